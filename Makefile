@@ -23,7 +23,7 @@ REAL_LANE := gitops hosting docs deploy kubectl kernel clientgo gather go golden
 REAL_OTHER_LANE := console plugs service ledger contract integrations charts helm own_chart recorded sprig
 REAL_ALONE := conformance
 REAL_TEST := $(CARGO) test --workspace --features $(REAL_FEATURES) --no-fail-fast
-BENCHES := $(addprefix --bench ,store side_by_side cache probe guest plugs console chart integrations gitops)
+BENCHES := $(addprefix --bench ,store side_by_side cache probe hosted plugs console chart integrations gitops)
 
 .PHONY: help run test test-real record record-charts bench study fuzz fmt lint deny ci real
 

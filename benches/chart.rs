@@ -12,12 +12,12 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use switchboard_chart::chart::Chart;
-use switchboard_chart::folder::Links;
+use switchboard_chart::folder::SymlinkPolicy;
 use switchboard_chart::output;
 use switchboard_chart::release::Release;
-use switchboard_chart::render::{Compiled, Request};
+use switchboard_chart::render::{CompiledChart, RenderRequest};
 use switchboard_chart::values;
-use switchboard_template::sprig::Ambient;
+use switchboard_template::sprig::SystemInputs;
 
 /// How many times faster than Helm's engine, and than a process of it, this crate must be.
 const ENGINE_GOAL: f64 = 3.0;
@@ -25,7 +25,7 @@ const PROCESS_GOAL: f64 = 20.0;
 /// What twice as much may cost.
 const DOUBLE_GOAL: f64 = 2.2;
 
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+use switchboard_suite::BoxError;
 
 const TURNS: usize = 5;
 /// How often the library renders in a turn.
@@ -43,27 +43,27 @@ const PUBLIC: [&str; 10] = [
     "keda",
 ];
 
-struct Case {
+struct ChartCase {
     name: String,
     chart: PathBuf,
     values: PathBuf,
 }
 
-struct Engine {
+struct HelmEngine {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
 }
 
-impl Engine {
-    fn start(program: &Path) -> Result<Self, Failed> {
+impl HelmEngine {
+    fn start(program: &Path) -> Result<Self, BoxError> {
         let mut child = Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let to = child.stdin.take().ok_or("no stdin")?;
         let from = BufReader::new(child.stdout.take().ok_or("no stdout")?);
         Ok(Self { child, to, from })
     }
 
-    fn fastest(&mut self, case: &Case) -> Result<Duration, Failed> {
+    fn fastest(&mut self, case: &ChartCase) -> Result<Duration, BoxError> {
         writeln!(self.to, "{}\t{}\t{ROUNDS}", case.chart.display(), case.values.display())?;
         let mut line = String::new();
         self.from.read_line(&mut line)?;
@@ -71,24 +71,24 @@ impl Engine {
     }
 }
 
-impl Drop for Engine {
+impl Drop for HelmEngine {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-fn main() -> Result<(), Failed> {
+fn main() -> Result<(), BoxError> {
     let programs = PathBuf::from(std::env::var("SWITCHBOARD_REAL_BIN")?);
     let folder = tempfile::tempdir()?;
-    let mut engine = Engine::start(&programs.join("helm4-engine"))?;
+    let mut engine = HelmEngine::start(&programs.join("helm4-engine"))?;
     println!("| chart | engine here | Helm's engine | times | all here | helm template | times |");
     println!("|---|---|---|---|---|---|---|");
     let only = std::env::var("ONLY").unwrap_or_default();
-    let mut goals = Goals::default();
+    let mut goals = ChartGoals::default();
     for case in cases(folder.path())?.into_iter().filter(|case| case.name.contains(&only)) {
         let taken = measured(&case, &mut engine, &programs)?;
-        let Taken { engine, library, whole, process } = taken;
+        let RenderTimes { engine, library, whole, process } = taken;
         let (of_library, of_process) = (times(library, engine), times(process, whole));
         println!(
             "| {} | {engine:.2?} | {library:.2?} | {of_library:.1} | {whole:.2?} | {process:.2?} | {of_process:.0} |",
@@ -106,7 +106,7 @@ fn main() -> Result<(), Failed> {
         goals.double(&format!("templates of {less}"), &format!("templates of {more}"));
         goals.double(less, more);
     }
-    goals.tell()
+    goals.report()
 }
 
 fn times(other: Duration, ours: Duration) -> f64 {
@@ -114,20 +114,20 @@ fn times(other: Duration, ours: Duration) -> f64 {
 }
 
 /// The fastest of each.
-struct Taken {
+struct RenderTimes {
     engine: Duration,
     library: Duration,
     whole: Duration,
     process: Duration,
 }
 
-fn measured(case: &Case, engine: &mut Engine, programs: &Path) -> Result<Taken, Failed> {
-    let chart = Compiled::new(Chart::load(&case.chart, Links::Inside)?);
-    let mut request = Request::new(Release::new("rel", "default"));
-    request.ambient = Ambient::fixed("2026-01-01T00:00:00Z".parse()?, b"bench");
+fn measured(case: &ChartCase, engine: &mut HelmEngine, programs: &Path) -> Result<RenderTimes, BoxError> {
+    let chart = CompiledChart::new(Chart::load(&case.chart, SymlinkPolicy::Inside)?);
+    let mut request = RenderRequest::new(Release::new("rel", "default"));
+    request.system_inputs = SystemInputs::fixed("2026-01-01T00:00:00Z".parse()?, b"bench");
     request.values = values::read(&std::fs::read_to_string(&case.values)?)?;
     let longest = Duration::MAX;
-    let mut taken = Taken { engine: longest, library: longest, whole: longest, process: longest };
+    let mut taken = RenderTimes { engine: longest, library: longest, whole: longest, process: longest };
     for _ in 0..TURNS {
         for _ in 0..ROUNDS {
             let start = Instant::now();
@@ -135,7 +135,7 @@ fn measured(case: &Case, engine: &mut Engine, programs: &Path) -> Result<Taken, 
             taken.engine = taken.engine.min(start.elapsed());
             let start = Instant::now();
             let rendered = chart.render(&request)?;
-            std::hint::black_box(output::text(&rendered, &output::Wanted::default())?);
+            std::hint::black_box(output::text(&rendered, &output::OutputOptions::default())?);
             taken.whole = taken.whole.min(start.elapsed());
         }
         taken.library = taken.library.min(engine.fastest(case)?);
@@ -146,12 +146,12 @@ fn measured(case: &Case, engine: &mut Engine, programs: &Path) -> Result<Taken, 
 
 /// What was to be reached, and was not.
 #[derive(Default)]
-struct Goals {
+struct ChartGoals {
     seen: Vec<(String, Duration)>,
     missed: Vec<String>,
 }
 
-impl Goals {
+impl ChartGoals {
     fn at_least(&mut self, what: &str, reached: f64, goal: f64) {
         if reached < goal {
             self.missed.push(format!("{what}: {reached:.1}, and the goal is {goal}"));
@@ -169,7 +169,7 @@ impl Goals {
         }
     }
 
-    fn tell(&self) -> Result<(), Failed> {
+    fn report(&self) -> Result<(), BoxError> {
         for missed in &self.missed {
             println!("goal missed: {missed}");
         }
@@ -181,7 +181,7 @@ impl Goals {
     }
 }
 
-fn helm(program: &Path, case: &Case) -> Result<Duration, Failed> {
+fn helm(program: &Path, case: &ChartCase) -> Result<Duration, BoxError> {
     let start = Instant::now();
     let mut command = Command::new(program);
     command.args(["template", "rel"]).arg(&case.chart).arg("-f").arg(&case.values);
@@ -192,7 +192,7 @@ fn helm(program: &Path, case: &Case) -> Result<Duration, Failed> {
     Ok(start.elapsed())
 }
 
-fn cases(folder: &Path) -> Result<Vec<Case>, Failed> {
+fn cases(folder: &Path) -> Result<Vec<ChartCase>, BoxError> {
     let mut cases = Vec::new();
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
     let integrations = data.join("integrations/chart");
@@ -200,21 +200,25 @@ fn cases(folder: &Path) -> Result<Vec<Case>, Failed> {
         if integrations.exists() {
             let values = folder.join(format!("shards-{shards}.yaml"));
             std::fs::write(&values, sharded(shards))?;
-            cases.push(Case { name: format!("integrations, {shards} shards"), chart: integrations.clone(), values });
+            cases.push(ChartCase {
+                name: format!("integrations, {shards} shards"),
+                chart: integrations.clone(),
+                values,
+            });
         }
     }
     for subcharts in [100, 200] {
         let chart = folder.join(format!("umbrella-{subcharts}"));
         umbrella(&chart, subcharts)?;
         let values = chart.join("values.yaml");
-        cases.push(Case { name: format!("umbrella, {subcharts} subcharts"), chart, values });
+        cases.push(ChartCase { name: format!("umbrella, {subcharts} subcharts"), chart, values });
     }
     let none = folder.join("none.yaml");
     std::fs::write(&none, "{}\n")?;
     for name in PUBLIC {
         let chart = data.join("charts").join(name).join("chart");
         if chart.exists() {
-            cases.push(Case { name: name.to_string(), chart, values: none.clone() });
+            cases.push(ChartCase { name: name.to_string(), chart, values: none.clone() });
         }
     }
     Ok(cases)

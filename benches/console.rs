@@ -12,14 +12,14 @@ use hyper_util::rt::TokioIo;
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_console::{Console, Settings, Source};
+use switchboard_console::{Console, ConsoleSettings, ConsoleSource};
 use switchboard_kernel::host::{Handle, Host};
-use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
-use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_kernel::view::View;
 use switchboard_plugs::model::{PLUGS, SOCKETS};
 
@@ -32,27 +32,27 @@ const AT_ONCE: usize = 32;
 /// How often a page is asked for.
 const TIMES: usize = 20;
 /// How long the overview and the map may take.
-const BOUND: Duration = Duration::from_secs(1);
+const PAGE_GOAL: Duration = Duration::from_secs(1);
 /// How old a page's data may be before it is read anew: times in between are of a warm page.
-const APART: Duration = Duration::from_millis(350);
-const PATIENCE: Duration = Duration::from_secs(600);
+const CACHE_EXPIRY: Duration = Duration::from_millis(350);
+const TIMEOUT: Duration = Duration::from_secs(600);
 
 const APPLICATIONS: Resource = Resource::namespaced("argoproj.io", "v1alpha1", "Application", "applications");
 
 /// Reads everything, so that everything is cached, and wants nothing.
-struct Reader;
+struct CachingOperator;
 
-impl Operator for Reader {
+impl Operator for CachingOperator {
     fn name(&self) -> &str {
         "reader"
     }
 
     fn declaration(&self) -> Declaration {
-        let inputs = [&PLUGS, &SOCKETS, &APPLICATIONS].into_iter().map(Declared::every).collect();
+        let inputs = [&PLUGS, &SOCKETS, &APPLICATIONS].into_iter().map(AccessRule::every).collect();
         Declaration { inputs, outputs: BTreeSet::new(), service_account: None, units: Units::Whole }
     }
 
-    fn decide(&self, _: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, _: &Unit, view: &View) -> Result<Plan, DecideError> {
         for kind in [&PLUGS, &SOCKETS, &APPLICATIONS] {
             view.list(kind, &Selection::all())?;
         }
@@ -71,21 +71,22 @@ async fn measure(most: usize) {
     let client = cluster.client();
     fill(&client, most).await;
     let name = ClusterName::new("main");
-    let settings = switchboard_kernel::host::Settings {
+    let settings = switchboard_kernel::host::HostSettings {
         clusters: BTreeMap::from([(name.clone(), client.clone())]),
         topology: Topology::standalone(&name),
         global: GlobalLimits::default(),
-        journal: Journal::in_memory(Bounds::default()),
+        journal: Journal::in_memory(JournalLimits::default()),
         dry_run: false,
     };
     let reviews = client;
-    let (host, handle) = Host::new(settings, vec![(Arc::new(Reader), Limits::default())]);
+    let (host, handle) = Host::new(settings, vec![(Arc::new(CachingOperator), Limits::default())]);
     tokio::spawn(host.run());
     cached(&handle, 2 * most).await;
-    let console = Console::bind(Settings { address: Some(([127, 0, 0, 1], 0).into()), ..Settings::default() });
+    let console =
+        Console::bind(ConsoleSettings { address: Some(([127, 0, 0, 1], 0).into()), ..ConsoleSettings::default() });
     let console = console.await.expect("a free port can be had");
     let url = console.url();
-    let _serving = console.serve(Source::new(handle, name), reviews, Vec::new());
+    let _serving = console.serve(ConsoleSource::new(handle, name), reviews, Vec::new());
     println!("{most} plugs and {most} applications\n\n| page | median | worst | bytes |\n|---|---|---|---|");
     let pages = [
         "/",
@@ -98,8 +99,8 @@ async fn measure(most: usize) {
     ];
     for page in pages {
         let worst = page_times(&url, page).await;
-        let bound = !matches!(page, "/" | "/map") || worst <= BOUND;
-        assert!(bound, "{page} took {worst:?}, longer than {BOUND:?}");
+        let bound = !matches!(page, "/" | "/map") || worst <= PAGE_GOAL;
+        assert!(bound, "{page} took {worst:?}, longer than {PAGE_GOAL:?}");
     }
 }
 
@@ -107,7 +108,7 @@ async fn page_times(url: &str, page: &str) -> Duration {
     let mut times = Vec::new();
     let mut bytes = 0;
     for _ in 0..TIMES {
-        tokio::time::sleep(APART).await;
+        tokio::time::sleep(CACHE_EXPIRY).await;
         let begun = Instant::now();
         bytes = get(url, page).await;
         times.push(begun.elapsed());
@@ -137,7 +138,7 @@ async fn cached(handle: &Handle, least: usize) {
         if state.tables.iter().map(|table| table.objects).sum::<usize>() >= least {
             return;
         }
-        assert!(begun.elapsed() < PATIENCE, "not everything was read in time");
+        assert!(begun.elapsed() < TIMEOUT, "not everything was read in time");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }

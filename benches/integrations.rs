@@ -9,12 +9,12 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use switchboard_integrations::chart::Chart;
-use switchboard_integrations::desired::Builder;
-use switchboard_integrations::settings::Settings;
+use switchboard_integrations::chart::IntegrationsChart;
+use switchboard_integrations::desired::DesiredBuilder;
+use switchboard_integrations::settings::RenderSettings;
 use switchboard_integrations::source::bundle;
 
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+use switchboard_suite::BoxError;
 
 const ENVIRONMENTS: usize = 5;
 const INTEGRATIONS: usize = 1_000;
@@ -27,7 +27,7 @@ const LINEAR: f64 = 1.5;
 /// How many shards the original renders at once here: one environment's share is 4,000, which takes it minutes.
 const ORIGINAL_SHARDS: usize = 400;
 
-fn main() -> Result<(), Failed> {
+fn main() -> Result<(), BoxError> {
     let chart = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/integrations/chart");
     println!("| shards | read | desired | again, unchanged | charts rendered again | per shard | objects |");
     println!("|---|---|---|---|---|---|---|");
@@ -41,7 +41,7 @@ fn main() -> Result<(), Failed> {
             let start = Instant::now();
             let bundle = bundle::parse("bench", &bytes)?;
             read = read.min(start.elapsed());
-            let mut builder = Builder::new(Chart::load(&chart)?, Settings::default());
+            let mut builder = DesiredBuilder::new(IntegrationsChart::load(&chart)?, RenderSettings::default());
             let start = Instant::now();
             let desired = builder.build(&bundle);
             first = first.min(start.elapsed());
@@ -105,7 +105,7 @@ fn spec() -> Value {
 }
 
 /// What the original takes per shard: the chart through a process, and what it prints through PyYAML.
-fn original(chart: &Path) -> Result<Duration, Failed> {
+fn original(chart: &Path) -> Result<Duration, BoxError> {
     let helm = PathBuf::from(std::env::var("SWITCHBOARD_REAL_BIN")?).join("helm");
     let shards: Vec<Value> = (0..ORIGINAL_SHARDS)
         .map(|shard| {

@@ -11,10 +11,10 @@ use futures::stream::{self, StreamExt};
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_kernel::host::{Handle, Host, Settings};
-use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::host::{Handle, Host, HostSettings};
+use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::topology::{ClusterName, Topology};
 
 /// Plugs of the large run; a tenth of it goes first, to see whether the work is linear.
 const PLUGS: usize = 10_000;
@@ -22,9 +22,9 @@ const PLUGS: usize = 10_000;
 const AT_ONCE: usize = 32;
 const POLL: Duration = Duration::from_millis(50);
 /// Looking takes at most this part of the time: to list ten thousand objects is work that is not measured here.
-const LOOKING: u32 = 20;
+const MAX_POLL_SHARE: u32 = 20;
 /// What has not come about by then will not.
-const PATIENCE: Duration = Duration::from_secs(1800);
+const TIMEOUT: Duration = Duration::from_secs(1800);
 
 fn main() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime can be made");
@@ -34,22 +34,22 @@ fn main() {
     );
     println!("|---|---|---|---|---|---|---|---|");
     for count in [most / 10, most] {
-        runtime.block_on(many(count));
+        runtime.block_on(measure_many(count));
     }
     beside::run(&runtime);
 }
 
 fn operators(client: &Client) -> (Host, Handle) {
     let name = ClusterName::new("main");
-    let settings = Settings {
+    let settings = HostSettings {
         clusters: BTreeMap::from([(name.clone(), client.clone())]),
         topology: Topology::standalone(&name),
         global: GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() },
-        journal: Journal::in_memory(Bounds::default()),
+        journal: Journal::in_memory(JournalLimits::default()),
         dry_run: false,
     };
     let limits = Limits { writes_per_second: u32::MAX, writes_per_minute: u32::MAX, ..Limits::default() };
-    let operators = switchboard_plugs::operators(switchboard_plugs::plug::Options::default())
+    let operators = switchboard_plugs::operators(switchboard_plugs::plug::PlugOptions::default())
         .into_iter()
         .map(|operator| (operator, limits.clone()))
         .collect();
@@ -124,8 +124,8 @@ async fn until(client: &Client, host: &str, count: usize) -> u32 {
         if reached(client, host).await >= count {
             return looks;
         }
-        assert!(began.elapsed() < PATIENCE, "{count} plugs are not reached in time");
-        tokio::time::sleep(POLL.max(looked.elapsed() * LOOKING)).await;
+        assert!(began.elapsed() < TIMEOUT, "{count} plugs are not reached in time");
+        tokio::time::sleep(POLL.max(looked.elapsed() * MAX_POLL_SHARE)).await;
     }
 }
 
@@ -135,11 +135,11 @@ async fn counts(handle: &Handle) -> (u64, u64) {
 }
 
 /// Waits until nothing has run for a while.
-async fn quiet(handle: &Handle) -> (u64, u64) {
+async fn until_idle(handle: &Handle) -> (u64, u64) {
     let mut last = counts(handle).await;
     let mut since = Instant::now();
     while since.elapsed() < Duration::from_secs(2) {
-        tokio::time::sleep(POLL * LOOKING / 2).await;
+        tokio::time::sleep(POLL * MAX_POLL_SHARE / 2).await;
         let now = counts(handle).await;
         if now != last {
             (last, since) = (now, Instant::now());
@@ -148,7 +148,7 @@ async fn quiet(handle: &Handle) -> (u64, u64) {
     last
 }
 
-async fn many(count: usize) {
+async fn measure_many(count: usize) {
     let cluster = Cluster::ephemeral().await;
     cluster.start_controllers();
     let client = cluster.client();
@@ -159,7 +159,7 @@ async fn many(count: usize) {
     make(&client, count).await;
     until(&client, "one", count).await;
     let coupled = began.elapsed();
-    let (_, first) = quiet(&handle).await;
+    let (_, first) = until_idle(&handle).await;
     let patch = json!({"spec": {"config": {"host": "two"}}});
     let began = Instant::now();
     send(&client, "PATCH", &format!("{GROUP}/sockets/hub"), "application/merge-patch+json", patch)
@@ -167,9 +167,9 @@ async fn many(count: usize) {
         .expect("the socket changes");
     until(&client, "two", count).await;
     let updated = began.elapsed();
-    let (runs, second) = quiet(&handle).await;
+    let (runs, second) = until_idle(&handle).await;
     post(&client, "/api/v1/namespaces/crowd/configmaps", json!({"metadata": {"name": "unrelated"}})).await;
-    let (after, _) = quiet(&handle).await;
+    let (after, _) = until_idle(&handle).await;
     let per = |time: Duration| time / u32::try_from(count).unwrap_or(1);
     println!(
         "| {count} | {coupled:.1?} | {:.2?} | {:.1} | {updated:.1?} | {:.2?} | {:.1} | {} |",
@@ -196,8 +196,8 @@ mod beside {
     use std::process::{Child, Command, Stdio};
     use std::time::{Duration, Instant};
 
-    use switchboard_suite::real::Real;
-    use switchboard_suite::target::Target;
+    use switchboard_suite::real::RealCluster;
+    use switchboard_suite::target::TestTarget;
 
     use kube::Client;
 
@@ -209,9 +209,9 @@ mod beside {
     const IDLE: Duration = Duration::from_secs(5);
 
     /// Ended when dropped.
-    struct Operator(Child);
+    struct OperatorProcess(Child);
 
-    impl Drop for Operator {
+    impl Drop for OperatorProcess {
         fn drop(&mut self) {
             let _ = self.0.kill();
             let _ = self.0.wait();
@@ -249,12 +249,12 @@ mod beside {
 
     /// On a server of its own: neither sees what the other left.
     async fn measure(name: &str, command: impl Fn(&Path) -> Command) {
-        let real = Real::start().expect("the real components are there");
-        let target = Target::open(&real.kubeconfig()).await.expect("its kubeconfig is good");
+        let real = RealCluster::start().expect("the real components are there");
+        let target = TestTarget::open(&real.kubeconfig()).await.expect("its kubeconfig is good");
         prepare(&target.admin).await;
         let mut command = command(&real.kubeconfig());
         let operator = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-        let operator = Operator(operator.expect("the operator can be started"));
+        let operator = OperatorProcess(operator.expect("the operator can be started"));
         // What the server asks itself, and the operator while nothing is to be done, is not counted.
         tokio::time::sleep(SETTLES).await;
         let idle = requests(&target.admin).await;

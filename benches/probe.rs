@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use switchboard_greeter::Greeter;
-use switchboard_probe::{Case, Probe};
+use switchboard_probe::{Probe, ProbeCase};
 
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+use switchboard_suite::BoxError;
 
 const ROUNDS: usize = 15;
 /// Runs a second on one core.
@@ -19,9 +19,9 @@ const GOAL: f64 = 200.0;
 /// How many ticks of `/proc` a second has: Linux tells user space nothing else.
 const TICKS: u64 = 100;
 
-fn main() -> Result<(), Failed> {
+fn main() -> Result<(), BoxError> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/greeter/probe.yaml");
-    let case = Case::read(&std::fs::read_to_string(file)?)?;
+    let case = ProbeCase::read(&std::fs::read_to_string(file)?)?;
     let probe = Probe::of(|| Arc::new(Greeter)).case(case).threads(1);
     let (mut walls, mut cores, mut runs) = (Vec::with_capacity(ROUNDS), Vec::with_capacity(ROUNDS), 0);
     for _ in 0..ROUNDS {
@@ -50,7 +50,7 @@ fn main() -> Result<(), Failed> {
 }
 
 /// How long this process has had a core.
-fn on_core() -> Result<Duration, Failed> {
+fn on_core() -> Result<Duration, BoxError> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     // The name of the program, in brackets, may hold blanks. Behind it, the twelfth and the next are user and system time.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().skip(11).take(2);

@@ -6,23 +6,24 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use switchboard_cluster::store::{Bounds, Expect, Key, Store};
+use switchboard_cluster::store::{ExpectedState, ObjectStore, StoreKey, StoreLimits};
 use tokio::runtime::Runtime;
 
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+use switchboard_suite::BoxError;
 
 const OBJECT_BYTES: usize = 2_000;
 const FLUSHES: u32 = 500;
 const ROUNDS: usize = 3;
 const PREFIX: &str = "root/configmaps/";
 
-fn main() -> Result<(), Failed> {
+fn main() -> Result<(), BoxError> {
     let base = std::env::var_os("BENCH_DIR").map_or_else(std::env::temp_dir, Into::into);
     let dir = tempfile::tempdir_in(base)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
     for round in 1..=ROUNDS {
-        let durable = |name: &str| Store::open(&dir.path().join(format!("{name}-{round}")), Bounds::default());
-        let memory = Store::in_memory(Bounds::default());
+        let durable =
+            |name: &str| ObjectStore::open(&dir.path().join(format!("{name}-{round}")), StoreLimits::default());
+        let memory = ObjectStore::in_memory(StoreLimits::default());
         println!("round {round}");
         show("append and flush a file", flush(dir.path())?);
         show("durable create, 1 writer", creates(&runtime, &durable("one")?, 1, FLUSHES as usize)?);
@@ -39,7 +40,7 @@ fn show(what: &str, each: Duration) {
 }
 
 /// Appending an object's bytes to a file and flushing it.
-fn flush(dir: &Path) -> Result<Duration, Failed> {
+fn flush(dir: &Path) -> Result<Duration, BoxError> {
     let mut file = std::fs::File::create(dir.join("floor"))?;
     let bytes = vec![b'x'; OBJECT_BYTES];
     let start = Instant::now();
@@ -51,15 +52,15 @@ fn flush(dir: &Path) -> Result<Duration, Failed> {
 }
 
 /// Time per create.
-fn creates(runtime: &Runtime, store: &Store, writers: usize, each: usize) -> Result<Duration, Failed> {
+fn creates(runtime: &Runtime, store: &ObjectStore, writers: usize, each: usize) -> Result<Duration, BoxError> {
     let body = Bytes::from(vec![b'x'; OBJECT_BYTES]);
     let start = Instant::now();
     let tasks = (0..writers).map(|writer| {
         let (store, body) = (store.clone(), body.clone());
         runtime.spawn(async move {
             for step in 0..each {
-                let key = Key::new("root", "configmaps", "bench", &format!("w{writer}-{step}"));
-                store.put(key, Expect::Absent, |_| body.clone()).await?;
+                let key = StoreKey::new("root", "configmaps", "bench", &format!("w{writer}-{step}"));
+                store.put(key, ExpectedState::Absent, |_| body.clone()).await?;
             }
             Ok::<_, switchboard_cluster::store::WriteError>(())
         })
@@ -70,7 +71,7 @@ fn creates(runtime: &Runtime, store: &Store, writers: usize, each: usize) -> Res
     Ok(start.elapsed() / u32::try_from(writers * each)?)
 }
 
-fn list(store: &Store) -> Result<Duration, Failed> {
+fn list(store: &ObjectStore) -> Result<Duration, BoxError> {
     const LISTS: u32 = 20;
     let start = Instant::now();
     for _ in 0..LISTS {
@@ -81,7 +82,7 @@ fn list(store: &Store) -> Result<Duration, Failed> {
 }
 
 /// From the start of a write until every watcher has it.
-fn fan_out(runtime: &Runtime, store: &Store, watchers: usize) -> Result<Duration, Failed> {
+fn fan_out(runtime: &Runtime, store: &ObjectStore, watchers: usize) -> Result<Duration, BoxError> {
     const CHANGES: u32 = 50;
     let (told, mut tellings) = tokio::sync::mpsc::unbounded_channel();
     for _ in 0..watchers {
@@ -97,13 +98,13 @@ fn fan_out(runtime: &Runtime, store: &Store, watchers: usize) -> Result<Duration
     let start = Instant::now();
     for step in 0..CHANGES {
         runtime.block_on(async {
-            let key = Key::new("root", "configmaps", "bench", &format!("told-{step}"));
-            store.put(key, Expect::Absent, |_| Bytes::from_static(b"{}")).await?;
+            let key = StoreKey::new("root", "configmaps", "bench", &format!("told-{step}"));
+            store.put(key, ExpectedState::Absent, |_| Bytes::from_static(b"{}")).await?;
             let mut missing = watchers;
             while missing > 0 {
                 missing -= tellings.recv().await.ok_or("the watches ended")?;
             }
-            Ok::<_, Failed>(())
+            Ok::<_, BoxError>(())
         })?;
     }
     Ok(start.elapsed() / CHANGES)

@@ -3,8 +3,8 @@
 //!
 //! It has a `main` of its own, as the bench has: each figure is measured in a process of its own, which is this program again.
 
-#[path = "../benches/cache/eleventh.rs"]
-mod eleventh;
+#[path = "../benches/cache/added_operator.rs"]
+mod added_operator;
 #[path = "../benches/cache/memory.rs"]
 mod memory;
 #[path = "../benches/cache/process.rs"]
@@ -12,9 +12,9 @@ mod process;
 #[path = "../benches/cache/sample.rs"]
 mod sample;
 
-use eleventh::Added;
-use memory::Taken;
-use process::{Failed, MIB};
+use added_operator::OperatorCost;
+use memory::MemoryFigures;
+use process::{BoxError, MIB};
 
 /// A part of the bench's 100,000: what each takes does not depend on how many there are.
 const OBJECTS: usize = 20_000;
@@ -25,20 +25,20 @@ const STEADY: f64 = 1.6;
 /// What may be held while they are listed again, of what is held at rest.
 const RELIST: f64 = 1.3;
 
-fn main() -> Result<(), Failed> {
+fn main() -> Result<(), BoxError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["memory", whose, objects] => memory::measure(whose, objects.parse()?),
-        ["eleventh", units, objects] => eleventh::measure(units.parse()?, objects.parse()?),
+        ["eleventh", units, objects] => added_operator::measure(units.parse()?, objects.parse()?),
         // Whoever lists tests or picks some by name means others.
         words if words.contains(&"--list") || words.iter().any(|word| !word.starts_with("--")) => Ok(()),
         _ => check(),
     }
 }
 
-fn check() -> Result<(), Failed> {
-    let taken = Taken::by("switchboard", OBJECTS)?;
+fn check() -> Result<(), BoxError> {
+    let taken = MemoryFigures::measure_store("switchboard", OBJECTS)?;
     println!("{OBJECTS} objects: {:.2} of their {:.0} MiB", taken.steady(), taken.json as f64 / MIB);
     assert!(taken.steady() <= STEADY, "at rest {:.2} times the JSON", taken.steady());
     for (which, changed) in ["nothing", "one in ten", "everything"].into_iter().enumerate() {
@@ -47,7 +47,7 @@ fn check() -> Result<(), Failed> {
         assert!(relist <= RELIST, "relisted with {changed} changed {relist:.2} times what is held at rest");
     }
     for units in [1, 1_000] {
-        let Added { bytes, watches, all_watches } = Added::with_units(units, READ)?;
+        let OperatorCost { bytes, watches, all_watches } = OperatorCost::with_units(units, READ)?;
         println!("the eleventh operator, {units} units: {:.0} KiB, {watches} watches", bytes / 1024.0);
         // ConfigMaps and Secrets, for all of them together.
         assert_eq!((watches, all_watches), (0, 2), "the eleventh operator adds no watch");

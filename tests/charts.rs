@@ -19,7 +19,7 @@ fn read(path: &Path) -> String {
 }
 
 #[track_caller]
-fn none(failed: &[String], of: usize) {
+fn assert_none_failed(failed: &[String], of: usize) {
     assert!(of > 0 && failed.is_empty(), "{} of {of} differ:\n{}", failed.len(), failed.join("\n"));
 }
 
@@ -31,7 +31,7 @@ fn public_charts_render_as_with_helm() {
     }
     cases.sort();
     let failed: Vec<String> = cases.iter().filter_map(|case| difference(case)).collect();
-    none(&failed, cases.len());
+    assert_none_failed(&failed, cases.len());
 }
 
 /// Runs a public chart's case; what differs from Helm's answer, if anything.

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use switchboard_suite::ours::Served;
+use switchboard_suite::embedded::SharedServer;
 use switchboard_suite::real::workspace;
 
 #[test]
@@ -20,7 +20,7 @@ fn client_go_program_passes() {
         .output()
         .unwrap();
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    let served = Served::start();
+    let served = SharedServer::start();
     let ran = Command::new(program).env("KUBECONFIG", served.kubeconfig()).output().unwrap();
     let out = String::from_utf8_lossy(&ran.stdout).into_owned();
     assert!(ran.status.success(), "{out}{}", String::from_utf8_lossy(&ran.stderr));

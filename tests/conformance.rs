@@ -6,15 +6,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use switchboard_suite::ours::Embedded;
-use switchboard_suite::{case, real, suite};
+use switchboard_suite::embedded::EmbeddedServer;
+use switchboard_suite::{case, real, runner};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn embedded_server_answers_as_recorded() {
-    let server = Embedded::start().await;
+    let server = EmbeddedServer::start().await;
     let target = server.target().await;
     let filter = std::env::var("CASE").unwrap_or_default();
-    let outcomes = suite::run_all(&target, &filter).await.unwrap();
+    let outcomes = runner::run_all(&target, &filter).await.unwrap();
     let failures: Vec<String> = outcomes
         .iter()
         .map(|outcome| (outcome, outcome.failures(true)))
@@ -34,23 +34,23 @@ fn differences_are_listed_and_each_is_shown_by_a_case() {
     let page = std::fs::read_to_string(real::workspace().join("docs/DIFFERENCES.md")).unwrap();
     let listed: BTreeSet<String> =
         page.lines().filter_map(|line| line.strip_prefix("## `")?.strip_suffix('`')).map(str::to_string).collect();
-    let cases = case::read_all(&suite::root()).unwrap();
+    let cases = case::read_all(&runner::root()).unwrap();
     let used: BTreeSet<String> =
         cases.iter().flat_map(|(_, case)| &case.steps).flat_map(|step| step.differs.keys().cloned()).collect();
     assert_eq!(listed, used, "left: docs/DIFFERENCES.md, right: tests/conformance");
 }
 
 #[cfg(feature = "real")]
-mod against_the_real_one {
-    use switchboard_suite::{real::Real, suite, target::Target};
+mod real_cluster {
+    use switchboard_suite::{real::RealCluster, runner, target::TestTarget};
 
     #[tokio::test(flavor = "multi_thread")]
     async fn real_server_answers_as_recorded() {
-        let real = Real::start().unwrap();
-        let target = Target::open(&real.kubeconfig()).await.unwrap();
+        let real = RealCluster::start().unwrap();
+        let target = TestTarget::open(&real.kubeconfig()).await.unwrap();
         let filter = std::env::var("CASE").unwrap_or_default();
         let update = std::env::var_os("UPDATE").is_some();
-        let outcomes = suite::run_all(&target, &filter).await.unwrap();
+        let outcomes = runner::run_all(&target, &filter).await.unwrap();
         let mut failed = 0;
         for outcome in &outcomes {
             if update && outcome.error.is_none() {

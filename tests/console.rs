@@ -5,14 +5,14 @@
 
 #[path = "console/browser.rs"]
 mod browser;
-#[path = "console/town.rs"]
-mod town;
+#[path = "console/fixture.rs"]
+mod fixture;
 
 use std::path::{Path, PathBuf};
 
 use browser::{Browser, ENTER, ESCAPE, TAB};
+use fixture::{CANARY, ConsoleFixture, greeted_config_map};
 use serde_json::{Value, json};
-use town::{CANARY, Town, guest};
 
 /// Name of the picture, path, and what is there when it is whole.
 const PAGES: [(&str, &str, &str); 15] = [
@@ -50,10 +50,10 @@ fn images() -> PathBuf {
 const SETTLE_PATHS: &str = "const texts = document.createTreeWalker(document.getElementById('content'), NodeFilter.SHOW_TEXT); while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/file:\\/\\/\\/\\S*\\//g, 'file:///srv/');";
 
 /// What is not accessible on the page that is open, in words.
-async fn barriers(browser: &Browser, axe: &str) -> Vec<String> {
+async fn accessibility_violations(browser: &Browser, axe: &str) -> Vec<String> {
     browser.script(axe).await;
     let run = "const done = arguments[arguments.length - 1]; axe.run(document, {resultTypes: ['violations']}).then((found) => done(found.violations), (error) => done([{id: String(error), nodes: []}]));";
-    let found = browser.script_later(run).await;
+    let found = browser.async_script(run).await;
     let one = |violation: &Value| {
         let nodes = violation["nodes"].as_array().into_iter().flatten().take(3);
         let nodes: Vec<String> = nodes.map(|node| format!("{} ({})", node["html"], node["failureSummary"])).collect();
@@ -63,16 +63,16 @@ async fn barriers(browser: &Browser, axe: &str) -> Vec<String> {
 }
 
 /// Waits until what the examples need has been decided.
-async fn settled(browser: &Browser, town: &Town) {
-    browser.go(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
+async fn until_settled(browser: &Browser, town: &ConsoleFixture) {
+    browser.load(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
     browser.until_shows("#why", "greeter default/ada").await;
-    browser.go(&format!("{}/map", town.url)).await;
+    browser.load(&format!("{}/map", town.url)).await;
     browser.until_shows("#board", "1 of 2 coupled").await;
-    browser.go(&format!("{}/shards", town.url)).await;
+    browser.load(&format!("{}/shards", town.url)).await;
     browser
         .until("the matrix", "return document.querySelectorAll('.shard').length > 0 || (location.reload(), false)")
         .await;
-    browser.go(&format!("{}/fleet", town.url)).await;
+    browser.load(&format!("{}/fleet", town.url)).await;
     browser.until_shows("#units", "team").await;
     // Two Applications of the example, and what two tenants asked for.
     let well = "return [...document.querySelectorAll('#applications tr')].filter((row) => row.textContent.includes('Synced') && row.textContent.includes('Healthy')).length >= 4";
@@ -80,31 +80,32 @@ async fn settled(browser: &Browser, town: &Town) {
 }
 
 /// May move units to any Argo CD.
-fn mover() -> Value {
+fn mover_rules() -> Value {
     json!([{"apiGroups": ["managed-gitops.redhat.com"], "resources": ["gitopsengineinstances"], "verbs": ["move"]}])
 }
 
 /// Moves a unit, as a program does, and waits until it is there.
-async fn moved(browser: &Browser, town: &Town, tenant: &str, to: &str) {
-    let (token, body) = (town.token_with("program", mover()).await, json!({"tenant": tenant, "to": to}).to_string());
+async fn move_placement(browser: &Browser, town: &ConsoleFixture, tenant: &str, to: &str) {
+    let (token, body) =
+        (town.token_with("program", mover_rules()).await, json!({"tenant": tenant, "to": to}).to_string());
     let headers = json!({"Authorization": format!("Bearer {token}"), "Content-Type": "application/json"});
     let ask = format!(
         "const done = arguments[arguments.length - 1]; fetch('/api/v1/actions/move', {{method: 'POST', headers: {headers}, body: {}}}).then((answer) => answer.text()).then(done, (error) => done(String(error)));",
         json!(body)
     );
-    let said = browser.script_later(&ask).await.to_string();
+    let said = browser.async_script(&ask).await.to_string();
     assert!(said.contains("is on its way"), "{said}");
     browser.until_shows("#moves", "arrived").await;
 }
 
 #[tokio::test]
 async fn every_page_is_whole_accessible_quiet_and_without_secrets_in_both_themes() {
-    let (town, browser, axe, images) = (Town::build().await, Browser::open().await, axe(), images());
-    settled(&browser, &town).await;
-    moved(&browser, &town, "team", "argocd-2").await;
-    browser.complaints().await;
+    let (town, browser, axe, images) = (ConsoleFixture::start().await, Browser::open().await, axe(), images());
+    until_settled(&browser, &town).await;
+    move_placement(&browser, &town, "team", "argocd-2").await;
+    browser.console_messages().await;
     let mut wrong = Vec::new();
-    browser.go(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
+    browser.load(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
     let decision = "return document.querySelector('#history li.wrote a[href^=\"/decisions/\"]').getAttribute('href')";
     let decision = browser.script(decision).await.as_str().unwrap().to_string();
     let pages: Vec<(&str, &str, &str)> =
@@ -112,21 +113,24 @@ async fn every_page_is_whole_accessible_quiet_and_without_secrets_in_both_themes
     for (look, theme, width, height) in
         [("light", "light", 1440, 960), ("dark", "dark", 1440, 960), ("phone", "light", 390, 844)]
     {
-        browser.prefers(theme).await;
+        browser.set_color_scheme(theme).await;
         for (name, path, whole) in pages.iter().copied() {
             // What a fleet is takes more than a screen.
             let height = if name == "fleet" && look != "phone" { 1560 } else { height };
-            browser.size(width, height, look == "phone").await;
-            browser.go(&format!("{}{path}", town.url)).await;
+            browser.resize(width, height, look == "phone").await;
+            browser.load(&format!("{}{path}", town.url)).await;
             browser.until_shows("main", whole).await;
             browser.script(SETTLE_PATHS).await;
             // Few pictures of a phone are worth their bytes.
             if look != "phone" || matches!(name, "overview" | "object" | "fleet") {
-                std::fs::write(images.join(format!("console-{name}-{look}.png")), browser.picture().await).unwrap();
+                std::fs::write(images.join(format!("console-{name}-{look}.png")), browser.screenshot().await).unwrap();
             }
-            wrong.extend(barriers(&browser, &axe).await.into_iter().map(|one| format!("{name}, {look}: {one}")));
+            wrong.extend(
+                accessibility_violations(&browser, &axe).await.into_iter().map(|one| format!("{name}, {look}: {one}")),
+            );
             // That a page is not there, a browser always says.
-            let said = browser.complaints().await.into_iter().filter(|one| name != "trouble" || !one.contains("404"));
+            let said =
+                browser.console_messages().await.into_iter().filter(|one| name != "trouble" || !one.contains("404"));
             wrong.extend(said.map(|one| format!("{name}, {look} said: {one}")));
             let wide = browser.script("return document.scrollingElement.scrollWidth").await.as_u64().unwrap();
             if wide > u64::from(width) {
@@ -141,75 +145,75 @@ async fn every_page_is_whole_accessible_quiet_and_without_secrets_in_both_themes
 
 #[tokio::test]
 async fn a_reader_finds_the_cause_by_mouse() {
-    let (town, browser) = (Town::build().await, Browser::open().await);
-    settled(&browser, &town).await;
-    browser.go(&town.url).await;
+    let (town, browser) = (ConsoleFixture::start().await, Browser::open().await);
+    until_settled(&browser, &town).await;
+    browser.load(&town.url).await;
     browser.click("#operators a[href='/operators/greeter']").await;
     browser.until_shows("h1", "greeter").await;
     browser.click("#timeline .title a[href^='/decisions/']").await;
     browser.until_shows("h1", "Decision").await;
     browser.until_shows(".crumbs", "default/ada").await;
-    browser.go(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
+    browser.load(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
     browser.click("#history li.wrote a[href^='/decisions/']").await;
     browser.until_shows(".write .add", "Good day, Ada!").await;
     browser.click(".write header a").await;
     browser.until_shows("#why", "was last written by greeter default/ada").await;
     browser.click("#relations a[href$='/configmaps/default/greeting']").await;
     browser.until_shows("h1", "greeting").await;
-    browser.go(&format!("{}/map", town.url)).await;
+    browser.load(&format!("{}/map", town.url)).await;
     browser.click(".draw a[href*='near=plug%2Fshop%2Fweb']").await;
     browser.until_shows("#near", "database").await;
     assert!(!browser.text("#near").await.contains("orders"), "values of a config are hidden");
     browser.click("#near a").await;
     browser.until_shows("#relations", "postgres").await;
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert_eq!(browser.console_messages().await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn everything_is_reached_by_keys() {
-    let (town, browser) = (Town::build().await, Browser::open().await);
-    settled(&browser, &town).await;
-    browser.go(&town.url).await;
-    browser.keys(TAB).await;
+    let (town, browser) = (ConsoleFixture::start().await, Browser::open().await);
+    until_settled(&browser, &town).await;
+    browser.load(&town.url).await;
+    browser.type_keys(TAB).await;
     assert_eq!(browser.script("return document.activeElement.textContent").await, "Skip to content");
-    browser.keys(ENTER).await;
+    browser.type_keys(ENTER).await;
     browser.until("the content has the focus", "return document.activeElement.id === 'content'").await;
-    browser.keys("/").await;
+    browser.type_keys("/").await;
     browser.until("the search has the focus", "return document.activeElement.id === 'search'").await;
-    browser.keys("ada-greeting").await;
-    browser.keys(ENTER).await;
+    browser.type_keys("ada-greeting").await;
+    browser.type_keys(ENTER).await;
     browser.until_shows("#found", "default/ada-greeting").await;
-    browser.keys("j").await;
-    browser.keys(ENTER).await;
+    browser.type_keys("j").await;
+    browser.type_keys(ENTER).await;
     browser.until_shows("h1", "ada-greeting").await;
-    browser.keys("?").await;
+    browser.type_keys("?").await;
     browser.until("help is open", "return document.getElementById('keys').open").await;
-    browser.keys(ESCAPE).await;
+    browser.type_keys(ESCAPE).await;
     browser.until("help is closed", "return !document.getElementById('keys').open").await;
-    browser.keys("gm").await;
+    browser.type_keys("gm").await;
     browser.until_shows("h1", "Map").await;
-    browser.prefers("light").await;
-    browser.keys("tt").await;
+    browser.set_color_scheme("light").await;
+    browser.type_keys("tt").await;
     browser.until("it is dark", "return document.documentElement.dataset.theme === 'dark'").await;
-    browser.keys("go").await;
+    browser.type_keys("go").await;
     browser.until_shows("h1", "Overview").await;
     assert_eq!(browser.script("return document.documentElement.dataset.theme").await, "dark", "it is kept");
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert_eq!(browser.console_messages().await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn a_page_follows_what_happens_and_says_when_it_cannot() {
-    let (mut town, browser) = (Town::build().await, Browser::open().await);
-    settled(&browser, &town).await;
-    browser.go(&format!("{}/operators/greeter", town.url)).await;
+    let (mut town, browser) = (ConsoleFixture::start().await, Browser::open().await);
+    until_settled(&browser, &town).await;
+    browser.load(&format!("{}/operators/greeter", town.url)).await;
     browser.until_shows("[data-live-mark]", "live").await;
     browser.script("window.unchanged = true").await;
-    town.put("/api/v1/namespaces/default/configmaps", guest("grace", "Grace")).await;
+    town.create("/api/v1/namespaces/default/configmaps", greeted_config_map("grace", "Grace")).await;
     browser.until_shows("#timeline", "default/grace").await;
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
     // A part that was not there when the page was loaded.
     assert_eq!(browser.script("return document.getElementById('reason')").await, Value::Null);
-    town.put(
+    town.create(
         "/api/v1/namespaces/default/configmaps",
         json!({"metadata": {"name": "blank", "labels": {"greeter.example.com/greet": "yes"}}}),
     )
@@ -217,11 +221,11 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
     browser.until_shows("#reason", "data.name").await;
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
     // A kind that nobody watches.
-    browser.go(&format!("{}/objects?cluster=default&kind=serviceaccounts&namespace=default", town.url)).await;
+    browser.load(&format!("{}/objects?cluster=default&kind=serviceaccounts&namespace=default", town.url)).await;
     browser.until_shows("[data-live-mark]", "live").await;
-    town.put("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "latecomer"}})).await;
+    town.create("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "latecomer"}})).await;
     browser.until_shows("#objects", "latecomer").await;
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert_eq!(browser.console_messages().await, Vec::<String>::new());
     town.kill();
     browser.until_shows("[data-stale-banner]", "This page is stale").await;
     browser.until_shows("[data-live-mark]", "stale").await;
@@ -229,8 +233,8 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
 
 #[tokio::test]
 async fn who_has_the_right_pauses_an_operator_and_who_has_not_is_told_so() {
-    let (town, browser) = (Town::build().await, Browser::open().await);
-    browser.go(&format!("{}/operators/greeter", town.url)).await;
+    let (town, browser) = (ConsoleFixture::start().await, Browser::open().await);
+    browser.load(&format!("{}/operators/greeter", town.url)).await;
     browser.until_shows("#acts", "switchboard pause greeter").await;
     browser.click("#acts a").await;
     browser.until_shows("h1", "Sign in").await;
@@ -259,8 +263,8 @@ async fn who_has_the_right_pauses_an_operator_and_who_has_not_is_told_so() {
 
 #[tokio::test]
 async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
-    let (town, browser) = (Town::build().await, Browser::open().await);
-    settled(&browser, &town).await;
+    let (town, browser) = (ConsoleFixture::start().await, Browser::open().await);
+    until_settled(&browser, &town).await;
     let deployed = town.get("/api/v1/namespaces/team/configmaps/pages").await;
     // Whichever Argo CD has the unit, the other one is where it goes.
     let from = browser.script("return [...document.querySelectorAll('#units tr')].find((row) => row.textContent.includes('team')).children[1].textContent").await;
@@ -282,12 +286,12 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     sign_in(&town.token("pauser", &["pause"]).await).await;
     browser.click(&format!("{form} button")).await;
     browser.until_shows(".said.wrong", "may not move gitopsengineinstances").await;
-    assert!(town.has_said(&["asked for", command, &target, "refused"]), "what was refused is written down");
+    assert!(town.has_logged(&["asked for", command, &target, "refused"]), "what was refused is written down");
     browser.click(".side-end form button").await;
     // Who signed out is led away; whoever goes elsewhere before that may be led away from there.
     browser.until_shows("h1", "Overview").await;
-    browser.go(&format!("{}/signin?back=%2Ffleet", town.url)).await;
-    sign_in(&town.token_with("mover", mover()).await).await;
+    browser.load(&format!("{}/signin?back=%2Ffleet", town.url)).await;
+    sign_in(&town.token_with("mover", mover_rules()).await).await;
     let choose = |value: &str| {
         format!(
             "const select = document.querySelector('{form} select'); select.options[0].value = {0}; select.value = {0}; select.dispatchEvent(new Event('change', {{bubbles: true}}))",
@@ -308,20 +312,20 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     browser.until_shows("#units tr", to).await;
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
     assert!(
-        town.has_said(&["system:serviceaccount:default:mover asked for", command, &target, "done"]),
+        town.has_logged(&["system:serviceaccount:default:mover asked for", command, &target, "done"]),
         "it is written down"
     );
     let now = town.get("/api/v1/namespaces/team/configmaps/pages").await;
     assert_eq!(now["metadata"]["uid"], deployed["metadata"]["uid"], "what was deployed is what it was");
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert_eq!(browser.console_messages().await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn who_has_the_right_syncs_what_is_deployed_by_hand() {
-    let (town, browser) = (Town::build().await, Browser::open().await);
-    settled(&browser, &town).await;
-    town.put("/api/v1/namespaces", json!({"metadata": {"name": "docs"}})).await;
-    town.deployment("docs", "wiki", "manual", "guestbook").await;
+    let (town, browser) = (ConsoleFixture::start().await, Browser::open().await);
+    until_settled(&browser, &town).await;
+    town.create("/api/v1/namespaces", json!({"metadata": {"name": "docs"}})).await;
+    town.create_deployment("docs", "wiki", "manual", "guestbook").await;
     let form = "form[action='/actions/sync']:has(input[name=name][value=wiki])";
     browser.until_shows(&format!("{form} code"), "switchboard gitops sync wiki -n docs").await;
     browser.click(&format!("{form} a.button")).await;
@@ -335,18 +339,18 @@ async fn who_has_the_right_syncs_what_is_deployed_by_hand() {
     browser.until_shows(".said", "was made").await;
     let synced = "return [...document.querySelectorAll('#applications tr')].some((row) => row.textContent.includes('wiki') && row.textContent.includes('Synced'))";
     browser.until("it is deployed", synced).await;
-    assert!(town.has_said(&["asked for", "switchboard gitops sync wiki -n docs", "done"]), "it is written down");
-    assert_eq!(browser.complaints().await, Vec::<String>::new());
+    assert!(town.has_logged(&["asked for", "switchboard gitops sync wiki -n docs", "done"]), "it is written down");
+    assert_eq!(browser.console_messages().await, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn what_is_wrong_is_said_on_a_page_with_a_hint() {
-    let (town, browser) = (Town::build().await, Browser::open().await);
+    let (town, browser) = (ConsoleFixture::start().await, Browser::open().await);
     for path in ["/operators/nobody", "/nowhere", "/decisions/123456789", "/objects/default/nonsenses/-/x"] {
-        browser.go(&format!("{}{path}", town.url)).await;
+        browser.load(&format!("{}{path}", town.url)).await;
         browser.until_shows("main", "hint: ").await;
         browser.until_shows("nav", "Overview").await;
     }
-    browser.go(&format!("{}/search?q=%3Cscript%3Ealert(1)%3C%2Fscript%3E", town.url)).await;
+    browser.load(&format!("{}/search?q=%3Cscript%3Ealert(1)%3C%2Fscript%3E", town.url)).await;
     browser.until_shows("main", "<script>alert(1)</script>").await;
 }

@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use switchboard_gather::contract::{InputResources, OutputResources, Rules};
-use switchboard_gather::input::{Form, InputFolder};
+use switchboard_gather::contract::{ContractRules, InputResources, OutputResources};
+use switchboard_gather::input::{InputFolder, InputFormat};
 use switchboard_gather::must_gather::MustGather;
-use switchboard_gather::mutation::{Action, Directory, Place, read_directory};
+use switchboard_gather::mutation::{Action, MutationDirectory, OutputCluster, read_directory};
 use switchboard_gather::prune::prune;
 use switchboard_suite::process;
-use switchboard_suite::real::{Real, workspace};
-use switchboard_suite::tool::{self, Tool};
+use switchboard_suite::real::{RealCluster, workspace};
+use switchboard_suite::tool::{self, CliTool};
 
 /// What is not done within this will not be.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(100);
 
 /// A directory from which cases find their operator as `./NAME`.
-fn bench(operator: &str) -> tempfile::TempDir {
+fn work_folder(operator: &str) -> tempfile::TempDir {
     let bench = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(program(operator), bench.path().join(operator)).unwrap();
     bench
@@ -35,7 +35,7 @@ fn switchboard(bench: &Path, arguments: &[&str]) -> Output {
 }
 
 #[track_caller]
-fn passes(output: &Output) {
+fn assert_passes(output: &Output) {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{out}{err}");
 }
@@ -52,22 +52,28 @@ fn beacon_tests() -> String {
 
 #[test]
 fn the_sample_operators_tests_pass_as_with_the_original() {
-    let bench = bench("sample-operator");
+    let bench = work_folder("sample-operator");
     let tests = sample_tests();
-    passes(&switchboard(bench.path(), &["test", "apply-configuration", "--test-dir", &tests, "--output-dir", "out"]));
+    assert_passes(&switchboard(
+        bench.path(),
+        &["test", "apply-configuration", "--test-dir", &tests, "--output-dir", "out"],
+    ));
     let junit = fs::read_to_string(bench.path().join("out/junit.xml")).unwrap();
     assert_eq!(junit.matches("<testcase ").count(), 7, "two for the directory and five tests: {junit}");
     assert!(junit.contains("[Controllers:[&#34;sample-operator-IngressCreator&#34;]]"), "{junit}");
-    passes(&switchboard(bench.path(), &["test", &tests, "--repeat", "3"]));
-    passes(&switchboard(bench.path(), &["test", &tests, "--strict"]));
+    assert_passes(&switchboard(bench.path(), &["test", &tests, "--repeat", "3"]));
+    assert_passes(&switchboard(bench.path(), &["test", &tests, "--strict"]));
 }
 
 #[test]
 fn the_beacons_tests_pass_every_time() {
-    let bench = bench("beacon-operator");
+    let bench = work_folder("beacon-operator");
     let tests = beacon_tests();
-    passes(&switchboard(bench.path(), &["test", &tests, "--repeat", "3"]));
-    passes(&switchboard(bench.path(), &["test", "apply-configuration", "--test-dir", &tests, "--output-dir", "out"]));
+    assert_passes(&switchboard(bench.path(), &["test", &tests, "--repeat", "3"]));
+    assert_passes(&switchboard(
+        bench.path(),
+        &["test", "apply-configuration", "--test-dir", &tests, "--output-dir", "out"],
+    ));
 }
 
 fn beacon(arguments: &[&str]) -> Output {
@@ -79,12 +85,16 @@ fn the_beacon_declares_what_its_cases_use() {
     let said = |command: &str| String::from_utf8(beacon(&[command]).stdout).unwrap();
     let outputs = OutputResources::read(&said("output-resources")).unwrap();
     let inputs = InputResources::read(&said("input-resources")).unwrap();
-    assert_eq!(inputs.validate(Rules::Original), Vec::new());
+    assert_eq!(inputs.validate(ContractRules::MultiOperatorManager), Vec::new());
     for entry in fs::read_dir(beacon_tests()).unwrap() {
         let expected = read_directory(&entry.unwrap().path().join("expected-output")).unwrap();
         assert_eq!(expected.problems, Vec::new());
         for mutation in &expected.mutations {
-            assert_eq!(outputs.places(mutation, Rules::Original), [mutation.place], "{mutation}");
+            assert_eq!(
+                outputs.clusters_for(mutation, ContractRules::MultiOperatorManager),
+                [mutation.cluster],
+                "{mutation}"
+            );
         }
     }
 }
@@ -93,24 +103,24 @@ fn the_beacon_declares_what_its_cases_use() {
 #[test]
 fn the_beacon_needs_nothing_but_what_it_declares() {
     let inputs = InputResources::read(&String::from_utf8(beacon(&["input-resources"]).stdout).unwrap()).unwrap();
-    let bench = bench("beacon-operator");
+    let bench = work_folder("beacon-operator");
     for entry in fs::read_dir(beacon_tests()).unwrap() {
         let case = entry.unwrap().path();
         let copy = bench.path().join("cases").join(case.file_name().unwrap());
         fs::create_dir_all(&copy).unwrap();
         fs::copy(case.join("test.yaml"), copy.join("test.yaml")).unwrap();
         let whole = MustGather::open(&case.join("input-dir")).unwrap();
-        let pruned = prune(&inputs.apply_configuration_resources, &whole, Rules::Native).unwrap();
-        let mut folder = InputFolder::new(&copy.join("input-dir"), Form::Json, Rules::Native);
+        let pruned = prune(&inputs.apply_configuration_resources, &whole, ContractRules::Native).unwrap();
+        let mut folder = InputFolder::new(&copy.join("input-dir"), InputFormat::Json, ContractRules::Native);
         folder.write(&pruned.input(), Some(whole.discovery())).unwrap();
         let expected = case.join("expected-output");
         let copied = Command::new("cp").arg("-r").arg(expected).arg(copy.join("expected-output")).status().unwrap();
         assert!(copied.success());
     }
-    passes(&switchboard(bench.path(), &["test", "cases"]));
+    assert_passes(&switchboard(bench.path(), &["test", "cases"]));
 }
 
-fn live(kubeconfig: &Path, output: &Path) -> (Output, Directory) {
+fn live(kubeconfig: &Path, output: &Path) -> (Output, MutationDirectory) {
     let input = Path::new(&beacon_tests()).join("first-run/input-dir");
     let path = |path: &Path| path.display().to_string();
     let done = beacon(&[
@@ -129,13 +139,13 @@ fn live(kubeconfig: &Path, output: &Path) -> (Output, Directory) {
 
 #[test]
 fn the_live_command_notes_what_it_saw_in_the_configuration_cluster() {
-    let real = Real::start().unwrap();
+    let real = RealCluster::start().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (done, output) = live(&real.kubeconfig(), &folder.path().join("out"));
-    passes(&done);
+    assert_passes(&done);
     let noted: Vec<_> = output.mutations.iter().filter(|m| m.name == "surroundings").collect();
     let [noted] = noted[..] else { panic!("{:?}", output.mutations) };
-    assert_eq!((noted.place, noted.action), (Place::Configuration, Action::Apply));
+    assert_eq!((noted.cluster, noted.action), (OutputCluster::Configuration, Action::Apply));
     assert_eq!(noted.body_value().unwrap()["data"]["clusterVersion"], "v1.36.1");
     // What cannot be reached is told in the status, and nothing is noted.
     let broken = folder.path().join("kubeconfig");
@@ -145,15 +155,15 @@ fn the_live_command_notes_what_it_saw_in_the_configuration_cluster() {
     let (done, output) = live(&broken, &folder.path().join("broken"));
     assert_eq!(done.status.code(), Some(1));
     let [status] = &output.mutations[..] else { panic!("{:?}", output.mutations) };
-    assert_eq!((status.place, status.action), (Place::Configuration, Action::ApplyStatus));
+    assert_eq!((status.cluster, status.action), (OutputCluster::Configuration, Action::ApplyStatus));
     let condition = &status.body_value().unwrap()["status"]["conditions"][0];
     assert_eq!((&condition["type"], &condition["status"]), (&"SurroundingsDegraded".into(), &"True".into()));
 }
 
 /// A process that does not outlive its test.
-struct Resident(Child);
+struct ResidentProcess(Child);
 
-impl Drop for Resident {
+impl Drop for ResidentProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -161,7 +171,7 @@ impl Drop for Resident {
 }
 
 /// Installs the operator's manifests and gives a kubeconfig of its service account.
-fn installed(kubectl: &Tool, admin: &Path, folder: &Path) -> PathBuf {
+fn install(kubectl: &CliTool, admin: &Path, folder: &Path) -> PathBuf {
     let manifests = workspace().join("examples/beacon/manifests");
     for file in ["00-crd.yaml", "10-access.yaml"] {
         kubectl.ok(&["apply", "--server-side", "-f", &manifests.join(file).display().to_string()]);
@@ -189,21 +199,21 @@ fn installed(kubectl: &Tool, admin: &Path, folder: &Path) -> PathBuf {
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !done() {
-        assert!(begin.elapsed() < PATIENCE, "{what}: not within {PATIENCE:?}");
+        assert!(begin.elapsed() < TIMEOUT, "{what}: not within {TIMEOUT:?}");
         std::thread::sleep(POLL);
     }
 }
 
 #[test]
 fn the_beacon_still_runs_resident_with_the_rights_of_its_service_account() {
-    let real = Real::start().unwrap();
+    let real = RealCluster::start().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let kubectl = Tool::new("kubectl", &real.kubeconfig(), "beacon-operator");
-    let operand = Tool::new("kubectl", &real.kubeconfig(), "beacon");
-    let own = installed(&kubectl, &real.kubeconfig(), folder.path());
+    let kubectl = CliTool::new("kubectl", &real.kubeconfig(), "beacon-operator");
+    let operand = CliTool::new("kubectl", &real.kubeconfig(), "beacon");
+    let own = install(&kubectl, &real.kubeconfig(), folder.path());
     let mut command = Command::new(program("beacon-operator"));
     command.arg("start").arg("--kubeconfig").arg(&own).args(["--namespace", "beacon-operator"]);
-    let _resident = Resident(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let _resident = ResidentProcess(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     let condition = |kind: &str| {
         let path = format!("jsonpath={{.status.conditions[?(@.type=={kind:?})].reason}}");
         kubectl.ok(&["get", "beacon", "cluster", "-o", &path])
@@ -216,7 +226,7 @@ fn the_beacon_still_runs_resident_with_the_rights_of_its_service_account() {
         let shown = operand.run(&["get", "configmap", "beacon-config", "-o", "jsonpath={.data.beacon\\.txt}"]);
         shown.out == "The harbour is open.\ncluster v1.36.1\n"
     });
-    let public = Tool::new("kubectl", &real.kubeconfig(), "kube-public");
+    let public = CliTool::new("kubectl", &real.kubeconfig(), "kube-public");
     assert_eq!(public.ok(&["get", "configmap", "beacon-info", "-o", "jsonpath={.data.banners}"]), "1");
     assert_eq!(operand.ok(&["get", "deployment", "beacon", "-o", "jsonpath={.spec.replicas}"]), "2");
 }

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-type Target = (&'static str, fn(&[u8]));
+type FuzzTarget = (&'static str, fn(&[u8]));
 
 /// Each fuzz target's name and what it does with its input. A new target in tests/fuzz/ gets a line here.
-const TARGETS: &[Target] = &[
+const TARGETS: &[FuzzTarget] = &[
     ("cel", switchboard_object::cel::fuzz),
     ("json", switchboard_object::fuzz::json),
     ("jsonpath", switchboard_object::fuzz::jsonpath),

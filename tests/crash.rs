@@ -14,9 +14,9 @@ use futures::StreamExt;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams, Preconditions, WatchEvent, WatchParams};
 use kube::{Client, ResourceExt};
-use switchboard_suite::history::{Event, History, Listing, Outcome, Stream, Write, check};
-use switchboard_suite::process::{Up, client};
-use switchboard_suite::random::Random;
+use switchboard_suite::history::{History, HistoryEvent, HistoryWrite, ListSnapshot, WatchStream, WriteOutcome, check};
+use switchboard_suite::process::{UpProcess, client};
+use switchboard_suite::random::RandomNumbers;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
@@ -25,7 +25,7 @@ const WRITERS: u64 = 8;
 const RESUMED_WATCHERS: usize = 2;
 const KEYS: u64 = 6;
 /// A life without enough acknowledgements by then has gone wrong.
-const STUCK: Duration = Duration::from_secs(60);
+const LIFE_TIMEOUT: Duration = Duration::from_secs(60);
 const NAMESPACE: &str = "default";
 
 /// An object that shows whether it is whole: its id, filler, and a checksum over both.
@@ -61,23 +61,23 @@ fn revision_of(object: &ConfigMap) -> u64 {
 }
 
 /// Objects of others (the root certificate's) are not part of the record.
-fn only_ours() -> ListParams {
+fn own_objects() -> ListParams {
     ListParams::default().labels("crash=test")
 }
 
-async fn list(api: &Api<ConfigMap>, life: u32) -> Listing {
-    let list = api.list(&only_ours()).await.unwrap();
+async fn list(api: &Api<ConfigMap>, life: u32) -> ListSnapshot {
+    let list = api.list(&own_objects()).await.unwrap();
     let objects = list.items.iter().map(|object| (object.name_any(), (revision_of(object), id_of(object)))).collect();
-    Listing { life, revision: list.metadata.resource_version.unwrap().parse().unwrap(), objects }
+    ListSnapshot { life, revision: list.metadata.resource_version.unwrap().parse().unwrap(), objects }
 }
 
 /// Counts acknowledgements and calls for the kill.
-struct Trigger {
+struct KillTrigger {
     left: AtomicU64,
     kill: Notify,
 }
 
-impl Trigger {
+impl KillTrigger {
     fn acknowledged(&self) {
         if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
             self.kill.notify_one();
@@ -86,9 +86,9 @@ impl Trigger {
 }
 
 /// Creates, updates and deletes until the server is gone.
-async fn write(client: Client, life: u32, writer: u64, trigger: Arc<Trigger>) -> Vec<Write> {
+async fn write(client: Client, life: u32, writer: u64, trigger: Arc<KillTrigger>) -> Vec<HistoryWrite> {
     let api: Api<ConfigMap> = Api::namespaced(client, NAMESPACE);
-    let mut random = Random::new(u64::from(life) * WRITERS + writer);
+    let mut random = RandomNumbers::new(u64::from(life) * WRITERS + writer);
     let mut writes = Vec::new();
     for step in 0.. {
         // Every other object is shared by all writers, so that they collide.
@@ -102,39 +102,39 @@ async fn write(client: Client, life: u32, writer: u64, trigger: Arc<Trigger>) ->
             let resource_version = expect.map(|revision| revision.to_string());
             let preconditions = Some(Preconditions { resource_version, uid: None });
             let deleted = api.delete(&name, &DeleteParams { preconditions, ..DeleteParams::default() }).await;
-            deleted.map(|_| Outcome::Deleted)
+            deleted.map(|_| WriteOutcome::Deleted)
         } else {
             let object = object(&name, &id, random.below(3_000), expect);
             let written = match expect {
                 None => api.create(&PostParams::default(), &object).await,
                 Some(_) => api.replace(&name, &PostParams::default(), &object).await,
             };
-            written.map(|object| Outcome::Acknowledged(revision_of(&object)))
+            written.map(|object| WriteOutcome::Acknowledged(revision_of(&object)))
         };
         let outcome = outcome.unwrap_or_else(|error| match error {
-            kube::Error::Api(status) if matches!(status.code, 404 | 409) => Outcome::Refused,
+            kube::Error::Api(status) if matches!(status.code, 404 | 409) => WriteOutcome::Refused,
             kube::Error::Api(status) => panic!("{name}: {status:?}"),
-            _ => Outcome::Unknown,
+            _ => WriteOutcome::Unknown,
         });
-        writes.push(Write { life, key: name, id: (!deleting).then_some(id), expect, outcome });
+        writes.push(HistoryWrite { life, key: name, id: (!deleting).then_some(id), expect, outcome });
         match outcome {
-            Outcome::Unknown => break,
-            Outcome::Refused => {}
-            Outcome::Acknowledged(_) | Outcome::Deleted => trigger.acknowledged(),
+            WriteOutcome::Unknown => break,
+            WriteOutcome::Refused => {}
+            WriteOutcome::Acknowledged(_) | WriteOutcome::Deleted => trigger.acknowledged(),
         }
     }
     writes
 }
 
 /// Follows a watch until the server is gone, or until it has told of revision `until`.
-async fn watch(client: Client, after: u64, until: u64) -> Stream {
+async fn watch(client: Client, after: u64, until: u64) -> WatchStream {
     let api: Api<ConfigMap> = Api::namespaced(client, NAMESPACE);
-    let mut stream = Stream { after, events: Vec::new() };
+    let mut stream = WatchStream { after, events: Vec::new() };
     let parameters = WatchParams::default().labels("crash=test");
     let Ok(events) = api.watch(&parameters, &after.to_string()).await else { return stream };
     let mut events = std::pin::pin!(events);
     while let Some(Ok(event)) = events.next().await {
-        let Some(event) = seen(event) else { continue };
+        let Some(event) = history_event(event) else { continue };
         let revision = event.revision();
         stream.events.push(event);
         if revision >= until {
@@ -144,53 +144,55 @@ async fn watch(client: Client, after: u64, until: u64) -> Stream {
     stream
 }
 
-fn seen(event: WatchEvent<ConfigMap>) -> Option<Event> {
+fn history_event(event: WatchEvent<ConfigMap>) -> Option<HistoryEvent> {
     match event {
         WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-            Some(Event::Put { key: object.name_any(), revision: revision_of(&object), id: id_of(&object) })
+            Some(HistoryEvent::Put { key: object.name_any(), revision: revision_of(&object), id: id_of(&object) })
         }
-        WatchEvent::Deleted(object) => Some(Event::Deleted { key: object.name_any(), revision: revision_of(&object) }),
+        WatchEvent::Deleted(object) => {
+            Some(HistoryEvent::Deleted { key: object.name_any(), revision: revision_of(&object) })
+        }
         WatchEvent::Bookmark(bookmark) => {
-            Some(Event::Bookmark { revision: bookmark.metadata.resource_version.parse().unwrap() })
+            Some(HistoryEvent::Bookmark { revision: bookmark.metadata.resource_version.parse().unwrap() })
         }
         WatchEvent::Error(status) => panic!("a watch that could have gone on was ended: {status:?}"),
     }
 }
 
 /// A watch that begins with everything there is: a list and a stream in one.
-async fn watch_from_nothing(client: Client, life: u32) -> Option<(Listing, Stream)> {
+async fn watch_with_initial_events(client: Client, life: u32) -> Option<(ListSnapshot, WatchStream)> {
     let api: Api<ConfigMap> = Api::namespaced(client, NAMESPACE);
     let parameters = WatchParams::default().labels("crash=test").initial_events();
     let events = api.watch(&parameters, "").await.ok()?;
     let mut events = std::pin::pin!(events);
-    let mut listing = Listing { life, ..Listing::default() };
+    let mut listing = ListSnapshot { life, ..ListSnapshot::default() };
     loop {
-        match seen(events.next().await?.ok()?)? {
-            Event::Put { key, revision, id } => drop(listing.objects.insert(key, (revision, id))),
-            Event::Bookmark { revision } => {
+        match history_event(events.next().await?.ok()?)? {
+            HistoryEvent::Put { key, revision, id } => drop(listing.objects.insert(key, (revision, id))),
+            HistoryEvent::Bookmark { revision } => {
                 listing.revision = revision;
                 break;
             }
-            Event::Deleted { .. } => panic!("an initial event of a watch deletes something"),
+            HistoryEvent::Deleted { .. } => panic!("an initial event of a watch deletes something"),
         }
     }
-    let mut stream = Stream { after: listing.revision, events: Vec::new() };
+    let mut stream = WatchStream { after: listing.revision, events: Vec::new() };
     while let Some(Ok(event)) = events.next().await {
-        stream.events.extend(seen(event));
+        stream.events.extend(history_event(event));
     }
     Some((listing, stream))
 }
 
 /// The record so far, and how far each resumed watcher has come.
 #[derive(Default)]
-struct Record {
+struct CrashRecord {
     history: History,
     reached: Vec<u64>,
 }
 
-impl Record {
+impl CrashRecord {
     /// Lists, then resumes the watches.
-    async fn begin(&mut self, server: &mut Up, life: u32, until: u64) -> Vec<JoinHandle<Stream>> {
+    async fn begin(&mut self, server: &mut UpProcess, life: u32, until: u64) -> Vec<JoinHandle<WatchStream>> {
         let client = server.client().await.unwrap();
         let listing = list(&Api::namespaced(client, NAMESPACE), life).await;
         self.reached.resize(RESUMED_WATCHERS, listing.revision);
@@ -204,26 +206,26 @@ impl Record {
         watchers
     }
 
-    async fn end(&mut self, watchers: Vec<JoinHandle<Stream>>) {
+    async fn end(&mut self, watchers: Vec<JoinHandle<WatchStream>>) {
         for (index, watcher) in watchers.into_iter().enumerate() {
             let stream = watcher.await.unwrap();
-            let last = stream.events.iter().map(Event::revision).max();
+            let last = stream.events.iter().map(HistoryEvent::revision).max();
             self.reached[index] = last.unwrap_or(stream.after).max(stream.after);
             self.history.watchers[index].push(stream);
         }
     }
 
-    async fn life(&mut self, server: &mut Up, life: u32, random: &mut Random) {
+    async fn life(&mut self, server: &mut UpProcess, life: u32, random: &mut RandomNumbers) {
         let watchers = self.begin(server, life, u64::MAX).await;
         let kubeconfig = server.kubeconfig().to_owned();
-        let fresh = tokio::spawn(watch_from_nothing(self::client(&kubeconfig).await.unwrap(), life));
-        let trigger = Arc::new(Trigger { left: AtomicU64::new(1 + random.below(150)), kill: Notify::new() });
+        let fresh = tokio::spawn(watch_with_initial_events(self::client(&kubeconfig).await.unwrap(), life));
+        let trigger = Arc::new(KillTrigger { left: AtomicU64::new(1 + random.below(150)), kill: Notify::new() });
         let mut writers = Vec::new();
         for writer in 0..WRITERS {
             let client = self::client(&kubeconfig).await.unwrap();
             writers.push(tokio::spawn(write(client, life, writer, trigger.clone())));
         }
-        tokio::time::timeout(STUCK, trigger.kill.notified()).await.expect("writers get somewhere");
+        tokio::time::timeout(LIFE_TIMEOUT, trigger.kill.notified()).await.expect("writers get somewhere");
         // Anywhere in a flush, not only right after one.
         tokio::time::sleep(Duration::from_micros(random.below(4_000))).await;
         server.kill();
@@ -239,11 +241,17 @@ impl Record {
     }
 
     /// Lets the resumed watches see everything up to the end.
-    async fn catch_up(&mut self, server: &mut Up, life: u32) {
+    async fn catch_up(&mut self, server: &mut UpProcess, life: u32) {
         let api: Api<ConfigMap> = Api::namespaced(server.client().await.unwrap(), NAMESPACE);
         let last = api.create(&PostParams::default(), &object("last", "last", 1, None)).await.unwrap();
-        let outcome = Outcome::Acknowledged(revision_of(&last));
-        self.history.writes.push(Write { life, key: "last".into(), id: Some("last".into()), expect: None, outcome });
+        let outcome = WriteOutcome::Acknowledged(revision_of(&last));
+        self.history.writes.push(HistoryWrite {
+            life,
+            key: "last".into(),
+            id: Some("last".into()),
+            expect: None,
+            outcome,
+        });
         let watchers = self.begin(server, life, revision_of(&last)).await;
         self.end(watchers).await;
     }
@@ -255,24 +263,25 @@ async fn fifty_kills_under_load_break_no_promise() {
     let data = dir.path().join("data");
     let seed = std::env::var("SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(u64::from(std::process::id()));
     eprintln!("SEED={seed}");
-    let mut random = Random::new(seed);
-    let mut record = Record::default();
+    let mut random = RandomNumbers::new(seed);
+    let mut record = CrashRecord::default();
     for life in 0..KILLS {
-        let mut server = Up::start(&data).unwrap();
+        let mut server = UpProcess::start(&data).unwrap();
         if life > 0 && random.below(10) == 0 {
             // A crash while it starts must do no harm either.
             tokio::time::sleep(Duration::from_millis(random.below(60))).await;
             server.kill();
-            server = Up::start(&data).unwrap();
+            server = UpProcess::start(&data).unwrap();
         }
         record.life(&mut server, life, &mut random).await;
     }
-    record.catch_up(&mut Up::start(&data).unwrap(), KILLS).await;
+    record.catch_up(&mut UpProcess::start(&data).unwrap(), KILLS).await;
     let violations = check(&record.history);
     assert!(violations.is_empty(), "{} violations, the first: {}", violations.len(), violations[0]);
     let writes = &record.history.writes;
-    let acknowledged = writes.iter().filter(|write| !matches!(write.outcome, Outcome::Refused | Outcome::Unknown));
-    let unknown = writes.iter().filter(|write| write.outcome == Outcome::Unknown);
+    let acknowledged =
+        writes.iter().filter(|write| !matches!(write.outcome, WriteOutcome::Refused | WriteOutcome::Unknown));
+    let unknown = writes.iter().filter(|write| write.outcome == WriteOutcome::Unknown);
     eprintln!("{} acknowledged, {} cut off by {KILLS} kills", acknowledged.count(), unknown.count());
 }
 
@@ -280,7 +289,7 @@ async fn fifty_kills_under_load_break_no_promise() {
 async fn a_second_server_on_the_same_data_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
-    let mut first = Up::start(&data).unwrap();
+    let mut first = UpProcess::start(&data).unwrap();
     let client = first.client().await.unwrap();
     let mut second = std::process::Command::new(switchboard_suite::process::binary().unwrap());
     second.args(["up", "--listen", "127.0.0.1:0", "--data-dir"]).arg(&data);
@@ -288,5 +297,5 @@ async fn a_second_server_on_the_same_data_is_refused() {
     let said = String::from_utf8(second.stderr).unwrap();
     assert!(!second.status.success());
     assert!(said.contains("the data directory is in use: another process holds"), "{said}");
-    assert!(switchboard_suite::process::ready(&client).await, "the first one serves on");
+    assert!(switchboard_suite::process::is_ready(&client).await, "the first one serves on");
 }

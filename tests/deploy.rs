@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use switchboard_object::yaml;
-use switchboard_suite::ours::Served;
+use switchboard_suite::embedded::SharedServer;
 use switchboard_suite::process;
-use switchboard_suite::real::Real;
-use switchboard_suite::tool::Tool;
+use switchboard_suite::real::RealCluster;
+use switchboard_suite::tool::CliTool;
 
 const CHART: &str = "deploy/chart";
 const NAMESPACE: &str = "chart-of-switchboard";
 const ACCOUNT: &str = "sb-switchboard";
 /// What has not come about within this will not.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
-struct Kernel(Child);
+struct KernelProcess(Child);
 
-impl Drop for Kernel {
+impl Drop for KernelProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -31,7 +31,7 @@ impl Drop for Kernel {
 }
 
 /// A kubeconfig that is the service account's, and nobody else's.
-fn of_account(kubectl: &Tool, file: &Path) {
+fn account_kubeconfig(kubectl: &CliTool, file: &Path) {
     let view: Value =
         serde_json::from_str(&kubectl.ok(&["config", "view", "--raw", "--minify", "-o", "json"])).unwrap();
     let token = kubectl.ok(&["create", "token", ACCOUNT]);
@@ -51,11 +51,11 @@ fn switchboard(folder: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Starts the kernel; gives it with the address of its metrics, and that of its console when it has one.
-fn run(folder: &Path) -> (Kernel, String, String) {
+fn run(folder: &Path) -> (KernelProcess, String, String) {
     let line = ["run", "--config", "switchboard.yaml", "--state-dir", "state", "--kubeconfig", "account.kubeconfig"];
     let mut child = switchboard(folder, &line).stderr(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
-    let kernel = Kernel(child);
+    let kernel = KernelProcess(child);
     let (mut address, mut hosting) = (String::new(), false);
     let wanted = fs::read_to_string(folder.join("switchboard.yaml")).unwrap().contains("hosts:");
     for line in lines.by_ref() {
@@ -74,8 +74,8 @@ fn run(folder: &Path) -> (Kernel, String, String) {
 }
 
 /// Asks a probe until it says yes.
-fn probed(address: &str, path: &str) {
-    let end = Instant::now() + PATIENCE;
+fn until_probe_succeeds(address: &str, path: &str) {
+    let end = Instant::now() + TIMEOUT;
     loop {
         let mut stream = TcpStream::connect(address).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: kernel\r\nConnection: close\r\n\r\n").unwrap();
@@ -91,16 +91,16 @@ fn probed(address: &str, path: &str) {
 
 #[test]
 fn the_chart_gives_what_its_operators_need_and_nothing_else() {
-    let real = Real::start().unwrap();
-    let kubectl = Tool::new("kubectl", &real.kubeconfig(), NAMESPACE);
-    let helm = Tool::new("helm4", &real.kubeconfig(), NAMESPACE);
+    let real = RealCluster::start().unwrap();
+    let kubectl = CliTool::new("kubectl", &real.kubeconfig(), NAMESPACE);
+    let helm = CliTool::new("helm4", &real.kubeconfig(), NAMESPACE);
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let installed = helm.ok(&["install", "sb", CHART, "--create-namespace"]);
     assert!(installed.contains("STATUS: deployed") && installed.contains("Switchboard hosts greeter."), "{installed}");
     kubectl.ok(&["get", "deployment,service,serviceaccount,pdb,networkpolicy", ACCOUNT]);
 
-    of_account(&kubectl, &folder.join("account.kubeconfig"));
+    account_kubeconfig(&kubectl, &folder.join("account.kubeconfig"));
     let config = kubectl.ok(&["get", "configmap", ACCOUNT, "-o", r"jsonpath={.data.switchboard\.yaml}"]);
     assert!(config.contains("listen: 0.0.0.0:9090"), "{config}");
     fs::write(folder.join("switchboard.yaml"), config.replace("0.0.0.0:9090", "127.0.0.1:0")).unwrap();
@@ -129,8 +129,8 @@ fn the_chart_gives_what_its_operators_need_and_nothing_else() {
     kubectl.ok(&["create", "configmap", "greeting", "--from-literal=words=Good day"]);
     kubectl.ok(&["wait", "--for=create", "configmap/ada-greeting", "--timeout=60s"]);
     assert_eq!(kubectl.ok(&["get", "configmap", "ada-greeting", "-o", "jsonpath={.data.text}"]), "Good day, Ada!");
-    probed(&address, "/healthz");
-    probed(&address, "/readyz");
+    until_probe_succeeds(&address, "/healthz");
+    until_probe_succeeds(&address, "/readyz");
     drop(kernel);
 
     helm.ok(&["uninstall", "sb"]);
@@ -153,7 +153,7 @@ rbac:
 console: {enabled: true}
 ";
 
-const PLUGGED: &str = r#"
+const PLUG_AND_SOCKET: &str = r#"
 apiVersion: integration.rock8s.com/v1beta1
 kind: Socket
 metadata: {name: db}
@@ -169,7 +169,7 @@ spec:
 "#;
 
 /// The status of an answer of the console.
-fn asked(address: &str, token: Option<&str>) -> String {
+fn console_status(address: &str, token: Option<&str>) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
     write!(stream, "GET /api/v1/state HTTP/1.0\r\nHost: {address}\r\n{token}\r\n").unwrap();
@@ -180,16 +180,16 @@ fn asked(address: &str, token: Option<&str>) -> String {
 
 #[test]
 fn the_charts_account_writes_as_the_accounts_it_was_given_and_reviews_tokens() {
-    let real = Real::start().unwrap();
+    let real = RealCluster::start().unwrap();
     let namespace = "chart-with-accounts";
-    let kubectl = Tool::new("kubectl", &real.kubeconfig(), namespace);
-    let helm = Tool::new("helm4", &real.kubeconfig(), namespace);
+    let kubectl = CliTool::new("kubectl", &real.kubeconfig(), namespace);
+    let helm = CliTool::new("helm4", &real.kubeconfig(), namespace);
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("values.yaml"), WITH_ACCOUNTS).unwrap();
     let values = folder.join("values.yaml").display().to_string();
     helm.ok(&["install", "sb", CHART, "--create-namespace", "-f", &values]);
-    of_account(&kubectl, &folder.join("account.kubeconfig"));
+    account_kubeconfig(&kubectl, &folder.join("account.kubeconfig"));
     let config = kubectl.ok(&["get", "configmap", ACCOUNT, "-o", r"jsonpath={.data.switchboard\.yaml}"]);
     let config = config.replace("0.0.0.0:9090", "127.0.0.1:0").replace("0.0.0.0:7467", "0.0.0.0:0");
     fs::write(folder.join("switchboard.yaml"), config).unwrap();
@@ -225,21 +225,21 @@ fn the_charts_account_writes_as_the_accounts_it_was_given_and_reviews_tokens() {
     kubectl.ok(&["label", "configmap", "ada", "greeter.example.com/greet=yes"]);
     kubectl.ok(&["create", "configmap", "greeting", "--from-literal=words=Good day"]);
     kubectl.ok(&["wait", "--for=create", "configmap/ada-greeting", "--timeout=60s"]);
-    let fed = kubectl.feed(&["apply", "-f", "-"], PLUGGED);
+    let fed = kubectl.run_with_input(&["apply", "-f", "-"], PLUG_AND_SOCKET);
     assert_eq!(fed.code, 0, "{}", fed.err);
     kubectl.ok(&["wait", "--for=create", "configmap/made", "--timeout=60s"]);
 
-    assert!(asked(&console, None).contains(" 401 "));
+    assert!(console_status(&console, None).contains(" 401 "));
     kubectl.ok(&["create", "serviceaccount", "reader"]);
     let token = kubectl.ok(&["create", "token", "reader"]);
-    assert!(asked(&console, Some(token.trim())).contains(" 403 "), "a token without the right is not enough");
+    assert!(console_status(&console, Some(token.trim())).contains(" 403 "), "a token without the right is not enough");
     let role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reads-console}, rules: [{apiGroups: [switchboard.dev], resources: [console], verbs: [get]}]}";
-    assert_eq!(kubectl.feed(&["apply", "-f", "-"], role).code, 0);
+    assert_eq!(kubectl.run_with_input(&["apply", "-f", "-"], role).code, 0);
     let subject = format!("--serviceaccount={namespace}:reader");
     kubectl.ok(&["create", "clusterrolebinding", "reader", "--clusterrole=reads-console", &subject]);
-    let end = Instant::now() + PATIENCE;
-    while !asked(&console, Some(token.trim())).contains(" 200 ") {
-        assert!(Instant::now() < end, "{}", asked(&console, Some(token.trim())));
+    let end = Instant::now() + TIMEOUT;
+    while !console_status(&console, Some(token.trim())).contains(" 200 ") {
+        assert!(Instant::now() < end, "{}", console_status(&console, Some(token.trim())));
         std::thread::sleep(Duration::from_millis(200));
     }
     drop(kernel);
@@ -249,7 +249,7 @@ fn the_charts_account_writes_as_the_accounts_it_was_given_and_reviews_tokens() {
 #[test]
 fn our_own_rendering_of_it_is_helms() {
     // No cluster is asked.
-    let helm = Tool::new("helm4", Path::new("nowhere"), NAMESPACE);
+    let helm = CliTool::new("helm4", Path::new("nowhere"), NAMESPACE);
     for values in [
         &["--set", "state.persistent=true"][..],
         &["--set", "config.operators.plugs.enabled=true,database.existingSecret=db"],
@@ -295,12 +295,12 @@ fn secret(name: &str, key: &str) -> &'static str {
 
 #[test]
 fn the_charts_gitops_service_is_given_its_keys_and_the_secret_of_events() {
-    let served = Served::start();
+    let served = SharedServer::start();
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     fs::write(folder.join("values.yaml"), WITH_SECRETS).unwrap();
     let values = folder.join("values.yaml").display().to_string();
-    let helm = Tool::new("helm4", Path::new("nowhere"), NAMESPACE);
+    let helm = CliTool::new("helm4", Path::new("nowhere"), NAMESPACE);
     let rendered = helm.ok(&["template", "sb", CHART, "--kube-version", "1.37", "-f", &values]);
     let objects: Vec<Value> = yaml::read_all(&rendered).unwrap().into_iter().map(|document| document.value).collect();
     let of_kind = |kind: &str| objects.iter().find(|object| object["kind"] == kind).unwrap();
@@ -349,8 +349,8 @@ fn the_charts_gitops_service_is_given_its_keys_and_the_secret_of_events() {
 /// `kubectl switchboard` is the same binary under another name.
 #[test]
 fn kubectl_finds_it_as_a_plugin() {
-    let served = Served::start();
-    let kubectl = Tool::new("kubectl", served.kubeconfig(), "default");
+    let served = SharedServer::start();
+    let kubectl = CliTool::new("kubectl", served.kubeconfig(), "default");
     let folder = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(process::binary().unwrap(), folder.path().join("kubectl-switchboard")).unwrap();
     let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());

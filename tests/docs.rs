@@ -31,43 +31,43 @@ use std::time::{Duration, Instant};
 use switchboard_suite::process;
 
 /// What is not answered within this will not be.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
 /// What was killed is gone within this.
-const GOING: Duration = Duration::from_secs(5);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The command line is not understood.
 const USAGE: i32 = 64;
 /// What a page may lean on beside what it makes itself.
-const GIVEN: [&str; 3] = ["tests", "examples", "deploy"];
+const SHARED_FOLDERS: [&str; 3] = ["tests", "examples", "deploy"];
 /// Commands that ask a kernel, a cluster or a server.
-const ASKING: [&str; 11] =
+const QUERY_COMMANDS: [&str; 11] =
     ["why", "why-not", "top", "pause", "resume", "wake", "replay", "plan", "doctor", "gitops", "plugs status"];
 /// Commands of the GitOps Service that need neither a cluster nor a kernel.
-const ALONE: [&str; 2] = ["migrate", "crds"];
+const STANDALONE_COMMANDS: [&str; 2] = ["migrate", "crds"];
 /// What an `up` hosts the GitOps Service with.
-const WITH_SERVICE: &str = "--example deployments";
+const SERVICE_OPTION: &str = "--example deployments";
 /// How commands begin in sentences, and what a page leaves out before that.
-const BEGINNINGS: [(&str, &str); 3] =
+const COMMAND_PREFIXES: [(&str, &str); 3] =
     [("switchboard ", ""), ("gitops ", "switchboard "), ("fleet ", "switchboard gitops ")];
 /// Words that stand for what a reader puts there, where not any text will do.
 const PLACEHOLDERS: [(&str, &str); 2] = [("DECISION", "1"), ("OPERATOR", "greeter")];
 /// Pages that are printed by the binary itself: usage, not commands.
-const PRINTED: &str = "docs/reference";
+const GENERATED_PAGES: &str = "docs/reference";
 /// Commands that cannot be run, with the reason. They stand in blocks marked `text`.
 const NEVER_RUN: [(&str, &str); 1] = [("kubectl -n platform exec ", "no pod runs without a kubelet")];
 /// Commands of clients that only the feature `real` has.
 const CLIENTS: [&str; 3] = ["kubectl", "helm", "curl"];
 
-struct Running(Child);
+struct DocsProcess(Child);
 
-impl Drop for Running {
+impl Drop for DocsProcess {
     fn drop(&mut self) {
         // With all that it started: `make` does not end what it runs. The next one needs what they hold.
         let group = format!("-{}", self.0.id());
         let signal = |name: &str| Command::new("kill").args([name, "--", &group]).stderr(Stdio::null()).status();
         let _ = signal("-KILL");
         let _ = self.0.wait();
-        let end = Instant::now() + GOING;
+        let end = Instant::now() + EXIT_TIMEOUT;
         while signal("-0").is_ok_and(|status| status.success()) && Instant::now() < end {
             std::thread::sleep(POLL);
         }
@@ -132,28 +132,28 @@ fn commands(text: &str) -> Vec<String> {
 }
 
 /// A reader of one page: a folder, a server, kernels over it.
-struct Reader {
+struct PageReader {
     page: String,
     folder: tempfile::TempDir,
     kubeconfig: String,
-    kernels: Vec<Running>,
-    server: Option<Running>,
+    kernels: Vec<DocsProcess>,
+    server: Option<DocsProcess>,
     /// What was exported, and what it is.
     exported: Vec<(String, String)>,
     /// Whether the server hosts the GitOps Service.
     has_service: bool,
     /// Where the lines before led to.
-    at: PathBuf,
+    working_dir: PathBuf,
     /// The checkout that `make` is called in.
     checkout: PathBuf,
     /// What a server said when it started.
-    said: PathBuf,
+    log_file: PathBuf,
 }
 
-impl Reader {
+impl PageReader {
     fn of(page: &Path) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        for given in GIVEN {
+        for given in SHARED_FOLDERS {
             symlink(root().join(given), folder.path().join(given)).unwrap();
         }
         let bin = folder.path().join("bin");
@@ -166,8 +166,8 @@ impl Reader {
         Self {
             page,
             folder,
-            at,
-            said,
+            working_dir: at,
+            log_file: said,
             checkout: root().to_path_buf(),
             kubeconfig: String::new(),
             kernels: Vec::new(),
@@ -180,7 +180,7 @@ impl Reader {
     fn shell(&self, line: &str) -> Command {
         let mut command = Command::new("bash");
         let path = format!("{}/bin:{}", self.folder.path().display(), std::env::var("PATH").unwrap_or_default());
-        command.args(["-c", line]).current_dir(&self.at).env("PATH", path);
+        command.args(["-c", line]).current_dir(&self.working_dir).env("PATH", path);
         command.env("HOME", self.folder.path()).env("XDG_DATA_HOME", self.folder.path().join("share"));
         command.env_remove("KUBECONFIG").envs(self.exported.iter().map(|(name, value)| (name, value)));
         if !self.kubeconfig.is_empty() {
@@ -197,16 +197,16 @@ impl Reader {
     fn start(&mut self, line: &str) {
         self.kernels.clear();
         self.server = None;
-        self.has_service = line.contains(WITH_SERVICE);
+        self.has_service = line.contains(SERVICE_OPTION);
         let mut child = self.shell(&format!("exec {line}"));
-        let said = std::fs::File::create(&self.said).unwrap();
+        let said = std::fs::File::create(&self.log_file).unwrap();
         let mut child = child.process_group(0).stdout(Stdio::piped()).stderr(said).spawn().unwrap();
         let mut kubeconfig = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut kubeconfig).unwrap();
-        self.server = Some(Running(child));
+        self.server = Some(DocsProcess(child));
         assert!(!kubeconfig.is_empty(), "{}: `{line}` did not start", self.page);
         // A path from the folder is one from everywhere.
-        self.kubeconfig = self.at.join(kubeconfig.trim()).display().to_string();
+        self.kubeconfig = self.working_dir.join(kubeconfig.trim()).display().to_string();
     }
 
     /// `make run` as it stands in the Makefile, with the binary that is there instead of a build of it.
@@ -220,11 +220,11 @@ impl Reader {
     }
 
     /// Starts a kernel over the server, and waits until it says what it hosts.
-    fn host(&mut self, line: &str) {
+    fn start_kernel(&mut self, line: &str) {
         let mut child = self.shell(&format!("exec {line}"));
         let mut child = child.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let said = BufReader::new(child.stderr.take().unwrap());
-        let kernel = Running(child);
+        let kernel = DocsProcess(child);
         let mut lines = said.lines().map_while(Result::ok);
         assert!(lines.any(|line| line.starts_with("hosting ")), "{}: `{line}` did not start", self.page);
         // Nobody may be kept waiting for a reader of what it says.
@@ -245,8 +245,8 @@ impl Reader {
     }
 
     /// Asks until there is an answer; a journal is written a moment after the cluster. A bad one counts only if it must be good.
-    fn ask(&self, line: &str, must: bool) {
-        let end = Instant::now() + PATIENCE;
+    fn query(&self, line: &str, must: bool) {
+        let end = Instant::now() + TIMEOUT;
         loop {
             let ran = self.output(line);
             let said = String::from_utf8_lossy(&ran.stderr);
@@ -265,37 +265,41 @@ impl Reader {
         let led = self.folder.path().join(".led");
         let ran = self.output(&format!("{line}\ncode=$?\npwd >{}\nexit $code", led.display()));
         if let Ok(at) = std::fs::read_to_string(&led) {
-            self.at = PathBuf::from(at.trim_end());
+            self.working_dir = PathBuf::from(at.trim_end());
         }
         let (printed, said) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
         assert!(matches!(ran.status.code(), Some(0 | 2)), "{}: `{line}` failed: {printed}{said}", self.page);
         printed.into_owned()
     }
 
-    fn type_in(&mut self, line: &str) {
+    fn run_line(&mut self, line: &str) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let rest = words[1..].join(" ");
-        let asking = ASKING.iter().any(|asking| rest == *asking || rest.starts_with(&format!("{asking} ")));
+        let asking = QUERY_COMMANDS.iter().any(|asking| rest == *asking || rest.starts_with(&format!("{asking} ")));
         let plugin = words[0] == "kubectl" && words.get(1) == Some(&"switchboard");
         let service = rest.starts_with("gitops ");
-        let alone = service && words.get(2).is_some_and(|verb| ALONE.contains(verb));
+        let alone = service && words.get(2).is_some_and(|verb| STANDALONE_COMMANDS.contains(verb));
         let must = cfg!(feature = "real") || alone || service && self.has_service;
         match (words[0], words.get(1).copied()) {
             ("make", Some("run")) => self.make_run(),
             ("make", _) => {}
             ("switchboard", Some("up" | "serve")) => self.start(&format!("{line} --listen 127.0.0.1:0")),
-            ("switchboard", Some("run" | "individual")) => self.host(line),
+            ("switchboard", Some("run" | "individual")) => self.start_kernel(line),
             ("switchboard", Some("gitops")) if matches!(words.get(2), Some(&("backend" | "agent"))) => {
                 // They need kinds that only kubectl puts there.
-                if cfg!(feature = "real") { self.host(line) } else { self.ask(&format!("{line} --help"), true) }
+                if cfg!(feature = "real") {
+                    self.start_kernel(line)
+                } else {
+                    self.query(&format!("{line} --help"), true)
+                }
             }
             // Who reads what it prints is not here.
             ("switchboard", _) if line.contains(" | kubectl ") && !cfg!(feature = "real") => {
                 drop(self.run(line.split(" | ").next().unwrap_or(line)));
             }
-            ("switchboard", _) if asking => self.ask(line, must),
+            ("switchboard", _) if asking => self.query(line, must),
             ("export", _) => self.export(line),
-            _ if plugin && cfg!(feature = "real") => self.ask(line, true),
+            _ if plugin && cfg!(feature = "real") => self.query(line, true),
             (client, _) if CLIENTS.contains(&client) => {
                 if self.server.is_none() && client != "helm" {
                     self.start("switchboard up --ephemeral --listen 127.0.0.1:0");
@@ -313,15 +317,15 @@ impl Reader {
 fn every_command_of_the_documents_works() {
     for document in documents() {
         let text = std::fs::read_to_string(root().join(&document)).unwrap();
-        let mut reader = Reader::of(&document);
+        let mut reader = PageReader::of(&document);
         for line in commands(&text) {
-            reader.type_in(&line);
+            reader.run_line(&line);
         }
     }
 }
 
 /// What stands in blocks of a page that nobody runs.
-fn texts(page: &Path) -> Vec<String> {
+fn text_blocks(page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     let mut block: Option<&str> = None;
     let mut out = Vec::new();
@@ -337,7 +341,7 @@ fn texts(page: &Path) -> Vec<String> {
 }
 
 /// Commands that stand in sentences and tables, with what a reader puts in place of their words.
-fn mentioned(page: &Path) -> Vec<String> {
+fn inline_commands(page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     let prose: String = text.split("```").step_by(2).collect::<Vec<_>>().join("\n");
     let spans = prose.split("\n\n").flat_map(|part| part.split('`').skip(1).step_by(2));
@@ -354,14 +358,14 @@ fn mentioned(page: &Path) -> Vec<String> {
     let plain =
         |span: &str| span.split_whitespace().map(one).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     let whole = |span: String| {
-        let known = BEGINNINGS.iter().find(|(begins, _)| span.starts_with(begins));
+        let known = COMMAND_PREFIXES.iter().find(|(begins, _)| span.starts_with(begins));
         known.map(|(_, before)| format!("{before}{span}"))
     };
     spans.map(plain).filter_map(whole).collect()
 }
 
 /// What a reader puts in place of a word.
-fn put(word: &str) -> &str {
+fn placeholder_value(word: &str) -> &str {
     PLACEHOLDERS.iter().find(|(placeholder, _)| *placeholder == word).map_or(word, |(_, one)| *one)
 }
 
@@ -370,8 +374,8 @@ fn put(word: &str) -> &str {
 fn commands_in_sentences_are_understood() {
     let mut wrong = Vec::new();
     for page in documents() {
-        for line in mentioned(&page) {
-            let words = line.split(' ').skip(1).map(put);
+        for line in inline_commands(&page) {
+            let words = line.split(' ').skip(1).map(placeholder_value);
             let ran = Command::new(process::binary().unwrap()).args(words).arg("--help").output().unwrap();
             if !ran.status.success() {
                 wrong.push(format!("{}: `{line}`: {}", page.display(), String::from_utf8_lossy(&ran.stderr)));
@@ -394,8 +398,8 @@ fn commands_stand_in_blocks_that_are_run() {
         }
     }
     let written = documents();
-    let written = written.iter().filter(|page| !page.starts_with(PRINTED));
-    for (document, line) in written.flat_map(|page| texts(page).into_iter().map(move |line| (page, line))) {
+    let written = written.iter().filter(|page| !page.starts_with(GENERATED_PAGES));
+    for (document, line) in written.flat_map(|page| text_blocks(page).into_iter().map(move |line| (page, line))) {
         let line = line.trim_start();
         let looks =
             line.starts_with("$ ") || ["switchboard ", "kubectl ", "helm "].iter().any(|it| line.starts_with(it));
@@ -409,19 +413,19 @@ fn commands_stand_in_blocks_that_are_run() {
         "hint: mark blocks of commands `sh` or `console`, and what is printed `text`"
     );
     for (known, why) in NEVER_RUN {
-        let stands = documents().iter().any(|page| texts(page).iter().any(|line| line.starts_with(known)));
+        let stands = documents().iter().any(|page| text_blocks(page).iter().any(|line| line.starts_with(known)));
         assert!(stands, "`{known}…` is not run because {why}, but stands nowhere");
     }
 }
 
 /// Pages beside the documentation, for those who work on it: their links count as well.
-const BESIDE: [&str; 5] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "BUGS.md", "CHANGELOG.md"];
+const OTHER_PAGES: [&str; 5] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "BUGS.md", "CHANGELOG.md"];
 
 /// Links between the pages lead somewhere.
 #[test]
 fn links_lead_to_files_that_are_there() {
     let mut lost = Vec::new();
-    for document in documents().into_iter().chain(BESIDE.map(PathBuf::from)) {
+    for document in documents().into_iter().chain(OTHER_PAGES.map(PathBuf::from)) {
         let text = std::fs::read_to_string(root().join(&document)).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next()) {
             let away = link.is_empty() || link.contains("://");

@@ -3,8 +3,8 @@
 
 #[path = "gather/client.rs"]
 mod client;
+#[path = "gather/pruning.rs"]
+mod pruning;
 #[cfg(feature = "real")]
-#[path = "gather/original.rs"]
-mod original;
-#[path = "gather/pruned.rs"]
-mod pruned;
+#[path = "gather/upstream_cases.rs"]
+mod upstream_cases;

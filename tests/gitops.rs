@@ -3,27 +3,27 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[path = "gitops/argocd.rs"]
+mod argocd;
 #[path = "gitops/environments.rs"]
 mod environments;
 #[path = "gitops/faults.rs"]
 mod faults;
+#[path = "gitops/fixture.rs"]
+mod fixture;
 #[path = "gitops/flows.rs"]
 mod flows;
 #[path = "gitops/git.rs"]
 mod git;
-#[path = "gitops/instance.rs"]
-mod instance;
 #[path = "gitops/isolation.rs"]
 mod isolation;
 #[path = "gitops/kubelet.rs"]
 mod kubelet;
-#[path = "gitops/left.rs"]
-mod left;
 #[path = "gitops/moves.rs"]
 mod moves;
 #[path = "gitops/roles.rs"]
 mod roles;
-#[path = "gitops/stage.rs"]
-mod stage;
+#[path = "gitops/snapshot.rs"]
+mod snapshot;
 #[path = "gitops/tenants.rs"]
 mod tenants;

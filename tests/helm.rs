@@ -1,16 +1,16 @@
 //! Helm installs, upgrades, rolls back and uninstalls a chart on the embedded server.
 #![allow(clippy::unwrap_used)]
 
-use switchboard_suite::ours::Served;
-use switchboard_suite::tool::Tool;
+use switchboard_suite::embedded::SharedServer;
+use switchboard_suite::tool::CliTool;
 
 const CHART: &str = "tests/charts/shop";
 
 #[test]
 fn a_release_lives_through_install_upgrade_rollback_and_uninstall() {
-    let served = Served::start();
-    let kubectl = Tool::new("kubectl", served.kubeconfig(), "helm-shop");
-    let helm = Tool::new("helm", served.kubeconfig(), "helm-shop");
+    let served = SharedServer::start();
+    let kubectl = CliTool::new("kubectl", served.kubeconfig(), "helm-shop");
+    let helm = CliTool::new("helm", served.kubeconfig(), "helm-shop");
     let greeting = || kubectl.ok(&["get", "configmap", "shop-config", "-o", "jsonpath={.data.greeting} {.data.apps}"]);
 
     let installed = helm.ok(&["install", "shop", CHART, "--create-namespace"]);

@@ -4,14 +4,14 @@
 
 #[path = "hosting/beacon.rs"]
 mod beacon;
-#[path = "hosting/ground.rs"]
-mod ground;
-#[path = "hosting/hosted.rs"]
-mod hosted;
+#[path = "hosting/cluster.rs"]
+mod cluster;
+#[path = "hosting/host_process.rs"]
+mod host_process;
 #[path = "hosting/live.rs"]
 mod live;
-#[path = "hosting/pruned.rs"]
-mod pruned;
+#[path = "hosting/pruning.rs"]
+mod pruning;
 #[path = "hosting/sample.rs"]
 mod sample;
 #[path = "hosting/topologies.rs"]

@@ -11,19 +11,19 @@ use std::time::Duration;
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_integrations::annotations::{self, annotate};
-use switchboard_integrations::chart::Chart;
-use switchboard_integrations::desired::{Builder, Desired};
-use switchboard_integrations::operator::{Guard, Integrations, Shelf};
-use switchboard_integrations::settings::{DEFAULT_UPSTREAM, Settings};
+use switchboard_integrations::chart::IntegrationsChart;
+use switchboard_integrations::desired::{DesiredBuilder, DesiredObjects};
+use switchboard_integrations::operator::{DeletionGuard, DesiredStore, IntegrationsOperator};
+use switchboard_integrations::settings::{DEFAULT_UPSTREAM, RenderSettings};
 use switchboard_integrations::source::Bundle;
-use switchboard_kernel::decision::{Outcome, WriteResult};
-use switchboard_kernel::host::{Host, Settings as HostSettings};
-use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::decision::{RunOutcome, WriteResult};
+use switchboard_kernel::host::{Host, HostSettings};
+use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::operator::{Operator, Reaching};
-use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::operator::{ExternalAdapter, Operator};
+use switchboard_kernel::topology::{ClusterName, Topology};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const SPEC: &str = "resources: {requests: {cpu: 100m, memory: 1024Mi}, limits: {memory: '2000000000'}}";
 
 /// Data of two environments; what runs is given.
@@ -49,29 +49,29 @@ fn data_with(namespace: &str, integrations: &[(&str, String)], second: &str) -> 
         let text = format!("$schema: /app-sre/integration-1.yml\nname: {name}\nmanaged:\n{rest}");
         (format!("/i/{name}.yml"), text)
     }));
-    Bundle::of_texts(texts.iter().map(|(path, text)| (path.as_str(), text.as_str())))
+    Bundle::from_texts(texts.iter().map(|(path, text)| (path.as_str(), text.as_str())))
 }
 
-fn runs(file: &str, spec: &str, sharding: &str) -> String {
+fn integration(file: &str, spec: &str, sharding: &str) -> String {
     let sharding = if sharding.is_empty() { String::new() } else { format!("  sharding: {sharding}\n") };
     format!("- namespace: {{$ref: {file}}}\n  spec: {{{SPEC}{spec}}}\n{sharding}")
 }
 
-fn desired(bundle: &Bundle, environment: Option<&str>) -> Desired {
-    let mut settings = Settings::default();
+fn desired(bundle: &Bundle, environment: Option<&str>) -> DesiredObjects {
+    let mut settings = RenderSettings::default();
     settings.scope.environment = environment.map(Into::into);
-    let desired = Builder::new(Chart::own(), settings).build(bundle);
+    let desired = DesiredBuilder::new(IntegrationsChart::builtin(), settings).build(bundle);
     assert_eq!(desired.problems(), []);
     desired
 }
 
 /// A cluster and a namespace on it that nobody else uses.
-struct World {
+struct ManagerFixture {
     client: Client,
     namespace: String,
 }
 
-impl World {
+impl ManagerFixture {
     async fn new(client: Client, namespace: &str) -> Self {
         for name in [namespace.to_string(), format!("{namespace}-prod")] {
             let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
@@ -81,28 +81,29 @@ impl World {
     }
 
     /// Lets the operator look until nothing is left to do; gives what it wrote.
-    async fn run(&self, desired: Desired) -> Vec<String> {
+    async fn run(&self, desired: DesiredObjects) -> Vec<String> {
         self.run_as("target", desired, false).await
     }
 
     /// The same for a cluster of that name in the data.
-    async fn run_as(&self, name: &str, desired: Desired, compat: bool) -> Vec<String> {
-        let shelf = Arc::new(Shelf::new(Guard::default(), compat, false));
-        shelf.put(Arc::new(desired));
+    async fn run_as(&self, name: &str, desired: DesiredObjects, compat: bool) -> Vec<String> {
+        let shelf = Arc::new(DesiredStore::new(DeletionGuard::default(), compat, false));
+        shelf.replace(Arc::new(desired));
         let cluster = ClusterName::new(name);
         let settings = HostSettings {
             clusters: BTreeMap::from([(cluster.clone(), self.client.clone())]),
             topology: Topology::standalone(&ClusterName::new("elsewhere")),
             global: GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() },
-            journal: Journal::in_memory(Bounds::default()),
+            journal: Journal::in_memory(JournalLimits::default()),
             dry_run: false,
         };
-        let operator: Arc<dyn Operator> = Arc::new(Reaching(Integrations::of(name, shelf).at_home()));
+        let operator: Arc<dyn Operator> =
+            Arc::new(ExternalAdapter(IntegrationsOperator::new(name, shelf).on_named_cluster()));
         let (host, _handle) = Host::new(settings, vec![(operator, Limits::none())]);
         let mut written = Vec::new();
-        for closed in host.once(PATIENCE).await.unwrap() {
+        for closed in host.run_until_settled(TIMEOUT).await.unwrap() {
             match &closed.decision.outcome {
-                Outcome::Decided { writes, .. } => {
+                RunOutcome::Decided { writes, .. } => {
                     for write in writes {
                         match &write.result {
                             WriteResult::Written { .. } => written.push(write.mutation.to_string()),
@@ -111,8 +112,8 @@ impl World {
                         }
                     }
                 }
-                Outcome::Failed { message } => panic!("{message}"),
-                Outcome::Parked { .. } => {}
+                RunOutcome::Failed { message } => panic!("{message}"),
+                RunOutcome::NotCached { .. } => {}
             }
         }
         written.sort();
@@ -133,7 +134,7 @@ impl World {
         self.client.request(request).await.ok()
     }
 
-    async fn put_there(&self, kind: &str, object: &Value) {
+    async fn create(&self, kind: &str, object: &Value) {
         send(&self.client, "POST", self.path(kind, "").trim_end_matches('/'), object).await;
     }
 }
@@ -144,30 +145,31 @@ async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Value 
 }
 
 /// Must hold: create, no-op, one image, one shard less, foreign objects, a switch, an environment, the manager itself.
-async fn the_whole_life(client: Client) {
-    let world = World::new(client, "life").await;
+async fn check_lifecycle(client: Client) {
+    let world = ManagerFixture::new(client, "life").await;
     let foreign = |name: &str, marks: Value| {
         json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "annotations": marks}, "spec": {
             "selector": {"matchLabels": {"app": name}}, "template": {"metadata": {"labels": {"app": name}},
             "spec": {"containers": [{"name": "c", "image": "i"}]}}}})
     };
-    world.put_there("deployments", &foreign("by-hand", json!({}))).await;
+    world.create("deployments", &foreign("by-hand", json!({}))).await;
     let theirs = annotate(&foreign("theirs", json!({})), "https://else", None);
-    world.put_there("deployments", &theirs).await;
+    world.create("deployments", &theirs).await;
 
-    let per_account = |over: &str| runs("/stage.yml", ", cron: ''", &format!("{{strategy: per-aws-account{over}}}"));
+    let per_account =
+        |over: &str| integration("/stage.yml", ", cron: ''", &format!("{{strategy: per-aws-account{over}}}"));
     let all = |over: &str, more: &[(&str, String)]| {
         let mut all = vec![
             ("terraform-resources", per_account(over)),
-            ("one", runs("/stage.yml", "", "{strategy: static, shards: 2}")),
+            ("one", integration("/stage.yml", "", "{strategy: static, shards: 2}")),
         ];
         all.extend(more.iter().map(|(name, text)| (*name, text.clone())));
         data("life", &all)
     };
-    let manager = ("integrations-manager", runs("/stage.yml", ", environmentAware: true", ""));
-    let times = ("at-times", runs("/stage.yml", ", cron: '*/5 * * * *', imageRef: x", ""));
-    let store = ("with-cache", runs("/stage.yml", ", cache: true", ""));
-    let prod = ("only-prod", runs("/prod.yml", "", ""));
+    let manager = ("integrations-manager", integration("/stage.yml", ", environmentAware: true", ""));
+    let times = ("at-times", integration("/stage.yml", ", cron: '*/5 * * * *', imageRef: x", ""));
+    let store = ("with-cache", integration("/stage.yml", ", cache: true", ""));
+    let prod = ("only-prod", integration("/prod.yml", "", ""));
     let more = [manager, times, store, prod];
 
     let made = world.run(desired(&all("", &more), Some("stage"))).await;
@@ -206,7 +208,7 @@ async fn the_whole_life(client: Client) {
         "life",
         &[
             ("terraform-resources", per_account("")),
-            ("one", runs("/stage.yml", "", "{strategy: static, shards: 2}")),
+            ("one", integration("/stage.yml", "", "{strategy: static, shards: 2}")),
             more[0].clone(),
             more[1].clone(),
             more[2].clone(),
@@ -219,7 +221,7 @@ async fn the_whole_life(client: Client) {
     let fewer = data(
         "life",
         &[
-            ("one", runs("/stage.yml", "", "{strategy: static, shards: 2}")),
+            ("one", integration("/stage.yml", "", "{strategy: static, shards: 2}")),
             more[0].clone(),
             more[1].clone(),
             more[2].clone(),
@@ -236,25 +238,27 @@ async fn the_whole_life(client: Client) {
 }
 
 /// Objects as the original leaves them behind, and as somebody leaves them who deploys by hand.
-async fn what_was_there_before(client: Client) {
-    let world = World::new(client, "before").await;
-    let bundle =
-        data("before", &[("one", runs("/stage.yml", "", "")), ("two", runs("/stage.yml", ", cache: true", ""))]);
+async fn check_existing_objects(client: Client) {
+    let world = ManagerFixture::new(client, "before").await;
+    let bundle = data(
+        "before",
+        &[("one", integration("/stage.yml", "", "")), ("two", integration("/stage.yml", ", cache: true", ""))],
+    );
     let wanted = desired(&bundle, None);
-    let target = wanted.targets.values().next().unwrap();
+    let target = wanted.namespaces.values().next().unwrap();
     for object in target.objects() {
-        let mut body = wanted.marked(object);
+        let mut body = wanted.annotated(object);
         body["metadata"]["annotations"][annotations::UPDATE] = "2020-01-01T00:00:00Z".into();
         body["metadata"]["annotations"][annotations::LAST_APPLIED] = object.body.to_string().into();
-        world.put_there(&object.kind.plural, &body).await;
+        world.create(&object.kind.plural, &body).await;
     }
     assert_eq!(world.run(wanted).await, Vec::<String>::new(), "the original's cluster is left as it is");
 
-    let by_hand = World::new(world.client.clone(), "by-hand").await;
-    let bundle = data("by-hand", &[("one", runs("/stage.yml", "", ""))]);
+    let by_hand = ManagerFixture::new(world.client.clone(), "by-hand").await;
+    let bundle = data("by-hand", &[("one", integration("/stage.yml", "", ""))]);
     let wanted = desired(&bundle, None);
-    for object in wanted.targets.values().next().unwrap().objects() {
-        by_hand.put_there(&object.kind.plural, &object.body).await;
+    for object in wanted.namespaces.values().next().unwrap().objects() {
+        by_hand.create(&object.kind.plural, &object.body).await;
     }
     let before = by_hand.get("deployments", "qontract-reconcile-one").await.unwrap();
     let adopted = by_hand.run(wanted.clone()).await;
@@ -265,16 +269,16 @@ async fn what_was_there_before(client: Client) {
 }
 
 /// What the original made of the example, to the letter, is left as it is by a first run that is as the original.
-async fn what_the_original_made(client: Client) {
-    let world = World::new(client, "integrations").await;
+async fn check_upstream_objects(client: Client) {
+    let world = ManagerFixture::new(client, "integrations").await;
     let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/integrations");
-    let mut settings = Settings::default();
+    let mut settings = RenderSettings::default();
     settings.scope.compat = true;
     settings.scope.environment = Some("stage".to_string());
     let bundle = switchboard_integrations::source::bundle::read(&example.join("bundle.json")).unwrap();
-    let mut wanted = Builder::new(Chart::own(), settings).build(&bundle);
+    let mut wanted = DesiredBuilder::new(IntegrationsChart::builtin(), settings).build(&bundle);
     // The original cannot read what is beyond it.
-    wanted.targets.retain(|(cluster, namespace), _| **cluster == *"stage-01" && **namespace == *"integrations");
+    wanted.namespaces.retain(|(cluster, namespace), _| **cluster == *"stage-01" && **namespace == *"integrations");
     (wanted.empty, wanted.disabled) = (Vec::new(), Vec::new());
     let expected = std::fs::read(example.join("expected/all/stage-01/integrations.json")).unwrap();
     let expected: Vec<Value> = serde_json::from_slice(&expected).unwrap();
@@ -285,7 +289,7 @@ async fn what_the_original_made(client: Client) {
         let applied = object.to_string();
         object["metadata"]["annotations"][annotations::UPDATE] = "2020-01-01T00:00:00Z".into();
         object["metadata"]["annotations"][annotations::LAST_APPLIED] = applied.into();
-        world.put_there(&plural, &object).await;
+        world.create(&plural, &object).await;
     }
     assert_eq!(world.run_as("stage-01", wanted.clone(), true).await, Vec::<String>::new());
     // It is looked at, all the same.
@@ -300,57 +304,60 @@ async fn what_the_original_made(client: Client) {
 /// A cluster that cannot be reached holds up itself alone.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreachable_cluster_does_not_hold_up_the_others() {
-    let world = World::new(switchboard_cluster::Cluster::ephemeral().await.client(), "near").await;
-    let mut wanted = desired(&data("near", &[("one", runs("/stage.yml", "", ""))]), Some("stage"));
-    let far = wanted.targets.values().next().unwrap().clone();
-    wanted.targets.insert(("far".into(), "near".into()), far);
-    let shelf = Arc::new(Shelf::new(Guard::default(), false, false));
-    shelf.put(Arc::new(wanted));
+    let world = ManagerFixture::new(switchboard_cluster::Cluster::ephemeral().await.client(), "near").await;
+    let mut wanted = desired(&data("near", &[("one", integration("/stage.yml", "", ""))]), Some("stage"));
+    let far = wanted.namespaces.values().next().unwrap().clone();
+    wanted.namespaces.insert(("far".into(), "near".into()), far);
+    let shelf = Arc::new(DesiredStore::new(DeletionGuard::default(), false, false));
+    shelf.replace(Arc::new(wanted));
     let settings = HostSettings {
         clusters: BTreeMap::from([(ClusterName::new("target"), world.client.clone())]),
         topology: Topology::standalone(&ClusterName::new("elsewhere")),
         global: GlobalLimits::default(),
-        journal: Journal::in_memory(Bounds::default()),
+        journal: Journal::in_memory(JournalLimits::default()),
         dry_run: false,
     };
     let operator = |cluster: &str| -> (Arc<dyn Operator>, Limits) {
-        (Arc::new(Reaching(Integrations::of(cluster, shelf.clone()).at_home())), Limits::none())
+        (
+            Arc::new(ExternalAdapter(IntegrationsOperator::new(cluster, shelf.clone()).on_named_cluster())),
+            Limits::none(),
+        )
     };
     let (host, handle) = Host::new(settings, vec![operator("target"), operator("far")]);
     let host = tokio::spawn(host.run());
-    let end = tokio::time::Instant::now() + PATIENCE;
+    let end = tokio::time::Instant::now() + TIMEOUT;
     while world.get("deployments", "qontract-reconcile-one").await.is_none() {
         assert!(tokio::time::Instant::now() < end, "the cluster that can be reached is looked after");
         tokio::task::yield_now().await;
     }
     let state = handle.state().await.unwrap();
     let far = state.operators.iter().find(|one| one.name == "integrations@far").unwrap();
-    assert_eq!(far.word, switchboard_kernel::state::Word::Waiting, "{}", far.reason);
+    assert_eq!(far.health, switchboard_kernel::state::Health::Waiting, "{}", far.reason);
     handle.stop().await;
     host.await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_embedded_cluster_holds_the_whole_life() {
-    the_whole_life(switchboard_cluster::Cluster::ephemeral().await.client()).await;
+    check_lifecycle(switchboard_cluster::Cluster::ephemeral().await.client()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_embedded_cluster_holds_what_was_there_before() {
-    what_was_there_before(switchboard_cluster::Cluster::ephemeral().await.client()).await;
+    check_existing_objects(switchboard_cluster::Cluster::ephemeral().await.client()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_embedded_cluster_holds_what_the_original_made() {
-    what_the_original_made(switchboard_cluster::Cluster::ephemeral().await.client()).await;
+    check_upstream_objects(switchboard_cluster::Cluster::ephemeral().await.client()).await;
 }
 
 #[cfg(feature = "real")]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_real_cluster_holds_the_same() {
-    let real = switchboard_suite::real::Real::start().unwrap();
+    let real = switchboard_suite::real::RealCluster::start().unwrap();
     let client = switchboard_suite::process::client(&real.kubeconfig()).await.unwrap();
-    the_whole_life(client.clone()).await;
-    what_was_there_before(client.clone()).await;
-    what_the_original_made(client).await;
+    check_lifecycle(client.clone()).await;
+    check_existing_objects(client.clone()).await;
+    check_upstream_objects(client).await;
 }

@@ -13,32 +13,32 @@ use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
 use switchboard_greeter::Greeter;
 use switchboard_kernel::decision::DecisionId;
-use switchboard_kernel::host::{Handle, Host, Settings};
-use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::host::{Handle, Host, HostSettings};
+use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
 use switchboard_kernel::operator::{
-    Declaration, Declared, Operator, Outward, Reaching, ServiceAccount, Stop, Unit, Units,
+    AccessRule, DecideError, Declaration, ExternalAdapter, ExternalOperator, Operator, ServiceAccount, Unit, Units,
 };
-use switchboard_kernel::place::{ClusterName, Place, Topology};
 use switchboard_kernel::plan::{Mutation, Plan};
-use switchboard_kernel::replay::{Replayed, replay};
+use switchboard_kernel::replay::{ReplayComparison, replay};
 use switchboard_kernel::resource::{Resource, Selection};
-use switchboard_kernel::state::{OperatorState, Word};
-use switchboard_kernel::view::{Outside, View};
+use switchboard_kernel::state::{Health, OperatorState};
+use switchboard_kernel::topology::{ClusterName, ClusterType, Topology};
+use switchboard_kernel::view::{ExternalClient, View};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const WIDGETS: Resource = Resource::namespaced("kernel.example.com", "v1", "Widget", "widgets");
 
 /// A kernel at work on one cluster.
-struct Kernel {
+struct RunningKernel {
     handle: Handle,
     host: tokio::task::JoinHandle<()>,
 }
 
-fn settings(client: &Client, journal: Journal) -> Settings {
+fn settings(client: &Client, journal: Journal) -> HostSettings {
     let name = ClusterName::new("main");
-    Settings {
+    HostSettings {
         clusters: BTreeMap::from([(name.clone(), client.clone())]),
         topology: Topology::standalone(&name),
         global: GlobalLimits { requests_per_second: 1000, ..GlobalLimits::default() },
@@ -47,7 +47,7 @@ fn settings(client: &Client, journal: Journal) -> Settings {
     }
 }
 
-impl Kernel {
+impl RunningKernel {
     fn start(client: &Client, operators: Vec<Arc<dyn Operator>>, journal: Journal) -> Self {
         let limits = Limits { debounce: Duration::ZERO, cool_down: Duration::from_millis(5), ..Limits::default() };
         let operators = operators.into_iter().map(|operator| (operator, limits.clone())).collect();
@@ -67,7 +67,7 @@ impl Kernel {
 }
 
 async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
-    let end = tokio::time::Instant::now() + PATIENCE;
+    let end = tokio::time::Instant::now() + TIMEOUT;
     loop {
         if let Some(found) = look().await {
             return found;
@@ -88,12 +88,12 @@ async fn get(client: &Client, path: &str) -> Option<Value> {
     send(client, "GET", path, Value::Null).await
 }
 
-fn guest(name: &str) -> Value {
+fn greeted_config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"name": name},
         "metadata": {"name": name, "labels": {"greeter.example.com/greet": "yes"}}})
 }
 
-fn words(words: &str) -> Value {
+fn greeting_words(words: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"words": words}, "metadata": {"name": "greeting"}})
 }
 
@@ -108,17 +108,18 @@ async fn text(client: &Client, path: &str) -> Option<String> {
 }
 
 /// The life of a greeting: waited for, made, changed, mended after somebody else, kept over a restart, gone.
-async fn greets(client: Client, dir: &Path) {
+async fn check_greeting_lifecycle(client: Client, dir: &Path) {
     let maps = namespace(&client, "greets").await;
     let greeting = format!("{maps}/ada-greeting");
-    let kernel = Kernel::start(&client, vec![Arc::new(Greeter)], Journal::open(dir, Bounds::default()).unwrap());
-    send(&client, "POST", &maps, guest("ada")).await.unwrap();
+    let kernel =
+        RunningKernel::start(&client, vec![Arc::new(Greeter)], Journal::open(dir, JournalLimits::default()).unwrap());
+    send(&client, "POST", &maps, greeted_config_map("ada")).await.unwrap();
     eventually("it waits for the words", async || {
         let operator = kernel.operator("greeter").await;
-        (operator.word == Word::Waiting && operator.reason == "ConfigMap greeting to appear").then_some(())
+        (operator.health == Health::Waiting && operator.reason == "ConfigMap greeting to appear").then_some(())
     })
     .await;
-    send(&client, "POST", &maps, words("Good day")).await.unwrap();
+    send(&client, "POST", &maps, greeting_words("Good day")).await.unwrap();
     let says = async |wanted: &str| (text(&client, &greeting).await.as_deref() == Some(wanted)).then_some(());
     eventually("the first greeting", || says("Good day, ada!")).await;
     send(&client, "PATCH", &format!("{maps}/greeting"), json!({"data": {"words": "Hi"}})).await.unwrap();
@@ -126,9 +127,10 @@ async fn greets(client: Client, dir: &Path) {
     kernel.stop().await;
 
     send(&client, "PATCH", &format!("{maps}/greeting"), json!({"data": {"words": "Hello"}})).await.unwrap();
-    let kernel = Kernel::start(&client, vec![Arc::new(Greeter)], Journal::open(dir, Bounds::default()).unwrap());
+    let kernel =
+        RunningKernel::start(&client, vec![Arc::new(Greeter)], Journal::open(dir, JournalLimits::default()).unwrap());
     eventually("what changed while nobody looked", || says("Hello, ada!")).await;
-    eventually("all is well", async || (kernel.operator("greeter").await.word == Word::Ready).then_some(())).await;
+    eventually("all is well", async || (kernel.operator("greeter").await.health == Health::Ready).then_some(())).await;
     let writes = kernel.operator("greeter").await.writes;
     assert_eq!(writes, 1, "one change, one write");
     send(&client, "DELETE", &format!("{maps}/ada"), Value::Null).await.unwrap();
@@ -141,12 +143,12 @@ async fn greets(client: Client, dir: &Path) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_operator_runs_on_the_embedded_cluster_and_its_decisions_can_be_replayed() {
     let dir = tempfile::tempdir().unwrap();
-    greets(Cluster::ephemeral().await.client(), dir.path()).await;
+    check_greeting_lifecycle(Cluster::ephemeral().await.client(), dir.path()).await;
     let journal = Journal::read(dir.path()).unwrap();
     let mut replayed = 0;
     for id in 1..journal.next_id().0 {
         if journal.get(DecisionId(id)).is_some() {
-            assert_eq!(replay(&Greeter, &journal, DecisionId(id), &[]), Replayed::Same, "decision {id}");
+            assert_eq!(replay(&Greeter, &journal, DecisionId(id), &[]), ReplayComparison::Same, "decision {id}");
             replayed += 1;
         }
     }
@@ -154,23 +156,23 @@ async fn an_operator_runs_on_the_embedded_cluster_and_its_decisions_can_be_repla
 }
 
 /// Counts widgets into a ConfigMap, as a service account.
-struct Counter;
+struct WidgetCounter;
 
-impl Operator for Counter {
+impl Operator for WidgetCounter {
     fn name(&self) -> &str {
         "counter"
     }
 
     fn declaration(&self) -> Declaration {
         Declaration {
-            inputs: BTreeSet::from([Declared::every(&WIDGETS)]),
-            outputs: BTreeSet::from([Declared::every(&CONFIG_MAPS).at(Place::Configuration)]),
+            inputs: BTreeSet::from([AccessRule::every(&WIDGETS)]),
+            outputs: BTreeSet::from([AccessRule::every(&CONFIG_MAPS).on(ClusterType::Configuration)]),
             service_account: Some(ServiceAccount { namespace: "default".into(), name: "counter".into() }),
             units: Units::Whole,
         }
     }
 
-    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let count = view.list(&WIDGETS, &Selection::namespace("default"))?.len();
         let mut plan = Plan::nothing();
         let body = json!({"metadata": {"name": "count", "namespace": "default"}, "data": {"count": count.to_string()}});
@@ -189,10 +191,11 @@ fn definition() -> Value {
 }
 
 /// A kind that comes later, and an account that may not write until it is allowed to.
-async fn counts(client: Client) {
-    let kernel = Kernel::start(&client, vec![Arc::new(Counter)], Journal::in_memory(Bounds::default()));
+async fn check_late_kind(client: Client) {
+    let kernel =
+        RunningKernel::start(&client, vec![Arc::new(WidgetCounter)], Journal::in_memory(JournalLimits::default()));
     let refused = eventually("it may not write", async || {
-        Some(kernel.operator("counter").await).filter(|operator| operator.word == Word::Failing)
+        Some(kernel.operator("counter").await).filter(|operator| operator.health == Health::Failing)
     })
     .await;
     let whose = "system:serviceaccount:default:counter";
@@ -219,38 +222,38 @@ async fn counts(client: Client) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kind_may_come_later_and_writes_are_the_service_accounts() {
-    counts(Cluster::ephemeral().await.client()).await;
+    check_late_kind(Cluster::ephemeral().await.client()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dry_run_writes_nothing_and_tells_what_it_would() {
     let client = Cluster::ephemeral().await.client();
     let maps = namespace(&client, "pretend").await;
-    send(&client, "POST", &maps, guest("ada")).await.unwrap();
-    send(&client, "POST", &maps, words("Good day")).await.unwrap();
-    let settings = Settings { dry_run: true, ..settings(&client, Journal::in_memory(Bounds::default())) };
+    send(&client, "POST", &maps, greeted_config_map("ada")).await.unwrap();
+    send(&client, "POST", &maps, greeting_words("Good day")).await.unwrap();
+    let settings = HostSettings { dry_run: true, ..settings(&client, Journal::in_memory(JournalLimits::default())) };
     let (host, _handle) = Host::new(settings, vec![(Arc::new(Greeter), Limits::none())]);
-    let closed = host.once(PATIENCE).await.unwrap();
+    let closed = host.run_until_settled(TIMEOUT).await.unwrap();
     let wanted: Vec<String> =
-        closed.iter().flat_map(|one| &one.carried).map(|one| one.write.mutation.to_string()).collect();
+        closed.iter().flat_map(|one| &one.executed).map(|one| one.write.mutation.to_string()).collect();
     assert_eq!(wanted, ["apply configmaps/pretend/ada-greeting"]);
     assert!(get(&client, &format!("{maps}/ada-greeting")).await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_object_of_a_burst_is_lost() {
-    const MANY: usize = 1500;
+    const BURST: usize = 1500;
     let client = Cluster::ephemeral().await.client();
     let maps = namespace(&client, "burst").await;
-    for number in 0..MANY {
+    for number in 0..BURST {
         let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("m{number}")}});
         send(&client, "POST", &maps, body).await.unwrap();
     }
     let all = async || get(&client, "/api/v1/configmaps").await.unwrap()["items"].as_array().unwrap().len();
-    let kernel = Kernel::start(&client, vec![Arc::new(Greeter)], Journal::in_memory(Bounds::default()));
+    let kernel = RunningKernel::start(&client, vec![Arc::new(Greeter)], Journal::in_memory(JournalLimits::default()));
     let cached = async || {
         let state = kernel.handle.state().await.unwrap();
-        state.tables.iter().find(|table| table.known).map(|table| table.objects)
+        state.tables.iter().find(|table| table.synced).map(|table| table.objects)
     };
     let first = eventually("the kind is known", cached).await;
     assert_eq!(first, all().await);
@@ -261,27 +264,27 @@ async fn no_object_of_a_burst_is_lost() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn writes_that_change_nothing_cost_no_budget() {
-    const GUESTS: usize = 12;
+    const CONFIG_MAP_COUNT: usize = 12;
     let client = Cluster::ephemeral().await.client();
     let maps = namespace(&client, "budget").await;
-    send(&client, "POST", &maps, words("Good day")).await.unwrap();
-    for number in 0..GUESTS {
-        send(&client, "POST", &maps, guest(&format!("g{number}"))).await.unwrap();
+    send(&client, "POST", &maps, greeting_words("Good day")).await.unwrap();
+    for number in 0..CONFIG_MAP_COUNT {
+        send(&client, "POST", &maps, greeted_config_map(&format!("g{number}"))).await.unwrap();
     }
     let settle = async |limits: Limits, runs: u64| {
-        let settings = settings(&client, Journal::in_memory(Bounds::default()));
+        let settings = settings(&client, Journal::in_memory(JournalLimits::default()));
         let (host, handle) = Host::new(settings, vec![(Arc::new(Greeter), limits)]);
-        let kernel = Kernel { handle, host: tokio::spawn(host.run()) };
+        let kernel = RunningKernel { handle, host: tokio::spawn(host.run()) };
         eventually("all have run", async || (kernel.operator("greeter").await.runs >= runs).then_some(())).await;
         kernel
     };
-    let first = settle(Limits::none(), GUESTS as u64).await;
+    let first = settle(Limits::none(), CONFIG_MAP_COUNT as u64).await;
     // One guest may have run twice before another ran at all.
-    let greeted = async || (first.operator("greeter").await.writes >= GUESTS as u64).then_some(());
+    let greeted = async || (first.operator("greeter").await.writes >= CONFIG_MAP_COUNT as u64).then_some(());
     eventually("all are greeted", greeted).await;
     first.stop().await;
     let tight = Limits { writes_per_second: 2, writes_per_minute: 2, max_concurrent: 1, ..Limits::none() };
-    let kernel = settle(tight, GUESTS as u64).await;
+    let kernel = settle(tight, CONFIG_MAP_COUNT as u64).await;
     assert_eq!(kernel.operator("greeter").await.writes, 0);
     kernel.stop().await;
 }
@@ -290,9 +293,9 @@ async fn writes_that_change_nothing_cost_no_budget() {
 async fn an_object_that_is_not_selected_any_more_is_no_unit() {
     let client = Cluster::ephemeral().await.client();
     let maps = namespace(&client, "label").await;
-    send(&client, "POST", &maps, words("Good day")).await.unwrap();
-    send(&client, "POST", &maps, guest("ada")).await.unwrap();
-    let kernel = Kernel::start(&client, vec![Arc::new(Greeter)], Journal::in_memory(Bounds::default()));
+    send(&client, "POST", &maps, greeting_words("Good day")).await.unwrap();
+    send(&client, "POST", &maps, greeted_config_map("ada")).await.unwrap();
+    let kernel = RunningKernel::start(&client, vec![Arc::new(Greeter)], Journal::in_memory(JournalLimits::default()));
     eventually("greeted", async || text(&client, &format!("{maps}/ada-greeting")).await).await;
     let bare = json!({"metadata": {"labels": {"greeter.example.com/greet": null}}});
     send(&client, "PATCH", &format!("{maps}/ada"), bare).await.unwrap();
@@ -301,26 +304,26 @@ async fn an_object_that_is_not_selected_any_more_is_no_unit() {
 }
 
 /// Asks the outside for the weather, and counts how often.
-struct Weather(Arc<AtomicUsize>);
+struct WeatherOperator(Arc<AtomicUsize>);
 
-impl Outward for Weather {
+impl ExternalOperator for WeatherOperator {
     fn name(&self) -> &str {
         "weather"
     }
 
     fn declaration(&self) -> Declaration {
-        let config_maps = BTreeSet::from([Declared::every(&CONFIG_MAPS)]);
+        let config_maps = BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]);
         Declaration { inputs: config_maps.clone(), outputs: config_maps, service_account: None, units: Units::Whole }
     }
 
-    fn reach(&self, request: &Value) -> Result<Value, String> {
+    fn call(&self, request: &Value) -> Result<Value, String> {
         self.0.fetch_add(1, Ordering::Relaxed);
         if request["city"] == "Atlantis" { Err("no such city".to_string()) } else { Ok(json!("rain")) }
     }
 
-    fn decide(&self, _unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+    fn decide(&self, _unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let Some(place) = view.get(&CONFIG_MAPS, "default", "place")? else { return Ok(Plan::nothing()) };
-        let weather = outside.ask(json!({"city": place.value()["data"]["city"]})).map_err(Stop::failed)?;
+        let weather = outside.query(json!({"city": place.value()["data"]["city"]})).map_err(DecideError::failed)?;
         let mut plan = Plan::nothing();
         let body = json!({"metadata": {"name": "weather", "namespace": "default"}, "data": {"now": weather}});
         plan.push(Mutation::apply(&CONFIG_MAPS, body));
@@ -331,8 +334,12 @@ impl Outward for Weather {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_came_from_outside_is_recorded_and_not_asked_again() {
     let (client, dir, asked) = (Cluster::ephemeral().await.client(), tempfile::tempdir().unwrap(), Arc::default());
-    let operator: Arc<dyn Operator> = Arc::new(Reaching(Weather(Arc::clone(&asked))));
-    let kernel = Kernel::start(&client, vec![operator.clone()], Journal::open(dir.path(), Bounds::default()).unwrap());
+    let operator: Arc<dyn Operator> = Arc::new(ExternalAdapter(WeatherOperator(Arc::clone(&asked))));
+    let kernel = RunningKernel::start(
+        &client,
+        vec![operator.clone()],
+        Journal::open(dir.path(), JournalLimits::default()).unwrap(),
+    );
     let maps = "/api/v1/namespaces/default/configmaps";
     let place =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"city": "Bergen"}, "metadata": {"name": "place"}});
@@ -341,7 +348,7 @@ async fn what_came_from_outside_is_recorded_and_not_asked_again() {
     eventually("the weather", async || get(&client, &weather).await.filter(|w| w["data"]["now"] == "rain")).await;
     send(&client, "PATCH", &format!("{maps}/place"), json!({"data": {"city": "Atlantis"}})).await.unwrap();
     let failing = eventually("it fails", async || {
-        Some(kernel.operator("weather").await).filter(|operator| operator.word == Word::Failing)
+        Some(kernel.operator("weather").await).filter(|operator| operator.health == Health::Failing)
     })
     .await;
     assert_eq!(failing.reason, "no such city");
@@ -349,26 +356,26 @@ async fn what_came_from_outside_is_recorded_and_not_asked_again() {
 
     let before = asked.load(Ordering::Relaxed);
     let journal = Journal::read(dir.path()).unwrap();
-    let outside = |id: &u64| journal.get(DecisionId(*id)).is_some_and(|decision| !decision.asked.is_empty());
+    let outside = |id: &u64| journal.get(DecisionId(*id)).is_some_and(|decision| !decision.external_queries.is_empty());
     let ids: Vec<u64> = (1..journal.next_id().0).filter(outside).collect();
     assert!(ids.len() >= 2, "{ids:?}");
     for id in ids {
-        assert_eq!(replay(&*operator, &journal, DecisionId(id), &[]), Replayed::Same, "decision {id}");
+        assert_eq!(replay(&*operator, &journal, DecisionId(id), &[]), ReplayComparison::Same, "decision {id}");
     }
     assert_eq!(asked.load(Ordering::Relaxed), before, "a replay asks nobody");
 }
 
 #[cfg(feature = "real")]
-mod on_the_real_one {
-    use switchboard_suite::real::Real;
-    use switchboard_suite::target::Target;
+mod real_cluster {
+    use switchboard_suite::real::RealCluster;
+    use switchboard_suite::target::TestTarget;
 
     #[tokio::test(flavor = "multi_thread")]
     async fn the_same_operators_run_on_a_real_kube_apiserver() {
-        let real = Real::start().unwrap();
-        let target = Target::open(&real.kubeconfig()).await.unwrap();
+        let real = RealCluster::start().unwrap();
+        let target = TestTarget::open(&real.kubeconfig()).await.unwrap();
         let dir = tempfile::tempdir().unwrap();
-        super::greets(target.admin.clone(), dir.path()).await;
-        super::counts(target.admin.clone()).await;
+        super::check_greeting_lifecycle(target.admin.clone(), dir.path()).await;
+        super::check_late_kind(target.admin.clone()).await;
     }
 }

@@ -16,10 +16,10 @@ use kube::runtime::finalizer::{Event, finalizer};
 use kube::runtime::{WatchStreamExt, reflector, watcher};
 use kube::{Client, Resource, ResourceExt};
 use switchboard_cluster::Cluster;
-use switchboard_cluster::ambient::Ambient;
-use switchboard_cluster::store::{Bounds, Store};
+use switchboard_cluster::clock_and_rng::ClockAndRng;
+use switchboard_cluster::store::{ObjectStore, StoreLimits};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const FINALIZER: &str = "tests.example.com/cleanup";
 
 fn config_map(name: &str, value: &str) -> ConfigMap {
@@ -35,7 +35,7 @@ fn config_map(name: &str, value: &str) -> ConfigMap {
 }
 
 async fn eventually<F: Future<Output = bool>>(what: &str, mut holds: impl FnMut() -> F) {
-    let end = tokio::time::Instant::now() + PATIENCE;
+    let end = tokio::time::Instant::now() + TIMEOUT;
     while !holds().await {
         assert!(tokio::time::Instant::now() < end, "in vain: {what}");
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -72,14 +72,14 @@ async fn reflector_follows_the_server() {
 }
 
 /// Copies a ConfigMap's value into a Secret that it owns, and counts the clean-ups.
-struct Copier {
+struct SecretCopier {
     client: Client,
     cleaned: AtomicUsize,
 }
 
 async fn reconcile(
     map: Arc<ConfigMap>,
-    context: Arc<Copier>,
+    context: Arc<SecretCopier>,
 ) -> Result<Action, kube::runtime::finalizer::Error<kube::Error>> {
     let namespace = map.namespace().unwrap();
     let maps: Api<ConfigMap> = Api::namespaced(context.client.clone(), &namespace);
@@ -110,7 +110,7 @@ async fn controller_with_finalizer_owns_and_cleans_up() {
     let client = cluster.client();
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "default");
     let secrets: Api<Secret> = Api::namespaced(client.clone(), "default");
-    let context = Arc::new(Copier { client: client.clone(), cleaned: AtomicUsize::new(0) });
+    let context = Arc::new(SecretCopier { client: client.clone(), cleaned: AtomicUsize::new(0) });
     let controller = Controller::new(maps.clone(), watcher::Config::default().labels("part=kube-rs"))
         .owns(secrets.clone(), watcher::Config::default())
         .run(reconcile, |_, error, _| panic!("reconcile failed: {error}"), context.clone());
@@ -143,8 +143,8 @@ async fn controller_with_finalizer_owns_and_cleans_up() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revision_that_is_forgotten_is_gone() {
-    let bounds = Bounds { history_changes: 4, ..Bounds::default() };
-    let cluster = Cluster::over(Store::in_memory(bounds), Ambient::system()).await;
+    let bounds = StoreLimits { history_changes: 4, ..StoreLimits::default() };
+    let cluster = Cluster::with_store(ObjectStore::in_memory(bounds), ClockAndRng::system()).await;
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client(), "default");
     for number in 0..9 {
         maps.create(&PostParams::default(), &config_map(&format!("m{number}"), "x")).await.unwrap();

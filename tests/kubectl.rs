@@ -7,10 +7,10 @@ use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use switchboard_suite::ours::Served;
-use switchboard_suite::tool::Tool;
+use switchboard_suite::embedded::SharedServer;
+use switchboard_suite::tool::CliTool;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 const DEPLOYMENT: &str = "
 apiVersion: apps/v1
@@ -54,9 +54,9 @@ spec:
 ";
 
 /// kubectl with a namespace of its own.
-fn kubectl(namespace: &str) -> (Served, Tool) {
-    let served = Served::start();
-    let tool = Tool::new("kubectl", served.kubeconfig(), namespace);
+fn kubectl(namespace: &str) -> (SharedServer, CliTool) {
+    let served = SharedServer::start();
+    let tool = CliTool::new("kubectl", served.kubeconfig(), namespace);
     tool.ok(&["create", "namespace", namespace]);
     (served, tool)
 }
@@ -72,7 +72,7 @@ fn contains(text: &str, part: &str) {
 
 #[track_caller]
 fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while !holds() {
         assert!(Instant::now() < end, "in vain: {what}");
         std::thread::sleep(Duration::from_millis(50));
@@ -89,7 +89,7 @@ fn apply_client_side_creates_changes_and_removes() {
     assert_eq!(k.ok(&["get", "configmap", "a", "-o", "jsonpath={.data}"]), r#"{"k":"x"}"#);
     assert_eq!(k.ok_with(&apply, DEPLOYMENT), "deployment.apps/web created\n");
     assert_eq!(k.ok_with(&apply, DEPLOYMENT), "deployment.apps/web unchanged\n");
-    let bad = k.feed(&apply, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nnonsense: 1\n");
+    let bad = k.run_with_input(&apply, "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\nnonsense: 1\n");
     assert_ne!(bad.code, 0);
     contains(&bad.err, r#"unknown field "nonsense""#);
     contains(&k.ok(&["apply", "view-last-applied", "configmap/a"]), "k: x");
@@ -101,7 +101,7 @@ fn apply_server_side_reports_conflicts_and_forces() {
     let one = ["apply", "--server-side", "--field-manager=one", "-f", "-"];
     let two = ["apply", "--server-side", "--field-manager=two", "-f", "-"];
     assert_eq!(k.ok_with(&one, &config_map("{k: v}")), "configmap/a serverside-applied\n");
-    let conflict = k.feed(&two, &config_map("{k: w}"));
+    let conflict = k.run_with_input(&two, &config_map("{k: w}"));
     assert_ne!(conflict.code, 0);
     contains(&conflict.err, "Apply failed with 1 conflict: conflict with \"one\": .data.k");
     k.ok_with(
@@ -122,12 +122,12 @@ fn apply_server_side_reports_conflicts_and_forces() {
 fn diff_tells_what_an_apply_would_change() {
     let (_server, k) = kubectl("kubectl-diff");
     k.ok_with(&["apply", "-f", "-"], &config_map("{k: v}"));
-    assert_eq!(k.feed(&["diff", "-f", "-"], &config_map("{k: v}")).code, 0);
-    let changed = k.feed(&["diff", "-f", "-"], &config_map("{k: w}"));
+    assert_eq!(k.run_with_input(&["diff", "-f", "-"], &config_map("{k: v}")).code, 0);
+    let changed = k.run_with_input(&["diff", "-f", "-"], &config_map("{k: w}"));
     assert_eq!(changed.code, 1, "{}", changed.err);
     contains(&changed.out, "-  k: v");
     contains(&changed.out, "+  k: w");
-    assert_eq!(k.feed(&["diff", "--server-side", "-f", "-"], DEPLOYMENT).code, 1);
+    assert_eq!(k.run_with_input(&["diff", "--server-side", "-f", "-"], DEPLOYMENT).code, 1);
 }
 
 #[test]
@@ -198,9 +198,9 @@ fn custom_resources_behave_like_built_in_ones() {
     k.ok_with(&["apply", "-f", "-"], &widgets);
     k.ok(&["wait", "crd/widgets.crd.kubectl.example.com", "--for=condition=Established", "--timeout=30s"]);
     let widget = "apiVersion: crd.kubectl.example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 3}\n";
-    eventually("a widget is applied", || k.feed(&["apply", "-f", "-"], widget).code == 0);
+    eventually("a widget is applied", || k.run_with_input(&["apply", "-f", "-"], widget).code == 0);
     contains(&k.ok(&["get", "widgets.crd.kubectl.example.com"]), "NAME   SIZE\nw      3\n");
-    let bad = k.feed(&["apply", "-f", "-"], &widget.replace('3', "0"));
+    let bad = k.run_with_input(&["apply", "-f", "-"], &widget.replace('3', "0"));
     contains(&bad.err, "spec.size: Invalid value: 0: spec.size in body should be greater than or equal to 1");
     contains(&k.ok(&["describe", "widgets.crd.kubectl.example.com", "w"]), "Size:  3");
     k.ok(&[
@@ -326,11 +326,11 @@ fn get_prints_every_form() {
 #[test]
 fn replace_create_and_dry_run() {
     let (_server, k) = kubectl("kubectl-replace");
-    let made = k.feed(&["create", "-f", "-", "--dry-run=server"], &config_map("{k: v}"));
+    let made = k.run_with_input(&["create", "-f", "-", "--dry-run=server"], &config_map("{k: v}"));
     assert_eq!(made.out, "configmap/a created (server dry run)\n");
     assert_ne!(k.run(&["get", "configmap", "a"]).code, 0);
     k.ok_with(&["create", "-f", "-"], &config_map("{k: v}"));
-    contains(&k.feed(&["create", "-f", "-"], &config_map("{k: v}")).err, "AlreadyExists");
+    contains(&k.run_with_input(&["create", "-f", "-"], &config_map("{k: v}")).err, "AlreadyExists");
     assert_eq!(k.ok_with(&["replace", "-f", "-"], &config_map("{k: w}")), "configmap/a replaced\n");
     assert_eq!(k.ok(&["get", "configmap", "a", "-o", "jsonpath={.data.k}"]), "w");
     k.ok(&["run", "p", "--image=nginx"]);

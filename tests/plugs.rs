@@ -7,6 +7,8 @@
 mod api;
 #[path = "plugs/case.rs"]
 mod case;
+#[path = "plugs/case_run.rs"]
+mod case_run;
 #[path = "plugs/defects.rs"]
 mod defects;
 #[path = "plugs/examples.rs"]
@@ -23,8 +25,6 @@ mod kinds;
 mod kubelet;
 #[path = "plugs/server.rs"]
 mod server;
-#[path = "plugs/world.rs"]
-mod world;
 
 use std::time::Duration;
 
@@ -34,18 +34,18 @@ use serde_json::Value;
 use switchboard_cluster::Cluster;
 
 use api::send;
-use case::Case;
+use case::PlugCase;
+use case_run::CaseRun;
 use kinds::list_path;
-use world::World;
 
 /// Cases at a time.
-const AT_A_TIME: usize = 4;
+const MAX_CONCURRENT_CASES: usize = 4;
 
 /// How long a step may take. The longest waits ten seconds for a program that is gone.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A kind that is not served after this will not be.
-const SERVED_WITHIN: Duration = Duration::from_secs(60);
+const SERVED_TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn install(client: &Client) {
     for crd in switchboard_plugs::crds::crds() {
@@ -57,7 +57,7 @@ async fn install(client: &Client) {
         send(client, "APPLY", &path, crd.clone()).await.unwrap();
         // A server serves what it has been told of a moment later.
         let list = list_path(crd["spec"]["names"]["kind"].as_str().unwrap(), "default");
-        let end = std::time::Instant::now() + SERVED_WITHIN;
+        let end = std::time::Instant::now() + SERVED_TIMEOUT;
         while let Err(error) = send(client, "GET", &list, Value::Null).await {
             assert!(std::time::Instant::now() < end, "{list}: {error}");
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -65,8 +65,8 @@ async fn install(client: &Client) {
     }
 }
 
-async fn run(client: Client, name: &str, case: &Case, patience: Duration) -> Result<(), String> {
-    let mut world = World::make(client, name, case, patience).await;
+async fn run(client: Client, name: &str, case: &PlugCase, patience: Duration) -> Result<(), String> {
+    let mut world = CaseRun::start(client, name, case, patience).await;
     let mut done = Ok(());
     let mut longest = (Duration::ZERO, 0);
     for (number, step) in case.steps.iter().enumerate() {
@@ -74,7 +74,7 @@ async fn run(client: Client, name: &str, case: &Case, patience: Duration) -> Res
         let stepped = world.step(step).await;
         longest = longest.max((began.elapsed(), number + 1));
         if let Err(problem) = stepped {
-            let standing = world.standing().await;
+            let standing = world.status_summary().await;
             done = Err(format!("{name} ({}), step {}: {problem}{standing}", case.title, number + 1));
             break;
         }
@@ -84,7 +84,7 @@ async fn run(client: Client, name: &str, case: &Case, patience: Duration) -> Res
     done
 }
 
-fn wanted() -> Vec<(String, Case)> {
+fn selected_cases() -> Vec<(String, PlugCase)> {
     let wanted = std::env::var("CASE").unwrap_or_default();
     case::all().into_iter().filter(|(name, _)| name.starts_with(&wanted)).collect()
 }
@@ -95,31 +95,32 @@ fn report(failed: Vec<String>, all: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cases_hold_on_the_embedded_cluster() {
-    let cases = wanted();
-    let one = |(name, case): &(String, Case)| {
+    let cases = selected_cases();
+    let one = |(name, case): &(String, PlugCase)| {
         let (name, case) = (name.clone(), case.clone());
         async move {
             let cluster = Cluster::ephemeral().await;
             cluster.start_controllers();
             install(&cluster.client()).await;
-            run(cluster.client(), &name, &case, PATIENCE).await.err()
+            run(cluster.client(), &name, &case, TIMEOUT).await.err()
         }
     };
-    let failed: Vec<String> = stream::iter(&cases).map(one).buffered(AT_A_TIME).filter_map(async |f| f).collect().await;
+    let failed: Vec<String> =
+        stream::iter(&cases).map(one).buffered(MAX_CONCURRENT_CASES).filter_map(async |f| f).collect().await;
     report(failed, cases.len());
 }
 
 #[cfg(feature = "real")]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_cases_hold_on_a_real_kube_apiserver() {
-    let real = switchboard_suite::real::Real::start().unwrap();
-    let target = switchboard_suite::target::Target::open(&real.kubeconfig()).await.unwrap();
+    let real = switchboard_suite::real::RealCluster::start().unwrap();
+    let target = switchboard_suite::target::TestTarget::open(&real.kubeconfig()).await.unwrap();
     install(&target.admin).await;
-    let cases = wanted();
+    let cases = selected_cases();
     let mut failed = Vec::new();
     // One after the other: every operator sees every plug of the cluster.
     for (name, case) in &cases {
-        failed.extend(run(target.admin.clone(), name, case, PATIENCE).await.err());
+        failed.extend(run(target.admin.clone(), name, case, TIMEOUT).await.err());
     }
     report(failed, cases.len());
 }
@@ -149,7 +150,7 @@ fn cases_name_what_is_known() {
     for (name, case) in case::all() {
         assert!(!case.steps.is_empty(), "{name} does nothing");
         for target in case.steps.iter().flat_map(|step| step.until.keys().chain(step.patch.keys())) {
-            kinds::kind(target.split('/').next().unwrap());
+            kinds::resource_of(target.split('/').next().unwrap());
         }
         for object in case.steps.iter().flat_map(|step| &step.apply).filter_map(Value::as_str) {
             assert!(!case::objects(object).is_empty(), "{name}: {object} is empty");

@@ -7,17 +7,17 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use bytes::Bytes;
-use switchboard_cluster::store::{Bounds, Expect, Key, ReadError, Store, WriteError};
-use switchboard_suite::history::{Event, History, Listing, Outcome, Stream, Write, check};
-use switchboard_suite::random::Random;
+use switchboard_cluster::store::{ExpectedState, ObjectStore, ReadError, StoreKey, StoreLimits, WriteError};
+use switchboard_suite::history::{History, HistoryEvent, HistoryWrite, ListSnapshot, WatchStream, WriteOutcome, check};
+use switchboard_suite::random::RandomNumbers;
 
 const KILLS: u32 = 50;
 const WRITERS: u64 = 8;
 const KEYS: u64 = 5;
 const CHILD: &str = "SWITCHBOARD_STORE_CRASH_DIR";
 
-fn bounds() -> Bounds {
-    Bounds { log_bytes: 60_000, ..Bounds::default() }
+fn bounds() -> StoreLimits {
+    StoreLimits { log_bytes: 60_000, ..StoreLimits::default() }
 }
 
 /// `<id> <filler> <id>`: half of it is recognizably half.
@@ -37,9 +37,10 @@ fn child() {
     let Some(dir) = std::env::var_os(CHILD) else { return };
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     runtime.block_on(async {
-        let store = Store::open(Path::new(&dir), bounds()).unwrap();
+        let store = ObjectStore::open(Path::new(&dir), bounds()).unwrap();
         let life = store.revision();
-        let writers: Vec<_> = (0..WRITERS).map(|writer| tokio::spawn(work(store.clone(), life, writer))).collect();
+        let writers: Vec<_> =
+            (0..WRITERS).map(|writer| tokio::spawn(write_until_killed(store.clone(), life, writer))).collect();
         for writer in writers {
             writer.await.unwrap();
         }
@@ -47,38 +48,38 @@ fn child() {
 }
 
 /// Writes until killed, telling on stdout what it is about to do and what came of it.
-async fn work(store: Store, life: u64, writer: u64) {
-    let mut random = Random::new(life * WRITERS + writer);
+async fn write_until_killed(store: ObjectStore, life: u64, writer: u64) {
+    let mut random = RandomNumbers::new(life * WRITERS + writer);
     for step in 0.. {
         // Every other object is shared by all writers, so that they collide.
         let number = random.below(KEYS);
         let name = if number.is_multiple_of(2) { format!("shared-{number}") } else { format!("own-{writer}-{number}") };
-        let key = Key::new("root", "configmaps", "shop", &name);
+        let key = StoreKey::new("root", "configmaps", "shop", &name);
         let stored = store.get(&key).map(|record| record.revision);
         let id = format!("{life}-{writer}-{step}");
         let expect = stored.map_or("-".into(), |revision| revision.to_string());
         let filler = random.below(900);
         let (id, result) = match stored {
             Some(revision) if random.below(4) == 0 => {
-                say(format!("try {life}-{writer}-{step} {key} delete {expect}"));
+                print_line(format!("try {life}-{writer}-{step} {key} delete {expect}"));
                 (id.clone(), store.delete(key, revision, |_| body(&id, filler)).await)
             }
             _ => {
-                say(format!("try {life}-{writer}-{step} {key} put {expect}"));
-                let expect = stored.map_or(Expect::Absent, Expect::Revision);
+                print_line(format!("try {life}-{writer}-{step} {key} put {expect}"));
+                let expect = stored.map_or(ExpectedState::Absent, ExpectedState::Revision);
                 let put = store.put(key, expect, |_| body(&id, filler)).await;
                 (id.clone(), put.map(|record| record.revision))
             }
         };
         match result {
-            Ok(revision) => say(format!("done {id} {revision}")),
-            Err(WriteError::Conflict { .. }) => say(format!("refused {id} 0")),
+            Ok(revision) => print_line(format!("done {id} {revision}")),
+            Err(WriteError::Conflict { .. }) => print_line(format!("refused {id} 0")),
             Err(error) => panic!("{error}"),
         }
     }
 }
 
-fn say(line: String) {
+fn print_line(line: String) {
     let mut stdout = std::io::stdout().lock();
     // The parent hangs up when it has killed us; there is nobody to complain to.
     let _ = stdout.write_all(format!("{line}\n").as_bytes());
@@ -91,20 +92,26 @@ fn life(dir: &Path, life: u32, kill_after: u64, history: &mut History) {
     let mut process = command.spawn().unwrap();
     let mut done = 0;
     let lines = BufReader::new(process.stdout.take().unwrap());
-    let mut tries: std::collections::BTreeMap<String, Write> = std::collections::BTreeMap::new();
+    let mut tries: std::collections::BTreeMap<String, HistoryWrite> = std::collections::BTreeMap::new();
     for line in lines.split(b'\n').map(Result::unwrap) {
         let line = String::from_utf8(line).unwrap();
         let words: Vec<_> = line.split(' ').collect();
         match words[..] {
             ["try", id, key, what, expect] => {
                 let put = (what == "put").then(|| id.to_owned());
-                let write =
-                    Write { life, key: key.into(), id: put, expect: expect.parse().ok(), outcome: Outcome::Unknown };
+                let write = HistoryWrite {
+                    life,
+                    key: key.into(),
+                    id: put,
+                    expect: expect.parse().ok(),
+                    outcome: WriteOutcome::Unknown,
+                };
                 tries.insert(id.to_owned(), write);
             }
             ["done" | "refused", id, revision] => {
                 let Ok(revision) = revision.parse() else { continue };
-                let outcome = if words[0] == "done" { Outcome::Acknowledged(revision) } else { Outcome::Refused };
+                let outcome =
+                    if words[0] == "done" { WriteOutcome::Acknowledged(revision) } else { WriteOutcome::Refused };
                 tries.get_mut(id).unwrap().outcome = outcome;
                 done += 1;
                 if done == kill_after {
@@ -119,12 +126,12 @@ fn life(dir: &Path, life: u32, kill_after: u64, history: &mut History) {
 }
 
 /// Opens what the crash left, lists it and resumes the watch from `seen`.
-fn look(dir: &Path, life: u32, seen: u64) -> (Listing, Stream, u64) {
-    let store = Store::open(dir, bounds()).unwrap();
+fn inspect(dir: &Path, life: u32, seen: u64) -> (ListSnapshot, WatchStream, u64) {
+    let store = ObjectStore::open(dir, bounds()).unwrap();
     let page = store.list("", None, 0, None).unwrap();
     let objects = page.records.iter().map(|(key, record)| (key.to_string(), (record.revision, id_of(&record.bytes))));
-    let listing = Listing { life, revision: page.revision, objects: objects.collect() };
-    let mut stream = Stream { after: seen, events: Vec::new() };
+    let listing = ListSnapshot { life, revision: page.revision, objects: objects.collect() };
+    let mut stream = WatchStream { after: seen, events: Vec::new() };
     let mut watch = match store.watch("", seen) {
         Ok(watch) => watch,
         Err(ReadError::Future { current }) => panic!("revision {seen} was seen, the store is at {current}"),
@@ -135,12 +142,12 @@ fn look(dir: &Path, life: u32, seen: u64) -> (Listing, Stream, u64) {
         stream.events.extend(batch.changes.iter().map(|change| {
             let (key, revision) = (change.key.to_string(), change.revision);
             match &change.after {
-                Some(after) => Event::Put { key, revision, id: id_of(&after.bytes) },
-                None => Event::Deleted { key, revision },
+                Some(after) => HistoryEvent::Put { key, revision, id: id_of(&after.bytes) },
+                None => HistoryEvent::Deleted { key, revision },
             }
         }));
         if batch.changes.is_empty() {
-            stream.events.push(Event::Bookmark { revision: batch.revision });
+            stream.events.push(HistoryEvent::Bookmark { revision: batch.revision });
             return (listing, stream, batch.revision);
         }
     }
@@ -155,22 +162,22 @@ fn a_second_process_is_refused_while_the_first_lives() {
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
     // Its first write tells that it has the store open.
     lines.find(|line| line.contains("done")).unwrap();
-    let error = Store::open(dir.path(), bounds()).unwrap_err();
+    let error = ObjectStore::open(dir.path(), bounds()).unwrap_err();
     let lock = dir.path().join("lock");
     assert_eq!(error.to_string(), format!("the data directory is in use: another process holds {}", lock.display()));
     process.kill().unwrap();
     process.wait().unwrap();
-    Store::open(dir.path(), bounds()).expect("the lock dies with its process");
+    ObjectStore::open(dir.path(), bounds()).expect("the lock dies with its process");
 }
 
 #[test]
 fn fifty_kills_lose_nothing_that_was_acknowledged() {
     let dir = tempfile::tempdir().unwrap();
-    let mut kills = Random::new(std::process::id().into());
+    let mut kills = RandomNumbers::new(std::process::id().into());
     let mut history = History { watchers: vec![Vec::new()], ..History::default() };
     let mut seen = 1;
     for round in 0..=KILLS {
-        let (listing, stream, reached) = look(dir.path(), round, seen);
+        let (listing, stream, reached) = inspect(dir.path(), round, seen);
         history.listings.push(listing);
         history.watchers[0].push(stream);
         seen = reached;
@@ -180,7 +187,8 @@ fn fifty_kills_lose_nothing_that_was_acknowledged() {
     }
     let violations = check(&history);
     assert!(violations.is_empty(), "{} violations, the first: {}", violations.len(), violations[0]);
-    let acknowledged = history.writes.iter().filter(|write| matches!(write.outcome, Outcome::Acknowledged(_))).count();
+    let acknowledged =
+        history.writes.iter().filter(|write| matches!(write.outcome, WriteOutcome::Acknowledged(_))).count();
     assert!(acknowledged as u32 > KILLS, "the writers got somewhere: {acknowledged}");
     let names: Vec<_> = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert!(names.iter().any(|name| name.to_string_lossy().starts_with("snapshot-")), "snapshots were hit: {names:?}");

@@ -6,11 +6,33 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "tidy/commits.rs"]
+mod commits;
+#[path = "tidy/english.rs"]
+mod english;
 #[path = "tidy/licences.rs"]
 mod licences;
+#[path = "tidy/markdown.rs"]
+mod markdown;
+#[path = "tidy/names.rs"]
+mod names;
+#[path = "tidy/source.rs"]
+mod source;
 
 /// Longest file of code, tests and data apart.
 const MAX_LINES: usize = 400;
+
+/// Most doc comments of the whole tree that may open with a question word; peers are at 1 to 4 % of theirs.
+const MAX_QUESTION_OPENINGS: usize = 150;
+
+/// Most uses of somebody, nobody, whoever, anew and the like in comments, texts and documents.
+const MAX_INDEFINITE_PERSONS: usize = 40;
+
+/// Most words in a cell of a table.
+const MAX_CELL_WORDS: usize = 40;
+
+/// Most type names that three or more definitions may share; kube-rs has 25, uv 36.
+const MAX_REPEATED_TYPE_NAMES: usize = 39;
 
 /// The folders that are layers, lowest first. A crate uses crates of its own folder or of the folders before it.
 const LAYERS: &[&str] = &["kubernetes", "helm", "kernel", "hosting", "operators", "app"];
@@ -310,4 +332,28 @@ fn public_guarantees_have_tests() {
     let missing = named.into_iter().filter(|(_, name)| !name.contains(' ') && !tests.contains_key(name));
     let breaches = missing.map(|(path, name)| format!("{}: no test {name}", path.display())).collect();
     none(breaches, "write the test the guarantee names");
+}
+
+/// The sources of a crate that a dependency table serves.
+fn sources(krate: &str, development: bool) -> String {
+    let folders: &[&str] = if development { &["src", "tests", "benches"] } else { &["src", "build.rs"] };
+    let ours = |path: &PathBuf| folders.iter().any(|folder| path.starts_with(Path::new(krate).join(folder)));
+    let rust = rust_files().filter(|(path, _)| ours(path));
+    rust.map(|(_, text)| text).collect()
+}
+
+#[test]
+fn crates_use_what_they_depend_on() {
+    let mut breaches = Vec::new();
+    for krate in crates() {
+        let manifest = fs::read_to_string(root().join(&krate).join("Cargo.toml")).unwrap();
+        for (section, development) in [("\n[dependencies]", false), ("\n[dev-dependencies]", true)] {
+            let table = manifest.split(section).nth(1).unwrap_or("").split("\n[").next().unwrap_or("");
+            let code = sources(&krate, development);
+            let names = table.lines().filter_map(|line| line.split(['.', ' ', '=']).next()).filter(|n| !n.is_empty());
+            let unused = names.filter(|name| !name.starts_with('#') && !code.contains(&name.replace('-', "_")));
+            breaches.extend(unused.map(|name| format!("{krate}: {name}")));
+        }
+    }
+    none(breaches, "remove the dependency from the crate's Cargo.toml");
 }

@@ -1,4 +1,4 @@
-//! Collects the documentation, so that a new page of it is help without a further line.
+//! Collects the documentation, so that every new page becomes part of the console's help.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -19,7 +19,8 @@ fn main() {
     fs::write(out, code).expect("cargo's folder can be written");
 }
 
-/// The pages of a folder and those below it. A link names a page by its file alone, so two of one name would hide each other.
+/// Collects the pages of a folder and its subfolders. Links use the file name only, so two pages with one name would
+/// hide each other.
 fn collect(folder: &Path, pages: &mut BTreeMap<String, PathBuf>) {
     for entry in fs::read_dir(folder).expect("the documentation is part of the checkout").flatten() {
         let path = entry.path();

@@ -7,15 +7,15 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use bytes::Bytes;
-use switchboard_kernel::cache::{Cache, Observed};
-use switchboard_kernel::moment::Moment;
-use switchboard_kernel::operator::{Declared, OperatorName, Unit, UnitId};
-use switchboard_kernel::place::Topology;
+use switchboard_kernel::cache::{Cache, TableEvent};
+use switchboard_kernel::operator::{AccessRule, OperatorName, Unit, UnitId};
 use switchboard_kernel::resource::{Selection, TableKey};
+use switchboard_kernel::timestamp::Timestamp;
+use switchboard_kernel::topology::Topology;
+use switchboard_kernel::triggers::TriggerIndex;
 use switchboard_kernel::view::View;
-use switchboard_kernel::wake::Wakes;
 
-use crate::process::Failed;
+use crate::process::BoxError;
 use crate::sample::{CONFIG_MAPS, cluster, config_map, name, namespace, table};
 
 pub const FEW: usize = 1_000;
@@ -23,13 +23,13 @@ const UNITS: usize = 1_000;
 const CHANGES: usize = 200;
 
 /// What callgrind counted.
-pub struct Counted {
+pub struct InstructionCount {
     pub instructions: f64,
 }
 
-impl Counted {
+impl InstructionCount {
     /// With so many objects in the cache.
-    pub fn over(objects: usize) -> io::Result<Self> {
+    pub fn measure(objects: usize) -> io::Result<Self> {
         let out = tempfile::NamedTempFile::new()?;
         let mut valgrind = Command::new("valgrind");
         // Filling the cache is not counted, only what happens inside this function.
@@ -48,14 +48,14 @@ impl Counted {
 }
 
 /// What is counted: run by callgrind.
-pub fn rehearse(objects: usize) -> Result<(), Failed> {
+pub fn run_counted(objects: usize) -> Result<(), BoxError> {
     let table = table(&CONFIG_MAPS);
     let mut cache = Cache::default();
-    cache.observe(&table, Observed::Begin)?;
+    cache.observe(&table, TableEvent::Begin)?;
     for index in 0..objects {
-        cache.observe(&table, Observed::Put(config_map(index, 1)))?;
+        cache.observe(&table, TableEvent::Put(config_map(index, 1)))?;
     }
-    cache.observe(&table, Observed::Synced { revision: 1 })?;
+    cache.observe(&table, TableEvent::Synced { revision: 1 })?;
     let wakes = readers(&cache)?;
     for step in 0..CHANGES {
         let index = step * (UNITS / CHANGES);
@@ -70,9 +70,14 @@ pub fn rehearse(objects: usize) -> Result<(), Failed> {
 }
 
 #[inline(never)]
-fn counted_change(cache: &mut Cache, wakes: &Wakes, table: &TableKey, bytes: Bytes) -> Result<Vec<UnitId>, Failed> {
-    let observation = cache.observe(table, Observed::Put(bytes))?;
-    let woken = observation.changes.iter().flat_map(|change| wakes.woken(change)).map(|(unit, _)| unit).collect();
+fn counted_change(
+    cache: &mut Cache,
+    wakes: &TriggerIndex,
+    table: &TableKey,
+    bytes: Bytes,
+) -> Result<Vec<UnitId>, BoxError> {
+    let observation = cache.observe(table, TableEvent::Put(bytes))?;
+    let woken = observation.changes.iter().flat_map(|change| wakes.triggered(change)).map(|(unit, _)| unit).collect();
     Ok(black_box(woken))
 }
 
@@ -81,14 +86,14 @@ fn unit(index: usize) -> UnitId {
 }
 
 /// A thousand units, each of which reads one ConfigMap and lists a namespace of its own.
-fn readers(cache: &Cache) -> Result<Wakes, Failed> {
+fn readers(cache: &Cache) -> Result<TriggerIndex, BoxError> {
     let (picture, topology) = (cache.snapshot(), Arc::new(Topology::standalone(&cluster())));
-    let inputs = Arc::new(BTreeSet::from([Declared::every(&CONFIG_MAPS)]));
-    let mut wakes = Wakes::default();
+    let inputs = Arc::new(BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]));
+    let mut wakes = TriggerIndex::default();
     for index in 0..UNITS {
-        let view = View::new(picture.clone(), topology.clone(), inputs.clone(), Moment(0));
+        let view = View::new(picture.clone(), topology.clone(), inputs.clone(), Timestamp(0));
         view.get(&CONFIG_MAPS, &namespace(index), &name(index))?;
-        view.list(&CONFIG_MAPS, &Selection::namespace(&format!("own-{index}")).labelled("app=shop"))?;
+        view.list(&CONFIG_MAPS, &Selection::namespace(&format!("own-{index}")).with_labels("app=shop"))?;
         wakes.set(&unit(index), &view.into_reads());
     }
     Ok(wakes)

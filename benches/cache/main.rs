@@ -3,18 +3,18 @@
 //!
 //! Every figure is measured in a process of its own, this program again, so that none sees what another has left behind.
 
+mod added_operator;
 mod change;
-mod eleventh;
 mod memory;
 mod process;
 mod sample;
 
 use std::io::ErrorKind;
 
-use change::Counted;
-use eleventh::Added;
-use memory::Taken;
-use process::{Failed, MIB};
+use added_operator::OperatorCost;
+use change::InstructionCount;
+use memory::MemoryFigures;
+use process::{BoxError, MIB};
 
 const OBJECTS: usize = 100_000;
 
@@ -25,13 +25,13 @@ const RELIST: f64 = 1.3;
 /// What a change may cost with a hundred times the objects.
 const FLAT: f64 = 1.2;
 
-fn main() -> Result<(), Failed> {
+fn main() -> Result<(), BoxError> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["memory", whose, objects] => memory::measure(whose, objects.parse()?),
-        ["eleventh", units, objects] => eleventh::measure(units.parse()?, objects.parse()?),
-        ["change", objects] => change::rehearse(objects.parse()?),
+        ["eleventh", units, objects] => added_operator::measure(units.parse()?, objects.parse()?),
+        ["change", objects] => change::run_counted(objects.parse()?),
         // Cargo says `--bench`.
         _ => report(),
     }
@@ -39,9 +39,9 @@ fn main() -> Result<(), Failed> {
 
 /// Holds figures against goals, and remembers what was missed.
 #[derive(Default)]
-struct Goals(Vec<String>);
+struct CacheGoals(Vec<String>);
 
-impl Goals {
+impl CacheGoals {
     fn at_most(&mut self, what: &str, figure: f64, goal: f64) {
         if figure > goal {
             self.0.push(format!("{what}: {figure:.2}, and not at most {goal}"));
@@ -49,16 +49,17 @@ impl Goals {
     }
 }
 
-fn report() -> Result<(), Failed> {
-    let mut goals = Goals::default();
-    let (ours, theirs) = (Taken::by("switchboard", OBJECTS)?, Taken::by("reflector", OBJECTS)?);
+fn report() -> Result<(), BoxError> {
+    let mut goals = CacheGoals::default();
+    let (ours, theirs) =
+        (MemoryFigures::measure_store("switchboard", OBJECTS)?, MemoryFigures::measure_store("reflector", OBJECTS)?);
     println!("{OBJECTS} ConfigMaps, {:.0} MiB of JSON", ours.json as f64 / MIB);
     println!("{:<48} {:>12} {:>18} {:>6}", "", "switchboard", "kube-rs reflector", "goal");
-    let mut row = |what: &str, ratio: fn(&Taken) -> f64, goal: f64| {
+    let mut row = |what: &str, ratio: fn(&MemoryFigures) -> f64, goal: f64| {
         println!("{what:<48} {:>12.2} {:>18.2} {goal:>6}", ratio(&ours), ratio(&theirs));
         goals.at_most(what, ratio(&ours), goal);
     };
-    row("resident bytes / JSON bytes", Taken::steady, STEADY);
+    row("resident bytes / JSON bytes", MemoryFigures::steady, STEADY);
     row("relist peak / steady, nothing changed", |taken| taken.relist(0), RELIST);
     row("relist peak / steady, one in ten changed", |taken| taken.relist(1), RELIST);
     row("relist peak / steady, every object changed", |taken| taken.relist(2), RELIST);
@@ -67,9 +68,9 @@ fn report() -> Result<(), Failed> {
     if goals.0.is_empty() { Ok(()) } else { Err(goals.0.join("; ").into()) }
 }
 
-fn eleventh_operator(goals: &mut Goals) -> Result<(), Failed> {
+fn eleventh_operator(goals: &mut CacheGoals) -> Result<(), BoxError> {
     for units in [1, 1_000] {
-        let Added { bytes, watches, all_watches } = Added::with_units(units, OBJECTS)?;
+        let OperatorCost { bytes, watches, all_watches } = OperatorCost::with_units(units, OBJECTS)?;
         let what = format!("the eleventh operator, {units} unit{}", if units == 1 { "" } else { "s" });
         let watched = format!("{watches} watches on top of {all_watches}");
         println!("{what:<48} {:>12} {:>18} {:>6}", format!("{:.0} KiB", bytes / 1024.0), watched, "1 MiB");
@@ -79,16 +80,16 @@ fn eleventh_operator(goals: &mut Goals) -> Result<(), Failed> {
     Ok(())
 }
 
-fn one_change(goals: &mut Goals) -> Result<(), Failed> {
+fn one_change(goals: &mut CacheGoals) -> Result<(), BoxError> {
     let what = "instructions per change";
-    let few = match Counted::over(change::FEW) {
+    let few = match InstructionCount::measure(change::FEW) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             println!("{what}: not counted, valgrind is not installed");
             return Ok(());
         }
         counted => counted?,
     };
-    let many = Counted::over(OBJECTS)?;
+    let many = InstructionCount::measure(OBJECTS)?;
     let grown = many.instructions / few.instructions;
     println!("{:<48} {:>12.0}", format!("{what}, {} objects", change::FEW), few.instructions);
     println!("{:<48} {:>12.0}", format!("{what}, {OBJECTS} objects"), many.instructions);

@@ -3,24 +3,24 @@
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::reflector::store::{Writer, store};
 use kube::runtime::watcher::Event;
-use switchboard_kernel::cache::{Cache, Observed};
+use switchboard_kernel::cache::{Cache, TableEvent};
 
-use crate::process::{self, Failed, peak, reset_peak, resident};
+use crate::process::{self, BoxError, peak, reset_peak, resident};
 use crate::sample::{CONFIG_MAPS, config_map, table};
 
 /// Which objects are others than before in the relistings that are measured: none, one in ten, all.
 const CHANGED_ONE_IN: [Option<usize>; 3] = [None, Some(10), Some(1)];
 
 /// What one of them took, in bytes. What the process took before it held anything is not in it.
-pub struct Taken {
+pub struct MemoryFigures {
     pub json: u64,
     steady: u64,
     peaks: [u64; CHANGED_ONE_IN.len()],
 }
 
-impl Taken {
+impl MemoryFigures {
     /// Of so many objects.
-    pub fn by(whose: &str, objects: usize) -> Result<Self, Failed> {
+    pub fn measure_store(whose: &str, objects: usize) -> Result<Self, BoxError> {
         match process::numbers(&["memory", whose, &objects.to_string()])?.as_slice() {
             &[json, steady, nothing, some, all] => Ok(Self { json, steady, peaks: [nothing, some, all] }),
             other => Err(format!("unexpected figures {other:?}").into()),
@@ -38,28 +38,28 @@ impl Taken {
     }
 }
 
-trait Holder {
+trait MeasuredStore {
     /// Takes in a whole list, one object after the other as a watch brings them, and gives the bytes of it.
-    fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, Failed>;
+    fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, BoxError>;
 }
 
-impl Holder for Cache {
-    fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, Failed> {
+impl MeasuredStore for Cache {
+    fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, BoxError> {
         let (table, mut bytes) = (table(&CONFIG_MAPS), 0);
-        self.observe(&table, Observed::Begin)?;
+        self.observe(&table, TableEvent::Begin)?;
         for index in 0..objects {
             let object = config_map(index, revision(index));
             bytes += object.len() as u64;
-            self.observe(&table, Observed::Put(object))?;
+            self.observe(&table, TableEvent::Put(object))?;
         }
-        let told = self.observe(&table, Observed::Synced { revision: u64::from(u32::MAX) })?;
+        let told = self.observe(&table, TableEvent::Synced { revision: u64::from(u32::MAX) })?;
         drop(told);
         Ok(bytes)
     }
 }
 
-impl Holder for Writer<ConfigMap> {
-    fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, Failed> {
+impl MeasuredStore for Writer<ConfigMap> {
+    fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, BoxError> {
         let mut bytes = 0;
         self.apply_watcher_event(&Event::Init);
         for index in 0..objects {
@@ -73,7 +73,7 @@ impl Holder for Writer<ConfigMap> {
 }
 
 /// Prints what [`Taken::by`] reads.
-pub fn measure(whose: &str, objects: usize) -> Result<(), Failed> {
+pub fn measure(whose: &str, objects: usize) -> Result<(), BoxError> {
     match whose {
         "switchboard" => figures(&mut Cache::default(), objects),
         "reflector" => {
@@ -86,7 +86,7 @@ pub fn measure(whose: &str, objects: usize) -> Result<(), Failed> {
     }
 }
 
-fn figures(holder: &mut impl Holder, objects: usize) -> Result<(), Failed> {
+fn figures(holder: &mut impl MeasuredStore, objects: usize) -> Result<(), BoxError> {
     let before = resident()?;
     let json = holder.list(objects, |_| 1)?;
     print!("{json} {}", resident()? - before);

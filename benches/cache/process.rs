@@ -2,12 +2,12 @@
 
 use std::process::{Command, Stdio};
 
-pub type Failed = Box<dyn std::error::Error + Send + Sync>;
+pub use switchboard_suite::BoxError;
 
 pub const MIB: f64 = (1 << 20) as f64;
 
 /// Runs this program with other arguments and gives the numbers it prints.
-pub fn numbers(arguments: &[&str]) -> Result<Vec<u64>, Failed> {
+pub fn numbers(arguments: &[&str]) -> Result<Vec<u64>, BoxError> {
     let mut child = Command::new(std::env::current_exe()?);
     let output = child.args(arguments).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
@@ -17,21 +17,21 @@ pub fn numbers(arguments: &[&str]) -> Result<Vec<u64>, Failed> {
 }
 
 /// Bytes resident now.
-pub fn resident() -> Result<u64, Failed> {
+pub fn resident() -> Result<u64, BoxError> {
     status("VmRSS:")
 }
 
 /// The most bytes resident since the last [`reset_peak`].
-pub fn peak() -> Result<u64, Failed> {
+pub fn peak() -> Result<u64, BoxError> {
     status("VmHWM:")
 }
 
-pub fn reset_peak() -> Result<(), Failed> {
+pub fn reset_peak() -> Result<(), BoxError> {
     // proc(5): 5 resets the peak resident set size to the current one.
     Ok(std::fs::write("/proc/self/clear_refs", "5")?)
 }
 
-fn status(field: &str) -> Result<u64, Failed> {
+fn status(field: &str) -> Result<u64, BoxError> {
     let text = std::fs::read_to_string("/proc/self/status")?;
     let line = text.lines().find_map(|line| line.strip_prefix(field)).ok_or("no such field")?;
     Ok(line.trim().trim_end_matches("kB").trim().parse::<u64>()? << 10)

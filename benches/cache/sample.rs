@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use switchboard_kernel::place::ClusterName;
 use switchboard_kernel::resource::{Resource, TableKey};
+use switchboard_kernel::topology::ClusterName;
 
 const OBJECT_BYTES: usize = 1_024;
 pub const PER_NAMESPACE: usize = 1_000;

@@ -4,27 +4,27 @@ use std::process::ExitCode;
 
 /// What was missed so far.
 #[derive(Default)]
-pub struct Goals {
+pub struct GitopsGoals {
     missed: Vec<String>,
 }
 
-impl Goals {
+impl GitopsGoals {
     pub fn at_least(&mut self, what: &str, reached: f64, goal: f64) {
-        self.judged(what, reached, reached >= goal, goal);
+        self.check(what, reached, reached >= goal, goal);
     }
 
     pub fn at_most(&mut self, what: &str, reached: f64, goal: f64) {
-        self.judged(what, reached, reached <= goal, goal);
+        self.check(what, reached, reached <= goal, goal);
     }
 
-    fn judged(&mut self, what: &str, reached: f64, is_reached: bool, goal: f64) {
+    fn check(&mut self, what: &str, reached: f64, is_reached: bool, goal: f64) {
         if !is_reached {
             self.missed.push(format!("{what}: {reached:.2}, and the goal is {goal}"));
         }
     }
 
     /// Says what was missed; an error if anything was.
-    pub fn judge(self) -> ExitCode {
+    pub fn exit_code(self) -> ExitCode {
         for missed in &self.missed {
             println!("goal missed: {missed}");
         }

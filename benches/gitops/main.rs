@@ -9,7 +9,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod goals;
-mod original;
+mod managed_gitops;
 mod progress;
 mod work;
 
@@ -18,15 +18,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures::StreamExt;
-use goals::Goals;
+use goals::GitopsGoals;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
-use progress::{applications, at_rest, deployed};
+use progress::{applications, until_deployed, until_idle};
 use serde_json::json;
-use switchboard_ledger::server::Server;
-use switchboard_suite::process::{Up, binary};
-use switchboard_suite::real::Real;
-use work::{Work, transactions};
+use switchboard_ledger::postgres_server::PostgresServer;
+use switchboard_suite::process::{UpProcess, binary};
+use switchboard_suite::real::RealCluster;
+use work::{WorkCounters, transactions};
 
 /// Tenants that share the deployments.
 const TENANTS: usize = 20;
@@ -38,19 +38,19 @@ const CREATE_AT_ONCE: usize = 16;
 const IDLE: Duration = Duration::from_secs(30);
 
 /// How long work may go on until what is left of it is called idle.
-const PATIENCE_FOR_IDLE: Duration = Duration::from_secs(120);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// How long programs may take until nothing of their start is under way.
 const SETTLE: Duration = Duration::from_secs(10);
 
 /// How long nothing must have happened until it is called idle. PostgreSQL counts what a connection did up to ten seconds after it.
-const STILL: Duration = Duration::from_secs(25);
+const QUIET_PERIOD: Duration = Duration::from_secs(25);
 
 const DATABASE: &str = "gitops";
 const NAMESPACE: &str = "argocd-bench";
 
 fn main() -> std::process::ExitCode {
-    let mut goals = Goals::default();
+    let mut goals = GitopsGoals::default();
     let count: usize = std::env::var("DEPLOYMENTS").ok().and_then(|text| text.parse().ok()).unwrap_or(1000);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     println!(
@@ -59,17 +59,17 @@ fn main() -> std::process::ExitCode {
     );
     println!("|---|---|---|---|---|---|---|---|");
     let bare = is_wanted("bare").then(|| runtime.block_on(bare(count)));
-    let ours = is_wanted("ours").then(|| runtime.block_on(ours(count)));
+    let ours = is_wanted("ours").then(|| runtime.block_on(switchboard(count)));
     if let (Some(bare), Some(ours)) = (bare, &ours) {
         println!("{:.0} % of what the API server alone could do", 100.0 * ours.a_second / bare);
     }
     if let Some(ours) = &ours {
         goals.at_most("transactions of an idle service", ours.idle as f64, 0.0);
     }
-    match original::binaries() {
+    match managed_gitops::binaries() {
         _ if !is_wanted("original") => {}
         Some(binaries) => {
-            let theirs = runtime.block_on(original::measure(count, &binaries));
+            let theirs = runtime.block_on(managed_gitops::measure(count, &binaries));
             if let Some(bare) = bare {
                 println!("the API server alone does {:.1} times as much as the original", bare / theirs.a_second);
             }
@@ -91,7 +91,7 @@ fn main() -> std::process::ExitCode {
             LINEAR_GOAL,
         );
     }
-    goals.judge()
+    goals.exit_code()
 }
 
 const SIDES: [&str; 4] = ["bare", "ours", "original", "embedded"];
@@ -111,7 +111,7 @@ const TIMES_GOAL: f64 = 10.0;
 const LINEAR_GOAL: f64 = 1.3;
 
 /// What was measured of a side.
-struct Measured {
+struct SideFigures {
     /// Deployments a second, from the first creation to the last Application.
     a_second: f64,
     /// Transactions while nothing happened.
@@ -130,7 +130,7 @@ async fn embedded(count: usize) -> Vec<f64> {
     let limits = "limits: {requestsPerSecond: 4000}";
     std::fs::write(&config, format!("console: off\n{limits}\ngitops: {{namespace: {NAMESPACE}}}\n")).unwrap();
     let data = folder.path().join("data");
-    let mut up = Up::start_with(&data, &["--config".as_ref(), config.as_os_str()]).unwrap();
+    let mut up = UpProcess::start_with(&data, &["--config".as_ref(), config.as_os_str()]).unwrap();
     let client = up.client().await.unwrap();
     tenants(&client).await;
     println!(
@@ -138,15 +138,15 @@ async fn embedded(count: usize) -> Vec<f64> {
     );
     let mut parts = Vec::new();
     let mut all = applications(&client);
-    at_rest(up.id()).await;
+    until_idle(up.id()).await;
     for part in 0..PARTS {
         let (from, to) = (count * part / PARTS, count * (part + 1) / PARTS);
         let (begin, before) = (Instant::now(), work::seconds_of(up.id()));
         futures::stream::iter(from..to).for_each_concurrent(CREATE_AT_ONCE, |number| create(&client, number)).await;
-        deployed(&mut all, to).await;
+        until_deployed(&mut all, to).await;
         let took = begin.elapsed().as_secs_f64();
         // What follows is part of it, and not of the next: otherwise the first would be the only one with none before it.
-        at_rest(up.id()).await;
+        until_idle(up.id()).await;
         let each = (work::seconds_of(up.id()) - before) * 1000.0 / (to - from) as f64;
         let resident = resident_kib(up.id()) as f64 / 1024.0;
         let a_second = (to - from) as f64 / took;
@@ -166,34 +166,34 @@ async fn tenants(client: &kube::Client) {
 }
 
 /// An API server and a database of their own, with the tenants' kinds.
-struct Ground {
-    real: Real,
-    postgres: Server,
+struct BenchServers {
+    real: RealCluster,
+    postgres: PostgresServer,
     client: kube::Client,
     folder: tempfile::TempDir,
 }
 
-impl Ground {
-    async fn new() -> Ground {
+impl BenchServers {
+    async fn new() -> BenchServers {
         let (folder, real, postgres) =
-            (tempfile::tempdir().unwrap(), Real::start_own().unwrap(), Server::start().unwrap());
+            (tempfile::tempdir().unwrap(), RealCluster::start_own().unwrap(), PostgresServer::start().unwrap());
         let kubeconfig = kube::config::Kubeconfig::read_from(real.kubeconfig()).unwrap();
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await.unwrap();
         let client = kube::Client::try_from(config).unwrap();
         kinds(&real, folder.path());
-        original::engine_kinds(&real);
+        managed_gitops::engine_kinds(&real);
         // It counts as somebody's transactions, whenever it comes.
         postgres.psql("postgres", "alter system set autovacuum = off").unwrap();
         postgres.psql("postgres", "select pg_reload_conf()").unwrap();
-        Ground { real, postgres, client, folder }
+        BenchServers { real, postgres, client, folder }
     }
 
     /// What follows of the work settles before anything is called idle; who never settles is not waited for.
     async fn idle(&self) {
-        let end = Instant::now() + PATIENCE_FOR_IDLE;
+        let end = Instant::now() + IDLE_TIMEOUT;
         let mut last = transactions(&self.postgres);
         while Instant::now() < end {
-            tokio::time::sleep(STILL).await;
+            tokio::time::sleep(QUIET_PERIOD).await;
             let now = transactions(&self.postgres);
             if now == last {
                 return;
@@ -203,20 +203,20 @@ impl Ground {
     }
 
     /// A side, with its roles at work; they end with it.
-    async fn measure(&self, name: &str, count: usize, roles: &mut [Child; 2]) -> Measured {
+    async fn measure(&self, name: &str, count: usize, roles: &mut [Child; 2]) -> SideFigures {
         tenants(&self.client).await;
         tokio::time::sleep(SETTLE).await;
         let resident = |roles: &[Child; 2]| [0, 1].map(|at: usize| resident_kib(roles[at].id()));
         let before = resident(roles);
-        let work = Work::so_far(self).await;
+        let work = WorkCounters::read(self).await;
         let begin = Instant::now();
         let mut all = applications(&self.client);
         let numbers = futures::stream::iter(0..count);
         numbers.for_each_concurrent(CREATE_AT_ONCE, |number| create(&self.client, number)).await;
         let created = begin.elapsed().as_secs_f64();
-        deployed(&mut all, count).await;
+        until_deployed(&mut all, count).await;
         let took = begin.elapsed().as_secs_f64();
-        let each = Work::so_far(self).await.each(&work, count);
+        let each = WorkCounters::read(self).await.per_deployment(&work, count);
         eprintln!(
             "{name}: all after {took:.1} s ({created:.1} s to create them), {each}; now idle, for a minute or two"
         );
@@ -237,19 +237,19 @@ impl Ground {
             let _ = role.kill();
             let _ = role.wait();
         }
-        Measured { a_second, idle }
+        SideFigures { a_second, idle }
     }
 }
 
 /// Deployments a second when both objects of each are made by this program, and nobody else works: no service is faster.
 async fn bare(count: usize) -> f64 {
-    let ground = Ground::new().await;
+    let ground = BenchServers::new().await;
     // Nobody uses it, and what is done in it is counted.
     ground.postgres.database(DATABASE).unwrap();
-    original::engine(&ground).await;
+    managed_gitops::engine(&ground).await;
     tenants(&ground.client).await;
     tokio::time::sleep(SETTLE).await;
-    let work = Work::so_far(&ground).await;
+    let work = WorkCounters::read(&ground).await;
     let begin = Instant::now();
     let mut all = applications(&ground.client);
     let both = async |number: usize| {
@@ -271,17 +271,17 @@ async fn bare(count: usize) -> f64 {
         api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
     };
     futures::stream::iter(0..count).for_each_concurrent(CREATE_AT_ONCE, both).await;
-    deployed(&mut all, count).await;
+    until_deployed(&mut all, count).await;
     let took = begin.elapsed().as_secs_f64();
-    let each = Work::so_far(&ground).await.each(&work, count);
+    let each = WorkCounters::read(&ground).await.per_deployment(&work, count);
     let a_second = count as f64 / took;
     println!("| the API server alone | {count} | | {took:.1} s | {a_second:.0} | | | |");
     println!("the API server alone, {each}");
     a_second
 }
 
-async fn ours(count: usize) -> Measured {
-    let ground = Ground::new().await;
+async fn switchboard(count: usize) -> SideFigures {
+    let ground = BenchServers::new().await;
     let url = ground.postgres.database(DATABASE).unwrap();
     let kubeconfig = ground.real.kubeconfig();
     let base = ["--database", url.as_str(), "--plaintext-credentials"];
@@ -290,8 +290,8 @@ async fn ours(count: usize) -> Measured {
         command.arg("gitops").args(arguments).args(base);
         command
     };
-    done(&mut run(&["migrate"]));
-    done(
+    run_to_end(&mut run(&["migrate"]));
+    run_to_end(
         run(&["fleet", "add", NAMESPACE, "--create-namespace", "--max-applications", "100000"])
             .arg("--kubeconfig")
             .arg(&kubeconfig),
@@ -323,12 +323,12 @@ async fn create(client: &kube::Client, number: usize) {
 }
 
 /// The tenants' kinds.
-fn kinds(real: &Real, folder: &Path) {
+fn kinds(real: &RealCluster, folder: &Path) {
     let file = folder.join("kinds.yaml");
     std::fs::write(&file, switchboard_gitops::kinds::CRDS.join("\n---\n")).unwrap();
     let bin = std::env::var_os("SWITCHBOARD_REAL_BIN").expect("`make bench` sets SWITCHBOARD_REAL_BIN");
     let kubectl = Path::new(&bin).join("kubectl");
-    done(
+    run_to_end(
         Command::new(kubectl)
             .arg("--kubeconfig")
             .arg(real.kubeconfig())
@@ -352,7 +352,7 @@ fn resident_kib(process: u32) -> u64 {
     line.trim().trim_end_matches("kB").trim().parse().unwrap_or(0)
 }
 
-fn done(command: &mut Command) {
+fn run_to_end(command: &mut Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

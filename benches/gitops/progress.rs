@@ -13,11 +13,11 @@ use super::NAMESPACE;
 use super::work::seconds_of;
 
 /// How long until everything must be there.
-const PATIENCE: Duration = Duration::from_secs(900);
+const TIMEOUT: Duration = Duration::from_secs(900);
 
 /// How long is looked whether a process rests, and how much of a processor it may take then.
-const REST: Duration = Duration::from_secs(2);
-const AT_REST: f64 = 0.05;
+const IDLE_WINDOW: Duration = Duration::from_secs(2);
+const IDLE_LOAD: f64 = 0.05;
 
 /// How many Applications there are, from now on. It watches, and once for all that is measured: to list them all again and again would be
 /// the most of the work.
@@ -41,19 +41,19 @@ pub fn applications(client: &kube::Client) -> watch::Receiver<usize> {
 }
 
 /// Ends when there are so many Applications.
-pub async fn deployed(applications: &mut watch::Receiver<usize>, count: usize) {
-    let all = tokio::time::timeout(PATIENCE, applications.wait_for(|seen| *seen >= count)).await;
+pub async fn until_deployed(applications: &mut watch::Receiver<usize>, count: usize) {
+    let all = tokio::time::timeout(TIMEOUT, applications.wait_for(|seen| *seen >= count)).await;
     all.expect("all Applications are there in time").expect("somebody counts them");
 }
 
 /// Ends when a process has done whatever follows: it takes next to nothing of the processors any more.
-pub async fn at_rest(process: u32) {
-    let end = Instant::now() + PATIENCE;
+pub async fn until_idle(process: u32) {
+    let end = Instant::now() + TIMEOUT;
     let mut before = seconds_of(process);
     while Instant::now() < end {
-        tokio::time::sleep(REST).await;
+        tokio::time::sleep(IDLE_WINDOW).await;
         let now = seconds_of(process);
-        if now - before < REST.as_secs_f64() * AT_REST {
+        if now - before < IDLE_WINDOW.as_secs_f64() * IDLE_LOAD {
             return;
         }
         before = now;

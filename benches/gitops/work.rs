@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use switchboard_ledger::server::Server;
+use switchboard_ledger::postgres_server::PostgresServer;
 
-use super::{DATABASE, Ground};
+use super::{BenchServers, DATABASE};
 
 /// The clock of `/proc`: so many ticks are a second on every Linux there is.
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// All that was done until now.
-pub struct Work {
+pub struct WorkCounters {
     seconds: BTreeMap<String, f64>,
     requests: BTreeMap<String, f64>,
     transactions: i64,
 }
 
-impl Work {
-    pub async fn so_far(ground: &Ground) -> Work {
-        Work {
+impl WorkCounters {
+    pub async fn read(ground: &BenchServers) -> WorkCounters {
+        WorkCounters {
             seconds: seconds(ground),
             requests: requests(&ground.client).await,
             transactions: transactions(&ground.postgres),
@@ -27,7 +27,7 @@ impl Work {
     }
 
     /// What each of so many deployments took since `before`, in words.
-    pub fn each(&self, before: &Work, count: usize) -> String {
+    pub fn per_deployment(&self, before: &WorkCounters, count: usize) -> String {
         let count = count as f64;
         let rest = |now: &BTreeMap<String, f64>, before: &BTreeMap<String, f64>| -> Vec<(String, f64)> {
             let new = |(name, all): (&String, &f64)| (name.clone(), all - before.get(name).unwrap_or(&0.0));
@@ -55,7 +55,7 @@ impl Work {
 const SERVERS: [&str; 2] = ["kube-apiserver", "etcd"];
 
 /// Seconds of processor time of this process, of all that it started, and of the API server, by name.
-fn seconds(ground: &Ground) -> BTreeMap<String, f64> {
+fn seconds(ground: &BenchServers) -> BTreeMap<String, f64> {
     let mut all: BTreeMap<u32, (u32, String, f64)> = BTreeMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
         let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -125,7 +125,7 @@ async fn requests(client: &kube::Client) -> BTreeMap<String, f64> {
 }
 
 /// Transactions of the database so far; those that look are another database's.
-pub fn transactions(postgres: &Server) -> i64 {
+pub fn transactions(postgres: &PostgresServer) -> i64 {
     let sql = format!("select xact_commit + xact_rollback from pg_stat_database where datname = '{DATABASE}'");
     postgres.psql("postgres", &sql).unwrap().parse().unwrap()
 }

@@ -10,8 +10,8 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::measure::Failed;
-use crate::raw::Raw;
+use crate::measure::BoxError;
+use crate::raw::RawConnection;
 use crate::system::System;
 
 /// The size of an ordinary ConfigMap's data.
@@ -25,11 +25,11 @@ fn config_map(name: &str) -> String {
 }
 
 /// Creates `each` ConfigMaps from each of `writers` connections; the time per create.
-pub async fn create(system: &System, batch: &str, writers: usize, each: usize) -> Result<Duration, Failed> {
+pub async fn create(system: &System, batch: &str, writers: usize, each: usize) -> Result<Duration, BoxError> {
     let mut connections = Vec::new();
     for _ in 0..writers {
         // Connected before the clock runs.
-        connections.push(system.door.connect().await?);
+        connections.push(system.endpoint.connect().await?);
     }
     let begun = Instant::now();
     let tasks = connections.into_iter().enumerate().map(|(writer, mut connection)| {
@@ -38,7 +38,7 @@ pub async fn create(system: &System, batch: &str, writers: usize, each: usize) -
             for step in 0..each {
                 connection.post(PATH, &config_map(&format!("{batch}-{writer}-{step}"))).await?;
             }
-            Ok::<_, Failed>(())
+            Ok::<_, BoxError>(())
         })
     });
     for task in tasks.collect::<Vec<_>>() {
@@ -48,8 +48,8 @@ pub async fn create(system: &System, batch: &str, writers: usize, each: usize) -
 }
 
 /// Lists all ConfigMaps of the namespace in one answer, as bytes.
-pub async fn list(system: &System, at_least: usize) -> Result<Duration, Failed> {
-    let connection = system.door.connect().await?;
+pub async fn list(system: &System, at_least: usize) -> Result<Duration, BoxError> {
+    let connection = system.endpoint.connect().await?;
     let begun = Instant::now();
     let bytes = connection.get_all(PATH).await?;
     let elapsed = begun.elapsed();
@@ -61,14 +61,14 @@ pub async fn list(system: &System, at_least: usize) -> Result<Duration, Failed> 
 
 /// Opens `watchers` watches, then creates `changes` objects one after the other; from the sending of a create until every watcher
 /// has been told, on average.
-pub async fn fan_out(system: &System, watchers: usize, changes: usize) -> Result<Duration, Failed> {
-    let mut writer = system.door.connect().await?;
+pub async fn fan_out(system: &System, watchers: usize, changes: usize) -> Result<Duration, BoxError> {
+    let mut writer = system.endpoint.connect().await?;
     let marker: Value = serde_json::from_slice(writer.post(PATH, &config_map("fan-out-begin")).await?)?;
     let revision = marker["metadata"]["resourceVersion"].as_str().ok_or("no resourceVersion")?;
     let path = format!("{PATH}?watch=true&resourceVersion={revision}");
     let opened = futures::stream::iter(0..watchers).map(|_| open(system, &path)).buffer_unordered(16);
     let streams: Vec<_> = opened.try_collect().await?;
-    let told = Arc::new(Told::default());
+    let told = Arc::new(WatchCounter::default());
     let mut readers = tokio::task::JoinSet::new();
     for mut stream in streams {
         let told = told.clone();
@@ -92,13 +92,13 @@ pub async fn fan_out(system: &System, watchers: usize, changes: usize) -> Result
 
 /// Counts what the watchers were told; only the last one wakes who waits for all.
 #[derive(Default)]
-struct Told {
+struct WatchCounter {
     events: AtomicUsize,
     expected: AtomicUsize,
     all: Notify,
 }
 
-impl Told {
+impl WatchCounter {
     fn expect(&self, events: usize) {
         self.expected.store(events, Ordering::SeqCst);
     }
@@ -112,20 +112,20 @@ impl Told {
     }
 }
 
-async fn open(system: &System, path: &str) -> Result<Raw, Failed> {
-    let mut connection = system.door.connect().await?;
+async fn open(system: &System, path: &str) -> Result<RawConnection, BoxError> {
+    let mut connection = system.endpoint.connect().await?;
     connection.watch(path).await?;
     Ok(connection)
 }
 
 /// Creates CRDs with an ordinary schema and waits until all are served.
-pub async fn define(client: &Client, count: usize) -> Result<(), Failed> {
+pub async fn define(client: &Client, count: usize) -> Result<(), BoxError> {
     futures::stream::iter(0..count)
         .map(|number| async move {
             let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
             let request = http::Request::post(path).header("content-type", "application/json");
             client.request::<Value>(request.body(crd(number).to_string().into_bytes())?).await?;
-            Ok::<_, Failed>(())
+            Ok::<_, BoxError>(())
         })
         .buffer_unordered(8)
         .try_collect::<()>()

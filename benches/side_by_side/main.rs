@@ -10,17 +10,18 @@ mod raw;
 mod system;
 mod table;
 
-use system::Side;
-use table::Results;
+use system::SystemKind;
+use table::BenchResults;
 
 const ROUNDS: usize = 3;
 
-fn main() -> Result<(), measure::Failed> {
+fn main() -> Result<(), measure::BoxError> {
     let rounds = std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS);
     let only = std::env::var("ONLY").unwrap_or_default();
-    let sides: Vec<Side> = [Side::Ours, Side::Real].into_iter().filter(|side| side.is(&only)).collect();
+    let sides: Vec<SystemKind> =
+        [SystemKind::Switchboard, SystemKind::Kubernetes].into_iter().filter(|side| side.is(&only)).collect();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let mut results = Results::default();
+    let mut results = BenchResults::default();
     results.floor(measure::flush()?);
     for round in 1..=rounds {
         for side in &sides {

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use crate::load;
-use crate::system::{Side, System, base};
-use crate::table::{Results, Row};
+use crate::system::{System, SystemKind, base};
+use crate::table::{BenchResults, BenchRow};
 
-pub type Failed = Box<dyn std::error::Error + Send + Sync>;
+pub use switchboard_suite::BoxError;
 
 const ONE_WRITER_CREATES: usize = 200;
 const MANY_WRITERS: usize = 64;
@@ -24,12 +24,12 @@ const FLUSHES: u32 = 200;
 const SETTLE: Duration = Duration::from_secs(3);
 
 /// Everything once on fresh systems, or the one part `PART` names.
-pub async fn round(side: Side, results: &mut Results) -> Result<(), Failed> {
+pub async fn round(side: SystemKind, results: &mut BenchResults) -> Result<(), BoxError> {
     let part = std::env::var("PART").unwrap_or_default();
     let wanted = |name: &str| part.is_empty() || part == name;
     if wanted("creates") || wanted("list") || wanted("fan-out") {
         let system = System::start(side).await?;
-        results.add(side, Row::Start, system.start.as_secs_f64());
+        results.add(side, BenchRow::Start, system.start.as_secs_f64());
         if wanted("creates") {
             creates(&system, side, results).await?;
         }
@@ -40,40 +40,45 @@ pub async fn round(side: Side, results: &mut Results) -> Result<(), Failed> {
             // No object of the start may be taken for one of the watched.
             tokio::time::sleep(SETTLE).await;
             let fan_out = load::fan_out(&system, WATCHERS, WATCHED_CHANGES).await?;
-            results.add(side, Row::FanOut, fan_out.as_secs_f64());
+            results.add(side, BenchRow::FanOut, fan_out.as_secs_f64());
         }
     }
     if wanted("definitions") {
         let system = System::start(side).await?;
-        results.add(side, Row::Start, system.start.as_secs_f64());
+        results.add(side, BenchRow::Start, system.start.as_secs_f64());
         load::define(&system.client, DEFINITIONS).await?;
         tokio::time::sleep(SETTLE).await;
-        results.add(side, Row::DefinitionsMemory, system.memory()? as f64);
+        results.add(side, BenchRow::DefinitionsMemory, system.memory()? as f64);
     }
     Ok(())
 }
 
-async fn creates(system: &System, side: Side, results: &mut Results) -> Result<(), Failed> {
+async fn creates(system: &System, side: SystemKind, results: &mut BenchResults) -> Result<(), BoxError> {
     let one = load::create(system, "one", 1, ONE_WRITER_CREATES).await?;
-    results.add(side, Row::OneWriter, one.as_secs_f64());
+    results.add(side, BenchRow::OneWriter, one.as_secs_f64());
     let many = load::create(system, "many", MANY_WRITERS, MANY_WRITERS_EACH).await?;
-    results.add(side, Row::ManyWriters, many.as_secs_f64());
+    results.add(side, BenchRow::ManyWriters, many.as_secs_f64());
     Ok(())
 }
 
-async fn lists(system: &System, side: Side, results: &mut Results, after_creates: bool) -> Result<(), Failed> {
+async fn lists(
+    system: &System,
+    side: SystemKind,
+    results: &mut BenchResults,
+    after_creates: bool,
+) -> Result<(), BoxError> {
     let there = if after_creates { ONE_WRITER_CREATES + MANY_WRITERS * MANY_WRITERS_EACH } else { 0 };
     load::create(system, "rest", FILLERS, (LISTED - there).div_ceil(FILLERS)).await?;
     tokio::time::sleep(SETTLE).await;
-    results.add(side, Row::ObjectsMemory, system.memory()? as f64);
+    results.add(side, BenchRow::ObjectsMemory, system.memory()? as f64);
     for _ in 0..LISTS {
-        results.add(side, Row::List, load::list(system, LISTED).await?.as_secs_f64());
+        results.add(side, BenchRow::List, load::list(system, LISTED).await?.as_secs_f64());
     }
     Ok(())
 }
 
 /// What appending an object to a file and flushing it costs on this disk.
-pub fn flush() -> Result<f64, Failed> {
+pub fn flush() -> Result<f64, BoxError> {
     let mut file = tempfile::tempfile_in(base())?;
     let bytes = vec![b'x'; 1_300];
     let begun = Instant::now();

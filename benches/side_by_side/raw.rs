@@ -13,7 +13,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::measure::Failed;
+use crate::measure::BoxError;
 
 /// More than a TLS record holds.
 const READ_BYTES: usize = 64 << 10;
@@ -21,37 +21,37 @@ const HEAD_END: &[u8] = b"\r\n\r\n";
 
 /// Where and as whom to connect, read once from a kubeconfig.
 #[derive(Clone)]
-pub struct Door {
+pub struct RawEndpoint {
     address: String,
     name: ServerName<'static>,
     tls: TlsConnector,
 }
 
 /// One connection.
-pub struct Raw {
+pub struct RawConnection {
     stream: TlsStream<TcpStream>,
     buffer: Vec<u8>,
 }
 
-impl Door {
-    pub fn new(config: &Config) -> Result<Door, Failed> {
+impl RawEndpoint {
+    pub fn new(config: &Config) -> Result<RawEndpoint, BoxError> {
         let host = config.cluster_url.host().ok_or("the kubeconfig names no host")?;
         let port = config.cluster_url.port_u16().ok_or("the kubeconfig names no port")?;
         let tls = TlsConnector::from(Arc::new(config.rustls_client_config()?));
-        Ok(Door { address: format!("{host}:{port}"), name: ServerName::try_from(host.to_owned())?, tls })
+        Ok(RawEndpoint { address: format!("{host}:{port}"), name: ServerName::try_from(host.to_owned())?, tls })
     }
 
-    pub async fn connect(&self) -> Result<Raw, Failed> {
+    pub async fn connect(&self) -> Result<RawConnection, BoxError> {
         let stream = TcpStream::connect(&self.address).await?;
         stream.set_nodelay(true)?;
         let stream = self.tls.connect(self.name.clone(), stream).await?;
-        Ok(Raw { stream, buffer: Vec::with_capacity(READ_BYTES) })
+        Ok(RawConnection { stream, buffer: Vec::with_capacity(READ_BYTES) })
     }
 }
 
-impl Raw {
+impl RawConnection {
     /// Posts JSON and reads the answer, which must be `201 Created`; its body.
-    pub async fn post(&mut self, path: &str, body: &str) -> Result<&[u8], Failed> {
+    pub async fn post(&mut self, path: &str, body: &str) -> Result<&[u8], BoxError> {
         let length = body.len();
         let request = format!(
             "POST {path} HTTP/1.1\r\nhost: bench\r\nuser-agent: bench\r\ncontent-type: application/json\r\n\
@@ -67,7 +67,7 @@ impl Raw {
     }
 
     /// Gets a path and reads everything until the server closes the connection; the number of bytes.
-    pub async fn get_all(mut self, path: &str) -> Result<usize, Failed> {
+    pub async fn get_all(mut self, path: &str) -> Result<usize, BoxError> {
         self.send_get(path, "close").await?;
         self.head(b"HTTP/1.1 200 ").await?;
         let mut total = self.buffer.len();
@@ -84,14 +84,14 @@ impl Raw {
     }
 
     /// Begins a watch: returns once the server has answered with the head.
-    pub async fn watch(&mut self, path: &str) -> Result<(), Failed> {
+    pub async fn watch(&mut self, path: &str) -> Result<(), BoxError> {
         self.send_get(path, "keep-alive").await?;
         let head = self.head(b"HTTP/1.1 200 ").await?;
         if self.buffer.len() > head { Err("a watch without changes begins with an event".into()) } else { Ok(()) }
     }
 
     /// Waits for bytes of a watch; how many events ended in them.
-    pub async fn events(&mut self) -> Result<usize, Failed> {
+    pub async fn events(&mut self) -> Result<usize, BoxError> {
         // What ends an event may be split between two reads.
         let last = self.buffer.last().copied();
         self.buffer.clear();
@@ -100,13 +100,13 @@ impl Raw {
         Ok(self.buffer.windows(2).filter(|pair| pair == b"}\n").count())
     }
 
-    async fn send_get(&mut self, path: &str, connection: &str) -> Result<(), Failed> {
+    async fn send_get(&mut self, path: &str, connection: &str) -> Result<(), BoxError> {
         let request =
             format!("GET {path} HTTP/1.1\r\nhost: bench\r\nuser-agent: bench\r\nconnection: {connection}\r\n\r\n");
         self.send(&request).await
     }
 
-    async fn send(&mut self, request: &str) -> Result<(), Failed> {
+    async fn send(&mut self, request: &str) -> Result<(), BoxError> {
         self.stream.write_all(request.as_bytes()).await?;
         // Written is only what TLS has taken in.
         self.stream.flush().await?;
@@ -115,7 +115,7 @@ impl Raw {
     }
 
     /// Reads up to the end of the head; where the body begins.
-    async fn head(&mut self, expected: &[u8]) -> Result<usize, Failed> {
+    async fn head(&mut self, expected: &[u8]) -> Result<usize, BoxError> {
         loop {
             self.read().await?;
             if let Some(at) = self.buffer.windows(HEAD_END.len()).position(|window| window == HEAD_END) {
@@ -127,7 +127,7 @@ impl Raw {
         }
     }
 
-    async fn read(&mut self) -> Result<(), Failed> {
+    async fn read(&mut self) -> Result<(), BoxError> {
         match self.stream.read_buf(&mut self.buffer).await? {
             0 => Err("the server closed the connection".into()),
             _ => Ok(()),
@@ -135,7 +135,7 @@ impl Raw {
     }
 }
 
-fn content_length(head: &[u8]) -> Result<usize, Failed> {
+fn content_length(head: &[u8]) -> Result<usize, BoxError> {
     let head = std::str::from_utf8(head)?.to_ascii_lowercase();
     let length =
         head.lines().find_map(|line| line.strip_prefix("content-length:")).ok_or("an answer without length")?;

@@ -6,22 +6,22 @@ use std::time::{Duration, Instant};
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use switchboard_suite::process::{Up, client, ready};
+use switchboard_suite::process::{UpProcess, client, is_ready};
 use switchboard_suite::real::workspace;
 
-use crate::measure::Failed;
-use crate::raw::Door;
+use crate::measure::BoxError;
+use crate::raw::RawEndpoint;
 
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Side {
-    Ours,
-    Real,
+pub enum SystemKind {
+    Switchboard,
+    Kubernetes,
 }
 
-impl Side {
+impl SystemKind {
     pub fn is(self, only: &str) -> bool {
         only.is_empty() || format!("{self:?}").eq_ignore_ascii_case(only)
     }
@@ -29,45 +29,45 @@ impl Side {
 
 /// A started system with an empty store of its own.
 pub struct System {
-    running: Running,
+    running: SystemProcesses,
     /// How the cheap client comes in.
-    pub door: Door,
+    pub endpoint: RawEndpoint,
     /// From the start of its first process to the first answer.
     pub start: Duration,
     pub client: Client,
     _dir: tempfile::TempDir,
 }
 
-enum Running {
-    Ours(Up),
+enum SystemProcesses {
+    Ours(UpProcess),
     Real { dir: PathBuf, up: Child },
 }
 
 impl System {
-    pub async fn start(side: Side) -> Result<System, Failed> {
+    pub async fn start(side: SystemKind) -> Result<System, BoxError> {
         let dir = tempfile::tempdir_in(base())?;
         match side {
-            Side::Ours => System::ours(dir).await,
-            Side::Real => System::real(dir).await,
+            SystemKind::Switchboard => System::ours(dir).await,
+            SystemKind::Kubernetes => System::real(dir).await,
         }
     }
 
-    async fn ours(dir: tempfile::TempDir) -> Result<System, Failed> {
+    async fn ours(dir: tempfile::TempDir) -> Result<System, BoxError> {
         // Building is not starting.
         switchboard_suite::process::binary()?;
         // As the other side runs no controllers, ours hosts no operators: the sample one would cache every ConfigMap.
         let config = dir.path().join("switchboard.yaml");
         std::fs::write(&config, "operators: {}\n")?;
         let begun = Instant::now();
-        let mut ours = Up::start_with(&dir.path().join("data"), &["--config".as_ref(), config.as_os_str()])?;
+        let mut ours = UpProcess::start_with(&dir.path().join("data"), &["--config".as_ref(), config.as_os_str()])?;
         let client = ours.client().await?;
         let start = begun.elapsed();
-        let door = door(ours.kubeconfig()).await?;
-        Ok(System { running: Running::Ours(ours), door, start, client, _dir: dir })
+        let door = endpoint(ours.kubeconfig()).await?;
+        Ok(System { running: SystemProcesses::Ours(ours), endpoint: door, start, client, _dir: dir })
     }
 
     /// Started twice: the first time makes the certificates, which is not what is measured.
-    async fn real(dir: tempfile::TempDir) -> Result<System, Failed> {
+    async fn real(dir: tempfile::TempDir) -> Result<System, BoxError> {
         let real = dir.path().to_owned();
         if !script("up", &real).status()?.success() || !script("down", &real).status()?.success() {
             return Err("tests/real/up failed".into());
@@ -78,7 +78,7 @@ impl System {
         let up = script("up", &real).spawn()?;
         let client = loop {
             if let Some(client) = client(&kubeconfig).await
-                && ready(&client).await
+                && is_ready(&client).await
             {
                 break client;
             }
@@ -88,15 +88,17 @@ impl System {
             tokio::time::sleep(Duration::from_millis(2)).await;
         };
         let start = begun.elapsed();
-        let door = door(&kubeconfig).await?;
-        Ok(System { running: Running::Real { dir: real, up }, door, start, client, _dir: dir })
+        let door = endpoint(&kubeconfig).await?;
+        Ok(System { running: SystemProcesses::Real { dir: real, up }, endpoint: door, start, client, _dir: dir })
     }
 
     /// Resident memory of all its processes, in bytes.
-    pub fn memory(&self) -> Result<u64, Failed> {
+    pub fn memory(&self) -> Result<u64, BoxError> {
         let pids = match &self.running {
-            Running::Ours(ours) => vec![ours.id()],
-            Running::Real { dir, .. } => vec![pid(&dir.join("etcd.pid"))?, pid(&dir.join("kube-apiserver.pid"))?],
+            SystemProcesses::Ours(ours) => vec![ours.id()],
+            SystemProcesses::Real { dir, .. } => {
+                vec![pid(&dir.join("etcd.pid"))?, pid(&dir.join("kube-apiserver.pid"))?]
+            }
         };
         pids.into_iter().map(resident).sum()
     }
@@ -104,7 +106,7 @@ impl System {
 
 impl Drop for System {
     fn drop(&mut self) {
-        if let Running::Real { dir, up } = &mut self.running {
+        if let SystemProcesses::Real { dir, up } = &mut self.running {
             let _ = up.wait();
             let _ = script("down", dir).status();
         }
@@ -124,17 +126,17 @@ fn script(name: &str, dir: &Path) -> Command {
     command
 }
 
-async fn door(kubeconfig: &Path) -> Result<Door, Failed> {
+async fn endpoint(kubeconfig: &Path) -> Result<RawEndpoint, BoxError> {
     let file = Kubeconfig::read_from(kubeconfig)?;
-    Door::new(&Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?)
+    RawEndpoint::new(&Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?)
 }
 
-fn pid(file: &Path) -> Result<u32, Failed> {
+fn pid(file: &Path) -> Result<u32, BoxError> {
     let text = std::fs::read_to_string(file)?;
     Ok(text.lines().next().unwrap_or_default().parse()?)
 }
 
-fn resident(pid: u32) -> Result<u64, Failed> {
+fn resident(pid: u32) -> Result<u64, BoxError> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).ok_or("no VmRSS")?;
     let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse()?;

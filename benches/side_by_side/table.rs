@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::system::Side;
+use crate::system::SystemKind;
 
 /// What is compared; less is better everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Row {
+pub enum BenchRow {
     Start,
     OneWriter,
     ManyWriters,
@@ -17,24 +17,24 @@ pub enum Row {
     DefinitionsMemory,
 }
 
-const ROWS: [(Row, &str, &str); 7] = [
-    (Row::Start, "start to first answer", "50"),
-    (Row::OneWriter, "one create, 1 writer", "near the flush"),
-    (Row::ManyWriters, "one create, 64 writers", "10"),
-    (Row::List, "list of 10,000 ConfigMaps", "5"),
-    (Row::FanOut, "one change told to 1,000 watchers", "5"),
-    (Row::ObjectsMemory, "memory with 10,000 ConfigMaps", "10"),
-    (Row::DefinitionsMemory, "memory with 500 CRDs", "50"),
+const ROWS: [(BenchRow, &str, &str); 7] = [
+    (BenchRow::Start, "start to first answer", "50"),
+    (BenchRow::OneWriter, "one create, 1 writer", "near the flush"),
+    (BenchRow::ManyWriters, "one create, 64 writers", "10"),
+    (BenchRow::List, "list of 10,000 ConfigMaps", "5"),
+    (BenchRow::FanOut, "one change told to 1,000 watchers", "5"),
+    (BenchRow::ObjectsMemory, "memory with 10,000 ConfigMaps", "10"),
+    (BenchRow::DefinitionsMemory, "memory with 500 CRDs", "50"),
 ];
 
 #[derive(Default)]
-pub struct Results {
-    seen: BTreeMap<(Row, Side), Vec<f64>>,
+pub struct BenchResults {
+    seen: BTreeMap<(BenchRow, SystemKind), Vec<f64>>,
     floors: Vec<f64>,
 }
 
-impl Results {
-    pub fn add(&mut self, side: Side, row: Row, value: f64) {
+impl BenchResults {
+    pub fn add(&mut self, side: SystemKind, row: BenchRow, value: f64) {
         eprintln!("  {row:?}: {}", show(row, value));
         self.seen.entry((row, side)).or_default().push(value);
     }
@@ -48,8 +48,8 @@ impl Results {
             format!("| median of {rounds} interleaved runs | switchboard | kube-apiserver + etcd | ratio | goal |\n");
         text.push_str("|---|---|---|---|---|\n");
         for (row, name, goal) in ROWS {
-            let [ours, real] =
-                [Side::Ours, Side::Real].map(|side| self.seen.get(&(row, side)).and_then(|seen| median(seen)));
+            let [ours, real] = [SystemKind::Switchboard, SystemKind::Kubernetes]
+                .map(|side| self.seen.get(&(row, side)).and_then(|seen| median(seen)));
             let cell = |value: Option<f64>| value.map_or("-".into(), |value| show(row, value));
             let ratio = match (ours, real) {
                 (Some(ours), Some(real)) => format!("{:.1}", real / ours),
@@ -58,12 +58,12 @@ impl Results {
             let _ = writeln!(text, "| {name} | {} | {} | {ratio} | {goal} |", cell(ours), cell(real));
         }
         if let Some(floor) = median(&self.floors) {
-            let one = self.seen.get(&(Row::OneWriter, Side::Ours)).and_then(|seen| median(seen));
+            let one = self.seen.get(&(BenchRow::OneWriter, SystemKind::Switchboard)).and_then(|seen| median(seen));
             let ratio = one.map_or("-".into(), |one| format!("{:.1}", one / floor));
             let _ = writeln!(
                 text,
                 "\nAppending to a file and flushing it (fdatasync) took {} on this disk; one create with 1 writer is {ratio} times that.",
-                show(Row::OneWriter, floor)
+                show(BenchRow::OneWriter, floor)
             );
         }
         text
@@ -76,10 +76,10 @@ fn median(values: &[f64]) -> Option<f64> {
     values.get(values.len() / 2).copied()
 }
 
-fn show(row: Row, value: f64) -> String {
+fn show(row: BenchRow, value: f64) -> String {
     match row {
-        Row::ObjectsMemory | Row::DefinitionsMemory => format!("{:.0} MiB", value / f64::from(1 << 20)),
-        Row::OneWriter | Row::ManyWriters => format!("{} ({:.0}/s)", time(value), 1.0 / value),
+        BenchRow::ObjectsMemory | BenchRow::DefinitionsMemory => format!("{:.0} MiB", value / f64::from(1 << 20)),
+        BenchRow::OneWriter | BenchRow::ManyWriters => format!("{} ({:.0}/s)", time(value), 1.0 / value),
         _ => time(value),
     }
 }

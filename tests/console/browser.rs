@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 /// How long something may take to be so in the browser.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TIMEOUT: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(50);
 /// The name of an element in an answer, by the protocol.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
@@ -61,16 +61,16 @@ impl Browser {
         ];
         let wanted = json!({"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL"},
             "goog:chromeOptions": {"args": arguments}}}});
-        let answer = browser.ask("POST", "/session", &wanted).await;
+        let answer = browser.request("POST", "/session", &wanted).await;
         browser.session = answer["sessionId"].as_str().expect("a session").to_string();
         browser
     }
 
-    async fn ask(&self, method: &str, path: &str, body: &Value) -> Value {
-        self.try_ask(method, path, body).await.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
+    async fn request(&self, method: &str, path: &str, body: &Value) -> Value {
+        self.try_request(method, path, body).await.unwrap_or_else(|error| panic!("{method} {path}: {error}"))
     }
 
-    async fn try_ask(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
+    async fn try_request(&self, method: &str, path: &str, body: &Value) -> Result<Value, String> {
         let stream = tokio::net::TcpStream::connect(("127.0.0.1", self.port)).await.map_err(|e| e.to_string())?;
         let (mut sender, connection) =
             hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(|e| e.to_string())?;
@@ -87,33 +87,33 @@ impl Browser {
         if well { Ok(value) } else { Err(value["message"].as_str().unwrap_or("no message").to_string()) }
     }
 
-    async fn within(&self, method: &str, path: &str, body: Value) -> Value {
-        self.ask(method, &format!("/session/{}{path}", self.session), &body).await
+    async fn session_request(&self, method: &str, path: &str, body: Value) -> Value {
+        self.request(method, &format!("/session/{}{path}", self.session), &body).await
     }
 
     /// Loads a page, until it is whole.
-    pub async fn go(&self, url: &str) {
-        self.within("POST", "/url", json!({"url": url})).await;
+    pub async fn load(&self, url: &str) {
+        self.session_request("POST", "/url", json!({"url": url})).await;
     }
 
     /// Where it is.
     pub async fn url(&self) -> String {
-        self.within("GET", "/url", Value::Null).await.as_str().unwrap().to_string()
+        self.session_request("GET", "/url", Value::Null).await.as_str().unwrap().to_string()
     }
 
     /// What a piece of script comes to.
     pub async fn script(&self, text: &str) -> Value {
-        self.within("POST", "/execute/sync", json!({"script": text, "args": []})).await
+        self.session_request("POST", "/execute/sync", json!({"script": text, "args": []})).await
     }
 
     /// The same of a script that calls back.
-    pub async fn script_later(&self, text: &str) -> Value {
-        self.within("POST", "/execute/async", json!({"script": text, "args": []})).await
+    pub async fn async_script(&self, text: &str) -> Value {
+        self.session_request("POST", "/execute/async", json!({"script": text, "args": []})).await
     }
 
     /// Waits until a script comes to true.
     pub async fn until(&self, what: &str, script: &str) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while self.script(script).await != Value::Bool(true) {
             assert!(
                 Instant::now() < end,
@@ -143,13 +143,13 @@ impl Browser {
 
     /// Clicks the first such element.
     pub async fn click(&self, selector: &str) {
-        let found = self.within("POST", "/element", json!({"using": "css selector", "value": selector})).await;
+        let found = self.session_request("POST", "/element", json!({"using": "css selector", "value": selector})).await;
         let element = found[ELEMENT].as_str().unwrap().to_string();
-        self.within("POST", &format!("/element/{element}/click"), json!({})).await;
+        self.session_request("POST", &format!("/element/{element}/click"), json!({})).await;
     }
 
     /// Types into whatever has the focus.
-    pub async fn keys(&self, text: &str) {
+    pub async fn type_keys(&self, text: &str) {
         let acts: Vec<Value> = text
             .chars()
             .flat_map(|key| {
@@ -159,37 +159,38 @@ impl Browser {
                 ]
             })
             .collect();
-        self.within("POST", "/actions", json!({"actions": [{"type": "key", "id": "keys", "actions": acts}]})).await;
+        self.session_request("POST", "/actions", json!({"actions": [{"type": "key", "id": "keys", "actions": acts}]}))
+            .await;
     }
 
     /// A picture of the window, as PNG.
-    pub async fn picture(&self) -> Vec<u8> {
-        let text = self.within("GET", "/screenshot", Value::Null).await;
+    pub async fn screenshot(&self) -> Vec<u8> {
+        let text = self.session_request("GET", "/screenshot", Value::Null).await;
         base64::engine::general_purpose::STANDARD.decode(text.as_str().unwrap()).unwrap()
     }
 
     /// What the browser's console said since it was last asked, debug lines apart.
-    pub async fn complaints(&self) -> Vec<String> {
-        let all = self.within("POST", "/se/log", json!({"type": "browser"})).await;
+    pub async fn console_messages(&self) -> Vec<String> {
+        let all = self.session_request("POST", "/se/log", json!({"type": "browser"})).await;
         let of = all.as_array().cloned().unwrap_or_default();
         let bad = of.iter().filter(|line| line["level"] == "SEVERE" || line["level"] == "WARNING");
         bad.map(|line| line["message"].as_str().unwrap_or_default().to_string()).collect()
     }
 
     /// As the system of a reader who prefers `light` or `dark`.
-    pub async fn prefers(&self, theme: &str) {
+    pub async fn set_color_scheme(&self, theme: &str) {
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": theme}, {"name": "prefers-reduced-motion", "value": "reduce"}]});
-        self.tools("Emulation.setEmulatedMedia", media).await;
+        self.devtools("Emulation.setEmulatedMedia", media).await;
     }
 
     /// A window of this size.
-    pub async fn size(&self, width: u32, height: u32, phone: bool) {
+    pub async fn resize(&self, width: u32, height: u32, phone: bool) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone});
-        self.tools("Emulation.setDeviceMetricsOverride", size).await;
+        self.devtools("Emulation.setDeviceMetricsOverride", size).await;
     }
 
-    async fn tools(&self, command: &str, parameters: Value) {
-        self.within("POST", "/goog/cdp/execute", json!({"cmd": command, "params": parameters})).await;
+    async fn devtools(&self, command: &str, parameters: Value) {
+        self.session_request("POST", "/goog/cdp/execute", json!({"cmd": command, "params": parameters})).await;
     }
 }
 
@@ -197,7 +198,7 @@ impl Drop for Browser {
     fn drop(&mut self) {
         // A driver that is killed leaves its browser behind, which then takes the time of the tests after it.
         if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
-            let _ = stream.set_read_timeout(Some(PATIENCE));
+            let _ = stream.set_read_timeout(Some(TIMEOUT));
             let _ = write!(stream, "DELETE /session/{} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", self.session);
             let _ = stream.read(&mut [0; 1]);
         }

@@ -8,18 +8,18 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 use switchboard_object::yaml;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A line of kubectl, taken apart.
-struct Line {
+struct KubectlLine {
     namespace: String,
     words: Vec<String>,
     options: Vec<(String, String)>,
 }
 
-impl Line {
+impl KubectlLine {
     fn read(line: &str) -> Self {
-        let mut read = Line { namespace: "default".to_string(), words: Vec::new(), options: Vec::new() };
+        let mut read = KubectlLine { namespace: "default".to_string(), words: Vec::new(), options: Vec::new() };
         let mut rest = words(line).into_iter().skip(1);
         while let Some(word) = rest.next() {
             match word.as_str() {
@@ -78,7 +78,7 @@ fn path(namespace: &str, name: &str) -> String {
 async fn wait(client: &Client, at: &str, wanted: &str) {
     let (field, text) = wanted.split_once("}=").unwrap_or(("", ""));
     let pointer = field.trim_start_matches("jsonpath={").replace('.', "/");
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     loop {
         let object = send(client, "GET", at, "application/json", &Value::Null).await;
         if object.is_some_and(|object| wanted == "create" || object.pointer(&pointer) == Some(&json!(text))) {
@@ -93,7 +93,7 @@ async fn wait(client: &Client, at: &str, wanted: &str) {
 pub fn kubectl(kubeconfig: &str, folder: &Path, line: &str) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (client, line_of) = (connect(kubeconfig).await, Line::read(line));
+        let (client, line_of) = (connect(kubeconfig).await, KubectlLine::read(line));
         let words: Vec<&str> = line_of.words.iter().map(String::as_str).collect();
         let name = words.last().map(|last| last.trim_start_matches("configmap/")).unwrap_or_default();
         let (namespace, json_type) = (line_of.namespace.as_str(), "application/json");

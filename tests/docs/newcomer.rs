@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use super::*;
 
 /// What must be told, sooner or later: a journal is written a moment after the cluster, and operators take a moment.
-const TOLD: [(&str, &str); 5] = [
+const EXPECTED_OUTPUT: [(&str, &str); 5] = [
     ("switchboard why-not greeter", "ConfigMap greeting to appear"),
     ("switchboard why configmap/ada-greeting", "Good day, Ada!"),
     ("switchboard plugs status", "coupling succeeded"),
@@ -38,14 +38,14 @@ fn page(url: &str) -> String {
     answer
 }
 
-impl Reader {
+impl PageReader {
     /// What a line prints; kubectl's by the real one where it is.
-    fn printed(&mut self, line: &str) -> String {
+    fn output_of(&mut self, line: &str) -> String {
         if line.starts_with("kubectl ") && !cfg!(feature = "real") {
-            return client::kubectl(&self.kubeconfig, &self.at, line);
+            return client::kubectl(&self.kubeconfig, &self.working_dir, line);
         }
-        let told = TOLD.iter().find(|(begins, _)| line.starts_with(begins)).map_or("", |(_, told)| *told);
-        let end = Instant::now() + PATIENCE;
+        let told = EXPECTED_OUTPUT.iter().find(|(begins, _)| line.starts_with(begins)).map_or("", |(_, told)| *told);
+        let end = Instant::now() + TIMEOUT;
         loop {
             let ran = self.output(line);
             let printed = String::from_utf8(ran.stdout).unwrap();
@@ -62,9 +62,9 @@ impl Reader {
     fn follow(&mut self, line: &str) -> String {
         let words: Vec<&str> = line.split_whitespace().collect();
         match (words[0], words.get(1).copied()) {
-            ("make", _) | ("switchboard", Some("up" | "run")) => self.type_in(line),
-            ("switchboard" | "kubectl", _) => return self.printed(line),
-            ("export", _) => self.type_in(line),
+            ("make", _) | ("switchboard", Some("up" | "run")) => self.run_line(line),
+            ("switchboard" | "kubectl", _) => return self.output_of(line),
+            ("export", _) => self.run_line(line),
             _ => return self.run(line),
         }
         String::new()
@@ -72,8 +72,8 @@ impl Reader {
 }
 
 /// What a server said when it started, behind these words.
-fn said(reader: &Reader, words: &str) -> String {
-    let said = std::fs::read_to_string(&reader.said).unwrap();
+fn startup_value(reader: &PageReader, words: &str) -> String {
+    let said = std::fs::read_to_string(&reader.log_file).unwrap();
     let line = said.lines().find_map(|line| line.strip_prefix(words));
     line.unwrap_or_else(|| panic!("`{words}…` was not said: {said}")).to_string()
 }
@@ -82,18 +82,18 @@ fn said(reader: &Reader, words: &str) -> String {
 fn a_newcomer_with_the_readme_alone_gets_there() {
     let clone = tempfile::tempdir().unwrap();
     checkout(clone.path());
-    let mut reader = Reader::of(Path::new("README.md"));
-    (reader.checkout, reader.at) = (clone.path().to_path_buf(), clone.path().to_path_buf());
+    let mut reader = PageReader::of(Path::new("README.md"));
+    (reader.checkout, reader.working_dir) = (clone.path().to_path_buf(), clone.path().to_path_buf());
     let text = std::fs::read_to_string(clone.path().join("README.md")).unwrap();
     let lines = commands(&text);
     assert_eq!(lines[0], "make run");
     reader.follow(&lines[0]);
     // The line that it prints is the one that points kubectl at it.
-    assert_eq!(said(&reader, "hint: export KUBECONFIG="), reader.kubeconfig);
-    let url = said(&reader, "console at ");
+    assert_eq!(startup_value(&reader, "hint: export KUBECONFIG="), reader.kubeconfig);
+    let url = startup_value(&reader, "console at ");
     // Whatever is at work says so, if not at once.
     let at_work = ["Overview", "greeter", "plugs", "integrations", "gitops", "engine"];
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     while let Some(word) = at_work.iter().find(|word| !page(&url).contains(**word)) {
         assert!(Instant::now() < end, "{word} is not on {url}");
         std::thread::sleep(POLL);
@@ -104,9 +104,9 @@ fn a_newcomer_with_the_readme_alone_gets_there() {
     assert!(text.contains("(docs/TUTORIAL.md)"), "and leads to the first own operator");
     drop(reader);
 
-    let mut reader = Reader::of(Path::new("docs/TUTORIAL.md"));
+    let mut reader = PageReader::of(Path::new("docs/TUTORIAL.md"));
     let tutorial = std::fs::read_to_string(clone.path().join("docs/TUTORIAL.md")).unwrap();
-    (reader.checkout, reader.at) = (clone.path().to_path_buf(), clone.path().to_path_buf());
+    (reader.checkout, reader.working_dir) = (clone.path().to_path_buf(), clone.path().to_path_buf());
     let mut printed = String::new();
     for line in commands(&tutorial) {
         printed += &reader.follow(&line);

@@ -14,15 +14,15 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::{WatchStreamExt, reflector, watcher};
 use serde_json::json;
 use switchboard_cluster::Cluster;
-use switchboard_cluster::ambient::Ambient;
-use switchboard_cluster::auth::gate::Gate;
-use switchboard_cluster::frozen::{Kind, Logs, Object, Wish};
-use switchboard_gather::contract::{ResourceType, Rules};
+use switchboard_cluster::auth::filters::AuthKeys;
+use switchboard_cluster::clock_and_rng::ClockAndRng;
+use switchboard_cluster::dump::{DumpLogs, DumpObject, RecordedWrite, WritableKind};
+use switchboard_gather::contract::{ContractRules, ResourceType};
 use switchboard_gather::must_gather::MustGather;
 use switchboard_gather::mutation::{Action, Mutation, Naming, read_directory};
-use switchboard_gather::record::{Recorder, Request, mutation_of};
+use switchboard_gather::record::{MutationRecorder, MutationRequest, to_mutation};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn write(root: &Path, path: &str, text: &str) {
     let path = root.join(path);
@@ -45,25 +45,25 @@ fn dump(root: &Path) {
 }
 
 /// What a program that hosts kube-rs code over a dump writes.
-async fn over(dump: &Path, out: &Path) -> (Cluster, Arc<Recorder>) {
+async fn clients_over(dump: &Path, out: &Path) -> (Cluster, Arc<MutationRecorder>) {
     let read = MustGather::open(dump).unwrap();
     assert_eq!(read.problems(), []);
-    let kinds = read.discovery().types().map(|(of, served)| Kind {
+    let kinds = read.discovery().types().map(|(of, served)| WritableKind {
         kind: served.kind.clone(),
         plural: of.resource.clone(),
         namespaced: served.namespaced,
     });
-    let kinds: Vec<Kind> = kinds.collect();
-    let objects = read.into_objects().into_iter().map(|o| Object {
+    let kinds: Vec<WritableKind> = kinds.collect();
+    let objects = read.into_objects().into_iter().map(|o| DumpObject {
         kind: o.kind,
         plural: o.plural,
         namespaced: o.namespaced,
         value: o.value,
     });
-    let recorder = Arc::new(Recorder::begin(out, None, Naming::default()).unwrap());
+    let recorder = Arc::new(MutationRecorder::create(out, None, Naming::default()).unwrap());
     let keeper = recorder.clone();
-    let keep = move |wish: &Wish| {
-        let request = Request {
+    let keep = move |wish: &RecordedWrite| {
+        let request = MutationRequest {
             verb: wish.verb,
             of: ResourceType::new(&wish.kind.group, &wish.kind.version, &wish.plural),
             kind: &wish.kind.kind,
@@ -75,25 +75,32 @@ async fn over(dump: &Path, out: &Path) -> (Cluster, Arc<Recorder>) {
             body: &wish.body,
             controller: &wish.controller,
         };
-        let mutation = mutation_of(&request, Rules::Native).map_err(|error| error.to_string())?;
-        keeper.keep(&mutation).map_err(|error| error.to_string())
+        let mutation = to_mutation(&request, ContractRules::Native).map_err(|error| error.to_string())?;
+        keeper.record(&mutation).map_err(|error| error.to_string())
     };
-    let (gate, ambient) = (Gate::ephemeral().unwrap(), Ambient::system());
-    let cluster = Cluster::recording(gate, ambient, objects.collect(), Logs::default(), (kinds, Arc::new(keep))).await;
+    let (gate, ambient) = (AuthKeys::ephemeral().unwrap(), ClockAndRng::system());
+    let cluster = Cluster::from_dump_with_recorder(
+        gate,
+        ambient,
+        objects.collect(),
+        DumpLogs::default(),
+        (kinds, Arc::new(keep)),
+    )
+    .await;
     (cluster, recorder)
 }
 
-struct Setting {
+struct DumpFixture {
     cluster: Cluster,
-    recorder: Arc<Recorder>,
+    recorder: Arc<MutationRecorder>,
     folder: tempfile::TempDir,
 }
 
-impl Setting {
+impl DumpFixture {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         dump(&folder.path().join("dump"));
-        let (cluster, recorder) = over(&folder.path().join("dump"), &folder.path().join("out")).await;
+        let (cluster, recorder) = clients_over(&folder.path().join("dump"), &folder.path().join("out")).await;
         Self { cluster, recorder, folder }
     }
 
@@ -106,18 +113,18 @@ impl Setting {
         let read = read_directory(&self.folder.path().join("out")).unwrap();
         assert_eq!(read.problems, []);
         assert!(read.ordered);
-        assert_eq!(read.mutations.len(), self.recorder.recorded());
+        assert_eq!(read.mutations.len(), self.recorder.count());
         read.mutations
     }
 }
 
-fn named(name: &str) -> ConfigMap {
+fn config_map(name: &str) -> ConfigMap {
     serde_json::from_value(json!({"metadata": {"name": name, "namespace": "shop"}, "data": {"x": "y"}})).unwrap()
 }
 
 #[tokio::test]
 async fn reflectors_sync_from_a_dump() {
-    let setting = Setting::new().await;
+    let setting = DumpFixture::new().await;
     let (reader, writer) = reflector::store();
     let mut events = watcher(setting.maps(), watcher::Config::default()).default_backoff().reflect(writer).boxed();
     let synced = async {
@@ -125,7 +132,7 @@ async fn reflectors_sync_from_a_dump() {
             events.next().await.unwrap().unwrap();
         }
     };
-    tokio::time::timeout(PATIENCE, synced).await.unwrap();
+    tokio::time::timeout(TIMEOUT, synced).await.unwrap();
     // A kind the dump has no object of: an informer of it syncs all the same.
     let operators = ApiResource::from_gvk_with_plural(
         &GroupVersionKind::gvk("config.openshift.io", "v1", "ClusterOperator"),
@@ -141,9 +148,9 @@ async fn reflectors_sync_from_a_dump() {
 
 #[tokio::test]
 async fn every_write_is_recorded_and_none_is_made() {
-    let setting = Setting::new().await;
+    let setting = DumpFixture::new().await;
     let maps = setting.maps();
-    let made = maps.create(&PostParams::default(), &named("new")).await.unwrap();
+    let made = maps.create(&PostParams::default(), &config_map("new")).await.unwrap();
     assert!(made.metadata.uid.is_some(), "the answer reads like a server's");
     let generated = json!({"metadata": {"generateName": "run-", "namespace": "shop"}});
     let generated = maps.create(&PostParams::default(), &serde_json::from_value(generated).unwrap()).await.unwrap();
@@ -195,13 +202,13 @@ async fn every_write_is_recorded_and_none_is_made() {
 
 #[tokio::test]
 async fn what_the_dump_lacks_is_no_reason_to_refuse() {
-    let setting = Setting::new().await;
+    let setting = DumpFixture::new().await;
     let elsewhere: Api<ConfigMap> = Api::namespaced(setting.cluster.client(), "not-in-the-dump");
     elsewhere
         .create(&PostParams::default(), &serde_json::from_value(json!({"metadata": {"name": "x"}})).unwrap())
         .await
         .unwrap();
-    let gone = setting.maps().replace("gone", &PostParams::default(), &named("gone")).await.unwrap();
+    let gone = setting.maps().replace("gone", &PostParams::default(), &config_map("gone")).await.unwrap();
     assert_eq!(gone.data.unwrap()["x"], "y");
     setting.maps().patch("gone", &PatchParams::default(), &Patch::Merge(json!({"data": {"k": "m"}}))).await.unwrap();
     setting.maps().delete("gone", &DeleteParams::default()).await.unwrap();
@@ -228,25 +235,25 @@ async fn what_the_dump_lacks_is_no_reason_to_refuse() {
 
 #[tokio::test]
 async fn what_a_server_refuses_is_refused_and_not_recorded() {
-    let setting = Setting::new().await;
-    let twice = setting.maps().create(&PostParams::default(), &named("a")).await.unwrap_err();
+    let setting = DumpFixture::new().await;
+    let twice = setting.maps().create(&PostParams::default(), &config_map("a")).await.unwrap_err();
     assert!(twice.to_string().contains("already exists"), "{twice}");
     let mut stale = setting.maps().get("a").await.unwrap();
     stale.metadata.resource_version = Some("3".into());
     assert!(
         setting.maps().replace("a", &PostParams::default(), &stale).await.unwrap_err().to_string().contains("modified")
     );
-    setting.maps().create(&PostParams { dry_run: true, ..PostParams::default() }, &named("new")).await.unwrap();
+    setting.maps().create(&PostParams { dry_run: true, ..PostParams::default() }, &config_map("new")).await.unwrap();
     // A deletion says so in its body, as kubectl does.
     let pretend = DeleteParams { dry_run: true, ..DeleteParams::default() };
     setting.maps().delete("a", &pretend).await.unwrap();
     setting.maps().delete_collection(&pretend, &ListParams::default()).await.unwrap();
-    assert_eq!(setting.recorder.recorded(), 0);
+    assert_eq!(setting.recorder.count(), 0);
 }
 
 #[tokio::test]
 async fn a_request_says_its_controller() {
-    let setting = Setting::new().await;
+    let setting = DumpFixture::new().await;
     let request =
         http::Request::delete("/api/v1/namespaces/shop/configmaps/a").header("Switchboard-Controller", "Demo");
     let answer: serde_json::Value = setting.cluster.client().request(request.body(Vec::new()).unwrap()).await.unwrap();
@@ -257,7 +264,7 @@ async fn a_request_says_its_controller() {
 /// What is deleted stays where it is; kubectl waits until an object with the uid it was told is gone.
 #[tokio::test]
 async fn whoever_deletes_is_told_of_nobody_to_wait_for() {
-    let setting = Setting::new().await;
+    let setting = DumpFixture::new().await;
     assert!(setting.maps().get("a").await.unwrap().metadata.uid.is_some());
     let request = http::Request::delete("/api/v1/namespaces/shop/configmaps/a").body(Vec::new()).unwrap();
     let answer: serde_json::Value = setting.cluster.client().request(request).await.unwrap();

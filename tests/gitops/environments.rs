@@ -6,22 +6,23 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
+use super::fixture::GitopsFixture;
 use super::flows::{
-    ARGO, DEPLOYMENT, ENVIRONMENT, GITOPS, colour, commit, condition, deployment, gone, secret, stands,
+    ARGO, DEPLOYMENT, ENVIRONMENT, GITOPS, commit, deployment, has_colour, has_condition, has_status, is_deleted,
+    secret,
 };
-use super::moves::{Unit, carried};
-use super::roles::{Roles, Whom};
-use super::stage::Stage;
+use super::moves::{MovedPlacement, move_placement};
+use super::roles::{KillTarget, RoleProcesses};
 
 const CONNECTION: &str = "ConnectionInitializationSucceeded";
 const BINDINGS: &str = "rbac.authorization.k8s.io/v1";
 
 /// How soon Argo CD has forgotten an environment that is removed.
-const FORGOTTEN: Duration = Duration::from_secs(60);
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Two environments by a kubeconfig: one with a service account that is made on it and goes with it, one with the certificate of the
 /// kubeconfig, for one of its namespaces. Its authority is nobody's but its own. And one by a service account with few rights.
-pub async fn environments(stage: &Stage, roles: &mut Roles) {
+pub async fn check_environments(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("far").await;
     let kubeconfig = std::fs::read_to_string(stage.real.kubeconfig()).unwrap();
     secret(stage, "far", "cluster", "managed-environment", json!({ "kubeconfig": kubeconfig })).await;
@@ -31,47 +32,47 @@ pub async fn environments(stage: &Stage, roles: &mut Roles) {
     let made = environment(stage, "prod", "cluster", json!({ "createNewServiceAccount": true })).await;
     let account = format!("argocd-manager-{}", made["metadata"]["uid"].as_str().unwrap());
     stage.until(("v1", "ServiceAccount", "kube-system", &account), "made", |object| object.is_some()).await;
-    roles.bounce(stage, Whom::Backend);
+    roles.kill_and_restart(stage, KillTarget::Backend);
     stage.namespace("target-stage").await;
     environment(stage, "stage", "cluster", json!({ "namespaces": ["target-stage"], "clusterResources": true })).await;
     for name in ["prod", "stage"] {
-        let ready = condition(CONNECTION, "Succeeded");
+        let ready = has_condition(CONNECTION, "Succeeded");
         stage.until((GITOPS, ENVIRONMENT, "far", name), "ready", ready).await;
         deploy(stage, name, "far", name, &format!("target-{name}")).await;
     }
     for name in ["prod", "stage"] {
-        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "gold", colour("gold")).await;
-        stage.until((GITOPS, DEPLOYMENT, "far", name), "synced", stands("Synced", "Healthy")).await;
+        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "gold", has_colour("gold")).await;
+        stage.until((GITOPS, DEPLOYMENT, "far", name), "synced", has_status("Synced", "Healthy")).await;
     }
     let told = stage.get(GITOPS, DEPLOYMENT, "far", "prod").await.unwrap();
     assert_eq!(told["status"]["reconciledState"]["destination"], json!({ "name": "prod", "namespace": "target-prod" }));
-    let (_, _, login) = placed(stage, "stage").await;
+    let (_, _, login) = placement_of(stage, "stage").await;
     assert_eq!(
-        (said(&login, "namespaces").as_str(), said(&login, "clusterResources").as_str()),
+        (secret_value(&login, "namespaces").as_str(), secret_value(&login, "clusterResources").as_str()),
         ("target-stage", "true")
     );
-    rotated(stage, roles).await;
-    limited(stage, roles).await;
-    no_other_namespace(stage).await;
-    parted(stage, roles).await;
-    let prod = Unit {
+    check_rotated_credentials(stage, roles).await;
+    check_limited_tokens(stage, roles).await;
+    check_permitted_namespaces(stage).await;
+    check_deleted_environment(stage, roles).await;
+    let prod = MovedPlacement {
         tenant: "far",
         environment: Some("prod"),
         deployment: "prod",
         children: "target-prod",
         repository: "far",
     };
-    carried(stage, roles, &prod, "bronze").await;
+    move_placement(stage, roles, &prod, "bronze").await;
     stage.delete(GITOPS, DEPLOYMENT, "far", "prod").await;
-    stage.until(("v1", "ConfigMap", "target-prod", "settings"), "gone", gone).await;
+    stage.until(("v1", "ConfigMap", "target-prod", "settings"), "gone", is_deleted).await;
     stage.delete(GITOPS, ENVIRONMENT, "far", "prod").await;
-    roles.bounce(stage, Whom::Both);
-    stage.until(("v1", "ServiceAccount", "kube-system", &account), "gone", gone).await;
+    roles.kill_and_restart(stage, KillTarget::Both);
+    stage.until(("v1", "ServiceAccount", "kube-system", &account), "gone", is_deleted).await;
     // Not sooner: what was deployed as `deployer` goes so, too.
     stage.delete(BINDINGS, "ClusterRoleBinding", "", "deployer").await;
 }
 
-async fn environment(stage: &Stage, name: &str, login: &str, more: Value) -> Value {
+async fn environment(stage: &GitopsFixture, name: &str, login: &str, more: Value) -> Value {
     let kubeconfig = std::fs::read_to_string(stage.real.kubeconfig()).unwrap();
     let server = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("server: ")).unwrap();
     let mut spec = json!({ "apiURL": server, "credentialsSecret": login, "allowInsecureSkipTLSVerify": false });
@@ -83,7 +84,7 @@ async fn environment(stage: &Stage, name: &str, login: &str, more: Value) -> Val
 }
 
 /// A deployment into a namespace of an environment, which is made if it is not there.
-async fn deploy(stage: &Stage, name: &str, repository: &str, environment: &str, namespace: &str) {
+async fn deploy(stage: &GitopsFixture, name: &str, repository: &str, environment: &str, namespace: &str) {
     let url = format!("{}/{repository}", stage.git.https);
     let destination = json!({ "environment": environment, "namespace": namespace });
     let mut made = deployment("far", name, &url, "automated", destination);
@@ -92,17 +93,17 @@ async fn deploy(stage: &Stage, name: &str, repository: &str, environment: &str, 
 }
 
 /// The namespace of the Argo CD that has a deployment, its Application, and the Secret of its cluster.
-async fn placed(stage: &Stage, name: &str) -> (String, Value, Value) {
+async fn placement_of(stage: &GitopsFixture, name: &str) -> (String, Value, Value) {
     let live = stage.get(GITOPS, DEPLOYMENT, "far", name).await.unwrap();
     let application = format!("gitopsdepl-{}", live["metadata"]["uid"].as_str().unwrap());
-    let home = stage.home(&application).await;
+    let home = stage.instance_namespace(&application).await;
     let application = stage.get(ARGO, "Application", &home, &application).await.unwrap();
     let cluster = application["spec"]["destination"]["name"].as_str().unwrap();
     let login = stage.get("v1", "Secret", &home, cluster).await.unwrap();
     (home, application, login)
 }
 
-fn said(secret: &Value, key: &str) -> String {
+fn secret_value(secret: &Value, key: &str) -> String {
     let coded = secret["data"][key].as_str().unwrap_or_default();
     String::from_utf8(STANDARD.decode(coded).unwrap()).unwrap()
 }
@@ -112,7 +113,7 @@ fn name_of(object: &Value) -> String {
 }
 
 /// The stage's kubeconfig with a token in place of its certificate.
-fn with_token(stage: &Stage, token: &str) -> Value {
+fn with_token(stage: &GitopsFixture, token: &str) -> Value {
     let text = std::fs::read_to_string(stage.real.kubeconfig()).unwrap();
     let mut config: Value = serde_json::to_value(switchboard_object::yaml::read(&text).unwrap().value).unwrap();
     config["users"][0]["user"] = json!({ "token": token });
@@ -120,7 +121,7 @@ fn with_token(stage: &Stage, token: &str) -> Value {
 }
 
 /// A service account of the tenant, with a role in a namespace, or in all of them.
-async fn bound(stage: &Stage, name: &str, role: (&str, &str), namespace: Option<&str>) {
+async fn create_bound_account(stage: &GitopsFixture, name: &str, role: (&str, &str), namespace: Option<&str>) {
     let kind = if namespace.is_some() { "RoleBinding" } else { "ClusterRoleBinding" };
     stage
         .create(json!({
@@ -131,28 +132,28 @@ async fn bound(stage: &Stage, name: &str, role: (&str, &str), namespace: Option<
         .await;
 }
 
-async fn account(stage: &Stage, name: &str) {
+async fn account(stage: &GitopsFixture, name: &str) {
     let metadata = json!({ "name": name, "namespace": "far" });
     stage.create(json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata })).await;
 }
 
 /// The kubeconfig gets another login: a token in place of a certificate.
-async fn rotated(stage: &Stage, roles: &mut Roles) {
+async fn check_rotated_credentials(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     account(stage, "deployer").await;
-    bound(stage, "deployer", ("ClusterRole", "cluster-admin"), None).await;
+    create_bound_account(stage, "deployer", ("ClusterRole", "cluster-admin"), None).await;
     let token = stage.token("far", "deployer").await;
     stage.patch("v1", "Secret", "far", "cluster", json!({ "stringData": with_token(stage, &token) })).await;
-    roles.bounce(stage, Whom::Backend);
-    stage.argo_secret_says(&token).await;
-    roles.bounce(stage, Whom::Agent);
+    roles.kill_and_restart(stage, KillTarget::Backend);
+    stage.until_argo_secret_contains(&token).await;
+    roles.kill_and_restart(stage, KillTarget::Agent);
     commit(stage, "far", "silver", "web").await;
     for name in ["prod", "stage"] {
-        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "silver", colour("silver")).await;
+        stage.until(("v1", "ConfigMap", &format!("target-{name}"), "settings"), "silver", has_colour("silver")).await;
     }
 }
 
 /// A token that nobody knows, one without rights, and one with the rights of a single namespace, which is all that is deployed to.
-async fn limited(stage: &Stage, roles: &mut Roles) {
+async fn check_limited_tokens(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("target-narrow").await;
     secret(stage, "far", "narrow", "managed-environment", with_token(stage, "nobodys")).await;
     environment(stage, "narrow", "narrow", json!({ "namespaces": ["target-narrow"] })).await;
@@ -162,46 +163,49 @@ async fn limited(stage: &Stage, roles: &mut Roles) {
     let refused = |words: &'static str| {
         move |object: Option<&Value>| {
             let told = object.map(|object| object["status"]["conditions"].to_string()).unwrap_or_default();
-            condition(CONNECTION, "UnableToValidateClusterCredentials")(object) && told.contains(words)
+            has_condition(CONNECTION, "UnableToValidateClusterCredentials")(object) && told.contains(words)
         }
     };
     stage.until(login, "refused", refused("Unauthorized")).await;
-    stage.until(told, "told", condition("ErrorOccurred", "ErrorOccurred")).await;
+    stage.until(told, "told", has_condition("ErrorOccurred", "ErrorOccurred")).await;
     account(stage, "narrow").await;
     let renew = async || {
         let token = stage.token("far", "narrow").await;
         stage.patch("v1", "Secret", "far", "narrow", json!({ "stringData": with_token(stage, &token) })).await;
     };
     renew().await;
-    roles.bounce(stage, Whom::Backend);
+    roles.kill_and_restart(stage, KillTarget::Backend);
     stage.until(login, "without rights", refused("forbidden")).await;
     let all = json!([{ "apiGroups": ["*"], "resources": ["*"], "verbs": ["*"] }]);
     let metadata = json!({ "name": "narrow", "namespace": "target-narrow" });
     stage.create(json!({ "apiVersion": BINDINGS, "kind": "Role", "metadata": metadata, "rules": all })).await;
-    bound(stage, "narrow", ("Role", "narrow"), Some("target-narrow")).await;
+    create_bound_account(stage, "narrow", ("Role", "narrow"), Some("target-narrow")).await;
     renew().await;
-    stage.until(login, "ready", condition(CONNECTION, "Succeeded")).await;
-    stage.until(told, "synced", stands("Synced", "Healthy")).await;
-    stage.until(("v1", "ConfigMap", "target-narrow", "settings"), "bronze", colour("bronze")).await;
-    let (_, _, login) = placed(stage, "narrow").await;
-    assert_eq!((said(&login, "namespaces").as_str(), said(&login, "clusterResources").as_str()), ("target-narrow", ""));
+    stage.until(login, "ready", has_condition(CONNECTION, "Succeeded")).await;
+    stage.until(told, "synced", has_status("Synced", "Healthy")).await;
+    stage.until(("v1", "ConfigMap", "target-narrow", "settings"), "bronze", has_colour("bronze")).await;
+    let (_, _, login) = placement_of(stage, "narrow").await;
+    assert_eq!(
+        (secret_value(&login, "namespaces").as_str(), secret_value(&login, "clusterResources").as_str()),
+        ("target-narrow", "")
+    );
     let elsewhere = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: elsewhere, namespace: target-stage}\n";
     stage.git.commit("narrow", &[("deploy/elsewhere.yaml", elsewhere)]);
-    stage.pushed().await;
+    stage.refresh_applications().await;
     let words = "\\\"target-stage\\\" for ConfigMap \\\"elsewhere\\\" is not managed";
     let refused = |object: Option<&Value>| object.is_some_and(|object| object["status"].to_string().contains(words));
     stage.until(told, "refused", refused).await;
     assert!(stage.get("v1", "ConfigMap", "target-stage", "elsewhere").await.is_none());
     stage.delete(GITOPS, DEPLOYMENT, "far", "narrow").await;
-    stage.until(("v1", "ConfigMap", "target-narrow", "settings"), "gone", gone).await;
-    stage.until(told, "gone", gone).await;
+    stage.until(("v1", "ConfigMap", "target-narrow", "settings"), "gone", is_deleted).await;
+    stage.until(told, "gone", is_deleted).await;
     stage.delete(GITOPS, ENVIRONMENT, "far", "narrow").await;
 }
 
 /// Argo CD makes the namespaces that deployments ask for, no other, and none for a tenant who deploys to Argo CD's own cluster, too:
 /// what a project permits counts there as well.
-async fn no_other_namespace(stage: &Stage) {
-    let (home, application, _) = placed(stage, "prod").await;
+async fn check_permitted_namespaces(stage: &GitopsFixture) {
+    let (home, application, _) = placement_of(stage, "prod").await;
     let project = application["spec"]["project"].as_str().unwrap().to_string();
     let permitted = async || {
         let object = stage.get(ARGO, "AppProject", &home, &project).await.unwrap();
@@ -223,41 +227,42 @@ async fn no_other_namespace(stage: &Stage) {
 
     let own = format!("{}/far", stage.git.https);
     stage.create(deployment("far", "own", &own, "automated", json!({}))).await;
-    stage.until(("v1", "ConfigMap", "far", "settings"), "silver", colour("silver")).await;
+    stage.until(("v1", "ConfigMap", "far", "settings"), "silver", has_colour("silver")).await;
     deploy(stage, "late", "far", "prod", "target-late").await;
     let told = |object: Option<&Value>| {
         let words = "the namespace 'target-late' was not created";
-        condition("SyncError", "SyncError")(object) && object.is_some_and(|object| object.to_string().contains(words))
+        has_condition("SyncError", "SyncError")(object)
+            && object.is_some_and(|object| object.to_string().contains(words))
     };
     stage.until((GITOPS, DEPLOYMENT, "far", "late"), "refused", told).await;
     assert!(stage.get("v1", "Namespace", "", "target-late").await.is_none());
     assert_eq!(permitted().await, [""; 0], "either the own cluster or new namespaces");
     for name in ["wide", "late", "own"] {
         let _ = stage.api(GITOPS, DEPLOYMENT, "far").delete(name, &Default::default()).await;
-        stage.until((GITOPS, DEPLOYMENT, "far", name), "gone", gone).await;
+        stage.until((GITOPS, DEPLOYMENT, "far", name), "gone", is_deleted).await;
     }
-    stage.until(("v1", "ConfigMap", "far", "settings"), "gone", gone).await;
+    stage.until(("v1", "ConfigMap", "far", "settings"), "gone", is_deleted).await;
 }
 
 /// An environment goes before what is deployed to it: Argo CD forgets the cluster, and what is there stays.
-async fn parted(stage: &Stage, roles: &mut Roles) {
-    let (home, application, login) = placed(stage, "stage").await;
+async fn check_deleted_environment(stage: &GitopsFixture, roles: &mut RoleProcesses) {
+    let (home, application, login) = placement_of(stage, "stage").await;
     let (application, login) = (name_of(&application), name_of(&login));
     let begin = Instant::now();
     stage.delete(GITOPS, ENVIRONMENT, "far", "stage").await;
-    roles.bounce(stage, Whom::Both);
+    roles.kill_and_restart(stage, KillTarget::Both);
     let nowhere = |object: Option<&Value>| {
         let destination = object.map(|object| &object["spec"]["destination"]);
         destination.is_some_and(|destination| destination["name"].as_str().unwrap_or_default().is_empty())
     };
     stage.until((ARGO, "Application", &home, &application), "without a target", nowhere).await;
-    stage.until(("v1", "Secret", &home, &login), "gone", gone).await;
-    assert!(begin.elapsed() < FORGOTTEN, "{:?}", begin.elapsed());
+    stage.until(("v1", "Secret", &home, &login), "gone", is_deleted).await;
+    assert!(begin.elapsed() < REMOVAL_TIMEOUT, "{:?}", begin.elapsed());
     let told = (GITOPS, DEPLOYMENT, "far", "stage");
-    stage.until(told, "told", condition("ErrorOccurred", "ErrorOccurred")).await;
+    stage.until(told, "told", has_condition("ErrorOccurred", "ErrorOccurred")).await;
     stage.delete(GITOPS, DEPLOYMENT, "far", "stage").await;
-    stage.until(told, "gone", gone).await;
-    stage.until((ARGO, "Application", &home, &application), "gone", gone).await;
+    stage.until(told, "gone", is_deleted).await;
+    stage.until((ARGO, "Application", &home, &application), "gone", is_deleted).await;
     let left = stage.get("v1", "ConfigMap", "target-stage", "settings").await;
-    assert!(colour("silver")(left.as_ref()), "nobody can reach it any more: {left:?}");
+    assert!(has_colour("silver")(left.as_ref()), "nobody can reach it any more: {left:?}");
 }

@@ -4,14 +4,14 @@
 
 use serde_json::{Value, json};
 
-use super::environments::environments;
-use super::faults::{cluster_away, database_away, deleted};
-use super::isolation::isolated;
+use super::environments::check_environments;
+use super::faults::{check_cluster_outage, check_database_outage, check_deleted_deployments};
+use super::fixture::GitopsFixture;
+use super::isolation::check_isolation;
 use super::kubelet::BROKEN;
-use super::moves::moved;
-use super::roles::{Roles, Whom};
-use super::stage::Stage;
-use super::tenants::{namespace_gone, nothing_left};
+use super::moves::move_placements;
+use super::roles::{KillTarget, RoleProcesses};
+use super::tenants::{check_deleted_namespace, check_nothing_left};
 use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
 
 pub const GITOPS: &str = "managed-gitops.redhat.com/v1alpha1";
@@ -30,11 +30,11 @@ fn manifests(colour: &str, image: &str) -> [(&'static str, String); 2] {
     [("deploy/settings.yaml", settings), ("deploy/web.yaml", web)]
 }
 
-pub async fn commit(stage: &Stage, repository: &str, colour: &str, image: &str) -> String {
+pub async fn commit(stage: &GitopsFixture, repository: &str, colour: &str, image: &str) -> String {
     let files = manifests(colour, image);
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
     let revision = stage.git.commit(repository, &files);
-    stage.pushed().await;
+    stage.refresh_applications().await;
     revision
 }
 
@@ -49,7 +49,7 @@ pub fn deployment(namespace: &str, name: &str, url: &str, kind: &str, destinatio
     })
 }
 
-pub fn stands(sync: &'static str, health: &'static str) -> impl Fn(Option<&Value>) -> bool {
+pub fn has_status(sync: &'static str, health: &'static str) -> impl Fn(Option<&Value>) -> bool {
     move |object| {
         object.is_some_and(|object| {
             object["status"]["sync"]["status"] == sync && object["status"]["health"]["status"] == health
@@ -57,66 +57,66 @@ pub fn stands(sync: &'static str, health: &'static str) -> impl Fn(Option<&Value
     }
 }
 
-pub fn colour(wanted: &'static str) -> impl Fn(Option<&Value>) -> bool {
+pub fn has_colour(wanted: &'static str) -> impl Fn(Option<&Value>) -> bool {
     move |object| object.is_some_and(|object| object["data"]["colour"] == wanted)
 }
 
-pub fn condition(kind: &'static str, reason: &'static str) -> impl Fn(Option<&Value>) -> bool {
+pub fn has_condition(kind: &'static str, reason: &'static str) -> impl Fn(Option<&Value>) -> bool {
     move |object| {
         let all = object.and_then(|object| object["status"]["conditions"].as_array());
         all.is_some_and(|all| all.iter().any(|one| one["type"] == kind && one["reason"] == reason))
     }
 }
 
-pub fn gone(object: Option<&Value>) -> bool {
+pub fn is_deleted(object: Option<&Value>) -> bool {
     object.is_none()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn flows_of_the_service() {
-    let mut stage = Stage::set().await;
-    let mut roles = Roles::start(&stage);
-    automated(&stage, &mut roles).await;
-    manual(&stage, &mut roles).await;
-    terminated(&stage, &mut roles).await;
-    https(&stage, &mut roles).await;
-    ssh(&stage, &mut roles).await;
-    environments(&stage, &mut roles).await;
-    isolated(&stage, &mut roles).await;
-    finalized(&stage, &mut roles).await;
-    moved(&stage, &mut roles).await;
-    database_away(&mut stage).await;
-    cluster_away(&stage).await;
-    namespace_gone(&stage, &mut roles).await;
-    deleted(&stage, &mut roles).await;
-    nothing_left(&stage).await;
+    let mut stage = GitopsFixture::start().await;
+    let mut roles = RoleProcesses::start(&stage);
+    check_automated_sync(&stage, &mut roles).await;
+    check_manual_sync(&stage, &mut roles).await;
+    check_terminated_sync(&stage, &mut roles).await;
+    check_https_repository(&stage, &mut roles).await;
+    check_ssh_repository(&stage, &mut roles).await;
+    check_environments(&stage, &mut roles).await;
+    check_isolation(&stage, &mut roles).await;
+    check_finalizer(&stage, &mut roles).await;
+    move_placements(&stage, &mut roles).await;
+    check_database_outage(&mut stage).await;
+    check_cluster_outage(&stage).await;
+    check_deleted_namespace(&stage, &mut roles).await;
+    check_deleted_deployments(&stage, &mut roles).await;
+    check_nothing_left(&stage).await;
 }
 
 /// What git says is deployed, how it stands is told, and what somebody edits is undone.
-async fn automated(stage: &Stage, roles: &mut Roles) {
+async fn check_automated_sync(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("shop").await;
     commit(stage, "shop", "blue", "web").await;
     let url = format!("{}/shop", stage.git.https);
     let made = stage.create(deployment("shop", "web", &url, "automated", json!({}))).await;
-    roles.bounce(stage, Whom::Backend);
-    stage.rows::<Application>(1).await;
-    roles.bounce(stage, Whom::Agent);
+    roles.kill_and_restart(stage, KillTarget::Backend);
+    stage.until_rows::<Application>(1).await;
+    roles.kill_and_restart(stage, KillTarget::Agent);
     let told = (GITOPS, DEPLOYMENT, "shop", "web");
-    let status = stage.until(told, "synced and healthy", stands("Synced", "Healthy")).await.unwrap();
+    let status = stage.until(told, "synced and healthy", has_status("Synced", "Healthy")).await.unwrap();
     assert_eq!(status["status"]["resources"].as_array().map(Vec::len), Some(2), "{status:#}");
-    stage.until(("v1", "ConfigMap", "shop", "settings"), "blue", colour("blue")).await;
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "blue", has_colour("blue")).await;
 
     commit(stage, "shop", "blue", BROKEN).await;
-    stage.until(told, "degraded", stands("Synced", "Degraded")).await;
+    stage.until(told, "degraded", has_status("Synced", "Degraded")).await;
     commit(stage, "shop", "green", "web").await;
-    stage.until(("v1", "ConfigMap", "shop", "settings"), "green", colour("green")).await;
-    stage.until(told, "healthy again", stands("Synced", "Healthy")).await;
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "green", has_colour("green")).await;
+    stage.until(told, "healthy again", has_status("Synced", "Healthy")).await;
 
     let name = format!("gitopsdepl-{}", made["metadata"]["uid"].as_str().unwrap());
     let edit = json!({ "spec": { "source": { "path": "elsewhere" } } });
-    let instance = stage.home(&name).await;
+    let instance = stage.instance_namespace(&name).await;
     stage.patch(ARGO, "Application", &instance, &name, edit).await;
-    roles.bounce(stage, Whom::Agent);
+    roles.kill_and_restart(stage, KillTarget::Agent);
     let undone = |object: Option<&Value>| object.is_some_and(|object| object["spec"]["source"]["path"] == "deploy");
     stage.until((ARGO, "Application", &instance, &name), "as it was", undone).await;
     // What the tenant itself changes is deployed.
@@ -127,15 +127,15 @@ async fn automated(stage: &Stage, roles: &mut Roles) {
     let files = manifests("green", "web");
     let all: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).chain(other).collect();
     stage.git.commit("shop", &all);
-    stage.pushed().await;
+    stage.refresh_applications().await;
     stage.patch(GITOPS, DEPLOYMENT, "shop", "web", json!({ "spec": { "source": { "path": "other" } } })).await;
-    roles.bounce(stage, Whom::Both);
-    stage.until(("v1", "ConfigMap", "shop", "settings"), "teal", colour("teal")).await;
+    roles.kill_and_restart(stage, KillTarget::Both);
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "teal", has_colour("teal")).await;
     stage.patch(GITOPS, DEPLOYMENT, "shop", "web", json!({ "spec": { "source": { "path": "deploy" } } })).await;
-    stage.until(("v1", "ConfigMap", "shop", "settings"), "green again", colour("green")).await;
+    stage.until(("v1", "ConfigMap", "shop", "settings"), "green again", has_colour("green")).await;
 }
 
-fn run(namespace: &str, name: &str, revision: Option<&str>) -> Value {
+fn sync_run(namespace: &str, name: &str, revision: Option<&str>) -> Value {
     let mut run = json!({
         "apiVersion": GITOPS, "kind": SYNC_RUN, "metadata": { "name": name, "namespace": namespace },
         "spec": { "gitopsDeploymentName": "web" },
@@ -147,29 +147,29 @@ fn run(namespace: &str, name: &str, revision: Option<&str>) -> Value {
 }
 
 /// A manual deployment waits for a sync run: of a revision, or of its own.
-async fn manual(stage: &Stage, roles: &mut Roles) {
+async fn check_manual_sync(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("slow").await;
     let revision = commit(stage, "slow", "red", "web").await;
     let url = format!("{}/slow", stage.git.https);
     stage.create(deployment("slow", "web", &url, "manual", json!({}))).await;
-    stage.until((GITOPS, DEPLOYMENT, "slow", "web"), "out of sync", stands("OutOfSync", "Missing")).await;
+    stage.until((GITOPS, DEPLOYMENT, "slow", "web"), "out of sync", has_status("OutOfSync", "Missing")).await;
     assert!(stage.get("v1", "ConfigMap", "slow", "settings").await.is_none());
-    stage.create(run("slow", "now", Some(&revision))).await;
-    stage.rows::<SyncOperation>(1).await;
-    roles.bounce(stage, Whom::Agent);
-    stage.until(("v1", "ConfigMap", "slow", "settings"), "red", colour("red")).await;
-    stage.until((GITOPS, DEPLOYMENT, "slow", "web"), "synced", stands("Synced", "Healthy")).await;
+    stage.create(sync_run("slow", "now", Some(&revision))).await;
+    stage.until_rows::<SyncOperation>(1).await;
+    roles.kill_and_restart(stage, KillTarget::Agent);
+    stage.until(("v1", "ConfigMap", "slow", "settings"), "red", has_colour("red")).await;
+    stage.until((GITOPS, DEPLOYMENT, "slow", "web"), "synced", has_status("Synced", "Healthy")).await;
     let over =
         |object: Option<&Value>| object.is_some_and(|object| object["status"]["conditions"][0]["status"] == "False");
     stage.until((GITOPS, SYNC_RUN, "slow", "now"), "over", over).await;
     commit(stage, "slow", "orange", "web").await;
-    stage.create(run("slow", "again", None)).await;
-    roles.bounce(stage, Whom::Backend);
-    stage.until(("v1", "ConfigMap", "slow", "settings"), "orange", colour("orange")).await;
+    stage.create(sync_run("slow", "again", None)).await;
+    roles.kill_and_restart(stage, KillTarget::Backend);
+    stage.until(("v1", "ConfigMap", "slow", "settings"), "orange", has_colour("orange")).await;
 }
 
 /// A run that is deleted stops a sync that would never end.
-async fn terminated(stage: &Stage, roles: &mut Roles) {
+async fn check_terminated_sync(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("stuck").await;
     let hook = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: before\n  annotations: {argocd.argoproj.io/hook: PreSync}\nspec:\n  template:\n    spec: {restartPolicy: Never, containers: [{name: c, image: c}]}\n";
     stage.git.commit("stuck", &[("deploy/before.yaml", hook)]);
@@ -179,21 +179,21 @@ async fn terminated(stage: &Stage, roles: &mut Roles) {
     let phase = |wanted: &'static str| {
         move |object: Option<&Value>| object.is_some_and(|object| object["status"]["operationState"]["phase"] == wanted)
     };
-    stage.create(run("stuck", "now", None)).await;
+    stage.create(sync_run("stuck", "now", None)).await;
     let told = (GITOPS, DEPLOYMENT, "stuck", "web");
     stage.until(told, "syncing", phase("Running")).await;
     stage.delete(GITOPS, SYNC_RUN, "stuck", "now").await;
-    roles.bounce(stage, Whom::Backend);
-    roles.bounce(stage, Whom::Agent);
+    roles.kill_and_restart(stage, KillTarget::Backend);
+    roles.kill_and_restart(stage, KillTarget::Agent);
     stage.until(told, "stopped", phase("Failed")).await;
-    let instance = stage.home(&name).await;
+    let instance = stage.instance_namespace(&name).await;
     let idle = |object: Option<&Value>| object.is_some_and(|object| object.get("operation").is_none());
     stage.until((ARGO, "Application", &instance, &name), "idle", idle).await;
     stage.delete(GITOPS, DEPLOYMENT, "stuck", "web").await;
-    stage.until(told, "gone", gone).await;
+    stage.until(told, "gone", is_deleted).await;
 }
 
-pub async fn secret(stage: &Stage, namespace: &str, name: &str, kind: &str, data: Value) {
+pub async fn secret(stage: &GitopsFixture, namespace: &str, name: &str, kind: &str, data: Value) {
     let kind = format!("managed-gitops.redhat.com/{kind}");
     stage
         .create(json!({
@@ -203,7 +203,7 @@ pub async fn secret(stage: &Stage, namespace: &str, name: &str, kind: &str, data
         .await;
 }
 
-pub async fn credential(stage: &Stage, namespace: &str, name: &str, url: &str) {
+pub async fn credential(stage: &GitopsFixture, namespace: &str, name: &str, url: &str) {
     stage
         .create(json!({
             "apiVersion": GITOPS, "kind": CREDENTIAL, "metadata": { "name": name, "namespace": namespace },
@@ -213,7 +213,7 @@ pub async fn credential(stage: &Stage, namespace: &str, name: &str, url: &str) {
 }
 
 /// A private repository over HTTPS: refused, then let in, and let in again with another password.
-async fn https(stage: &Stage, roles: &mut Roles) {
+async fn check_https_repository(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("closed").await;
     commit(stage, "private-web", "black", "web").await;
     stage.git.set_password("bob", "first");
@@ -221,55 +221,55 @@ async fn https(stage: &Stage, roles: &mut Roles) {
     secret(stage, "closed", "login", "repository-credential", json!({ "username": "bob", "password": "wrong" })).await;
     credential(stage, "closed", "login", &url).await;
     let told = (GITOPS, CREDENTIAL, "closed", "login");
-    stage.until(told, "refused", condition("ValidRepositoryCredential", "InvalidCredentials")).await;
+    stage.until(told, "refused", has_condition("ValidRepositoryCredential", "InvalidCredentials")).await;
     stage.patch("v1", "Secret", "closed", "login", json!({ "stringData": { "password": "first" } })).await;
-    roles.bounce(stage, Whom::Backend);
-    stage.rows::<RepositoryCredentials>(1).await;
-    roles.bounce(stage, Whom::Agent);
-    stage.until(told, "let in", condition("ErrorOccurred", "RepositoryCredentialUpToDate")).await;
+    roles.kill_and_restart(stage, KillTarget::Backend);
+    stage.until_rows::<RepositoryCredentials>(1).await;
+    roles.kill_and_restart(stage, KillTarget::Agent);
+    stage.until(told, "let in", has_condition("ErrorOccurred", "RepositoryCredentialUpToDate")).await;
     stage.create(deployment("closed", "web", &url, "automated", json!({}))).await;
-    stage.until(("v1", "ConfigMap", "closed", "settings"), "black", colour("black")).await;
+    stage.until(("v1", "ConfigMap", "closed", "settings"), "black", has_colour("black")).await;
 
     stage.git.set_password("bob", "second");
     stage.patch("v1", "Secret", "closed", "login", json!({ "stringData": { "password": "second" } })).await;
-    roles.bounce(stage, Whom::Both);
+    roles.kill_and_restart(stage, KillTarget::Both);
     commit(stage, "private-web", "white", "web").await;
-    stage.until(("v1", "ConfigMap", "closed", "settings"), "white", colour("white")).await;
+    stage.until(("v1", "ConfigMap", "closed", "settings"), "white", has_colour("white")).await;
 }
 
 /// A private repository over SSH.
-async fn ssh(stage: &Stage, roles: &mut Roles) {
+async fn check_ssh_repository(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("keyed").await;
     commit(stage, "private-keyed", "grey", "web").await;
     let key = stage.git.set_key();
     let url = format!("{}/private-keyed", stage.git.ssh);
     secret(stage, "keyed", "key", "repository-credential", json!({ "sshPrivateKey": key })).await;
     credential(stage, "keyed", "key", &url).await;
-    stage.rows::<RepositoryCredentials>(2).await;
-    roles.bounce(stage, Whom::Agent);
+    stage.until_rows::<RepositoryCredentials>(2).await;
+    roles.kill_and_restart(stage, KillTarget::Agent);
     let told = (GITOPS, CREDENTIAL, "keyed", "key");
-    stage.until(told, "let in", condition("ErrorOccurred", "RepositoryCredentialUpToDate")).await;
+    stage.until(told, "let in", has_condition("ErrorOccurred", "RepositoryCredentialUpToDate")).await;
     stage.create(deployment("keyed", "web", &url, "automated", json!({}))).await;
-    stage.until(("v1", "ConfigMap", "keyed", "settings"), "grey", colour("grey")).await;
+    stage.until(("v1", "ConfigMap", "keyed", "settings"), "grey", has_colour("grey")).await;
 }
 
 /// A deployment with its finalizer stays until what it deployed is gone.
-async fn finalized(stage: &Stage, roles: &mut Roles) {
+async fn check_finalizer(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("held").await;
     let child = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, finalizers: [test.example/hold]}\ndata: {colour: plum}\n";
     stage.git.commit("held", &[("deploy/settings.yaml", child)]);
     let mut made = deployment("held", "web", &format!("{}/held", stage.git.https), "automated", json!({}));
     made["metadata"]["finalizers"] = json!(["resources-finalizer.managed-gitops.redhat.com"]);
     stage.create(made).await;
-    stage.until(("v1", "ConfigMap", "held", "settings"), "plum", colour("plum")).await;
+    stage.until(("v1", "ConfigMap", "held", "settings"), "plum", has_colour("plum")).await;
     stage.delete(GITOPS, DEPLOYMENT, "held", "web").await;
     let going =
         |object: Option<&Value>| object.is_some_and(|object| object["metadata"]["deletionTimestamp"].is_string());
     stage.until(("v1", "ConfigMap", "held", "settings"), "going", going).await;
-    roles.bounce(stage, Whom::Backend);
-    roles.bounce(stage, Whom::Agent);
+    roles.kill_and_restart(stage, KillTarget::Backend);
+    roles.kill_and_restart(stage, KillTarget::Agent);
     assert!(stage.get(GITOPS, DEPLOYMENT, "held", "web").await.is_some(), "it stays as long as its child does");
     let free = json!({ "metadata": { "finalizers": null } });
     stage.patch("v1", "ConfigMap", "held", "settings", free).await;
-    stage.until((GITOPS, DEPLOYMENT, "held", "web"), "gone", gone).await;
+    stage.until((GITOPS, DEPLOYMENT, "held", "web"), "gone", is_deleted).await;
 }

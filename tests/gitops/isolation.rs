@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::flows::{DEPLOYMENT, GITOPS, deployment, gone};
-use super::roles::{Roles, Whom};
-use super::stage::{INSTANCES, Stage};
+use super::fixture::{GitopsFixture, INSTANCES};
+use super::flows::{DEPLOYMENT, GITOPS, deployment, is_deleted};
+use super::roles::{KillTarget, RoleProcesses};
 
 /// What a repository tries to make, by the name of what would come of it: kind, namespace, name, and the manifest.
 fn attempts() -> Vec<(&'static str, &'static str, &'static str, &'static str, String)> {
@@ -34,7 +34,7 @@ fn attempts() -> Vec<(&'static str, &'static str, &'static str, &'static str, St
 }
 
 /// What a repository says is for another tenant, for Argo CD itself or for the whole cluster is not deployed.
-pub async fn isolated(stage: &Stage, roles: &mut Roles) {
+pub async fn check_isolation(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("thief").await;
     let url = format!("{}/thief", stage.git.https);
     let told = (GITOPS, DEPLOYMENT, "thief", "web");
@@ -43,7 +43,7 @@ pub async fn isolated(stage: &Stage, roles: &mut Roles) {
         stage.git.commit("thief", &[("deploy/theirs.yaml", &manifest), ("deploy/own.yaml", &words)]);
         match number {
             0 => drop(stage.create(deployment("thief", "web", &url, "automated", json!({}))).await),
-            _ => stage.pushed().await,
+            _ => stage.refresh_applications().await,
         }
         let resource = kind.to_string();
         let refused = move |object: Option<&Value>| {
@@ -56,6 +56,6 @@ pub async fn isolated(stage: &Stage, roles: &mut Roles) {
         assert!(stage.get(version, kind, namespace, name).await.is_none(), "{kind} was made");
     }
     stage.delete(GITOPS, DEPLOYMENT, "thief", "web").await;
-    roles.bounce(stage, Whom::Agent);
-    stage.until(told, "gone", gone).await;
+    roles.kill_and_restart(stage, KillTarget::Agent);
+    stage.until(told, "gone", is_deleted).await;
 }

@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 /// An image of this name never starts.
 pub const BROKEN: &str = "broken";
 
-const EVERY: Duration = Duration::from_millis(200);
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
-pub struct Kubelet(tokio::task::JoinHandle<()>);
+pub struct DeploymentKubelet(tokio::task::JoinHandle<()>);
 
-impl Kubelet {
-    pub fn start(client: kube::Client) -> Kubelet {
-        Kubelet(tokio::spawn(async move {
+impl DeploymentKubelet {
+    pub fn start(client: kube::Client) -> DeploymentKubelet {
+        DeploymentKubelet(tokio::spawn(async move {
             let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "Deployment"));
             let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
             loop {
@@ -23,7 +23,7 @@ impl Kubelet {
                 for deployment in all.list(&ListParams::default()).await.into_iter().flatten() {
                     report(&client, &resource, &serde_json::to_value(deployment).unwrap()).await;
                 }
-                tokio::time::sleep(EVERY).await;
+                tokio::time::sleep(REPORT_INTERVAL).await;
             }
         }))
     }
@@ -62,7 +62,7 @@ fn status(deployment: &Value) -> Value {
     })
 }
 
-impl Drop for Kubelet {
+impl Drop for DeploymentKubelet {
     fn drop(&mut self) {
         self.0.abort();
     }

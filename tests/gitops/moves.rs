@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::flows::{ARGO, DEPLOYMENT, GITOPS, colour, commit, stands};
-use super::roles::{Roles, Whom};
-use super::stage::{INSTANCES, Stage};
+use super::fixture::{GitopsFixture, INSTANCES};
+use super::flows::{ARGO, DEPLOYMENT, GITOPS, commit, has_colour, has_status};
+use super::roles::{KillTarget, RoleProcesses};
 
 /// A unit with one deployment.
-pub struct Unit {
+pub struct MovedPlacement {
     /// Its tenant.
     pub tenant: &'static str,
     /// Its environment; none for the tenant's own namespace.
@@ -21,14 +21,25 @@ pub struct Unit {
 }
 
 /// A tenant with a public repository, and one whose repository needs the credential that moves along.
-pub async fn moved(stage: &Stage, roles: &mut Roles) {
-    let own = |tenant, repository| Unit { tenant, environment: None, deployment: "web", children: tenant, repository };
-    carried(stage, roles, &own("shop", "shop"), "violet").await;
-    carried(stage, roles, &own("closed", "private-web"), "amber").await;
+pub async fn move_placements(stage: &GitopsFixture, roles: &mut RoleProcesses) {
+    let own = |tenant, repository| MovedPlacement {
+        tenant,
+        environment: None,
+        deployment: "web",
+        children: tenant,
+        repository,
+    };
+    move_placement(stage, roles, &own("shop", "shop"), "violet").await;
+    move_placement(stage, roles, &own("closed", "private-web"), "amber").await;
 }
 
 /// Moves a unit, and deploys through where it is then: project and Secrets must be there.
-pub async fn carried(stage: &Stage, roles: &mut Roles, unit: &Unit, new: &'static str) {
+pub async fn move_placement(
+    stage: &GitopsFixture,
+    roles: &mut RoleProcesses,
+    unit: &MovedPlacement,
+    new: &'static str,
+) {
     let children = async || {
         let mut found = Vec::new();
         for (version, kind, name) in [("v1", "ConfigMap", "settings"), ("apps/v1", "Deployment", "web")] {
@@ -38,9 +49,9 @@ pub async fn carried(stage: &Stage, roles: &mut Roles, unit: &Unit, new: &'stati
         found
     };
     let told = (GITOPS, DEPLOYMENT, unit.tenant, unit.deployment);
-    let live = stage.until(told, "synced", stands("Synced", "Healthy")).await.unwrap();
+    let live = stage.until(told, "synced", has_status("Synced", "Healthy")).await.unwrap();
     let name = format!("gitopsdepl-{}", live["metadata"]["uid"].as_str().unwrap());
-    let source = stage.home(&name).await;
+    let source = stage.instance_namespace(&name).await;
     let target = INSTANCES.into_iter().find(|one| *one != source).unwrap();
     let before = children().await;
     let mut command = vec!["fleet", "move", unit.tenant, "--to", target];
@@ -50,11 +61,11 @@ pub async fn carried(stage: &Stage, roles: &mut Roles, unit: &Unit, new: &'stati
     unattended.push("--no-wait");
     stage.switchboard(&unattended, true);
     stage.until((ARGO, "Application", target, &name), "copied", |object| object.is_some()).await;
-    roles.bounce(stage, Whom::Agent);
+    roles.kill_and_restart(stage, KillTarget::Agent);
     // Whoever asks for the same waits for its end.
     stage.switchboard(&command, true);
-    assert_eq!(stage.home(&name).await, target);
-    let there = stage.until(told, "still synced", stands("Synced", "Healthy")).await;
+    assert_eq!(stage.instance_namespace(&name).await, target);
+    let there = stage.until(told, "still synced", has_status("Synced", "Healthy")).await;
     assert!(there.is_some());
     let moved = stage.get(ARGO, "Application", target, &name).await.unwrap();
     assert_eq!(moved["metadata"].get("annotations"), None, "it is awake: {moved:#}");
@@ -63,5 +74,5 @@ pub async fn carried(stage: &Stage, roles: &mut Roles, unit: &Unit, new: &'stati
     let listed: Value = serde_json::from_str(&stage.switchboard(&["fleet", "list", "-o", "json"], true)).unwrap();
     assert!(listed.as_array().unwrap().iter().all(|one| one["moving"] == 0), "{}: {listed:#}", unit.tenant);
     commit(stage, unit.repository, new, "web").await;
-    stage.until(("v1", "ConfigMap", unit.children, "settings"), new, colour(new)).await;
+    stage.until(("v1", "ConfigMap", unit.children, "settings"), new, has_colour(new)).await;
 }

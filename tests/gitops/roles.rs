@@ -4,17 +4,17 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 
-use super::stage::{INSTANCES, Stage};
+use super::fixture::{GitopsFixture, INSTANCES};
 
-pub struct Role {
+pub struct RoleProcess {
     process: Option<Child>,
     log: PathBuf,
     name: &'static str,
 }
 
-impl Role {
+impl RoleProcess {
     /// Starts `switchboard gitops backend` or `agent`. It trusts the stage's git server.
-    pub fn start(stage: &Stage, name: &'static str) -> Role {
+    pub fn start(stage: &GitopsFixture, name: &'static str) -> RoleProcess {
         let mut command = stage.command(&[name], name == "backend");
         let own = stage.folder.path().join(name);
         std::fs::create_dir_all(&own).unwrap();
@@ -27,7 +27,7 @@ impl Role {
         ]);
         command.arg(own.join("state")).env("GIT_SSL_CAINFO", authority).stdin(Stdio::null()).stdout(Stdio::null());
         let process = command.stderr(File::create(&log).unwrap()).spawn().unwrap();
-        Role { process: Some(process), log, name }
+        RoleProcess { process: Some(process), log, name }
     }
 
     pub fn kill(&mut self) {
@@ -38,7 +38,7 @@ impl Role {
     }
 }
 
-impl Drop for Role {
+impl Drop for RoleProcess {
     fn drop(&mut self) {
         self.kill();
         if std::thread::panicking() {
@@ -51,36 +51,36 @@ impl Drop for Role {
 
 /// Who is killed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Whom {
+pub enum KillTarget {
     Backend,
     Agent,
     Both,
 }
 
 /// Both.
-pub struct Roles {
-    backend: Role,
-    agent: Role,
+pub struct RoleProcesses {
+    backend: RoleProcess,
+    agent: RoleProcess,
 }
 
-impl Roles {
-    pub fn start(stage: &Stage) -> Roles {
-        Roles { backend: Role::start(stage, "backend"), agent: Role::start(stage, "agent") }
+impl RoleProcesses {
+    pub fn start(stage: &GitopsFixture) -> RoleProcesses {
+        RoleProcesses { backend: RoleProcess::start(stage, "backend"), agent: RoleProcess::start(stage, "agent") }
     }
 
     /// Kills one of them or both, wherever they are, and starts them again.
-    pub fn bounce(&mut self, stage: &Stage, whom: Whom) {
-        if whom != Whom::Agent {
+    pub fn kill_and_restart(&mut self, stage: &GitopsFixture, whom: KillTarget) {
+        if whom != KillTarget::Agent {
             self.backend.kill();
         }
-        if whom != Whom::Backend {
+        if whom != KillTarget::Backend {
             self.agent.kill();
         }
-        if whom != Whom::Agent {
-            self.backend = Role::start(stage, "backend");
+        if whom != KillTarget::Agent {
+            self.backend = RoleProcess::start(stage, "backend");
         }
-        if whom != Whom::Backend {
-            self.agent = Role::start(stage, "agent");
+        if whom != KillTarget::Backend {
+            self.agent = RoleProcess::start(stage, "agent");
         }
     }
 }

@@ -3,13 +3,13 @@
 use serde_json::json;
 use switchboard_ledger::rows::ClusterUser;
 
-use super::flows::{CREDENTIAL, GITOPS, colour, commit, credential, deployment, secret};
-use super::roles::{Roles, Whom};
-use super::stage::Stage;
+use super::fixture::GitopsFixture;
+use super::flows::{CREDENTIAL, GITOPS, commit, credential, deployment, has_colour, secret};
+use super::roles::{KillTarget, RoleProcesses};
 
 /// With its namespace goes all that a tenant has, while who removes it is killed.
-pub async fn namespace_gone(stage: &Stage, roles: &mut Roles) {
-    for whom in [Whom::Backend, Whom::Agent] {
+pub async fn check_deleted_namespace(stage: &GitopsFixture, roles: &mut RoleProcesses) {
+    for whom in [KillTarget::Backend, KillTarget::Agent] {
         stage.namespace("brief").await;
         commit(stage, "private-brief", "beige", "web").await;
         let url = format!("{}/private-brief", stage.git.https);
@@ -23,20 +23,20 @@ pub async fn namespace_gone(stage: &Stage, roles: &mut Roles) {
             })
             .await;
         stage.create(deployment("brief", "web", &url, "automated", json!({}))).await;
-        stage.until(("v1", "ConfigMap", "brief", "settings"), "beige", colour("beige")).await;
+        stage.until(("v1", "ConfigMap", "brief", "settings"), "beige", has_colour("beige")).await;
         stage.delete("v1", "Namespace", "", "brief").await;
-        roles.bounce(stage, whom);
+        roles.kill_and_restart(stage, whom);
         stage.until(("v1", "Namespace", "", "brief"), "gone", |object| object.is_none()).await;
-        stage.no_row::<ClusterUser>(|user| user.display_name.as_deref() == Some("brief")).await;
+        stage.until_no_row::<ClusterUser>(|user| user.display_name.as_deref() == Some("brief")).await;
     }
 }
 
 /// After all tenants nothing is left of them: no row, no object of any kind anywhere.
-pub async fn nothing_left(stage: &Stage) {
+pub async fn check_nothing_left(stage: &GitopsFixture) {
     let tenants = stage.tenants.lock().unwrap().clone();
     for namespace in tenants {
         // Some are gone already.
         let _ = stage.api("v1", "Namespace", "").delete(&namespace, &Default::default()).await;
     }
-    stage.as_in_the_beginning().await;
+    stage.until_initial().await;
 }

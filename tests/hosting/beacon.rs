@@ -5,14 +5,14 @@ use std::fs;
 use serde_json::{Value, json};
 use switchboard_suite::real::workspace;
 
-use crate::ground::{Ground, until};
-use crate::hosted::{QUICK, program};
+use crate::cluster::{TestCluster, until};
+use crate::host_process::{FAST_LIMITS, program};
 
 /// Where a beacon lives: everything on one cluster, or its own namespaces simulated on one and its users on another.
 #[derive(Clone, Copy)]
-pub struct World<'a> {
-    pub management: &'a Ground,
-    pub workload: &'a Ground,
+pub struct BeaconClusters<'a> {
+    pub management: &'a TestCluster,
+    pub workload: &'a TestCluster,
     /// Before the names of its namespaces on the management cluster.
     pub prefix: &'a str,
 }
@@ -21,9 +21,9 @@ fn manifest(file: &str) -> String {
     fs::read_to_string(workspace().join("examples/beacon/manifests").join(file)).unwrap()
 }
 
-impl World<'_> {
+impl BeaconClusters<'_> {
     /// The manifest with real names of namespaces.
-    fn real(&self, file: &str) -> String {
+    fn real_manifest(&self, file: &str) -> String {
         let prefixed = format!("namespace: {}beacon-operator", self.prefix);
         let text = manifest(file).replace("namespace: beacon-operator", &prefixed);
         let named = format!("kind: Namespace\nmetadata:\n  name: {}beacon-operator", self.prefix);
@@ -36,14 +36,14 @@ impl World<'_> {
         self.management.apply(&manifest("00-crd.yaml"));
         let missing = but.map(|resource| format!("resources: [{resource}], verbs: [create"));
         let has = |line: &&str| missing.as_ref().is_none_or(|missing| !line.contains(missing));
-        let access = self.real("10-access.yaml").lines().filter(has).collect::<Vec<_>>().join("\n");
+        let access = self.real_manifest("10-access.yaml").lines().filter(has).collect::<Vec<_>>().join("\n");
         self.management.apply(&access);
         self.workload.apply(&access);
     }
 
     /// What its user wants of it.
-    pub fn wish(&self) {
-        self.management.apply(&self.real("20-beacon.yaml"));
+    pub fn create_objects(&self) {
+        self.management.apply(&self.real_manifest("20-beacon.yaml"));
     }
 
     /// How it is hosted, beside others.
@@ -59,7 +59,7 @@ impl World<'_> {
         let edge = if self.prefix.is_empty() { String::new() } else { format!("  edge: {{kubeconfig: {edge}}}\n") };
         format!(
             "clusters:\n  hub: {{kubeconfig: {hub}}}\n{edge}{topology}operators:\n- name: beacon-operator\n  command: [{}]\n  \
-             live: true\n  serviceAccount: {}beacon-operator/beacon-operator\n  {QUICK}\n{more}",
+             live: true\n  serviceAccount: {}beacon-operator/beacon-operator\n  {FAST_LIMITS}\n{more}",
             program("beacon-operator").display(),
             self.prefix,
         )
@@ -74,7 +74,7 @@ impl World<'_> {
     }
 
     /// What the beacon shows.
-    pub fn shown(&self) -> Value {
+    pub fn shown_status(&self) -> Value {
         let path = format!("/api/v1/namespaces/{}beacon/configmaps/beacon-config", self.prefix);
         self.management.get(&path)["data"]["beacon.txt"].clone()
     }
@@ -93,7 +93,9 @@ impl World<'_> {
         until("the conditions of all three controllers", || {
             kinds.map(|kind| self.condition(kind)) == ["False AsExpected", "False AsExpected", "True RollingOut"]
         });
-        until("the noted surroundings being shown", || self.shown() == "The harbour is open.\ncluster v1.36.1\n");
+        until("the noted surroundings being shown", || {
+            self.shown_status() == "The harbour is open.\ncluster v1.36.1\n"
+        });
     }
 
     /// What the controllers of a whole cluster would do, as often as the Deployment changes: it is up and running.
@@ -115,14 +117,14 @@ impl World<'_> {
     pub fn state(&self) -> Value {
         let own = format!("/api/v1/namespaces/{}beacon-operator", self.prefix);
         let maps = self.management.get(&format!("{own}/configmaps"))["items"].as_array().cloned().unwrap_or_default();
-        let maps = maps.iter().filter(|map| map["metadata"]["name"] != "kube-root-ca.crt").map(bare);
+        let maps = maps.iter().filter(|map| map["metadata"]["name"] != "kube-root-ca.crt").map(comparable);
         let state = json!({
-            "beacon": bare(&self.management.get("/apis/beacon.example.com/v1/beacons/cluster")),
-            "namespace": bare(&self.management.get(&format!("/api/v1/namespaces/{}beacon", self.prefix))),
-            "config": bare(&self.management.get(&format!("/api/v1/namespaces/{}beacon/configmaps/beacon-config", self.prefix))),
-            "deployment": bare(&self.management.get(&self.deployment())),
+            "beacon": comparable(&self.management.get("/apis/beacon.example.com/v1/beacons/cluster")),
+            "namespace": comparable(&self.management.get(&format!("/api/v1/namespaces/{}beacon", self.prefix))),
+            "config": comparable(&self.management.get(&format!("/api/v1/namespaces/{}beacon/configmaps/beacon-config", self.prefix))),
+            "deployment": comparable(&self.management.get(&self.deployment())),
             "maps": maps.collect::<Vec<_>>(),
-            "info": bare(&self.workload.get("/api/v1/namespaces/kube-public/configmaps/beacon-info")),
+            "info": comparable(&self.workload.get("/api/v1/namespaces/kube-public/configmaps/beacon-info")),
         });
         match self.prefix {
             "" => state,
@@ -149,7 +151,7 @@ impl World<'_> {
 }
 
 /// An object without what a server gives it or the clock; of its managers, who they are.
-fn bare(object: &Value) -> Value {
+fn comparable(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         for field in ["uid", "resourceVersion", "generation", "creationTimestamp"] {

@@ -1,12 +1,12 @@
 //! Must hold: the Go example converges, is woken only by what it declared, and writes only as its service account.
 
 use serde_json::{Value, json};
-use switchboard_kernel::decision::{Cause, Decision, Outcome, WriteResult};
-use switchboard_suite::real::Real;
+use switchboard_kernel::decision::{Cause, Decision, RunOutcome, WriteResult};
+use switchboard_suite::real::RealCluster;
 
-use crate::beacon::World;
-use crate::ground::{Ground, until};
-use crate::hosted::{Hosted, QUICK};
+use crate::beacon::BeaconClusters;
+use crate::cluster::{TestCluster, until};
+use crate::host_process::{FAST_LIMITS, HostProcess};
 
 const ACCOUNT: &str = "system:serviceaccount:beacon-operator:beacon-operator";
 const OPERATOR: &str = "beacon-operator";
@@ -24,48 +24,48 @@ const DECLARED: [[&str; 3]; 7] = [
 
 #[test]
 fn the_go_example_converges_is_woken_only_by_what_it_declared_and_writes_only_as_itself() {
-    let real = Real::audited().unwrap();
-    let ground = Ground::of(&real.kubeconfig());
-    let world = World { management: &ground, workload: &ground, prefix: "" };
+    let real = RealCluster::start_audited().unwrap();
+    let ground = TestCluster::of(&real.kubeconfig());
+    let world = BeaconClusters { management: &ground, workload: &ground, prefix: "" };
     world.install(Some("deployments"));
-    world.wish();
-    let hosted = Hosted::run(&world.config(&format!("- name: greeter\n  {QUICK}\n")));
+    world.create_objects();
+    let hosted = HostProcess::run(&world.config(&format!("- name: greeter\n  {FAST_LIMITS}\n")));
 
-    one_right_is_missing(&hosted, &world);
+    check_missing_right(&hosted, &world);
     world.install(None);
     world.until_settled();
     world.roll_out();
-    let before = hosted.rests(OPERATOR)["runs"].as_u64().unwrap();
-    undeclared_changes(&ground);
-    declared_changes(&world);
-    let after = hosted.rests(OPERATOR)["runs"].as_u64().unwrap();
+    let before = hosted.until_idle(OPERATOR)["runs"].as_u64().unwrap();
+    make_undeclared_changes(&ground);
+    make_declared_changes(&world);
+    let after = hosted.until_idle(OPERATOR)["runs"].as_u64().unwrap();
     // Two changes, and the echoes of what it wrote about each.
     assert!(after - before <= 8, "{} runs for two changes", after - before);
 
     let decisions = hosted.stop();
     let own: Vec<&Decision> = decisions.iter().filter(|one| &*one.unit.operator.0 == OPERATOR).collect();
-    own.iter().flat_map(|decision| &decision.causes).for_each(declared);
-    assert!(own.iter().any(|decision| refused(decision)), "the refusal is in the journal");
-    wrote_only_as_itself(&real.audit());
+    own.iter().flat_map(|decision| &decision.causes).for_each(assert_declared);
+    assert!(own.iter().any(|decision| is_refused(decision)), "the refusal is in the journal");
+    assert_wrote_only_as_itself(&real.audit());
 }
 
 /// The refusal is named, what does not need the right is written, and nobody else is held up.
-fn one_right_is_missing(hosted: &Hosted, world: &World<'_>) {
+fn check_missing_right(hosted: &HostProcess, world: &BeaconClusters<'_>) {
     let refusal = format!("deployments.apps \"beacon\" is forbidden: User \"{ACCOUNT}\" cannot patch resource");
     let named = |text: &Value| text.as_str().is_some_and(|text| text.contains(&refusal));
-    hosted.becomes(OPERATOR, |row| row["word"] == "Failing" && named(&row["reason"]));
+    hosted.until_row(OPERATOR, |row| row["word"] == "Failing" && named(&row["reason"]));
     let why = hosted.json(&["why", "deployment/beacon", "-n", "beacon"]);
     assert!(named(&why["tried"]["result"]), "{why}");
     let why_not = hosted.json(&["why-not", OPERATOR]);
     assert!(why_not["word"] == "Failing" && named(&why_not["reason"]), "{why_not}");
     assert_eq!(world.management.get(&world.deployment()), Value::Null);
-    assert!(world.shown().is_string(), "what it may write is written");
-    world.management.apply(GUEST);
+    assert!(world.shown_status().is_string(), "what it may write is written");
+    world.management.apply(SECOND_OPERATOR);
     until("a greeting", || !world.management.get("/api/v1/namespaces/default/configmaps/ada-greeting").is_null());
     assert_eq!(hosted.row("greeter")["word"], "Ready");
 }
 
-const GUEST: &str = "
+const SECOND_OPERATOR: &str = "
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: greeting, namespace: default}
@@ -78,7 +78,7 @@ data: {name: Ada}
 ";
 
 /// Of every kind that it reads an object that it does not read; one of them in a namespace where it reads others.
-fn undeclared_changes(ground: &Ground) {
+fn make_undeclared_changes(ground: &TestCluster) {
     ground.apply(
         "
 apiVersion: v1
@@ -108,16 +108,16 @@ spec:
 }
 
 /// Behind the others on the same watches: when these are seen, so were those.
-fn declared_changes(world: &World<'_>) {
+fn make_declared_changes(world: &BeaconClusters<'_>) {
     let banner = format!("{}?fieldManager=suite", world.banner());
     world.management.merge(&banner, json!({"data": {"text": "The harbour is closed."}}));
-    until("the new banner", || world.shown() == "The harbour is closed.\ncluster v1.36.1\n");
+    until("the new banner", || world.shown_status() == "The harbour is closed.\ncluster v1.36.1\n");
     let beacon = "/apis/beacon.example.com/v1/beacons/cluster?fieldManager=suite";
     world.management.merge(beacon, json!({"spec": {"replicas": 3}}));
     until("three replicas", || world.management.get(&world.deployment())["spec"]["replicas"] == 3);
 }
 
-fn declared(cause: &Cause) {
+fn assert_declared(cause: &Cause) {
     match cause {
         Cause::Changed { object, .. } => {
             let key = [&*object.table.resource.plural, &*object.namespace, &*object.name];
@@ -128,8 +128,8 @@ fn declared(cause: &Cause) {
     }
 }
 
-fn refused(decision: &Decision) -> bool {
-    let Outcome::Decided { writes, .. } = &decision.outcome else { return false };
+fn is_refused(decision: &Decision) -> bool {
+    let RunOutcome::Decided { writes, .. } = &decision.outcome else { return false };
     writes.iter().any(|write| {
         &*write.object.table.resource.plural == "deployments"
             && matches!(&write.result, WriteResult::Failed { message } if message.contains("is forbidden"))
@@ -138,7 +138,7 @@ fn refused(decision: &Decision) -> bool {
 
 /// By what the API server wrote down: whoever changed something of the beacon was its service account, by impersonation, and the
 /// token that the program itself was given changed nothing.
-fn wrote_only_as_itself(requests: &[Value]) {
+fn assert_wrote_only_as_itself(requests: &[Value]) {
     let mut written = 0;
     for request in requests.iter().filter(|request| request["stage"] == "ResponseComplete") {
         let text = |pointer: &str| request.pointer(pointer).and_then(Value::as_str).unwrap_or_default();

@@ -7,19 +7,19 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use switchboard_gather::cases::{Case, discover};
-use switchboard_suite::ours::Served;
+use switchboard_gather::cases::{OperatorCase, discover};
+use switchboard_suite::embedded::SharedServer;
 use switchboard_suite::real::workspace;
 
-use crate::ground::{Ground, until};
-use crate::hosted::{Hosted, program, switchboard};
+use crate::cluster::{TestCluster, until};
+use crate::host_process::{HostProcess, program, switchboard};
 
 /// Between its first run, which finds nothing known yet, the second and a third there is time to stop it.
-const ONCE: &str = "limits: {debounce: 0s, coolDown: 4s, resync: never, backoff: {first: 24h, max: 24h}}";
+const RUN_ONCE_LIMITS: &str = "limits: {debounce: 0s, coolDown: 4s, resync: never, backoff: {first: 24h, max: 24h}}";
 const INGRESS: &str = "/apis/config.openshift.io/v1/ingresses/cluster";
 const NAMESPACES: [&str; 3] = ["openshift-authentication", "openshift-example-operator", "openshift-config"];
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<OperatorCase> {
     let data = workspace().join("../shared/data/mom/sample-operator-tests");
     assert!(data.is_dir(), "{} is missing: these tests run beside the shared data", data.display());
     let (cases, errors) = discover(&data);
@@ -30,7 +30,7 @@ fn cases() -> Vec<Case> {
 
 /// Which clusters there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Topology {
+enum SampleTopology {
     /// One.
     Standalone,
     /// One with simulated namespaces, and that of the users.
@@ -40,39 +40,41 @@ enum Topology {
 }
 
 /// The clusters, which may be the same, and what namespaces are called on the first two.
-struct World {
-    grounds: Vec<(Ground, Served)>,
-    topology: Topology,
+struct SampleClusters {
+    clusters: Vec<(TestCluster, SharedServer)>,
+    topology: SampleTopology,
 }
 
-impl World {
-    fn new(topology: Topology) -> Self {
-        let count = [Topology::Standalone, Topology::Hosted, Topology::Apart].iter().position(|one| *one == topology);
+impl SampleClusters {
+    fn new(topology: SampleTopology) -> Self {
+        let count = [SampleTopology::Standalone, SampleTopology::Hosted, SampleTopology::Apart]
+            .iter()
+            .position(|one| *one == topology);
         let served = || {
-            let served = Served::start();
-            (Ground::of(served.kubeconfig()), served)
+            let served = SharedServer::start();
+            (TestCluster::of(served.kubeconfig()), served)
         };
-        Self { grounds: (0..=count.unwrap_or_default()).map(|_| served()).collect(), topology }
+        Self { clusters: (0..=count.unwrap_or_default()).map(|_| served()).collect(), topology }
     }
 
-    fn management(&self) -> &Ground {
-        &self.grounds[0].0
+    fn management(&self) -> &TestCluster {
+        &self.clusters[0].0
     }
 
-    fn workload(&self) -> &Ground {
-        &self.grounds.get(1).unwrap_or(&self.grounds[0]).0
+    fn workload(&self) -> &TestCluster {
+        &self.clusters.get(1).unwrap_or(&self.clusters[0]).0
     }
 
-    fn configuration(&self) -> &Ground {
-        &self.grounds.get(2).unwrap_or(&self.grounds[0]).0
+    fn configuration(&self) -> &TestCluster {
+        &self.clusters.get(2).unwrap_or(&self.clusters[0]).0
     }
 
     fn prefix(&self) -> &'static str {
-        if self.topology == Topology::Standalone { "" } else { "acme-" }
+        if self.topology == SampleTopology::Standalone { "" } else { "acme-" }
     }
 
-    fn fill(&self, case: &Case) {
-        for (number, (ground, _)) in self.grounds.iter().enumerate() {
+    fn create_inputs(&self, case: &OperatorCase) {
+        for (number, (ground, _)) in self.clusters.iter().enumerate() {
             let prefix = if number == 1 { "" } else { self.prefix() };
             ground.apply(&definitions());
             let input = switchboard_gather::read(&case.directory.join("input-dir"), |_| {}).unwrap();
@@ -83,7 +85,7 @@ impl World {
                 ground.apply(&format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {real}}}}}"));
             }
             for object in &input.objects {
-                put(ground, prefix, &object.value);
+                create(ground, prefix, &object.value);
             }
         }
     }
@@ -111,7 +113,7 @@ impl World {
     }
 }
 
-fn put(ground: &Ground, prefix: &str, object: &Value) {
+fn create(ground: &TestCluster, prefix: &str, object: &Value) {
     let mut object = object.clone();
     let metadata = object["metadata"].as_object_mut().unwrap();
     for field in ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences"] {
@@ -159,14 +161,14 @@ fn definitions() -> String {
     kinds.map(definition).join("\n---\n")
 }
 
-fn config(world: &World, case: &Case) -> String {
+fn config(world: &SampleClusters, case: &OperatorCase) -> String {
     let names = ["hub", "edge", "config"];
     let mut clusters = "clusters:\n".to_string();
-    for (name, (ground, _)) in names.into_iter().zip(&world.grounds) {
+    for (name, (ground, _)) in names.into_iter().zip(&world.clusters) {
         clusters += &format!("  {name}: {{kubeconfig: {}}}\n", ground.kubeconfig.display());
     }
-    if world.topology != Topology::Standalone {
-        let configuration = if world.topology == Topology::Apart { "config" } else { "hub" };
+    if world.topology != SampleTopology::Standalone {
+        let configuration = if world.topology == SampleTopology::Apart { "config" } else { "hub" };
         clusters += &format!(
             "topology:\n  configuration: {configuration}\n  management: hub\n  userWorkload: edge\n  namespaces:\n    \
              configuration: {{prefix: acme-}}\n    management: {{prefix: acme-}}\n"
@@ -174,29 +176,29 @@ fn config(world: &World, case: &Case) -> String {
     }
     let controllers = case.description.controllers.join(", ");
     format!(
-        "{clusters}operators:\n- name: sample\n  command: [{}]\n  controllers: [{controllers}]\n  {ONCE}\n",
+        "{clusters}operators:\n- name: sample\n  command: [{}]\n  controllers: [{controllers}]\n  {RUN_ONCE_LIMITS}\n",
         program("sample-operator").display()
     )
 }
 
 /// Hosts the operator until it has run once, and gives what came of it.
-fn reached(case: &Case, words: &[&str], topology: Topology) -> Value {
-    let world = World::new(topology);
-    world.fill(case);
-    let process = Hosted::start(words, Some(&config(&world, case)));
+fn end_state(case: &OperatorCase, words: &[&str], topology: SampleTopology) -> Value {
+    let world = SampleClusters::new(topology);
+    world.create_inputs(case);
+    let process = HostProcess::start(words, Some(&config(&world, case)));
     until("a run", || !world.configuration().get(INGRESS).is_null());
     // In order: what is being written is written to its end.
     let decisions = process.stop();
     let decided =
-        decisions.iter().filter(|one| matches!(one.outcome, switchboard_kernel::decision::Outcome::Decided { .. }));
+        decisions.iter().filter(|one| matches!(one.outcome, switchboard_kernel::decision::RunOutcome::Decided { .. }));
     assert_eq!(decided.count(), 1, "it ran once");
     world.state()
 }
 
 /// What the expected output leads to when it is carried out.
-fn expected(case: &Case) -> Value {
-    let world = World::new(Topology::Standalone);
-    world.fill(case);
+fn expected_state(case: &OperatorCase) -> Value {
+    let world = SampleClusters::new(SampleTopology::Standalone);
+    world.create_inputs(case);
     let path = |path: &Path| path.display().to_string();
     let from: PathBuf = case.directory.join("expected-output");
     let output = switchboard(&[
@@ -217,17 +219,17 @@ fn expected(case: &Case) -> Value {
 fn the_sample_operators_tests_reach_the_same_however_it_is_hosted() {
     let alone = &["individual", "--operator", "sample"][..];
     let ways = [
-        (&["run"][..], Topology::Standalone),
-        (&["run"], Topology::Hosted),
-        (&["run"], Topology::Apart),
-        (alone, Topology::Standalone),
-        (alone, Topology::Hosted),
+        (&["run"][..], SampleTopology::Standalone),
+        (&["run"], SampleTopology::Hosted),
+        (&["run"], SampleTopology::Apart),
+        (alone, SampleTopology::Standalone),
+        (alone, SampleTopology::Hosted),
     ];
-    let check = |case: &Case| {
-        let expected = expected(case);
+    let check = |case: &OperatorCase| {
+        let expected = expected_state(case);
         let mut conditions: Option<Value> = None;
         for (words, topology) in ways {
-            let mut state = reached(case, words, topology);
+            let mut state = end_state(case, words, topology);
             let left = state["conditions"].take();
             assert_eq!(state, expected, "{}: {words:?}, {topology:?}", case.directory.display());
             assert_eq!(left, *conditions.get_or_insert(left.clone()), "the same in all of them");

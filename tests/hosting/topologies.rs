@@ -5,20 +5,20 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 use switchboard_gather::mutation::read_directory;
-use switchboard_suite::real::Real;
+use switchboard_suite::real::RealCluster;
 
-use crate::beacon::World;
-use crate::ground::{Ground, until};
-use crate::hosted::{Hosted, QUICK, program, switchboard};
+use crate::beacon::BeaconClusters;
+use crate::cluster::{TestCluster, until};
+use crate::host_process::{FAST_LIMITS, HostProcess, program, switchboard};
 
 const OPERATOR: &str = "beacon-operator";
 /// How often directories go to and fro until nothing more is wanted.
 const MAX_ROUNDS: usize = 8;
 
 /// Begins with nothing, lets something host the beacon, and gives what came of it.
-fn reached<T>(world: &World<'_>, host: impl FnOnce() -> T, rests: impl FnOnce(&T)) -> Value {
+fn end_state<T>(world: &BeaconClusters<'_>, host: impl FnOnce() -> T, rests: impl FnOnce(&T)) -> Value {
     world.install(None);
-    world.wish();
+    world.create_objects();
     let hosting = host();
     world.until_settled();
     world.roll_out();
@@ -29,37 +29,37 @@ fn reached<T>(world: &World<'_>, host: impl FnOnce() -> T, rests: impl FnOnce(&T
     state
 }
 
-fn rests(hosted: &Hosted) {
-    hosted.rests(OPERATOR);
+fn until_idle(hosted: &HostProcess) {
+    hosted.until_idle(OPERATOR);
 }
 
 #[test]
 fn the_go_example_reaches_the_same_however_it_is_hosted() {
     let (one, other) = std::thread::scope(|scope| {
-        let other = scope.spawn(|| Real::start_own().unwrap());
-        (Real::start_own().unwrap(), other.join().unwrap())
+        let other = scope.spawn(|| RealCluster::start_own().unwrap());
+        (RealCluster::start_own().unwrap(), other.join().unwrap())
     });
-    let (hub, edge) = (Ground::of(&one.kubeconfig()), Ground::of(&other.kubeconfig()));
-    let standalone = World { management: &hub, workload: &hub, prefix: "" };
-    let hosted = World { management: &hub, workload: &edge, prefix: "acme-" };
+    let (hub, edge) = (TestCluster::of(&one.kubeconfig()), TestCluster::of(&other.kubeconfig()));
+    let standalone = BeaconClusters { management: &hub, workload: &hub, prefix: "" };
+    let hosted = BeaconClusters { management: &hub, workload: &edge, prefix: "acme-" };
     let beacon = program(OPERATOR).display().to_string();
     let kubeconfig = hub.kubeconfig.display().to_string();
     let alone = ["individual", "--operator", OPERATOR];
     let by_path = ["individual", "--operator", &beacon, "--kubeconfig", &kubeconfig, "--live"];
     let by_path = [&by_path[..], &["--service-account", "beacon-operator/beacon-operator"]].concat();
 
-    let expected = reached(&standalone, || Hosted::run(&standalone.config("")), rests);
+    let expected = end_state(&standalone, || HostProcess::run(&standalone.config("")), until_idle);
     assert_eq!(expected["info"]["data"], json!({"banners": "1", "clusterVersion": "v1.36.1"}));
     let same = |what: &str, state: Value| {
         assert_eq!(pretty(&state), pretty(&expected), "{what}");
         // Shown when a later one fails.
         println!("{what}: the same");
     };
-    same("hosted", reached(&hosted, || Hosted::run(&hosted.config("")), rests));
-    same("alone, standalone", reached(&standalone, || Hosted::start(&by_path, None), rests));
-    same("alone, hosted", reached(&hosted, || Hosted::start(&alone, Some(&hosted.config(""))), rests));
-    same("resident", reached(&standalone, || Resident::start(&hub), |_| {}));
-    same("by hand", by_hand(&standalone));
+    same("hosted", end_state(&hosted, || HostProcess::run(&hosted.config("")), until_idle));
+    same("alone, standalone", end_state(&standalone, || HostProcess::start(&by_path, None), until_idle));
+    same("alone, hosted", end_state(&hosted, || HostProcess::start(&alone, Some(&hosted.config(""))), until_idle));
+    same("resident", end_state(&standalone, || ResidentBeacon::start(&hub), |_| {}));
+    same("by hand", run_by_hand(&standalone));
 }
 
 fn pretty(state: &Value) -> String {
@@ -67,17 +67,17 @@ fn pretty(state: &Value) -> String {
 }
 
 /// The operator as it ran before anybody hosted it.
-struct Resident(Child);
+struct ResidentBeacon(Child);
 
-impl Drop for Resident {
+impl Drop for ResidentBeacon {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-impl Resident {
-    fn start(ground: &Ground) -> Self {
+impl ResidentBeacon {
+    fn start(ground: &TestCluster) -> Self {
         let mut command = Command::new(program(OPERATOR));
         command.arg("start").arg("--kubeconfig").arg(&ground.kubeconfig).args(["--namespace", OPERATOR]);
         Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
@@ -85,15 +85,15 @@ impl Resident {
 }
 
 /// The same with directories that go to and fro: collected, decided, carried out.
-fn by_hand(world: &World<'_>) -> Value {
+fn run_by_hand(world: &BeaconClusters<'_>) -> Value {
     world.install(None);
-    world.wish();
+    world.create_objects();
     let begin = world.state();
     let folder = tempfile::tempdir().unwrap();
-    let rehearsed = round(world, &folder.path().join("rehearsal"), &["--dry-run"]);
+    let rehearsed = run_round(world, &folder.path().join("rehearsal"), &["--dry-run"]);
     assert!(rehearsed > 0);
     assert_eq!(world.state(), begin, "a dry run writes nothing");
-    rounds(world, &folder.path().join("first"));
+    run_rounds(world, &folder.path().join("first"));
     world.until_settled();
     let mut state = Value::Null;
     std::thread::scope(|scope| {
@@ -102,7 +102,7 @@ fn by_hand(world: &World<'_>) -> Value {
             until("a changed Deployment", || {
                 !world.management.get(&world.deployment())["status"]["availableReplicas"].is_null()
             });
-            rounds(world, &folder.path().join("second"));
+            run_rounds(world, &folder.path().join("second"));
         });
         world.roll_out();
         again.join().unwrap();
@@ -112,14 +112,14 @@ fn by_hand(world: &World<'_>) -> Value {
     state
 }
 
-fn rounds(world: &World<'_>, folder: &Path) {
-    let wanted = (0..MAX_ROUNDS).map(|number| round(world, &folder.join(number.to_string()), &[]));
+fn run_rounds(world: &BeaconClusters<'_>, folder: &Path) {
+    let wanted = (0..MAX_ROUNDS).map(|number| run_round(world, &folder.join(number.to_string()), &[]));
     let wanted: Vec<usize> = wanted.take_while(|wanted| *wanted > 0).collect();
     assert!(wanted.len() < MAX_ROUNDS, "something is wanted each time: {wanted:?}");
 }
 
 /// One round; how many mutations were wanted.
-fn round(world: &World<'_>, folder: &Path, options: &[&str]) -> usize {
+fn run_round(world: &BeaconClusters<'_>, folder: &Path, options: &[&str]) -> usize {
     let beacon = program(OPERATOR).display().to_string();
     let kubeconfig = world.management.kubeconfig.display().to_string();
     let path = |name: &str| folder.join(name).display().to_string();
@@ -144,11 +144,11 @@ fn round(world: &World<'_>, folder: &Path, options: &[&str]) -> usize {
 /// Native operators are hosted alone as well, and through a mapping.
 #[test]
 fn a_native_operator_reaches_the_same_however_it_is_hosted() {
-    let real = Real::start_own().unwrap();
-    let ground = Ground::of(&real.kubeconfig());
+    let real = RealCluster::start_own().unwrap();
+    let ground = TestCluster::of(&real.kubeconfig());
     let kubeconfig = ground.kubeconfig.display();
     let clusters = format!("clusters:\n  default: {{kubeconfig: {kubeconfig}}}\n");
-    let greeter = format!("operators:\n- name: greeter\n  {QUICK}\n");
+    let greeter = format!("operators:\n- name: greeter\n  {FAST_LIMITS}\n");
     let mapped = ["configuration", "management", "userWorkload"].map(|place| format!("{place}: {{prefix: acme-}}"));
     let mapped = format!("topology: {{namespaces: {{{}}}}}\n", mapped.join(", "));
     let flags = ["individual", "--operator", "greeter", "--kubeconfig", &kubeconfig.to_string()].map(str::to_string);
@@ -167,10 +167,10 @@ fn a_native_operator_reaches_the_same_however_it_is_hosted() {
         let shop = format!("shop-{number}");
         ground.apply(&guest(&format!("{prefix}{shop}")));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let process = Hosted::start(&words, config);
+        let process = HostProcess::start(&words, config);
         let path = format!("/api/v1/namespaces/{prefix}{shop}/configmaps/ada-greeting");
         until("a greeting", || !ground.get(&path).is_null());
-        process.rests("greeter");
+        process.until_idle("greeter");
         let greeting = ground.get(&path);
         let word = greeting["metadata"]["namespace"].as_str().unwrap().replace(prefix, "").replace(&shop, "shop");
         reached.push(json!({"namespace": word, "data": greeting["data"]}));

@@ -6,12 +6,12 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::server::Behaviour;
+use crate::server::ServerBehavior;
 
 /// One file below `tests/plugs/cases`. `${case}` stands for its namespace, `${apparatus}` for the URL of its test server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Case {
+pub struct PlugCase {
     /// What it shows, as one sentence.
     pub title: String,
     /// Further namespaces, each named after the case's own.
@@ -20,13 +20,13 @@ pub struct Case {
     /// `none`: the default service accounts may do nothing; otherwise they may do everything in their namespace.
     pub grants: Option<String>,
     /// In order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlugStep>,
 }
 
 /// What is done, then what must hold; in the order of the fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct Step {
+pub struct PlugStep {
     /// Objects, or names of files below `tests/plugs/objects`.
     pub apply: Vec<Value>,
     /// Merge patches by `Kind/name`.
@@ -38,13 +38,13 @@ pub struct Step {
     /// Pods whose process ends with an error.
     pub crash: Vec<String>,
     /// How the test server behaves from now on.
-    pub apparatus: Option<Behaviour>,
+    pub apparatus: Option<ServerBehavior>,
     /// Lets Jobs that wait for the gate go on.
     pub open_gate: bool,
     /// Stops the operators and starts them again.
     pub restart: bool,
     /// An object that must be refused, and words of the refusal.
-    pub refused: Option<Refused>,
+    pub refused: Option<ExpectedRefusal>,
     /// What must come about, by `Kind/name`.
     pub until: BTreeMap<String, Value>,
     /// In how many seconds.
@@ -82,7 +82,7 @@ pub struct Step {
 /// An object that must be refused.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Refused {
+pub struct ExpectedRefusal {
     /// Which.
     pub object: Value,
     /// Words of the refusal.
@@ -90,7 +90,7 @@ pub struct Refused {
 }
 
 /// All cases, by the name of their file.
-pub fn all() -> Vec<(String, Case)> {
+pub fn all() -> Vec<(String, PlugCase)> {
     let mut cases = Vec::new();
     for entry in std::fs::read_dir(folder("cases")).unwrap() {
         let path = entry.unwrap().path();

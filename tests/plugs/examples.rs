@@ -9,16 +9,16 @@ use switchboard_cluster::Cluster;
 use tokio::time::Instant;
 
 use crate::api::{ADMIN, get, send};
-use crate::expect::differs;
-use crate::kernel::Kernel;
+use crate::expect::difference;
+use crate::kernel::CaseKernel;
 use crate::kinds::{list_path, path};
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
-struct Board {
+struct ExampleFixture {
     client: Client,
-    kernel: Kernel,
+    kernel: CaseKernel,
     folder: tempfile::TempDir,
     _cluster: Cluster,
 }
@@ -27,14 +27,14 @@ fn example(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/plugs").join(name)
 }
 
-impl Board {
+impl ExampleFixture {
     async fn start() -> Self {
         let cluster = Cluster::ephemeral().await;
         cluster.start_controllers();
         let client = cluster.client();
         crate::install(&client).await;
         let folder = tempfile::tempdir().unwrap();
-        let kernel = Kernel::start(&client, folder.path());
+        let kernel = CaseKernel::start(&client, folder.path());
         Self { client, kernel, folder, _cluster: cluster }
     }
 
@@ -54,7 +54,7 @@ async fn apply(client: &Client, file: &str) {
         let word = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
         let list = list_path(&word("/kind"), &word("/metadata/namespace"));
         let path = format!("{list}/{}?fieldManager={ADMIN}&fieldValidation=Strict", word("/metadata/name"));
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TIMEOUT;
         while let Err(error) = send(client, "APPLY", &path, object.clone()).await {
             // A process that has just begun tells its cluster of the kinds a moment after that answers.
             let is_early = error.to_string().contains("page not found") && Instant::now() < end;
@@ -65,10 +65,10 @@ async fn apply(client: &Client, file: &str) {
 }
 
 async fn until(client: &Client, target: &str, wanted: Value) -> Value {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TIMEOUT;
     loop {
         let object = get(client, &path(target, "default")).await;
-        match differs(&wanted, object.as_ref()) {
+        match difference(&wanted, object.as_ref()) {
             None => return object.unwrap_or_default(),
             Some(problem) => assert!(Instant::now() < end, "{target}: {problem}"),
         }
@@ -94,7 +94,7 @@ fn encoded(text: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotated_password_reaches_the_application_and_no_status() {
-    let board = Board::start().await;
+    let board = ExampleFixture::start().await;
     for file in ["postgres/1-rights.yaml", "postgres/2-database.yaml", "postgres/3-application.yaml"] {
         board.apply(file).await;
     }
@@ -125,7 +125,7 @@ async fn a_rotated_password_reaches_the_application_and_no_status() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_one_socket_reaches_its_many_plugs() {
-    let board = Board::start().await;
+    let board = ExampleFixture::start().await;
     board.apply("many/1-socket.yaml").await;
     board.apply("many/2-plugs.yaml").await;
     board.until("Socket/edge/gateway", json!({"Coupled": "True SocketCoupled: 10 plugs coupled"})).await;
@@ -147,7 +147,7 @@ async fn the_apparatus_in_python_gives_the_application_its_account() {
     let folder = tempfile::tempdir().unwrap();
     let config = example("apparatus/switchboard.yaml");
     let arguments = ["--config".as_ref(), config.as_os_str(), "--state-dir".as_ref(), folder.path().as_os_str()];
-    let mut up = switchboard_suite::process::Up::start_with(&folder.path().join("data"), &arguments).unwrap();
+    let mut up = switchboard_suite::process::UpProcess::start_with(&folder.path().join("data"), &arguments).unwrap();
     let client = up.client().await.unwrap();
     apply(&client, "apparatus/accounts.yaml").await;
     until(&client, "ConfigMap/web-account", json!({"=data": {"realm": "example", "account": "web-application"}})).await;

@@ -6,7 +6,7 @@ use serde_json::Value;
 ///
 /// `absent` and `present` are for the whole object. Fields that begin with a capital are conditions: `True Reason: words of the
 /// message`, or `absent`. Fields that begin with `=` are compared whole, others as far as they are named; null is no field.
-pub fn differs(wanted: &Value, object: Option<&Value>) -> Option<String> {
+pub fn difference(wanted: &Value, object: Option<&Value>) -> Option<String> {
     let object = match (wanted.as_str(), object) {
         (Some("absent"), Some(_)) => return Some("is there".to_string()),
         (Some("absent"), None) => return None,
@@ -21,7 +21,7 @@ pub fn differs(wanted: &Value, object: Option<&Value>) -> Option<String> {
                 (given != *wanted).then(|| format!("{field} is {given}"))
             }
             None if field.starts_with(|c: char| c.is_ascii_uppercase()) => condition(field, wanted, object),
-            None => part(wanted, object.get(field)).map(|problem| format!("{field}{problem}")),
+            None => partial_difference(wanted, object.get(field)).map(|problem| format!("{field}{problem}")),
         };
         if problem.is_some() {
             return problem;
@@ -52,17 +52,19 @@ fn condition(kind: &str, wanted: &Value, object: &Value) -> Option<String> {
 }
 
 /// Whether a value holds what is wanted of it.
-pub fn part(wanted: &Value, given: Option<&Value>) -> Option<String> {
+pub fn partial_difference(wanted: &Value, given: Option<&Value>) -> Option<String> {
     match (wanted, given) {
         (Value::Null, None | Some(Value::Null)) => None,
         (Value::Null, Some(given)) => Some(format!(" is {given}")),
         (_, None) => Some(" is not there".to_string()),
-        (Value::Object(fields), Some(given)) => fields
-            .iter()
-            .find_map(|(field, wanted)| part(wanted, given.get(field)).map(|problem| format!(".{field}{problem}"))),
+        (Value::Object(fields), Some(given)) => fields.iter().find_map(|(field, wanted)| {
+            partial_difference(wanted, given.get(field)).map(|problem| format!(".{field}{problem}"))
+        }),
         (Value::Array(items), Some(Value::Array(given))) if items.len() == given.len() => {
             let pairs = items.iter().zip(given).enumerate();
-            pairs.into_iter().find_map(|(at, (wanted, given))| Some(format!("[{at}]{}", part(wanted, Some(given))?)))
+            pairs
+                .into_iter()
+                .find_map(|(at, (wanted, given))| Some(format!("[{at}]{}", partial_difference(wanted, Some(given))?)))
         }
         (wanted, Some(given)) => (wanted != given).then(|| format!(" is {given}, not {wanted}")),
     }

@@ -12,16 +12,16 @@ use switchboard_cluster::Cluster;
 use tokio::time::Instant;
 
 use crate::api::{get, send};
-use crate::kernel::Kernel;
+use crate::kernel::CaseKernel;
 use crate::kinds::list_path;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
 const NAMESPACE: &str = "fields";
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct FieldRow {
     /// The kind; a Plug and a Socket when absent.
     on: Option<String>,
     field: String,
@@ -37,64 +37,64 @@ struct Row {
     any: Option<String>,
 }
 
-impl Row {
+impl FieldRow {
     fn kinds(&self) -> Vec<String> {
         self.on.clone().map_or_else(|| vec!["Plug".to_string(), "Socket".to_string()], |kind| vec![kind])
     }
 }
 
-fn rows() -> Vec<Row> {
+fn rows() -> Vec<FieldRow> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/plugs/fields.yaml");
     serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
 
 /// A field of a kind: `spec.vars[0].name` and its schema.
-struct Leaf {
+struct SchemaField {
     kind: String,
     /// With `[0]` for items and `k` for keys of maps.
-    path: Vec<Step>,
+    path: Vec<FieldStep>,
     schema: Value,
 }
 
 #[derive(Clone)]
-enum Step {
+enum FieldStep {
     Field(String),
     Item,
     Key,
 }
 
-impl Leaf {
+impl SchemaField {
     /// As messages name it.
-    fn shown(&self) -> String {
+    fn display_path(&self) -> String {
         self.path.iter().fold("spec".to_string(), |shown, step| match step {
-            Step::Field(name) => format!("{shown}.{name}"),
-            Step::Item => format!("{shown}[0]"),
-            Step::Key => format!("{shown}.k"),
+            FieldStep::Field(name) => format!("{shown}.{name}"),
+            FieldStep::Item => format!("{shown}[0]"),
+            FieldStep::Key => format!("{shown}.k"),
         })
     }
 
     /// As rows name it; of a map of texts, the map.
-    fn named(&self) -> String {
-        let last = self.path.len() - usize::from(matches!(self.path.last(), Some(Step::Key)));
+    fn row_path(&self) -> String {
+        let last = self.path.len() - usize::from(matches!(self.path.last(), Some(FieldStep::Key)));
         let named = self.path[..last].iter().fold(String::new(), |named, step| match step {
-            Step::Field(name) => format!("{named}.{name}"),
-            Step::Item => format!("{named}[]"),
-            Step::Key => format!("{named}.*"),
+            FieldStep::Field(name) => format!("{named}.{name}"),
+            FieldStep::Item => format!("{named}[]"),
+            FieldStep::Key => format!("{named}.*"),
         });
         named.trim_start_matches('.').to_string()
     }
 
     /// A spec with a value in its place.
-    fn with(&self, value: Value) -> Value {
+    fn spec_with(&self, value: Value) -> Value {
         self.path.iter().rev().fold(value, |inner, step| match step {
-            Step::Field(name) => Value::Object(Map::from_iter([(name.clone(), inner)])),
-            Step::Item => json!([inner]),
-            Step::Key => json!({"k": inner}),
+            FieldStep::Field(name) => Value::Object(Map::from_iter([(name.clone(), inner)])),
+            FieldStep::Item => json!([inner]),
+            FieldStep::Key => json!({"k": inner}),
         })
     }
 
     /// Values that its schema does not take.
-    fn wrong(&self) -> Vec<Value> {
+    fn invalid_values(&self) -> Vec<Value> {
         if self.schema["x-kubernetes-int-or-string"] == true {
             return vec![json!([])];
         }
@@ -132,7 +132,7 @@ impl Leaf {
     }
 }
 
-fn leaves() -> Vec<Leaf> {
+fn schema_fields() -> Vec<SchemaField> {
     let mut all = Vec::new();
     for crd in switchboard_plugs::crds::crds() {
         let kind = crd["spec"]["names"]["kind"].as_str().unwrap().to_string();
@@ -142,16 +142,16 @@ fn leaves() -> Vec<Leaf> {
     all
 }
 
-fn walk(kind: &str, schema: &Value, path: &mut Vec<Step>, all: &mut Vec<Leaf>) {
+fn walk(kind: &str, schema: &Value, path: &mut Vec<FieldStep>, all: &mut Vec<SchemaField>) {
     if !path.is_empty() {
-        all.push(Leaf { kind: kind.to_string(), path: path.clone(), schema: schema.clone() });
+        all.push(SchemaField { kind: kind.to_string(), path: path.clone(), schema: schema.clone() });
     }
     for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
-        path.push(Step::Field(name.clone()));
+        path.push(FieldStep::Field(name.clone()));
         walk(kind, inner, path, all);
         path.pop();
     }
-    for (field, step) in [("items", Step::Item), ("additionalProperties", Step::Key)] {
+    for (field, step) in [("items", FieldStep::Item), ("additionalProperties", FieldStep::Key)] {
         if schema[field].is_object() {
             path.push(step);
             walk(kind, &schema[field], path, all);
@@ -164,13 +164,13 @@ fn object(kind: &str, name: &str, spec: Value) -> Value {
     json!({"apiVersion": "integration.rock8s.com/v1beta1", "kind": kind, "metadata": {"name": name}, "spec": spec})
 }
 
-async fn made(client: &Client, object: Value) -> Result<Value, String> {
+async fn create(client: &Client, object: Value) -> Result<Value, String> {
     let path = list_path(object["kind"].as_str().unwrap(), NAMESPACE);
     send(client, "POST", &path, object).await
 }
 
 /// Rights on ConfigMaps and one Secret, objects that rows name, and a socket that takes every plug.
-async fn ground(client: &Client) {
+async fn create_fixtures(client: &Client) {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
     send(client, "POST", "/api/v1/namespaces", namespace).await.unwrap();
     let rules = json!([
@@ -186,7 +186,7 @@ async fn ground(client: &Client) {
     let there = |kind: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "there"}});
     let interface = json!({"interface": {"name": "postgres", "version": "v1"}});
     for object in [role, binding, there("ConfigMap"), there("Secret"), object("Socket", "good", interface)] {
-        made(client, object).await.unwrap();
+        create(client, object).await.unwrap();
     }
 }
 
@@ -195,15 +195,15 @@ fn every_open_field_has_a_row_and_every_row_a_field() {
     let rows = rows();
     let known: BTreeSet<(String, String)> =
         rows.iter().flat_map(|row| row.kinds().into_iter().map(|kind| (kind, row.field.clone()))).collect();
-    let open = leaves().into_iter().filter(Leaf::is_open);
+    let open = schema_fields().into_iter().filter(SchemaField::is_open);
     let missing: BTreeSet<(String, String)> = open
-        .map(|leaf| (leaf.kind.clone(), leaf.named()))
+        .map(|leaf| (leaf.kind.clone(), leaf.row_path()))
         // Whatever else is in an apparatus is a pod's: its containers stand for it.
         .filter(|(kind, field)| field != "apparatus" && !known.contains(&(kind.clone(), field.clone())))
         .collect();
     assert_eq!(missing, BTreeSet::new(), "fields without a row in tests/plugs/fields.yaml");
     let fields: BTreeSet<(String, String)> =
-        leaves().into_iter().map(|leaf| (leaf.kind.clone(), leaf.named())).collect();
+        schema_fields().into_iter().map(|leaf| (leaf.kind.clone(), leaf.row_path())).collect();
     assert_eq!(known.difference(&fields).collect::<Vec<_>>(), Vec::<&(String, String)>::new(), "rows about no field");
     for row in rows {
         assert!(row.any.is_some() || !row.says.is_empty() || !row.refused.is_empty(), "{} tests nothing", row.field);
@@ -213,10 +213,10 @@ fn every_open_field_has_a_row_and_every_row_a_field() {
 #[test]
 fn every_rule_on_a_text_has_a_row_that_is_refused() {
     let rows = rows();
-    let ruled = leaves().into_iter().filter(|leaf| leaf.schema["x-kubernetes-validations"].is_array());
+    let ruled = schema_fields().into_iter().filter(|leaf| leaf.schema["x-kubernetes-validations"].is_array());
     for leaf in ruled.filter(|leaf| leaf.schema["type"] == "string") {
-        let of = |row: &&Row| row.kinds().contains(&leaf.kind) && row.field == leaf.named();
-        assert!(rows.iter().filter(of).any(|row| !row.refused.is_empty()), "{} {}", leaf.kind, leaf.named());
+        let of = |row: &&FieldRow| row.kinds().contains(&leaf.kind) && row.field == leaf.row_path();
+        assert!(rows.iter().filter(of).any(|row| !row.refused.is_empty()), "{} {}", leaf.kind, leaf.row_path());
     }
 }
 
@@ -225,13 +225,18 @@ async fn a_value_of_another_type_is_refused_by_the_name_of_its_field() {
     let cluster = Cluster::ephemeral().await;
     let client = cluster.client();
     crate::install(&client).await;
-    ground(&client).await;
+    create_fixtures(&client).await;
     let mut tried = 0;
-    for leaf in leaves() {
-        for value in leaf.wrong() {
-            let spec = leaf.with(value.clone());
-            let refused = made(&client, object(&leaf.kind, "wrong", spec)).await.err().unwrap_or_default();
-            assert!(refused.contains(&leaf.shown()), "{} of {value}: {} says `{refused}`", leaf.kind, leaf.shown());
+    for leaf in schema_fields() {
+        for value in leaf.invalid_values() {
+            let spec = leaf.spec_with(value.clone());
+            let refused = create(&client, object(&leaf.kind, "wrong", spec)).await.err().unwrap_or_default();
+            assert!(
+                refused.contains(&leaf.display_path()),
+                "{} of {value}: {} says `{refused}`",
+                leaf.kind,
+                leaf.display_path()
+            );
             tried += 1;
         }
     }
@@ -246,34 +251,39 @@ async fn messages(client: &Client, kind: &str, name: &str) -> Vec<String> {
 }
 
 /// Makes what a row says, beside what makes it a pair; the objects that may tell of it.
-async fn begin(client: &Client, row: &Row, kind: &str, name: &str) -> Result<Vec<(String, String)>, String> {
+async fn create_row_objects(
+    client: &Client,
+    row: &FieldRow,
+    kind: &str,
+    name: &str,
+) -> Result<Vec<(String, String)>, String> {
     let mut spec = row.spec.clone();
     match kind {
         "Plug" => {
             if spec["socket"].is_null() {
                 spec["socket"] = json!({"name": "good"});
             }
-            made(client, object("Plug", name, spec)).await?;
+            create(client, object("Plug", name, spec)).await?;
             Ok(vec![("Plug".to_string(), name.to_string())])
         }
         "Socket" => {
-            made(client, object("Socket", name, spec)).await?;
+            create(client, object("Socket", name, spec)).await?;
             let plug = json!({"socket": {"name": name}, "config": {"howdy": "x"}, "result": {"r": "x"}});
-            made(client, object("Plug", &format!("{name}-plug"), plug)).await?;
+            create(client, object("Plug", &format!("{name}-plug"), plug)).await?;
             Ok(vec![("Socket".to_string(), name.to_string()), ("Plug".to_string(), format!("{name}-plug"))])
         }
         _ => {
             if spec["resource"].is_null() {
                 spec["resource"] = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
             }
-            made(client, object(kind, name, spec)).await?;
+            create(client, object(kind, name, spec)).await?;
             Ok(vec![(kind.to_string(), name.to_string())])
         }
     }
 }
 
-async fn told(client: &Client, places: &[(String, String)], words: &[String]) -> Result<(), String> {
-    let end = Instant::now() + PATIENCE;
+async fn until_message(client: &Client, places: &[(String, String)], words: &[String]) -> Result<(), String> {
+    let end = Instant::now() + TIMEOUT;
     loop {
         let mut all = Vec::new();
         for (kind, name) in places {
@@ -295,14 +305,14 @@ async fn each_field_wrong_in_turn_is_named_and_stops_nothing_else() {
     cluster.start_controllers();
     let client = cluster.client();
     crate::install(&client).await;
-    ground(&client).await;
+    create_fixtures(&client).await;
     let folder = tempfile::tempdir().unwrap();
-    let kernel = Kernel::start(&client, folder.path());
+    let kernel = CaseKernel::start(&client, folder.path());
     let (mut wrong, mut begun) = (Vec::new(), Vec::new());
     for (number, row) in rows().iter().enumerate().filter(|(_, row)| row.any.is_none()) {
         for kind in row.kinds() {
             let name = format!("w{number}-{}", kind.to_lowercase());
-            match begin(&client, row, &kind, &name).await {
+            match create_row_objects(&client, row, &kind, &name).await {
                 Ok(places) if row.refused.is_empty() => begun.push((row.clone(), kind, places)),
                 Err(refused)
                     if row.refused.iter().all(|word| refused.contains(word.as_str())) && !row.refused.is_empty() => {}
@@ -311,13 +321,15 @@ async fn each_field_wrong_in_turn_is_named_and_stops_nothing_else() {
         }
     }
     for (row, kind, places) in &begun {
-        if let Err(problem) = told(&client, places, &row.says).await {
+        if let Err(problem) = until_message(&client, places, &row.says).await {
             wrong.push(format!("{kind} {} {}: {problem}", row.field, row.spec));
         }
     }
     // Amid all of them, a pair couples, changes and parts.
-    made(&client, object("Plug", "well", json!({"socket": {"name": "good"}}))).await.unwrap();
-    told(&client, &[("Plug".to_string(), "well".to_string())], &["coupling succeeded".to_string()]).await.unwrap();
+    create(&client, object("Plug", "well", json!({"socket": {"name": "good"}}))).await.unwrap();
+    until_message(&client, &[("Plug".to_string(), "well".to_string())], &["coupling succeeded".to_string()])
+        .await
+        .unwrap();
     kernel.stop().await;
     assert!(wrong.is_empty(), "{} fields:\n{}", wrong.len(), wrong.join("\n"));
 }

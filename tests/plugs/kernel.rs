@@ -5,29 +5,29 @@ use std::path::Path;
 use std::time::Duration;
 
 use kube::Client;
-use switchboard_kernel::host::{Handle, Host, Settings};
-use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::host::{Handle, Host, HostSettings};
+use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::place::{ClusterName, Topology};
-use switchboard_kernel::state::State;
-use switchboard_plugs::plug::Options;
+use switchboard_kernel::state::KernelState;
+use switchboard_kernel::topology::{ClusterName, Topology};
+use switchboard_plugs::plug::PlugOptions;
 use tokio::task::JoinHandle;
 
 /// At work until it is stopped.
-pub struct Kernel {
+pub struct CaseKernel {
     handle: Handle,
     host: JoinHandle<()>,
 }
 
-impl Kernel {
+impl CaseKernel {
     /// Without any wait but after failures, and then with a short one. The journal is below the folder.
     pub fn start(client: &Client, folder: &Path) -> Self {
         let name = ClusterName::new("main");
-        let settings = Settings {
+        let settings = HostSettings {
             clusters: BTreeMap::from([(name.clone(), client.clone())]),
             topology: Topology::standalone(&name),
             global: GlobalLimits { requests_per_second: 10_000, max_concurrent: 8, ..GlobalLimits::default() },
-            journal: Journal::open(&folder.join("journal"), Bounds::default()).unwrap(),
+            journal: Journal::open(&folder.join("journal"), JournalLimits::default()).unwrap(),
             dry_run: false,
         };
         let limits = Limits {
@@ -39,12 +39,12 @@ impl Kernel {
             backoff_max: Duration::from_secs(2),
             ..Limits::default()
         };
-        let operators = switchboard_plugs::operators(Options::default());
+        let operators = switchboard_plugs::operators(PlugOptions::default());
         let (host, handle) = Host::new(settings, operators.into_iter().map(|one| (one, limits.clone())).collect());
         Self { handle, host: tokio::spawn(host.run()) }
     }
 
-    pub async fn state(&self) -> State {
+    pub async fn state(&self) -> KernelState {
         self.handle.state().await.expect("the kernel answers")
     }
 

@@ -1,7 +1,7 @@
 //! Where objects of the kinds that cases use are found.
 
 /// Group and version, plural, and whether it is in a namespace.
-pub fn kind(kind: &str) -> (&'static str, &'static str, bool) {
+pub fn resource_of(kind: &str) -> (&'static str, &'static str, bool) {
     match kind {
         "Namespace" => ("api/v1", "namespaces", false),
         "ConfigMap" => ("api/v1", "configmaps", true),
@@ -23,7 +23,7 @@ pub fn kind(kind: &str) -> (&'static str, &'static str, bool) {
 
 /// The path of a kind's objects.
 pub fn list_path(of: &str, namespace: &str) -> String {
-    match kind(of) {
+    match resource_of(of) {
         (version, plural, true) => format!("/{version}/namespaces/{namespace}/{plural}"),
         (version, plural, false) => format!("/{version}/{plural}"),
     }

@@ -11,55 +11,55 @@ use tokio::task::JoinHandle;
 
 use crate::api::{get, send};
 use crate::kinds::list_path;
-use crate::server::{Apparatus, Server};
+use crate::server::{ApparatusServer, TestApparatus};
 
-const LOOK_EVERY: Duration = Duration::from_millis(25);
+const SYNC_INTERVAL: Duration = Duration::from_millis(25);
 /// Pods with this label are those of an apparatus: the test server, whatever their image.
 const SERVER_LABEL: &str = "/metadata/labels/apparatus";
 /// What a Job runs that leaves it to its image: there are no images here.
 const NO_COMMAND: &str = "true";
 
 /// At work in some namespaces until dropped.
-pub struct Kubelet(JoinHandle<()>);
+pub struct CaseKubelet(JoinHandle<()>);
 
-impl Kubelet {
-    pub fn start(client: Client, namespaces: Vec<String>, apparatus: Apparatus, gate: PathBuf) -> Self {
+impl CaseKubelet {
+    pub fn start(client: Client, namespaces: Vec<String>, apparatus: TestApparatus, gate: PathBuf) -> Self {
         Self(tokio::spawn(async move {
-            let mut machine = Machine { client, apparatus, gate, pods: BTreeMap::new(), jobs: BTreeMap::new() };
+            let mut machine = KubeletLoop { client, apparatus, gate, pods: BTreeMap::new(), jobs: BTreeMap::new() };
             loop {
                 for namespace in &namespaces {
-                    machine.look(namespace).await;
+                    machine.sync(namespace).await;
                 }
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(SYNC_INTERVAL).await;
             }
         }))
     }
 }
 
-impl Drop for Kubelet {
+impl Drop for CaseKubelet {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-struct Machine {
+struct KubeletLoop {
     client: Client,
-    apparatus: Apparatus,
+    apparatus: TestApparatus,
     gate: PathBuf,
     /// By namespace and uid.
-    pods: BTreeMap<(String, String), Server>,
+    pods: BTreeMap<(String, String), ApparatusServer>,
     jobs: BTreeMap<(String, String), tokio::process::Child>,
 }
 
-impl Machine {
-    async fn look(&mut self, namespace: &str) {
+impl KubeletLoop {
+    async fn sync(&mut self, namespace: &str) {
         let pods = self.items("Pod", namespace).await;
-        self.pods.retain(|(place, uid), _| place != namespace || pods.iter().any(|pod| lives(pod, uid)));
+        self.pods.retain(|(place, uid), _| place != namespace || pods.iter().any(|pod| exists(pod, uid)));
         for pod in &pods {
             self.pod(namespace, pod).await;
         }
         let jobs = self.items("Job", namespace).await;
-        self.jobs.retain(|(place, uid), _| place != namespace || jobs.iter().any(|job| lives(job, uid)));
+        self.jobs.retain(|(place, uid), _| place != namespace || jobs.iter().any(|job| exists(job, uid)));
         for job in &jobs {
             self.job(namespace, job).await;
         }
@@ -82,7 +82,7 @@ impl Machine {
         if self.pods.contains_key(&key) {
             return;
         }
-        let server = Server::start(self.apparatus.clone(), None).await;
+        let server = ApparatusServer::start(self.apparatus.clone(), None).await;
         let annotations = json!({"integration.rock8s.com/address": server.address.to_string()});
         send(&self.client, "PATCH", &path, json!({"metadata": {"annotations": annotations}})).await.ok();
         let ready = json!({"type": "Ready", "status": "True"});
@@ -144,7 +144,7 @@ fn start(job: &Value, gate: &std::path::Path) -> tokio::process::Child {
     command.spawn().unwrap()
 }
 
-fn lives(object: &Value, uid: &str) -> bool {
+fn exists(object: &Value, uid: &str) -> bool {
     object["metadata"]["uid"] == uid
 }
 

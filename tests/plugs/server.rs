@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 /// How it behaves; what is not said stays as it was.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Behaviour {
+pub struct ServerBehavior {
     /// What `/config` answers.
     pub config: Option<Value>,
     /// The status of `/ping`.
@@ -31,7 +31,7 @@ pub struct Behaviour {
 
 /// A request that came.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ReceivedCall {
     /// `POST /socket/coupled`.
     pub line: String,
     pub body: Value,
@@ -39,21 +39,21 @@ pub struct Call {
 
 /// What all servers of a case share: the one that is elsewhere, and those that are pods.
 #[derive(Clone, Default)]
-pub struct Apparatus(Arc<Mutex<State>>);
+pub struct TestApparatus(Arc<Mutex<ApparatusState>>);
 
 #[derive(Default)]
-struct State {
-    behaviour: Behaviour,
-    calls: Vec<Call>,
-    looked: usize,
+struct ApparatusState {
+    behaviour: ServerBehavior,
+    calls: Vec<ReceivedCall>,
+    checked_calls: usize,
     clients: BTreeSet<String>,
 }
 
-impl Apparatus {
-    pub fn behave(&self, new: &Behaviour) {
+impl TestApparatus {
+    pub fn set_behavior(&self, new: &ServerBehavior) {
         let mut state = self.0.lock().unwrap();
         let old = state.behaviour.clone();
-        state.behaviour = Behaviour {
+        state.behaviour = ServerBehavior {
             config: new.config.clone().or(old.config),
             ping: new.ping.or(old.ping),
             hang: new.hang.clone().or(old.hang),
@@ -63,16 +63,16 @@ impl Apparatus {
     }
 
     /// All calls so far.
-    pub fn calls(&self) -> Vec<Call> {
+    pub fn calls(&self) -> Vec<ReceivedCall> {
         self.0.lock().unwrap().calls.clone()
     }
 
     /// Calls since the last look that counted.
-    pub fn news(&self, counts: bool) -> Vec<Call> {
+    pub fn new_calls(&self, counts: bool) -> Vec<ReceivedCall> {
         let mut state = self.0.lock().unwrap();
-        let (from, all) = (state.looked, state.calls.len());
+        let (from, all) = (state.checked_calls, state.calls.len());
         if counts {
-            state.looked = all;
+            state.checked_calls = all;
         }
         state.calls[from..].to_vec()
     }
@@ -86,7 +86,7 @@ impl Apparatus {
     fn answer(&self, method: &str, path: &str, json_given: bool, body: &[u8]) -> Option<(u16, Value)> {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
         let mut state = self.0.lock().unwrap();
-        state.calls.push(Call { line: format!("{method} {path}"), body: body.clone() });
+        state.calls.push(ReceivedCall { line: format!("{method} {path}"), body: body.clone() });
         if state.behaviour.hang.as_ref().is_some_and(|paths| paths.contains(path)) {
             return None;
         }
@@ -116,14 +116,14 @@ impl Apparatus {
 }
 
 /// One listener; dropped, nobody listens.
-pub struct Server {
+pub struct ApparatusServer {
     pub address: SocketAddr,
     task: JoinHandle<()>,
 }
 
-impl Server {
+impl ApparatusServer {
     /// On a free port, or on one that was had before.
-    pub async fn start(apparatus: Apparatus, address: Option<SocketAddr>) -> Self {
+    pub async fn start(apparatus: TestApparatus, address: Option<SocketAddr>) -> Self {
         let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -136,13 +136,13 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ApparatusServer {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn serve(mut stream: TcpStream, apparatus: Apparatus) -> Option<()> {
+async fn serve(mut stream: TcpStream, apparatus: TestApparatus) -> Option<()> {
     let mut bytes = Vec::new();
     let head = loop {
         if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {

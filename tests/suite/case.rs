@@ -9,17 +9,17 @@ use serde_json::Value;
 /// One file below `tests/conformance`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Case {
+pub struct ConformanceCase {
     /// What the case shows, as one sentence.
     pub title: String,
     /// Requests in order; each may use what earlier ones saved.
-    pub steps: Vec<Step>,
+    pub steps: Vec<CaseStep>,
 }
 
 /// One request, or one reading of a watch opened earlier.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Step {
+pub struct CaseStep {
     /// `METHOD /path?query`, or `READ <watch>`.
     #[serde(rename = "do")]
     pub act: String,
@@ -66,13 +66,13 @@ pub struct Step {
     #[serde(default)]
     pub differs: BTreeMap<String, Vec<String>>,
     /// What the real server answered.
-    pub answer: Option<Answer>,
+    pub answer: Option<CaseAnswer>,
 }
 
 /// What a server answered, after masking.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Answer {
+pub struct CaseAnswer {
     /// HTTP status code.
     pub code: u16,
     /// Content-Type, without a `charset` that adds nothing.
@@ -90,7 +90,7 @@ pub struct Answer {
 
 /// Why a case could not be read.
 #[derive(Debug, thiserror::Error)]
-pub enum CaseError {
+pub enum ReadCaseError {
     /// The directory or file is unreadable.
     #[error("could not read {0}")]
     Read(PathBuf, #[source] std::io::Error),
@@ -99,15 +99,15 @@ pub enum CaseError {
     Parse(PathBuf, String),
 }
 
-impl Case {
+impl ConformanceCase {
     /// Reads one file.
-    pub fn read(path: &Path) -> Result<Case, CaseError> {
-        let text = std::fs::read_to_string(path).map_err(|e| CaseError::Read(path.into(), e))?;
-        serde_saphyr::from_str(&text).map_err(|e| CaseError::Parse(path.into(), e.to_string()))
+    pub fn read(path: &Path) -> Result<ConformanceCase, ReadCaseError> {
+        let text = std::fs::read_to_string(path).map_err(|e| ReadCaseError::Read(path.into(), e))?;
+        serde_saphyr::from_str(&text).map_err(|e| ReadCaseError::Parse(path.into(), e.to_string()))
     }
 
     /// Whether the runner must make a namespace for it.
-    pub fn wants_namespace(&self) -> bool {
+    pub fn needs_namespace(&self) -> bool {
         self.steps.iter().any(|step| {
             step.act.contains("${ns}")
                 || step.body.as_ref().is_some_and(|b| b.to_string().contains("${ns}"))
@@ -117,17 +117,17 @@ impl Case {
 }
 
 /// All cases below `root`, by path.
-pub fn read_all(root: &Path) -> Result<Vec<(PathBuf, Case)>, CaseError> {
+pub fn read_all(root: &Path) -> Result<Vec<(PathBuf, ConformanceCase)>, ReadCaseError> {
     let mut found = Vec::new();
     let mut pending = vec![root.to_path_buf()];
     while let Some(dir) = pending.pop() {
-        let entries = std::fs::read_dir(&dir).map_err(|e| CaseError::Read(dir.clone(), e))?;
+        let entries = std::fs::read_dir(&dir).map_err(|e| ReadCaseError::Read(dir.clone(), e))?;
         for entry in entries {
-            let path = entry.map_err(|e| CaseError::Read(dir.clone(), e))?.path();
+            let path = entry.map_err(|e| ReadCaseError::Read(dir.clone(), e))?.path();
             if path.is_dir() {
                 pending.push(path);
             } else if path.extension().is_some_and(|e| e == "yaml") {
-                let case = Case::read(&path)?;
+                let case = ConformanceCase::read(&path)?;
                 found.push((path, case));
             }
         }

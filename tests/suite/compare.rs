@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::case::{Answer, Step};
+use crate::case::{CaseAnswer, CaseStep};
 
 /// At most this many differences are told for one step; the first ones name the cause.
-const MAX_TOLD: usize = 6;
+const MAX_DIFFERENCES: usize = 6;
 
 /// Differences of one step, as readable lines; empty when the answers are equal.
-pub fn differences(step: &Step, real: &Answer, ours: &Answer, decided: bool) -> Vec<String> {
+pub fn differences(step: &CaseStep, real: &CaseAnswer, ours: &CaseAnswer, decided: bool) -> Vec<String> {
     if step.quiet {
         return if real.code == ours.code {
             Vec::new()
@@ -28,15 +28,15 @@ pub fn differences(step: &Step, real: &Answer, ours: &Answer, decided: bool) -> 
     }
     let mut found = Vec::new();
     walk("", &left, &right, &mut found);
-    let more = found.len().saturating_sub(MAX_TOLD);
-    found.truncate(MAX_TOLD);
+    let more = found.len().saturating_sub(MAX_DIFFERENCES);
+    found.truncate(MAX_DIFFERENCES);
     if more > 0 {
         found.push(format!("... and {more} more"));
     }
     found
 }
 
-fn value(answer: &Answer) -> Value {
+fn value(answer: &CaseAnswer) -> Value {
     json!({
         "code": answer.code,
         "type": answer.content_type,

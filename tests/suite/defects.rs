@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// What is said of one defect.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+struct DefectRow {
     /// Tests by name, or files and folders of cases from the root of the tree.
     #[serde(default)]
     by: Vec<String>,
@@ -23,7 +23,8 @@ struct Row {
 pub fn check(table: &str, listed: impl IntoIterator<Item = String>, folders: &[&str]) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(root.join(table)).map_err(|error| format!("{table}: {error}"))?;
-    let rows: BTreeMap<String, Row> = serde_saphyr::from_str(&text).map_err(|error| format!("{table}: {error}"))?;
+    let rows: BTreeMap<String, DefectRow> =
+        serde_saphyr::from_str(&text).map_err(|error| format!("{table}: {error}"))?;
     let (has, listed): (BTreeSet<&String>, BTreeSet<String>) = (rows.keys().collect(), listed.into_iter().collect());
     if has != listed.iter().collect() {
         return Err(format!("{table} is about {has:?}, and should be about {listed:?}"));

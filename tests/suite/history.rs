@@ -18,7 +18,7 @@ use std::fmt;
 
 /// What a client did and was told.
 #[derive(Clone, Debug)]
-pub struct Write {
+pub struct HistoryWrite {
     /// The incarnation of the server it was sent to: a crash ends one, a restart begins the next.
     pub life: u32,
     /// The object.
@@ -28,12 +28,12 @@ pub struct Write {
     /// The revision it builds on, `None` for a create.
     pub expect: Option<u64>,
     /// What came back.
-    pub outcome: Outcome,
+    pub outcome: WriteOutcome,
 }
 
 /// The answer to a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum WriteOutcome {
     /// Done, at this revision.
     Acknowledged(u64),
     /// Done, but the answer to a delete does not tell the revision.
@@ -46,7 +46,7 @@ pub enum Outcome {
 
 /// What a watch said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum HistoryEvent {
     /// An object was written.
     Put {
         /// The object.
@@ -72,16 +72,16 @@ pub enum Event {
 
 /// One watch request and what it answered until it ended.
 #[derive(Clone, Debug, Default)]
-pub struct Stream {
+pub struct WatchStream {
     /// It asked for what came after this revision.
     pub after: u64,
     /// What it said.
-    pub events: Vec<Event>,
+    pub events: Vec<HistoryEvent>,
 }
 
 /// All objects as a list showed them.
 #[derive(Clone, Debug, Default)]
-pub struct Listing {
+pub struct ListSnapshot {
     /// The incarnation of the server it came from; taken before that one's writes.
     pub life: u32,
     /// The list's revision.
@@ -94,11 +94,11 @@ pub struct Listing {
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// The writes of all clients.
-    pub writes: Vec<Write>,
+    pub writes: Vec<HistoryWrite>,
     /// The streams of each watcher, each resumed where the one before ended.
-    pub watchers: Vec<Vec<Stream>>,
+    pub watchers: Vec<Vec<WatchStream>>,
     /// The lists.
-    pub listings: Vec<Listing>,
+    pub listings: Vec<ListSnapshot>,
 }
 
 /// Which promise was broken, and how.
@@ -138,24 +138,24 @@ struct Fact {
 
 /// Everything wrong with a history; nothing when all six promises held.
 pub fn check(history: &History) -> Vec<Violation> {
-    let mut check = Check { history, facts: BTreeMap::new(), deletes: BTreeMap::new(), found: Vec::new() };
-    check.acknowledged();
+    let mut check = HistoryCheck { history, facts: BTreeMap::new(), deletes: BTreeMap::new(), found: Vec::new() };
+    check.check_acknowledged();
     for streams in &history.watchers {
-        check.order(streams);
-        check.witness(streams);
+        check.check_order(streams);
+        check.record_events(streams);
     }
-    check.chains();
-    check.deletes();
+    check.check_chains();
+    check.check_deletes();
     for streams in &history.watchers {
-        check.gaps(streams);
+        check.check_gaps(streams);
     }
     for listing in &history.listings {
-        check.listing(listing);
+        check.check_list(listing);
     }
     check.found
 }
 
-struct Check<'a> {
+struct HistoryCheck<'a> {
     history: &'a History,
     facts: BTreeMap<u64, Fact>,
     /// When the object written at a revision was deleted.
@@ -163,17 +163,17 @@ struct Check<'a> {
     found: Vec<Violation>,
 }
 
-impl Check<'_> {
-    fn broken(&mut self, promise: Promise, seen: String) {
+impl HistoryCheck<'_> {
+    fn violate(&mut self, promise: Promise, seen: String) {
         self.found.push(Violation { promise, seen });
     }
 
     /// Takes down what happened at a revision, or that two accounts of it differ.
-    fn learn(&mut self, revision: u64, fact: Fact, from: &str) {
+    fn record_fact(&mut self, revision: u64, fact: Fact, from: &str) {
         match self.facts.get(&revision) {
             Some(known) if *known != fact => {
                 let seen = format!("revision {revision} is {fact:?} to {from}, {known:?} to another");
-                self.broken(Promise::Unique, seen);
+                self.violate(Promise::Unique, seen);
             }
             Some(_) => {}
             None => {
@@ -182,16 +182,16 @@ impl Check<'_> {
         }
     }
 
-    fn acknowledged(&mut self) {
+    fn check_acknowledged(&mut self) {
         for write in &self.history.writes {
-            if let Outcome::Acknowledged(revision) = write.outcome {
+            if let WriteOutcome::Acknowledged(revision) = write.outcome {
                 let fact = Fact { key: write.key.clone(), id: write.id.clone() };
-                self.learn(revision, fact, "its writer");
+                self.record_fact(revision, fact, "its writer");
             }
         }
     }
 
-    fn order(&mut self, streams: &[Stream]) {
+    fn check_order(&mut self, streams: &[WatchStream]) {
         let mut last = 0;
         for stream in streams {
             let mut reached = stream.after;
@@ -199,19 +199,19 @@ impl Check<'_> {
             for event in &stream.events {
                 let revision = event.revision();
                 match event {
-                    Event::Bookmark { .. } if revision < reached => {
-                        self.broken(Promise::Bookmarkable, format!("bookmark {revision} after event {reached}"));
+                    HistoryEvent::Bookmark { .. } if revision < reached => {
+                        self.violate(Promise::Bookmarkable, format!("bookmark {revision} after event {reached}"));
                     }
-                    Event::Bookmark { .. } => bookmark = revision,
+                    HistoryEvent::Bookmark { .. } => bookmark = revision,
                     _ if revision <= bookmark => {
                         let promise = if bookmark == stream.after { Promise::Unique } else { Promise::Bookmarkable };
-                        self.broken(promise, format!("event {revision} after revision {bookmark} was complete"));
+                        self.violate(promise, format!("event {revision} after revision {bookmark} was complete"));
                     }
                     _ if revision == reached || revision <= last => {
-                        self.broken(Promise::Unique, format!("event {revision} came again"));
+                        self.violate(Promise::Unique, format!("event {revision} came again"));
                     }
                     _ if revision < reached => {
-                        self.broken(Promise::Ordered, format!("event {revision} after event {reached}"));
+                        self.violate(Promise::Ordered, format!("event {revision} after event {reached}"));
                     }
                     _ => {}
                 }
@@ -221,32 +221,32 @@ impl Check<'_> {
         }
     }
 
-    fn witness(&mut self, streams: &[Stream]) {
+    fn record_events(&mut self, streams: &[WatchStream]) {
         for event in streams.iter().flat_map(|stream| &stream.events) {
             match event {
-                Event::Put { key, revision, id: None } => {
-                    self.broken(Promise::Atomic, format!("{key} at {revision} is not whole"));
+                HistoryEvent::Put { key, revision, id: None } => {
+                    self.violate(Promise::Atomic, format!("{key} at {revision} is not whole"));
                 }
-                Event::Put { key, revision, id } => {
-                    self.learn(*revision, Fact { key: key.clone(), id: id.clone() }, "a watch");
+                HistoryEvent::Put { key, revision, id } => {
+                    self.record_fact(*revision, Fact { key: key.clone(), id: id.clone() }, "a watch");
                 }
-                Event::Deleted { key, revision } => {
-                    self.learn(*revision, Fact { key: key.clone(), id: None }, "a watch");
+                HistoryEvent::Deleted { key, revision } => {
+                    self.record_fact(*revision, Fact { key: key.clone(), id: None }, "a watch");
                 }
-                Event::Bookmark { .. } => {}
+                HistoryEvent::Bookmark { .. } => {}
             }
         }
     }
 
     /// Every fact must be some write's, once, and build on what that write expected.
-    fn chains(&mut self) {
-        let by_id: BTreeMap<&str, &Write> =
+    fn check_chains(&mut self) {
+        let by_id: BTreeMap<&str, &HistoryWrite> =
             self.history.writes.iter().filter_map(|write| Some((write.id.as_deref()?, write))).collect();
         let deletes: BTreeSet<(&str, Option<u64>)> = self
             .history
             .writes
             .iter()
-            .filter(|write| write.id.is_none() && write.outcome != Outcome::Refused)
+            .filter(|write| write.id.is_none() && write.outcome != WriteOutcome::Refused)
             .map(|write| (write.key.as_str(), write.expect))
             .collect();
         let mut newest: BTreeMap<String, Option<u64>> = BTreeMap::new();
@@ -257,7 +257,7 @@ impl Check<'_> {
                 Some(id) => match by_id.get(id.as_str()) {
                     None => Err("nobody wrote it"),
                     Some(write) if write.key != key => Err("it was written to another object"),
-                    Some(write) if write.outcome == Outcome::Refused => Err("its writer was refused"),
+                    Some(write) if write.outcome == WriteOutcome::Refused => Err("its writer was refused"),
                     Some(_) if !done.insert(id.clone()) => Err("it happened before"),
                     Some(write) if write.expect != before => Err("it does not build on what its writer had seen"),
                     Some(_) => Ok(()),
@@ -270,16 +270,16 @@ impl Check<'_> {
             };
             if let Err(reason) = legal {
                 let seen = format!("{key} at {revision} ({id:?}, object before {before:?}): {reason}");
-                self.broken(Promise::Atomic, seen);
+                self.violate(Promise::Atomic, seen);
             }
             newest.insert(key, id.is_some().then_some(revision));
         }
     }
 
     /// An acknowledged delete whose revision the writer was not told must have been seen by somebody.
-    fn deletes(&mut self) {
+    fn check_deletes(&mut self) {
         for write in &self.history.writes {
-            if write.outcome == Outcome::Deleted && self.revision_of(write).is_none() {
+            if write.outcome == WriteOutcome::Deleted && self.revision_of(write).is_none() {
                 let seen = format!("{} at {:?} was deleted, no watch saw it", write.key, write.expect);
                 self.found.push(Violation { promise: Promise::Reliable, seen });
             }
@@ -287,16 +287,16 @@ impl Check<'_> {
     }
 
     /// The revision of an acknowledged write.
-    fn revision_of(&self, write: &Write) -> Option<u64> {
+    fn revision_of(&self, write: &HistoryWrite) -> Option<u64> {
         match write.outcome {
-            Outcome::Acknowledged(revision) => Some(revision),
-            Outcome::Deleted => self.deletes.get(&(write.key.clone(), write.expect)).copied(),
-            Outcome::Refused | Outcome::Unknown => None,
+            WriteOutcome::Acknowledged(revision) => Some(revision),
+            WriteOutcome::Deleted => self.deletes.get(&(write.key.clone(), write.expect)).copied(),
+            WriteOutcome::Refused | WriteOutcome::Unknown => None,
         }
     }
 
     /// What happened between a watcher's first and last revision must have been said to it.
-    fn gaps(&mut self, streams: &[Stream]) {
+    fn check_gaps(&mut self, streams: &[WatchStream]) {
         let Some(first) = streams.first() else { return };
         let mut reached = first.after;
         let mut told = BTreeSet::new();
@@ -305,9 +305,9 @@ impl Check<'_> {
             if stream.after > reached {
                 missing.push((Promise::Resumable, format!("resumed from {} having seen {reached}", stream.after)));
             }
-            let events = stream.events.iter().filter(|event| !matches!(event, Event::Bookmark { .. }));
-            told.extend(events.map(Event::revision));
-            let end = stream.events.iter().map(Event::revision).max().unwrap_or(stream.after).max(stream.after);
+            let events = stream.events.iter().filter(|event| !matches!(event, HistoryEvent::Bookmark { .. }));
+            told.extend(events.map(HistoryEvent::revision));
+            let end = stream.events.iter().map(HistoryEvent::revision).max().unwrap_or(stream.after).max(stream.after);
             let promise = if index == 0 { Promise::Reliable } else { Promise::Resumable };
             let from = stream.after.min(reached);
             for (revision, fact) in self.facts.range(from + 1..(end + 1).max(from + 1)) {
@@ -320,12 +320,12 @@ impl Check<'_> {
             reached = reached.max(end);
         }
         for (promise, seen) in missing {
-            self.broken(promise, seen);
+            self.violate(promise, seen);
         }
     }
 
     /// A list shows exactly what the facts up to its revision amount to, and lacks nothing acknowledged in earlier lives.
-    fn listing(&mut self, listing: &Listing) {
+    fn check_list(&mut self, listing: &ListSnapshot) {
         for write in &self.history.writes {
             let Some(revision) = self.revision_of(write) else { continue };
             if write.life < listing.life && revision > listing.revision {
@@ -360,11 +360,13 @@ impl Check<'_> {
     }
 }
 
-impl Event {
+impl HistoryEvent {
     /// The revision it speaks of.
     pub fn revision(&self) -> u64 {
         match self {
-            Event::Put { revision, .. } | Event::Deleted { revision, .. } | Event::Bookmark { revision } => *revision,
+            HistoryEvent::Put { revision, .. }
+            | HistoryEvent::Deleted { revision, .. }
+            | HistoryEvent::Bookmark { revision } => *revision,
         }
     }
 }

@@ -10,18 +10,21 @@
 //! what differs from run to run (uids, revisions, times) must give the same answers again.
 
 pub mod case;
+pub mod case_file;
 pub mod compare;
 pub mod defects;
 pub mod dump;
+pub mod embedded;
 pub mod mask;
-pub mod ours;
-pub mod page;
 pub mod process;
 pub mod real;
 pub mod run;
-pub mod suite;
+pub mod runner;
 pub mod target;
 pub mod tool;
 
 pub mod history;
 pub mod random;
+
+/// Error of a benchmark.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;

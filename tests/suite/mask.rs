@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::case::Case;
+use crate::case::ConformanceCase;
 
 static UID: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
@@ -29,16 +29,16 @@ fn pattern(text: &str) -> Regex {
 
 /// Masks the answers of one run of one case, in order.
 #[derive(Debug)]
-pub struct Mask {
+pub struct AnswerMask {
     id: String,
-    given: String,
+    case_text: String,
     seen: BTreeMap<&'static str, BTreeMap<String, usize>>,
     generated: Vec<(String, String)>,
 }
 
-impl Mask {
+impl AnswerMask {
     /// `id` is the run's own name part; what the case itself writes is never masked.
-    pub fn new(case: &Case, id: &str) -> Mask {
+    pub fn new(case: &ConformanceCase, id: &str) -> AnswerMask {
         let mut given = String::new();
         for step in &case.steps {
             given.push_str(&step.act);
@@ -47,7 +47,7 @@ impl Mask {
             given.push_str(&step.headers.values().cloned().collect::<Vec<_>>().join("\n"));
             given.push('\n');
         }
-        Mask { id: id.to_string(), given, seen: BTreeMap::new(), generated: Vec::new() }
+        AnswerMask { id: id.to_string(), case_text: given, seen: BTreeMap::new(), generated: Vec::new() }
     }
 
     /// A whole body or watch event.
@@ -100,7 +100,7 @@ impl Mask {
 
     fn port(&mut self, number: &serde_json::Number) -> Value {
         let text = number.to_string();
-        if text == "0" || self.given.contains(&text) {
+        if text == "0" || self.case_text.contains(&text) {
             return Value::Number(number.clone());
         }
         Value::String(self.numbered("port", &text))
@@ -120,12 +120,12 @@ impl Mask {
         }
         for (what, regex) in [("token", &TOKEN), ("uid", &UID), ("ip", &ADDRESS)] {
             let regex: &Regex = regex;
-            while let Some(found) = regex.find_iter(&out).find(|f| !self.given.contains(f.as_str())) {
+            while let Some(found) = regex.find_iter(&out).find(|f| !self.case_text.contains(f.as_str())) {
                 let mask = self.numbered(what, found.as_str());
                 out = out.replace(found.as_str(), &mask);
             }
         }
-        let given = &self.given;
+        let given = &self.case_text;
         out = TIME
             .replace_all(&out, |found: &regex::Captures<'_>| {
                 if given.contains(&found[0]) {

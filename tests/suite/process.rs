@@ -15,14 +15,14 @@ const POLL: Duration = Duration::from_millis(2);
 
 /// `switchboard up`, killed when dropped.
 #[derive(Debug)]
-pub struct Up {
+pub struct UpProcess {
     process: Child,
     kubeconfig: PathBuf,
 }
 
 /// Why the server is not there.
 #[derive(Debug, thiserror::Error)]
-pub enum UpError {
+pub enum UpProcessError {
     /// A file or process could not be made.
     #[error("could not run {0}")]
     Run(&'static str, #[source] std::io::Error),
@@ -31,16 +31,16 @@ pub enum UpError {
     Build,
     /// The process ended instead of serving.
     #[error("switchboard ended with {0} instead of serving")]
-    Ended(std::process::ExitStatus),
+    Exited(std::process::ExitStatus),
     /// It runs and does not answer.
     #[error("switchboard did not answer in time")]
-    Silent,
+    NotReady,
 }
 
 /// The binary of the profile this test is built with, built when it is not there or old.
-pub fn binary() -> Result<&'static Path, UpError> {
+pub fn binary() -> Result<&'static Path, UpProcessError> {
     static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
-    BINARY.get_or_init(build).as_deref().ok_or(UpError::Build)
+    BINARY.get_or_init(build).as_deref().ok_or(UpProcessError::Build)
 }
 
 fn build() -> Option<PathBuf> {
@@ -63,14 +63,14 @@ fn build() -> Option<PathBuf> {
     built.then(|| target.join("switchboard"))
 }
 
-impl Up {
+impl UpProcess {
     /// Starts a durable server and returns at once; [`Up::client`] waits until it answers.
-    pub fn start(data_dir: &Path) -> Result<Up, UpError> {
-        Up::start_with(data_dir, &[])
+    pub fn start(data_dir: &Path) -> Result<UpProcess, UpProcessError> {
+        UpProcess::start_with(data_dir, &[])
     }
 
     /// The same with further arguments.
-    pub fn start_with(data_dir: &Path, arguments: &[&OsStr]) -> Result<Up, UpError> {
+    pub fn start_with(data_dir: &Path, arguments: &[&OsStr]) -> Result<UpProcess, UpProcessError> {
         let kubeconfig = data_dir.with_extension("kubeconfig");
         // The old one names the old port.
         let _ = std::fs::remove_file(&kubeconfig);
@@ -80,8 +80,8 @@ impl Up {
         if std::env::var_os("SWITCHBOARD_LOG").is_none() {
             command.stderr(Stdio::null());
         }
-        let process = command.spawn().map_err(|error| UpError::Run("switchboard", error))?;
-        Ok(Up { process, kubeconfig })
+        let process = command.spawn().map_err(|error| UpProcessError::Run("switchboard", error))?;
+        Ok(UpProcess { process, kubeconfig })
     }
 
     /// The process id.
@@ -95,20 +95,20 @@ impl Up {
     }
 
     /// A client with connections of its own, once the server is ready.
-    pub async fn client(&mut self) -> Result<Client, UpError> {
+    pub async fn client(&mut self) -> Result<Client, UpProcessError> {
         let deadline = Instant::now() + START_TIMEOUT;
         while Instant::now() < deadline {
-            if let Some(status) = self.process.try_wait().map_err(|error| UpError::Run("switchboard", error))? {
-                return Err(UpError::Ended(status));
+            if let Some(status) = self.process.try_wait().map_err(|error| UpProcessError::Run("switchboard", error))? {
+                return Err(UpProcessError::Exited(status));
             }
             if let Some(client) = client(&self.kubeconfig).await
-                && ready(&client).await
+                && is_ready(&client).await
             {
                 return Ok(client);
             }
             tokio::time::sleep(POLL).await;
         }
-        Err(UpError::Silent)
+        Err(UpProcessError::NotReady)
     }
 
     /// SIGKILL: no goodbye. Returns when the process is gone.
@@ -119,7 +119,7 @@ impl Up {
     }
 }
 
-impl Drop for Up {
+impl Drop for UpProcess {
     fn drop(&mut self) {
         self.kill();
     }
@@ -134,7 +134,7 @@ pub async fn client(kubeconfig: &Path) -> Option<Client> {
 }
 
 /// Whether the server says it is ready.
-pub async fn ready(client: &Client) -> bool {
+pub async fn is_ready(client: &Client) -> bool {
     let request = http::Request::get("/readyz").body(Vec::new()).expect("a constant request is valid");
     client.request_text(request).await.is_ok()
 }

@@ -2,12 +2,12 @@
 
 /// A small generator (splitmix64): good enough to vary a test, and nothing else.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub struct RandomNumbers(u64);
 
-impl Random {
+impl RandomNumbers {
     /// A sequence of its own for each seed.
-    pub fn new(seed: u64) -> Random {
-        Random(seed)
+    pub fn new(seed: u64) -> RandomNumbers {
+        RandomNumbers(seed)
     }
 
     fn step(&mut self) -> u64 {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// Real components that run until dropped; one given by `SWITCHBOARD_REAL_DIR` is shared and left running.
 #[derive(Debug)]
-pub struct Real {
+pub struct RealCluster {
     dir: PathBuf,
     own: Option<tempfile::TempDir>,
 }
@@ -40,14 +40,14 @@ pub fn workspace() -> &'static Path {
 }
 
 /// Whether a process still holds anything. Its sockets close after its memory is gone, so that only a dead one's port is free.
-fn is_there(pid: &str) -> bool {
+fn is_running(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
 }
 
-impl Real {
+impl RealCluster {
     /// Builds what is not built, and starts it.
-    pub fn start() -> Result<Real, RealError> {
+    pub fn start() -> Result<RealCluster, RealError> {
         let (dir, own) = match std::env::var_os("SWITCHBOARD_REAL_DIR") {
             Some(dir) => (PathBuf::from(dir), None),
             None => {
@@ -55,27 +55,27 @@ impl Real {
                 (own.path().to_path_buf(), Some(own))
             }
         };
-        let real = Real { dir, own };
-        real.up("")
+        let real = RealCluster { dir, own };
+        real.run_script("")
     }
 
     /// One of the caller's own, whatever `SWITCHBOARD_REAL_DIR` says.
-    pub fn start_own() -> Result<Real, RealError> {
+    pub fn start_own() -> Result<RealCluster, RealError> {
         let own = tempfile::tempdir().map_err(|e| RealError::Run("a temporary directory", e))?;
-        Real { dir: own.path().to_path_buf(), own: Some(own) }.up("")
+        RealCluster { dir: own.path().to_path_buf(), own: Some(own) }.run_script("")
     }
 
     /// One of the caller's own that writes down every request.
-    pub fn audited() -> Result<Real, RealError> {
+    pub fn start_audited() -> Result<RealCluster, RealError> {
         let own = tempfile::tempdir().map_err(|e| RealError::Run("a temporary directory", e))?;
         let policy = own.path().join("audit-policy.yaml");
         std::fs::write(&policy, AUDIT_POLICY).map_err(|e| RealError::Run("a temporary directory", e))?;
-        let real = Real { dir: own.path().to_path_buf(), own: Some(own) };
+        let real = RealCluster { dir: own.path().to_path_buf(), own: Some(own) };
         let log = real.dir.join("audit.log");
-        real.up(&format!("--audit-policy-file={} --audit-log-path={}", policy.display(), log.display()))
+        real.run_script(&format!("--audit-policy-file={} --audit-log-path={}", policy.display(), log.display()))
     }
 
-    fn up(self, flags: &str) -> Result<Real, RealError> {
+    fn run_script(self, flags: &str) -> Result<RealCluster, RealError> {
         let mut script = self.script("tests/real/up");
         if !flags.is_empty() {
             script.env("SWITCHBOARD_REAL_APISERVER_FLAGS", flags);
@@ -107,11 +107,11 @@ impl Real {
         let line: Vec<&OsStr> =
             line.split(|byte| *byte == 0).filter(|part| !part.is_empty()).map(OsStr::from_bytes).collect();
         Command::new("kill").args(["-9", &pid.to_string()]).status().map_err(run)?;
-        while is_there(&pid.to_string()) {
+        while is_running(&pid.to_string()) {
             std::thread::sleep(Duration::from_millis(5));
         }
         for _ in 0..STARTS {
-            if self.begin(component, &line)? {
+            if self.start_component(component, &line)? {
                 return Ok(());
             }
         }
@@ -120,7 +120,7 @@ impl Real {
 
     /// Starts a component, and says whether it serves. One that finds the machine too busy gives up, and whoever looks after it in
     /// a cluster starts it again.
-    fn begin(&self, component: &str, line: &[&OsStr]) -> Result<bool, RealError> {
+    fn start_component(&self, component: &str, line: &[&OsStr]) -> Result<bool, RealError> {
         let run = |error| RealError::Run("a component anew", error);
         // Of a shell that ends, so that nobody has to wait for it.
         let mut shell = Command::new("sh");
@@ -137,7 +137,7 @@ impl Real {
             (_, Some(port)) => TcpStream::connect(("127.0.0.1", port)).is_ok(),
             (_, None) => true,
         };
-        while is_there(&pid) {
+        while is_running(&pid) {
             if serves() {
                 return Ok(true);
             }
@@ -171,7 +171,7 @@ impl Real {
     }
 }
 
-impl Drop for Real {
+impl Drop for RealCluster {
     fn drop(&mut self) {
         if self.own.is_some() {
             // Nothing can be done about a failure here; the next `tests/real/down` on that directory reports it.

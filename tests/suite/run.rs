@@ -9,10 +9,10 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-use crate::case::{Answer, Case, Step};
+use crate::case::{CaseAnswer, CaseStep, ConformanceCase};
 use crate::compare;
-use crate::mask::Mask;
-use crate::target::Target;
+use crate::mask::AnswerMask;
+use crate::target::TestTarget;
 
 /// Longest wait for watch events.
 const EVENT_WAIT: Duration = Duration::from_secs(10);
@@ -35,7 +35,7 @@ pub enum RunError {
     Step(String),
     /// An `until` did not come about.
     #[error("step {step} waited in vain, last answer: {last}")]
-    Vain {
+    UntilTimedOut {
         /// Which step.
         step: String,
         /// The last answer seen.
@@ -53,27 +53,31 @@ pub enum RunError {
     },
 }
 
-struct Watch {
+struct OpenWatch {
     body: Body,
     rest: Vec<u8>,
 }
 
-struct Run<'a> {
-    target: &'a Target,
+struct ConformanceRun<'a> {
+    target: &'a TestTarget,
     variables: BTreeMap<String, String>,
-    watches: BTreeMap<String, Watch>,
-    mask: Mask,
+    watches: BTreeMap<String, OpenWatch>,
+    mask: AnswerMask,
 }
 
 /// Runs `case` under the name part `id`, which is unique among the runs on that server.
 ///
 /// The namespace, if the case uses one, is made before and deleted after; its deletion is not waited for.
-pub async fn run(case: &Case, target: &Target, id: &str) -> Result<Vec<Answer>, (Vec<Answer>, RunError)> {
+pub async fn run(
+    case: &ConformanceCase,
+    target: &TestTarget,
+    id: &str,
+) -> Result<Vec<CaseAnswer>, (Vec<CaseAnswer>, RunError)> {
     let mut variables = BTreeMap::new();
     variables.insert("id".to_string(), id.to_string());
     variables.insert("ns".to_string(), format!("ns-{id}"));
-    let mut run = Run { target, variables, watches: BTreeMap::new(), mask: Mask::new(case, id) };
-    if case.wants_namespace() {
+    let mut run = ConformanceRun { target, variables, watches: BTreeMap::new(), mask: AnswerMask::new(case, id) };
+    if case.needs_namespace() {
         run.make_namespace().await.map_err(|e| (Vec::new(), e))?;
     }
     let mut answers = Vec::new();
@@ -87,8 +91,8 @@ pub async fn run(case: &Case, target: &Target, id: &str) -> Result<Vec<Answer>, 
             }
         }
     }
-    if case.wants_namespace() {
-        let _ = run.plain("DELETE /api/v1/namespaces/${ns}", None).await;
+    if case.needs_namespace() {
+        let _ = run.send_plain("DELETE /api/v1/namespaces/${ns}", None).await;
     }
     match failure {
         None => Ok(answers),
@@ -96,34 +100,34 @@ pub async fn run(case: &Case, target: &Target, id: &str) -> Result<Vec<Answer>, 
     }
 }
 
-impl Run<'_> {
+impl ConformanceRun<'_> {
     async fn make_namespace(&mut self) -> Result<(), RunError> {
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "${ns}"}});
-        self.plain("POST /api/v1/namespaces", Some(body)).await?;
+        self.send_plain("POST /api/v1/namespaces", Some(body)).await?;
         // What controllers put into every namespace is there before the case looks.
         for path in ["serviceaccounts/default", "configmaps/kube-root-ca.crt"] {
             let act = format!("GET /api/v1/namespaces/${{ns}}/{path}");
             let step = plain_step(&act, None);
             match self.until(&step, &BTreeMap::from([("code".to_string(), json!(200))])).await {
                 // The case runs all the same, and its answers show what is missing.
-                Ok(_) | Err(RunError::Vain { .. }) => {}
+                Ok(_) | Err(RunError::UntilTimedOut { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
         Ok(())
     }
 
-    async fn plain(&mut self, act: &str, body: Option<Value>) -> Result<Raw, RunError> {
+    async fn send_plain(&mut self, act: &str, body: Option<Value>) -> Result<RawAnswer, RunError> {
         let response = self.send(&plain_step(act, body)).await?;
-        Raw::read(response, self.target.patience).await
+        RawAnswer::read(response, self.target.timeout).await
     }
 
-    async fn step(&mut self, step: &Step) -> Result<Answer, RunError> {
+    async fn step(&mut self, step: &CaseStep) -> Result<CaseAnswer, RunError> {
         if let Some(name) = step.act.strip_prefix("READ ") {
             let mut watch = self.watches.remove(name).ok_or_else(|| RunError::Step(step.act.clone()))?;
             let events = self.read_events(step, &mut watch).await;
             self.watches.insert(name.to_string(), watch);
-            return Ok(Answer {
+            return Ok(CaseAnswer {
                 code: 200,
                 content_type: None,
                 warnings: Vec::new(),
@@ -132,15 +136,15 @@ impl Run<'_> {
             });
         }
         if step.open.is_some() || step.events.is_some() {
-            return match self.settled(step).await? {
-                Settled::Stream(response) => self.watch(step, response).await,
-                Settled::Whole(raw) => self.finish(step, raw),
+            return match self.ready_response(step).await? {
+                StepResponse::Stream(response) => self.watch(step, response).await,
+                StepResponse::Whole(raw) => self.finish(step, raw),
             };
         }
         let raw = if step.until.is_empty() {
-            match self.settled(step).await? {
-                Settled::Stream(response) => Raw::read(response, self.target.patience).await?,
-                Settled::Whole(raw) => raw,
+            match self.ready_response(step).await? {
+                StepResponse::Stream(response) => RawAnswer::read(response, self.target.timeout).await?,
+                StepResponse::Whole(raw) => raw,
             }
         } else {
             self.until(step, &step.until).await?
@@ -149,22 +153,22 @@ impl Run<'_> {
     }
 
     /// The answer, asked for again as long as the server says that it is not ready for that resource.
-    async fn settled(&mut self, step: &Step) -> Result<Settled, RunError> {
+    async fn ready_response(&mut self, step: &CaseStep) -> Result<StepResponse, RunError> {
         let start = Instant::now();
         loop {
             let response = self.send(step).await?;
             if response.status() == 200 {
-                return Ok(Settled::Stream(response));
+                return Ok(StepResponse::Stream(response));
             }
-            let raw = Raw::read(response, self.target.patience).await?;
-            if !raw.is_passing() || start.elapsed() > self.target.patience {
-                return Ok(Settled::Whole(raw));
+            let raw = RawAnswer::read(response, self.target.timeout).await?;
+            if !raw.is_storage_restarting() || start.elapsed() > self.target.timeout {
+                return Ok(StepResponse::Whole(raw));
             }
             tokio::time::sleep(POLL_PAUSE).await;
         }
     }
 
-    fn finish(&mut self, step: &Step, raw: Raw) -> Result<Answer, RunError> {
+    fn finish(&mut self, step: &CaseStep, raw: RawAnswer) -> Result<CaseAnswer, RunError> {
         for (name, pointer) in &step.save {
             let found = raw.body.pointer(pointer).filter(|v| !v.is_null());
             let text = match found {
@@ -189,7 +193,7 @@ impl Run<'_> {
             compare::remove(&mut body, pointer);
         }
         if step.quiet {
-            return Ok(Answer {
+            return Ok(CaseAnswer {
                 code: raw.code,
                 content_type: None,
                 warnings: Vec::new(),
@@ -198,14 +202,14 @@ impl Run<'_> {
             });
         }
         let warnings = raw.warnings.iter().map(|w| self.mask.text(w)).collect();
-        Ok(Answer { code: raw.code, content_type: raw.content_type, warnings, body, events: None })
+        Ok(CaseAnswer { code: raw.code, content_type: raw.content_type, warnings, body, events: None })
     }
 
-    async fn until(&mut self, step: &Step, wanted: &BTreeMap<String, Value>) -> Result<Raw, RunError> {
+    async fn until(&mut self, step: &CaseStep, wanted: &BTreeMap<String, Value>) -> Result<RawAnswer, RunError> {
         let start = Instant::now();
         loop {
             let response = self.send(step).await?;
-            let raw = Raw::read(response, self.target.patience).await?;
+            let raw = RawAnswer::read(response, self.target.timeout).await?;
             let met = wanted.iter().all(|(pointer, value)| {
                 let found = if pointer == "code" {
                     json!(raw.code)
@@ -217,16 +221,16 @@ impl Run<'_> {
             if met {
                 return Ok(raw);
             }
-            if start.elapsed() > self.target.patience {
-                return Err(RunError::Vain { step: step.act.clone(), last: raw.body.to_string() });
+            if start.elapsed() > self.target.timeout {
+                return Err(RunError::UntilTimedOut { step: step.act.clone(), last: raw.body.to_string() });
             }
             tokio::time::sleep(POLL_PAUSE).await;
         }
     }
 
-    async fn watch(&mut self, step: &Step, response: Response<Body>) -> Result<Answer, RunError> {
-        let (content_type, warnings) = heads(&response);
-        let mut watch = Watch { body: response.into_body(), rest: Vec::new() };
+    async fn watch(&mut self, step: &CaseStep, response: Response<Body>) -> Result<CaseAnswer, RunError> {
+        let (content_type, warnings) = response_headers(&response);
+        let mut watch = OpenWatch { body: response.into_body(), rest: Vec::new() };
         let events = match step.events {
             Some(_) => Some(self.read_events(step, &mut watch).await?),
             None => None,
@@ -234,12 +238,12 @@ impl Run<'_> {
         if let Some(name) = &step.open {
             self.watches.insert(name.clone(), watch);
         }
-        Ok(Answer { code: 200, content_type, warnings, body: Value::Null, events })
+        Ok(CaseAnswer { code: 200, content_type, warnings, body: Value::Null, events })
     }
 
-    async fn read_events(&mut self, step: &Step, watch: &mut Watch) -> Result<Vec<Value>, RunError> {
+    async fn read_events(&mut self, step: &CaseStep, watch: &mut OpenWatch) -> Result<Vec<Value>, RunError> {
         let wanted = step.events.unwrap_or(1);
-        let end = tokio::time::Instant::now() + EVENT_WAIT.min(self.target.patience);
+        let end = tokio::time::Instant::now() + EVENT_WAIT.min(self.target.timeout);
         let mut events = Vec::new();
         while events.len() < wanted {
             let Ok(Some(line)) = tokio::time::timeout_at(end, watch.line()).await else { break };
@@ -257,7 +261,7 @@ impl Run<'_> {
         Ok(events)
     }
 
-    async fn send(&mut self, step: &Step) -> Result<Response<Body>, RunError> {
+    async fn send(&mut self, step: &CaseStep) -> Result<Response<Body>, RunError> {
         let (method, path) = step.act.split_once(' ').ok_or_else(|| RunError::Step(step.act.clone()))?;
         let mut request = Request::builder().method(method).uri(self.fill(path)).header("User-Agent", "suite/1");
         request = request.header("Accept", self.fill(step.accept.as_deref().unwrap_or("application/json")));
@@ -274,11 +278,11 @@ impl Run<'_> {
         }
         let mut client = &self.target.admin;
         if let Some(token) = &step.token {
-            client = &self.target.nobody;
+            client = &self.target.anonymous;
             request = request.header("Authorization", format!("Bearer {}", self.fill(token)));
         }
         match step.user.as_deref() {
-            Some("anonymous") => client = &self.target.nobody,
+            Some("anonymous") => client = &self.target.anonymous,
             Some(user) => {
                 let user = self.fill(user);
                 let mut parts = user.split(',');
@@ -293,7 +297,7 @@ impl Run<'_> {
             .body(Body::from(body.unwrap_or_default().into_bytes()))
             .map_err(|_| RunError::Step(step.act.clone()))?;
         let failed = |cause: String| RunError::NoAnswer { step: step.act.clone(), cause };
-        match tokio::time::timeout(self.target.patience, client.send(request)).await {
+        match tokio::time::timeout(self.target.timeout, client.send(request)).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(failed(format!("{error:?}"))),
             Err(_) => Err(failed("timeout".to_string())),
@@ -310,7 +314,7 @@ impl Run<'_> {
     }
 }
 
-impl Watch {
+impl OpenWatch {
     async fn line(&mut self) -> Option<Vec<u8>> {
         loop {
             if let Some(end) = self.rest.iter().position(|b| *b == b'\n') {
@@ -325,24 +329,24 @@ impl Watch {
     }
 }
 
-enum Settled {
+enum StepResponse {
     /// A 200 whose body is still to be read: an object, a list, or a watch.
     Stream(Response<Body>),
-    Whole(Raw),
+    Whole(RawAnswer),
 }
 
-struct Raw {
+struct RawAnswer {
     code: u16,
     content_type: Option<String>,
     warnings: Vec<String>,
     body: Value,
 }
 
-impl Raw {
+impl RawAnswer {
     /// Whether a slow kube-apiserver is between two storages of one custom resource: the request was not carried out.
     ///
     /// It tears a storage down and builds the next one after a definition changed, and refuses requests that fall between.
-    fn is_passing(&self) -> bool {
+    fn is_storage_restarting(&self) -> bool {
         let message = self.body["message"].as_str().unwrap_or_default();
         match self.code {
             429 => message == "storage is (re)initializing",
@@ -351,9 +355,9 @@ impl Raw {
         }
     }
 
-    async fn read(response: Response<Body>, patience: Duration) -> Result<Raw, RunError> {
+    async fn read(response: Response<Body>, patience: Duration) -> Result<RawAnswer, RunError> {
         let code = response.status().as_u16();
-        let (content_type, warnings) = heads(&response);
+        let (content_type, warnings) = response_headers(&response);
         let bytes: Bytes = match tokio::time::timeout(patience, response.into_body().collect()).await {
             Ok(Ok(collected)) => collected.to_bytes(),
             Ok(Err(error)) => return Err(RunError::NoAnswer { step: "body".into(), cause: error.to_string() }),
@@ -367,17 +371,17 @@ impl Raw {
         } else {
             json!(String::from_utf8_lossy(&bytes))
         };
-        Ok(Raw { code, content_type, warnings, body })
+        Ok(RawAnswer { code, content_type, warnings, body })
     }
 }
 
-fn heads(response: &Response<Body>) -> (Option<String>, Vec<String>) {
+fn response_headers(response: &Response<Body>) -> (Option<String>, Vec<String>) {
     let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let content_type = response.headers().get("content-type").map(text);
     (content_type, response.headers().get_all("warning").iter().map(text).collect())
 }
 
-fn plain_step(act: &str, body: Option<Value>) -> Step {
+fn plain_step(act: &str, body: Option<Value>) -> CaseStep {
     let mut value = json!({"do": act});
     if let Some(body) = body {
         value["body"] = body;

@@ -7,17 +7,17 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 /// The real controllers work in turns of seconds.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Where requests go.
 #[derive(Clone)]
-pub struct Target {
+pub struct TestTarget {
     /// Presents the administrator's client certificate.
     pub admin: Client,
     /// Presents nothing, so that a bearer token decides.
-    pub nobody: Client,
+    pub anonymous: Client,
     /// Longest wait for an answer, and for controllers to bring about an `until`.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// Why a target could not be reached.
@@ -31,25 +31,25 @@ pub enum TargetError {
     Client(#[source] kube::Error),
 }
 
-impl Target {
+impl TestTarget {
     /// The current context of a kubeconfig file.
-    pub async fn open(kubeconfig: &Path) -> Result<Target, TargetError> {
+    pub async fn open(kubeconfig: &Path) -> Result<TestTarget, TargetError> {
         let file = Kubeconfig::read_from(kubeconfig).map_err(TargetError::Config)?;
         let config =
             Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.map_err(TargetError::Config)?;
-        Target::from_config(config)
+        TestTarget::from_config(config)
     }
 
     /// From a configuration that holds the administrator's credentials.
-    pub fn from_config(mut config: Config) -> Result<Target, TargetError> {
+    pub fn from_config(mut config: Config) -> Result<TestTarget, TargetError> {
         // A retried request would hide the answer under test.
         config.default_retry = false;
         let mut bare = config.clone();
         bare.auth_info = Default::default();
-        Ok(Target {
+        Ok(TestTarget {
             admin: Client::try_from(config).map_err(TargetError::Client)?,
-            nobody: Client::try_from(bare).map_err(TargetError::Client)?,
-            patience: PATIENCE,
+            anonymous: Client::try_from(bare).map_err(TargetError::Client)?,
+            timeout: TIMEOUT,
         })
     }
 }

@@ -8,7 +8,7 @@ use crate::real;
 
 /// Runs one program against one server.
 #[derive(Debug)]
-pub struct Tool {
+pub struct CliTool {
     program: PathBuf,
     kubeconfig: PathBuf,
     /// The namespace given to every run.
@@ -18,7 +18,7 @@ pub struct Tool {
 
 /// What a run left behind.
 #[derive(Debug, Clone)]
-pub struct Ran {
+pub struct ToolOutput {
     /// Exit code.
     pub code: i32,
     /// Standard output.
@@ -35,10 +35,10 @@ pub fn programs() -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())
 }
 
-impl Tool {
+impl CliTool {
     /// `name` of `tests/real/build`, talking to the server of `kubeconfig`.
-    pub fn new(name: &str, kubeconfig: &Path, namespace: &str) -> Tool {
-        Tool {
+    pub fn new(name: &str, kubeconfig: &Path, namespace: &str) -> CliTool {
+        CliTool {
             program: programs().join(name),
             kubeconfig: kubeconfig.to_path_buf(),
             namespace: namespace.to_string(),
@@ -61,19 +61,19 @@ impl Tool {
     }
 
     /// Runs with `input` on standard input.
-    pub fn feed(&self, arguments: &[&str], input: &str) -> Ran {
+    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> ToolOutput {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program can be started");
         let mut stdin = child.stdin.take().expect("standard input is a pipe");
         stdin.write_all(input.as_bytes()).expect("the program reads its input");
         drop(stdin);
-        ran(child.wait_with_output().expect("the program ends"))
+        tool_output(child.wait_with_output().expect("the program ends"))
     }
 
     /// Runs without input.
-    pub fn run(&self, arguments: &[&str]) -> Ran {
-        self.feed(arguments, "")
+    pub fn run(&self, arguments: &[&str]) -> ToolOutput {
+        self.run_with_input(arguments, "")
     }
 
     /// Runs and gives standard output; a failure is told with everything the program said.
@@ -85,11 +85,11 @@ impl Tool {
     /// As [`Tool::ok`], with input.
     #[track_caller]
     pub fn ok_with(&self, arguments: &[&str], input: &str) -> String {
-        self.feed(arguments, input).succeeded(arguments)
+        self.run_with_input(arguments, input).succeeded(arguments)
     }
 }
 
-impl Ran {
+impl ToolOutput {
     /// Standard output of a run that must succeed.
     #[track_caller]
     pub fn succeeded(self, arguments: &[&str]) -> String {
@@ -98,8 +98,8 @@ impl Ran {
     }
 }
 
-fn ran(output: Output) -> Ran {
-    Ran {
+fn tool_output(output: Output) -> ToolOutput {
+    ToolOutput {
         code: output.status.code().unwrap_or(-1),
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),

@@ -1,12 +1,12 @@
-//! `switchboard completion`: what a shell needs to complete the command line.
+//! `switchboard completion`: shell completion scripts.
 
 use clap::{Args, Command};
 use clap_complete::{Shell, generate};
 
-use crate::failure::Failure;
-use crate::form;
+use crate::failure::CommandError;
+use crate::output_format;
 
-/// Prints a script that completes the command line.
+/// Print a completion script for a shell
 #[derive(Args)]
 #[command(after_help = "\
 In this shell:           source <(switchboard completion bash)
@@ -14,29 +14,29 @@ For every bash:          switchboard completion bash > ~/.local/share/bash-compl
 For every zsh:           switchboard completion zsh > ~/.zfunc/_switchboard     (a folder of $fpath)
 For every fish:          switchboard completion fish > ~/.config/fish/completions/switchboard.fish")]
 pub struct Completion {
-    /// For which shell
+    /// Shell that the script is for
     #[arg(value_enum, value_name = "bash|zsh|fish")]
-    shell: Known,
+    shell: SupportedShell,
 }
 
-/// The shells whose scripts are tested.
+/// Shells whose scripts are tested.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum Known {
+enum SupportedShell {
     Bash,
     Zsh,
     Fish,
 }
 
 impl Completion {
-    /// Prints the script for that command line.
-    pub fn run(self, mut command: Command) -> Result<(), Failure> {
+    /// Prints the script for the command line.
+    pub fn run(self, mut command: Command) -> Result<(), CommandError> {
         let shell = match self.shell {
-            Known::Bash => Shell::Bash,
-            Known::Zsh => Shell::Zsh,
-            Known::Fish => Shell::Fish,
+            SupportedShell::Bash => Shell::Bash,
+            SupportedShell::Zsh => Shell::Zsh,
+            SupportedShell::Fish => Shell::Fish,
         };
         let mut script = Vec::new();
         generate(shell, &mut command, "switchboard", &mut script);
-        form::write(&String::from_utf8_lossy(&script))
+        output_format::write(&String::from_utf8_lossy(&script))
     }
 }

@@ -1,72 +1,76 @@
-//! `pause`, `resume` and `wake`: what a running kernel is told to do.
+//! `pause`, `resume` and `wake`: commands that a running kernel carries out.
 
 use clap::Args;
 use serde_json::{Value, json};
 use switchboard_kernel::operator::Unit;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 use crate::kernel::StateDir;
-use crate::talk::say;
+use crate::stderr::print_stderr;
 
-/// Stops starting an operator's units.
+/// Stop starting units of an operator; running units finish
 #[derive(Args)]
 pub struct Pause {
-    /// The operator
+    /// Operator name
     operator: String,
     #[command(flatten)]
     state: StateDir,
 }
 
 impl Pause {
-    /// Pauses it until it is resumed, or the process ends.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// Pauses the operator until it is resumed or the process ends.
+    pub async fn run(self) -> Result<(), CommandError> {
         let operator = self.operator;
         let body = json!({"operator": operator}).to_string();
-        self.state.ask::<Value>("POST", "/api/v1/pause", body).await?;
-        say(format_args!("{operator} is paused; runs under way end"));
-        say(format_args!("hint: `switchboard resume {operator}` lets it go on"));
+        self.state.request::<Value>("POST", "/api/v1/pause", body).await?;
+        print_stderr(format_args!("{operator} is paused; runs under way end"));
+        print_stderr(format_args!("hint: `switchboard resume {operator}` lets it go on"));
         Ok(())
     }
 }
 
-/// Lets a paused operator go on.
+/// Resume a paused operator
 #[derive(Args)]
 pub struct Resume {
-    /// The operator
+    /// Operator name
     operator: String,
     #[command(flatten)]
     state: StateDir,
 }
 
 impl Resume {
-    /// Lets it go on; what has woken its units meanwhile is looked at.
-    pub async fn run(self) -> Result<(), Failure> {
+    /// Resumes the operator. Units that were triggered while it was paused run now.
+    pub async fn run(self) -> Result<(), CommandError> {
         let operator = self.operator;
         let body = json!({"operator": operator}).to_string();
-        self.state.ask::<Value>("POST", "/api/v1/resume", body).await?;
-        say(format_args!("{operator} goes on"));
+        self.state.request::<Value>("POST", "/api/v1/resume", body).await?;
+        print_stderr(format_args!("{operator} goes on"));
         Ok(())
     }
 }
 
-/// Runs an operator's units soon, whether something changed or not.
+/// Run the units of an operator soon, even if nothing changed
 #[derive(Args)]
-pub struct Wake {
-    /// The operator
+pub struct Reconcile {
+    /// Operator name
     operator: String,
-    /// Only this unit, as `shop/web`
+    /// Unit to run, such as `shop/web` [default: all units]
     unit: Option<Unit>,
     #[command(flatten)]
     state: StateDir,
 }
 
-impl Wake {
-    /// Asks for the runs; limits hold for them as for any.
-    pub async fn run(self) -> Result<(), Failure> {
+impl Reconcile {
+    /// Requests the runs; the limits apply to them as to any other run.
+    pub async fn run(self) -> Result<(), CommandError> {
         let body = json!({"operator": self.operator, "unit": self.unit}).to_string();
-        let answer: Value = self.state.ask("POST", "/api/v1/wake", body).await?;
+        let answer: Value = self.state.request("POST", "/api/v1/wake", body).await?;
         let woken = answer["woken"].as_u64().unwrap_or_default();
-        say(format_args!("{woken} {} of {} will run", if woken == 1 { "unit" } else { "units" }, self.operator));
+        print_stderr(format_args!(
+            "{woken} {} of {} will run",
+            if woken == 1 { "unit" } else { "units" },
+            self.operator
+        ));
         Ok(())
     }
 }

@@ -1,75 +1,77 @@
-//! `switchboard doctor`: checks what `run` needs, and says what to fix.
+//! `switchboard doctor`: checks everything `run` needs and prints hints for what is missing.
 
 mod cluster;
 mod database;
-mod hosted;
 mod machine;
+mod permissions;
 mod report;
-mod rights;
+mod services;
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::failure::{self, Failure};
-use crate::form::{Form, print};
+use crate::cluster_args::ClusterArgs;
+use crate::failure::{self, CommandError};
 use crate::kernel::{self, StateDir};
-use crate::reach::Reach;
-use database::Which;
-use report::{Check, Report};
+use crate::output_format::{OutputFormat, print};
+use database::DatabaseTarget;
+use report::{DoctorCheck, DoctorReport};
 
-/// Checks configuration, clusters, rights, database and machine.
+/// Check configuration, clusters, permissions, database and machine
 #[derive(Args)]
 pub struct Doctor {
-    /// What is to be hosted
+    /// Configuration file
     #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
     config: PathBuf,
-    /// The GitOps Service's database: postgres://USER:PASSWORD@HOST/NAME, or sqlite:FILE
+    /// Database of the GitOps Service: postgres://USER:PASSWORD@HOST/NAME, or sqlite:FILE
     #[arg(long, value_name = "URL", env = "SWITCHBOARD_GITOPS_DATABASE", hide_env_values = true)]
     database: Option<String>,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
     #[command(flatten)]
-    reach: Reach,
+    reach: ClusterArgs,
     #[command(flatten)]
     state: StateDir,
 }
 
 impl Doctor {
-    /// Prints what was found. True when nothing stands in the way.
-    pub async fn run(self) -> Result<bool, Failure> {
-        let mut report = Report::default();
+    /// Prints the results. Returns whether there is no error.
+    pub async fn run(self) -> Result<bool, CommandError> {
+        let mut report = DoctorReport::default();
         let config = match kernel::read_config(&self.config) {
             Ok(mut config) => {
-                self.reach.fill(&mut config);
+                self.reach.apply_to(&mut config);
                 let operators = config.operators.values().filter(|one| one.enabled).count();
                 let (file, clusters) = (self.config.display(), config.clusters.len());
                 let counted = format!("{file}: {operators} operators, {clusters} clusters");
-                report.add(Check::ok("configuration", counted));
+                report.add(DoctorCheck::ok("configuration", counted));
                 for warning in config.warnings() {
-                    report.add(Check::warning("configuration", warning, "docs/CONFIG.md says what it means"));
+                    report.add(DoctorCheck::warning("configuration", warning, "docs/CONFIG.md says what it means"));
                 }
                 Some(config)
             }
             Err(error) => {
-                report.add(Check::failed("configuration", &failure::tell(&*error)));
+                report.add(DoctorCheck::failed("configuration", &failure::message(&*error)));
                 None
             }
         };
         machine::check(&self.state, config.as_ref(), &mut report).await;
         match &self.database {
-            Some(url) => database::check(&Which { url: url.clone(), is_migrated: false }, &mut report).await,
-            None if config.as_ref().is_none_or(|config| config.gitops.is_none()) => database::none(&mut report),
+            Some(url) => database::check(&DatabaseTarget { url: url.clone(), is_migrated: false }, &mut report).await,
+            None if config.as_ref().is_none_or(|config| config.gitops.is_none()) => {
+                database::not_configured(&mut report)
+            }
             None => {}
         }
         if let Some(config) = &config {
             let mut clusters = cluster::check(config, &mut report).await;
             let dir = self.state.path().ok();
-            let beside = hosted::check(config, &mut clusters, dir.as_deref(), &mut report).await;
-            rights::check(config, &clusters, beside, &mut report).await;
+            let beside = services::check(config, &mut clusters, dir.as_deref(), &mut report).await;
+            permissions::check(config, &clusters, beside, &mut report).await;
         }
         print(&report, self.output)?;
-        Ok(report.is_well())
+        Ok(report.passed())
     }
 }

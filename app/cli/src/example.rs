@@ -1,4 +1,4 @@
-//! Examples that are applied to the embedded cluster, to see something at work: `switchboard up --example postgres`.
+//! Examples for the embedded cluster: `switchboard up --example postgres`.
 
 mod repository;
 
@@ -13,20 +13,20 @@ use switchboard_plugs::kinds::built_in;
 use switchboard_plugs::model::{PLUGS, SOCKETS};
 use switchboard_service::resources::DEPLOYMENTS;
 
-use crate::failure::Failure;
-use crate::talk::say;
+use crate::failure::CommandError;
+use crate::stderr::print_stderr;
 
-/// Who is said to have written them.
+/// Field manager of the applied objects.
 const MANAGER: &str = "switchboard-example";
 
-/// An example that this binary carries.
+/// Example that is part of this binary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Example {
     /// A web application and a database, integrated by a plug and a socket
     Postgres,
     /// Two applications in a git repository, deployed by the embedded engine
     Gitops,
-    /// An application of that repository, asked for through the GitOps Service
+    /// An application of that repository, deployed through the GitOps Service
     Deployments,
 }
 
@@ -43,8 +43,8 @@ impl Example {
         }
     }
 
-    /// Applies it, and says what to look at. `home` is where a repository may be made.
-    pub async fn apply(self, client: &kube::Client, home: &Path) -> Result<(), Failure> {
+    /// Applies the example and prints hints for a look at it. `home` is the folder for the example's repository.
+    pub async fn apply(self, client: &kube::Client, home: &Path) -> Result<(), CommandError> {
         let repository = match self {
             Example::Postgres => String::new(),
             Example::Gitops | Example::Deployments => repository::make(&home.join("example-repository"))?,
@@ -56,53 +56,55 @@ impl Example {
         }
         match self {
             Example::Postgres => {
-                say(
+                print_stderr(
                     "hint: look at it with `switchboard plugs status --relations` and `kubectl -n shop get secret,deployment`",
                 );
-                say(
+                print_stderr(
                     "hint: rotate the password with `kubectl apply -f examples/plugs/postgres/4-rotated.yaml`, and look again",
                 );
             }
             Example::Gitops => {
-                say("hint: look at what is deployed from git with `kubectl -n argocd get applications`");
+                print_stderr("hint: look at what is deployed from git with `kubectl -n argocd get applications`");
                 let folder = repository.trim_start_matches("file://");
-                say(format_args!(
+                print_stderr(format_args!(
                     "hint: its repository is {folder}: commit a change there, and look again in three minutes"
                 ));
             }
-            Example::Deployments => say("hint: look at what teams asked for with `switchboard gitops get -n team`"),
+            Example::Deployments => {
+                print_stderr("hint: look at what teams asked for with `switchboard gitops get -n team`")
+            }
         }
         Ok(())
     }
 }
 
-/// Tells a cluster of the kinds of plugs and sockets.
-pub async fn install_kinds(client: &kube::Client) -> Result<(), Failure> {
+/// Applies the CustomResourceDefinitions of plugs and sockets.
+pub async fn install_kinds(client: &kube::Client) -> Result<(), CommandError> {
     for definition in switchboard_plugs::crds::crds() {
         apply(client, &definition).await?;
     }
     Ok(())
 }
 
-/// An object that the cluster does not take.
+/// An object of the example could not be applied.
 #[derive(Debug, thiserror::Error)]
 #[error("could not apply {kind} {name}")]
-struct NotApplied {
+struct ExampleError {
     kind: String,
     name: String,
-    source: Failure,
+    source: CommandError,
 }
 
-async fn apply(client: &kube::Client, object: &Value) -> Result<(), Failure> {
+async fn apply(client: &kube::Client, object: &Value) -> Result<(), CommandError> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
     let (version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
-    let failed = |source: Failure| NotApplied { kind: kind.clone(), name: name.clone(), source };
+    let failed = |source: CommandError| ExampleError { kind: kind.clone(), name: name.clone(), source };
     let of = [PLUGS, SOCKETS, APPLICATIONS, PROJECTS, DEPLOYMENTS].into_iter().find(|known| known.kind == *kind);
     let resource = of.or_else(|| built_in(&version, &kind).cloned());
     let resource = resource.ok_or_else(|| failed("the kind is not known".into()))?;
     let path = path(&resource, &text("/metadata/namespace"), &name);
     if kind == "Secret" && exists(client, &path).await.map_err(failed)? {
-        // It may have been rotated since: to start again is not to begin anew.
+        // A restart must not overwrite a Secret that was rotated since.
         return Ok(());
     }
     let request = http::Request::patch(format!("{path}?fieldManager={MANAGER}&force=true"))
@@ -113,7 +115,7 @@ async fn apply(client: &kube::Client, object: &Value) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn exists(client: &kube::Client, path: &str) -> Result<bool, Failure> {
+async fn exists(client: &kube::Client, path: &str) -> Result<bool, CommandError> {
     match client.request::<Value>(http::Request::get(path).body(Vec::new())?).await {
         Ok(_) => Ok(true),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),

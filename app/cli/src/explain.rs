@@ -1,4 +1,4 @@
-//! `why`, `why-not`, `top` and `replay`: what the journal and a running kernel tell.
+//! `why`, `why-not`, `top` and `replay`: reports from the journal and a running kernel.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -8,41 +8,41 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::{Value, json};
 use switchboard_kernel::config::Config;
-use switchboard_kernel::decision::{Decision, DecisionId, Outcome};
-use switchboard_kernel::explain::{self, FieldPath, ReplayReport, Target};
-use switchboard_kernel::journal::Entry;
+use switchboard_kernel::decision::{Decision, DecisionId, RunOutcome};
+use switchboard_kernel::explain::{self, FieldPath, ObjectTarget, ReplayReport};
+use switchboard_kernel::journal::JournalEntry;
 use switchboard_kernel::operator::Unit;
-use switchboard_kernel::replay::{Replayed, replay_within};
+use switchboard_kernel::replay::{ReplayComparison, replay_within};
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
-use switchboard_kernel::state::State;
+use switchboard_kernel::state::KernelState;
 
-use crate::again::Watch;
-use crate::failure::Failure;
-pub use crate::form::{Form, print};
+use crate::failure::CommandError;
 use crate::kernel::StateDir;
-use crate::talk::say;
-use crate::{DIFFERS, limits, operators, paint};
+pub use crate::output_format::{OutputFormat, print};
+use crate::stderr::print_stderr;
+use crate::watch_loop::WatchArgs;
+use crate::{DIFFERS, color, limits, operators};
 
-/// Says why an object is as it is.
+/// Explain why an object is as it is
 #[derive(Args)]
 pub struct WhyObject {
-    /// The object, as `configmap/web` or `deployments.apps/web`
+    /// Object, such as `configmap/web` or `deployments.apps/web`
     #[arg(value_name = "KIND/NAME", value_parser = target)]
     object: (String, String),
-    /// Its namespace
+    /// Namespace of the object
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
-    /// Its cluster, as the configuration names it
+    /// Cluster of the object, by its name in the configuration
     #[arg(long, value_name = "NAME")]
     cluster: Option<String>,
-    /// Only this field, as `.spec.replicas`
+    /// Limit the report to this field, such as `.spec.replicas`
     #[arg(long, value_name = "PATH")]
     field: Option<FieldPath>,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
     #[command(flatten)]
     state: StateDir,
 }
@@ -58,77 +58,84 @@ fn target(text: &str) -> Result<(String, String), String> {
 
 impl WhyObject {
     /// Prints the report.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandError> {
         self.watch.show(|| self.look()).await
     }
 
-    async fn look(&self) -> Result<String, Failure> {
-        // Asked first: what it tells of stands in the journal by then.
+    async fn look(&self) -> Result<String, CommandError> {
+        // The state is requested before the journal is read, so that the journal holds every decision the state
+        // mentions.
         let state = self.state.state().await.ok();
         let journal = self.state.journal()?;
         let state = state.unwrap_or_else(|| {
-            say("note: no kernel runs here; this is what its journal tells");
-            State { now: now(), ..State::default() }
+            print_stderr("note: no kernel runs here; this is what its journal tells");
+            KernelState { now: now(), ..KernelState::default() }
         });
         let (kind, name) = self.object.clone();
-        let target = Target { cluster: self.cluster.clone(), kind, namespace: self.namespace.clone(), name };
-        let entries: Vec<Entry> = journal.newest().collect();
+        let target = ObjectTarget { cluster: self.cluster.clone(), kind, namespace: self.namespace.clone(), name };
+        let entries: Vec<JournalEntry> = journal.newest().collect();
         check_known(&target, &entries, &state)?;
         let live = self.live(&target, &entries, &state).await?;
         let read = |id: DecisionId, key: &ObjectKey| {
-            let kept = journal.contents(id)?.objects.into_iter().find(|kept| kept.key == *key);
+            let kept = journal.reads(id)?.objects.into_iter().find(|kept| kept.key == *key);
             kept.map(|kept| kept.value)
         };
-        let reach = journal.reach();
-        let report = explain::why(&target, self.field.as_ref(), &entries, &reach, &state, live.as_ref(), &read);
-        shown(&report, self.output)
+        let reach = journal.range();
+        let report =
+            explain::explain_object(&target, self.field.as_ref(), &entries, &reach, &state, live.as_ref(), &read);
+        render_report(&report, self.output)
     }
 
-    /// Who wrote the object, as it says itself; null when there is none.
-    async fn live(&self, target: &Target, entries: &[Entry], state: &State) -> Result<Option<Value>, Failure> {
-        let known = explain::explained(target, entries);
+    /// Reads the field managers of the live object; null if the object does not exist.
+    async fn live(
+        &self,
+        target: &ObjectTarget,
+        entries: &[JournalEntry],
+        state: &KernelState,
+    ) -> Result<Option<Value>, CommandError> {
+        let known = explain::resolve_target(target, entries);
         let certain = known.is_some() || target.namespace.is_some();
-        let Some(key) = known.or_else(|| watched(target, state)) else { return Ok(None) };
+        let Some(key) = known.or_else(|| watched_key(target, state)) else { return Ok(None) };
         let body = serde_json::to_string(&key)?;
-        let answer = match self.state.ask::<Value>("POST", "/api/v1/fields", body).await {
+        let answer = match self.state.request::<Value>("POST", "/api/v1/fields", body).await {
             Ok(answer) => answer,
             Err(error) => {
                 if !state.operators.is_empty() {
-                    say(format_args!("note: {error}"));
+                    print_stderr(format_args!("note: {error}"));
                 }
                 return Ok(None);
             }
         };
-        // An object that is not in a guessed namespace may be in another.
+        // An object missing in a guessed namespace may exist in another.
         Ok(Some(answer).filter(|answer| certain || !answer.is_null()))
     }
 }
 
-/// The namespace of who names none, as kubectl has it.
+/// Default namespace, as in kubectl.
 const NAMESPACE: &str = "default";
 
-/// The object somebody means, when its kind is among the watched ones.
-fn watched(target: &Target, state: &State) -> Option<ObjectKey> {
+/// Returns the key of the target if a watched type matches it.
+fn watched_key(target: &ObjectTarget, state: &KernelState) -> Option<ObjectKey> {
     let key = |table: &TableKey| {
         let namespace = target.namespace.as_deref().unwrap_or(NAMESPACE);
         let namespace = if table.resource.namespaced { namespace } else { "" };
         ObjectKey { table: table.clone(), namespace: namespace.into(), name: target.name.as_str().into() }
     };
-    state.tables.iter().map(|table| key(&table.table)).find(|key| target.is(key))
+    state.tables.iter().map(|table| key(&table.table)).find(|key| target.matches(key))
 }
 
-/// How many kinds or clusters a hint names.
+/// Maximum number of types or clusters that a hint lists.
 const MAX_NAMED: usize = 12;
 
-/// A kind or a cluster that nobody here has heard of is a slip of the pen more often than not.
-fn check_known(target: &Target, entries: &[Entry], state: &State) -> Result<(), Failure> {
+/// Refuses a type or cluster that no operator uses: most likely it is mistyped.
+fn check_known(target: &ObjectTarget, entries: &[JournalEntry], state: &KernelState) -> Result<(), CommandError> {
     let decisions = entries.iter().filter_map(|entry| match entry {
-        Entry::Decision(decision) => Some(decision),
-        Entry::Finding(_) => None,
+        JournalEntry::Decision(decision) => Some(decision),
+        JournalEntry::Finding(_) => None,
     });
     let of = |decision: &Decision| -> Vec<TableKey> {
         let written = match &decision.outcome {
-            Outcome::Decided { writes, .. } => writes.as_slice(),
+            RunOutcome::Decided { writes, .. } => writes.as_slice(),
             _ => &[],
         };
         let gets = decision.gets.iter().map(|(key, _)| &key.table);
@@ -141,12 +148,14 @@ fn check_known(target: &Target, entries: &[Entry], state: &State) -> Result<(), 
         return Ok(());
     }
     let named = |names: BTreeSet<String>| names.into_iter().take(MAX_NAMED).collect::<Vec<_>>().join(", ");
-    if let Some(cluster) = target.cluster.as_ref().filter(|_| !known.iter().any(|table| target.is_on(&table.cluster))) {
+    if let Some(cluster) =
+        target.cluster.as_ref().filter(|_| !known.iter().any(|table| target.matches_cluster(&table.cluster)))
+    {
         let names = named(known.iter().map(|table| table.cluster.to_string()).collect());
         return Err(format!("no operator here reads or writes on a cluster {cluster}\nhint: there are: {names}").into());
     }
     let known: BTreeSet<&Arc<Resource>> = known.iter().map(|table| &table.resource).collect();
-    if target.is_built_in() || known.iter().any(|resource| target.is_of(resource)) {
+    if target.is_built_in() || known.iter().any(|resource| target.matches_kind(resource)) {
         return Ok(());
     }
     let names: Vec<String> = known.iter().take(MAX_NAMED).map(ToString::to_string).collect();
@@ -154,136 +163,139 @@ fn check_known(target: &Target, entries: &[Entry], state: &State) -> Result<(), 
     Err(format!("no operator here reads or writes a kind {}\nhint: they read and write {names}", target.kind).into())
 }
 
-fn now() -> switchboard_kernel::moment::Moment {
+fn now() -> switchboard_kernel::timestamp::Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH).unwrap_or_default();
-    switchboard_kernel::moment::Moment(0).after(since)
+    switchboard_kernel::timestamp::Timestamp(0).after(since)
 }
 
-/// Says why an operator does nothing.
+/// Explain why an operator does nothing
 #[derive(Args)]
 pub struct WhyNot {
-    /// The operator
+    /// Operator name
     operator: String,
-    /// Only this unit, as `shop/web`
+    /// Limit the report to this unit, such as `shop/web`
     #[arg(long, value_name = "UNIT")]
     unit: Option<Unit>,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
     #[command(flatten)]
     state: StateDir,
 }
 
-/// A report as it is shown: with colours when it is for people at a terminal.
-fn shown(report: &(impl std::fmt::Display + serde::Serialize), form: Form) -> Result<String, Failure> {
+/// Renders a report, with colors if it is a table on a terminal.
+fn render_report(
+    report: &(impl std::fmt::Display + serde::Serialize),
+    form: OutputFormat,
+) -> Result<String, CommandError> {
     let text = form.text(report)?;
-    Ok(if form.is_for_people() { paint::on_stdout(&text) } else { text })
+    Ok(if form.is_table() { color::on_stdout(&text) } else { text })
 }
 
 impl WhyNot {
     /// Prints the report.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandError> {
         self.watch.show(|| self.look()).await
     }
 
-    async fn look(&self) -> Result<String, Failure> {
+    async fn look(&self) -> Result<String, CommandError> {
         let mut state = self.state.state().await?;
         if let Some(unit) = &self.unit
             && let Some(hosted) = state.operators.iter_mut().find(|hosted| hosted.name == self.operator)
         {
-            // The state names only those that wait, and not all of them when there are many.
+            // The state lists only waiting units, and not all of them if there are many.
             let body = json!({"operator": self.operator, "unit": unit}).to_string();
             hosted.units =
-                vec![self.state.ask("POST", "/api/v1/unit", body).await.map_err(|error| self.hinted(error))?];
+                vec![self.state.request("POST", "/api/v1/unit", body).await.map_err(|error| self.with_hint(error))?];
         }
-        let report = explain::why_not(&self.operator, None, &state);
-        if report.word.is_none() {
-            let known = if report.known.is_empty() { "none".to_string() } else { report.known.join(", ") };
+        let report = explain::explain_idle(&self.operator, None, &state);
+        if report.health.is_none() {
+            let known = if report.operators.is_empty() { "none".to_string() } else { report.operators.join(", ") };
             return Err(format!("no operator {} is hosted\nhint: there are: {known}", self.operator).into());
         }
-        shown(&report, self.output)
+        render_report(&report, self.output)
     }
 
-    fn hinted(&self, error: Failure) -> Failure {
+    fn with_hint(&self, error: CommandError) -> CommandError {
         format!("{error}\nhint: `switchboard why-not {}` names those that wait", self.operator).into()
     }
 }
 
-/// Shows what every operator does.
+/// Show the activity of every operator
 #[derive(Args)]
 pub struct Top {
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
     #[command(flatten)]
     state: StateDir,
 }
 
 impl Top {
     /// Prints the report.
-    pub async fn run(self) -> Result<(), Failure> {
-        self.watch.show(|| async { shown(&explain::top(&self.state.state().await?), self.output) }).await
+    pub async fn run(self) -> Result<(), CommandError> {
+        self.watch.show(|| async { render_report(&explain::report(&self.state.state().await?), self.output) }).await
     }
 }
 
-/// Decides again what was decided, from what was read then.
+/// Repeat a decision with the inputs it was made from
 #[derive(Args)]
 pub struct Replay {
-    /// The number of the decision, as `why` shows it
+    /// Number of the decision, as `why` shows it
     decision: u64,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
     #[command(flatten)]
     state: StateDir,
 }
 
 impl Replay {
-    /// Prints the report. The exit code says whether something else is decided now, or cannot be told.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+    /// Prints the report. The exit code states whether the decision differs now, or could not be repeated.
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         let journal = self.state.journal()?;
         let id = DecisionId(self.decision);
         let decision = journal.get(id);
         let replayed = match &decision {
-            None => Replayed::Gone,
+            None => ReplayComparison::Gone,
             Some(decision) => {
                 let name = &decision.unit.operator.0;
-                let known = operators::recalled(name, &decision.settings).await;
-                let known = known.or_else(|| crate::guests::recalled(name, &self.state.path().ok()?));
+                let known = operators::replay_operator(name, &decision.settings).await;
+                let known = known.or_else(|| crate::hosted::replay_operator(name, &self.state.path().ok()?));
                 let operator = known.ok_or_else(|| {
                     format!("this binary has no operator {name}\nhint: replay with the binary that decided")
                 })?;
-                replay_within(operator, &journal, id, &[], patience(decision))
+                replay_within(operator, &journal, id, &[], replay_timeout(decision))
             }
         };
-        if let Replayed::TooMuch { why } = &replayed {
+        if let ReplayComparison::TooMuch { why } = &replayed {
             return Err(format!("decision {id} cannot be replayed: {why}").into());
         }
-        if replayed == Replayed::Gone {
+        if replayed == ReplayComparison::Gone {
             return Err(format!(
                 "decision {id} cannot be replayed: it, or what it read, is not kept\nhint: `switchboard why` shows the numbers of decisions; `journal` in the configuration says how long they are kept"
             )
             .into());
         }
         let code = match &replayed {
-            Replayed::Same | Replayed::Redacted { alike: true, .. } => ExitCode::SUCCESS,
-            Replayed::Different { .. } => ExitCode::from(DIFFERS),
-            // A difference that masks may have made is none that anybody can act on.
-            Replayed::Redacted { alike: false, .. } | Replayed::Undecided { .. } => ExitCode::FAILURE,
-            Replayed::TooMuch { .. } | Replayed::Gone => ExitCode::FAILURE,
+            ReplayComparison::Same | ReplayComparison::Redacted { equal: true, .. } => ExitCode::SUCCESS,
+            ReplayComparison::Different { .. } => ExitCode::from(DIFFERS),
+            // A difference that redaction may have caused is not a finding.
+            ReplayComparison::Redacted { equal: false, .. } | ReplayComparison::Undecided { .. } => ExitCode::FAILURE,
+            ReplayComparison::TooMuch { .. } | ReplayComparison::Gone => ExitCode::FAILURE,
         };
         print(&ReplayReport::of(id, decision.as_ref(), replayed), self.output)?;
         Ok(code)
     }
 }
 
-/// How long an operator may take to decide again: what it has by itself, as the configuration of then is not known here, and
-/// several times what it took then.
-fn patience(decision: &Decision) -> Duration {
+/// Returns the timeout for repeating a decision: the operator's default, since the configuration of that time is
+/// unknown, or four times the original duration if that is longer.
+fn replay_timeout(decision: &Decision) -> Duration {
     let then = Duration::from_micros(decision.decide_us);
     limits::of(&Config::default(), &decision.unit.operator.0).timeout.max(then * 4)
 }

@@ -1,4 +1,4 @@
-//! How the command says that it failed: what, why, and a hint.
+//! Error output of the command: what failed, the causes, and a hint.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -8,33 +8,33 @@ use switchboard_cluster::auth::kubeconfig::KubeconfigError;
 use switchboard_cluster::listener::ListenError;
 use switchboard_cluster::store::OpenError;
 use switchboard_gather::SourceError;
-use switchboard_hosted::GuestError;
+use switchboard_hosted::HostingError;
 use switchboard_kernel::journal::JournalError;
 use switchboard_kernel::listener::ListenError as AskError;
 use switchboard_sandbox::SandboxError;
 
 use crate::kernel::KernelError;
-use crate::talk::say;
+use crate::stderr::print_stderr;
 
-/// Why a command ends.
-pub type Failure = Box<dyn Error + Send + Sync>;
+/// Error that ends a command.
+pub type CommandError = Box<dyn Error + Send + Sync>;
 
 /// Prints the error with its causes and returns the exit code.
 pub fn report(error: &(dyn Error + 'static)) -> ExitCode {
-    say(tell(error));
+    print_stderr(message(error));
     ExitCode::FAILURE
 }
 
-/// What is said of an error: what failed, why, and what helps. Of several hints the one nearest to the cause is said.
-pub fn tell(error: &(dyn Error + 'static)) -> String {
+/// Formats an error with its causes and one hint. Of several hints, the one nearest to the root cause wins.
+pub fn message(error: &(dyn Error + 'static)) -> String {
     let text = error.to_string();
-    let (what, mut own) = apart(&text);
-    // A report of several errors begins with the word itself.
+    let (what, mut own) = split_hint(&text);
+    // A report of several errors brings its own prefix.
     let mut told = if what.starts_with("error: ") { what.to_string() } else { format!("error: {what}") };
     let deeper: Vec<String> = causes(error).skip(1).map(ToString::to_string).collect();
     for cause in &deeper {
-        let (cause, hint) = apart(cause);
-        // Whoever passes an error on without a word of its own says the same.
+        let (cause, hint) = split_hint(cause);
+        // A transparent error repeats the message of its source.
         if !told.ends_with(cause) {
             told.push_str(&format!("\n  {cause}"));
         }
@@ -45,49 +45,49 @@ pub fn tell(error: &(dyn Error + 'static)) -> String {
     told
 }
 
-/// What helps when nobody knows better.
+/// Hint for errors without a specific one.
 const LAST_HINT: &str = "`switchboard doctor` checks configuration, clusters, rights and machine; SWITCHBOARD_LOG=debug has the same command say more";
 
-/// A text and the hint at its end.
-fn apart(text: &str) -> (&str, Option<&str>) {
+/// Splits a message from the hint at its end.
+fn split_hint(text: &str) -> (&str, Option<&str>) {
     text.split_once("\nhint: ").map_or((text, None), |(what, hint)| (what, Some(hint)))
 }
 
-/// The error, what caused it, what caused that.
+/// Iterates over the error and its causes.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     std::iter::successors(Some(error), |error| <dyn Error>::source(*error))
 }
 
-/// What helps with the faults people meet: by what failed, else by what the system said.
+/// Returns the hint for a common error, chosen by the failed operation, else by the I/O error.
 fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let kind = causes(error).find_map(|cause| cause.downcast_ref::<io::Error>()).map(io::Error::kind);
     let special = if let Some(error) = error.downcast_ref::<OpenError>() {
-        of_store(error)
+        store_hint(error)
     } else if let Some(error) = error.downcast_ref::<ListenError>() {
-        of_port(error, kind)
+        port_hint(error, kind)
     } else if let Some(error) = error.downcast_ref::<SourceError>() {
-        of_dump(error)
+        dump_hint(error)
     } else if let Some(JournalError::Busy(_)) = error.downcast_ref::<JournalError>() {
         Some("stop the other process, or give another directory with --state-dir DIR")
     } else if let Some(error) = error.downcast_ref::<AskError>() {
-        of_kernel(error, kind)
+        kernel_hint(error, kind)
     } else if let Some(KernelError::Refused(_)) = error.downcast_ref::<KernelError>() {
         Some("`switchboard top` names the operators, `switchboard why-not OPERATOR` their units")
-    } else if let Some(hint) = causes(error).find_map(of_guest) {
+    } else if let Some(hint) = causes(error).find_map(program_hint) {
         Some(hint)
     } else if let Some(hint) = causes(error).find_map(crate::gitops::hint) {
         Some(hint)
-    } else if let Some(hint) = causes(error).find_map(of_server) {
+    } else if let Some(hint) = causes(error).find_map(server_hint) {
         Some(hint)
     } else if error.is::<KubeconfigError>() {
         Some("give a file that may be written with --kubeconfig FILE")
     } else {
         None
     };
-    special.or_else(|| kind.and_then(of_system))
+    special.or_else(|| kind.and_then(system_hint))
 }
 
-fn of_store(error: &OpenError) -> Option<&'static str> {
+fn store_hint(error: &OpenError) -> Option<&'static str> {
     Some(match error {
         OpenError::Locked { .. } => "stop the other process, or give another directory with --data-dir DIR",
         OpenError::Damaged { .. } | OpenError::Missing { .. } => {
@@ -98,7 +98,7 @@ fn of_store(error: &OpenError) -> Option<&'static str> {
     })
 }
 
-fn of_port(error: &ListenError, kind: Option<ErrorKind>) -> Option<&'static str> {
+fn port_hint(error: &ListenError, kind: Option<ErrorKind>) -> Option<&'static str> {
     let ListenError::Bind { address, .. } = error else { return None };
     Some(match kind {
         Some(ErrorKind::AddrInUse) => "another server has this port; --listen 127.0.0.1:0 picks a free one",
@@ -109,26 +109,26 @@ fn of_port(error: &ListenError, kind: Option<ErrorKind>) -> Option<&'static str>
     })
 }
 
-fn of_guest(error: &(dyn Error + 'static)) -> Option<&'static str> {
-    match (error.downcast_ref::<GuestError>(), error.downcast_ref::<SandboxError>()) {
-        (Some(GuestError::NoProgram(_)), _) => {
+fn program_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    match (error.downcast_ref::<HostingError>(), error.downcast_ref::<SandboxError>()) {
+        (Some(HostingError::NoProgram(_)), _) => {
             Some("`command` is a path from the root or from the configuration's folder, or a name in PATH")
         }
-        (Some(GuestError::NoFile(_)), _) => Some(
+        (Some(HostingError::NoFile(_)), _) => Some(
             "paths under `files` begin at the root or at the configuration's folder; leave out what the program does not need",
         ),
-        (Some(GuestError::NoAccount), _) => Some("name one as `serviceAccount: namespace/name`"),
-        (_, Some(SandboxError::Lacks { .. } | SandboxError::Failed { .. })) => Some(
+        (Some(HostingError::NoAccount), _) => Some("name one as `serviceAccount: namespace/name`"),
+        (_, Some(SandboxError::Unsupported { .. } | SandboxError::Setup { .. })) => Some(
             "docs/HOSTING.md says what a sandbox needs; `sandbox: off` runs this operator without one, with all that this user may",
         ),
         _ => None,
     }
 }
 
-fn of_kernel(error: &AskError, kind: Option<ErrorKind>) -> Option<&'static str> {
+fn kernel_hint(error: &AskError, kind: Option<ErrorKind>) -> Option<&'static str> {
     match error {
         AskError::Port(..) => Some("`listen` in the configuration says where; port 0 takes any free one"),
-        // What the system says of a path that is too long.
+        // The operating system returns this kind for a path that is too long.
         AskError::Socket(..) if kind == Some(ErrorKind::InvalidInput) => {
             Some("give a directory with a shorter path with --state-dir DIR")
         }
@@ -136,9 +136,9 @@ fn of_kernel(error: &AskError, kind: Option<ErrorKind>) -> Option<&'static str> 
     }
 }
 
-/// What an API server, or the way to it, says.
-fn of_server(error: &(dyn Error + 'static)) -> Option<&'static str> {
-    // One that is kept in a box of its own is a cause as that box.
+/// Returns the hint for an error of an API server or of the connection to it.
+fn server_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
+    // A boxed error downcasts only as its box.
     let boxed = || error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
     match error.downcast_ref::<kube::Error>().or_else(boxed)? {
         kube::Error::Api(status) => match status.code {
@@ -157,7 +157,7 @@ fn of_server(error: &(dyn Error + 'static)) -> Option<&'static str> {
     }
 }
 
-fn of_dump(error: &SourceError) -> Option<&'static str> {
+fn dump_hint(error: &SourceError) -> Option<&'static str> {
     match error {
         SourceError::Archive { .. } => {
             Some("give the directory `oc adm must-gather` wrote, or a whole .tar or .tar.gz of it")
@@ -167,7 +167,7 @@ fn of_dump(error: &SourceError) -> Option<&'static str> {
     }
 }
 
-fn of_system(kind: ErrorKind) -> Option<&'static str> {
+fn system_hint(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
         ErrorKind::NotFound => "check the path: it is not there",
         ErrorKind::IsADirectory => "a directory is where a file should be; give another path",

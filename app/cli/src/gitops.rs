@@ -1,144 +1,144 @@
 //! `switchboard gitops`: the GitOps Service.
 
+mod admin_args;
 mod agent;
 mod backend;
 mod backup;
+mod console_fleet;
 mod create;
 mod credential;
 mod database;
 mod delete;
 pub mod engine;
-mod engines;
 mod env;
 mod fleet;
 mod get;
 pub mod hosting;
+mod managed_gitops_env;
 mod metrics;
 mod migrate;
 mod network;
-mod original;
+mod object_table;
 mod repo;
-mod report;
 mod restore;
 mod role;
 mod state;
 mod sync;
 mod tenant;
-mod units;
 mod wait;
-mod written;
+mod write_args;
 
 use std::error::Error;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use switchboard_gitops::fleet::moving::CannotMove;
+use switchboard_gitops::fleet::moves::MoveError;
 use switchboard_ledger::LedgerError;
 use switchboard_ledger::address::AddressError;
-use switchboard_ledger::ledger::Trouble;
+use switchboard_ledger::ledger::ConnectionProblem;
 use switchboard_ledger::migration::MigrationError;
 use switchboard_ledger::seal::SealError;
 use switchboard_service::ServiceError;
 use switchboard_service::backup::{BackupError, LineError};
 use switchboard_service::fleet::FleetError;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
-/// The GitOps Service.
+/// Run and use the GitOps Service
 #[derive(Args)]
 pub struct Gitops {
     #[command(subcommand)]
-    command: Command,
+    command: GitopsCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// Makes the database's tables, or takes over the original's.
+enum GitopsCommand {
+    /// Create the database tables, or adopt those of managed-gitops
     Migrate(migrate::Migrate),
-    /// Shows applications, environments, repositories or sync runs, and how they stand.
-    Get(Box<get::Get>),
-    /// Creates an application.
-    Create(Box<create::Create>),
-    /// Deploys an application now, once.
-    Sync(sync::Sync),
-    /// Waits until an application is deployed and healthy, or something else.
-    Wait(wait::Wait),
-    /// Deletes an application and what it deployed.
-    Delete(delete::Delete),
-    /// Clusters to deploy to: create, get, delete.
+    /// Show applications, environments, repositories or sync runs and their status
+    Get(Box<get::GetCommand>),
+    /// Create an application
+    Create(Box<create::CreateApplication>),
+    /// Deploy an application once
+    Sync(sync::SyncCommand),
+    /// Wait until a resource reaches a state, such as an application being synced and healthy
+    Wait(wait::WaitCommand),
+    /// Delete an application and the resources it deployed
+    Delete(delete::DeleteResource),
+    /// Manage environments (clusters to deploy to): create, get, delete
     Env(env::Env),
-    /// Credentials of git repositories: create, get, delete.
+    /// Manage credentials of git repositories: create, get, delete
     Repo(repo::Repo),
-    /// Prints the CustomResourceDefinitions of the service.
+    /// Print the CustomResourceDefinitions of the service
     Crds,
-    /// Looks after tenants' resources, until a signal.
+    /// Run the backend, which reconciles the tenants' resources
     Backend(Box<backend::Backend>),
-    /// Looks after Argo CD's objects, until a signal.
+    /// Run the agent, which reconciles the objects of Argo CD
     Agent(Box<agent::Agent>),
-    /// Argo CD instances, and which of them serves whom.
-    Fleet(Box<fleet::FleetCommand>),
-    /// Prints what both roles serve at /metrics: counts of deployments, Operations, instances and moves.
-    Metrics(Box<metrics::Metrics>),
-    /// Writes every row of the database into a file, as one state.
+    /// Manage the fleet of Argo CD instances and the placement of tenants
+    Fleet(Box<fleet::FleetArgs>),
+    /// Print the metrics that both roles serve at /metrics
+    Metrics(Box<metrics::MetricsCommand>),
+    /// Back up all rows of the database to a file
     Backup(Box<backup::Backup>),
-    /// Puts the rows of a backup in place of those there are. Stop backends and agents first.
+    /// Restore the rows of a backup; stop backends and agents first
     Restore(Box<restore::Restore>),
 }
 
 impl Gitops {
     /// Runs the command.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {
-            Command::Migrate(migrate) => migrate.run().await,
-            Command::Get(get) => get.run().await.map(|()| ExitCode::SUCCESS),
-            Command::Create(create) => create.run().await,
-            Command::Sync(sync) => sync.run().await,
-            Command::Wait(wait) => wait.run().await,
-            Command::Delete(delete) => delete.run(get::What::Applications).await,
-            Command::Env(env) => env.run().await,
-            Command::Repo(repo) => repo.run().await,
-            Command::Crds => {
-                crate::form::write(&switchboard_gitops::kinds::CRDS.join("---\n")).map(|()| ExitCode::SUCCESS)
+            GitopsCommand::Migrate(migrate) => migrate.run().await,
+            GitopsCommand::Get(get) => get.run().await.map(|()| ExitCode::SUCCESS),
+            GitopsCommand::Create(create) => create.run().await,
+            GitopsCommand::Sync(sync) => sync.run().await,
+            GitopsCommand::Wait(wait) => wait.run().await,
+            GitopsCommand::Delete(delete) => delete.run(get::ResourceKind::Applications).await,
+            GitopsCommand::Env(env) => env.run().await,
+            GitopsCommand::Repo(repo) => repo.run().await,
+            GitopsCommand::Crds => {
+                crate::output_format::write(&switchboard_gitops::kinds::CRDS.join("---\n")).map(|()| ExitCode::SUCCESS)
             }
-            Command::Backend(backend) => backend.run().await,
-            Command::Agent(agent) => agent.run().await,
-            Command::Fleet(fleet) => fleet.run().await,
-            Command::Metrics(metrics) => metrics.run().await,
-            Command::Backup(backup) => backup.run().await,
-            Command::Restore(restore) => restore.run().await,
+            GitopsCommand::Backend(backend) => backend.run().await,
+            GitopsCommand::Agent(agent) => agent.run().await,
+            GitopsCommand::Fleet(fleet) => fleet.run().await,
+            GitopsCommand::Metrics(metrics) => metrics.run().await,
+            GitopsCommand::Backup(backup) => backup.run().await,
+            GitopsCommand::Restore(restore) => restore.run().await,
         }
     }
 }
 
-/// Whether each tenant has a project of its own, where nothing else says.
+/// Returns whether each tenant has an AppProject of its own, if no setting or flag decides it.
 fn isolated() -> bool {
-    original::isolated(original::ambient)
+    managed_gitops_env::isolated(managed_gitops_env::process_env)
 }
 
-/// What helps with a database that does not do what it should.
+/// Returns the hint for an error of the service's database.
 pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref::<MigrationError>() {
-        return of_migration(error);
+        return migration_hint(error);
     }
     if let Some(error) = error.downcast_ref::<LedgerError>() {
-        return of_ledger(error);
+        return ledger_hint(error);
     }
     if let Some(error) = error.downcast_ref::<AddressError>() {
-        return Some(of_address(error));
+        return Some(address_hint(error));
     }
     if let Some(error) = error.downcast_ref::<FleetError>() {
-        return of_fleet(error);
+        return fleet_hint(error);
     }
-    if let Some(LineError::NoBackup | LineError::Cut) = error.downcast_ref::<LineError>() {
+    if let Some(LineError::NotABackup | LineError::Truncated) = error.downcast_ref::<LineError>() {
         return Some("give a whole file that `switchboard gitops backup` of this version wrote; nothing was changed");
     }
     match error.downcast_ref::<BackupError>() {
-        Some(BackupError::Ledger(error)) => of_ledger(error),
-        _ => error.downcast_ref::<SealError>().and_then(of_seal),
+        Some(BackupError::Ledger(error)) => ledger_hint(error),
+        _ => error.downcast_ref::<SealError>().and_then(seal_hint),
     }
 }
 
-fn of_seal(error: &SealError) -> Option<&'static str> {
+fn seal_hint(error: &SealError) -> Option<&'static str> {
     match error {
         SealError::UnknownKey { .. } => Some(
             "put the line of that key back into the key file: first if it seals by now, else below the one that does",
@@ -153,7 +153,7 @@ fn of_seal(error: &SealError) -> Option<&'static str> {
     }
 }
 
-fn of_address(error: &AddressError) -> &'static str {
+fn address_hint(error: &AddressError) -> &'static str {
     match error {
         AddressError::Unknown => "give --database postgres://USER:PASSWORD@HOST/NAME, or --database sqlite:FILE",
         AddressError::Postgres(_) => {
@@ -163,24 +163,24 @@ fn of_address(error: &AddressError) -> &'static str {
     }
 }
 
-fn of_fleet(error: &FleetError) -> Option<&'static str> {
+fn fleet_hint(error: &FleetError) -> Option<&'static str> {
     Some(match error {
-        FleetError::Cannot(CannotMove::There) => {
+        FleetError::Cannot(MoveError::AlreadyThere) => {
             "nothing is to be done; `switchboard gitops fleet list` shows what each has"
         }
-        FleetError::Cannot(CannotMove::UnderWay(_)) => {
+        FleetError::Cannot(MoveError::InProgress(_)) => {
             "it ends by itself, there or where it was; `switchboard gitops fleet list` shows how many move"
         }
         FleetError::NoMove => "create what it deploys again, and it is placed anew",
-        // What is passed on without a word of its own is no cause of it.
-        FleetError::Ledger(error) | FleetError::Service(ServiceError::Ledger(error)) => return of_ledger(error),
+        // These variants are transparent, so their source is not among the causes.
+        FleetError::Ledger(error) | FleetError::Service(ServiceError::Ledger(error)) => return ledger_hint(error),
         _ => return None,
     })
 }
 
-fn of_migration(error: &MigrationError) -> Option<&'static str> {
+fn migration_hint(error: &MigrationError) -> Option<&'static str> {
     Some(match error {
-        MigrationError::OldOriginal(_) => {
+        MigrationError::OldManagedGitops(_) => {
             "start the newest version of the original on it once: it migrates when it starts; then try again"
         }
         MigrationError::Dirty(_) => {
@@ -189,26 +189,26 @@ fn of_migration(error: &MigrationError) -> Option<&'static str> {
         MigrationError::Newer(_) => "use the version that was here, or a newer one",
         MigrationError::Altered(_) => "use the version that made the database, or put a backup back",
         MigrationError::Foreign(_) => "give the GitOps Service a database, or a schema, of its own",
-        MigrationError::Missing { .. } => "somebody changed the tables; put a backup back",
-        MigrationError::Behind => "run `switchboard gitops migrate`",
-        MigrationError::Ledger(error) => return of_ledger(error),
+        MigrationError::MissingColumn { .. } => "somebody changed the tables; put a backup back",
+        MigrationError::OutOfDate => "run `switchboard gitops migrate`",
+        MigrationError::Ledger(error) => return ledger_hint(error),
     })
 }
 
-fn of_ledger(error: &LedgerError) -> Option<&'static str> {
+fn ledger_hint(error: &LedgerError) -> Option<&'static str> {
     if let LedgerError::Seal(error) = error {
-        return of_seal(error);
+        return seal_hint(error);
     }
-    Some(match error.trouble()? {
-        Trouble::Unreachable => {
+    Some(match error.connection_problem()? {
+        ConnectionProblem::Unreachable => {
             "is the server running, and does this machine reach it? check host and port of --database"
         }
-        Trouble::Tls => {
+        ConnectionProblem::Tls => {
             "`?sslrootcert=FILE` names who vouches for the server's certificate; `?sslmode=disable` does without TLS"
         }
-        Trouble::Denied => "check user and password of --database, and that this user may create tables",
-        Trouble::NoDatabase => "create it first: `createdb NAME`",
-        Trouble::File => "check the file's path, and that this user may read and write there",
+        ConnectionProblem::Denied => "check user and password of --database, and that this user may create tables",
+        ConnectionProblem::NoDatabase => "create it first: `createdb NAME`",
+        ConnectionProblem::File => "check the file's path, and that this user may read and write there",
     })
 }
 

@@ -1,4 +1,4 @@
-//! `switchboard init`: a configuration to begin with.
+//! `switchboard init`: writes a first configuration.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write};
@@ -6,22 +6,22 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::failure::Failure;
-use crate::form;
-use crate::talk::say;
+use crate::failure::CommandError;
+use crate::output_format;
+use crate::stderr::print_stderr;
 
-/// What is written: a small configuration that works, and all else as comments.
+/// Text of the configuration: a small working part, and all other settings as comments.
 pub const TEXT: &str = include_str!("init/switchboard.yaml");
 
-/// Writes a commented switchboard.yaml.
+/// Write a commented switchboard.yaml
 #[derive(Args)]
 pub struct Init {
-    /// Where to write it; `-` is stdout. A file that is there is left as it is
+    /// Output file; `-` is stdout. An existing file is kept
     #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
     config: PathBuf,
 }
 
-/// Why nothing was written.
+/// Reason why nothing was written.
 #[derive(Debug, thiserror::Error)]
 enum InitError {
     #[error("{} is there already, and is left as it is\nhint: give another name with --config FILE, or --config - to look at what would be written", .0.display())]
@@ -31,10 +31,10 @@ enum InitError {
 }
 
 impl Init {
-    /// Writes it where nothing is.
-    pub fn run(self) -> Result<(), Failure> {
+    /// Writes the file unless it exists.
+    pub fn run(self) -> Result<(), CommandError> {
         if self.config.as_os_str() == "-" {
-            return form::write(TEXT);
+            return output_format::write(TEXT);
         }
         let path = &self.config;
         let mut file = File::create_new(path).map_err(|error| match error.kind() {
@@ -43,9 +43,9 @@ impl Init {
         })?;
         file.write_all(TEXT.as_bytes()).map_err(|error| InitError::Write(path.clone(), error))?;
         let name = path.display();
-        say(format_args!("wrote {name}"));
-        say(format_args!("hint: `switchboard doctor --config {name}` checks it against your clusters"));
-        say(format_args!(
+        print_stderr(format_args!("wrote {name}"));
+        print_stderr(format_args!("hint: `switchboard doctor --config {name}` checks it against your clusters"));
+        print_stderr(format_args!(
             "hint: `switchboard run --config {name}` hosts its operators; `plan` shows first what they would write"
         ));
         Ok(())
@@ -65,7 +65,7 @@ mod tests {
         Config::parse("switchboard.yaml", text, operators::KNOWN).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
-    /// The text with its examples taken out of comments: a sentence has one blank behind its `#`, a setting none or several.
+    /// Returns the text with its examples uncommented. A comment has one space after `#`, a setting none or several.
     fn uncommented() -> String {
         let line = |line: &str| match line.strip_prefix('#') {
             Some(rest) if !rest.is_empty() && (!rest.starts_with(' ') || rest.starts_with("  ")) => format!("{rest}\n"),

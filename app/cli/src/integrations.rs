@@ -1,116 +1,117 @@
-//! `switchboard integrations`: what integrations become, offline and against live clusters.
+//! `switchboard integrations`: workloads of integrations, from data alone or against live clusters.
 
+mod bundle_source;
+mod cluster_auth;
+mod cluster_connector;
 mod compare;
-mod connect;
-mod door;
-mod from;
 pub mod hosting;
 mod lint;
+mod list;
+mod manager_config;
 mod plan;
 mod render;
-mod told;
-mod who;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use switchboard_integrations::chart::Chart;
-use switchboard_integrations::desired::{Builder, Desired};
-use switchboard_integrations::meta::Meta;
-use switchboard_integrations::model::{Model, Scope};
-use switchboard_integrations::settings::{self, DEFAULT_UPSTREAM, Settings};
+use switchboard_integrations::chart::IntegrationsChart;
+use switchboard_integrations::desired::{DesiredBuilder, DesiredObjects};
+use switchboard_integrations::meta::IntegrationMeta;
+use switchboard_integrations::model::{DataScope, IntegrationModel};
+use switchboard_integrations::settings::{self, DEFAULT_UPSTREAM, RenderSettings};
 use switchboard_integrations::source::Bundle;
 
-use crate::failure::Failure;
-use crate::talk::say;
+use crate::failure::CommandError;
+use crate::stderr::print_stderr;
 
-/// What integrations become: workloads on clusters, shard by shard.
+/// Render and compare the workloads of integrations
 #[derive(Args)]
-pub struct Integrations {
+pub struct IntegrationsArgs {
     #[command(subcommand)]
-    command: Command,
+    command: IntegrationsCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// Writes the wanted objects with their marks, by cluster and namespace, and the values they are made of.
-    Render(render::Render),
-    /// Tells what changes between two directories, bundles or commits; exits with 2 when something does.
-    Diff(compare::Diff),
-    /// Tells what is wrong or questionable in the data, with file, line and field; exits with 1 when something is wrong.
-    Lint(lint::Lint),
-    /// Shows what would be written on the live clusters of a configuration; writes nothing.
-    Plan(plan::Plan),
-    /// Tells what runs where, and in which shards something is different.
-    Who(who::Who),
+enum IntegrationsCommand {
+    /// Render the desired objects by cluster and namespace, with the values they are made from
+    Render(render::IntegrationsRender),
+    /// Compare two directories, bundles or commits; exit with 2 if something changes
+    Diff(compare::IntegrationsDiff),
+    /// Check the data and print problems with file, line and field; exit with 1 if there are errors
+    Lint(lint::IntegrationsLint),
+    /// Show what would be written on the live clusters of a configuration; write nothing
+    Plan(plan::IntegrationsPlan),
+    /// List the shards of integrations with their clusters and overrides
+    Who(list::IntegrationsList),
 }
 
-impl Integrations {
+impl IntegrationsArgs {
     /// Runs the command.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {
-            Command::Render(render) => render.run(),
-            Command::Diff(diff) => diff.run(),
-            Command::Lint(lint) => lint.run(),
-            Command::Plan(plan) => plan.run().await,
-            Command::Who(who) => who.run(),
+            IntegrationsCommand::Render(render) => render.run(),
+            IntegrationsCommand::Diff(diff) => diff.run(),
+            IntegrationsCommand::Lint(lint) => lint.run(),
+            IntegrationsCommand::Plan(plan) => plan.run().await,
+            IntegrationsCommand::Who(who) => who.run(),
         }
     }
 }
 
-/// Which part of the data, and with what.
+/// Arguments that select a part of the data, and inputs besides the data.
 #[derive(Args, Clone)]
-pub struct What {
-    /// Only this environment; all when it is not given or empty
+pub struct BuildArgs {
+    /// Environment to limit the output to [default: all]
     #[arg(long, alias = "environment-name", value_name = "NAME", env = "ENVIRONMENT_NAME")]
     environment: Option<String>,
-    /// Only integrations of this upstream
+    /// Upstream URL to limit the integrations to
     #[arg(short, long, value_name = "URL", env = "INTEGRATIONS_MANAGER_UPSTREAM")]
     upstream: Option<String>,
-    /// The image of all integrations
+    /// Image of all integrations
     #[arg(short, long, value_name = "IMAGE", env = "INTEGRATIONS_MANAGER_IMAGE")]
     image: Option<String>,
-    /// In this environment, the image whose tag is the commit of REF; may be repeated
+    /// In environment ENV, use the image tag of the commit of REF; may be repeated
     #[arg(short = 'r', long, value_name = "ENV=REF", env = "INTEGRATIONS_MANAGER_IMAGE_TAG_FROM_REF", value_delimiter = ' ', value_parser = reference)]
     image_tag_from_ref: Vec<(String, String)>,
-    /// The commit that REF is, when it is not one itself; may be repeated
-    #[arg(long, value_name = "REF=COMMIT", value_parser = settings::reference)]
+    /// Commit of REF, if REF is not a commit; may be repeated
+    #[arg(long, value_name = "REF=COMMIT", value_parser = settings::parse_reference)]
     commit: Vec<(String, String)>,
-    /// The chart: a folder or an archive [default: the built-in one]
+    /// Chart folder or archive [default: the built-in chart]
     #[arg(long, value_name = "CHART")]
     chart: Option<PathBuf>,
-    /// Options of integrations that are not qontract-reconcile's: JSON, lists of options by name
+    /// File with options of integrations outside qontract-reconcile: JSON, lists of options by name
     #[arg(long, value_name = "FILE")]
     options: Option<PathBuf>,
-    /// Take no parameters from the environment variables of this process
+    /// Ignore the environment variables of this process as parameters
     #[arg(long)]
     no_variables: bool,
-    /// Everything as the original does it, bit by bit
+    /// Match qontract-reconcile byte for byte
     #[arg(long)]
     compat: bool,
 }
 
-/// A reference; nothing at all where a variable is empty or has spaces to spare.
+/// Parses a reference. An empty text is an empty reference: a variable may be empty or have extra spaces.
 fn reference(text: &str) -> Result<(String, String), String> {
-    if text.is_empty() { Ok((String::new(), String::new())) } else { settings::reference(text) }
+    if text.is_empty() { Ok((String::new(), String::new())) } else { settings::parse_reference(text) }
 }
 
-impl What {
-    /// Whether there is what is asked for in one of the bundles.
-    fn check(&self, bundles: &[&Bundle]) -> Result<(), Failure> {
+impl BuildArgs {
+    /// Checks that one of the bundles has the selected environment.
+    fn check(&self, bundles: &[&Bundle]) -> Result<(), CommandError> {
         check_environment(self.environment.as_deref(), bundles)
     }
 
-    /// Who makes objects of bundles.
-    fn builder(&self) -> Result<Builder, Failure> {
+    /// Creates the builder of objects.
+    fn builder(&self) -> Result<DesiredBuilder, CommandError> {
         let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
-        let scope = Scope { environment: some(&self.environment), upstream: some(&self.upstream), compat: self.compat };
+        let scope =
+            DataScope { environment: some(&self.environment), upstream: some(&self.upstream), compat: self.compat };
         let upstream = scope.upstream.clone().unwrap_or_else(|| DEFAULT_UPSTREAM.to_string());
         let commit = |(reference, commit): &(String, String)| ((upstream.clone(), reference.clone()), commit.clone());
         let references = self.image_tag_from_ref.iter().filter(|(environment, _)| !environment.is_empty());
-        let settings = Settings {
+        let settings = RenderSettings {
             scope,
             image: some(&self.image),
             image_tag_from_ref: references.cloned().collect(),
@@ -118,14 +119,14 @@ impl What {
             commits: self.commit.iter().map(commit).collect(),
             meta: meta(self.options.as_deref())?,
         };
-        Ok(Builder::new(chart(self.chart.as_deref())?, settings))
+        Ok(DesiredBuilder::new(chart(self.chart.as_deref())?, settings))
     }
 }
 
-/// Refuses an environment that none of the bundles knows: nothing at all would come of it, without a word.
-fn check_environment(environment: Option<&str>, bundles: &[&Bundle]) -> Result<(), Failure> {
+/// Refuses an environment that no bundle has; the output would be empty without an error.
+fn check_environment(environment: Option<&str>, bundles: &[&Bundle]) -> Result<(), CommandError> {
     let Some(wanted) = environment.filter(|name| !name.is_empty()) else { return Ok(()) };
-    let known: BTreeSet<String> = bundles.iter().flat_map(|bundle| Model::environments(bundle)).collect();
+    let known: BTreeSet<String> = bundles.iter().flat_map(|bundle| IntegrationModel::environments(bundle)).collect();
     if known.contains(wanted) {
         return Ok(());
     }
@@ -133,37 +134,37 @@ fn check_environment(environment: Option<&str>, bundles: &[&Bundle]) -> Result<(
     Err(format!("the data knows no environment `{wanted}`\nhint: it knows {}", known.join(", ")).into())
 }
 
-/// Variables of this process, those that are text.
+/// Returns the environment variables of this process that are valid UTF-8.
 fn variables() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
 }
 
-fn meta(file: Option<&std::path::Path>) -> Result<Meta, Failure> {
-    let mut meta = Meta::default();
+fn meta(file: Option<&std::path::Path>) -> Result<IntegrationMeta, CommandError> {
+    let mut meta = IntegrationMeta::default();
     if let Some(file) = file {
         let text =
             std::fs::read_to_string(file).map_err(|error| format!("could not read {}: {error}", file.display()))?;
-        meta.extend(Meta::parse(&text)?);
+        meta.extend(IntegrationMeta::parse(&text)?);
     }
     Ok(meta)
 }
 
-fn chart(path: Option<&std::path::Path>) -> Result<Chart, Failure> {
+fn chart(path: Option<&std::path::Path>) -> Result<IntegrationsChart, CommandError> {
     Ok(match path {
-        Some(path) => Chart::load(path)?,
-        None => Chart::own(),
+        Some(path) => IntegrationsChart::load(path)?,
+        None => IntegrationsChart::builtin(),
     })
 }
 
-/// Says what is wrong with the data. True when something is.
-fn tell_problems(desired: &Desired) -> bool {
+/// Prints the problems of the data. Returns whether there are any.
+fn report_problems(desired: &DesiredObjects) -> bool {
     let problems = desired.problems();
     for problem in &problems {
-        say(format_args!("error: {problem}"));
+        print_stderr(format_args!("error: {problem}"));
         if let Some(hint) = &problem.hint {
-            say(format_args!("hint: {hint}"));
+            print_stderr(format_args!("hint: {hint}"));
         }
     }
     !problems.is_empty()

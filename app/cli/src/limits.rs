@@ -1,61 +1,63 @@
-//! The limits of every operator that `run` and `up` host, whoever starts it and whenever.
+//! Limits of every operator under `run` and `up`.
 
 use std::sync::Arc;
 
-use switchboard_kernel::config::{Config, Whole};
-use switchboard_kernel::host::{Handle, LimitsByName, Stopped};
+use switchboard_kernel::config::{Config, ParentSection};
+use switchboard_kernel::host::{Handle, HostStopped, LimitsByName};
 use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::{Operator, OperatorName};
-use switchboard_kernel::place::ClusterName;
+use switchboard_kernel::topology::ClusterName;
 use tokio::sync::RwLock;
 
 use crate::gitops::engine;
 use crate::operators::{self, KNOWN};
 
-/// The limits that a configuration gives the operator of a name: when the process starts, when the operator comes later, and
-/// when the configuration has changed.
+/// Returns the limits of an operator: for operators at the start, operators added later, and changed configurations.
 pub fn of(config: &Config, name: &str) -> Limits {
     let by_name = OperatorName::new(name);
-    match KNOWN.whole(name) {
-        Some(of @ Whole::Integrations) => config.limits_of_part(&by_name, of, &Limits::default()),
-        Some(of @ Whole::Gitops) => config.limits_of_part(&by_name, of, &switchboard_service::limits::limits()),
-        // There is one operator that is there several times.
-        Some(of @ Whole::Operator(_)) => config.limits_of_part(&by_name, of, &engine::limits()),
-        None if name == switchboard_engine::operator::NAME => {
-            config.limits_of_part(&by_name, Whole::Operator(switchboard_engine::operator::NAME), &engine::limits())
-        }
+    match KNOWN.parent_of(name) {
+        Some(of @ ParentSection::Integrations) => config.limits_of_part(&by_name, of, &Limits::default()),
+        Some(of @ ParentSection::Gitops) => config.limits_of_part(&by_name, of, &switchboard_service::limits::limits()),
+        // The only operator with several instances.
+        Some(of @ ParentSection::Operator(_)) => config.limits_of_part(&by_name, of, &engine::limits()),
+        None if name == switchboard_engine::operator::NAME => config.limits_of_part(
+            &by_name,
+            ParentSection::Operator(switchboard_engine::operator::NAME),
+            &engine::limits(),
+        ),
         None => {
             let own = config.operators.get(&by_name);
-            let head = || config.operators.get(&OperatorName::new(operators::head(name)?));
+            let head = || config.operators.get(&OperatorName::new(operators::family_head(name)?));
             own.or_else(head).map(|entry| entry.limits()).unwrap_or_default()
         }
     }
 }
 
-/// The configuration in force, for all who host something under it.
+/// Current configuration, shared by all parts that host operators.
 #[derive(Clone)]
-pub struct InForce(Arc<RwLock<Config>>);
+pub struct CurrentConfig(Arc<RwLock<Config>>);
 
-impl InForce {
-    /// This one, for now.
+impl CurrentConfig {
+    /// Creates the shared configuration.
     pub fn new(config: Config) -> Self {
         Self(Arc::new(RwLock::new(config)))
     }
 
-    /// Has a further operator hosted. While it is, no other configuration comes into force: the limits would be the old ones.
+    /// Adds an operator to the kernel. The configuration cannot change meanwhile, which would leave the operator with
+    /// outdated limits.
     pub async fn add(
         &self,
         handle: &Handle,
         operator: Arc<dyn Operator>,
         cluster: Option<(ClusterName, kube::Client)>,
-    ) -> Result<(), Stopped> {
+    ) -> Result<(), HostStopped> {
         let config = self.0.read().await;
         let limits = of(&config, operator.name());
         handle.add(operator, limits, cluster).await
     }
 
-    /// Puts another configuration into force. Gives the operators that have other limits by it.
-    pub async fn replace(&self, new: Config, handle: &Handle) -> Result<LimitsByName, Stopped> {
+    /// Replaces the configuration. Returns the operators whose limits changed.
+    pub async fn replace(&self, new: Config, handle: &Handle) -> Result<LimitsByName, HostStopped> {
         let mut config = self.0.write().await;
         let state = handle.state().await?;
         let there = state.operators.iter().map(|operator| &*operator.name);
@@ -67,7 +69,7 @@ impl InForce {
     }
 }
 
-/// The operators that have other limits by another configuration.
+/// Returns the operators whose limits differ between two configurations.
 fn changed<'a>(old: &Config, new: &Config, there: impl Iterator<Item = &'a str>) -> LimitsByName {
     let of_new = there.map(|name| (OperatorName::new(name), of(new, name)));
     of_new.filter(|(name, limits)| of(old, &name.0) != *limits).collect()

@@ -1,7 +1,7 @@
-//! The `switchboard` command: words a user types, nothing else.
+//! The `switchboard` command: the command line and its output.
 
-mod again;
-mod announce;
+mod cluster_args;
+mod color;
 mod completion;
 mod contexts;
 mod control;
@@ -9,35 +9,35 @@ mod doctor;
 mod example;
 mod explain;
 mod failure;
-mod form;
+mod fault_test;
 mod gather;
 mod gitops;
-mod guests;
-mod individual;
+mod hosted;
 mod init;
 mod integrations;
 mod kernel;
 mod limits;
-mod listen;
-mod local;
+mod listen_address;
+mod local_ca;
+mod local_pods;
 mod operator;
 mod operators;
-mod own;
-mod paint;
-mod place;
+mod output_format;
 mod plan;
 mod plugs;
-mod probe;
 mod progress;
-mod reach;
 mod run;
 mod serve;
-mod talk;
+mod single_operator;
+mod startup_message;
+mod stderr;
+mod storage_location;
 mod template;
-mod temporary;
+mod temporary_dir;
 mod test;
 mod up;
 mod usage;
+mod watch_loop;
 
 use std::process::ExitCode;
 
@@ -58,7 +58,7 @@ Data goes to stdout, all else to stderr. Colours are for terminals; NO_COLOR doe
 As `kubectl-switchboard` in PATH, the same binary is `kubectl switchboard`.
 Logs go to stderr; SWITCHBOARD_LOG sets what is logged, for example `info` or `switchboard_cluster=debug`.";
 
-/// Hosts every Kubernetes operator of a platform in one process.
+/// Host every Kubernetes operator of a platform in one process
 #[derive(Parser)]
 #[command(name = "switchboard", version, after_help = EXIT_CODES)]
 struct Arguments {
@@ -68,68 +68,68 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Writes a commented switchboard.yaml to begin with.
+    /// Write a commented switchboard.yaml to start from
     Init(init::Init),
-    /// Checks configuration, clusters, rights, database and machine, and says what to fix.
+    /// Check configuration, clusters, permissions, database and machine, with a hint for each problem
     Doctor(doctor::Doctor),
-    /// Starts the embedded cluster and prints where its kubeconfig is.
+    /// Start the embedded cluster and print the path of its kubeconfig
     Up(up::Up),
-    /// Serves a must-gather dump, read-only, so that kubectl works on it.
+    /// Serve a must-gather dump read-only to kubectl
     Serve(serve::Serve),
-    /// Works on directories of inputs and mutations: prune, collect, apply.
+    /// Work with directories of inputs and mutations: prune, collect, apply
     Gather(gather::Gather),
-    /// The GitOps Service: applications, environments, repositories, its database.
+    /// Run and use the GitOps Service: applications, environments, repositories, database
     Gitops(gitops::Gitops),
-    /// Hosts the operators of a configuration over clusters.
-    Run(run::Run),
-    /// Hosts one operator alone: one of this binary, of a configuration, or a program.
-    Individual(individual::Individual),
-    /// Shows what the operators would write now, as a diff; writes nothing.
-    Plan(plan::Plan),
-    /// Says why an object is as it is: who wrote it, from what, because of what.
+    /// Run the operators of a configuration
+    Run(run::RunCommand),
+    /// Run one operator: of this binary, of a configuration, or a program
+    Individual(single_operator::SingleOperator),
+    /// Show what the operators would write now, as a diff; write nothing
+    Plan(plan::PlanCommand),
+    /// Explain why an object is as it is: who wrote it, from which inputs, and what triggered the write
     Why(explain::WhyObject),
-    /// Says why an operator does nothing right now.
+    /// Explain why an operator does nothing right now
     WhyNot(explain::WhyNot),
-    /// Shows what every operator does: state, runs, times, writes, share of the cache.
+    /// Show the activity of every operator: state, runs, durations, writes, share of the cache
     Top(explain::Top),
-    /// Stops starting an operator's units; runs under way end.
+    /// Stop starting units of an operator; running units finish
     Pause(control::Pause),
-    /// Lets a paused operator go on.
+    /// Resume a paused operator
     Resume(control::Resume),
-    /// Runs an operator's units soon, whether something changed or not.
-    Wake(control::Wake),
-    /// Decides again from what was read then, and says whether the same is decided.
+    /// Run the units of an operator soon, even if nothing changed
+    Wake(control::Reconcile),
+    /// Repeat a decision with the inputs it was made from, and compare the result
     Replay(explain::Replay),
-    /// Tries an operator under crashes, stale views, missed events and lost answers, on a cluster of its own.
-    Probe(probe::Probe),
-    /// Runs declarative test cases of operators: what is given, what should be written.
-    Test(test::Test),
-    /// Runs a native operator once, on a directory: the commands of the multi-operator contract.
-    Operator(operator::Operator),
-    /// Renders a chart and prints what `helm template` prints.
-    Template(Box<template::Template>),
-    /// What integrations become: render, diff, plan, who.
-    Integrations(Box<integrations::Integrations>),
-    /// Shows who is plugged in where, and what a plug and a socket would do.
-    Plugs(plugs::Plugs),
-    /// Prints a script that completes the command line in a shell.
+    /// Test an operator under crashes, stale reads, missed events and lost responses, on a cluster of its own
+    Probe(fault_test::FaultTestCommand),
+    /// Run declarative test cases of operators: inputs and expected writes
+    Test(test::TestArgs),
+    /// Run a native operator once on a directory, with the commands of the multi-operator contract
+    Operator(operator::OperatorCommand),
+    /// Render a chart with the output of `helm template`
+    Template(Box<template::TemplateCommand>),
+    /// Render and compare the workloads of integrations: render, diff, lint, plan, list
+    Integrations(Box<integrations::IntegrationsArgs>),
+    /// Show plugs and sockets, and preview the objects of a plug and a socket
+    Plugs(plugs::PlugsArgs),
+    /// Print a completion script for a shell
     Completion(completion::Completion),
 }
 
-/// What is logged unless something else is asked for.
+/// Default log filter.
 ///
-/// The client's own lines are left out: what goes wrong is said by who asked, once.
+/// Log lines of the client are excluded: the caller reports each error once.
 const DEFAULT_LOG: &str = "warn,kube_client=off,switchboard_console::audit=info";
 
-/// Something would be written, or is decided differently.
+/// Exit code if something would be written, or a decision differs.
 const DIFFERS: u8 = 2;
 
 /// `EX_USAGE` of sysexits.h.
 const USAGE: u8 = 64;
 
 fn main() -> ExitCode {
-    // The sandbox's launcher is this binary; it must be alone in its process to become what it is to be.
-    if let Some(code) = switchboard_sandbox::launched(std::env::args_os()) {
+    // This binary is also the sandbox's launcher, which must be the only thread of its process.
+    if let Some(code) = switchboard_sandbox::launcher_main(std::env::args_os()) {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
     let arguments = match usage::parse(std::env::args_os()) {
@@ -145,7 +145,7 @@ fn main() -> ExitCode {
         Err(error) => return failure::report(&error),
     };
     let done = runtime.block_on(run(arguments.command));
-    // An operator that hangs must not keep the process from ending.
+    // A hung operator must not keep the process from ending.
     runtime.shutdown_background();
     match done {
         Ok(code) => code,
@@ -153,7 +153,7 @@ fn main() -> ExitCode {
     }
 }
 
-async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
+async fn run(command: Command) -> Result<ExitCode, failure::CommandError> {
     let differs = |differs: bool| if differs { ExitCode::from(DIFFERS) } else { ExitCode::SUCCESS };
     let well = |well: bool| if well { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     match command {
@@ -183,14 +183,14 @@ async fn run(command: Command) -> Result<ExitCode, failure::Failure> {
     }
 }
 
-/// What `SWITCHBOARD_LOG` says is not understood. Going on without the logs somebody asked for helps nobody.
+/// `SWITCHBOARD_LOG` is invalid. The command ends, since the user would miss the requested logs.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "could not read SWITCHBOARD_LOG\nhint: it is a level (error, warn, info, debug, trace), or levels of parts, such as `warn,switchboard_cluster=debug`"
 )]
 struct LogError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
-/// Structured, on stderr, and only what somebody should look at unless more is asked for.
+/// Logs as JSON to stderr; by default only what needs attention.
 fn log_to_stderr() -> Result<(), LogError> {
     let asked = match std::env::var("SWITCHBOARD_LOG") {
         Ok(asked) => asked,
@@ -199,7 +199,7 @@ fn log_to_stderr() -> Result<(), LogError> {
     };
     let asked = if asked.trim().is_empty() { DEFAULT_LOG } else { &asked };
     let filter = tracing_subscriber::EnvFilter::try_new(asked).map_err(|error| LogError(error.into()))?;
-    // A log line that cannot be written is lost; to complain on the same stderr would end the process.
+    // A log line that cannot be written is dropped; reporting the error on the same stderr would end the process.
     let log = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr);
     log.log_internal_errors(false).init();
     Ok(())

@@ -1,4 +1,4 @@
-//! `switchboard operator`: a native operator as one command of the multi-operator contract.
+//! `switchboard operator`: a native operator with the commands of the multi-operator contract.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -8,168 +8,179 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::Value;
-use switchboard_gather::Object;
+use switchboard_gather::DumpedObject;
 use switchboard_gather::contract::{ControllerStatus, ResourceType};
 use switchboard_gather::must_gather::MustGather;
-use switchboard_gather::mutation::{Naming, Place as Folder, write_directory};
-use switchboard_hosted::native::{Controllers, Once, Ran, input_resources, output_resources, run_beside, run_once};
-use switchboard_kernel::moment::Moment;
+use switchboard_gather::mutation::{Naming, OutputCluster as Folder, write_directory};
+use switchboard_hosted::native::{
+    ControllerSelection, RunOnceOptions, RunOutput, input_resources, output_resources, run_once, run_with_workload,
+};
 use switchboard_kernel::operator::{Declaration, Units};
-use switchboard_kernel::place::Place;
+use switchboard_kernel::timestamp::Timestamp;
+use switchboard_kernel::topology::ClusterType;
 use switchboard_object::kind::GroupVersionKind;
 
-use crate::failure::Failure;
-use crate::gather::live::Live;
-use crate::gather::name_key::Key;
+use crate::cluster_args::ClusterArgs;
+use crate::failure::CommandError;
+use crate::gather::live_cluster::LiveCluster;
+use crate::gather::name_key::NameKeyArg;
 use crate::operators;
-use crate::reach::Reach;
-use crate::talk::say;
+use crate::stderr::print_stderr;
 
-/// Runs a native operator once: on a directory, into a directory.
+/// Run a native operator once, from an input directory to an output directory
 #[derive(Args)]
-pub struct Operator {
-    /// Which operator
+pub struct OperatorCommand {
+    /// Operator name
     #[arg(value_name = "OPERATOR", value_parser = PossibleValuesParser::new(operators::names()))]
     operator: String,
     #[command(subcommand)]
-    command: Contract,
+    command: ContractCommand,
 }
 
-/// The four commands of the contract.
+/// Commands of the contract.
 #[derive(Subcommand)]
-enum Contract {
-    /// Prints what the operator reads
+enum ContractCommand {
+    /// Print the types that the operator reads
     InputResources,
-    /// Prints what the operator writes, and on which cluster
+    /// Print the types that the operator writes, by cluster
     OutputResources,
-    /// Writes down what the operator wants written, given a directory of what is; needs no network
-    ApplyConfiguration(Apply),
-    /// The same for an operator that must reach outside Kubernetes; reads the user workload cluster as it is now
-    ApplyConfigurationLive(ApplyLive),
+    /// Write the operator's mutations for an input directory; needs no network
+    ApplyConfiguration(ApplyArgs),
+    /// Like apply-configuration, for operators that access systems outside Kubernetes; read the live user workload
+    /// cluster
+    ApplyConfigurationLive(ApplyLiveArgs),
 }
 
 #[derive(Args)]
-struct Apply {
-    /// What is: a must-gather-like directory. One that does not exist is an empty cluster
+struct ApplyArgs {
+    /// Input directory in must-gather layout; a missing directory is an empty cluster
     #[arg(long, value_name = "DIR")]
     input_dir: PathBuf,
-    /// Where to write what is wanted; give a fresh one, nothing is removed
+    /// Output directory for mutations; must be empty, nothing is removed
     #[arg(long, value_name = "DIR")]
     output_dir: PathBuf,
-    /// The time the operator is told, RFC 3339; the real one unless given
+    /// Time that the operator sees, as RFC 3339 [default: the current time]
     #[arg(long, value_name = "TIME", value_parser = moment)]
-    now: Option<Moment>,
-    /// Which controllers run: NAME, -NAME or *
+    now: Option<Timestamp>,
+    /// Controllers to run: NAME, -NAME or *
     #[arg(long, value_name = "NAMES", value_delimiter = ',', allow_hyphen_values = true)]
     controllers: Vec<String>,
-    /// Under which key metadata files have an object's name: libraries of 2024 read `mame`, and any reads `both`
+    /// Metadata key for object names: libraries of 2024 read `mame`, all libraries read `both`
     #[arg(long, value_name = "KEY", default_value = "name")]
-    name_key: Key,
+    name_key: NameKeyArg,
 }
 
 #[derive(Args)]
-struct ApplyLive {
+struct ApplyLiveArgs {
     #[command(flatten)]
-    apply: Apply,
-    /// How to reach the user workload cluster
+    apply: ApplyArgs,
+    /// Kubeconfig of the user workload cluster
     #[arg(long, value_name = "FILE")]
     kubeconfig: PathBuf,
 }
 
-fn moment(text: &str) -> Result<Moment, String> {
+fn moment(text: &str) -> Result<Timestamp, String> {
     let time: jiff::Timestamp = text.parse().map_err(|_| "write it as 2026-01-02T03:04:05Z".to_string())?;
-    u64::try_from(time.as_millisecond()).map(Moment).map_err(|_| "it lies before 1970".to_string())
+    u64::try_from(time.as_millisecond()).map(Timestamp).map_err(|_| "it lies before 1970".to_string())
 }
 
-impl Operator {
-    /// Prints or writes what is asked for. True when the operator did well and declared what it wants.
-    pub async fn run(self) -> Result<bool, Failure> {
+impl OperatorCommand {
+    /// Prints or writes the result. Returns whether the operator succeeded and declared all its writes.
+    pub async fn run(self) -> Result<bool, CommandError> {
         let operator = operators::operator(&self.operator).expect("the command line takes known operators only");
         let declaration = operator.declaration();
         let (apply, workload) = match self.command {
-            Contract::InputResources => return print(&input_resources(&declaration).to_yaml()),
-            Contract::OutputResources => return print(&output_resources(&declaration).to_yaml()),
-            Contract::ApplyConfiguration(apply) => (apply, None),
-            Contract::ApplyConfigurationLive(live) => {
+            ContractCommand::InputResources => return print(&input_resources(&declaration).to_yaml()),
+            ContractCommand::OutputResources => return print(&output_resources(&declaration).to_yaml()),
+            ContractCommand::ApplyConfiguration(apply) => (apply, None),
+            ContractCommand::ApplyConfigurationLive(live) => {
                 (live.apply, Some(workload(&declaration, &live.kubeconfig).await?))
             }
         };
-        let once = Once { now: apply.now.unwrap_or_else(now), controllers: apply.chosen(), live: workload.is_some() };
-        // An operator may block, and its own panics must not end the runtime.
-        let ran = tokio::task::spawn_blocking(move || -> Result<Ran, Failure> {
-            let given = apply.given()?;
+        let once = RunOnceOptions {
+            now: apply.now.unwrap_or_else(now),
+            controllers: apply.chosen(),
+            live: workload.is_some(),
+        };
+        // An operator may block, and its panic must not end the runtime.
+        let ran = tokio::task::spawn_blocking(move || -> Result<RunOutput, CommandError> {
+            let given = apply.input()?;
             let ran = match workload {
-                Some(workload) => run_beside(&*operator, given, workload, &once)?,
+                Some(workload) => run_with_workload(&*operator, given, workload, &once)?,
                 None => run_once(&*operator, given, &once)?,
             };
             let naming = Naming { key: apply.name_key.into(), ..Naming::default() };
             write_directory(&apply.output_dir, &ran.mutations, Some(&ran.results), naming)?;
             Ok(ran)
         });
-        Ok(told(&ran.await??))
+        Ok(report_failures(&ran.await??))
     }
 }
 
-/// What an operator reads of the user workload cluster, as it is there now. The rest is read from the directory.
-async fn workload(declaration: &Declaration, kubeconfig: &Path) -> Result<MustGather, Failure> {
-    let live = Live::connect(&Reach { kubeconfig: Some(kubeconfig.to_path_buf()), context: None }).await?;
-    let inputs = declaration.readable().into_iter().filter(|input| input.place == Place::UserWorkload).collect();
+/// Reads the inputs on the user workload cluster live. Other inputs come from the directory.
+async fn workload(declaration: &Declaration, kubeconfig: &Path) -> Result<MustGather, CommandError> {
+    let live = LiveCluster::connect(&ClusterArgs { kubeconfig: Some(kubeconfig.to_path_buf()), context: None }).await?;
+    let inputs =
+        declaration.readable().into_iter().filter(|input| input.cluster_type == ClusterType::UserWorkload).collect();
     let there = Declaration { inputs, outputs: BTreeSet::new(), units: Units::Whole, ..declaration.clone() };
     let found = live.gather(&input_resources(&there).apply_configuration_resources).await?;
-    found.problems.iter().for_each(|problem| say(format_args!("warning: {problem}")));
-    let object = |(of, value): (ResourceType, Value)| Object {
+    found.problems.iter().for_each(|problem| print_stderr(format_args!("warning: {problem}")));
+    let object = |(of, value): (ResourceType, Value)| DumpedObject {
         kind: GroupVersionKind::new(&of.group, &of.version, value["kind"].as_str().unwrap_or_default()),
         plural: of.resource,
         namespaced: value["metadata"]["namespace"].is_string(),
         inferred: false,
         value,
     };
-    Ok(MustGather::of(found.objects.into_iter().map(object), live.discovery))
+    Ok(MustGather::from_objects(found.objects.into_iter().map(object), live.discovery))
 }
 
-impl Apply {
-    fn chosen(&self) -> Controllers {
-        Controllers::named(self.controllers.iter().filter(|name| !name.is_empty()).cloned())
+impl ApplyArgs {
+    fn chosen(&self) -> ControllerSelection {
+        ControllerSelection::named(self.controllers.iter().filter(|name| !name.is_empty()).cloned())
     }
 
-    fn given(&self) -> Result<MustGather, Failure> {
+    fn input(&self) -> Result<MustGather, CommandError> {
         if !self.input_dir.exists() {
             return Ok(MustGather::default());
         }
         let given = MustGather::open(&self.input_dir)?;
         for problem in given.problems() {
-            say(format_args!("warning: {}: {}", problem.file, problem.message));
+            print_stderr(format_args!("warning: {}: {}", problem.file, problem.message));
         }
         Ok(given)
     }
 }
 
-fn print(text: &str) -> Result<bool, Failure> {
+fn print(text: &str) -> Result<bool, CommandError> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush())?;
     Ok(true)
 }
 
-fn now() -> Moment {
+fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Moment(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Says what went wrong. True when nothing did.
-fn told(ran: &Ran) -> bool {
+/// Prints failures. Returns whether there are none.
+fn report_failures(ran: &RunOutput) -> bool {
     let mut well = true;
     for result in ran.results.failures() {
         well = false;
         if result.status == ControllerStatus::Panicked {
-            say(format_args!("error: controller `{}` panicked: {}", result.controller_name, result.panic_stack));
+            print_stderr(format_args!(
+                "error: controller `{}` panicked: {}",
+                result.controller_name, result.panic_stack
+            ));
         }
         for error in &result.errors {
-            say(format_args!("error: controller `{}` failed: {}", result.controller_name, error.message));
+            print_stderr(format_args!("error: controller `{}` failed: {}", result.controller_name, error.message));
         }
     }
-    for mutation in ran.mutations.iter().filter(|mutation| mutation.place == Folder::Unspecified) {
+    for mutation in ran.mutations.iter().filter(|mutation| mutation.cluster == Folder::Unspecified) {
         well = false;
-        say(format_args!("error: `{mutation}` is not among the declared outputs"));
+        print_stderr(format_args!("error: `{mutation}` is not among the declared outputs"));
     }
     well
 }

@@ -1,21 +1,23 @@
-//! The operators this binary can host.
+//! Operators in this binary.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use switchboard_greeter::Greeter;
-use switchboard_integrations::operator::{self as integrations, Integrations};
-use switchboard_kernel::config::{Config, GitopsConfig, Known, Part, Whole};
-use switchboard_kernel::operator::{Declaration, Operator, OperatorName, Reaching, ServiceAccount, Stop, Unit};
-use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_integrations::operator::{self as integrations, IntegrationsOperator};
+use switchboard_kernel::config::{Config, GitopsConfig, KnownOperators, ParentSection, PartOperator};
+use switchboard_kernel::operator::{
+    DecideError, Declaration, ExternalAdapter, Operator, OperatorName, ServiceAccount, Unit,
+};
 use switchboard_kernel::plan::Plan;
+use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_kernel::view::View;
-use switchboard_plugs::plug::Options;
-use switchboard_rogue::{Rogue, Vice};
+use switchboard_plugs::plug::PlugOptions;
+use switchboard_rogue::{Misbehavior, Rogue};
 use switchboard_service::{agent, backend};
 
-/// What `switchboard.yaml` may name.
-pub const KNOWN: Known<'_> = Known {
+/// Names that `switchboard.yaml` may use.
+pub const KNOWN: KnownOperators<'_> = KnownOperators {
     operators: &["deferredresources", ENGINE, "greeter", PLUGS, "sockets"],
     samples: &[
         "rogue-blue",
@@ -27,101 +29,101 @@ pub const KNOWN: Known<'_> = Known {
         "rogue-remembers",
     ],
     parts: &[
-        Part { name: "engine@", of: Whole::Operator(ENGINE) },
-        Part { name: "integrations@", of: Whole::Integrations },
-        Part { name: agent::APPLICATIONS_NAME, of: Whole::Gitops },
-        Part { name: agent::OPERATIONS_NAME, of: Whole::Gitops },
-        Part { name: agent::PROJECTS_NAME, of: Whole::Gitops },
-        Part { name: agent::SECRETS_NAME, of: Whole::Gitops },
-        Part { name: backend::CREDENTIALS_NAME, of: Whole::Gitops },
-        Part { name: backend::DEPLOYMENTS_NAME, of: Whole::Gitops },
-        Part { name: backend::ENVIRONMENTS_NAME, of: Whole::Gitops },
-        Part { name: backend::SYNC_RUNS_NAME, of: Whole::Gitops },
-        Part { name: backend::TENANTS_NAME, of: Whole::Gitops },
-        Part { name: backend::UPKEEP_NAME, of: Whole::Gitops },
+        PartOperator { name: "engine@", parent: ParentSection::Operator(ENGINE) },
+        PartOperator { name: "integrations@", parent: ParentSection::Integrations },
+        PartOperator { name: agent::APPLICATIONS_NAME, parent: ParentSection::Gitops },
+        PartOperator { name: agent::OPERATIONS_NAME, parent: ParentSection::Gitops },
+        PartOperator { name: agent::PROJECTS_NAME, parent: ParentSection::Gitops },
+        PartOperator { name: agent::SECRETS_NAME, parent: ParentSection::Gitops },
+        PartOperator { name: backend::CREDENTIALS_NAME, parent: ParentSection::Gitops },
+        PartOperator { name: backend::DEPLOYMENTS_NAME, parent: ParentSection::Gitops },
+        PartOperator { name: backend::ENVIRONMENTS_NAME, parent: ParentSection::Gitops },
+        PartOperator { name: backend::SYNC_RUNS_NAME, parent: ParentSection::Gitops },
+        PartOperator { name: backend::TENANTS_NAME, parent: ParentSection::Gitops },
+        PartOperator { name: backend::UPKEEP_NAME, parent: ParentSection::Gitops },
     ],
 };
 
-/// The operators of this binary, those that misbehave on purpose last.
+/// Returns the names of the operators in this binary; samples that misbehave on purpose come last.
 pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.operators.iter().chain(KNOWN.samples).copied()
 }
 
-/// The embedded GitOps engine. It is hosted with what it needs of the state directory, see [`crate::gitops::engine`].
+/// Embedded GitOps engine. Its host adds parts of the state directory, see [`crate::gitops::engine`].
 const ENGINE: &str = switchboard_engine::operator::NAME;
-/// The operator that brings its family along: plugs, sockets and deferred resources are of no use alone.
+/// Operator that brings related operators along: plugs, sockets and deferred resources are useless alone.
 const PLUGS: &str = "plugs";
 
-/// The operator of a name, to decide again what it decided with these settings. The GitOps Service's have nothing but an empty
-/// database, which nobody asks: what was answered then is recorded.
-pub async fn recalled(name: &str, settings: &Value) -> Option<Arc<dyn Operator>> {
-    if matches!(KNOWN.whole(name), Some(Whole::Gitops)) {
-        let all = crate::gitops::hosting::declaring(&GitopsConfig::default()).await.ok()?;
+/// Returns an operator that can repeat a recorded decision with its settings. Operators of the GitOps Service get an
+/// empty database that is never queried, since the decision records the answers.
+pub async fn replay_operator(name: &str, settings: &Value) -> Option<Arc<dyn Operator>> {
+    if matches!(KNOWN.parent_of(name), Some(ParentSection::Gitops)) {
+        let all = crate::gitops::hosting::declared_operators(&GitopsConfig::default()).await.ok()?;
         return all.into_iter().find(|one| one.name() == name);
     }
-    let of_family = family(head(name).unwrap_or(name), settings).into_iter().find(|one| one.name() == name);
+    let of_family = family(family_head(name).unwrap_or(name), settings).into_iter().find(|one| one.name() == name);
     of_family.or_else(|| operator(name))
 }
 
-/// The operator of a name.
+/// Returns an operator by name.
 pub fn operator(name: &str) -> Option<Arc<dyn Operator>> {
     if let Some(cluster) = name.strip_prefix(integrations::NAME).and_then(|rest| rest.strip_prefix('@')) {
-        // Without its data, which is enough to decide again from what was recorded.
-        return Some(Arc::new(Reaching(Integrations::of(cluster, Arc::default()))));
+        // Repeating a recorded decision does not need the data.
+        return Some(Arc::new(ExternalAdapter(IntegrationsOperator::new(cluster, Arc::default()))));
     }
-    if let Some(engine) = crate::gitops::engine::remembered(name) {
+    if let Some(engine) = crate::gitops::engine::replay_operator(name) {
         return Some(engine);
     }
     let vice = match name {
         "greeter" => return Some(Arc::new(Greeter)),
         PLUGS | "sockets" | "deferredresources" => {
-            return switchboard_plugs::operators(Options::default()).into_iter().find(|one| one.name() == name);
+            return switchboard_plugs::operators(PlugOptions::default()).into_iter().find(|one| one.name() == name);
         }
-        "rogue-blue" => Vice::Fights("blue"),
-        "rogue-red" => Vice::Fights("red"),
-        "rogue-floods" => Vice::Floods,
-        "rogue-hangs" => Vice::Hangs,
-        "rogue-loops" => Vice::Loops,
-        "rogue-panics" => Vice::Panics,
-        "rogue-remembers" => Vice::Remembers,
+        "rogue-blue" => Misbehavior::Fights("blue"),
+        "rogue-red" => Misbehavior::Fights("red"),
+        "rogue-floods" => Misbehavior::Floods,
+        "rogue-hangs" => Misbehavior::Hangs,
+        "rogue-loops" => Misbehavior::Loops,
+        "rogue-panics" => Misbehavior::Panics,
+        "rogue-remembers" => Misbehavior::Remembers,
         _ => return None,
     };
     Some(Arc::new(Rogue::new(name, vice)))
 }
 
-/// The operators that a name in a configuration stands for, with its settings.
+/// Returns the operators of a configuration entry.
 pub fn family(name: &str, settings: &Value) -> Vec<Arc<dyn Operator>> {
     match name {
-        PLUGS => switchboard_plugs::operators(Options::of(settings)),
+        PLUGS => switchboard_plugs::operators(PlugOptions::of(settings)),
         ENGINE => Vec::new(),
         _ => operator(name).into_iter().collect(),
     }
 }
 
-/// The operator whose entry in a configuration brings this one along.
-pub fn head(name: &str) -> Option<&'static str> {
+/// Returns the operator whose configuration entry includes this one.
+pub fn family_head(name: &str) -> Option<&'static str> {
     matches!(name, "sockets" | "deferredresources").then_some(PLUGS)
 }
 
-/// Whether plugs are hosted.
+/// Whether the configuration enables plugs.
 pub fn hosts_plugs(config: &Config) -> bool {
     config.operators.get(&OperatorName::new(PLUGS)).is_some_and(|operator| operator.enabled)
 }
 
-/// The same operator, writing as another service account when one is given.
-pub fn writing_as(operator: Arc<dyn Operator>, account: Option<ServiceAccount>) -> Arc<dyn Operator> {
+/// Makes an operator write as another service account, if one is given.
+pub fn with_service_account(operator: Arc<dyn Operator>, account: Option<ServiceAccount>) -> Arc<dyn Operator> {
     match account {
-        Some(account) => Arc::new(WritingAs { operator, account }),
+        Some(account) => Arc::new(WithServiceAccount { operator, account }),
         None => operator,
     }
 }
 
-struct WritingAs {
+struct WithServiceAccount {
     operator: Arc<dyn Operator>,
     account: ServiceAccount,
 }
 
-impl Operator for WritingAs {
+impl Operator for WithServiceAccount {
     fn name(&self) -> &str {
         self.operator.name()
     }
@@ -130,23 +132,23 @@ impl Operator for WritingAs {
         Declaration { service_account: Some(self.account.clone()), ..self.operator.declaration() }
     }
 
-    fn home(&self) -> Option<ClusterName> {
-        self.operator.home()
+    fn home_cluster(&self) -> Option<ClusterName> {
+        self.operator.home_cluster()
     }
 
     fn topology(&self) -> Option<Topology> {
         self.operator.topology()
     }
 
-    fn reads_managers(&self) -> bool {
-        self.operator.reads_managers()
+    fn needs_managed_fields(&self) -> bool {
+        self.operator.needs_managed_fields()
     }
 
     fn settings(&self) -> Value {
         self.operator.settings()
     }
 
-    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         self.operator.decide(unit, view)
     }
 }

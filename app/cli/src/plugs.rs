@@ -1,4 +1,4 @@
-//! `switchboard plugs`: who is plugged in where, and what a plug and a socket would do.
+//! `switchboard plugs`: status of plugs and sockets, and previews.
 
 mod cluster;
 mod graph;
@@ -8,36 +8,36 @@ mod status;
 use clap::{Args, Subcommand};
 use switchboard_object::yaml;
 
-use crate::failure::Failure;
-use crate::form;
+use crate::failure::CommandError;
+use crate::output_format;
 
-/// Looks at plugs and sockets.
+/// Show plugs and sockets, and preview their objects
 #[derive(Args)]
-pub struct Plugs {
+pub struct PlugsArgs {
     #[command(subcommand)]
-    command: Command,
+    command: PlugsCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// Shows plugs and sockets and how they stand, in the manner of `juju status`.
-    Status(status::Status),
-    /// Renders a plug and a socket from files: configs, results and the objects of every event. Asks no cluster.
-    Render(render::Render),
-    /// Draws plugs and sockets.
-    Graph(graph::Graph),
-    /// Prints the CustomResourceDefinitions of Plug, Socket and DeferredResource.
+enum PlugsCommand {
+    /// Show plugs and sockets with their status, similar to `juju status`
+    Status(status::PlugsStatus),
+    /// Render a plug and a socket from files, without a cluster: configs, results and the objects of every event
+    Render(render::PlugsRender),
+    /// Draw plugs and sockets
+    Graph(graph::PlugsGraph),
+    /// Print the CustomResourceDefinitions of Plug, Socket and DeferredResource
     Crds,
 }
 
-impl Plugs {
+impl PlugsArgs {
     /// Runs the command.
-    pub async fn run(self) -> Result<(), Failure> {
+    pub async fn run(self) -> Result<(), CommandError> {
         match self.command {
-            Command::Status(status) => status.run().await,
-            Command::Render(render) => render.run(),
-            Command::Graph(graph) => graph.run().await,
-            Command::Crds => form::write(&crds()),
+            PlugsCommand::Status(status) => status.run().await,
+            PlugsCommand::Render(render) => render.run(),
+            PlugsCommand::Graph(graph) => graph.run().await,
+            PlugsCommand::Crds => output_format::write(&crds()),
         }
     }
 }

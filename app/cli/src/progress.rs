@@ -1,17 +1,17 @@
-//! How long work shows that it goes on: one line that is written over on a terminal, now and then a line elsewhere.
+//! Progress of long work: one line on a terminal that is overwritten, a line from time to time elsewhere.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// How often the line on a terminal is renewed.
+/// Minimum interval between updates on a terminal.
 const TERMINAL_STEP: Duration = Duration::from_millis(100);
-/// How often a line is written elsewhere.
+/// Minimum interval between lines elsewhere.
 const PLAIN_STEP: Duration = Duration::from_secs(5);
 
-/// How wide a bar is.
+/// Width of a bar.
 const WIDTH: usize = 30;
 
-/// A line of progress on stderr.
+/// Line of progress on stderr.
 pub struct ProgressLine {
     terminal: bool,
     last: Instant,
@@ -19,12 +19,12 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Begins without showing anything: short work needs no line.
+    /// Starts without output: short work needs no progress line.
     pub fn begin() -> Self {
         Self { terminal: std::io::stderr().is_terminal(), last: Instant::now(), shown: false }
     }
 
-    /// Shows the text when it is time for it.
+    /// Prints the text if the interval has passed.
     pub fn show(&mut self, text: impl FnOnce() -> String) {
         let step = if self.terminal { TERMINAL_STEP } else { PLAIN_STEP };
         if self.last.elapsed() < step {
@@ -37,13 +37,13 @@ impl ProgressLine {
         let _ = out.flush();
     }
 
-    /// Shows how much is done: as a bar on a terminal, in words elsewhere.
+    /// Prints a count: as a bar on a terminal, as text elsewhere.
     pub fn count(&mut self, what: &str, done: usize, all: usize) {
         let terminal = self.terminal;
         self.show(|| if terminal { format!("{what} {}", bar(done, all)) } else { format!("{what}: {done} of {all}") });
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     pub fn end(self) {
         if self.terminal && self.shown {
             let _ = write!(std::io::stderr().lock(), "\r\x1b[K");
@@ -51,7 +51,7 @@ impl ProgressLine {
     }
 }
 
-/// `[##########----------] 4 of 8`.
+/// Formats a bar such as `[##########----------] 4 of 8`.
 pub fn bar(done: usize, all: usize) -> String {
     let full = (done * WIDTH).checked_div(all).unwrap_or(WIDTH).min(WIDTH);
     format!("[{}{}] {done} of {all}", "#".repeat(full), "-".repeat(WIDTH - full))
@@ -66,7 +66,7 @@ mod tests {
         assert_eq!(bar(0, 3), format!("[{}] 0 of 3", "-".repeat(30)));
         assert_eq!(bar(1, 3), format!("[{}{}] 1 of 3", "#".repeat(10), "-".repeat(20)));
         assert_eq!(bar(3, 3), format!("[{}] 3 of 3", "#".repeat(30)));
-        // More than was said before is no reason to break the line.
+        // A total that was too small must not break the line.
         assert_eq!(bar(4, 3), format!("[{}] 4 of 3", "#".repeat(30)));
     }
 }

@@ -1,11 +1,11 @@
-//! `switchboard template`: what `helm template` prints, without Helm.
+//! `switchboard template`: the output of `helm template`, without Helm.
 
-mod build;
 mod cluster;
 mod files;
 mod flags;
 mod hint;
-mod model;
+mod openapi_models;
+mod validation;
 
 use std::net::ToSocketAddrs;
 use std::path::{Path, PathBuf};
@@ -15,177 +15,179 @@ use std::sync::Arc;
 use clap::Args;
 use switchboard_chart::capabilities::KubeVersion;
 use switchboard_chart::chart::{Chart, InstallError};
-use switchboard_chart::folder::Links;
-use switchboard_chart::output::{self, Wanted};
+use switchboard_chart::folder::SymlinkPolicy;
+use switchboard_chart::output::{self, OutputOptions};
 use switchboard_chart::release::Release;
-use switchboard_chart::render::{Compiled, RenderError, Rendered, Request};
-use switchboard_chart::talk::Talk;
-use switchboard_template::sprig::{Ambient, Resolver, Seeded, Sprig};
-use switchboard_template::{Options, Set, Value};
+use switchboard_chart::render::{ChartRenderError, CompiledChart, RenderRequest, RenderedChart};
+use switchboard_chart::warnings::ChartWarnings;
+use switchboard_template::sprig::{Resolver, SeededEntropy, SprigVersion, SystemInputs};
+use switchboard_template::{ExecutionOptions, TemplateSet, Value};
 
 use self::hint::OrHint as _;
-use crate::failure::Failure;
-use crate::talk::say;
+use crate::failure::CommandError;
+use crate::stderr::print_stderr;
 
-/// The name of a release that was given none.
+/// Default release name.
 const DEFAULT_NAME: &str = "release-name";
-/// The namespace of a release that was given none.
+/// Default namespace.
 const DEFAULT_NAMESPACE: &str = "default";
-/// Bytes of chance for a rendering.
+/// Size of the random seed of a rendering.
 const SEED_BYTES: usize = 32;
 
-/// Labels of a release that are Helm's own.
+/// Release labels that Helm reserves.
 const SYSTEM_LABELS: [&str; 6] = ["name", "owner", "status", "version", "createdAt", "modifiedAt"];
 
-/// Renders a chart and prints what `helm template` prints.
+/// Render a chart with the output of `helm template`
 #[derive(Args)]
 #[command(args_override_self = true, mut_args = flags::as_go_reads)]
-pub struct Template {
-    /// The release's name and the chart, a folder or an archive; or the chart alone
+pub struct TemplateCommand {
+    /// Release name and chart (folder or archive), or only the chart
     #[arg(value_name = "[NAME] CHART", required = true, num_args = 1..)]
     names: Vec<String>,
-    /// The namespace the release goes to; else the kubeconfig says it, else it is `default`
+    /// Namespace of the release [default: the namespace of the kubeconfig, or `default`]
     #[arg(short, long, env = "HELM_NAMESPACE")]
     namespace: Option<String>,
-    /// Only what these templates render; may be given several times
+    /// Print only the output of these templates; may be repeated
     #[arg(short, long, value_name = "TEMPLATE")]
     show_only: Vec<String>,
     /// Print the chart's CRDs as well
     #[arg(long)]
     include_crds: bool,
-    /// Say nothing of the chart's CRDs
+    /// Print no warning about the chart's CRDs
     #[arg(long, hide = true)]
     skip_crds: bool,
-    /// Print no hooks
+    /// Omit hooks
     #[arg(long)]
     no_hooks: bool,
-    /// Print no tests
+    /// Omit tests
     #[arg(long)]
     skip_tests: bool,
     /// Render as an upgrade: `.Release.IsUpgrade`
     #[arg(long)]
     is_upgrade: bool,
-    /// Take a name of Helm's own choice, which is `release-name`
+    /// Use a generated release name, which is always `release-name`
     #[arg(short, long)]
     generate_name: bool,
-    /// A template that makes the release's name
+    /// Template of the release name
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     name_template: String,
-    /// Labels of the release, which no template sees
+    /// Labels of the release, invisible to templates
     #[arg(short, long, value_name = "KEY=VALUE,...", value_parser = flags::pairs)]
-    labels: Vec<flags::List>,
-    /// The release of Kubernetes: `.Capabilities.KubeVersion`
+    labels: Vec<flags::FlagList>,
+    /// Kubernetes version: `.Capabilities.KubeVersion`
     #[arg(long, value_name = "VERSION", default_value = "", hide_default_value = true)]
     kube_version: String,
-    /// API versions the cluster has besides those it always has
+    /// Additional API versions of the cluster
     #[arg(short, long, value_name = "VERSIONS", value_parser = flags::csv)]
-    api_versions: Vec<flags::List>,
-    /// Write a file for each template into this folder instead
+    api_versions: Vec<flags::FlagList>,
+    /// Folder to write one file for each template to, instead of stdout
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-    /// Put the release's name between that folder and the files
+    /// Add the release name to the output folder
     #[arg(long)]
     release_name: bool,
-    /// Ask a cluster: what it is, what it holds (`lookup`), whether it has all kinds, and whose objects are there already
+    /// Use a cluster for capabilities and `lookup`, and check kinds and ownership of existing objects
     #[arg(long, conflicts_with = "dry_run")]
     validate: bool,
     /// `client`, or `server`, which is the same as --validate
     #[arg(long, value_name = "WHERE", num_args = 0..=1, require_equals = true, default_value = "client", default_missing_value = "unset")]
     dry_run: String,
-    /// With --validate: judge no fields
+    /// With --validate: skip the validation of fields
     #[arg(long)]
     disable_openapi_validation: bool,
-    /// With --validate: objects that are there may be of another release
+    /// With --validate: accept existing objects of other releases
     #[arg(long)]
     take_ownership: bool,
-    /// Let templates ask for addresses of names: `getHostByName`
+    /// Resolve host names in templates: `getHostByName`
     #[arg(long)]
     enable_dns: bool,
-    /// Follow symbolic links that lead out of the chart, as Helm does
+    /// Follow symbolic links out of the chart, as Helm does
     #[arg(long)]
     follow_links: bool,
-    /// Print what was rendered even if it is not YAML, and say more
+    /// Print the output even if it is not valid YAML, and more log lines
     #[arg(long)]
     debug: bool,
     #[command(flatten)]
-    values: flags::Values,
+    values: flags::ValuesArgs,
     #[command(flatten)]
-    access: flags::Access,
+    access: flags::ClusterAccessArgs,
     #[command(flatten)]
-    fetching: flags::Fetching,
+    fetching: flags::FetchArgs,
     #[command(flatten)]
-    ignored: flags::Ignored,
+    ignored: flags::IgnoredArgs,
 }
 
-impl Template {
-    /// Renders and prints. What goes wrong is said in Helm's words, with its exit code.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
-        match self.printed().await {
+impl TemplateCommand {
+    /// Renders and prints. Errors have Helm's text and exit code.
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
+        match self.render().await {
             Ok(()) => Ok(ExitCode::SUCCESS),
             Err(told) => {
-                say(format!("Error: {told}"));
+                print_stderr(format!("Error: {told}"));
                 Ok(ExitCode::FAILURE)
             }
         }
     }
 
-    async fn printed(mut self) -> Result<(), String> {
+    async fn render(mut self) -> Result<(), String> {
         self.debug |= std::env::var("HELM_DEBUG").is_ok_and(|text| flags::boolean(&text) == Ok(true));
-        self.ignored.warnings().iter().for_each(say);
+        self.ignored.warnings().iter().for_each(print_stderr);
         let namespace = self.namespace.clone().filter(|name| !name.is_empty());
         let namespace = namespace.or_else(|| cluster::namespace(&self.access));
         let mut request =
-            Request::new(Release::new(DEFAULT_NAME, namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_string())));
+            RenderRequest::new(Release::new(DEFAULT_NAME, namespace.unwrap_or_else(|| DEFAULT_NAMESPACE.to_string())));
         if !self.kube_version.is_empty() {
             let (version, failed) =
                 (&self.kube_version, |error| format!("invalid kube version '{}': {error}", self.kube_version));
             request.capabilities.kube_version = KubeVersion::read(version).map_err(failed).or_hint(hint::VERSION)?;
         }
-        let server = self.asks_server().or_hint(hint::DRY_RUN)?;
+        let server = self.uses_cluster().or_hint(hint::DRY_RUN)?;
         let (name, path) = self.name_and_chart().or_hint(hint::ARGUMENTS)?;
         request.release.name = name;
         request.release.is_upgrade = self.is_upgrade;
         request.capabilities.api_versions.extend(self.api_versions.iter().flat_map(|list| list.0.clone()));
         request.skip_schema = self.values.skip_schema_validation;
-        request.ambient = ambient(self.enable_dns).or_hint(hint::CLOCK)?;
-        let path = self.fetching.located(&path, self.debug).or_hint(hint::CHART)?;
-        let given = self.values.given().values(&files::read).map_err(|error| error.to_string());
+        request.system_inputs = ambient(self.enable_dns).or_hint(hint::CLOCK)?;
+        let path = self.fetching.chart_path(&path, self.debug).or_hint(hint::CHART)?;
+        let given = self.values.options().values(&files::read).map_err(|error| error.to_string());
         request.values = given.or_hint(hint::VALUES)?;
-        let chart = self.loaded(&path).or_hint(hint::CHART)?;
+        let chart = self.load_chart(&path).or_hint(hint::CHART)?;
         let asked = match server {
-            true => Some(cluster::Asked::connect(&self.access).await.or_hint(hint::CLUSTER)?),
+            true => Some(cluster::ClusterInfo::connect(&self.access).await.or_hint(hint::CLUSTER)?),
             false => None,
         };
         if let Some(cluster) = &asked {
             request.capabilities = cluster.capabilities.clone();
-            request.view = Some(Arc::new(cluster.view()));
+            request.lookup = Some(Arc::new(cluster.view()));
         }
         let release = request.release.clone();
         let rendering = tokio::task::spawn_blocking(move || {
-            let mut talk = Talk::default();
-            (Compiled::new(chart).render_aloud(&request, &mut talk), talk)
+            let mut talk = ChartWarnings::default();
+            (CompiledChart::new(chart).render_with_warnings(&request, &mut talk), talk)
         });
         let (rendered, talk) = rendering.await.map_err(|error| error.to_string()).or_hint(hint::RENDERED)?;
         talk.into_lines().iter().for_each(|line| warn(line));
-        let rendered = rendered.map_err(|error| hint::added(self.told(&error), hint::of(&error)))?;
+        let rendered = rendered.map_err(|error| hint::add_hint(self.error_text(&error), hint::render_hint(&error)))?;
         self.check_labels().or_hint(hint::LABELS)?;
         if let Some(cluster) = &asked {
-            self.validated(cluster, &rendered, &release).await.or_hint(hint::VALIDATED)?;
+            self.validate_manifests(cluster, &rendered, &release).await.or_hint(hint::VALIDATED)?;
         }
         self.write(&rendered, &release.name).or_hint(hint::WRITTEN)
     }
 
-    /// Whether a cluster is asked.
-    fn asks_server(&self) -> Result<bool, String> {
+    /// Whether a cluster is used.
+    fn uses_cluster(&self) -> Result<bool, String> {
         let invalid = |text: &str| Err(format!("invalid dry-run value ({:?}). Must be {text}", self.dry_run));
         match self.dry_run.as_str() {
             _ if self.validate => return Ok(true),
             "client" => {}
             "server" => return Ok(true),
-            "unset" => say("level=WARN msg=\"--dry-run is deprecated and should be replaced with '--dry-run=client'\""),
+            "unset" => print_stderr(
+                "level=WARN msg=\"--dry-run is deprecated and should be replaced with '--dry-run=client'\"",
+            ),
             "none" => return invalid("\"server\" or \"client\""),
             other => match flags::boolean(other) {
-                Ok(true) => say(format!(
+                Ok(true) => print_stderr(format!(
                     "level=WARN msg=\"boolean '--dry-run={other}' flag is deprecated and must be replaced with '--dry-run=client'\""
                 )),
                 Ok(false) => return invalid("\"server\" or \"client\""),
@@ -195,13 +197,13 @@ impl Template {
         Ok(false)
     }
 
-    fn loaded(&self, path: &str) -> Result<Arc<Chart>, String> {
-        let links = if self.follow_links { Links::Anywhere } else { Links::Inside };
+    fn load_chart(&self, path: &str) -> Result<Arc<Chart>, String> {
+        let links = if self.follow_links { SymlinkPolicy::Anywhere } else { SymlinkPolicy::Inside };
         let chart = Chart::load(Path::new(path), links).map_err(|error| error.to_string())?;
         chart.warnings.iter().for_each(|line| warn(line));
         let installable = chart.check_installable();
         if chart.metadata.deprecated && !matches!(installable, Err(InstallError::Kind(_))) {
-            say("level=WARN msg=\"this chart is deprecated\"");
+            print_stderr("level=WARN msg=\"this chart is deprecated\"");
         }
         match installable {
             Err(InstallError::Missing(missing)) if self.fetching.dependency_update => Err(format!(
@@ -222,26 +224,31 @@ impl Template {
         }
     }
 
-    /// Asks the cluster what Helm asks it.
-    async fn validated(&self, asked: &cluster::Asked, rendered: &Rendered, release: &Release) -> Result<(), String> {
+    /// Runs the checks that Helm runs against a cluster.
+    async fn validate_manifests(
+        &self,
+        asked: &cluster::ClusterInfo,
+        rendered: &RenderedChart,
+        release: &Release,
+    ) -> Result<(), String> {
         if !self.skip_crds && !rendered.crds.is_empty() {
-            say(
+            print_stderr(
                 "level=WARN msg=\"This chart or one of its subcharts contains CRDs. Rendering may fail or contain inaccuracies.\"",
             );
         }
-        // What goes into files is no part of the release any more.
+        // Templates written to files are no longer part of the release.
         let documents = match self.output_dir {
             Some(_) => Vec::new(),
-            None => build::documents(rendered, &self.wanted())?,
+            None => validation::documents(rendered, &self.output_options())?,
         };
-        let look = build::Look {
+        let look = validation::ValidationOptions {
             release: &release.name,
             namespace: &release.namespace,
             validate: !self.disable_openapi_validation,
             upgrade: self.is_upgrade,
             take_ownership: self.take_ownership,
         };
-        build::look(asked, documents, &look).await
+        validation::validate(asked, documents, &look).await
     }
 
     fn name_and_chart(&self) -> Result<(String, String), String> {
@@ -254,36 +261,36 @@ impl Template {
                 Err("cannot set --name-template and also specify a name".to_string())
             }
             [name, chart] => Ok((name.clone(), chart.clone())),
-            [chart] if !self.name_template.is_empty() => Ok((named(&self.name_template)?, chart.clone())),
+            [chart] if !self.name_template.is_empty() => Ok((release_name(&self.name_template)?, chart.clone())),
             names => Ok((DEFAULT_NAME.to_string(), names.concat())),
         }
     }
 
-    /// Helm's words; where in the chart it happened, and what may help, are ours.
-    fn told(&self, error: &RenderError) -> String {
-        if let (RenderError::Manifest { files, .. }, true) = (error, self.debug) {
+    /// Formats an error: Helm's text, followed by Switchboard's position in the chart and hint.
+    fn error_text(&self, error: &ChartRenderError) -> String {
+        if let (ChartRenderError::Manifest { files, .. }, true) = (error, self.debug) {
             let parts = files.iter().filter(|(_, text)| !text.trim().is_empty());
             let all: String = parts.map(|(name, text)| output::part(name, text)).collect();
             let told = error.to_string();
             return files::print(&format!("{}\n", all.trim())).err().unwrap_or(told);
         }
         let mut told = error.to_string();
-        if matches!(error, RenderError::Name(_) | RenderError::Dependencies(_))
+        if matches!(error, ChartRenderError::Name(_) | ChartRenderError::Dependencies(_))
             && let Some((what, why)) = told.split_once(": ")
         {
-            say(format!("level=ERROR msg={what:?} error={why:?}"));
+            print_stderr(format!("level=ERROR msg={what:?} error={why:?}"));
         }
-        if error.is_of_release() && !self.debug {
+        if error.follows_release_start() && !self.debug {
             told.push_str("\n\nUse --debug flag to render out invalid YAML");
         }
-        if let Some(place) = error.place() {
+        if let Some(place) = error.position() {
             told.push_str(&format!("\n{place}"));
         }
         told
     }
 
-    fn wanted(&self) -> Wanted {
-        Wanted {
+    fn output_options(&self) -> OutputOptions {
+        OutputOptions {
             crds: self.include_crds,
             no_hooks: self.no_hooks,
             skip_tests: self.skip_tests,
@@ -291,8 +298,8 @@ impl Template {
         }
     }
 
-    fn write(&self, rendered: &Rendered, release: &str) -> Result<(), String> {
-        let wanted = self.wanted();
+    fn write(&self, rendered: &RenderedChart, release: &str) -> Result<(), String> {
+        let wanted = self.output_options();
         let Some(folder) = &self.output_dir else {
             let text = output::text(rendered, &wanted).map_err(|error| error.to_string()).or_hint(hint::SHOWN)?;
             return files::print(&text);
@@ -302,28 +309,28 @@ impl Template {
     }
 }
 
-/// Says what Helm logs.
+/// Prints a log line in Helm's format.
 fn warn(line: &str) {
     match line.starts_with("level=") {
-        true => say(line),
-        false => say(format!("level=INFO msg={line:?}")),
+        true => print_stderr(line),
+        false => print_stderr(format!("level=INFO msg={line:?}")),
     }
 }
 
-/// The name a template makes of nothing but sprig's functions.
-fn named(template: &str) -> Result<String, String> {
-    let mut set = Set::new("name-template", Arc::new(Sprig::V3.functions()));
+/// Renders the template of the release name with sprig's functions only.
+fn release_name(template: &str) -> Result<String, String> {
+    let mut set = TemplateSet::new("name-template", Arc::new(SprigVersion::V3.functions()));
     set.parse("name-template", template).map_err(|error| error.to_string())?;
     let ambient = ambient(false)?;
-    let options = Options { hosts: &[&ambient], ..Options::default() };
+    let options = ExecutionOptions { hosts: &[&ambient], ..ExecutionOptions::default() };
     let made = Arc::new(set).render("name-template", &Value::Nil, &options).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&made).into_owned())
 }
 
-/// The names this machine can find.
-struct Names;
+/// Resolver of this machine.
+struct SystemResolver;
 
-impl Resolver for Names {
+impl Resolver for SystemResolver {
     fn addresses(&self, host: &str) -> Vec<String> {
         let mut addresses = Vec::new();
         for found in (host, 0).to_socket_addrs().into_iter().flatten() {
@@ -336,17 +343,17 @@ impl Resolver for Names {
     }
 }
 
-/// The clock and the chance of this machine, which charts may ask for, and its names where they may.
-fn ambient(names: bool) -> Result<Ambient, String> {
+/// Returns the clock and randomness of this machine for charts, and optionally its resolver.
+fn ambient(names: bool) -> Result<SystemInputs, String> {
     let mut seed = [0; SEED_BYTES];
     let random = ring::rand::SystemRandom::new();
     ring::rand::SecureRandom::fill(&random, &mut seed).map_err(|_| "this machine gives no randomness".to_string())?;
-    let resolver: Option<Arc<dyn Resolver>> = if names { Some(Arc::new(Names)) } else { None };
-    Ok(Ambient {
+    let resolver: Option<Arc<dyn Resolver>> = if names { Some(Arc::new(SystemResolver)) } else { None };
+    Ok(SystemInputs {
         now: Some(jiff::Timestamp::now()),
         zone: Some(jiff::tz::TimeZone::system()),
-        entropy: Some(Arc::new(Seeded::new(&seed))),
+        entropy: Some(Arc::new(SeededEntropy::new(&seed))),
         resolver,
-        ..Ambient::default()
+        ..SystemInputs::default()
     })
 }

@@ -1,7 +1,7 @@
 //! `switchboard test`: declarative test cases of operators.
 
-mod attempt;
-mod original;
+mod apply_configuration;
+mod case_run;
 mod program;
 mod report;
 mod suite;
@@ -10,31 +10,31 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
-/// Runs the test cases of a directory.
+/// Run the test cases of a directory
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
-pub struct Test {
+pub struct TestArgs {
     #[command(subcommand)]
     command: Option<TestCommand>,
-    /// Where the cases are; each is a directory with a test.yaml
+    /// Directory with the cases; each is a directory with a test.yaml
     #[arg(value_name = "DIR", required = true)]
     directory: Option<PathBuf>,
     #[command(flatten)]
-    options: suite::Options,
+    options: suite::SuiteArgs,
 }
 
 #[derive(Subcommand)]
 enum TestCommand {
-    /// As `multi-operator-manager test apply-configuration` does it, to be used in its place
-    ApplyConfiguration(original::Original),
+    /// Run tests like `multi-operator-manager test apply-configuration`, as a replacement
+    ApplyConfiguration(apply_configuration::ApplyConfigurationTest),
 }
 
-impl Test {
-    /// Prints the report. True when every case passed.
-    pub async fn run(self) -> Result<bool, Failure> {
-        // Programs are waited for on threads.
+impl TestArgs {
+    /// Prints the report. Returns whether every case passed.
+    pub async fn run(self) -> Result<bool, CommandError> {
+        // Programs block, so they run outside the runtime's threads.
         tokio::task::spawn_blocking(move || match (self.command, self.directory) {
             (Some(TestCommand::ApplyConfiguration(original)), _) => original.run(),
             (None, directory) => suite::run(&directory.unwrap_or_default(), &self.options),

@@ -1,4 +1,4 @@
-//! `switchboard up`: the embedded cluster on a socket, until a signal.
+//! `switchboard up`: serves the embedded cluster until a signal arrives.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -8,64 +8,64 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use switchboard_cluster::Cluster;
-use switchboard_cluster::ambient::Ambient;
-use switchboard_cluster::listener::Port;
+use switchboard_cluster::clock_and_rng::ClockAndRng;
+use switchboard_cluster::listener::BoundPort;
 use switchboard_cluster::request::DEFAULT_CLUSTER;
-use switchboard_cluster::store::Store;
+use switchboard_cluster::store::ObjectStore;
 use switchboard_kernel::config::Config;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::announce::announce;
 use crate::contexts::{Contexts, DEFAULT_CONTEXT};
 use crate::example::{self, Example};
-use crate::failure::Failure;
-use crate::guests::Clusters;
+use crate::failure::CommandError;
+use crate::hosted::ClusterClients;
 use crate::kernel::{self, StateDir};
-use crate::local::{Commands, Local};
-use crate::place::Place;
-use crate::run::{self, Followed, Running};
-use crate::talk::say;
-use crate::temporary::Temporary;
-use crate::{failure, listen, operators, own};
+use crate::local_pods::{ImageCommands, LocalPods};
+use crate::run::{self, RunningKernel, WatchedConfig};
+use crate::startup_message;
+use crate::stderr::print_stderr;
+use crate::storage_location::StorageLocation;
+use crate::temporary_dir::TemporaryDir;
+use crate::{failure, listen_address, local_ca, operators};
 
-/// How often the store is told the time; changes are kept for ten times as long.
+/// Interval of the store's clock; changes are kept for ten intervals.
 const TICK: Duration = Duration::from_secs(30);
 
-/// Starts the embedded cluster.
+/// Start the embedded cluster
 #[derive(Args)]
 pub struct Up {
-    /// Keep everything in this directory [default: switchboard in the user's data directory]
+    /// Directory for all data [default: switchboard in the user's data directory]
     #[arg(long, value_name = "DIR", conflicts_with = "ephemeral")]
     data_dir: Option<PathBuf>,
-    /// Keep nothing: everything is gone when the process ends
+    /// Keep all data in memory; it is lost when the process ends
     #[arg(long)]
     ephemeral: bool,
-    /// Where to listen; port 0 picks a free one
-    #[arg(long, value_name = "ADDR:PORT", default_value = listen::DEFAULT, value_parser = listen::parse)]
+    /// Listen address; port 0 selects a free port
+    #[arg(long, value_name = "ADDR:PORT", default_value = listen_address::DEFAULT, value_parser = listen_address::parse)]
     listen: SocketAddr,
-    /// Where to write the kubeconfig [default: kubeconfig in the data directory]
+    /// File to write the kubeconfig to [default: kubeconfig in the data directory]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// A further logical cluster, a context of its own in the kubeconfig; may be repeated
+    /// Additional logical cluster, with its own context in the kubeconfig; may be repeated
     #[arg(long, value_name = "NAME", value_parser = cluster_name)]
     cluster: Vec<String>,
-    /// Which operators to host on it, and within which limits [default: the sample operator]
+    /// Configuration file with operators and limits [default: the sample operator]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Something to look at, applied once the cluster serves; may be repeated
+    /// Example to apply once the cluster is ready; may be repeated
     #[arg(long, value_name = "NAME", value_enum)]
     example: Vec<Example>,
     #[command(flatten)]
     state: StateDir,
 }
 
-/// What is hosted when nothing else is asked for.
+/// Default configuration.
 const SAMPLE: &str = "operators:\n  greeter: {}\n";
-/// What is hosted for an example when nothing else is asked for.
+/// Default configuration for an example.
 const WITH_EXAMPLE: &str = "operators:\n  greeter: {}\n  plugs: {}\n";
-/// And for what is deployed from git.
+/// Default configuration for an example that deploys from git.
 const WITH_ENGINE: &str = "operators:\n  greeter: {}\n  plugs: {}\n  engine: {}\n";
-/// And for what is asked of the GitOps Service.
+/// Default configuration for an example that uses the GitOps Service.
 const WITH_SERVICE: &str = "operators:\n  greeter: {}\n  plugs: {}\n  engine: {}\ngitops: {}\n";
 
 fn cluster_name(text: &str) -> Result<String, String> {
@@ -77,16 +77,20 @@ fn cluster_name(text: &str) -> Result<String, String> {
 }
 
 impl Up {
-    /// Runs until a signal comes.
-    pub async fn run(self) -> Result<(), Failure> {
-        // Before anything is written: a signal during the start must stop it as well.
+    /// Runs until a signal arrives.
+    pub async fn run(self) -> Result<(), CommandError> {
+        // Installed before anything is written, so that a signal during the start stops it as well.
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
         let hangup = signal(SignalKind::hangup())?;
-        let place = if self.ephemeral { Place::Memory } else { Place::directory(self.data_dir.as_deref())? };
+        let place = if self.ephemeral {
+            StorageLocation::Memory
+        } else {
+            StorageLocation::directory(self.data_dir.as_deref())?
+        };
         let (config, followed) = match &self.config {
             Some(file) => {
                 let (config, text) = kernel::read_with_text(file)?;
-                (config, Some(Followed::new(file, text)))
+                (config, Some(WatchedConfig::new(file, text)))
             }
             None => {
                 let sample = match &self.example[..] {
@@ -99,23 +103,23 @@ impl Up {
             }
         };
         let temporary = match place {
-            Place::Memory => Some(Temporary::make()?),
-            Place::Directory(_) => None,
+            StorageLocation::Memory => Some(TemporaryDir::create()?),
+            StorageLocation::Directory(_) => None,
         };
         let home = match (&place, &temporary) {
-            (Place::Directory(path), _) => path.clone(),
-            (Place::Memory, Some(temporary)) => temporary.path().to_path_buf(),
-            (Place::Memory, None) => unreachable!("what is kept in memory has a temporary folder"),
+            (StorageLocation::Directory(path), _) => path.clone(),
+            (StorageLocation::Memory, Some(temporary)) => temporary.path().to_path_buf(),
+            (StorageLocation::Memory, None) => unreachable!("what is kept in memory has a temporary folder"),
         };
         let file = self.kubeconfig.clone().unwrap_or_else(|| home.join("kubeconfig"));
-        let port = Port::take(self.listen).await?;
+        let port = BoundPort::bind(self.listen).await?;
         let address = port.address();
-        let ambient = Ambient::system();
+        let ambient = ClockAndRng::system();
         let store = place.store()?;
         let certificates = Arc::new(place.certificates(address, &ambient)?);
         let gate = place.gate(&certificates)?;
-        place.warn_of_open_keys();
-        let cluster = Cluster::behind(gate, store.clone(), ambient).await;
+        place.warn_about_readable_keys();
+        let cluster = Cluster::with_keys(gate, store.clone(), ambient).await;
         for name in &self.cluster {
             cluster.logical(name).await;
         }
@@ -124,26 +128,31 @@ impl Up {
         let authority = certificates.authority.certificate.clone();
         let contexts = Contexts::new(cluster.clone(), address, certificates, file.clone());
         contexts.write()?;
-        let dir = self.state.clone().or_in(&home).path()?;
-        let commands = Commands::of(&config, &self.folder()?)?;
+        let dir = self.state.clone().or_below(&home).path()?;
+        let commands = ImageCommands::of(&config, &self.folder()?)?;
         if operators::hosts_plugs(&config) {
             example::install_kinds(&cluster.client()).await?;
         }
-        let running = Running::start(&config, clusters(&cluster, contexts, &config, &file).await?, &dir, false).await?;
-        // Without it, a `plan` reads no repositories of this machine.
-        if let Err(error) = own::note(&dir, &authority) {
-            say(format_args!("warning: could not note the authority in {}\n{}", dir.display(), failure::tell(&error)));
+        let running =
+            RunningKernel::start(&config, clusters(&cluster, contexts, &config, &file).await?, &dir, false).await?;
+        // Without the file, a `plan` reads no repositories of this machine.
+        if let Err(error) = local_ca::record(&dir, &authority) {
+            print_stderr(format_args!(
+                "warning: could not note the authority in {}\n{}",
+                dir.display(),
+                failure::message(&error)
+            ));
         }
-        let local = Local::start(cluster.client(), commands);
-        kernel::say_where(&dir);
+        let local = LocalPods::start(cluster.client(), commands);
+        kernel::print_state_dir_hint(&dir);
         for example in &self.example {
             example.apply(&cluster.client(), &home).await?;
         }
-        announce(&file, &listener)?;
+        startup_message::print(&file, &listener)?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            () = keep_time(store) => {}
+            () = tick_store(store) => {}
             () = reload(followed, config, &running, hangup) => {}
         }
         run::stop(running, &mut interrupt, &mut terminate).await?;
@@ -154,24 +163,29 @@ impl Up {
         Ok(())
     }
 
-    /// Where the configuration lies, which paths in it begin at.
-    fn folder(&self) -> Result<PathBuf, Failure> {
+    /// Returns the folder of the configuration, the base of its relative paths.
+    fn folder(&self) -> Result<PathBuf, CommandError> {
         let folder = self.config.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
         Ok(std::path::absolute(folder.unwrap_or(Path::new(".")))?)
     }
 }
 
-/// The clusters of a configuration: logical ones of this process, unless they have a kubeconfig of their own.
-async fn clusters(cluster: &Cluster, contexts: Contexts, config: &Config, file: &Path) -> Result<Clusters, Failure> {
-    let mut clusters = Clusters { embedded: Some(contexts.clone()), ..Clusters::default() };
+/// Returns the clusters of a configuration: logical clusters of this process, unless they have a kubeconfig.
+async fn clusters(
+    cluster: &Cluster,
+    contexts: Contexts,
+    config: &Config,
+    file: &Path,
+) -> Result<ClusterClients, CommandError> {
+    let mut clusters = ClusterClients { embedded: Some(contexts.clone()), ..ClusterClients::default() };
     for (name, wanted) in &config.clusters {
         let (client, config) = if wanted.kubeconfig.is_some() || wanted.context.is_some() {
             run::client(name, wanted).await?
         } else if &*name.0 == DEFAULT_CLUSTER {
-            (cluster.client(), from_outside(file, DEFAULT_CONTEXT).await?)
+            (cluster.client(), external_config(file, DEFAULT_CONTEXT).await?)
         } else {
             let client = contexts.client_of(&name.0).await;
-            let mut config = from_outside(file, DEFAULT_CONTEXT).await?;
+            let mut config = external_config(file, DEFAULT_CONTEXT).await?;
             config.cluster_url =
                 format!("{}/clusters/{name}", config.cluster_url.to_string().trim_end_matches('/')).parse()?;
             (client, config)
@@ -182,21 +196,21 @@ async fn clusters(cluster: &Cluster, contexts: Contexts, config: &Config, file: 
     Ok(clusters)
 }
 
-/// How a logical cluster is reached by others than this process.
-async fn from_outside(file: &Path, context: &str) -> Result<kube::Config, Failure> {
+/// Returns the client settings of a logical cluster for other processes.
+async fn external_config(file: &Path, context: &str) -> Result<kube::Config, CommandError> {
     let options = KubeConfigOptions { context: Some(context.to_string()), ..KubeConfigOptions::default() };
     Ok(kube::Config::from_custom_kubeconfig(Kubeconfig::read_from(file)?, &options).await?)
 }
 
-async fn reload(followed: Option<Followed<'_>>, config: Config, running: &Running, hangup: Signal) {
+async fn reload(followed: Option<WatchedConfig<'_>>, config: Config, running: &RunningKernel, hangup: Signal) {
     match followed {
         Some(followed) => run::reload(followed, Ok, config, running, hangup).await,
         None => std::future::pending().await,
     }
 }
 
-/// Lets the store forget old changes, as it has no clock of its own.
-async fn keep_time(store: Store) {
+/// Advances the clock of the store, which then drops old changes.
+async fn tick_store(store: ObjectStore) {
     let begun = Instant::now();
     loop {
         tokio::time::sleep(TICK).await;

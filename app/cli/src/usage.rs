@@ -1,4 +1,4 @@
-//! How the command line is understood, and what is said when it is not.
+//! Parsing of the command line, and the output for an invalid one.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
@@ -8,20 +8,20 @@ use std::process::ExitCode;
 use clap::error::ErrorKind;
 use clap::{Command, CommandFactory, FromArgMatches};
 
-use crate::{Arguments, USAGE, paint};
+use crate::{Arguments, USAGE, color};
 
-/// The file name under which kubectl finds a plugin.
+/// File name of the binary as a kubectl plugin.
 const PLUGIN: &str = "kubectl-switchboard";
-/// The last line of what clap says; a hint says the same in our form.
+/// Last line of clap's errors; a hint replaces it.
 const MORE: &str = "For more information, try '--help'.";
 
-/// The command line, as this binary was called.
+/// Returns the command line for the name the binary was called by.
 pub fn command(called: &str) -> Command {
     let plugin = Path::new(called).file_name().is_some_and(|name| name == PLUGIN);
     Arguments::command().bin_name(if plugin { "kubectl switchboard" } else { "switchboard" })
 }
 
-/// Reads the command line.
+/// Parses the command line.
 pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Arguments, clap::Error> {
     let all: Vec<OsString> = arguments.collect();
     let called = all.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -30,26 +30,26 @@ pub fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Arguments, cla
     Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
-/// Prints help on stdout, an error with its hint on stderr, and gives the exit code.
+/// Prints help to stdout, or an error with its hint to stderr, and returns the exit code.
 pub fn report(error: &clap::Error) -> ExitCode {
     let variable = |name: &str| std::env::var(name).ok();
     if !error.use_stderr() {
-        let coloured = paint::wanted(std::io::stdout().is_terminal(), &variable);
+        let coloured = color::enabled(std::io::stdout().is_terminal(), &variable);
         let _ = write!(std::io::stdout().lock(), "{}", text(error, coloured));
         return ExitCode::SUCCESS;
     }
-    let coloured = paint::wanted(std::io::stderr().is_terminal(), &variable);
+    let coloured = color::enabled(std::io::stderr().is_terminal(), &variable);
     let _ = write!(std::io::stderr().lock(), "{}", text(error, coloured));
     ExitCode::from(USAGE)
 }
 
-/// What is said.
+/// Formats an error or help of clap.
 pub fn text(error: &clap::Error, coloured: bool) -> String {
     let rendered = error.render();
     let said = if coloured { rendered.ansi().to_string() } else { rendered.to_string() };
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return said,
-        // The help itself is what helps; it was not asked for, so it is told as a failure.
+        // The help is the hint; since it was not requested, it is printed as an error.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             return format!(
                 "error: a command is missing\n\n{}\nhint: name one of the commands above\n",
@@ -58,7 +58,7 @@ pub fn text(error: &clap::Error, coloured: bool) -> String {
         }
         _ => {}
     }
-    // With colours the words of the last line are apart; it begins as it does without.
+    // With colors, the words of the last line are separate spans; its beginning is the same.
     let body = said.trim_end().rsplit_once('\n').filter(|(_, last)| last.starts_with("For more")).map(|(body, _)| body);
     let body = body.or_else(|| said.trim_end().strip_suffix(MORE)).unwrap_or(&said).trim_end();
     format!("{body}\n\nhint: the same command with --help shows all it takes\n")

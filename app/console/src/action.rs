@@ -1,4 +1,4 @@
-//! What the console does when it is told to: few things, each by a right, each logged.
+//! Actions of the console. Each needs a permission and is logged.
 
 use std::sync::Arc;
 
@@ -10,123 +10,129 @@ use http::{HeaderMap, Request, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_rest::auth::{Access, Caller};
+use switchboard_rest::auth::{Caller, ResourceAttributes};
 
 use crate::access::{COOKIE, GROUP};
-use crate::entrance;
-use crate::flags::Flags;
-use crate::fleet::{Refused, UnitName, Why};
+use crate::components::operator_href;
+use crate::flags::CommandFlags;
+use crate::fleet::{FleetRefusal, PlacementName, RefusalKind};
 use crate::load::fleet::is_manual;
-use crate::piece::operator_href;
-use crate::problem::Problem;
-use crate::server::App;
-use crate::server::answer;
+use crate::login;
+use crate::problem::ConsoleProblem;
+use crate::server::response;
+use crate::server::{App, SharedApp};
 
-/// The group of the GitOps Service's rights.
+/// API group of the GitOps Service's permissions.
 const GITOPS: &str = "managed-gitops.redhat.com";
 
-type Shared = State<Arc<App>>;
-
-/// Something that can be done.
+/// Action on an operator, a deployment or a placement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
-    /// Stop starting an operator's units.
+pub enum ConsoleAction {
+    /// Stop starting units of an operator.
     Pause(String),
-    /// Let it go on.
+    /// Resume a paused operator.
     Resume(String),
-    /// Run its units soon, or one of them.
-    Wake(String, Option<String>),
+    /// Run all units of an operator soon, or one of them.
+    Reconcile(String, Option<String>),
     /// Deploy a GitOpsDeployment now.
     Sync {
-        /// Its namespace.
+        /// Namespace of the deployment.
         namespace: String,
-        /// Its name.
+        /// Name of the deployment.
         name: String,
     },
-    /// Move a unit to another Argo CD.
+    /// Move a placement to another Argo CD instance.
     Move {
-        /// Which.
-        unit: UnitName,
-        /// The namespace of that Argo CD.
+        /// Placement to move.
+        unit: PlacementName,
+        /// Namespace of the target instance.
         to: String,
     },
 }
 
-impl Act {
-    /// By the word of its form.
-    fn of(word: &str, form: &Fields) -> Option<Self> {
+impl ConsoleAction {
+    /// Parses an action from its name and fields.
+    fn parse(word: &str, form: &ActionFields) -> Option<Self> {
         let said = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
         let operator = || said(&form.operator);
         Some(match word {
-            "pause" => Act::Pause(operator()?),
-            "resume" => Act::Resume(operator()?),
-            "wake" => Act::Wake(operator()?, said(&form.unit)),
-            "sync" => Act::Sync { namespace: form.namespace.clone()?, name: form.name.clone()? },
-            "move" => Act::Move {
-                unit: UnitName { tenant: said(&form.tenant)?, environment: said(&form.environment) },
+            "pause" => ConsoleAction::Pause(operator()?),
+            "resume" => ConsoleAction::Resume(operator()?),
+            "wake" => ConsoleAction::Reconcile(operator()?, said(&form.unit)),
+            "sync" => ConsoleAction::Sync { namespace: form.namespace.clone()?, name: form.name.clone()? },
+            "move" => ConsoleAction::Move {
+                unit: PlacementName { tenant: said(&form.tenant)?, environment: said(&form.environment) },
                 to: said(&form.to)?,
             },
             _ => return None,
         })
     }
 
-    /// The word of its form.
-    pub fn word(&self) -> &'static str {
+    /// Returns the name of the action in paths.
+    pub fn name(&self) -> &'static str {
         match self {
-            Act::Pause(_) => "pause",
-            Act::Resume(_) => "resume",
-            Act::Wake(..) => "wake",
-            Act::Sync { .. } => "sync",
-            Act::Move { .. } => "move",
+            ConsoleAction::Pause(_) => "pause",
+            ConsoleAction::Resume(_) => "resume",
+            ConsoleAction::Reconcile(..) => "wake",
+            ConsoleAction::Sync { .. } => "sync",
+            ConsoleAction::Move { .. } => "move",
         }
     }
 
-    /// The command that does the same.
-    pub fn command(&self, flags: &Flags) -> String {
-        let kernel = flags.of_kernel();
+    /// Returns the equivalent command line.
+    pub fn command(&self, flags: &CommandFlags) -> String {
+        let kernel = flags.kernel_flags();
         match self {
-            Act::Pause(operator) => format!("switchboard pause {operator}{kernel}"),
-            Act::Resume(operator) => format!("switchboard resume {operator}{kernel}"),
-            Act::Wake(operator, None) => format!("switchboard wake {operator}{kernel}"),
-            Act::Wake(operator, Some(unit)) => format!("switchboard wake {operator} {unit}{kernel}"),
-            Act::Sync { namespace, name } => format!("switchboard gitops sync {name} -n {namespace}"),
-            Act::Move { unit, to } => format!("{} {to}", move_command(unit, flags)),
+            ConsoleAction::Pause(operator) => format!("switchboard pause {operator}{kernel}"),
+            ConsoleAction::Resume(operator) => format!("switchboard resume {operator}{kernel}"),
+            ConsoleAction::Reconcile(operator, None) => format!("switchboard wake {operator}{kernel}"),
+            ConsoleAction::Reconcile(operator, Some(unit)) => format!("switchboard wake {operator} {unit}{kernel}"),
+            ConsoleAction::Sync { namespace, name } => format!("switchboard gitops sync {name} -n {namespace}"),
+            ConsoleAction::Move { unit, to } => format!("{} {to}", move_command(unit, flags)),
         }
     }
 
-    /// The right that it needs.
-    pub fn access(&self) -> Access {
+    /// Returns the permission that the action needs.
+    pub fn access(&self) -> ResourceAttributes {
         match self {
-            Act::Pause(operator) | Act::Resume(operator) => {
-                Access::new("pause", GROUP, "operators", "").named(operator)
+            ConsoleAction::Pause(operator) | ConsoleAction::Resume(operator) => {
+                ResourceAttributes::new("pause", GROUP, "operators", "").with_name(operator)
             }
-            Act::Wake(operator, _) => Access::new("wake", GROUP, "operators", "").named(operator),
-            Act::Sync { namespace, .. } => Access::new("create", GITOPS, "gitopsdeploymentsyncruns", namespace),
-            // Where a unit is concerns whoever runs the service, not its tenant.
-            Act::Move { to, .. } => Access::new("move", GITOPS, "gitopsengineinstances", "").named(to),
+            ConsoleAction::Reconcile(operator, _) => {
+                ResourceAttributes::new("wake", GROUP, "operators", "").with_name(operator)
+            }
+            ConsoleAction::Sync { namespace, .. } => {
+                ResourceAttributes::new("create", GITOPS, "gitopsdeploymentsyncruns", namespace)
+            }
+            // Placements are managed by the administrator of the service, not by the tenant.
+            ConsoleAction::Move { to, .. } => {
+                ResourceAttributes::new("move", GITOPS, "gitopsengineinstances", "").with_name(to)
+            }
         }
     }
 
-    /// The page it is done on.
+    /// Returns the page that shows the action.
     pub fn page(&self) -> String {
         match self {
-            Act::Pause(operator) | Act::Resume(operator) | Act::Wake(operator, _) => operator_href(operator),
-            Act::Sync { .. } | Act::Move { .. } => "/fleet".to_string(),
+            ConsoleAction::Pause(operator)
+            | ConsoleAction::Resume(operator)
+            | ConsoleAction::Reconcile(operator, _) => operator_href(operator),
+            ConsoleAction::Sync { .. } | ConsoleAction::Move { .. } => "/fleet".to_string(),
         }
     }
 }
 
-/// The command that moves a unit, up to where to.
-pub fn move_command(unit: &UnitName, flags: &Flags) -> String {
+/// Returns the command that moves a placement, without its target.
+pub fn move_command(unit: &PlacementName, flags: &CommandFlags) -> String {
     let environment = unit.environment.iter().map(|name| format!(" --environment {name}")).collect::<String>();
-    format!("switchboard gitops fleet move {}{environment}{} --to", unit.tenant, flags.of_fleet())
+    format!("switchboard gitops fleet move {}{environment}{} --to", unit.tenant, flags.fleet_flags())
 }
 
-/// The fields of the forms.
+/// Fields of an action, from a form or a JSON body.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Fields {
-    seal: String,
+pub struct ActionFields {
+    csrf_token: String,
     operator: Option<String>,
     unit: Option<String>,
     namespace: Option<String>,
@@ -136,64 +142,66 @@ pub struct Fields {
     to: Option<String>,
 }
 
-/// Forms of the pages.
+/// Returns the routes of the forms.
 pub(crate) fn forms() -> Router<Arc<App>> {
     Router::new().route("/actions/{word}", post(by_form))
 }
 
-/// The same for programs, below `/api/v1`.
+/// Returns the routes of the API, below `/api/v1`.
 pub(crate) fn api() -> Router<Arc<App>> {
     Router::new().route("/actions/{word}", post(by_token))
 }
 
 async fn by_form(
-    State(app): Shared,
+    State(app): SharedApp,
     headers: HeaderMap,
     Path(word): Path<String>,
-    Form(form): Form<Fields>,
+    Form(form): Form<ActionFields>,
 ) -> Response {
-    let Some(act) = Act::of(&word, &form) else {
-        return answer::trouble(&Problem::Unclear("the form names nothing that can be done".to_string()));
+    let Some(act) = ConsoleAction::parse(&word, &form) else {
+        return response::error_page(&ConsoleProblem::BadRequest(
+            "the form names nothing that can be done".to_string(),
+        ));
     };
-    let checked = app.gate.same_origin(&headers, &form.seal);
+    let checked = app.sessions.check_same_origin(&headers, &form.csrf_token);
     let done = match checked {
         Ok(()) => perform(&app, &headers, &act).await,
         Err(problem) => Err(problem),
     };
     match done {
-        Ok(said) => app.gate.say(&headers, true, said),
-        Err(Problem::Unknown | Problem::Stranger(_)) => {
-            return Redirect::to(&entrance::href(&act.page())).into_response();
+        Ok(said) => app.sessions.set_flash(&headers, true, said),
+        Err(ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_)) => {
+            return Redirect::to(&login::href(&act.page())).into_response();
         }
-        Err(problem @ Problem::Foreign(_)) => return answer::trouble(&problem),
-        Err(problem) => app.gate.say(&headers, false, format!("{problem}; {}", problem.hint())),
+        Err(problem @ ConsoleProblem::ForeignSite(_)) => return response::error_page(&problem),
+        Err(problem) => app.sessions.set_flash(&headers, false, format!("{problem}; {}", problem.hint())),
     }
     Redirect::to(&act.page()).into_response()
 }
 
 async fn by_token(
-    State(app): Shared,
+    State(app): SharedApp,
     headers: HeaderMap,
     Path(word): Path<String>,
-    Json(form): Json<Fields>,
+    Json(form): Json<ActionFields>,
 ) -> Response {
-    let Some(act) = Act::of(&word, &form) else {
-        return answer::problem(&Problem::Unclear("the body names nothing that can be done".to_string()));
+    let Some(act) = ConsoleAction::parse(&word, &form) else {
+        return response::problem(&ConsoleProblem::BadRequest("the body names nothing that can be done".to_string()));
     };
-    // A cookie comes along with whatever a browser sends, a token does not.
-    if !headers.contains_key(header::AUTHORIZATION) || answer::cookie(&headers, COOKIE).is_some() {
-        return answer::problem(&Problem::Unknown);
+    // A browser sends a cookie with every request, but a token only on purpose.
+    if !headers.contains_key(header::AUTHORIZATION) || response::cookie(&headers, COOKIE).is_some() {
+        return response::problem(&ConsoleProblem::TokenRequired);
     }
-    answer::json(
+    response::json(
         perform(&app, &headers, &act)
             .await
             .map(|said| json!({"done": said, "command": act.command(app.source.flags())})),
     )
 }
 
-/// Does it, if whoever asks may. Whatever comes of it is logged with who asked.
-async fn perform(app: &App, headers: &HeaderMap, act: &Act) -> Result<String, Problem> {
-    let caller = match app.gate.caller(headers).await {
+/// Carries out an action if the caller may, and logs the result with the caller.
+async fn perform(app: &App, headers: &HeaderMap, act: &ConsoleAction) -> Result<String, ConsoleProblem> {
+    let caller = match app.sessions.caller(headers).await {
         Ok(caller) => caller,
         Err(problem) => {
             let command = act.command(app.source.flags());
@@ -201,7 +209,7 @@ async fn perform(app: &App, headers: &HeaderMap, act: &Act) -> Result<String, Pr
             return Err(problem);
         }
     };
-    let done = match app.gate.authorize(&caller, &act.access()).await {
+    let done = match app.sessions.authorize(&caller, &act.access()).await {
         Ok(()) => carry_out(app, &caller, act).await,
         Err(problem) => Err(problem),
     };
@@ -214,49 +222,49 @@ async fn perform(app: &App, headers: &HeaderMap, act: &Act) -> Result<String, Pr
             tracing::info!(target: "switchboard_console::audit", user, command, "{user} asked for `{command}`: refused: {problem}");
         }
     }
-    app.source.touched().await;
+    app.source.invalidate_state().await;
     done
 }
 
-async fn carry_out(app: &App, caller: &Caller, act: &Act) -> Result<String, Problem> {
-    let nobody = |operator: &str| Problem::Missing(format!("no operator {operator} is hosted"));
+async fn carry_out(app: &App, caller: &Caller, act: &ConsoleAction) -> Result<String, ConsoleProblem> {
+    let nobody = |operator: &str| ConsoleProblem::NotFound(format!("no operator {operator} is hosted"));
     let handle = &app.source.handle;
     match act {
-        Act::Pause(operator) | Act::Resume(operator) => {
-            let paused = matches!(act, Act::Pause(_));
+        ConsoleAction::Pause(operator) | ConsoleAction::Resume(operator) => {
+            let paused = matches!(act, ConsoleAction::Pause(_));
             if !handle.pause(OperatorName::new(operator), paused).await? {
                 return Err(nobody(operator));
             }
             Ok(if paused { format!("{operator} is paused; runs under way end") } else { format!("{operator} goes on") })
         }
-        Act::Wake(operator, unit) => {
+        ConsoleAction::Reconcile(operator, unit) => {
             let wanted = unit.as_ref().and_then(|unit| unit.parse::<Unit>().ok());
-            match handle.wake(OperatorName::new(operator), wanted).await? {
+            match handle.reconcile(OperatorName::new(operator), wanted).await? {
                 None => Err(nobody(operator)),
-                Some(0) => Err(Problem::Missing(format!("{operator} has no such unit"))),
-                Some(woken) => Ok(format!("{} of {operator} will run", crate::piece::count(woken, "unit"))),
+                Some(0) => Err(ConsoleProblem::NotFound(format!("{operator} has no such unit"))),
+                Some(woken) => Ok(format!("{} of {operator} will run", crate::components::count(woken, "unit"))),
             }
         }
-        Act::Sync { namespace, name } => sync(app, caller, namespace, name).await,
-        Act::Move { unit, to } => {
-            let begun = app.source.fleet().ok_or_else(Refused::nobody)?.begin(unit, to).await?;
+        ConsoleAction::Sync { namespace, name } => sync(app, caller, namespace, name).await,
+        ConsoleAction::Move { unit, to } => {
+            let begun = app.source.fleet().ok_or_else(FleetRefusal::not_hosted)?.begin(unit, to).await?;
             Ok(format!("{} is on its way from {} to {}", unit.tenant, begun.from, begun.to))
         }
     }
 }
 
-async fn sync(app: &App, caller: &Caller, namespace: &str, name: &str) -> Result<String, Problem> {
+async fn sync(app: &App, caller: &Caller, namespace: &str, name: &str) -> Result<String, ConsoleProblem> {
     let client = app.source.client(&app.source.home.0.clone()).await?;
-    let base = format!("/apis/{GITOPS}/v1alpha1/namespaces/{}", crate::piece::escaped(namespace));
+    let base = format!("/apis/{GITOPS}/v1alpha1/namespaces/{}", crate::components::percent_encode(namespace));
     let failed =
-        |error: &dyn std::fmt::Display| Problem::Cluster(format!("could not ask for a sync of {name}: {error}"));
-    let path = format!("{base}/gitopsdeployments/{}", crate::piece::escaped(name));
-    let request = Request::get(path).body(Vec::new()).map_err(|error| Problem::Unclear(error.to_string()))?;
+        |error: &dyn std::fmt::Display| ConsoleProblem::Cluster(format!("could not ask for a sync of {name}: {error}"));
+    let path = format!("{base}/gitopsdeployments/{}", crate::components::percent_encode(name));
+    let request = Request::get(path).body(Vec::new()).map_err(|error| ConsoleProblem::BadRequest(error.to_string()))?;
     match client.request::<Value>(request).await {
         Ok(deployment) if !is_manual(&deployment) => return Err(automated(name).into()),
         Ok(_) => {}
         Err(kube::Error::Api(status)) if status.code == 404 => {
-            return Err(Problem::Missing(format!("there is no GitOpsDeployment {namespace}/{name}")));
+            return Err(ConsoleProblem::NotFound(format!("there is no GitOpsDeployment {namespace}/{name}")));
         }
         Err(error) => return Err(failed(&error)),
     }
@@ -268,16 +276,16 @@ async fn sync(app: &App, caller: &Caller, namespace: &str, name: &str) -> Result
     let path = format!("{base}/gitopsdeploymentsyncruns");
     let request =
         Request::post(path).header(header::CONTENT_TYPE, "application/json").body(run.to_string().into_bytes());
-    let request = request.map_err(|error| Problem::Unclear(error.to_string()))?;
+    let request = request.map_err(|error| ConsoleProblem::BadRequest(error.to_string()))?;
     let made = client.request::<Value>(request).await.map_err(|error| failed(&error))?;
     Ok(format!("sync run {} was made", made["metadata"]["name"].as_str().unwrap_or_default()))
 }
 
-/// What is deployed by itself is not synced by hand, as on the command line.
-fn automated(name: &str) -> Refused {
-    Refused {
-        why: Why::Conflict,
-        what: format!("application `{name}` cannot be synced by hand: it is automated"),
+/// An automated application is not synced by hand, as on the command line.
+fn automated(name: &str) -> FleetRefusal {
+    FleetRefusal {
+        kind: RefusalKind::Conflict,
+        message: format!("application `{name}` cannot be synced by hand: it is automated"),
         hint: "it is deployed whenever something changed".to_string(),
     }
 }

@@ -1,4 +1,4 @@
-//! The console's data as JSON, below `/api/v1`.
+//! Data of the console as JSON, below `/api/v1`.
 
 mod document;
 #[cfg(test)]
@@ -12,17 +12,16 @@ use axum::response::Response;
 use axum::routing::get;
 
 use crate::load;
-use crate::problem::Problem;
-use crate::server::answer::json;
-use crate::server::routes::Asked;
-use crate::server::{App, events};
+use crate::problem::ConsoleProblem;
+use crate::server::response::json;
+use crate::server::routes::PageQuery;
+use crate::server::{App, SharedApp, events};
 
 pub(crate) use document::part;
 
-type Shared = State<Arc<App>>;
-type Named = Path<(String, String, String, String)>;
+type ObjectPath = Path<(String, String, String, String)>;
 
-/// All of it.
+/// Returns all routes.
 pub(crate) fn router() -> Router<Arc<App>> {
     Router::new()
         .route("/state", get(state))
@@ -42,43 +41,43 @@ pub(crate) fn router() -> Router<Arc<App>> {
         .merge(crate::action::api())
 }
 
-async fn state(State(app): Shared) -> Response {
+async fn state(State(app): SharedApp) -> Response {
     json(load::overview::load(&app.source).await)
 }
 
-async fn operators(State(app): Shared) -> Response {
+async fn operators(State(app): SharedApp) -> Response {
     json(load::overview::load(&app.source).await.map(|view| view.operators))
 }
 
-async fn operator(State(app): Shared, Path(name): Path<String>, Query(asked): Query<Asked>) -> Response {
+async fn operator(State(app): SharedApp, Path(name): Path<String>, Query(asked): Query<PageQuery>) -> Response {
     json(load::operator::load(&app.source, &name, asked.unit.as_deref(), asked.page.unwrap_or(1)).await)
 }
 
-async fn decisions(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+async fn decisions(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
     let (operator, unit) = (asked.operator.as_deref(), asked.unit.as_deref());
     json(load::operator::timeline(&app.source, operator, unit, asked.page.unwrap_or(1)).await)
 }
 
-async fn decision(State(app): Shared, Path(id): Path<String>) -> Response {
+async fn decision(State(app): SharedApp, Path(id): Path<String>) -> Response {
     match id.parse() {
         Ok(number) => json(load::decision::load(&app.source, number).await),
-        Err(_) => json::<()>(Err(Problem::Unclear(format!("`{id}` is no number of a decision")))),
+        Err(_) => json::<()>(Err(ConsoleProblem::BadRequest(format!("`{id}` is no number of a decision")))),
     }
 }
 
-async fn kinds(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+async fn kinds(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
     json(load::browse::kinds(&app.source, asked.cluster.as_deref()).await)
 }
 
-async fn objects(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+async fn objects(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
     let (Some(cluster), Some(kind)) = (&asked.cluster, &asked.kind) else {
-        return json::<()>(Err(Problem::Unclear("name a cluster and a kind: ?cluster=…&kind=…".to_string())));
+        return json::<()>(Err(ConsoleProblem::BadRequest("name a cluster and a kind: ?cluster=…&kind=…".to_string())));
     };
     let (namespace, from) = (asked.namespace.unwrap_or_default(), asked.from.unwrap_or_default());
     json(load::browse::list(&app.source, cluster, kind, &namespace, &from).await)
 }
 
-async fn object(State(app): Shared, Path((cluster, kind, namespace, name)): Named) -> Response {
+async fn object(State(app): SharedApp, Path((cluster, kind, namespace, name)): ObjectPath) -> Response {
     let found = async {
         let key = load::object::key(&app.source, &cluster, &kind, &namespace, &name).await?;
         load::object::load(&app.source, key).await
@@ -86,29 +85,29 @@ async fn object(State(app): Shared, Path((cluster, kind, namespace, name)): Name
     json(found.await)
 }
 
-async fn why(State(app): Shared, Path((cluster, kind, namespace, name)): Named) -> Response {
+async fn why(State(app): SharedApp, Path((cluster, kind, namespace, name)): ObjectPath) -> Response {
     let found = async {
         let key = load::object::key(&app.source, &cluster, &kind, &namespace, &name).await?;
         let report = load::object::why(&app.source, &key).await?;
-        let veil = app.source.veil().await?;
-        let report = serde_json::to_value(&report).map_err(|error| Problem::Unclear(error.to_string()))?;
-        Ok::<_, Problem>(veil.value(&report))
+        let redactor = app.source.redactor().await?;
+        let report = serde_json::to_value(&report).map_err(|error| ConsoleProblem::BadRequest(error.to_string()))?;
+        Ok::<_, ConsoleProblem>(redactor.value(&report))
     };
     json(found.await)
 }
 
-async fn plugs(State(app): Shared, Query(asked): Query<Asked>) -> Response {
-    json(load::board::load(&app.source, asked.page(), asked.near.as_deref(), &asked.filter()).await)
+async fn plugs(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
+    json(load::map::load(&app.source, asked.page(), asked.near.as_deref(), &asked.filter()).await)
 }
 
-async fn shards(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+async fn shards(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
     json(load::shards::load(&app.source, asked.page(), &asked.filter(), asked.only_different()).await)
 }
 
-async fn fleet(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+async fn fleet(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
     json(load::fleet::load(&app.source, asked.page(), &asked.filter()).await)
 }
 
-async fn search(State(app): Shared, Query(asked): Query<Asked>) -> Response {
+async fn search(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
     json(load::search::search(&app.source, &asked.q.unwrap_or_default()).await)
 }

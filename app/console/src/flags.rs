@@ -1,47 +1,47 @@
-//! What the commands that are shown must say beside themselves.
+//! Flags of the commands that pages show.
 
-/// Flags of commands that are shown, where these would not find by themselves what this console is about. Each begins with a
-/// blank, and may be pasted into a shell.
+/// Flags that the shown commands need to reach this kernel and database. Each flag starts with a space and is quoted
+/// for a shell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Flags {
-    /// Of commands that ask this kernel.
+pub struct CommandFlags {
+    /// Flags of commands that reach the kernel.
     kernel: String,
-    /// Of commands over the GitOps Service's database.
+    /// Flags of commands that use the database of the GitOps Service.
     fleet: String,
 }
 
-impl Flags {
-    /// None.
+impl CommandFlags {
+    /// Creates an empty set of flags.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With a flag for commands that ask this kernel.
+    /// Adds a flag for commands that reach the kernel.
     #[must_use]
     pub fn kernel(self, flag: &str, value: &str) -> Self {
-        Self { kernel: format!("{}{}", self.kernel, said(flag, value)), ..self }
+        Self { kernel: format!("{}{}", self.kernel, flag_text(flag, value)), ..self }
     }
 
-    /// With a flag for commands over the database; one without a value stands alone.
+    /// Adds a flag for commands that use the database; an empty value adds a flag without a value.
     #[must_use]
     pub fn fleet(self, flag: &str, value: &str) -> Self {
-        Self { fleet: format!("{}{}", self.fleet, said(flag, value)), ..self }
+        Self { fleet: format!("{}{}", self.fleet, flag_text(flag, value)), ..self }
     }
 
-    pub(crate) fn of_kernel(&self) -> &str {
+    pub(crate) fn kernel_flags(&self) -> &str {
         &self.kernel
     }
 
-    pub(crate) fn of_fleet(&self) -> &str {
+    pub(crate) fn fleet_flags(&self) -> &str {
         &self.fleet
     }
 }
 
-fn said(flag: &str, value: &str) -> String {
+fn flag_text(flag: &str, value: &str) -> String {
     if value.is_empty() { format!(" {flag}") } else { format!(" {flag} {}", quoted(value)) }
 }
 
-/// As a shell reads it back.
+/// Quotes a text for a shell.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
     if text.chars().all(plain) { text.to_string() } else { format!("'{}'", text.replace('\'', "'\\''")) }
@@ -53,9 +53,9 @@ mod tests {
 
     #[test]
     fn what_is_shown_can_be_pasted() {
-        let flags = Flags::new().kernel("--state-dir", "/var/lib/my board").fleet("--plaintext-credentials", "");
-        assert_eq!(flags.of_kernel(), " --state-dir '/var/lib/my board'");
-        assert_eq!(flags.of_fleet(), " --plaintext-credentials");
+        let flags = CommandFlags::new().kernel("--state-dir", "/var/lib/my board").fleet("--plaintext-credentials", "");
+        assert_eq!(flags.kernel_flags(), " --state-dir '/var/lib/my board'");
+        assert_eq!(flags.fleet_flags(), " --plaintext-credentials");
         assert_eq!(quoted("it's"), r"'it'\''s'");
     }
 }

@@ -1,151 +1,151 @@
-//! The fleet as the GitOps Service's database knows it: instances with their limits, units, moves. Whoever hosts the service says
-//! how it is asked; the console never opens a database.
+//! Fleet from the GitOps Service's database: instances with their limits, placements and moves. The process that hosts
+//! the service implements the access; the console never opens a database.
 
 use futures::future::BoxFuture;
 use serde::Serialize;
-use switchboard_kernel::moment::Moment;
+use switchboard_kernel::timestamp::Timestamp;
 
-/// Somebody who knows the fleet, and moves its units.
-pub trait Fleet: Send + Sync {
-    /// How it stands now.
-    fn look(&self) -> BoxFuture<'_, Result<Standing, Refused>>;
+/// Access to the fleet.
+pub trait FleetProvider: Send + Sync {
+    /// Returns the current state of the fleet.
+    fn status(&self) -> BoxFuture<'_, Result<FleetStatus, FleetRefusal>>;
 
-    /// Begins to move a unit to the instance of a namespace, or finds the move to there that is under way. An agent carries it.
-    fn begin<'a>(&'a self, unit: &'a UnitName, to: &'a str) -> BoxFuture<'a, Result<Move, Refused>>;
+    /// Starts a move of a placement to an instance, or returns the running move to it. An agent carries it out.
+    fn begin<'a>(&'a self, unit: &'a PlacementName, to: &'a str) -> BoxFuture<'a, Result<PlacementMove, FleetRefusal>>;
 }
 
-/// How the fleet stands.
+/// State of the fleet.
 #[derive(Clone, Debug, Default)]
-pub struct Standing {
+pub struct FleetStatus {
     /// Argo CD instances, by namespace.
-    pub instances: Vec<Member>,
-    /// Every unit that is placed.
-    pub units: Vec<Unit>,
-    /// Moves that are under way, and the last one of each unit.
-    pub moves: Vec<Move>,
+    pub instances: Vec<FleetInstanceSummary>,
+    /// All placements.
+    pub units: Vec<FleetPlacement>,
+    /// Running moves, and the last move of each placement.
+    pub moves: Vec<PlacementMove>,
 }
 
-/// An Argo CD of the fleet.
+/// Argo CD instance of the fleet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Member {
-    /// Its namespace.
+pub struct FleetInstanceSummary {
+    /// Namespace of the instance.
     pub namespace: String,
-    /// Whether it is given more: `active`, `cordoned`, `unregistered`.
+    /// State: `active`, `cordoned` or `unregistered`.
     pub state: String,
-    /// Applications it has.
+    /// Number of Applications.
     pub applications: u64,
-    /// How many it is given at most.
+    /// Maximum number of Applications.
     pub max_applications: Option<i64>,
-    /// Units it has.
+    /// Number of placements.
     pub units: u64,
-    /// How many it is given at most.
+    /// Maximum number of placements.
     pub max_units: Option<i64>,
-    /// Units on their way from or to it.
+    /// Number of moves from or to the instance.
     pub moving: usize,
 }
 
-/// What is placed as one, by the names people have for it.
+/// Names of a placement, as users know them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct UnitName {
-    /// The tenant's namespace.
+pub struct PlacementName {
+    /// Namespace of the tenant.
     pub tenant: String,
-    /// The environment; none is the tenant's own namespace.
+    /// Environment; `None` is the tenant's own namespace.
     pub environment: Option<String>,
 }
 
-/// A unit, and where it is.
+/// Placement of a tenant and an environment on an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Unit {
-    /// Which.
+pub struct FleetPlacement {
+    /// Names of the placement.
     #[serde(flatten)]
-    pub name: UnitName,
-    /// The namespace of its Argo CD.
+    pub name: PlacementName,
+    /// Namespace of the instance.
     pub instance: String,
-    /// Whether it is on its way.
+    /// Whether a move is running.
     pub moving: bool,
 }
 
-/// How a move stands.
+/// Progress of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Course {
-    /// On its way there.
+pub enum MoveProgress {
+    /// The move is running.
     #[default]
     Going,
-    /// On its way back to where it was.
+    /// The move is being rolled back.
     Returning,
-    /// It is there.
+    /// The move has finished.
     Arrived,
-    /// It is where it was.
+    /// The move was rolled back.
     Returned,
 }
 
-impl Course {
-    /// Whether there is something left to do.
+impl MoveProgress {
+    /// Whether the move has not ended.
     pub fn is_open(self) -> bool {
-        matches!(self, Course::Going | Course::Returning)
+        matches!(self, MoveProgress::Going | MoveProgress::Returning)
     }
 }
 
-/// A move of a unit from one Argo CD to another.
+/// Move of a placement to another instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Move {
-    /// Which.
+pub struct PlacementMove {
+    /// Names of the placement.
     #[serde(flatten)]
-    pub unit: UnitName,
-    /// The namespace it leaves.
+    pub unit: PlacementName,
+    /// Namespace of the source instance.
     pub from: String,
-    /// The namespace it goes to.
+    /// Namespace of the target instance.
     pub to: String,
-    /// How it stands.
-    pub course: Course,
-    /// The step that is under way, or the last one.
+    /// Progress of the move.
+    pub course: MoveProgress,
+    /// Current or last step.
     pub step: String,
-    /// When it was asked for.
-    pub began: Moment,
-    /// When that step began.
-    pub since: Moment,
-    /// Why it waits, or why it went back.
+    /// Time of the request.
+    pub began: Timestamp,
+    /// Start time of the step.
+    pub since: Timestamp,
+    /// Reason for a delay or a rollback.
     pub message: String,
 }
 
-/// Of which kind a refusal is.
+/// Kind of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
-    /// There is no such unit or instance.
+pub enum RefusalKind {
+    /// The placement or instance does not exist.
     Missing,
-    /// It is as it is: there already, or on its way elsewhere.
+    /// The placement is on the instance already, or another move is running.
     Conflict,
     /// The database or a cluster failed.
     Failed,
 }
 
-/// Why something about the fleet is not done, and what helps.
+/// Error of a fleet request, with a hint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what}")]
-pub struct Refused {
-    /// Of which kind.
-    pub why: Why,
-    /// What failed.
-    pub what: String,
-    /// What helps.
+#[error("{message}")]
+pub struct FleetRefusal {
+    /// Kind of the error.
+    pub kind: RefusalKind,
+    /// Error message.
+    pub message: String,
+    /// Hint for the user.
     pub hint: String,
 }
 
-impl Refused {
-    /// Nobody here knows a fleet.
-    pub(crate) fn nobody() -> Self {
+impl FleetRefusal {
+    /// Creates the error for a process without a GitOps Service.
+    pub(crate) fn not_hosted() -> Self {
         Self {
-            why: Why::Missing,
-            what: "no GitOps Service is hosted here that could move a unit".to_string(),
+            kind: RefusalKind::Missing,
+            message: "no GitOps Service is hosted here that could move a unit".to_string(),
             hint: "`gitops: {}` in switchboard.yaml hosts one; or run the command with --database".to_string(),
         }
     }
 }
 
 #[cfg(test)]
-pub(crate) mod pretend;
+pub(crate) mod fake;

@@ -1,4 +1,4 @@
-//! In front of every page: for whom the request is, and what a browser may do with the answer.
+//! Checks in front of every page: allowed host names, read access and browser policies.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -10,14 +10,14 @@ use axum::response::{IntoResponse, Redirect, Response};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Uri};
 
-use switchboard_rest::auth::Access;
-use switchboard_rest::{Area, PREFIX};
+use switchboard_rest::auth::ResourceAttributes;
+use switchboard_rest::{ApiSection, PREFIX};
 
 use crate::access::GROUP;
-use crate::problem::Problem;
+use crate::problem::ConsoleProblem;
 use crate::server::App;
 
-/// Nothing from elsewhere, no script and no style but our own files, no frame around us.
+/// Content security policy: only the console's own files, no inline scripts or styles, no frames.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 const HEADERS: [(HeaderName, HeaderValue); 6] = [
@@ -29,22 +29,22 @@ const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// The names by which the console may be asked for.
+/// Host names that requests may use.
 #[derive(Clone, Debug)]
-pub struct Hosts {
+pub struct AllowedHosts {
     address: SocketAddr,
     names: Vec<String>,
 }
 
-impl Hosts {
-    /// Its address, and names that were given.
+impl AllowedHosts {
+    /// Creates the list from the listen address and the configured names.
     pub fn new(address: SocketAddr, names: Vec<String>) -> Self {
         Self { address, names: names.into_iter().map(|name| name.to_ascii_lowercase()).collect() }
     }
 
-    /// Whether a request is for us. A page of another site can have its own name lead to our address, but cannot have the
-    /// browser say another name than that: so names must be known, while addresses lead nowhere else.
-    pub fn know(&self, host: &str) -> bool {
+    /// Whether a request may use the host name. A page of another site can resolve its own name to this address (DNS
+    /// rebinding), but its requests keep that name. Names must therefore be configured, while addresses are safe.
+    pub fn allows(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         if self.names.contains(&host) {
             return true;
@@ -66,77 +66,78 @@ impl Hosts {
         port == Some(self.address.port()) && (is_address || is_local)
     }
 
-    /// Whether other machines reach it.
-    pub fn is_open(&self) -> bool {
+    /// Whether other machines can connect.
+    pub fn is_remote(&self) -> bool {
         !self.address.ip().is_loopback()
     }
 }
 
-/// The host a request names: in its target or its header.
+/// Returns the host of a request, from its target or its header.
 fn host<'r>(headers: &'r HeaderMap, uri: &'r Uri) -> Option<&'r str> {
     uri.authority().map(|authority| authority.as_str()).or_else(|| headers.get(header::HOST)?.to_str().ok())
 }
 
-/// What everybody may see: how to sign in.
+/// Paths without read access checks.
 const OPEN: [&str; 3] = ["/signin", "/signout", "/assets/"];
 
-/// Who stands in front of the console, and of parts of the API that are not the console's.
+/// Guard of the console and of API parts outside the console.
 #[derive(Clone)]
-pub struct Door {
+pub struct RequestGuard {
     app: Arc<App>,
-    others: Arc<BTreeSet<String>>,
+    external: Arc<BTreeSet<String>>,
 }
 
-impl Door {
-    /// In front of these as well. They know themselves who may do what: tenants, and git servers that show no token.
-    pub fn new(app: Arc<App>, beside: &[Area]) -> Self {
-        let paths = beside.iter().flat_map(|area| area.part.paths.keys());
-        Self { app, others: Arc::new(paths.filter_map(|path| Some(first(path)?.to_string())).collect()) }
+impl RequestGuard {
+    /// Creates the guard. The external API parts check access themselves: tenants have their own permissions, and git
+    /// servers send no token.
+    pub fn new(app: Arc<App>, beside: &[ApiSection]) -> Self {
+        let paths = beside.iter().flat_map(|area| area.document.paths.keys());
+        Self { app, external: Arc::new(paths.filter_map(|path| Some(first(path)?.to_string())).collect()) }
     }
 
-    fn is_of_others(&self, path: &str) -> bool {
-        path.strip_prefix(PREFIX).and_then(first).is_some_and(|first| self.others.contains(first))
+    fn is_external(&self, path: &str) -> bool {
+        path.strip_prefix(PREFIX).and_then(first).is_some_and(|first| self.external.contains(first))
     }
 }
 
-/// The first part of a path.
+/// Returns the first segment of a path.
 fn first(path: &str) -> Option<&str> {
     path.strip_prefix('/')?.split('/').next()
 }
 
-/// Where other machines reach us, readers say who they are.
-async fn reader(door: &Door, headers: &HeaderMap, path: &str) -> Result<(), Problem> {
-    if OPEN.iter().any(|open| path.starts_with(open)) || door.is_of_others(path) {
+/// Checks read access for paths that need it.
+async fn check_reader(door: &RequestGuard, headers: &HeaderMap, path: &str) -> Result<(), ConsoleProblem> {
+    if OPEN.iter().any(|open| path.starts_with(open)) || door.is_external(path) {
         return Ok(());
     }
-    reads(&door.app, headers).await
+    authorize_read(&door.app, headers).await
 }
 
-/// Whether somebody may read the console's pages; on the machine itself everybody may.
-pub async fn reads(app: &App, headers: &HeaderMap) -> Result<(), Problem> {
-    if !app.hosts.is_open() {
+/// Checks read access to the console's pages; connections from loopback always have it.
+pub async fn authorize_read(app: &App, headers: &HeaderMap) -> Result<(), ConsoleProblem> {
+    if !app.hosts.is_remote() {
         return Ok(());
     }
-    let caller = app.gate.caller(headers).await?;
-    app.gate.authorize(&caller, &Access::new("get", GROUP, "console", "")).await
+    let caller = app.sessions.caller(headers).await?;
+    app.sessions.authorize(&caller, &ResourceAttributes::new("get", GROUP, "console", "")).await
 }
 
-/// Refuses requests for others, and tells browsers what they may do.
-pub async fn admit(State(door): State<Door>, request: Request, next: Next) -> Response {
-    // The body cannot be shared between threads, so the rest is looked at apart from it.
+/// Refuses requests with other host names or without read access, and adds the security headers.
+pub async fn guard_request(State(door): State<RequestGuard>, request: Request, next: Next) -> Response {
+    // The body is not `Sync`, so the other parts are copied.
     let (headers, path) = (request.headers().clone(), request.uri().path().to_string());
-    let known = host(request.headers(), request.uri()).is_some_and(|host| door.app.hosts.know(host));
+    let known = host(request.headers(), request.uri()).is_some_and(|host| door.app.hosts.allows(host));
     let checked = if known {
-        reader(&door, &headers, &path).await
+        check_reader(&door, &headers, &path).await
     } else {
-        Err(Problem::Foreign("this is not a name of the console".to_string()))
+        Err(ConsoleProblem::ForeignSite("this is not a name of the console".to_string()))
     };
     let mut response = match checked {
-        Ok(()) => crate::server::answer::shaped(next.run(request).await, &path).await,
-        Err(Problem::Unknown | Problem::Stranger(_)) if !path.starts_with("/api/") => {
-            Redirect::to(&crate::entrance::href(&path)).into_response()
+        Ok(()) => crate::server::response::problem_for_bare_errors(next.run(request).await, &path).await,
+        Err(ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_)) if !path.starts_with("/api/") => {
+            Redirect::to(&crate::login::href(&path)).into_response()
         }
-        Err(problem) => crate::server::refuse(&problem, &path),
+        Err(problem) => crate::server::error_response(&problem, &path),
     };
     for (name, value) in HEADERS {
         response.headers_mut().insert(name, value);
@@ -153,7 +154,7 @@ mod tests {
 
     #[test]
     fn only_known_names_and_own_addresses_are_for_us() {
-        let hosts = Hosts::new("127.0.0.1:7467".parse().unwrap(), vec!["console.example.org".to_string()]);
+        let hosts = AllowedHosts::new("127.0.0.1:7467".parse().unwrap(), vec!["console.example.org".to_string()]);
         for known in [
             "127.0.0.1:7467",
             "localhost:7467",
@@ -162,7 +163,7 @@ mod tests {
             "console.example.org",
             "console.example.org:443",
         ] {
-            assert!(hosts.know(known), "{known}");
+            assert!(hosts.allows(known), "{known}");
         }
         for foreign in [
             "evil.example:7467",
@@ -174,10 +175,10 @@ mod tests {
             "[::1",
             "localhost.evil.example:7467",
         ] {
-            assert!(!hosts.know(foreign), "{foreign}");
+            assert!(!hosts.allows(foreign), "{foreign}");
         }
-        let open = Hosts::new("0.0.0.0:80".parse().unwrap(), Vec::new());
-        assert!(open.know("10.1.2.3") && open.know("10.1.2.3:80") && !open.know("evil.example"));
-        assert!(open.is_open() && !hosts.is_open());
+        let open = AllowedHosts::new("0.0.0.0:80".parse().unwrap(), Vec::new());
+        assert!(open.allows("10.1.2.3") && open.allows("10.1.2.3:80") && !open.allows("evil.example"));
+        assert!(open.is_remote() && !hosts.is_remote());
     }
 }

@@ -1,36 +1,36 @@
-//! The web console: what goes on, as pages and as JSON.
+//! Web console: the state of the kernel and the clusters as pages and as JSON.
 //!
 //! ```text
-//!  kernel handle ─▶ source ─▶ load: what a page shows ─┬─▶ pages ─▶ HTML, drawings
-//!  clusters ──────▶   │                                └─▶ api   ─▶ JSON
-//!  GitOps Service ▶  │  (a `fleet::Fleet`, given)
-//!                    veil (no secret passes)
-//!  browser ─▶ guard (host, token, forgery) ─▶ action ─▶ kernel, clusters ─▶ log
+//!  kernel handle ─▶ source ─▶ load: data of a page ─┬─▶ pages ─▶ HTML, drawings
+//!  clusters ──────▶   │                             └─▶ api   ─▶ JSON
+//!  GitOps Service ▶   │  (implements `fleet::FleetProvider`)
+//!                     redact (removes secrets)
+//!  browser ─▶ guard (host, token, CSRF) ─▶ action ─▶ kernel, clusters ─▶ log
 //! ```
 //!
-//! A page is a pure function of what was loaded for it, and the API gives out the same. The console only reads; what it is
-//! asked to do needs a token whose owner may do it, and is logged. It holds no state but sessions: every page is what the
-//! kernel and the clusters say at that moment. It asks nothing of any other machine, and loads no script but its own.
+//! A page is a pure function of its loaded data, and the API returns the same data. The console is read-only except for
+//! actions, which need a token with the permission and are logged. Sessions are its only state: every page shows the
+//! current state of the kernel and the clusters. The console contacts no other machine and loads no foreign script.
 
 mod access;
 mod action;
 mod api;
+mod components;
 mod draw;
-mod entrance;
 mod flags;
 pub mod fleet;
-mod frame;
 mod guard;
+mod layout;
 mod load;
+mod login;
 mod pages;
-mod piece;
 mod problem;
-mod pulse;
 mod recent;
+mod redact;
 mod server;
 mod source;
-mod veil;
+mod state_cache;
 
-pub use flags::Flags;
-pub use server::{BindError, Console, Serving, Settings};
-pub use source::Source;
+pub use flags::CommandFlags;
+pub use server::{BindError, Console, ConsoleSettings, RunningConsole};
+pub use source::ConsoleSource;

@@ -1,13 +1,13 @@
-//! What each page shows, and the API gives out: read once, masked, bounded.
+//! Data of each page and API response: loaded once, redacted and limited.
 
-pub mod board;
 pub mod browse;
 pub mod decision;
 pub mod fleet;
+pub mod map;
 pub mod object;
 pub mod operator;
 pub mod overview;
+pub mod placements;
 pub mod relations;
 pub mod search;
 pub mod shards;
-pub mod units;

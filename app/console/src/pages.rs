@@ -1,18 +1,18 @@
-//! Pages: pure functions of what was loaded for them.
+//! Pages: pure functions of their loaded data.
 
-pub mod acts;
+pub mod actions;
 pub mod browse;
 pub mod decision;
+pub mod error_page;
 pub mod fleet;
 pub mod help;
 pub mod map;
 pub mod object;
 pub mod operator;
 pub mod overview;
+pub mod placements;
 pub mod search;
 pub mod shards;
-pub mod trouble;
-pub mod units;
 
 #[cfg(test)]
 mod tests;

@@ -1,108 +1,114 @@
-//! What goes wrong, for people as a page and for programs as `application/problem+json`.
+//! Errors of the console, as a page and as `application/problem+json`.
 
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
-use switchboard_kernel::host::Stopped;
-use switchboard_rest::problem::{Kind, Problem as Told};
+use switchboard_kernel::host::HostStopped;
+use switchboard_rest::problem::{ProblemDetails as Told, ProblemKind};
 
-use crate::fleet::{Refused, Why};
+use crate::fleet::{FleetRefusal, RefusalKind};
 
-/// Why something cannot be shown or done.
+/// Error of a request.
 #[derive(Debug, thiserror::Error)]
-pub enum Problem {
-    /// There is no such thing.
+pub enum ConsoleProblem {
+    /// The requested item does not exist.
     #[error("{0}")]
-    Missing(String),
-    /// The request cannot be understood.
+    NotFound(String),
+    /// The request is invalid.
     #[error("{0}")]
-    Unclear(String),
-    /// Nobody signed in.
+    BadRequest(String),
+    /// The request has no session and no token.
     #[error("a token is needed for this")]
-    Unknown,
-    /// The cluster does not know who this is, or no longer.
+    TokenRequired,
+    /// The cluster does not accept the token.
     #[error("{0}")]
-    Stranger(String),
-    /// Who signed in may not.
+    InvalidToken(String),
+    /// The user lacks the permission.
     #[error("{0}")]
-    Denied(String),
+    Forbidden(String),
     /// The request may come from another site.
     #[error("{0}")]
-    Foreign(String),
-    /// A cluster did not answer as it should.
+    ForeignSite(String),
+    /// A cluster did not answer as expected.
     #[error("{0}")]
     Cluster(String),
-    /// What concerns the fleet and was not done.
+    /// A fleet request failed.
     #[error("{0}")]
-    Fleet(#[from] Refused),
-    /// There are too many already.
+    Fleet(#[from] FleetRefusal),
+    /// A limit is reached.
     #[error("{0}")]
-    Full(String),
-    /// What was refused before anybody here looked at it: a query, a form, a body.
+    TooMany(String),
+    /// The framework rejected the query, form or body.
     #[error("{1}")]
-    Refused(Kind, String),
-    /// The kernel is not there any more.
+    Rejected(ProblemKind, String),
+    /// The kernel has stopped.
     #[error("{0}")]
-    Stopped(#[from] Stopped),
+    Stopped(#[from] HostStopped),
 }
 
-impl Problem {
-    /// What it is, in the words of the API.
-    pub fn kind(&self) -> Kind {
+impl ConsoleProblem {
+    /// Returns the problem type of the API.
+    pub fn kind(&self) -> ProblemKind {
         match self {
-            Problem::Missing(_) => Kind::NotFound,
-            Problem::Unclear(_) => Kind::Malformed,
-            Problem::Unknown | Problem::Stranger(_) => Kind::Unauthenticated,
-            Problem::Denied(_) | Problem::Foreign(_) => Kind::Forbidden,
-            Problem::Fleet(refused) => match refused.why {
-                Why::Missing => Kind::NotFound,
-                Why::Conflict => Kind::Conflict,
-                Why::Failed => Kind::Unavailable,
+            ConsoleProblem::NotFound(_) => ProblemKind::NotFound,
+            ConsoleProblem::BadRequest(_) => ProblemKind::Malformed,
+            ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_) => ProblemKind::Unauthenticated,
+            ConsoleProblem::Forbidden(_) | ConsoleProblem::ForeignSite(_) => ProblemKind::Forbidden,
+            ConsoleProblem::Fleet(refused) => match refused.kind {
+                RefusalKind::Missing => ProblemKind::NotFound,
+                RefusalKind::Conflict => ProblemKind::Conflict,
+                RefusalKind::Failed => ProblemKind::Unavailable,
             },
-            Problem::Refused(kind, _) => *kind,
-            Problem::Cluster(_) | Problem::Full(_) | Problem::Stopped(_) => Kind::Unavailable,
+            ConsoleProblem::Rejected(kind, _) => *kind,
+            ConsoleProblem::Cluster(_) | ConsoleProblem::TooMany(_) | ConsoleProblem::Stopped(_) => {
+                ProblemKind::Unavailable
+            }
         }
     }
 
-    /// The status of the answer.
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         self.kind().status()
     }
 
-    /// Of what was said by whoever reviews tokens and rights.
-    pub fn of_review(said: &Told) -> Self {
+    /// Converts an error of an access review.
+    pub fn from_review(said: &Told) -> Self {
         match said.kind() {
-            Kind::Unauthenticated => Problem::Stranger(said.to_string()),
-            Kind::Unavailable => Problem::Cluster(said.to_string()),
-            _ => Problem::Denied(said.to_string()),
+            ProblemKind::Unauthenticated => ConsoleProblem::InvalidToken(said.to_string()),
+            ProblemKind::Unavailable => ConsoleProblem::Cluster(said.to_string()),
+            _ => ConsoleProblem::Forbidden(said.to_string()),
         }
     }
 
-    /// What would help.
+    /// Returns the hint for the user.
     pub fn hint(&self) -> &str {
         match self {
-            Problem::Missing(_) => "it may be gone by now; the search finds what there is",
-            Problem::Unclear(_) => "follow a link of the console, or see docs/CONSOLE.md for the API's paths",
-            Problem::Unknown | Problem::Stranger(_) => "sign in with a token, or send it as `Authorization: Bearer …`",
-            Problem::Denied(_) => "ask whoever grants rights on the cluster; docs/CONSOLE.md names the rights",
-            Problem::Foreign(_) => {
+            ConsoleProblem::NotFound(_) => "it may be gone by now; the search finds what there is",
+            ConsoleProblem::BadRequest(_) => "follow a link of the console, or see docs/CONSOLE.md for the API's paths",
+            ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_) => {
+                "sign in with a token, or send it as `Authorization: Bearer …`"
+            }
+            ConsoleProblem::Forbidden(_) => {
+                "ask whoever grants rights on the cluster; docs/CONSOLE.md names the rights"
+            }
+            ConsoleProblem::ForeignSite(_) => {
                 "use the address that Switchboard said when it started, or name this one under `console.hosts`"
             }
-            Problem::Cluster(_) => {
+            ConsoleProblem::Cluster(_) => {
                 "the cluster may be away, or the console may lack rights there; the overview says what is known"
             }
-            Problem::Fleet(refused) => &refused.hint,
-            Problem::Full(_) => "try again in some seconds, or close pages that nobody looks at",
-            Problem::Refused(kind, _) => kind.hint(),
-            Problem::Stopped(_) => "start Switchboard again",
+            ConsoleProblem::Fleet(refused) => &refused.hint,
+            ConsoleProblem::TooMany(_) => "try again in some seconds, or close pages that nobody looks at",
+            ConsoleProblem::Rejected(kind, _) => kind.hint(),
+            ConsoleProblem::Stopped(_) => "start Switchboard again",
         }
     }
 
-    /// As programs read it: RFC 9457, in the one shape that the API has.
-    pub fn told(&self) -> Response {
+    /// Converts to an RFC 9457 response, in the format of the API.
+    pub fn into_response(&self) -> Response {
         let told = Told::new(self.kind(), self.to_string()).hint(self.hint());
-        if matches!(self, Problem::Full(_)) { told.retry_after_s(RETRY_S) } else { told }.into_response()
+        if matches!(self, ConsoleProblem::TooMany(_)) { told.retry_after_s(RETRY_S) } else { told }.into_response()
     }
 }
 
-/// After how many seconds to ask again where there are too many.
+/// Value of `Retry-After` if a limit is reached.
 const RETRY_S: u64 = 10;

@@ -1,79 +1,79 @@
-//! What was decided lately, in brief: timelines, histories and the sparkline come from it.
+//! Summaries of recent decisions for timelines, histories and the sparkline.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::Serialize;
-use switchboard_kernel::decision::{Decision, DecisionId, Outcome, WriteResult};
+use switchboard_kernel::decision::{Decision, DecisionId, RunOutcome, WriteResult};
 use switchboard_kernel::explain;
-use switchboard_kernel::host::{Handle, Stopped};
-use switchboard_kernel::journal::Entry;
-use switchboard_kernel::moment::Moment;
+use switchboard_kernel::host::{Handle, HostStopped};
+use switchboard_kernel::journal::JournalEntry;
 use switchboard_kernel::resource::ObjectKey;
+use switchboard_kernel::timestamp::Timestamp;
 use tokio::sync::Mutex;
 
-/// How many decisions are remembered in brief.
-pub const MAX_BRIEFS: usize = 2_000;
-/// How many objects of a decision its brief names.
+/// Maximum number of summaries.
+pub const MAX_SUMMARIES: usize = 2_000;
+/// Maximum number of objects in a summary.
 const MAX_OBJECTS: usize = 50;
 
-/// A decision in brief.
+/// Summary of a decision.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Brief {
-    /// Its number.
+pub struct DecisionSummary {
+    /// Number of the decision.
     pub id: DecisionId,
-    /// Whose.
+    /// Operator of the decision.
     pub operator: String,
-    /// Of which unit.
+    /// Unit of the decision.
     pub unit: String,
-    /// When.
-    pub at: Moment,
-    /// Why it ran, in words.
+    /// Time of the run.
+    pub at: Timestamp,
+    /// Causes of the run, as text.
     pub because: String,
-    /// How long it took to decide.
+    /// Duration of the decision.
     pub decide_us: u64,
-    /// How long its writes took.
+    /// Duration of the writes.
     pub write_us: u64,
-    /// Writes that changed something.
+    /// Number of writes that changed something.
     pub written: usize,
-    /// Writes that did not come to be.
+    /// Number of writes that did not succeed.
     pub undone: usize,
-    /// What came of it.
-    pub outcome: Came,
-    /// In more words: what failed, what is awaited.
+    /// Outcome of the run.
+    pub outcome: SummaryOutcome,
+    /// Details of the outcome: the error, or the awaited input.
     pub said: String,
-    /// What it wrote.
+    /// Objects that were written.
     #[serde(skip)]
     pub wrote: Vec<ObjectKey>,
-    /// What it read by name.
+    /// Objects that were read by name.
     #[serde(skip)]
     pub read: Vec<ObjectKey>,
-    /// What it looked for and did not find.
+    /// Objects that were read but did not exist.
     #[serde(skip)]
     pub missed: Vec<ObjectKey>,
 }
 
-/// What came of a run, in a word.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Came {
-    /// It wrote.
+pub enum SummaryOutcome {
+    /// The run wrote objects.
     Wrote,
-    /// It wrote nothing.
+    /// The run wrote nothing.
     Nothing,
-    /// Some of its writes did not come to be.
+    /// Some writes failed.
     Refused,
-    /// Some of its writes wait for room or a newer view, and it decides again: nothing is wrong.
+    /// Some writes wait for the rate limiter or a newer cache, and the unit decides again; this is no error.
     PutOff,
-    /// It waits for a kind.
+    /// The unit waits for a kind.
     Parked,
-    /// It failed.
+    /// The decision failed.
     Failed,
 }
 
-impl Brief {
-    /// Of a decision.
+impl DecisionSummary {
+    /// Summarizes a decision.
     pub fn of(decision: &Decision) -> Self {
         let mut brief = Self {
             id: decision.id,
@@ -85,19 +85,19 @@ impl Brief {
             write_us: decision.write_us,
             written: 0,
             undone: 0,
-            outcome: Came::Nothing,
+            outcome: SummaryOutcome::Nothing,
             said: String::new(),
             wrote: Vec::new(),
             read: gets(decision, true),
             missed: gets(decision, false),
         };
         match &decision.outcome {
-            Outcome::Failed { message } => (brief.outcome, brief.said) = (Came::Failed, message.clone()),
-            Outcome::Parked { missing } => {
+            RunOutcome::Failed { message } => (brief.outcome, brief.said) = (SummaryOutcome::Failed, message.clone()),
+            RunOutcome::NotCached { missing } => {
                 let kinds: Vec<String> = missing.iter().map(|table| table.resource.to_string()).collect();
-                (brief.outcome, brief.said) = (Came::Parked, format!("cannot read {} yet", kinds.join(", ")));
+                (brief.outcome, brief.said) = (SummaryOutcome::Parked, format!("cannot read {} yet", kinds.join(", ")));
             }
-            Outcome::Decided { writes, standing } => {
+            RunOutcome::Decided { writes, status: standing } => {
                 let mut wrong = false;
                 for write in writes {
                     match &write.result {
@@ -105,9 +105,9 @@ impl Brief {
                             brief.written += 1;
                             brief.wrote.push(write.object.clone());
                         }
-                        WriteResult::Unchanged | WriteResult::Pretended => {}
-                        // Nothing waits for an Event, so that nothing is left undone either.
-                        unheard @ WriteResult::Unheard { .. } => {
+                        WriteResult::Unchanged | WriteResult::DryRun => {}
+                        // Nothing depends on an Event, so a lost one is not counted.
+                        unheard @ WriteResult::EventRejected { .. } => {
                             brief.said = format!("could not {}: {}", write.mutation, explain::result(unheard));
                         }
                         other => {
@@ -119,13 +119,13 @@ impl Brief {
                 }
                 brief.wrote.truncate(MAX_OBJECTS);
                 brief.outcome = match (brief.undone, brief.written) {
-                    (0, 0) => Came::Nothing,
-                    (0, _) => Came::Wrote,
-                    _ if wrong => Came::Refused,
-                    _ => Came::PutOff,
+                    (0, 0) => SummaryOutcome::Nothing,
+                    (0, _) => SummaryOutcome::Wrote,
+                    _ if wrong => SummaryOutcome::Refused,
+                    _ => SummaryOutcome::PutOff,
                 };
                 if brief.said.is_empty() {
-                    brief.said = standing_words(standing);
+                    brief.said = status_text(standing);
                 }
             }
         }
@@ -138,51 +138,54 @@ fn gets(decision: &Decision, found: bool) -> Vec<ObjectKey> {
     gets.map(|(key, _)| key.clone()).take(MAX_OBJECTS).collect()
 }
 
-fn standing_words(standing: &switchboard_kernel::plan::Standing) -> String {
-    use switchboard_kernel::plan::Standing;
+fn status_text(standing: &switchboard_kernel::plan::UnitStatus) -> String {
+    use switchboard_kernel::plan::UnitStatus;
     match standing {
-        Standing::Ready => String::new(),
-        Standing::Waiting(on) => format!("waits for {on}"),
-        Standing::Blocked(needs) => format!("blocked: {needs}"),
-        Standing::Failing(why) => why.clone(),
+        UnitStatus::Ready => String::new(),
+        UnitStatus::Waiting(on) => format!("waits for {on}"),
+        UnitStatus::Blocked(needs) => format!("blocked: {needs}"),
+        UnitStatus::Failing(why) => why.clone(),
     }
 }
 
-/// The newest decisions, newest first.
-pub struct Recent {
+/// Summaries of the newest decisions.
+pub struct RecentDecisions {
     handle: Handle,
-    known: Mutex<Arc<VecDeque<Brief>>>,
+    known: Mutex<Arc<VecDeque<DecisionSummary>>>,
 }
 
-impl Recent {
-    /// Of this kernel's journal.
+impl RecentDecisions {
+    /// Creates an empty list for the journal of a kernel.
     pub fn new(handle: Handle) -> Self {
         Self { handle, known: Mutex::default() }
     }
 
-    /// What is known by now.
-    pub async fn briefs(&self) -> Result<Arc<VecDeque<Brief>>, Stopped> {
+    /// Returns the summaries, newest first, after an update from the journal.
+    pub async fn summaries(&self) -> Result<Arc<VecDeque<DecisionSummary>>, HostStopped> {
         let mut known = self.known.lock().await;
         let last = known.front().map(|brief| brief.id);
         let fresh = self.handle.journal(move |journal| {
             let decisions = journal.newest().filter_map(|entry| match entry {
-                Entry::Decision(decision) => Some(Brief::of(&decision)),
-                Entry::Finding(_) => None,
+                JournalEntry::Decision(decision) => Some(DecisionSummary::of(&decision)),
+                JournalEntry::Finding(_) => None,
             });
-            decisions.take_while(|brief| last.is_none_or(|last| brief.id > last)).take(MAX_BRIEFS).collect::<Vec<_>>()
+            decisions
+                .take_while(|brief| last.is_none_or(|last| brief.id > last))
+                .take(MAX_SUMMARIES)
+                .collect::<Vec<_>>()
         });
         let fresh = fresh.await?;
         if !fresh.is_empty() {
             let all = Arc::make_mut(&mut known);
             fresh.into_iter().rev().for_each(|brief| all.push_front(brief));
-            all.truncate(MAX_BRIEFS);
+            all.truncate(MAX_SUMMARIES);
         }
         Ok(known.clone())
     }
 }
 
-/// How many decisions each span of time saw, oldest first: all, and those that failed.
-pub fn spans(briefs: &VecDeque<Brief>, now: Moment, span_ms: u64, count: usize) -> Vec<(u32, u32)> {
+/// Counts decisions by interval, oldest first: all, and the failed ones.
+pub fn spans(briefs: &VecDeque<DecisionSummary>, now: Timestamp, span_ms: u64, count: usize) -> Vec<(u32, u32)> {
     let mut spans = vec![(0, 0); count];
     for brief in briefs {
         let age = usize::try_from(now.0.saturating_sub(brief.at.0) / span_ms.max(1)).unwrap_or(usize::MAX);
@@ -190,7 +193,7 @@ pub fn spans(briefs: &VecDeque<Brief>, now: Moment, span_ms: u64, count: usize) 
             count.checked_sub(1).and_then(|last| last.checked_sub(age)).map(|at| &mut spans[at])
         {
             *all += 1;
-            *failed += u32::from(matches!(brief.outcome, Came::Failed | Came::Refused));
+            *failed += u32::from(matches!(brief.outcome, SummaryOutcome::Failed | SummaryOutcome::Refused));
         }
     }
     spans
@@ -200,51 +203,51 @@ pub fn spans(briefs: &VecDeque<Brief>, now: Moment, span_ms: u64, count: usize) 
 mod tests {
     use switchboard_kernel::decision::{Cause, Write};
     use switchboard_kernel::operator::{OperatorName, Unit, UnitId};
-    use switchboard_kernel::place::ClusterName;
-    use switchboard_kernel::plan::{Mutation, Standing};
+    use switchboard_kernel::plan::{Mutation, UnitStatus};
     use switchboard_kernel::resource::{Resource, TableKey};
+    use switchboard_kernel::topology::ClusterName;
 
     use super::*;
 
     const MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 
-    fn decided(results: &[WriteResult]) -> Brief {
+    fn decided(results: &[WriteResult]) -> DecisionSummary {
         let table = TableKey { cluster: ClusterName::new("main"), resource: Arc::new(MAPS) };
         let write = |result: &WriteResult| Write {
             mutation: Mutation::apply(&MAPS, serde_json::json!({"metadata": {"namespace": "shop", "name": "web"}})),
             object: ObjectKey { table: table.clone(), namespace: "shop".into(), name: "web".into() },
             result: result.clone(),
         };
-        Brief::of(&Decision {
+        DecisionSummary::of(&Decision {
             id: DecisionId(1),
             unit: UnitId { operator: OperatorName::new("web"), unit: Unit::object("shop", "web") },
             causes: vec![Cause::Resync],
-            woken: Moment(0),
-            started: Moment(0),
+            triggered_at: Timestamp(0),
+            started: Timestamp(0),
             decide_us: 0,
             write_us: 0,
             gets: vec![],
             lists: vec![],
-            asked: vec![],
-            refused: vec![],
+            external_queries: vec![],
+            rejected_writes: vec![],
             settings: serde_json::Value::Null,
-            outcome: Outcome::Decided { writes: results.iter().map(write).collect(), standing: Standing::Ready },
+            outcome: RunOutcome::Decided { writes: results.iter().map(write).collect(), status: UnitStatus::Ready },
         })
     }
 
     #[test]
     fn what_is_put_off_is_no_failure() {
-        let (held, refused) = (WriteResult::Held, WriteResult::Refused { reason: "no".into() });
+        let (held, refused) = (WriteResult::OverBudget, WriteResult::Refused { reason: "no".into() });
         let stale = WriteResult::Stale { message: "newer".into() };
         for (results, outcome, failed) in [
-            (vec![WriteResult::Written { revision: 1 }], Came::Wrote, 0),
-            (vec![WriteResult::Written { revision: 1 }, held.clone()], Came::PutOff, 0),
-            (vec![stale, WriteResult::Skipped], Came::PutOff, 0),
-            (vec![held, refused], Came::Refused, 1),
+            (vec![WriteResult::Written { revision: 1 }], SummaryOutcome::Wrote, 0),
+            (vec![WriteResult::Written { revision: 1 }, held.clone()], SummaryOutcome::PutOff, 0),
+            (vec![stale, WriteResult::Skipped], SummaryOutcome::PutOff, 0),
+            (vec![held, refused], SummaryOutcome::Refused, 1),
         ] {
             let brief = decided(&results);
             assert_eq!(brief.outcome, outcome, "{results:?}");
-            assert_eq!(spans(&VecDeque::from([brief]), Moment(0), 1000, 1), [(1, failed)], "{results:?}");
+            assert_eq!(spans(&VecDeque::from([brief]), Timestamp(0), 1000, 1), [(1, failed)], "{results:?}");
         }
     }
 }

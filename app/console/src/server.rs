@@ -1,63 +1,67 @@
-//! Where the console listens, and which path leads to which page.
+//! HTTP server of the console.
 
-pub(crate) mod answer;
 pub(crate) mod events;
+pub(crate) mod response;
 pub(crate) mod routes;
 
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::extract::State;
 use axum::response::Response;
 use switchboard_kernel::config::{CONSOLE_ADDRESS, ConsoleConfig};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-use switchboard_rest::Area;
+use switchboard_rest::ApiSection;
 
-use crate::access::Gate;
-use crate::guard::Hosts;
-use crate::problem::Problem;
-use crate::source::Source;
+use crate::access::Sessions;
+use crate::guard::AllowedHosts;
+use crate::problem::ConsoleProblem;
+use crate::source::ConsoleSource;
 
-/// How many pages may be listening for news at a time; those beyond are told to come back.
+/// Maximum number of pages with an event stream; others are told to retry.
 const MAX_LISTENERS: usize = 256;
 
-/// What is said where other machines reach the console.
-const CLEAR: &str = "warning: the console speaks plain HTTP, tokens included, and other machines reach it\nhint: put something in front of it that ends TLS, or leave out `console.address`";
+/// Warning for a console that other machines can reach.
+const PLAIN_HTTP_WARNING: &str = "warning: the console speaks plain HTTP, tokens included, and other machines reach it\nhint: put something in front of it that ends TLS, or leave out `console.address`";
 
-/// Where the console is.
+/// Settings of the server.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// Where it listens; the usual place when absent, or any free port when that is taken.
+pub struct ConsoleSettings {
+    /// Listen address; the default is a fixed port, or a free one if that is in use.
     pub address: Option<SocketAddr>,
-    /// Names it is reached by, beside its address.
+    /// Host names besides the address.
     pub hosts: Vec<String>,
 }
 
-impl From<&ConsoleConfig> for Settings {
+impl From<&ConsoleConfig> for ConsoleSettings {
     fn from(config: &ConsoleConfig) -> Self {
         Self { address: config.address, hosts: config.hosts.clone() }
     }
 }
 
-/// The console could not be served.
+/// The console could not listen on its address.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "could not listen on {0} for the console\nhint: give another address under `console.address`, or `console: off`"
 )]
 pub struct BindError(SocketAddr, #[source] io::Error);
 
-/// What all requests share.
+/// State of the server as an extractor.
+pub(crate) type SharedApp = State<Arc<App>>;
+
+/// State shared by all requests.
 pub(crate) struct App {
-    pub(crate) source: Source,
-    pub(crate) hosts: Hosts,
-    pub(crate) gate: Gate,
+    pub(crate) source: ConsoleSource,
+    pub(crate) hosts: AllowedHosts,
+    pub(crate) sessions: Sessions,
     pub(crate) listeners: Arc<Semaphore>,
 }
 
-/// The console, with a place to listen.
+/// Console with a bound port.
 pub struct Console {
     listener: TcpListener,
     address: SocketAddr,
@@ -65,14 +69,14 @@ pub struct Console {
 }
 
 impl Console {
-    /// Takes the port.
+    /// Binds the port.
     ///
     /// # Errors
-    /// When it cannot be had.
-    pub async fn bind(settings: Settings) -> Result<Self, BindError> {
+    /// Fails if the port is not available.
+    pub async fn bind(settings: ConsoleSettings) -> Result<Self, BindError> {
         let wanted = settings.address.unwrap_or(CONSOLE_ADDRESS);
         let listener = match TcpListener::bind(wanted).await {
-            // Nobody asked for that very port: a second process gets another.
+            // The default port is not required: a second process gets a free one.
             Err(_) if settings.address.is_none() => {
                 let free = SocketAddr::new(wanted.ip(), 0);
                 TcpListener::bind(free).await.map_err(|error| BindError(free, error))?
@@ -83,7 +87,7 @@ impl Console {
         Ok(Self { listener, address, hosts: settings.hosts })
     }
 
-    /// Where a browser of this machine finds it.
+    /// Returns the URL for a browser on this machine.
     pub fn url(&self) -> String {
         let mut address = self.address;
         if address.ip().is_unspecified() {
@@ -92,48 +96,49 @@ impl Console {
         format!("http://{address}/")
     }
 
-    /// The same for people, who may want to know from where else it is reached.
-    pub fn told(&self) -> String {
+    /// Returns the URL for messages, with other addresses and a warning if other machines can connect.
+    pub fn description(&self) -> String {
         let url = self.url();
         match self.address.ip() {
             ip if ip.is_unspecified() => {
                 let port = self.address.port();
-                format!("{url}, and port {port} of every address of this machine\n{CLEAR}")
+                format!("{url}, and port {port} of every address of this machine\n{PLAIN_HTTP_WARNING}")
             }
-            ip if !ip.is_loopback() => format!("{url}\n{CLEAR}"),
+            ip if !ip.is_loopback() => format!("{url}\n{PLAIN_HTTP_WARNING}"),
             _ => url,
         }
     }
 
-    /// Answers until what it returns is dropped. `reviews` is asked about tokens and rights; `beside` are further parts of the API.
-    pub fn serve(self, source: Source, reviews: kube::Client, beside: Vec<Area>) -> Serving {
+    /// Serves requests until the result is dropped. `reviews` is the client for access reviews; `beside` are further
+    /// parts of the API.
+    pub fn serve(self, source: ConsoleSource, reviews: kube::Client, beside: Vec<ApiSection>) -> RunningConsole {
         let app = App {
             source,
-            hosts: Hosts::new(self.address, self.hosts),
-            gate: Gate::new(reviews),
+            hosts: AllowedHosts::new(self.address, self.hosts),
+            sessions: Sessions::new(reviews),
             listeners: Arc::new(Semaphore::new(MAX_LISTENERS)),
         };
         let router = routes::router(Arc::new(app), beside);
         let service = router.into_make_service_with_connect_info::<SocketAddr>();
-        Serving(tokio::spawn(async move {
-            // It ends with the process; a connection that breaks is its client's matter.
+        RunningConsole(tokio::spawn(async move {
+            // The server runs until the process ends; errors of connections do not matter.
             let _ = axum::serve(self.listener, service).await;
         }))
     }
 }
 
-/// A console at work.
-pub struct Serving(JoinHandle<()>);
+/// Running console.
+pub struct RunningConsole(JoinHandle<()>);
 
-impl Drop for Serving {
+impl Drop for RunningConsole {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-/// A problem as whoever asked reads it.
-pub(crate) fn refuse(problem: &Problem, path: &str) -> Response {
-    if path.starts_with("/api/") { answer::problem(problem) } else { answer::trouble(problem) }
+/// Returns an error as a page, or as JSON below `/api/`.
+pub(crate) fn error_response(problem: &ConsoleProblem, path: &str) -> Response {
+    if path.starts_with("/api/") { response::problem(problem) } else { response::error_page(problem) }
 }
 
 #[cfg(test)]

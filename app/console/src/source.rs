@@ -1,4 +1,4 @@
-//! Where the console's pages come from: the kernel at work, its journal, its cache, and the clusters themselves.
+//! Data sources of the console: the kernel, its journal, its cache, and the clusters.
 
 mod kinds;
 
@@ -8,166 +8,166 @@ use std::time::{Duration, Instant};
 
 use http::Request;
 use serde_json::Value;
-use switchboard_integrations::operator::Shelf;
+use switchboard_integrations::operator::DesiredStore;
 use switchboard_kernel::cache::Snapshot;
-use switchboard_kernel::host::{Handle, Stopped};
-use switchboard_kernel::place::ClusterName;
-use switchboard_kernel::resource::{ObjectKey, Query, Resource, Selection, TableKey};
-use switchboard_kernel::state::State;
-use switchboard_kernel::view::Picture as _;
+use switchboard_kernel::host::{Handle, HostStopped};
+use switchboard_kernel::resource::{ListQuery, ObjectKey, Resource, Selection, TableKey};
+use switchboard_kernel::state::KernelState;
+use switchboard_kernel::topology::ClusterName;
+use switchboard_kernel::view::Reader as _;
 use switchboard_object::selector::LabelSelector;
 use tokio::sync::Mutex;
 
-use crate::flags::Flags;
-use crate::fleet::Fleet;
-use crate::problem::Problem;
-use crate::pulse::Pulse;
-use crate::recent::{Brief, Recent};
-use crate::veil::Veil;
+use crate::flags::CommandFlags;
+use crate::fleet::FleetProvider;
+use crate::problem::ConsoleProblem;
+use crate::recent::{DecisionSummary, RecentDecisions};
+use crate::redact::PageRedactor;
+use crate::state_cache::StateCache;
 
-/// How long a cluster may take to answer.
+/// Timeout for the response of a cluster.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// How long the values of Secrets that are cached stay known before they are looked at again.
-const VEIL_FRESH: Duration = Duration::from_secs(2);
-/// How many Secrets are learnt.
+/// Maximum age of the redactor, which holds the values of cached Secrets.
+const REDACTOR_MAX_AGE: Duration = Duration::from_secs(2);
+/// Maximum number of Secrets in the redactor.
 const MAX_SECRETS: usize = 10_000;
-/// How many objects of a kind are read at once for a page that sums them up.
+/// Maximum number of objects read for a summary.
 const MAX_OBJECTS: usize = 20_000;
-/// How many objects one answer of a cluster brings.
+/// Page size of list requests.
 const PAGE: usize = 500;
 
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 
-/// What the console shows.
-pub struct Source {
+/// Data sources of the console.
+pub struct ConsoleSource {
     pub(crate) handle: Handle,
-    /// The cluster that tokens are reviewed by.
+    /// Cluster that reviews tokens.
     pub(crate) home: ClusterName,
     engines: ClusterName,
-    shelf: Option<Arc<Shelf>>,
-    fleet: Option<Arc<dyn Fleet>>,
-    flags: Flags,
-    pulse: Pulse,
-    recent: Recent,
-    kinds: kinds::Kinds,
-    veil: Mutex<Option<(Instant, Arc<Veil>)>>,
+    shelf: Option<Arc<DesiredStore>>,
+    fleet: Option<Arc<dyn FleetProvider>>,
+    flags: CommandFlags,
+    pulse: StateCache,
+    recent: RecentDecisions,
+    kinds: kinds::KindCache,
+    redactor: Mutex<Option<(Instant, Arc<PageRedactor>)>>,
 }
 
-impl Source {
-    /// A kernel, and the cluster on which its users are known.
+impl ConsoleSource {
+    /// Creates the sources for a kernel and the cluster of its users.
     pub fn new(handle: Handle, home: ClusterName) -> Self {
         Self {
-            pulse: Pulse::new(handle.clone()),
-            recent: Recent::new(handle.clone()),
+            pulse: StateCache::new(handle.clone()),
+            recent: RecentDecisions::new(handle.clone()),
             handle,
             engines: home.clone(),
             home,
             shelf: None,
             fleet: None,
-            flags: Flags::default(),
-            kinds: kinds::Kinds::default(),
-            veil: Mutex::default(),
+            flags: CommandFlags::default(),
+            kinds: kinds::KindCache::default(),
+            redactor: Mutex::default(),
         }
     }
 
-    /// With what the integrations manager wants.
+    /// Adds the desired objects of the integrations manager.
     #[must_use]
-    pub fn with_integrations(self, shelf: Option<Arc<Shelf>>) -> Self {
+    pub fn with_integrations(self, shelf: Option<Arc<DesiredStore>>) -> Self {
         Self { shelf, ..self }
     }
 
-    /// With Argo CDs on another cluster.
+    /// Sets a separate cluster for the Argo CD instances.
     #[must_use]
     pub fn with_engines(self, engines: ClusterName) -> Self {
         Self { engines, ..self }
     }
 
-    /// The cluster of the Argo CDs.
+    /// Returns the cluster of the Argo CD instances.
     pub(crate) fn engines(&self) -> &ClusterName {
         &self.engines
     }
 
-    /// With the fleet that the GitOps Service of this process knows.
+    /// Adds the fleet of the hosted GitOps Service.
     #[must_use]
-    pub fn with_fleet(self, fleet: Option<Arc<dyn Fleet>>) -> Self {
+    pub fn with_fleet(self, fleet: Option<Arc<dyn FleetProvider>>) -> Self {
         Self { fleet, ..self }
     }
 
-    /// With what the commands that are shown must say.
+    /// Sets the flags of shown commands.
     #[must_use]
-    pub fn with_flags(self, flags: Flags) -> Self {
+    pub fn with_flags(self, flags: CommandFlags) -> Self {
         Self { flags, ..self }
     }
 
-    /// What the commands that are shown must say.
-    pub(crate) fn flags(&self) -> &Flags {
+    /// Returns the flags of shown commands.
+    pub(crate) fn flags(&self) -> &CommandFlags {
         &self.flags
     }
 
-    /// Who knows the fleet; absent when no GitOps Service is hosted.
-    pub(crate) fn fleet(&self) -> Option<&dyn Fleet> {
+    /// Returns the fleet; `None` without a hosted GitOps Service.
+    pub(crate) fn fleet(&self) -> Option<&dyn FleetProvider> {
         self.fleet.as_deref()
     }
 
-    /// What the integrations manager wants; absent when none is hosted.
-    pub(crate) fn shelf(&self) -> Option<&Shelf> {
+    /// Returns the desired objects of the integrations manager; `None` if it is not hosted.
+    pub(crate) fn shelf(&self) -> Option<&DesiredStore> {
         self.shelf.as_deref()
     }
 
-    pub(crate) async fn state(&self) -> Result<Arc<State>, Stopped> {
+    pub(crate) async fn state(&self) -> Result<Arc<KernelState>, HostStopped> {
         self.pulse.state().await
     }
 
-    /// Something was done: the next look is a new one.
-    pub(crate) async fn touched(&self) {
-        self.pulse.forget().await;
+    /// Clears the cached state after an action.
+    pub(crate) async fn invalidate_state(&self) {
+        self.pulse.clear().await;
     }
 
-    pub(crate) async fn briefs(&self) -> Result<Arc<VecDeque<Brief>>, Stopped> {
-        self.recent.briefs().await
+    pub(crate) async fn summaries(&self) -> Result<Arc<VecDeque<DecisionSummary>>, HostStopped> {
+        self.recent.summaries().await
     }
 
-    pub(crate) async fn picture(&self) -> Result<Arc<Snapshot>, Stopped> {
-        self.handle.picture().await
+    pub(crate) async fn snapshot(&self) -> Result<Arc<Snapshot>, HostStopped> {
+        self.handle.snapshot().await
     }
 
-    pub(crate) async fn clusters(&self) -> Result<BTreeMap<ClusterName, kube::Client>, Stopped> {
+    pub(crate) async fn clusters(&self) -> Result<BTreeMap<ClusterName, kube::Client>, HostStopped> {
         self.handle.clusters().await
     }
 
-    pub(crate) async fn client(&self, cluster: &str) -> Result<kube::Client, Problem> {
+    pub(crate) async fn client(&self, cluster: &str) -> Result<kube::Client, ConsoleProblem> {
         let clusters = self.clusters().await?;
         let known = || clusters.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let found = clusters.get(&ClusterName::new(cluster)).cloned();
-        found.ok_or_else(|| Problem::Missing(format!("there is no cluster {cluster}; there are: {}", known())))
+        found.ok_or_else(|| ConsoleProblem::NotFound(format!("there is no cluster {cluster}; there are: {}", known())))
     }
 
-    /// What hides secrets, knowing those that are cached.
-    pub(crate) async fn veil(&self) -> Result<Arc<Veil>, Stopped> {
-        let mut last = self.veil.lock().await;
-        if let Some((at, veil)) = &*last
-            && at.elapsed() < VEIL_FRESH
+    /// Returns a redactor with the values of all cached Secrets.
+    pub(crate) async fn redactor(&self) -> Result<Arc<PageRedactor>, HostStopped> {
+        let mut last = self.redactor.lock().await;
+        if let Some((at, redactor)) = &*last
+            && at.elapsed() < REDACTOR_MAX_AGE
         {
-            return Ok(veil.clone());
+            return Ok(redactor.clone());
         }
-        let picture = self.picture().await?;
+        let picture = self.snapshot().await?;
         let mut secrets: Vec<Value> = Vec::new();
         for table in picture.tables().filter(|table| *table.resource == SECRETS) {
             secrets.extend(cached(&picture, table).unwrap_or_default().into_iter().take(MAX_SECRETS));
         }
-        let veil = Arc::new(Veil::knowing(&secrets));
-        *last = Some((Instant::now(), veil.clone()));
-        Ok(veil)
+        let redactor = Arc::new(PageRedactor::from_secrets(&secrets));
+        *last = Some((Instant::now(), redactor.clone()));
+        Ok(redactor)
     }
 
-    /// The kinds that a cluster serves.
-    pub(crate) async fn kinds(&self, cluster: &str) -> Result<Arc<Vec<Resource>>, Problem> {
+    /// Returns the kinds that a cluster serves.
+    pub(crate) async fn kinds(&self, cluster: &str) -> Result<Arc<Vec<Resource>>, ConsoleProblem> {
         self.kinds.of(cluster, &self.client(cluster).await?).await
     }
 
-    /// A kind as people and links name it: `configmaps`, `deployments.apps`.
-    pub(crate) async fn kind(&self, cluster: &str, name: &str) -> Result<Resource, Problem> {
-        // What is watched is known without asking.
+    /// Finds a kind by its resource name: `configmaps`, `deployments.apps`.
+    pub(crate) async fn kind(&self, cluster: &str, name: &str) -> Result<Resource, ConsoleProblem> {
+        // Watched kinds are known without a request.
         let state = self.state().await?;
         let watched = state.tables.iter().map(|table| &table.table);
         let mut watched = watched.filter(|table| *table.cluster.0 == *cluster && table.resource.to_string() == name);
@@ -176,49 +176,55 @@ impl Source {
         }
         let kinds = self.kinds(cluster).await?;
         let found = kinds.iter().find(|kind| kind.to_string() == name).cloned();
-        found.ok_or_else(|| Problem::Missing(format!("the cluster {cluster} serves no {name}")))
+        found.ok_or_else(|| ConsoleProblem::NotFound(format!("the cluster {cluster} serves no {name}")))
     }
 
-    /// An object as it is now, with all its fields; `None` when it is not there.
-    pub(crate) async fn get(&self, key: &ObjectKey) -> Result<Option<Value>, Problem> {
+    /// Reads a live object; `None` if it does not exist.
+    pub(crate) async fn get(&self, key: &ObjectKey) -> Result<Option<Value>, ConsoleProblem> {
         let client = self.client(&key.table.cluster.0).await?;
         match ask(&client, &key.path(), "application/json").await {
             Ok(object) => Ok(Some(object)),
-            Err(Asked::Absent) => Ok(None),
-            Err(Asked::Failed(why)) => Err(Problem::Cluster(format!("could not read {key}: {why}"))),
+            Err(QueryError::Absent) => Ok(None),
+            Err(QueryError::Failed(why)) => Err(ConsoleProblem::Cluster(format!("could not read {key}: {why}"))),
         }
     }
 
-    /// What a cluster answers at a path.
-    pub(crate) async fn read(&self, cluster: &str, path: &str) -> Result<Value, Problem> {
+    /// Reads a path of a cluster.
+    pub(crate) async fn read(&self, cluster: &str, path: &str) -> Result<Value, ConsoleProblem> {
         match ask(&self.client(cluster).await?, path, "application/json").await {
             Ok(answer) => Ok(answer),
-            Err(Asked::Absent) => Err(Problem::Missing(format!("the cluster {cluster} has nothing at {path}"))),
-            Err(Asked::Failed(why)) => Err(Problem::Cluster(why)),
+            Err(QueryError::Absent) => {
+                Err(ConsoleProblem::NotFound(format!("the cluster {cluster} has nothing at {path}")))
+            }
+            Err(QueryError::Failed(why)) => Err(ConsoleProblem::Cluster(why)),
         }
     }
 
-    /// One page of a kind as the table that kubectl would print.
+    /// Reads a page of objects as the table that kubectl prints.
     pub(crate) async fn table(
         &self,
         cluster: &str,
         kind: &Resource,
         query: &str,
         namespace: &str,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value, ConsoleProblem> {
         let client = self.client(cluster).await?;
         let path = format!("{}?{query}", kind.path(namespace));
         match ask(&client, &path, "application/json;as=Table;v=v1;g=meta.k8s.io,application/json").await {
             Ok(table) => Ok(table),
-            Err(Asked::Absent) => Err(Problem::Missing(format!("the cluster {cluster} serves no {kind}"))),
-            Err(Asked::Failed(why)) => Err(Problem::Cluster(format!("could not list {kind}: {why}"))),
+            Err(QueryError::Absent) => Err(ConsoleProblem::NotFound(format!("the cluster {cluster} serves no {kind}"))),
+            Err(QueryError::Failed(why)) => Err(ConsoleProblem::Cluster(format!("could not list {kind}: {why}"))),
         }
     }
 
-    /// All objects of a kind, of the cache when they are watched; `None` when the cluster serves no such kind.
-    pub(crate) async fn all(&self, cluster: &ClusterName, kind: &Resource) -> Result<Option<Vec<Value>>, Problem> {
+    /// Returns all objects of a kind, from the cache if the kind is watched; `None` if the cluster does not serve it.
+    pub(crate) async fn all(
+        &self,
+        cluster: &ClusterName,
+        kind: &Resource,
+    ) -> Result<Option<Vec<Value>>, ConsoleProblem> {
         let table = TableKey { cluster: cluster.clone(), resource: Arc::new(kind.clone()) };
-        let picture = self.picture().await?;
+        let picture = self.snapshot().await?;
         if picture.count(&table) > 0
             && let Some(objects) = cached(&picture, &table)
         {
@@ -230,8 +236,10 @@ impl Source {
             let path = format!("{}?limit={PAGE}{from}", kind.path(""));
             let mut page = match ask(&client, &path, "application/json").await {
                 Ok(page) => page,
-                Err(Asked::Absent) => return Ok(None),
-                Err(Asked::Failed(why)) => return Err(Problem::Cluster(format!("could not list {kind}: {why}"))),
+                Err(QueryError::Absent) => return Ok(None),
+                Err(QueryError::Failed(why)) => {
+                    return Err(ConsoleProblem::Cluster(format!("could not list {kind}: {why}")));
+                }
             };
             if let Value::Array(more) = page["items"].take() {
                 items.extend(more);
@@ -244,9 +252,9 @@ impl Source {
     }
 }
 
-/// Every cached object of a kind; `None` when the kind cannot be read.
+/// Returns all cached objects of a kind; `None` if the kind cannot be read.
 pub(crate) fn cached(picture: &Snapshot, table: &TableKey) -> Option<Vec<Value>> {
-    let query = Query { table: table.clone(), selection: Selection::all() };
+    let query = ListQuery { table: table.clone(), selection: Selection::all() };
     let everything = LabelSelector::parse("").ok()?;
     let objects = picture.list(&query, &everything)?;
     let kind = &table.resource.kind;
@@ -254,8 +262,8 @@ pub(crate) fn cached(picture: &Snapshot, table: &TableKey) -> Option<Vec<Value>>
         objects
             .iter()
             .map(|object| {
-                let mut value = object.whole();
-                // Items of lists do not name their kind.
+                let mut value = object.full_value();
+                // Items of lists have no kind.
                 if let Some(fields) = value.as_object_mut() {
                     fields.entry("kind").or_insert_with(|| kind.as_ref().into());
                 }
@@ -265,20 +273,20 @@ pub(crate) fn cached(picture: &Snapshot, table: &TableKey) -> Option<Vec<Value>>
     )
 }
 
-/// Why a cluster gave no answer.
-enum Asked {
+/// Error of a request to a cluster.
+enum QueryError {
     Absent,
     Failed(String),
 }
 
-async fn ask(client: &kube::Client, path: &str, accept: &str) -> Result<Value, Asked> {
+async fn ask(client: &kube::Client, path: &str, accept: &str) -> Result<Value, QueryError> {
     let request = Request::get(path).header("Accept", accept).body(Vec::new());
-    let request = request.map_err(|error| Asked::Failed(error.to_string()))?;
+    let request = request.map_err(|error| QueryError::Failed(error.to_string()))?;
     match tokio::time::timeout(PATIENCE, client.request::<Value>(request)).await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(kube::Error::Api(status))) if status.code == 404 => Err(Asked::Absent),
-        Ok(Err(kube::Error::Api(status))) => Err(Asked::Failed(status.to_string())),
-        Ok(Err(error)) => Err(Asked::Failed(format!("the API server cannot be reached: {error}"))),
-        Err(_) => Err(Asked::Failed(format!("no answer within {PATIENCE:?}"))),
+        Ok(Err(kube::Error::Api(status))) if status.code == 404 => Err(QueryError::Absent),
+        Ok(Err(kube::Error::Api(status))) => Err(QueryError::Failed(status.to_string())),
+        Ok(Err(error)) => Err(QueryError::Failed(format!("the API server cannot be reached: {error}"))),
+        Err(_) => Err(QueryError::Failed(format!("no answer within {PATIENCE:?}"))),
     }
 }

@@ -1,6 +1,7 @@
-//! Who asks, and whether they may: both are asked of the cluster, by TokenReview and SubjectAccessReview.
+//! Authentication and authorization of requests through the TokenReview and SubjectAccessReview APIs of the cluster.
 //!
-//! Whoever has a token of Kubernetes needs no other password, and whoever gives rights there has given them here.
+//! Callers authenticate with their Kubernetes tokens, and RBAC of the cluster decides their access: the API has no
+//! passwords and no roles of its own.
 
 mod cache;
 mod review;
@@ -14,57 +15,57 @@ use http::header::AUTHORIZATION;
 use kube::Client;
 use ring::digest::{SHA256, digest};
 
-use crate::problem::{Kind, Problem};
-pub use cache::Cache;
+use crate::problem::{ProblemDetails, ProblemKind};
+pub use cache::ExpiringCache;
 pub use review::Caller;
 
-/// How long a token that was believed is believed without asking: so long may one be used that was taken back.
-pub const TOKEN_LIFE_MS: u64 = 30_000;
+/// Time an accepted token is cached: a revoked token keeps working at most this long.
+pub const TOKEN_TTL_MS: u64 = 30_000;
 
-/// How long a token that was refused is refused without asking.
-pub const REFUSED_LIFE_MS: u64 = 5_000;
+/// Time a rejected token is cached.
+pub const REJECTED_TOKEN_TTL_MS: u64 = 5_000;
 
-/// How long a right is given without asking.
-pub const RIGHT_LIFE_MS: u64 = 5_000;
+/// Time an access decision is cached.
+pub const ACCESS_TTL_MS: u64 = 5_000;
 
-/// The most tokens that are remembered.
+/// Maximum number of cached tokens.
 const MAX_TOKENS: usize = 4_096;
 
-/// The most rights that are remembered.
-const MAX_RIGHTS: usize = 16_384;
+/// Maximum number of cached access decisions.
+const MAX_ACCESS_DECISIONS: usize = 16_384;
 
-/// The longest token that is looked at.
+/// Maximum length of a token; the API rejects longer tokens without a review.
 const MAX_TOKEN_BYTES: usize = 16_384;
 
-/// What somebody wants to do, as Kubernetes asks for it.
+/// Resource attributes of a SubjectAccessReview: the action to authorize.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Access {
+pub struct ResourceAttributes {
     /// `get`, `list`, `create`, `update`, `delete`, …
     pub verb: &'static str,
-    /// The API group; empty is the core's.
+    /// The API group; empty for the core group.
     pub group: &'static str,
     /// The resource, in the plural.
     pub resource: &'static str,
-    /// In which namespace; empty is all of them, or none.
+    /// The namespace; empty for all namespaces or a cluster-scoped resource.
     pub namespace: String,
-    /// Which one; empty is any.
+    /// The name of the object; empty for all objects.
     pub name: String,
 }
 
-impl Access {
-    /// A verb on a resource of a namespace.
-    pub fn new(verb: &'static str, group: &'static str, resource: &'static str, namespace: &str) -> Access {
-        Access { verb, group, resource, namespace: namespace.to_string(), name: String::new() }
+impl ResourceAttributes {
+    /// Attributes for a verb on a resource of a namespace.
+    pub fn new(verb: &'static str, group: &'static str, resource: &'static str, namespace: &str) -> ResourceAttributes {
+        ResourceAttributes { verb, group, resource, namespace: namespace.to_string(), name: String::new() }
     }
 
-    /// On this one alone.
-    pub fn named(mut self, name: &str) -> Access {
+    /// Limits the attributes to one object.
+    pub fn with_name(mut self, name: &str) -> ResourceAttributes {
         self.name = name.to_string();
         self
     }
 }
 
-impl fmt::Display for Access {
+impl fmt::Display for ResourceAttributes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.verb, self.resource)?;
         if !self.group.is_empty() {
@@ -77,98 +78,99 @@ impl fmt::Display for Access {
     }
 }
 
-/// What a token is known by: never the token itself.
-type Digest = [u8; 32];
+/// Cache key of a token: its digest, so that the cache does not hold the token.
+type Sha256Digest = [u8; 32];
 
-/// Asks a cluster who somebody is and what they may.
+/// Authenticates and authorizes callers against a cluster.
 ///
 /// # Guarantees
-/// - Without a token that the cluster believes nobody is anybody.         // test: guarantees_no_token_no_caller
-/// - What the cluster does not allow is refused.                          // test: guarantees_no_right_no_access
-/// - No token is kept, shown or logged: only its digest.                  // test: guarantees_no_token_is_shown
+/// - A request without a token that the cluster accepts has no caller.    // test: guarantees_no_token_no_caller
+/// - An action that the cluster does not allow is rejected.               // test: guarantees_no_access_without_permission
+/// - Tokens are neither stored, returned nor logged: only digests are.    // test: guarantees_tokens_are_not_exposed
 pub struct Auth {
     client: Client,
-    began: Instant,
-    tokens: Mutex<Cache<Digest, Option<Caller>>>,
-    rights: Mutex<Cache<(Digest, Access), bool>>,
+    started: Instant,
+    tokens: Mutex<ExpiringCache<Sha256Digest, Option<Caller>>>,
+    access_decisions: Mutex<ExpiringCache<(Sha256Digest, ResourceAttributes), bool>>,
 }
 
 impl Auth {
-    /// Asks the cluster of this client, which must be allowed to create both reviews.
+    /// Creates the authenticator. The cluster must allow this client to create both reviews.
     pub fn new(client: Client) -> Auth {
         Auth {
             client,
-            began: Instant::now(),
-            tokens: Mutex::new(Cache::new(MAX_TOKENS)),
-            rights: Mutex::new(Cache::new(MAX_RIGHTS)),
+            started: Instant::now(),
+            tokens: Mutex::new(ExpiringCache::new(MAX_TOKENS)),
+            access_decisions: Mutex::new(ExpiringCache::new(MAX_ACCESS_DECISIONS)),
         }
     }
 
     fn now_ms(&self) -> u64 {
-        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// What is known of a token without asking: nothing, that it is refused, or whose it is.
-    pub fn known(&self, token: &str) -> Option<Option<Caller>> {
+    /// Returns the cached review of a token: `None` if there is none, `Some(None)` if the cluster rejected the token.
+    pub fn cached(&self, token: &str) -> Option<Option<Caller>> {
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
         tokens.get(&fingerprint(token), self.now_ms()).cloned()
     }
 
-    /// Whose token this is.
-    pub async fn caller(&self, token: &str) -> Result<Caller, Problem> {
-        let refused = || Problem::new(Kind::Unauthenticated, "the cluster does not know this token");
+    /// Returns the caller a token belongs to.
+    pub async fn caller(&self, token: &str) -> Result<Caller, ProblemDetails> {
+        let refused = || ProblemDetails::new(ProblemKind::Unauthenticated, "the cluster does not know this token");
         if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
             return Err(refused());
         }
-        if let Some(known) = self.known(token) {
+        if let Some(known) = self.cached(token) {
             return known.ok_or_else(refused);
         }
-        let caller = review::token(&self.client, token).await?;
-        let life_ms = if caller.is_some() { TOKEN_LIFE_MS } else { REFUSED_LIFE_MS };
+        let caller = review::review_token(&self.client, token).await?;
+        let ttl_ms = if caller.is_some() { TOKEN_TTL_MS } else { REJECTED_TOKEN_TTL_MS };
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
-        tokens.put(fingerprint(token), caller.clone(), self.now_ms(), life_ms);
+        tokens.put(fingerprint(token), caller.clone(), self.now_ms(), ttl_ms);
         drop(tokens);
         caller.ok_or_else(refused)
     }
 
-    /// Whether somebody may.
-    pub async fn may(&self, caller: &Caller, access: &Access) -> Result<bool, Problem> {
+    /// Returns whether the cluster allows the action to the caller.
+    pub async fn is_allowed(&self, caller: &Caller, access: &ResourceAttributes) -> Result<bool, ProblemDetails> {
         let key = (caller.fingerprint(), access.clone());
-        let known = self.rights.lock().unwrap_or_else(PoisonError::into_inner).get(&key, self.now_ms()).copied();
+        let known =
+            self.access_decisions.lock().unwrap_or_else(PoisonError::into_inner).get(&key, self.now_ms()).copied();
         if let Some(known) = known {
             return Ok(known);
         }
-        let allowed = review::access(&self.client, caller, access).await?;
-        let mut rights = self.rights.lock().unwrap_or_else(PoisonError::into_inner);
-        rights.put(key, allowed, self.now_ms(), RIGHT_LIFE_MS);
+        let allowed = review::review_access(&self.client, caller, access).await?;
+        let mut access_decisions = self.access_decisions.lock().unwrap_or_else(PoisonError::into_inner);
+        access_decisions.put(key, allowed, self.now_ms(), ACCESS_TTL_MS);
         Ok(allowed)
     }
 
-    /// Refuses what somebody may not.
-    pub async fn authorize(&self, caller: &Caller, access: &Access) -> Result<(), Problem> {
-        if self.may(caller, access).await? {
+    /// Returns an error unless the cluster allows the action to the caller.
+    pub async fn authorize(&self, caller: &Caller, access: &ResourceAttributes) -> Result<(), ProblemDetails> {
+        if self.is_allowed(caller, access).await? {
             return Ok(());
         }
-        Err(Problem::new(Kind::Forbidden, format!("`{}` may not {access}", caller.name)))
+        Err(ProblemDetails::new(ProblemKind::Forbidden, format!("`{}` may not {access}", caller.name)))
     }
 }
 
-/// Neither tokens nor rights are shown.
+/// Omits tokens and access decisions.
 impl fmt::Debug for Auth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Auth").finish_non_exhaustive()
     }
 }
 
-/// The token of a request. Another scheme than `Bearer` is none.
-pub fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
-    let missing = || Problem::new(Kind::Unauthenticated, "the request has no bearer token");
+/// Returns the bearer token of a request. Other authentication schemes are ignored.
+pub fn bearer(headers: &HeaderMap) -> Result<&str, ProblemDetails> {
+    let missing = || ProblemDetails::new(ProblemKind::Unauthenticated, "the request has no bearer token");
     let header = headers.get(AUTHORIZATION).ok_or_else(missing)?;
     let (scheme, token) = header.to_str().ok().and_then(|text| text.trim().split_once(' ')).ok_or_else(missing)?;
     if scheme.eq_ignore_ascii_case("bearer") { Ok(token.trim()) } else { Err(missing()) }
 }
 
-fn fingerprint(text: &str) -> Digest {
+fn fingerprint(text: &str) -> Sha256Digest {
     let mut bytes = [0; 32];
     bytes.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
     bytes

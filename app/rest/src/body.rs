@@ -1,4 +1,4 @@
-//! What a request says, read strictly: a query, an id, a body; and what is wrong with it as a [`Problem`].
+//! Strict extraction of query, path and body of a request; mistakes are a [`ProblemDetails`].
 
 use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
@@ -11,115 +11,120 @@ use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use switchboard_object::name::{dns1123_label, dns1123_subdomain};
 
-use crate::problem::{Kind, Problem};
+use crate::problem::{ProblemDetails, ProblemKind};
 
-/// The longest body of JSON: a kubeconfig with certificates, and some room.
+/// Maximum length of a JSON body: a kubeconfig with certificates, and some room.
 pub const MAX_BODY_BYTES: usize = 1 << 20;
 
-/// The body as JSON of a type.
+/// JSON body, deserialized.
 #[derive(Clone, Debug)]
-pub struct Input<T>(pub T);
+pub struct JsonBody<T>(pub T);
 
-/// The query, none of whose parameters is unknown.
+/// Query parameters, deserialized; unknown parameters are rejected.
 #[derive(Clone, Debug)]
-pub struct Asked<T>(pub T);
+pub struct QueryParams<T>(pub T);
 
-/// What a path names.
+/// Name from the path.
 #[derive(Clone, Debug)]
-pub struct Named(pub String);
+pub struct PathName(pub String);
 
-/// A resource of a tenant: `TENANT.NAME`. A tenant's name has no dot, so that there is one way to read it.
+/// ID of a tenant's resource: `TENANT.NAME`. A tenant's name has no dot, so the ID is unambiguous.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Id {
-    /// The namespace.
+pub struct ResourceId {
+    /// The tenant's namespace.
     pub tenant: String,
-    /// The name in it.
+    /// Name of the resource in the namespace.
     pub name: String,
 }
 
-impl Id {
-    /// Both parts, if they are names.
-    pub fn parse(text: &str) -> Option<Id> {
+impl ResourceId {
+    /// Parses an ID; `None` unless both parts are valid names.
+    pub fn parse(text: &str) -> Option<ResourceId> {
         let (tenant, name) = text.split_once('.')?;
         let valid = dns1123_label(tenant).is_empty() && dns1123_subdomain(name).is_empty();
-        valid.then(|| Id { tenant: tenant.to_string(), name: name.to_string() })
+        valid.then(|| ResourceId { tenant: tenant.to_string(), name: name.to_string() })
     }
 
-    /// As a text.
+    /// Formats an ID.
     pub fn of(tenant: &str, name: &str) -> String {
         format!("{tenant}.{name}")
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
-    type Rejection = Problem;
+impl<S: Send + Sync> FromRequestParts<S> for PathName {
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Named, Problem> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathName, ProblemDetails> {
         let path: Result<Path<String>, PathRejection> = Path::from_request_parts(parts, state).await;
-        path.map(|Path(name)| Named(name)).map_err(|_| Problem::new(Kind::NotFound, "the path names nothing"))
+        path.map(|Path(name)| PathName(name))
+            .map_err(|_| ProblemDetails::new(ProblemKind::NotFound, "the path names nothing"))
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Id {
-    type Rejection = Problem;
+impl<S: Send + Sync> FromRequestParts<S> for ResourceId {
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Id, Problem> {
-        let Named(text) = Named::from_request_parts(parts, state).await?;
-        Id::parse(&text).ok_or_else(|| {
-            Problem::new(Kind::NotFound, format!("`{text}` is no id")).hint("an id is TENANT.NAME, such as shop.web")
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<ResourceId, ProblemDetails> {
+        let PathName(text) = PathName::from_request_parts(parts, state).await?;
+        ResourceId::parse(&text).ok_or_else(|| {
+            ProblemDetails::new(ProblemKind::NotFound, format!("`{text}` is no id"))
+                .hint("an id is TENANT.NAME, such as shop.web")
         })
     }
 }
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Asked<T> {
-    type Rejection = Problem;
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParams<T> {
+    type Rejection = ProblemDetails;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Asked<T>, Problem> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<QueryParams<T>, ProblemDetails> {
         let asked = Query::<T>::try_from_uri(&parts.uri);
-        asked
-            .map(|Query(asked)| Asked(asked))
-            .map_err(|error| Problem::new(Kind::Malformed, format!("could not read the query: {}", error.body_text())))
+        asked.map(|Query(asked)| QueryParams(asked)).map_err(|error| {
+            ProblemDetails::new(ProblemKind::Malformed, format!("could not read the query: {}", error.body_text()))
+        })
     }
 }
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
-    type Rejection = Problem;
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = ProblemDetails;
 
-    async fn from_request(request: Request, _: &S) -> Result<Input<T>, Problem> {
-        json_only(request.headers())?;
-        let bytes = read(request, MAX_BODY_BYTES).await?;
-        parse(&bytes).map(Input)
+    async fn from_request(request: Request, _: &S) -> Result<JsonBody<T>, ProblemDetails> {
+        require_json(request.headers())?;
+        let bytes = read_body(request, MAX_BODY_BYTES).await?;
+        parse(&bytes).map(JsonBody)
     }
 }
 
-/// The value a body says.
-pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    // Fields first: a value of the wrong shape can be read, and is another mistake than one that cannot.
+/// Deserializes a JSON body.
+pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ProblemDetails> {
+    // A value of the wrong shape is syntactically valid JSON, so the two mistakes have different problem kinds.
     serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-        Category::Data => Problem::new(Kind::Invalid, format!("could not use the body: {error}")),
-        _ => Problem::new(Kind::Malformed, format!("could not read the body as JSON: {error}")),
+        Category::Data => ProblemDetails::new(ProblemKind::Invalid, format!("could not use the body: {error}")),
+        _ => ProblemDetails::new(ProblemKind::Malformed, format!("could not read the body as JSON: {error}")),
     })
 }
 
-/// The body's bytes, up to a bound.
-pub async fn read(request: Request, most: usize) -> Result<Bytes, Problem> {
-    match Limited::new(request.into_body(), most).collect().await {
+/// Reads a body of at most `max_bytes`.
+pub async fn read_body(request: Request, max_bytes: usize) -> Result<Bytes, ProblemDetails> {
+    match Limited::new(request.into_body(), max_bytes).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.downcast_ref::<LengthLimitError>().is_some() => {
-            Err(Problem::new(Kind::TooLarge, format!("the body is longer than {most} bytes")))
+            Err(ProblemDetails::new(ProblemKind::TooLarge, format!("the body is longer than {max_bytes} bytes")))
         }
-        Err(_) => Err(Problem::new(Kind::Malformed, "the body ended early")),
+        Err(_) => Err(ProblemDetails::new(ProblemKind::Malformed, "the body ended early")),
     }
 }
 
-/// Refuses a body that is not called JSON.
-pub fn json_only(headers: &HeaderMap) -> Result<(), Problem> {
+/// Returns an error unless the content type is JSON.
+pub fn require_json(headers: &HeaderMap) -> Result<(), ProblemDetails> {
     let media = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let essence = media.split(';').next().unwrap_or_default().trim();
     if essence.eq_ignore_ascii_case("application/json") {
         return Ok(());
     }
-    Err(Problem::new(Kind::UnsupportedMediaType, format!("the body is called `{essence}`, not application/json")))
+    Err(ProblemDetails::new(
+        ProblemKind::UnsupportedMediaType,
+        format!("the body is called `{essence}`, not application/json"),
+    ))
 }
 
 #[cfg(test)]
@@ -128,27 +133,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_has_one_reading() {
-        let id = Id::parse("shop.web.v2").unwrap();
+    fn an_id_is_unambiguous() {
+        let id = ResourceId::parse("shop.web.v2").unwrap();
         assert_eq!((id.tenant.as_str(), id.name.as_str()), ("shop", "web.v2"));
-        assert_eq!(Id::of(&id.tenant, &id.name), "shop.web.v2");
+        assert_eq!(ResourceId::of(&id.tenant, &id.name), "shop.web.v2");
         for bad in ["", ".", "shop", "shop.", ".web", "Shop.web", "shop.we b", "shop../x", "shop.web/status"] {
-            assert_eq!(Id::parse(bad), None, "{bad}");
+            assert_eq!(ResourceId::parse(bad), None, "{bad}");
         }
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_what_cannot_be_used() {
+    fn malformed_and_invalid_bodies_are_distinguished() {
         #[derive(Debug, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Small {
+        struct SmallBody {
             #[expect(dead_code, reason = "only its presence is judged")]
             a: u8,
         }
-        assert_eq!(parse::<Small>(b"{").unwrap_err().kind(), Kind::Malformed);
-        assert_eq!(parse::<Small>(b"{\"a\":\"\\ud800\"}").unwrap_err().kind(), Kind::Malformed);
-        assert_eq!(parse::<Small>(b"{\"a\":300}").unwrap_err().kind(), Kind::Invalid);
-        assert_eq!(parse::<Small>(b"{\"a\":1,\"b\":2}").unwrap_err().kind(), Kind::Invalid);
-        parse::<Small>(b"{\"a\":1}").unwrap();
+        assert_eq!(parse::<SmallBody>(b"{").unwrap_err().kind(), ProblemKind::Malformed);
+        assert_eq!(parse::<SmallBody>(b"{\"a\":\"\\ud800\"}").unwrap_err().kind(), ProblemKind::Malformed);
+        assert_eq!(parse::<SmallBody>(b"{\"a\":300}").unwrap_err().kind(), ProblemKind::Invalid);
+        assert_eq!(parse::<SmallBody>(b"{\"a\":1,\"b\":2}").unwrap_err().kind(), ProblemKind::Invalid);
+        parse::<SmallBody>(b"{\"a\":1}").unwrap();
     }
 }

@@ -1,29 +1,29 @@
-//! Questions to the cluster, and what its refusals mean to whoever asked us.
+//! Requests to the cluster, and the translation of its errors into problem details.
 
 use http::header::CONTENT_TYPE;
 use http::{Method, Request};
 use kube::Client;
 use serde_json::Value;
 
-use crate::problem::{Kind, Problem};
+use crate::problem::{ProblemDetails, ProblemKind};
 
-/// After how many seconds to ask again when the cluster does not answer.
+/// Value of `Retry-After` when the cluster does not respond, in seconds.
 const RETRY_S: u64 = 5;
 
-/// A kind's place in the API.
+/// Path of a resource in the Kubernetes API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resource {
+pub struct ResourcePath {
     /// `/api/v1`, or `/apis/GROUP/VERSION`.
     pub root: &'static str,
-    /// The group; empty is the core's.
+    /// The API group; empty for the core group.
     pub group: &'static str,
-    /// Its name in paths.
+    /// The plural name in paths.
     pub plural: &'static str,
-    /// For people: `application`.
-    pub told: &'static str,
+    /// The name in messages: `application`.
+    pub display_name: &'static str,
 }
 
-impl Resource {
+impl ResourcePath {
     fn path(&self, namespace: &str, name: &str) -> String {
         let mut path = self.root.to_string();
         if !namespace.is_empty() {
@@ -37,41 +37,47 @@ impl Resource {
     }
 }
 
-/// A cluster that is asked.
+/// Client for the resources of one cluster.
 #[derive(Clone)]
-pub struct Api {
+pub struct ClusterApi {
     client: Client,
 }
 
-/// A piece of a list.
-pub struct Piece {
-    /// Objects.
+/// One page of a list.
+pub struct ClusterPage {
+    /// Objects of the page.
     pub items: Vec<Value>,
-    /// How to go on.
+    /// Continue token of the next page.
     pub next: Option<String>,
 }
 
-impl Api {
-    pub fn new(client: Client) -> Api {
-        Api { client }
+impl ClusterApi {
+    pub fn new(client: Client) -> ClusterApi {
+        ClusterApi { client }
     }
 
-    /// An object.
-    pub async fn get(&self, of: &Resource, namespace: &str, name: &str) -> Result<Value, Problem> {
+    /// Gets an object.
+    pub async fn get(&self, of: &ResourcePath, namespace: &str, name: &str) -> Result<Value, ProblemDetails> {
         self.send(of, Method::GET, of.path(namespace, name), None).await
     }
 
-    /// An object; none if there is none.
-    pub async fn find(&self, of: &Resource, namespace: &str, name: &str) -> Result<Option<Value>, Problem> {
+    /// Gets an object; `None` if it does not exist.
+    pub async fn find(&self, of: &ResourcePath, namespace: &str, name: &str) -> Result<Option<Value>, ProblemDetails> {
         match self.get(of, namespace, name).await {
             Ok(object) => Ok(Some(object)),
-            Err(problem) if problem.kind() == Kind::NotFound => Ok(None),
+            Err(problem) if problem.kind() == ProblemKind::NotFound => Ok(None),
             Err(problem) => Err(problem),
         }
     }
 
-    /// A piece of a list.
-    pub async fn list(&self, of: &Resource, ns: &str, limit: u32, from: Option<&str>) -> Result<Piece, Problem> {
+    /// Lists one page of objects.
+    pub async fn list(
+        &self,
+        of: &ResourcePath,
+        ns: &str,
+        limit: u32,
+        from: Option<&str>,
+    ) -> Result<ClusterPage, ProblemDetails> {
         let mut path = format!("{}?limit={limit}", of.path(ns, ""));
         if let Some(token) = from {
             path.push_str(&format!("&continue={}", encode(token)));
@@ -83,80 +89,89 @@ impl Api {
             Value::Array(items) => items,
             _ => Vec::new(),
         };
-        Ok(Piece { items, next })
+        Ok(ClusterPage { items, next })
     }
 
     /// Creates an object.
-    pub async fn create(&self, of: &Resource, namespace: &str, object: &Value) -> Result<Value, Problem> {
+    pub async fn create(&self, of: &ResourcePath, namespace: &str, object: &Value) -> Result<Value, ProblemDetails> {
         let made = self.send(of, Method::POST, of.path(namespace, ""), Some((object, "application/json"))).await;
         made.map_err(|problem| match problem.kind() {
-            Kind::NotFound => Problem::new(Kind::NotFound, format!("there is no tenant `{namespace}`")),
+            ProblemKind::NotFound => {
+                ProblemDetails::new(ProblemKind::NotFound, format!("there is no tenant `{namespace}`"))
+            }
             _ => problem,
         })
     }
 
     /// Replaces an object.
-    pub async fn replace(&self, of: &Resource, ns: &str, name: &str, object: &Value) -> Result<Value, Problem> {
+    pub async fn replace(
+        &self,
+        of: &ResourcePath,
+        ns: &str,
+        name: &str,
+        object: &Value,
+    ) -> Result<Value, ProblemDetails> {
         self.send(of, Method::PUT, of.path(ns, name), Some((object, "application/json"))).await
     }
 
-    /// Merges into an object.
-    pub async fn merge(&self, of: &Resource, ns: &str, name: &str, patch: &Value) -> Result<Value, Problem> {
+    /// Applies a merge patch to an object.
+    pub async fn merge(&self, of: &ResourcePath, ns: &str, name: &str, patch: &Value) -> Result<Value, ProblemDetails> {
         self.send(of, Method::PATCH, of.path(ns, name), Some((patch, "application/merge-patch+json"))).await
     }
 
-    /// Deletes an object, of this version alone where one is named.
-    pub async fn delete(&self, of: &Resource, ns: &str, name: &str, options: &Value) -> Result<(), Problem> {
+    /// Deletes an object; with a resource version in the preconditions, only that version.
+    pub async fn delete(&self, of: &ResourcePath, ns: &str, name: &str, options: &Value) -> Result<(), ProblemDetails> {
         self.send(of, Method::DELETE, of.path(ns, name), Some((options, "application/json"))).await.map(drop)
     }
 
     async fn send(
         &self,
-        of: &Resource,
+        of: &ResourcePath,
         method: Method,
         path: String,
         body: Option<(&Value, &str)>,
-    ) -> Result<Value, Problem> {
+    ) -> Result<Value, ProblemDetails> {
         let mut request = Request::builder().method(method).uri(path);
         if let Some((_, media)) = body {
             request = request.header(CONTENT_TYPE, media);
         }
         let bytes = body.map(|(object, _)| object.to_string().into_bytes()).unwrap_or_default();
-        let request =
-            request.body(bytes).map_err(|_| Problem::new(Kind::NotFound, "this cannot be the name of anything"))?;
-        self.client.request(request).await.map_err(|error| refusal(of, &error))
+        let request = request
+            .body(bytes)
+            .map_err(|_| ProblemDetails::new(ProblemKind::NotFound, "this cannot be the name of anything"))?;
+        self.client.request(request).await.map_err(|error| problem_of(of, &error))
     }
 }
 
-/// What a refusal means to whoever asked.
-fn refusal(of: &Resource, error: &kube::Error) -> Problem {
+/// Translates an error of the cluster into problem details.
+fn problem_of(of: &ResourcePath, error: &kube::Error) -> ProblemDetails {
     let kube::Error::Api(status) = error else {
         tracing::warn!(resource = of.plural, error = %error, "could not ask the cluster");
         return unavailable();
     };
-    let said = status.message.clone();
+    let message = status.message.clone();
     match status.code {
-        400 => Problem::new(Kind::Malformed, said),
-        // Rights of whoever asked were judged before: this is admission, a quota, a namespace that is going.
-        403 => Problem::new(Kind::Forbidden, said),
-        404 => Problem::new(Kind::NotFound, format!("there is no such {}", of.told)),
-        409 => Problem::new(Kind::Conflict, said),
-        410 => Problem::new(Kind::Expired, "the list began too long ago to go on"),
-        413 => Problem::new(Kind::TooLarge, said),
-        422 => Problem::new(Kind::Invalid, said),
-        429 => Problem::new(Kind::TooMany, "the cluster has too much to do").retry_after_s(RETRY_S),
+        400 => ProblemDetails::new(ProblemKind::Malformed, message),
+        // The caller's access was authorized before, so this comes from admission, a quota or a terminating namespace.
+        403 => ProblemDetails::new(ProblemKind::Forbidden, message),
+        404 => ProblemDetails::new(ProblemKind::NotFound, format!("there is no such {}", of.display_name)),
+        409 => ProblemDetails::new(ProblemKind::Conflict, message),
+        410 => ProblemDetails::new(ProblemKind::Expired, "the list began too long ago to go on"),
+        413 => ProblemDetails::new(ProblemKind::TooLarge, message),
+        422 => ProblemDetails::new(ProblemKind::Invalid, message),
+        429 => ProblemDetails::new(ProblemKind::TooMany, "the cluster has too much to do").retry_after_s(RETRY_S),
         code => {
-            tracing::warn!(resource = of.plural, code, said, "the cluster failed");
+            tracing::warn!(resource = of.plural, code, message, "the cluster failed");
             unavailable()
         }
     }
 }
 
-fn unavailable() -> Problem {
-    Problem::new(Kind::Unavailable, "the cluster does not answer").retry_after_s(RETRY_S)
+fn unavailable() -> ProblemDetails {
+    ProblemDetails::new(ProblemKind::Unavailable, "the cluster does not answer").retry_after_s(RETRY_S)
 }
 
-/// Percent-encodes what is not plain in a query.
+/// Percent-encodes a query value.
 fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()

@@ -1,7 +1,7 @@
-//! The GitOps Service's area: applications, managed environments, operations, engine instances, webhook events.
+//! API section of the GitOps Service: applications, managed environments, operations, engine instances, webhook events.
 //!
-//! Resources are the source of truth: to write an application is to write its GitOpsDeployment. What only the database knows is read
-//! from there, and never written.
+//! Kubernetes resources are the source of truth: writing an application writes its GitOpsDeployment. Data that exists
+//! only in the database is read from it and never written.
 
 pub mod application;
 pub mod environment;
@@ -16,89 +16,104 @@ use axum::Router;
 use axum::routing::{get, post};
 use kube::Client;
 use serde_json::Value;
-use switchboard_ledger::{Ledger, LedgerError, Secret};
+use switchboard_ledger::{Ledger, LedgerError, SecretString};
 
-use crate::auth::{Access, Caller};
-use crate::body::Id;
-use crate::cluster::{Api, Resource};
+use crate::auth::{Caller, ResourceAttributes};
+use crate::body::ResourceId;
+use crate::cluster::{ClusterApi, ResourcePath};
 use crate::guard::Guard;
-use crate::openapi::Part;
-use crate::problem::{Kind, Problem};
-use crate::{Area, mount};
+use crate::openapi::OpenApiPart;
+use crate::problem::{ProblemDetails, ProblemKind};
+use crate::{ApiSection, mount};
 
-/// The group of the kinds.
+/// API group of the kinds.
 const GROUP: &str = switchboard_gitops::kinds::GROUP;
 
-/// Where the group is served.
+/// API path of the group.
 const ROOT: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 
-const APPLICATIONS: Resource = Resource { root: ROOT, group: GROUP, plural: "gitopsdeployments", told: "application" };
-const ENVIRONMENTS: Resource =
-    Resource { root: ROOT, group: GROUP, plural: "gitopsdeploymentmanagedenvironments", told: "managed environment" };
-const SYNC_RUNS: Resource =
-    Resource { root: ROOT, group: GROUP, plural: "gitopsdeploymentsyncruns", told: "operation" };
-const SECRETS: Resource = Resource { root: "/api/v1", group: "", plural: "secrets", told: "Secret" };
-const NAMESPACES: Resource = Resource { root: "/api/v1", group: "", plural: "namespaces", told: "tenant" };
+const APPLICATIONS: ResourcePath =
+    ResourcePath { root: ROOT, group: GROUP, plural: "gitopsdeployments", display_name: "application" };
+const ENVIRONMENTS: ResourcePath = ResourcePath {
+    root: ROOT,
+    group: GROUP,
+    plural: "gitopsdeploymentmanagedenvironments",
+    display_name: "managed environment",
+};
+const SYNC_RUNS: ResourcePath =
+    ResourcePath { root: ROOT, group: GROUP, plural: "gitopsdeploymentsyncruns", display_name: "operation" };
+const SECRETS: ResourcePath = ResourcePath { root: "/api/v1", group: "", plural: "secrets", display_name: "Secret" };
+const NAMESPACES: ResourcePath =
+    ResourcePath { root: "/api/v1", group: "", plural: "namespaces", display_name: "tenant" };
 
-/// What rights on operations and engine instances are called: rows have no resource, but rights need a name.
+/// Virtual resource for the RBAC rules on operations and engine instances, which are database rows without a Kubernetes
+/// resource.
 const OPERATIONS: &str = "operations";
 const INSTANCES: &str = "gitopsengineinstances";
 
-/// What the handlers need.
+/// State shared by the handlers.
 #[derive(Clone)]
-pub struct Service {
+pub struct GitOpsApi {
     guard: Guard,
-    /// Tenants' resources.
-    tenants: Api,
-    /// Argo CD's Applications.
-    engines: Api,
+    /// Resources of the tenants.
+    tenants: ClusterApi,
+    /// Applications of Argo CD.
+    engines: ClusterApi,
     ledger: Ledger,
-    hook_secret: Option<Secret>,
+    webhook_secret: Option<SecretString>,
 }
 
-impl Service {
-    /// A service on the cluster of tenants, with the database the backend writes.
-    pub fn new(guard: Guard, tenants: Client, ledger: Ledger) -> Service {
-        let api = Api::new(tenants);
-        Service { guard, engines: api.clone(), tenants: api, ledger, hook_secret: None }
+impl GitOpsApi {
+    /// Creates the API for a cluster of tenants and the database that the backend writes.
+    pub fn new(guard: Guard, tenants: Client, ledger: Ledger) -> GitOpsApi {
+        let api = ClusterApi::new(tenants);
+        GitOpsApi { guard, engines: api.clone(), tenants: api, ledger, webhook_secret: None }
     }
 
-    /// Argo CD is on another cluster.
-    pub fn engines(mut self, client: Client) -> Service {
-        self.engines = Api::new(client);
+    /// Sets the client of the cluster that runs Argo CD, if it is not the tenants' cluster.
+    pub fn with_engine_client(mut self, client: Client) -> GitOpsApi {
+        self.engines = ClusterApi::new(client);
         self
     }
 
-    /// Webhook events for all tenants at once are believed if they are signed with this.
-    pub fn hook_secret(mut self, secret: Option<Secret>) -> Service {
-        self.hook_secret = secret.filter(|secret| !secret.is_empty());
+    /// Sets the secret that signs webhook events for all tenants.
+    pub fn with_webhook_secret(mut self, secret: Option<SecretString>) -> GitOpsApi {
+        self.webhook_secret = secret.filter(|secret| !secret.is_empty());
         self
     }
 
-    /// Refuses what somebody may not do with a resource.
-    async fn authorize(&self, who: &Caller, verb: &'static str, of: &Resource, tenant: &str) -> Result<(), Problem> {
-        self.guard.authorize(who, &Access::new(verb, of.group, of.plural, tenant)).await
+    /// Returns an error unless the caller may perform the verb on all resources of a tenant.
+    async fn authorize(
+        &self,
+        who: &Caller,
+        verb: &'static str,
+        of: &ResourcePath,
+        tenant: &str,
+    ) -> Result<(), ProblemDetails> {
+        self.guard.authorize(who, &ResourceAttributes::new(verb, of.group, of.plural, tenant)).await
     }
 
-    /// The same, of one.
+    /// Returns an error unless the caller may perform the verb on one resource.
     async fn authorize_one(
         &self,
         who: &Caller,
         verb: &'static str,
-        of: &Resource,
-        id: &crate::body::Id,
-    ) -> Result<(), Problem> {
-        self.guard.authorize(who, &Access::new(verb, of.group, of.plural, &id.tenant).named(&id.name)).await
+        of: &ResourcePath,
+        id: &crate::body::ResourceId,
+    ) -> Result<(), ProblemDetails> {
+        self.guard
+            .authorize(who, &ResourceAttributes::new(verb, of.group, of.plural, &id.tenant).with_name(&id.name))
+            .await
     }
 }
 
-/// The API of the GitOps Service alone.
-pub fn router(service: Service) -> Router {
-    mount(vec![area(service)])
+/// Creates a router for the GitOps Service's API alone.
+pub fn router(service: GitOpsApi) -> Router {
+    mount(vec![section(service)])
 }
 
-/// Routes and what is said of them.
-pub fn area(service: Service) -> Area {
+/// Creates the API section: the routes and their OpenAPI description.
+pub fn section(service: GitOpsApi) -> ApiSection {
     let guard = service.guard.clone();
     let protected = Router::new()
         .route("/application", get(application::list).post(application::create))
@@ -111,34 +126,39 @@ pub fn area(service: Service) -> Area {
         .route("/engineinstance/{id}", get(instance::read))
         .with_state(service.clone());
     let open = Router::new().route("/webhookevent", post(webhook::receive)).with_state(service);
-    Area { router: guard.protect(protected).merge(open), part: part() }
+    ApiSection { router: guard.protect(protected).merge(open), document: document_part() }
 }
 
-/// What the API's document says of it.
-pub fn part() -> Part {
-    let parts: [fn(Part) -> Part; 5] =
+/// Creates the OpenAPI description of the routes.
+pub fn document_part() -> OpenApiPart {
+    let parts: [fn(OpenApiPart) -> OpenApiPart; 5] =
         [application::describe, environment::describe, operation::describe, instance::describe, webhook::describe];
-    parts.iter().fold(Part::default(), |part, describe| describe(part))
+    parts.iter().fold(OpenApiPart::default(), |part, describe| describe(part))
 }
 
-/// A database that does not answer. What it said goes to the log.
-fn of_ledger(error: LedgerError) -> Problem {
+/// Problem details for a database error. The error itself is only logged.
+fn database_problem(error: LedgerError) -> ProblemDetails {
     tracing::warn!(error = %error, "could not read the database");
-    Problem::new(Kind::Unavailable, "the database does not answer").retry_after_s(5)
+    ProblemDetails::new(ProblemKind::Unavailable, "the database does not answer").retry_after_s(5)
 }
 
-/// An object of ours that is not what its definition says.
-fn unreadable(of: &Resource) -> Problem {
-    Problem::new(Kind::Unavailable, format!("could not read an object of kind {}", of.plural)).retry_after_s(5)
+/// Problem details for an object that does not match its CustomResourceDefinition.
+fn unreadable_object(of: &ResourcePath) -> ProblemDetails {
+    ProblemDetails::new(ProblemKind::Unavailable, format!("could not read an object of kind {}", of.plural))
+        .retry_after_s(5)
 }
 
-/// What can be read of a list. One object that cannot be must not hide all others, whoever they are of.
-fn readable<T>(of: &Resource, items: &[Value], read: impl Fn(&Value) -> Result<T, Problem>) -> Vec<T> {
+/// Reads the objects of a list. Skips an unreadable object, so that it cannot hide other tenants' objects.
+fn readable_objects<T>(
+    of: &ResourcePath,
+    items: &[Value],
+    read: impl Fn(&Value) -> Result<T, ProblemDetails>,
+) -> Vec<T> {
     let one = |item: &Value| match read(item) {
         Ok(found) => Some(found),
         Err(_) => {
             tracing::warn!(
-                object = Id::of(meta(item, "namespace"), meta(item, "name")),
+                object = ResourceId::of(meta(item, "namespace"), meta(item, "name")),
                 "left out of a list of {}: it cannot be read",
                 of.plural
             );

@@ -1,24 +1,26 @@
-//! The REST API of Switchboard: one prefix, one way to ask who asks, one shape of what goes wrong, one document that says it all.
+//! REST API of Switchboard: one prefix, one way to authenticate, one error format, one OpenAPI document.
 //!
 //! ```text
 //!  request ─▶ guard ──────────────▶ handler ─▶ resources of the cluster (source of truth)
 //!             │ auth: TokenReview   │   │
-//!             │ limit: per tenant   │   └────▶ ledger (what is only there)
+//!             │ limit: per tenant   │   └────▶ ledger (data without a resource)
 //!             ▼                     ▼
 //!          problem+json          auth: SubjectAccessReview per verb, resource, namespace
 //! ```
 //!
-//! An [`Area`] is a part of the API: routes below `/api/v1` and what the document says of them. [`mount`] puts areas together.
-//! [`gitops`] is the GitOps Service's area; the console brings its own and uses the same [`guard`], [`problem`] and [`page`].
+//! An [`ApiSection`] is a part of the API: routes below `/api/v1` and their OpenAPI description. [`mount`] combines the
+//! sections.
+//! [`gitops`] is the GitOps Service's section; the console brings its own and uses the same [`guard`], [`problem`] and [`page`].
 //!
 //! ```
-//! use switchboard_rest::problem::{Kind, Problem};
+//! use switchboard_rest::problem::{ProblemDetails, ProblemKind};
 //!
-//! let problem = Problem::new(Kind::NotFound, "there is no application `shop.web`");
+//! let problem = ProblemDetails::new(ProblemKind::NotFound, "there is no application `shop.web`");
 //! assert_eq!(problem.kind().status(), 404);
 //! ```
 //!
-//! It will never keep a token, give a right that the cluster does not give, or answer what its document does not say.
+//! The API never stores a token, allows an action that the cluster does not allow, or sends a response that the
+//! document does not describe.
 
 pub mod auth;
 pub mod body;
@@ -39,32 +41,32 @@ use axum::{Json, Router};
 
 pub use guard::Guard;
 
-/// Where the API is.
+/// Path prefix of the API.
 pub const PREFIX: &str = "/api/v1";
 
-/// A part of the API.
-pub struct Area {
-    /// Its routes, as paths below [`PREFIX`].
+/// Section of the API.
+pub struct ApiSection {
+    /// Routes of the section, with paths below [`PREFIX`].
     pub router: Router,
-    /// What the document says of them.
-    pub part: openapi::Part,
+    /// OpenAPI description of the routes.
+    pub document: openapi::OpenApiPart,
 }
 
-/// The API of these areas, with the document that describes them, at its prefix.
-pub fn mount(areas: Vec<Area>) -> Router {
-    // A nested fallback is for what follows the prefix and a slash, not for nothing after it.
+/// Combines sections and the document that describes them into an API at [`PREFIX`].
+pub fn mount(areas: Vec<ApiSection>) -> Router {
+    // A nested fallback handles only paths with something after the prefix, so the bare prefix needs its own route.
     let bare = format!("{PREFIX}/");
     Router::new().nest(PREFIX, routes(areas).fallback(problem::no_such_path)).route(&bare, any(problem::no_such_path))
 }
 
-/// The same as paths below [`PREFIX`], for whoever has more to put there.
-pub fn routes(areas: Vec<Area>) -> Router {
+/// Combines sections without the prefix, for servers that add their own routes below [`PREFIX`].
+pub fn routes(areas: Vec<ApiSection>) -> Router {
     let (mut routes, mut parts) = (Router::new(), Vec::new());
     for area in areas {
         routes = routes.merge(area.router);
-        parts.push(area.part);
+        parts.push(area.document);
     }
-    parts.push(openapi::own());
+    parts.push(openapi::document_part());
     let document = openapi::document(parts);
     let serve = move || {
         let document = document.clone();

@@ -1,28 +1,28 @@
-//! How often a tenant may ask: a bucket of tokens for each, filled at a steady rate.
+//! Rate limit of a tenant's requests: a token bucket for each tenant, refilled at a steady rate.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// How many requests a second one tenant may make for long.
+/// Sustained requests per second of a tenant.
 pub const REQUESTS_PER_S: f64 = 50.0;
 
-/// How many requests one tenant may make at once.
+/// Maximum burst of requests of a tenant.
 pub const BURST: f64 = 100.0;
 
-/// How many tokens a second one address may show that nobody has seen before: each is a question to the cluster.
+/// Sustained unknown tokens per second of a client address: each of them costs a TokenReview.
 pub const UNKNOWN_TOKENS_PER_S: f64 = 10.0;
 
-/// How many of them at once.
+/// Maximum burst of unknown tokens of a client address.
 pub const UNKNOWN_TOKENS_BURST: f64 = 50.0;
 
-/// The most buckets that are kept; the fullest go first, because a full one says nothing.
+/// Maximum number of buckets; the fullest are removed first, because a full bucket equals a new one.
 const MAX_BUCKETS: usize = 10_000;
 
-/// How fast a bucket fills, and how much it holds.
+/// Refill rate and capacity of a bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
-    /// Tokens a second.
+    /// Tokens added per second.
     pub per_s: f64,
     /// Tokens in a full bucket.
     pub burst: f64,
@@ -35,37 +35,37 @@ impl Default for Rate {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Bucket {
+struct TokenBucket {
     tokens: f64,
     filled_ms: u64,
 }
 
-/// Buckets, decided on without a clock.
+/// Token buckets, independent of a clock.
 ///
 /// # Guarantees
-/// - Nobody gets more than a burst and the rate together allow.     // test: guarantees_nobody_gets_more_than_burst_and_rate
-/// - One tenant's requests take nothing from another's.             // test: guarantees_tenants_do_not_take_from_each_other
-/// - There are never more buckets than the bound.                   // test: guarantees_buckets_are_bounded
+/// - No caller gets more than the burst and the rate allow.          // test: guarantees_no_caller_gets_more_than_burst_and_rate
+/// - One tenant's requests do not take tokens from another tenant.   // test: guarantees_tenants_do_not_take_from_each_other
+/// - The number of buckets never exceeds the bound.                  // test: guarantees_buckets_are_bounded
 #[derive(Debug)]
-pub struct Buckets {
+pub struct TokenBuckets {
     rate: Rate,
-    of: BTreeMap<String, Bucket>,
+    buckets: BTreeMap<String, TokenBucket>,
 }
 
-impl Buckets {
-    /// Buckets that fill at this rate.
-    pub fn new(rate: Rate) -> Buckets {
-        Buckets { rate, of: BTreeMap::new() }
+impl TokenBuckets {
+    /// Creates buckets with this rate.
+    pub fn new(rate: Rate) -> TokenBuckets {
+        TokenBuckets { rate, buckets: BTreeMap::new() }
     }
 
-    /// Takes a token of whoever asks; the error is for how many milliseconds there is none.
+    /// Takes a token of a caller; the error is the time until the next token, in milliseconds.
     pub fn take(&mut self, who: &str, now_ms: u64) -> Result<(), u64> {
         let rate = self.rate;
-        if !self.of.contains_key(who) {
-            self.make_room(now_ms);
-            self.of.insert(who.to_string(), Bucket { tokens: rate.burst, filled_ms: now_ms });
+        if !self.buckets.contains_key(who) {
+            self.evict(now_ms);
+            self.buckets.insert(who.to_string(), TokenBucket { tokens: rate.burst, filled_ms: now_ms });
         }
-        let Some(bucket) = self.of.get_mut(who) else { return Ok(()) };
+        let Some(bucket) = self.buckets.get_mut(who) else { return Ok(()) };
         bucket.tokens = level(bucket, rate, now_ms);
         bucket.filled_ms = bucket.filled_ms.max(now_ms);
         if bucket.tokens >= 1.0 {
@@ -73,47 +73,47 @@ impl Buckets {
             return Ok(());
         }
         let wait_s = if rate.per_s > 0.0 { (1.0 - bucket.tokens) / rate.per_s } else { f64::from(u16::MAX) };
-        // Saturates, and a wait is never negative.
+        // The cast saturates, and the wait is never negative.
         Err((wait_s * 1000.0).ceil() as u64)
     }
 
-    fn make_room(&mut self, now_ms: u64) {
-        if self.of.len() < MAX_BUCKETS {
+    fn evict(&mut self, now_ms: u64) {
+        if self.buckets.len() < MAX_BUCKETS {
             return;
         }
         let rate = self.rate;
-        self.of.retain(|_, bucket| level(bucket, rate, now_ms) < rate.burst);
-        if self.of.len() >= MAX_BUCKETS {
-            // None is full: the fuller half goes, those who asked for much stay remembered.
-            let mut levels: Vec<f64> = self.of.values().map(|bucket| level(bucket, rate, now_ms)).collect();
+        self.buckets.retain(|_, bucket| level(bucket, rate, now_ms) < rate.burst);
+        if self.buckets.len() >= MAX_BUCKETS {
+            // No bucket is full: removes the fuller half and keeps the callers that used most.
+            let mut levels: Vec<f64> = self.buckets.values().map(|bucket| level(bucket, rate, now_ms)).collect();
             levels.sort_by(f64::total_cmp);
             let middle = levels[levels.len() / 2];
-            self.of.retain(|_, bucket| level(bucket, rate, now_ms) < middle);
+            self.buckets.retain(|_, bucket| level(bucket, rate, now_ms) < middle);
         }
     }
 }
 
-fn level(bucket: &Bucket, rate: Rate, now_ms: u64) -> f64 {
+fn level(bucket: &TokenBucket, rate: Rate, now_ms: u64) -> f64 {
     let passed_s = now_ms.saturating_sub(bucket.filled_ms) as f64 / 1000.0;
     (bucket.tokens + passed_s * rate.per_s).min(rate.burst)
 }
 
-/// Buckets with a clock, for several at a time.
+/// Token buckets with a clock, for concurrent use.
 #[derive(Debug)]
-pub struct Limit {
-    began: Instant,
-    buckets: Mutex<Buckets>,
+pub struct RequestLimiter {
+    started: Instant,
+    buckets: Mutex<TokenBuckets>,
 }
 
-impl Limit {
-    /// A limit of this rate.
-    pub fn new(rate: Rate) -> Limit {
-        Limit { began: Instant::now(), buckets: Mutex::new(Buckets::new(rate)) }
+impl RequestLimiter {
+    /// Creates a limiter with this rate.
+    pub fn new(rate: Rate) -> RequestLimiter {
+        RequestLimiter { started: Instant::now(), buckets: Mutex::new(TokenBuckets::new(rate)) }
     }
 
-    /// Takes a token of whoever asks; the error is after how many seconds to ask again.
+    /// Takes a token of a caller; the error is the time until the next token, in seconds.
     pub fn take(&self, who: &str) -> Result<(), u64> {
-        let now_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let now_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         buckets.take(who, now_ms).map_err(|wait_ms| wait_ms.div_ceil(1000).max(1))
     }

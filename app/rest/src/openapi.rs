@@ -1,85 +1,95 @@
-//! The document that says what is answered: OpenAPI 3.1, put together from the areas' parts.
+//! OpenAPI 3.1 document of the API, combined from the descriptions of the sections.
 //!
-//! Parts are written by hand, beside the handlers they describe, and held to them by tests: every answer the suite sees is checked
-//! against the document, every path of it is asked, and a fuzzer that reads it finds no other answer.
+//! The descriptions are written by hand beside the handlers. Tests keep them accurate: the suite checks every response
+//! against the document and requests every path in it, and a fuzzer that reads the document finds no other response.
 
 use serde_json::{Map, Value, json};
 
 use crate::PREFIX;
 use crate::page::{DEFAULT_LIMIT, MAX_CONTINUE_CHARS, MAX_LIMIT};
-use crate::problem::{Kind, MEDIA_TYPE};
+use crate::problem::{MEDIA_TYPE, ProblemKind};
 
-/// What a tenant's name looks like: a DNS-1123 label.
+/// Pattern of a tenant's name: a DNS-1123 label.
 pub const TENANT_PATTERN: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
 
-/// What the name of a resource looks like: a DNS-1123 subdomain.
+/// Pattern of a resource's name: a DNS-1123 subdomain.
 pub const NAME_PATTERN: &str = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
-/// The longest name of a resource.
+/// Maximum length of a resource's name.
 pub const MAX_NAME_CHARS: usize = 253;
 
-/// What an id looks like: both, with a dot between.
+/// Pattern of an ID: both names, separated by a dot.
 pub const ID_PATTERN: &str =
     "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
-/// What one area says.
+/// OpenAPI description of one section.
 #[derive(Clone, Debug, Default)]
-pub struct Part {
+pub struct OpenApiPart {
     /// Paths below the prefix, with their operations.
     pub paths: Map<String, Value>,
     /// Schemas by name.
     pub schemas: Map<String, Value>,
 }
 
-/// An operation of a path. Built field by field, so that none of the answers all operations have is forgotten.
+/// OpenAPI operation of a path. The builder adds the responses that all operations share.
 #[derive(Clone, Debug)]
-pub struct Operation(Value);
+pub struct OpenApiOperation(Value);
 
-impl Operation {
-    /// A protected operation: who asks must be known, and is counted.
-    pub fn new(id: &str, tag: &str, summary: &str) -> Operation {
+impl OpenApiOperation {
+    /// Creates an operation that requires authentication and counts against the rate limit.
+    pub fn new(id: &str, tag: &str, summary: &str) -> OpenApiOperation {
         let operation = json!({
             "operationId": id, "tags": [tag], "summary": summary, "parameters": [], "responses": {},
             "security": [{ "bearer": [] }],
         });
-        Operation(operation).problems(&[Kind::Unauthenticated, Kind::Forbidden, Kind::TooMany, Kind::Unavailable])
+        OpenApiOperation(operation).problems(&[
+            ProblemKind::Unauthenticated,
+            ProblemKind::Forbidden,
+            ProblemKind::TooMany,
+            ProblemKind::Unavailable,
+        ])
     }
 
-    /// An operation that is open to everybody.
-    pub fn open(id: &str, tag: &str, summary: &str) -> Operation {
-        Operation(json!({
+    /// Creates an operation without authentication.
+    pub fn open(id: &str, tag: &str, summary: &str) -> OpenApiOperation {
+        OpenApiOperation(json!({
             "operationId": id, "tags": [tag], "summary": summary, "parameters": [], "responses": {}, "security": [],
         }))
     }
 
-    /// More about it.
-    pub fn text(mut self, text: &str) -> Operation {
+    /// Adds a description.
+    pub fn text(mut self, text: &str) -> OpenApiOperation {
         self.0["description"] = json!(text);
         self
     }
 
-    /// With a parameter of the components, by name.
-    pub fn parameter(self, name: &str) -> Operation {
-        self.own_parameter(json!({ "$ref": format!("#/components/parameters/{name}") }))
+    /// Adds a parameter of the components, by name.
+    pub fn parameter(self, name: &str) -> OpenApiOperation {
+        self.inline_parameter(json!({ "$ref": format!("#/components/parameters/{name}") }))
     }
 
-    /// With a parameter of its own.
-    pub fn own_parameter(mut self, parameter: Value) -> Operation {
+    /// Adds an inline parameter.
+    pub fn inline_parameter(mut self, parameter: Value) -> OpenApiOperation {
         if let Some(all) = self.0["parameters"].as_array_mut() {
             all.push(parameter);
         }
         self
     }
 
-    /// With a body of this schema.
-    pub fn body(mut self, schema: &str) -> Operation {
+    /// Adds a request body of this schema.
+    pub fn body(mut self, schema: &str) -> OpenApiOperation {
         self.0["requestBody"] =
             json!({ "required": true, "content": { "application/json": { "schema": reference(schema) } } });
-        self.problems(&[Kind::Malformed, Kind::TooLarge, Kind::UnsupportedMediaType, Kind::Invalid])
+        self.problems(&[
+            ProblemKind::Malformed,
+            ProblemKind::TooLarge,
+            ProblemKind::UnsupportedMediaType,
+            ProblemKind::Invalid,
+        ])
     }
 
-    /// What goes well answers this schema; empty is no body.
-    pub fn answers(mut self, status: u16, schema: &str, text: &str) -> Operation {
+    /// Adds the response of success with this schema; an empty schema means no body.
+    pub fn response(mut self, status: u16, schema: &str, text: &str) -> OpenApiOperation {
         let mut answer = json!({ "description": text });
         if !schema.is_empty() {
             answer["content"] = json!({ "application/json": { "schema": reference(schema) } });
@@ -88,45 +98,45 @@ impl Operation {
         self
     }
 
-    /// With a header of what goes well.
-    pub fn header(mut self, status: u16, name: &str, text: &str) -> Operation {
+    /// Adds a header to the response of success.
+    pub fn header(mut self, status: u16, name: &str, text: &str) -> OpenApiOperation {
         self.0["responses"][status.to_string()]["headers"][name] =
             json!({ "description": text, "schema": { "type": "string" } });
         self
     }
 
-    /// What may go wrong.
-    pub fn problems(mut self, kinds: &[Kind]) -> Operation {
+    /// Adds problem responses.
+    pub fn problems(mut self, kinds: &[ProblemKind]) -> OpenApiOperation {
         for kind in kinds {
-            let name = format!("#/components/responses/{}", kind.word());
+            let name = format!("#/components/responses/{}", kind.code());
             self.0["responses"][kind.status().as_str()] = json!({ "$ref": name });
         }
         self
     }
 
-    /// A list in pieces.
-    pub fn paged(self) -> Operation {
+    /// Adds the parameters and responses of a paged list.
+    pub fn paged(self) -> OpenApiOperation {
         let paged = self.parameter("tenant").parameter("limit").parameter("continue");
-        paged.problems(&[Kind::Malformed, Kind::NotFound, Kind::Expired])
+        paged.problems(&[ProblemKind::Malformed, ProblemKind::NotFound, ProblemKind::Expired])
     }
 }
 
-impl Part {
-    /// With an operation at a path below the prefix.
-    pub fn operation(mut self, path: &str, method: &str, operation: Operation) -> Part {
+impl OpenApiPart {
+    /// Adds an operation at a path below the prefix.
+    pub fn operation(mut self, path: &str, method: &str, operation: OpenApiOperation) -> OpenApiPart {
         let entry = self.paths.entry(path.to_string()).or_insert_with(|| json!({}));
         entry[method] = operation.0;
         self
     }
 
-    /// With a schema.
-    pub fn schema(mut self, name: &str, schema: Value) -> Part {
+    /// Adds a schema.
+    pub fn schema(mut self, name: &str, schema: Value) -> OpenApiPart {
         self.schemas.insert(name.to_string(), schema);
         self
     }
 
-    /// With the schema of a page of another schema.
-    pub fn page_of(self, name: &str) -> Part {
+    /// Adds the schema of a page of another schema.
+    pub fn page_of(self, name: &str) -> OpenApiPart {
         let schema = json!({
             "type": "object",
             "required": ["entries"],
@@ -140,24 +150,25 @@ impl Part {
     }
 }
 
-/// A reference to a schema.
+/// Reference to a schema.
 pub fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
-/// What the document says of itself.
-pub(crate) fn own() -> Part {
-    let operation = Operation::open("getDocument", "document", "This document").answers(200, "Document", "OpenAPI 3.1");
+/// OpenAPI description of the document's own path.
+pub(crate) fn document_part() -> OpenApiPart {
+    let operation =
+        OpenApiOperation::open("getDocument", "document", "This document").response(200, "Document", "OpenAPI 3.1");
     let schema = json!({
         "type": "object",
         "required": ["openapi", "info", "paths"],
         "properties": { "openapi": { "type": "string" }, "info": { "type": "object" }, "paths": { "type": "object" } },
     });
-    Part::default().operation("/openapi.json", "get", operation).schema("Document", schema)
+    OpenApiPart::default().operation("/openapi.json", "get", operation).schema("Document", schema)
 }
 
-/// The whole document.
-pub fn document(parts: Vec<Part>) -> Value {
+/// Combines descriptions into the document.
+pub fn document(parts: Vec<OpenApiPart>) -> Value {
     let (mut paths, mut schemas) = (Map::new(), Map::new());
     for part in parts {
         paths.extend(part.paths.into_iter().map(|(path, operations)| (format!("{PREFIX}{path}"), operations)));
@@ -220,26 +231,27 @@ fn parameters() -> Value {
 
 fn responses() -> Value {
     let mut responses = Map::new();
-    for kind in Kind::ALL {
+    for kind in ProblemKind::ALL {
         let mut response = json!({
             "description": kind.title(),
             "content": { MEDIA_TYPE: { "schema": reference("Problem") } },
         });
         let seconds = json!({ "description": "After how many seconds to ask again.", "schema": { "type": "integer", "minimum": 1 } });
         match kind {
-            Kind::TooMany | Kind::Unavailable => response["headers"] = json!({ "Retry-After": seconds }),
-            Kind::Unauthenticated => {
+            ProblemKind::TooMany | ProblemKind::Unavailable => response["headers"] = json!({ "Retry-After": seconds }),
+            ProblemKind::Unauthenticated => {
                 response["headers"] = json!({ "WWW-Authenticate": { "schema": { "type": "string" } } });
             }
             _ => {}
         }
-        responses.insert(kind.word().to_string(), response);
+        responses.insert(kind.code().to_string(), response);
     }
     Value::Object(responses)
 }
 
 fn problem_schema() -> Value {
-    let words: Vec<String> = Kind::ALL.iter().map(|kind| format!("urn:switchboard:problem:{}", kind.word())).collect();
+    let words: Vec<String> =
+        ProblemKind::ALL.iter().map(|kind| format!("urn:switchboard:problem:{}", kind.code())).collect();
     json!({
         "type": "object",
         "description": "RFC 9457.",

@@ -1,161 +1,161 @@
-//! What goes wrong, as `application/problem+json` (RFC 9457): every answer that is no success has this one shape.
+//! Errors as `application/problem+json` (RFC 9457): every response without success has this format.
 
 use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use serde::Serialize;
 
-/// The media type of a problem.
+/// Media type of problem details.
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
-/// What the `type` of a problem begins with.
+/// Prefix of the `type` of problem details.
 const TYPE_PREFIX: &str = "urn:switchboard:problem:";
 
-/// The most characters of a detail: it may repeat what somebody sent.
+/// Maximum number of characters of a detail, which can repeat input.
 const MAX_DETAIL_CHARS: usize = 1024;
 
-/// What went wrong, in a word for programs.
+/// Machine-readable kind of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
-    /// The request cannot be read.
+pub enum ProblemKind {
+    /// The request cannot be parsed.
     Malformed,
-    /// Nobody knows who asks.
+    /// The caller is not authenticated.
     Unauthenticated,
-    /// Whoever asks may not.
+    /// The caller is not authorized.
     Forbidden,
-    /// There is no such thing, or none that whoever asks may know of.
+    /// The object does not exist, or the caller is not allowed to know that it exists.
     NotFound,
-    /// The path is known, the method is not.
+    /// The path does not support the method.
     MethodNotAllowed,
-    /// It is there already, or changed meanwhile.
+    /// The object already exists or was changed concurrently.
     Conflict,
-    /// A list went on too late.
+    /// The continue token has expired.
     Expired,
-    /// It is no longer the version that was named.
+    /// The object is no longer at the requested version.
     PreconditionFailed,
     /// The body is too long.
     TooLarge,
-    /// The body is not of a type that is understood.
+    /// The media type of the body is not supported.
     UnsupportedMediaType,
-    /// The request can be read but not be done.
+    /// The request can be parsed but not processed.
     Invalid,
-    /// Too many requests.
+    /// The caller sent too many requests.
     TooMany,
-    /// The cluster or the database does not answer.
+    /// The cluster or the database does not respond.
     Unavailable,
 }
 
-impl Kind {
-    /// All of them.
-    pub const ALL: [Kind; 13] = [
-        Kind::Malformed,
-        Kind::Unauthenticated,
-        Kind::Forbidden,
-        Kind::NotFound,
-        Kind::MethodNotAllowed,
-        Kind::Conflict,
-        Kind::Expired,
-        Kind::PreconditionFailed,
-        Kind::TooLarge,
-        Kind::UnsupportedMediaType,
-        Kind::Invalid,
-        Kind::TooMany,
-        Kind::Unavailable,
+impl ProblemKind {
+    /// All kinds.
+    pub const ALL: [ProblemKind; 13] = [
+        ProblemKind::Malformed,
+        ProblemKind::Unauthenticated,
+        ProblemKind::Forbidden,
+        ProblemKind::NotFound,
+        ProblemKind::MethodNotAllowed,
+        ProblemKind::Conflict,
+        ProblemKind::Expired,
+        ProblemKind::PreconditionFailed,
+        ProblemKind::TooLarge,
+        ProblemKind::UnsupportedMediaType,
+        ProblemKind::Invalid,
+        ProblemKind::TooMany,
+        ProblemKind::Unavailable,
     ];
 
-    /// The status of the answer.
+    /// HTTP status of the response.
     pub fn status(self) -> StatusCode {
         match self {
-            Kind::Malformed => StatusCode::BAD_REQUEST,
-            Kind::Unauthenticated => StatusCode::UNAUTHORIZED,
-            Kind::Forbidden => StatusCode::FORBIDDEN,
-            Kind::NotFound => StatusCode::NOT_FOUND,
-            Kind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
-            Kind::Conflict => StatusCode::CONFLICT,
-            Kind::Expired => StatusCode::GONE,
-            Kind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
-            Kind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-            Kind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Kind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
-            Kind::TooMany => StatusCode::TOO_MANY_REQUESTS,
-            Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            ProblemKind::Malformed => StatusCode::BAD_REQUEST,
+            ProblemKind::Unauthenticated => StatusCode::UNAUTHORIZED,
+            ProblemKind::Forbidden => StatusCode::FORBIDDEN,
+            ProblemKind::NotFound => StatusCode::NOT_FOUND,
+            ProblemKind::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            ProblemKind::Conflict => StatusCode::CONFLICT,
+            ProblemKind::Expired => StatusCode::GONE,
+            ProblemKind::PreconditionFailed => StatusCode::PRECONDITION_FAILED,
+            ProblemKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            ProblemKind::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            ProblemKind::Invalid => StatusCode::UNPROCESSABLE_ENTITY,
+            ProblemKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
+            ProblemKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
-    /// The end of its `type`.
-    pub fn word(self) -> &'static str {
+    /// Last part of the problem's `type`.
+    pub fn code(self) -> &'static str {
         match self {
-            Kind::Malformed => "malformed",
-            Kind::Unauthenticated => "unauthenticated",
-            Kind::Forbidden => "forbidden",
-            Kind::NotFound => "not-found",
-            Kind::MethodNotAllowed => "method-not-allowed",
-            Kind::Conflict => "conflict",
-            Kind::Expired => "expired",
-            Kind::PreconditionFailed => "precondition-failed",
-            Kind::TooLarge => "too-large",
-            Kind::UnsupportedMediaType => "unsupported-media-type",
-            Kind::Invalid => "invalid",
-            Kind::TooMany => "too-many",
-            Kind::Unavailable => "unavailable",
+            ProblemKind::Malformed => "malformed",
+            ProblemKind::Unauthenticated => "unauthenticated",
+            ProblemKind::Forbidden => "forbidden",
+            ProblemKind::NotFound => "not-found",
+            ProblemKind::MethodNotAllowed => "method-not-allowed",
+            ProblemKind::Conflict => "conflict",
+            ProblemKind::Expired => "expired",
+            ProblemKind::PreconditionFailed => "precondition-failed",
+            ProblemKind::TooLarge => "too-large",
+            ProblemKind::UnsupportedMediaType => "unsupported-media-type",
+            ProblemKind::Invalid => "invalid",
+            ProblemKind::TooMany => "too-many",
+            ProblemKind::Unavailable => "unavailable",
         }
     }
 
-    /// The same in words for people.
+    /// Human-readable title.
     pub fn title(self) -> &'static str {
         match self {
-            Kind::Malformed => "The request cannot be read",
-            Kind::Unauthenticated => "Nobody knows who asks",
-            Kind::Forbidden => "Not allowed",
-            Kind::NotFound => "Not found",
-            Kind::MethodNotAllowed => "No such method here",
-            Kind::Conflict => "In conflict with what is there",
-            Kind::Expired => "The list is too old to go on",
-            Kind::PreconditionFailed => "No longer the version that was named",
-            Kind::TooLarge => "The body is too long",
-            Kind::UnsupportedMediaType => "The body is not of a type that is understood",
-            Kind::Invalid => "The request cannot be done as it is",
-            Kind::TooMany => "Too many requests",
-            Kind::Unavailable => "Not available right now",
+            ProblemKind::Malformed => "The request cannot be read",
+            ProblemKind::Unauthenticated => "Nobody knows who asks",
+            ProblemKind::Forbidden => "Not allowed",
+            ProblemKind::NotFound => "Not found",
+            ProblemKind::MethodNotAllowed => "No such method here",
+            ProblemKind::Conflict => "In conflict with what is there",
+            ProblemKind::Expired => "The list is too old to go on",
+            ProblemKind::PreconditionFailed => "No longer the version that was named",
+            ProblemKind::TooLarge => "The body is too long",
+            ProblemKind::UnsupportedMediaType => "The body is not of a type that is understood",
+            ProblemKind::Invalid => "The request cannot be done as it is",
+            ProblemKind::TooMany => "Too many requests",
+            ProblemKind::Unavailable => "Not available right now",
         }
     }
 
-    /// What helps, where nothing better is known.
+    /// Default hint.
     pub fn hint(self) -> &'static str {
         match self {
-            Kind::Malformed => "compare the request with /api/v1/openapi.json",
-            Kind::Unauthenticated => {
+            ProblemKind::Malformed => "compare the request with /api/v1/openapi.json",
+            ProblemKind::Unauthenticated => {
                 "send `Authorization: Bearer TOKEN`; `kubectl create token NAME` makes one for a service account"
             }
-            Kind::Forbidden => {
+            ProblemKind::Forbidden => {
                 "rights come from Roles and RoleBindings of the namespace; `kubectl auth can-i` asks for them"
             }
-            Kind::NotFound => "check the id, and that you may see its tenant",
-            Kind::MethodNotAllowed => "the answer's header Allow names the methods of this path",
-            Kind::Conflict => "read it again, then decide whether to write again",
-            Kind::Expired => "begin the list from its start",
-            Kind::PreconditionFailed => "read it again and send its new ETag as If-Match",
-            Kind::TooLarge => "send less",
-            Kind::UnsupportedMediaType => "send `Content-Type: application/json`",
-            Kind::Invalid => "compare the fields with /api/v1/openapi.json",
-            Kind::TooMany => "wait for as many seconds as the header Retry-After says",
-            Kind::Unavailable => "try again soon; if it stays, ask whoever runs the service",
+            ProblemKind::NotFound => "check the id, and that you may see its tenant",
+            ProblemKind::MethodNotAllowed => "the answer's header Allow names the methods of this path",
+            ProblemKind::Conflict => "read it again, then decide whether to write again",
+            ProblemKind::Expired => "begin the list from its start",
+            ProblemKind::PreconditionFailed => "read it again and send its new ETag as If-Match",
+            ProblemKind::TooLarge => "send less",
+            ProblemKind::UnsupportedMediaType => "send `Content-Type: application/json`",
+            ProblemKind::Invalid => "compare the fields with /api/v1/openapi.json",
+            ProblemKind::TooMany => "wait for as many seconds as the header Retry-After says",
+            ProblemKind::Unavailable => "try again soon; if it stays, ask whoever runs the service",
         }
     }
 }
 
-/// What went wrong.
+/// Problem details of a response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{detail}")]
-pub struct Problem {
-    kind: Kind,
+pub struct ProblemDetails {
+    kind: ProblemKind,
     detail: String,
     hint: String,
     retry_after_s: Option<u64>,
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ProblemBody<'a> {
     r#type: String,
     title: &'static str,
     status: u16,
@@ -163,46 +163,46 @@ struct Body<'a> {
     hint: &'a str,
 }
 
-impl Problem {
-    /// A problem; `detail` says what failed this time.
-    pub fn new(kind: Kind, detail: impl Into<String>) -> Problem {
+impl ProblemDetails {
+    /// Creates problem details; `detail` describes this occurrence.
+    pub fn new(kind: ProblemKind, detail: impl Into<String>) -> ProblemDetails {
         let detail: String = detail.into();
         let detail = if detail.chars().count() > MAX_DETAIL_CHARS {
             detail.chars().take(MAX_DETAIL_CHARS).chain(['…']).collect()
         } else {
             detail
         };
-        Problem { kind, detail, hint: kind.hint().to_string(), retry_after_s: None }
+        ProblemDetails { kind, detail, hint: kind.hint().to_string(), retry_after_s: None }
     }
 
-    /// With what helps in this case.
-    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+    /// Replaces the default hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> ProblemDetails {
         self.hint = hint.into();
         self
     }
 
-    /// With how long to wait, at least a second.
-    pub fn retry_after_s(mut self, seconds: u64) -> Problem {
+    /// Sets `Retry-After`, at least one second.
+    pub fn retry_after_s(mut self, seconds: u64) -> ProblemDetails {
         self.retry_after_s = Some(seconds.max(1));
         self
     }
 
-    /// What it is.
-    pub fn kind(&self) -> Kind {
+    /// Kind of the problem.
+    pub fn kind(&self) -> ProblemKind {
         self.kind
     }
 
-    /// What failed.
+    /// Description of this occurrence.
     pub fn detail(&self) -> &str {
         &self.detail
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ProblemDetails {
     fn into_response(self) -> Response {
         let status = self.kind.status();
-        let body = Body {
-            r#type: format!("{TYPE_PREFIX}{}", self.kind.word()),
+        let body = ProblemBody {
+            r#type: format!("{TYPE_PREFIX}{}", self.kind.code()),
             title: self.kind.title(),
             status: status.as_u16(),
             detail: &self.detail,
@@ -212,7 +212,7 @@ impl IntoResponse for Problem {
         let mut answer = (status, text).into_response();
         let headers = answer.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-        if self.kind == Kind::Unauthenticated {
+        if self.kind == ProblemKind::Unauthenticated {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         if let Some(seconds) = self.retry_after_s {
@@ -222,14 +222,15 @@ impl IntoResponse for Problem {
     }
 }
 
-/// For paths nobody serves.
-pub async fn no_such_path() -> Problem {
-    Problem::new(Kind::NotFound, "nothing is served at this path").hint("/api/v1/openapi.json lists the paths")
+/// Problem details for unknown paths.
+pub async fn no_such_path() -> ProblemDetails {
+    ProblemDetails::new(ProblemKind::NotFound, "nothing is served at this path")
+        .hint("/api/v1/openapi.json lists the paths")
 }
 
-/// For methods a path does not have. Which it has stands in the header `Allow`, which the router adds.
-pub async fn no_such_method() -> Problem {
-    Problem::new(Kind::MethodNotAllowed, "this path does not have this method")
+/// Problem details for a method that the path does not support. The router adds the `Allow` header.
+pub async fn no_such_method() -> ProblemDetails {
+    ProblemDetails::new(ProblemKind::MethodNotAllowed, "this path does not have this method")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! A small town for tests: two tenants, an administrator, and an asker who holds every answer to the document.
+//! Test cluster with two tenants, an administrator and a client that checks every response against the document.
 #![allow(clippy::unwrap_used)]
 
-mod held;
+mod conformance;
 
 use axum::Router;
 use axum::body::Body;
@@ -11,60 +11,60 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
 use switchboard_gitops::kinds::CRDS;
-use switchboard_ledger::{Address, Ledger, Sealing, Secret};
+use switchboard_ledger::{Address, Ledger, Sealer, SecretString};
 use switchboard_object::yaml;
 use tower::ServiceExt;
 
-use crate::gitops::{self, Service};
+use crate::gitops::{self, GitOpsApi};
 use crate::guard::Guard;
 use crate::limit::Rate;
 
-/// What events for all tenants are signed with.
-pub const HOOK_SECRET: &str = "canary-of-the-service";
+/// Secret that signs events for all tenants.
+pub const WEBHOOK_SECRET: &str = "canary-of-the-service";
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
-/// A cluster with tenants `shop` and `bank`, each with a service account `ci` that may do everything to the service's kinds in its
-/// namespace and one `nobody` that may nothing; and `ops/admin`, who may everything.
-pub struct Town {
+/// Cluster with the tenants `shop` and `bank` and the administrator `ops/admin`. Each tenant has a service account `ci`
+/// with full access to the service's kinds in its namespace, and a service account `nobody` without access.
+pub struct TestCluster {
     pub cluster: Cluster,
     pub ledger: Ledger,
 }
 
-/// What was answered.
-pub struct Answer {
+/// Response to a request of a test.
+pub struct TestResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Value,
 }
 
-impl Town {
-    pub async fn build() -> Town {
+impl TestCluster {
+    pub async fn build() -> TestCluster {
         let cluster = Cluster::ephemeral().await;
-        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+        let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
         ledger.migrate().await.unwrap();
-        let town = Town { cluster, ledger };
+        let cluster_fixture = TestCluster { cluster, ledger };
         for text in CRDS {
             let object = yaml::read(text).unwrap().value;
-            town.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", object).await;
+            cluster_fixture.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", object).await;
         }
-        town.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", argo_applications()).await;
+        cluster_fixture.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", argo_applications()).await;
         for (group, plural) in [
             ("managed-gitops.redhat.com/v1alpha1", "gitopsdeployments"),
             ("managed-gitops.redhat.com/v1alpha1", "gitopsdeploymentsyncruns"),
             ("managed-gitops.redhat.com/v1alpha1", "gitopsdeploymentmanagedenvironments"),
             ("argoproj.io/v1alpha1", "applications"),
         ] {
-            town.served(&format!("/apis/{group}/{plural}")).await;
+            cluster_fixture.wait_until_served(&format!("/apis/{group}/{plural}")).await;
         }
         for tenant in ["shop", "bank", "ops", "argocd"] {
-            town.post("/api/v1/namespaces", json!({ "metadata": { "name": tenant } })).await;
+            cluster_fixture.post("/api/v1/namespaces", json!({ "metadata": { "name": tenant } })).await;
         }
         for tenant in ["shop", "bank"] {
-            town.tenant(tenant).await;
+            cluster_fixture.tenant(tenant).await;
         }
-        town.administrator().await;
-        town
+        cluster_fixture.administrator().await;
+        cluster_fixture
     }
 
     async fn tenant(&self, tenant: &str) {
@@ -99,8 +99,8 @@ impl Town {
         self.post(&format!("{RBAC}/clusterrolebindings"), binding).await;
     }
 
-    /// Waits until a kind is served: definitions take a moment.
-    async fn served(&self, path: &str) {
+    /// Waits until the cluster serves a kind: a CustomResourceDefinition takes a moment to be established.
+    async fn wait_until_served(&self, path: &str) {
         for _ in 0..10_000 {
             if self.get(path).await.is_some() {
                 return;
@@ -127,7 +127,7 @@ impl Town {
         self.cluster.client().request::<Value>(request.body(body).unwrap()).await.unwrap();
     }
 
-    /// A token of a service account.
+    /// Creates a token of a service account.
     pub async fn token(&self, namespace: &str, name: &str) -> String {
         let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
         let object = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} });
@@ -139,57 +139,57 @@ impl Town {
         object["metadata"]["uid"].as_str().unwrap().to_string()
     }
 
-    /// The API, with this rate.
+    /// Creates the API with this rate.
     pub fn router(&self, rate: Rate) -> Router {
         let guard = Guard::new(self.cluster.client(), rate);
-        let service = Service::new(guard, self.cluster.client(), self.ledger.clone());
-        gitops::router(service.hook_secret(Some(Secret::from(HOOK_SECRET))))
+        let service = GitOpsApi::new(guard, self.cluster.client(), self.ledger.clone());
+        gitops::router(service.with_webhook_secret(Some(SecretString::from(WEBHOOK_SECRET))))
     }
 
-    /// Somebody who asks.
-    pub async fn asker(&self, namespace: &str, name: &str) -> Asker {
+    /// Creates a client that authenticates as a service account.
+    pub async fn api_client(&self, namespace: &str, name: &str) -> TestClient {
         let token = self.token(namespace, name).await;
-        Asker { router: self.router(Rate { per_s: 1e6, burst: 1e6 }), token }
+        TestClient { router: self.router(Rate { per_s: 1e6, burst: 1e6 }), token }
     }
 }
 
-/// Asks, and holds every answer to the document.
+/// Client that checks every response against the document.
 #[derive(Clone)]
-pub struct Asker {
+pub struct TestClient {
     pub router: Router,
     pub token: String,
 }
 
-impl Asker {
-    pub async fn get(&self, path: &str) -> Answer {
-        self.ask("GET", path, &[], Vec::new()).await
+impl TestClient {
+    pub async fn get(&self, path: &str) -> TestResponse {
+        self.request("GET", path, &[], Vec::new()).await
     }
 
-    pub async fn delete(&self, path: &str) -> Answer {
-        self.ask("DELETE", path, &[], Vec::new()).await
+    pub async fn delete(&self, path: &str) -> TestResponse {
+        self.request("DELETE", path, &[], Vec::new()).await
     }
 
-    pub async fn post(&self, path: &str, body: &Value) -> Answer {
-        self.ask("POST", path, &[("content-type", "application/json")], body.to_string().into_bytes()).await
+    pub async fn post(&self, path: &str, body: &Value) -> TestResponse {
+        self.request("POST", path, &[("content-type", "application/json")], body.to_string().into_bytes()).await
     }
 
-    pub async fn put(&self, path: &str, version: &str, body: &Value) -> Answer {
+    pub async fn put(&self, path: &str, version: &str, body: &Value) -> TestResponse {
         let mut headers = vec![("content-type", "application/json")];
         if !version.is_empty() {
             headers.push(("if-match", version));
         }
-        self.ask("PUT", path, &headers, body.to_string().into_bytes()).await
+        self.request("PUT", path, &headers, body.to_string().into_bytes()).await
     }
 
-    pub async fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answer {
+    pub async fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> TestResponse {
         let answer = self.send(method, path, headers, body).await;
         let document = self.send("GET", "/api/v1/openapi.json", &[], Vec::new()).await.body;
-        held::hold(&document, method, path, &answer);
+        conformance::assert_conforms(&document, method, path, &answer);
         answer
     }
 
-    /// Without holding it to anything.
-    pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answer {
+    /// Sends a request without checking the response.
+    pub async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> TestResponse {
         let mut request = Request::builder().method(method).uri(path);
         if !self.token.is_empty() {
             request = request.header(AUTHORIZATION, format!("Bearer {}", self.token));
@@ -201,7 +201,7 @@ impl Asker {
         let (head, body) = answer.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
-        Answer { status: head.status, headers: head.headers, body }
+        TestResponse { status: head.status, headers: head.headers, body }
     }
 }
 

@@ -34,14 +34,14 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end -}}
 
-{{- /* Where the secret of webhook events is; nothing if there is none, or no GitOps Service to use it. */ -}}
+{{- /* Path of the webhook secret; empty without a secret or GitOps Service. */ -}}
 {{- define "switchboard.hook" -}}
 {{- if and .Values.webhook.existingSecret (hasKey .Values.config "gitops") -}}
 /etc/switchboard-webhook/secret
 {{- end -}}
 {{- end -}}
 
-{{- /* switchboard.yaml: what the values say, where probes and Prometheus ask, and where the console is. */ -}}
+{{- /* switchboard.yaml from the values, with the addresses for probes, Prometheus and the console. */ -}}
 {{- define "switchboard.config" -}}
 {{- $own := dict "listen" (printf "0.0.0.0:%d" (int .Values.port)) "console" "off" -}}
 {{- if .Values.console.enabled -}}

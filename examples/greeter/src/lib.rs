@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
-use switchboard_kernel::place::Place;
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan};
 use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::View;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
@@ -23,18 +23,18 @@ impl Operator for Greeter {
 
     fn declaration(&self) -> Declaration {
         Declaration {
-            inputs: BTreeSet::from([Declared::every(&CONFIG_MAPS)]),
-            outputs: BTreeSet::from([Declared::every(&CONFIG_MAPS)]),
+            inputs: BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]),
+            outputs: BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]),
             service_account: None,
             units: Units::Each {
-                place: Place::Configuration,
+                cluster_type: ClusterType::Configuration,
                 resource: CONFIG_MAPS,
-                selection: Selection::all().labelled("greeter.example.com/greet"),
+                selection: Selection::all().with_labels("greeter.example.com/greet"),
             },
         }
     }
 
-    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let Some(guest) = view.get(&CONFIG_MAPS, unit.namespace(), unit.name())? else {
             // The greeting goes with its owner.
             return Ok(Plan::nothing());
@@ -78,7 +78,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use switchboard_kernel::scene::Scene;
+    use switchboard_kernel::fake_view::FakeView;
 
     fn guest() -> Value {
         json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"name": "Ada"}, "metadata": {
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn waits_for_the_words_and_greets_once_they_are_there() {
         let unit = Unit::object("shop", "ada");
-        let scene = Scene::of(&CONFIG_MAPS, [guest()]);
+        let scene = FakeView::of(&CONFIG_MAPS, [guest()]);
         let plan = scene.decide(&Greeter, &unit).unwrap();
         assert_eq!(plan, Plan::nothing().waiting("ConfigMap greeting to appear"));
         let words = json!({"metadata": {"name": "greeting", "namespace": "shop"}, "data": {"words": "Good day"}});

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
-use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan};
 use switchboard_kernel::resource::Resource;
 use switchboard_kernel::view::View;
@@ -16,7 +16,7 @@ const FLOOD: usize = 500;
 
 /// A way to misbehave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Vice {
+pub enum Misbehavior {
     /// Sets the colour of ConfigMap `default/flag` to its own, whatever others set it to.
     Fights(&'static str),
     /// Counts up in ConfigMap `default/counter` because it counted up before.
@@ -34,15 +34,15 @@ pub enum Vice {
 /// An operator with a vice.
 pub struct Rogue {
     name: String,
-    vice: Vice,
+    misbehavior: Misbehavior,
     /// What an operator must not have.
     memory: AtomicU64,
 }
 
 impl Rogue {
     /// An operator of that name with that vice.
-    pub fn new(name: &str, vice: Vice) -> Self {
-        Self { name: name.to_string(), vice, memory: AtomicU64::default() }
+    pub fn new(name: &str, vice: Misbehavior) -> Self {
+        Self { name: name.to_string(), misbehavior: vice, memory: AtomicU64::default() }
     }
 }
 
@@ -52,23 +52,23 @@ impl Operator for Rogue {
     }
 
     fn declaration(&self) -> Declaration {
-        let config_maps = BTreeSet::from([Declared::every(&CONFIG_MAPS)]);
+        let config_maps = BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]);
         Declaration { inputs: config_maps.clone(), outputs: config_maps, service_account: None, units: Units::Whole }
     }
 
-    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, Stop> {
-        match self.vice {
-            Vice::Fights(colour) => fight(view, colour),
-            Vice::Loops => count(view),
-            Vice::Panics => panic!("this operator panics on purpose"),
-            Vice::Hangs => hang(),
-            Vice::Floods => flood(view),
-            Vice::Remembers => remember(view, self.memory.fetch_add(1, Ordering::Relaxed)),
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, DecideError> {
+        match self.misbehavior {
+            Misbehavior::Fights(colour) => fight(view, colour),
+            Misbehavior::Loops => count(view),
+            Misbehavior::Panics => panic!("this operator panics on purpose"),
+            Misbehavior::Hangs => hang(),
+            Misbehavior::Floods => flood(view),
+            Misbehavior::Remembers => remember(view, self.memory.fetch_add(1, Ordering::Relaxed)),
         }
     }
 }
 
-fn fight(view: &View, colour: &str) -> Result<Plan, Stop> {
+fn fight(view: &View, colour: &str) -> Result<Plan, DecideError> {
     let flag = view.get(&CONFIG_MAPS, "default", "flag")?;
     let shown = flag.and_then(|flag| flag.value().pointer("/data/colour")?.as_str().map(str::to_string));
     let mut plan = Plan::nothing();
@@ -79,7 +79,7 @@ fn fight(view: &View, colour: &str) -> Result<Plan, Stop> {
     Ok(plan)
 }
 
-fn count(view: &View) -> Result<Plan, Stop> {
+fn count(view: &View) -> Result<Plan, DecideError> {
     let counter = view.get(&CONFIG_MAPS, "default", "counter")?;
     let value = counter.map(|counter| counter.value());
     let count =
@@ -91,7 +91,7 @@ fn count(view: &View) -> Result<Plan, Stop> {
     Ok(plan)
 }
 
-fn remember(view: &View, runs: u64) -> Result<Plan, Stop> {
+fn remember(view: &View, runs: u64) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     if view.get(&CONFIG_MAPS, "default", "question")?.is_some() {
         let data = json!({"runs": runs.to_string()});
@@ -101,13 +101,13 @@ fn remember(view: &View, runs: u64) -> Result<Plan, Stop> {
     Ok(plan)
 }
 
-fn hang() -> Result<Plan, Stop> {
+fn hang() -> Result<Plan, DecideError> {
     loop {
         std::thread::park();
     }
 }
 
-fn flood(view: &View) -> Result<Plan, Stop> {
+fn flood(view: &View) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     for number in 0..FLOOD {
         let name = format!("flood-{number}");

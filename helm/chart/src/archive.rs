@@ -1,80 +1,80 @@
-//! Reading a chart's archive: a gzipped tar whose first folder is the chart.
+//! Chart archives: gzipped tar files whose first folder is the chart.
 
 use std::io::{ErrorKind, Read};
 
 use flate2::read::GzDecoder;
 
-use crate::file::File;
+use crate::file::ChartFile;
 
-/// How many bytes all files of a chart may have, those of the archives inside it included.
+/// Maximum bytes of all files of a chart, including those of nested archives.
 pub const MAX_CHART_BYTES: u64 = 100 * 1024 * 1024;
-/// How many bytes one file may have.
+/// Maximum bytes of one file.
 pub const MAX_FILE_BYTES: u64 = 5 * 1024 * 1024;
-/// How many files a chart may have; empty ones cost memory too.
+/// Maximum number of files in a chart. Empty files use memory as well.
 pub const MAX_FILES: usize = 50_000;
 
-/// Where a tar header says what an entry is.
+/// Offset of the entry type in a tar header.
 const TYPE_BYTE: usize = 156;
 
-/// An archive that cannot be a chart, or that must not be read. The words are Helm's.
+/// Error of reading an archive that is not a chart or exceeds a limit. The texts are Helm's.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// Not a gzip stream, not a tar, or one that ends early.
+    /// The data is not a gzip stream or not a tar file, or it ends early.
     #[error("{0}")]
     Damaged(String),
-    /// A name that begins at the root.
+    /// A name starts at the root.
     #[error("chart illegally contains absolute paths")]
     AbsolutePath,
-    /// A name without a folder.
+    /// A name has no folder.
     #[error("chart illegally contains content outside the base directory: {0:?}")]
     OutsideBase(String),
-    /// A name that leads out of the chart.
+    /// A name leads out of the chart.
     #[error("chart illegally references parent directory")]
     ParentDirectory,
-    /// A name that Windows would take for a drive.
+    /// A name starts with a Windows drive.
     #[error("chart contains illegally named files")]
     DriveName,
-    /// `Chart.yaml` where its folder should be.
+    /// `Chart.yaml` is at the top, without a folder.
     #[error("chart yaml not in base directory")]
     NoBase,
     /// All files together are too large.
     #[error("decompressed chart is larger than the maximum size {MAX_CHART_BYTES}")]
     TooLarge,
-    /// One file is too large.
+    /// A file is too large.
     #[error("decompressed chart file {0:?} is larger than the maximum file size {MAX_FILE_BYTES}")]
     FileTooLarge(String),
-    /// More files than a chart has.
+    /// The archive has more files than a chart may have.
     #[error("chart archive has more than {MAX_FILES} files")]
     TooManyFiles,
-    /// A symbolic or hard link, a device: nothing a chart is made of.
+    /// An entry is a symbolic or hard link or a device.
     #[error("chart archive contains {0:?}, which is a link or a device and not a file")]
     NotAFile(String),
-    /// Nothing in it.
+    /// The archive has no files.
     #[error("no files in chart archive")]
     Empty,
 }
 
-/// What may still be read: one budget for a chart and for all archives inside it.
+/// Remaining limits for reading. A chart and all nested archives share one budget.
 #[derive(Debug)]
-pub struct Budget {
+pub struct ArchiveBudget {
     bytes: u64,
     files: usize,
-    /// Headers and padding count as well: an archive of a million folders is a bomb too.
+    /// Headers and padding count as well, because an archive of a million folders is also a decompression bomb.
     unpacked: u64,
 }
 
-impl Default for Budget {
+impl Default for ArchiveBudget {
     fn default() -> Self {
         let unpacked = MAX_CHART_BYTES + (MAX_FILES as u64) * 2048;
         Self { bytes: MAX_CHART_BYTES, files: MAX_FILES, unpacked }
     }
 }
 
-/// The files of an archive, in its order.
+/// Reads the files of an archive, in its order.
 ///
 /// # Errors
-/// When it is no archive, names lead out of the chart, or bounds are exceeded.
-pub fn read_archive(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, ArchiveError> {
+/// If the data is not an archive, a name leads out of the chart, or a limit is exceeded.
+pub fn read_archive(bytes: &[u8], budget: &mut ArchiveBudget) -> Result<Vec<ChartFile>, ArchiveError> {
     if bytes.len() < 3 || bytes[..2] != [0x1f, 0x8b] {
         return Err(ArchiveError::Damaged("gzip: invalid header".to_string()));
     }
@@ -84,13 +84,13 @@ pub fn read_archive(bytes: &[u8], budget: &mut Budget) -> Result<Vec<File>, Arch
     if budget.unpacked == 0 { Err(ArchiveError::TooLarge) } else { files }
 }
 
-fn entries(archive: &mut tar::Archive<impl Read>, budget: &mut Budget) -> Result<Vec<File>, ArchiveError> {
+fn entries(archive: &mut tar::Archive<impl Read>, budget: &mut ArchiveBudget) -> Result<Vec<ChartFile>, ArchiveError> {
     let mut files = Vec::new();
     for entry in archive.entries().map_err(damaged)? {
         let mut entry = entry.map_err(damaged)?;
         let kind = entry.header().entry_type();
         let raw = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        // Only of old archives a name alone says that it is a folder.
+        // Only in old archives, the name alone shows that an entry is a folder.
         let old = entry.header().as_bytes()[TYPE_BYTE] == 0;
         let folder = kind.is_dir() || old && raw.ends_with('/');
         if folder || kind.is_pax_global_extensions() || kind.is_pax_local_extensions() {
@@ -114,7 +114,7 @@ fn entries(archive: &mut tar::Archive<impl Read>, budget: &mut Budget) -> Result
             return Err(ArchiveError::Damaged("unexpected EOF".to_string()));
         }
         budget.bytes -= read;
-        files.push(File::new(name, &data));
+        files.push(ChartFile::new(name, &data));
     }
     if files.is_empty() { Err(ArchiveError::Empty) } else { Ok(files) }
 }
@@ -126,7 +126,7 @@ fn damaged(error: std::io::Error) -> ArchiveError {
     }
 }
 
-/// The name without the chart's own folder; refused when it would lead anywhere else.
+/// Returns the name without the chart's own folder. Rejects names that lead anywhere else.
 fn inside(raw: &str) -> Result<String, ArchiveError> {
     let delimiter = if raw.contains('\\') { '\\' } else { '/' };
     let (base, rest) = raw.split_once(delimiter).unwrap_or((raw, ""));
@@ -151,7 +151,7 @@ fn inside(raw: &str) -> Result<String, ArchiveError> {
     Ok(name)
 }
 
-/// The shortest name of the same file, as Go's `path.Clean`.
+/// Returns the shortest equivalent path, like Go's `path.Clean`.
 pub fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();

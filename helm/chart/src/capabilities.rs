@@ -1,20 +1,20 @@
-//! What a chart may ask of the cluster it is rendered for: its version and its API versions.
+//! Capabilities of the target cluster: its version and API versions.
 
 use crate::typed::DecodeError;
 
-/// The release of Kubernetes Helm assumes when it is told none.
+/// Kubernetes version that Helm assumes by default.
 pub const DEFAULT_KUBE_VERSION: &str = "v1.36.0";
-/// The release of Helm whose output this crate makes.
+/// Helm version whose output this crate reproduces.
 pub const HELM_VERSION: &str = "v4.2";
-/// The API versions Helm assumes, in its order.
+/// API versions that Helm assumes by default, in Helm's order.
 const DEFAULT_API_VERSIONS: &str = include_str!("../data/api-versions.txt");
 
-/// A cluster, as far as a chart can see it.
+/// Properties of a cluster that templates can query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Its release.
+    /// Kubernetes version.
     pub kube_version: KubeVersion,
-    /// `apps/v1`, and, from a real cluster, `apps/v1/Deployment`.
+    /// API versions such as `apps/v1`, and for a real cluster also `apps/v1/Deployment`.
     pub api_versions: Vec<String>,
 }
 
@@ -27,24 +27,24 @@ impl Default for Capabilities {
     }
 }
 
-/// A release of Kubernetes.
+/// A Kubernetes version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KubeVersion {
-    /// As it was given, with a `v` before it.
+    /// Version as given, with a leading `v`.
     pub version: String,
-    /// Without what vendors add: what constraints are held against.
+    /// Version without vendor suffixes, which constraints are checked against.
     pub normalized: String,
-    /// The first number.
+    /// Major number.
     pub major: String,
-    /// The second.
+    /// Minor number.
     pub minor: String,
 }
 
 impl KubeVersion {
-    /// Reads `1.33`, `v1.33.4`, `v1.33.4-gke.1245000`.
+    /// Parses `1.33`, `v1.33.4`, `v1.33.4-gke.1245000`.
     ///
     /// # Errors
-    /// When it is no version, in the words of Kubernetes.
+    /// If the text is not a version, with the text of Kubernetes.
     pub fn read(text: &str) -> Result<Self, DecodeError> {
         let trimmed = text.trim_start();
         let numbers = trimmed.strip_prefix('v').unwrap_or(trimmed);

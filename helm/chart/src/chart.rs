@@ -1,4 +1,4 @@
-//! A chart as it was loaded: never changed afterwards, shared by all who render it.
+//! A loaded chart. It is immutable and shared by all its renderings.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -8,129 +8,129 @@ use std::sync::{Arc, OnceLock};
 use switchboard_object::Map;
 use switchboard_template::Str;
 
-use crate::archive::{ArchiveError, Budget, read_archive};
-use crate::file::File;
-use crate::folder::{FolderError, Links, read_file, read_folder, words};
-use crate::metadata::{self, Metadata, ValidationError};
-use crate::typed::{self, DecodeError, Fields};
+use crate::archive::{ArchiveBudget, ArchiveError, read_archive};
+use crate::file::ChartFile;
+use crate::folder::{FolderError, SymlinkPolicy, error_text, read_file, read_folder};
+use crate::metadata::{self, ChartMetadata, ValidationError};
+use crate::typed::{self, DecodeError, StructFields};
 use crate::values;
 
-/// How deep charts may lie in each other.
+/// Maximum depth of nested charts.
 const MAX_NESTED_CHARTS: usize = 32;
-/// How much of a file says what it is.
-const GLANCE_BYTES: usize = 512;
+/// Bytes at the start of a file that determine its content type.
+const SNIFF_BYTES: usize = 512;
 const GZIP_HEADER_BYTES: usize = 10;
 
-/// A chart with its subcharts.
+/// A chart and its subcharts.
 #[derive(Debug, Default)]
 pub struct Chart {
-    /// What `Chart.yaml` says.
-    pub metadata: Metadata,
-    /// `values.yaml`: the values unless others are given.
+    /// Content of `Chart.yaml`.
+    pub metadata: ChartMetadata,
+    /// Default values from `values.yaml`.
     pub values: Arc<Map>,
-    /// `values.schema.json`: what the values must look like.
+    /// Schema of the values from `values.schema.json`.
     pub schema: Option<Arc<[u8]>>,
-    /// What is in `templates/`.
-    pub templates: Vec<File>,
-    /// All other files, those in `crds/` included.
-    pub files: Vec<File>,
-    /// What is in `charts/`.
+    /// Files in `templates/`.
+    pub templates: Vec<ChartFile>,
+    /// All other files, including those in `crds/`.
+    pub files: Vec<ChartFile>,
+    /// Charts in `charts/`.
     pub subcharts: Vec<Arc<Chart>>,
-    /// What Helm says on the way: an old file name, for example.
+    /// Helm's warnings while loading, such as one about a deprecated file name.
     pub warnings: Vec<String>,
-    /// The files as templates see them: made once, shared by all renderings.
+    /// Files as templates see them, created once and shared by all renderings.
     texts: OnceLock<Vec<(Str, Str)>>,
 }
 
-/// A chart that cannot be loaded. The words are Helm's.
+/// Error of loading a chart. The texts are Helm's.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// Nothing is there.
+    /// The path does not exist.
     #[error("path {0:?} not found")]
     NotFound(String),
     /// The file cannot be read.
-    #[error("open {path}: {}", words(source))]
+    #[error("open {path}: {}", error_text(source))]
     Open {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
-    /// A file, but not an archive.
+    /// The path is a file, but not an archive.
     #[error("file '{path}' {problem}")]
     NoArchive {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What it seems to be.
+        /// Detected content.
         problem: String,
     },
-    /// The folder.
+    /// The folder cannot be read.
     #[error("{0}")]
     Folder(#[from] FolderError),
-    /// The archive of a subchart.
+    /// The archive of a subchart cannot be read.
     #[error("{0}")]
     Archive(#[from] ArchiveError),
-    /// The chart's own archive, of which Helm says no more; the rest is ours.
+    /// The chart's own archive cannot be read. Helm's text ends there; the detail is Switchboard's.
     #[error("unable to load chart archive\n  {0}")]
     Unreadable(ArchiveError),
-    /// An archive without it.
+    /// An archive has no `Chart.yaml`.
     #[error("unable to detect chart version, no Chart.yaml found")]
     NoVersion,
-    /// An `apiVersion` nobody knows.
+    /// The `apiVersion` is unknown.
     #[error("unsupported chart version")]
     Unsupported,
-    /// An `apiVersion` that is not installed yet.
+    /// Helm cannot install charts of this `apiVersion` yet.
     #[error("invalid chart apiVersion")]
     TooNew,
-    /// One of the chart's own files.
+    /// A file of the chart is invalid.
     #[error("cannot load {file}: {problem}")]
     File {
-        /// Its name.
+        /// Name of the file.
         file: &'static str,
-        /// What is wrong.
+        /// Problem.
         problem: String,
     },
-    /// A folder without it.
+    /// A folder has no `Chart.yaml`.
     #[error("unable to detect chart at {0}: open {0}: no such file or directory")]
     Undetected(String),
-    /// The same, where the system refused.
-    #[error("unable to detect chart at {0}: open {0}: {1}", path.display(), words(source))]
+    /// The folder's `Chart.yaml` cannot be accessed.
+    #[error("unable to detect chart at {0}: open {0}: {1}", path.display(), error_text(source))]
     Undetectable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: std::io::Error,
     },
-    /// No chart without it.
+    /// The chart has no `Chart.yaml`.
     #[error("Chart.yaml file is missing")]
     NoMetadata,
-    /// `Chart.yaml` is refused.
+    /// `Chart.yaml` is invalid.
     #[error("{0}")]
     Invalid(#[from] ValidationError),
-    /// A subchart, with the same errors.
+    /// A subchart cannot be loaded.
     #[error("error unpacking subchart {subchart} in {chart}: {problem}")]
     Subchart {
-        /// Its folder or archive in `charts/`.
+        /// Folder or archive in `charts/`.
         subchart: String,
-        /// The chart it is in.
+        /// Parent chart.
         chart: String,
-        /// What is wrong.
+        /// Problem.
         problem: Box<LoadError>,
     },
-    /// Charts in charts in charts.
+    /// Charts are nested too deeply.
     #[error("charts lie in each other more than {MAX_NESTED_CHARTS} deep")]
     TooDeep,
 }
 
-/// A chart that cannot be rendered on its own.
+/// Error for a chart that cannot be rendered on its own.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InstallError {
-    /// A library.
+    /// The chart has another type, such as `library`.
     #[error("{0} charts are not installable")]
     Kind(String),
-    /// Dependencies that are not in `charts/`.
+    /// Dependencies are missing in `charts/`.
     #[error(
         "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies: found in Chart.yaml, but missing in charts/ directory: {0}"
     )]
@@ -138,11 +138,11 @@ pub enum InstallError {
 }
 
 impl Chart {
-    /// Loads a chart from its folder or its archive.
+    /// Loads a chart from its folder or archive.
     ///
     /// # Errors
-    /// When it is none, is broken, or is not within bounds.
-    pub fn load(path: &Path, links: Links) -> Result<Arc<Self>, LoadError> {
+    /// If the path is not a chart, the chart is invalid, or a limit is exceeded.
+    pub fn load(path: &Path, links: SymlinkPolicy) -> Result<Arc<Self>, LoadError> {
         let shown = path.to_string_lossy().into_owned();
         let open = |source| LoadError::Open { path: shown.clone(), source };
         if !path.exists() {
@@ -157,14 +157,14 @@ impl Chart {
                 FolderError::Read { source, .. } => LoadError::Undetectable { path: top, source },
                 error => error.into(),
             })?;
-            let version = detected(&data.unwrap_or_default())?;
-            return version.built(read_folder(path, links)?, &mut Budget::default());
+            let version = detect_version(&data.unwrap_or_default())?;
+            return version.build(read_folder(path, links)?, &mut ArchiveBudget::default());
         }
         let size = std::fs::metadata(path).map_err(open)?.len();
         if size > crate::archive::MAX_CHART_BYTES {
             return Err(ArchiveError::TooLarge.into());
         }
-        // What is no file, such as a pipe, has no size before it is read.
+        // Special files such as pipes have no size before they are read.
         let mut bytes = Vec::new();
         let file = std::fs::File::open(path).map_err(open)?;
         file.take(crate::archive::MAX_CHART_BYTES + 1).read_to_end(&mut bytes).map_err(open)?;
@@ -181,33 +181,33 @@ impl Chart {
         Self::from_archive(&bytes)
     }
 
-    /// Loads a chart from an archive's bytes.
+    /// Loads a chart from the bytes of an archive.
     ///
     /// # Errors
-    /// As [`Chart::load`].
+    /// Errors of [`Chart::load`].
     pub fn from_archive(bytes: &[u8]) -> Result<Arc<Self>, LoadError> {
-        let mut budget = Budget::default();
+        let mut budget = ArchiveBudget::default();
         let files = read_archive(bytes, &mut budget).map_err(LoadError::Unreadable)?;
         let described = files.iter().find(|file| file.name == "Chart.yaml").ok_or(LoadError::NoVersion)?;
-        detected(&described.data)?.built(files, &mut budget)
+        detect_version(&described.data)?.build(files, &mut budget)
     }
 
-    /// Makes a chart of files in memory.
+    /// Creates a chart from files in memory.
     ///
     /// # Errors
-    /// When `Chart.yaml`, `values.yaml` or a subchart is broken.
-    pub fn from_files(files: Vec<File>) -> Result<Arc<Self>, LoadError> {
-        build(files, &mut Budget::default(), 0)
+    /// If `Chart.yaml`, `values.yaml` or a subchart is invalid.
+    pub fn from_files(files: Vec<ChartFile>) -> Result<Arc<Self>, LoadError> {
+        build(files, &mut ArchiveBudget::default(), 0)
     }
 
     pub(crate) fn texts(&self) -> &[(Str, Str)] {
         self.texts.get_or_init(|| self.files.iter().map(|file| (Str::new(&file.name), Str::new(&file.data))).collect())
     }
 
-    /// Whether the chart can be rendered on its own: no library, and all dependencies are in `charts/`.
+    /// Checks that the chart can be rendered on its own: it is not a library, and all dependencies are in `charts/`.
     ///
     /// # Errors
-    /// In Helm's words.
+    /// With Helm's text.
     pub fn check_installable(&self) -> Result<(), InstallError> {
         if !matches!(self.metadata.kind.as_str(), "" | "application") {
             return Err(InstallError::Kind(self.metadata.kind.clone()));
@@ -218,37 +218,37 @@ impl Chart {
         if missing.is_empty() { Ok(()) } else { Err(InstallError::Missing(missing.join(", "))) }
     }
 
-    /// The chart's name.
+    /// Returns the chart's name.
     pub fn name(&self) -> &str {
         &self.metadata.name
     }
 }
 
-/// What Helm sees at the first glance: the version alone.
-enum Version {
-    Known,
+/// Support for the `apiVersion` of a chart. Helm checks it before anything else.
+enum DetectedVersion {
+    Supported,
     TooNew,
 }
 
-impl Version {
-    fn built(self, files: Vec<File>, budget: &mut Budget) -> Result<Arc<Chart>, LoadError> {
+impl DetectedVersion {
+    fn build(self, files: Vec<ChartFile>, budget: &mut ArchiveBudget) -> Result<Arc<Chart>, LoadError> {
         let chart = build(files, budget, 0)?;
         match self {
-            Self::Known => Ok(chart),
+            Self::Supported => Ok(chart),
             Self::TooNew => Err(LoadError::TooNew),
         }
     }
 }
 
-fn detected(data: &[u8]) -> Result<Version, LoadError> {
-    let described = typed::read_bytes(data).map_err(broken("Chart.yaml"))?;
+fn detect_version(data: &[u8]) -> Result<DetectedVersion, LoadError> {
+    let described = typed::read_bytes(data).map_err(file_error("Chart.yaml"))?;
     let empty = Map::new();
-    let mut fields = Fields::of(described.as_object().unwrap_or(&empty), "chartBase");
+    let mut fields = StructFields::new(described.as_object().unwrap_or(&empty), "chartBase");
     let version = fields.text("apiVersion");
-    fields.done().map_err(broken("Chart.yaml"))?;
+    fields.finish().map_err(file_error("Chart.yaml"))?;
     match version.as_str() {
-        "" | metadata::V1 | "v2" => Ok(Version::Known),
-        "v3" => Ok(Version::TooNew),
+        "" | metadata::V1 | "v2" => Ok(DetectedVersion::Supported),
+        "v3" => Ok(DetectedVersion::TooNew),
         _ => Err(LoadError::Unsupported),
     }
 }
@@ -257,39 +257,39 @@ fn not_an_archive(path: &str, bytes: &[u8]) -> String {
     if path.ends_with(".yml") || path.ends_with(".yaml") {
         return "seems to be a YAML file, but expected a gzipped archive".to_string();
     }
-    // Helm looks at 512 bytes, and takes those that are not there for zeros, which no text has.
+    // Helm checks 512 bytes. It counts bytes beyond the end as zeros, which do not occur in text.
     let binary = |b: &u8| *b < 0x09 || (0x0e..0x20).contains(b) && *b != 0x1b;
     let kind = match bytes {
         [b'P', b'K', 3, 4, ..] => "application/zip",
         [b'%', b'P', b'D', b'F', b'-', ..] => "application/pdf",
-        _ if bytes.len() < GLANCE_BYTES || bytes[..GLANCE_BYTES].iter().any(binary) => "application/octet-stream",
+        _ if bytes.len() < SNIFF_BYTES || bytes[..SNIFF_BYTES].iter().any(binary) => "application/octet-stream",
         _ => "text/plain; charset=utf-8",
     };
     format!("does not appear to be a gzipped archive; got '{kind}'")
 }
 
-fn broken(file: &'static str) -> impl Fn(DecodeError) -> LoadError {
+fn file_error(file: &'static str) -> impl Fn(DecodeError) -> LoadError {
     move |error| LoadError::File { file, problem: error.to_string() }
 }
 
-fn build(files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Arc<Chart>, LoadError> {
+fn build(files: Vec<ChartFile>, budget: &mut ArchiveBudget, depth: usize) -> Result<Arc<Chart>, LoadError> {
     if depth > MAX_NESTED_CHARTS {
         return Err(LoadError::TooDeep);
     }
     let mut chart = Chart::default();
-    let mut subcharts: BTreeMap<String, Vec<File>> = BTreeMap::new();
+    let mut subcharts: BTreeMap<String, Vec<ChartFile>> = BTreeMap::new();
     let mut described = false;
-    // Of several, later ones say it anew.
+    // If there are several, later ones override earlier ones.
     for file in files.iter().filter(|file| file.name == "Chart.yaml") {
         described = true;
-        let document = typed::read_bytes(&file.data).map_err(broken("Chart.yaml"))?;
-        chart.metadata.read(&document).map_err(broken("Chart.yaml"))?;
+        let document = typed::read_bytes(&file.data).map_err(file_error("Chart.yaml"))?;
+        chart.metadata.read(&document).map_err(file_error("Chart.yaml"))?;
         if chart.metadata.api_version.is_empty() {
             chart.metadata.api_version = metadata::V1.to_string();
         }
     }
     for file in files {
-        described |= sort_in(file, &mut chart, &mut subcharts)?;
+        described |= add_file(file, &mut chart, &mut subcharts)?;
     }
     if !described {
         return Err(LoadError::NoMetadata);
@@ -310,21 +310,27 @@ fn build(files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Arc<Char
     Ok(Arc::new(chart))
 }
 
-/// Puts a file where it belongs. Answers whether it says what the chart is.
-fn sort_in(file: File, chart: &mut Chart, subcharts: &mut BTreeMap<String, Vec<File>>) -> Result<bool, LoadError> {
+/// Adds a file to the chart or to the files of a subchart. Returns whether the file contains metadata.
+fn add_file(
+    file: ChartFile,
+    chart: &mut Chart,
+    subcharts: &mut BTreeMap<String, Vec<ChartFile>>,
+) -> Result<bool, LoadError> {
     let old = chart.metadata.api_version == metadata::V1;
     match file.name.as_str() {
         "Chart.yaml" | "Chart.lock" => {}
         "values.yaml" => {
-            chart.values = Arc::new(values::read_bytes(&file.data).map_err(broken("values.yaml"))?);
+            chart.values = Arc::new(values::read_bytes(&file.data).map_err(file_error("values.yaml"))?);
         }
         "values.schema.json" => chart.schema = Some(file.data),
         "requirements.yaml" => {
             if !old {
-                chart.warnings.push(moved("Dependencies are handled in Chart.yaml", "dependencies to Chart.yaml"));
+                chart
+                    .warnings
+                    .push(moved_file_warning("Dependencies are handled in Chart.yaml", "dependencies to Chart.yaml"));
             }
-            let document = typed::read_bytes(&file.data).map_err(broken("requirements.yaml"))?;
-            chart.metadata.read(&document).map_err(broken("requirements.yaml"))?;
+            let document = typed::read_bytes(&file.data).map_err(file_error("requirements.yaml"))?;
+            chart.metadata.read(&document).map_err(file_error("requirements.yaml"))?;
             if old {
                 chart.files.push(file);
             }
@@ -334,7 +340,7 @@ fn sort_in(file: File, chart: &mut Chart, subcharts: &mut BTreeMap<String, Vec<F
             if old {
                 chart.files.push(file);
             } else {
-                chart.warnings.push(moved("Dependency locking is handled in Chart.lock", "to Chart.lock"));
+                chart.warnings.push(moved_file_warning("Dependency locking is handled in Chart.lock", "to Chart.lock"));
             }
             return Ok(true);
         }
@@ -342,7 +348,7 @@ fn sort_in(file: File, chart: &mut Chart, subcharts: &mut BTreeMap<String, Vec<F
         name if name.starts_with("charts/") && !name.ends_with(".prov") => {
             let inner = &name["charts/".len()..];
             let folder = inner.split('/').next().unwrap_or(inner).to_string();
-            let file = File { name: inner.to_string(), data: file.data };
+            let file = ChartFile { name: inner.to_string(), data: file.data };
             subcharts.entry(folder).or_default().push(file);
         }
         _ => chart.files.push(file),
@@ -350,22 +356,27 @@ fn sort_in(file: File, chart: &mut Chart, subcharts: &mut BTreeMap<String, Vec<F
     Ok(false)
 }
 
-fn moved(what: &str, to: &str) -> String {
+fn moved_file_warning(what: &str, to: &str) -> String {
     format!("Warning: {what} since apiVersion \"v2\". We recommend migrating {to}.")
 }
 
-fn subchart(name: &str, files: Vec<File>, budget: &mut Budget, depth: usize) -> Result<Arc<Chart>, LoadError> {
+fn subchart(
+    name: &str,
+    files: Vec<ChartFile>,
+    budget: &mut ArchiveBudget,
+    depth: usize,
+) -> Result<Arc<Chart>, LoadError> {
     if name.ends_with(".tgz") {
-        // A folder of that name is no archive.
+        // A folder with that name is not an archive.
         let Some(archive) = files.first().filter(|file| file.name == name) else {
             return Err(LoadError::NoMetadata);
         };
         let files = read_archive(&archive.data, budget)?;
         return build(files, budget, depth + 1);
     }
-    let inside = |file: File| {
+    let inside = |file: ChartFile| {
         let (_, inner) = file.name.split_once('/')?;
-        Some(File { name: inner.to_string(), data: file.data })
+        Some(ChartFile { name: inner.to_string(), data: file.data })
     };
     build(files.into_iter().filter_map(inside).collect(), budget, depth + 1)
 }

@@ -1,64 +1,69 @@
-//! How a chart's own values, those of its parents and those a user gives become one.
+//! Merging of a chart's own values, the values of its parents, and the values of the user.
 //!
-//! What a user gives lies over what a chart says, a parent over its subcharts, and `global` goes down to all. A null takes
-//! away what lies under it. Merging is the same but keeps the nulls, for those who coalesce later.
+//! The user's values override the chart's, a parent's override its subcharts', and `global` is passed to all subcharts.
+//! A null removes the value it overrides. Merging works the same but keeps nulls, for callers that coalesce later.
 
 use switchboard_object::quote::quote;
 use switchboard_object::{Map, Value};
 
 use crate::gotext;
-use crate::instance::{Instance, MAX_INSTANCES};
-use crate::talk::Talk;
+use crate::instance::{ChartInstance, MAX_INSTANCES};
+use crate::warnings::ChartWarnings;
 
-/// Values that go down to all subcharts.
+/// Key of the values that are passed to all subcharts.
 pub const GLOBAL: &str = "global";
 
-/// Why charts and values do not come together.
+/// Error of coalescing charts and values.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CoalesceError {
-    /// A value where a subchart's values should be, in Helm's words.
+    /// A value is not a mapping where a subchart's values are expected. The text is Helm's.
     #[error("type mismatch on {subchart}: {value}")]
     Mismatch {
-        /// The subchart.
+        /// Name of the subchart.
         subchart: String,
-        /// What is there, as Go names its type.
+        /// The value, formatted with Go's `%t`.
         value: String,
     },
-    /// Subcharts that contain each other under more and more names.
+    /// Subcharts contain each other under too many names.
     #[error("aliases make more than {MAX_INSTANCES} subcharts")]
     TooManyInstances,
 }
 
-/// What becomes of nulls.
+/// Handling of nulls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Nulls {
-    /// They take away what lies under them, and themselves.
+pub enum NullHandling {
+    /// A null removes the value it overrides, and itself.
     Remove,
-    /// They stay.
+    /// Nulls are kept.
     Keep,
 }
 
-/// Lays the values over those of the chart and of its subcharts.
+/// Merges the values of the chart and its subcharts under the given values.
 ///
 /// # Errors
-/// When a subchart's values are no mapping.
-pub fn coalesce(chart: &Instance, values: &mut Map, nulls: Nulls, talk: &mut Talk) -> Result<(), CoalesceError> {
-    Coalescing { nulls, talk }.chart(chart, values, "")
+/// If a subchart's values are not a mapping.
+pub fn coalesce(
+    chart: &ChartInstance,
+    values: &mut Map,
+    nulls: NullHandling,
+    warnings: &mut ChartWarnings,
+) -> Result<(), CoalesceError> {
+    Coalescer { nulls, warnings }.chart(chart, values, "")
 }
 
-/// Lays tables over others that may be changed no more.
-pub fn coalesce_tables(over: &mut Map, under: Map, nulls: Nulls, talk: &mut Talk) {
-    Coalescing { nulls, talk }.tables(over, under, "", nulls);
+/// Merges the table `under` into `over`, whose entries take precedence.
+pub fn coalesce_tables(over: &mut Map, under: Map, nulls: NullHandling, warnings: &mut ChartWarnings) {
+    Coalescer { nulls, warnings }.tables(over, under, "", nulls);
 }
 
-struct Coalescing<'a> {
-    nulls: Nulls,
-    talk: &'a mut Talk,
+struct Coalescer<'a> {
+    nulls: NullHandling,
+    warnings: &'a mut ChartWarnings,
 }
 
-impl Coalescing<'_> {
-    fn chart(&mut self, chart: &Instance, values: &mut Map, prefix: &str) -> Result<(), CoalesceError> {
-        self.own(chart, values, prefix);
+impl Coalescer<'_> {
+    fn chart(&mut self, chart: &ChartInstance, values: &mut Map, prefix: &str) -> Result<(), CoalesceError> {
+        self.own_values(chart, values, prefix);
         let mut changed = false;
         for child in &chart.children {
             let slot = values.entry(child.name.as_str()).or_insert_with(|| Value::Object(Map::new()));
@@ -70,45 +75,45 @@ impl Coalescing<'_> {
             let below = joined(prefix, &chart.name);
             self.globals(&mut inner, values.get(GLOBAL), &below);
             let done = self.chart(child, &mut inner, &below);
-            changed |= take_back(values, &mut inner);
+            changed |= merge_shared_up(values, &mut inner);
             values.insert(child.name.clone(), Value::Object(inner));
             done?;
         }
         if changed {
-            hand_down(chart, values);
+            merge_shared_down(chart, values);
         }
         Ok(())
     }
 
-    /// The chart's own values under those given.
-    fn own(&mut self, chart: &Instance, values: &mut Map, prefix: &str) {
+    /// Merges the chart's own values under the given ones.
+    fn own_values(&mut self, chart: &ChartInstance, values: &mut Map, prefix: &str) {
         let prefix = joined(prefix, &chart.name);
         for (key, under) in chart.values.iter() {
             match values.get_mut(key) {
-                Some(Value::Null) if self.nulls == Nulls::Remove => {
+                Some(Value::Null) if self.nulls == NullHandling::Remove => {
                     values.remove(key);
                 }
                 Some(Value::Object(over)) => {
                     let Value::Object(under) = under else {
                         if !under.is_null() {
-                            self.talk.say(format!("warning: skipped value for {prefix}.{key}: Not a table."));
+                            self.warnings.add(format!("warning: skipped value for {prefix}.{key}: Not a table."));
                         }
                         continue;
                     };
                     // A subchart's nulls are needed until its own values are coalesced.
                     let child = chart.children.iter().any(|child| child.name == *key);
-                    let nulls = if child { Nulls::Keep } else { self.nulls };
+                    let nulls = if child { NullHandling::Keep } else { self.nulls };
                     let mut under = under.clone();
-                    if nulls == Nulls::Remove {
+                    if nulls == NullHandling::Remove {
                         without_nulls(&mut under);
                     }
                     self.tables(over, under, &joined(&prefix, key), nulls);
                 }
                 Some(_) => {}
-                None if under.is_null() && self.nulls == Nulls::Remove => {}
+                None if under.is_null() && self.nulls == NullHandling::Remove => {}
                 None => {
                     let mut under = under.clone();
-                    if let (Value::Object(map), Nulls::Remove) = (&mut under, self.nulls) {
+                    if let (Value::Object(map), NullHandling::Remove) = (&mut under, self.nulls) {
                         without_nulls(map);
                     }
                     values.insert(key.clone(), under);
@@ -119,14 +124,14 @@ impl Coalescing<'_> {
 
     fn globals(&mut self, into: &mut Map, from: Option<&Value>, prefix: &str) {
         if into.get(GLOBAL).is_none_or(Value::is_object) && from.is_some_and(|from| !from.is_object()) {
-            self.talk.say("warning: skipping globals because source global is not a table.".to_string());
+            self.warnings.add("warning: skipping globals because source global is not a table.".to_string());
             return;
         }
         let mut globals = match into.get_mut(GLOBAL) {
             None => Map::new(),
             Some(Value::Object(map)) => std::mem::take(map),
             Some(_) => {
-                self.talk.say("warning: skipping globals because destination global is not a table.".to_string());
+                self.warnings.add("warning: skipping globals because destination global is not a table.".to_string());
                 return;
             }
         };
@@ -140,27 +145,27 @@ impl Coalescing<'_> {
         match (value, globals.get_mut(key)) {
             (Value::Object(over), Some(Value::Object(under))) => {
                 let (mut over, under) = (over.clone(), std::mem::take(under));
-                self.tables(&mut over, under, &joined(prefix, key), Nulls::Keep);
+                self.tables(&mut over, under, &joined(prefix, key), NullHandling::Keep);
                 globals.insert(key.to_string(), Value::Object(over));
             }
             (Value::Object(_), Some(_)) => {
-                self.talk.say(format!("Conflict: cannot merge map onto non-map for {}. Skipping.", quote(key)));
+                self.warnings.add(format!("Conflict: cannot merge map onto non-map for {}. Skipping.", quote(key)));
             }
-            (_, Some(Value::Object(_))) => self.talk.say(format!("key {key} is table. Skipping")),
+            (_, Some(Value::Object(_))) => self.warnings.add(format!("key {key} is table. Skipping")),
             (value, _) => {
                 globals.insert(key.to_string(), value.clone());
             }
         }
     }
 
-    fn tables(&mut self, over: &mut Map, under: Map, prefix: &str, nulls: Nulls) {
+    fn tables(&mut self, over: &mut Map, under: Map, prefix: &str, nulls: NullHandling) {
         for (key, value) in under {
             match over.get_mut(&key) {
                 None => {
                     over.insert(key, value);
                 }
                 Some(Value::Null) => {
-                    if nulls == Nulls::Remove && !value.is_null() {
+                    if nulls == NullHandling::Remove && !value.is_null() {
                         over.remove(&key);
                     }
                 }
@@ -170,13 +175,14 @@ impl Coalescing<'_> {
                     value => {
                         let (key, value) = (joined(prefix, &key), gotext::verb_v(&value));
                         let text = "is a table. Ignoring non-table value";
-                        self.talk.say(format!("warning: destination for {key} {text} ({value})"));
+                        self.warnings.add(format!("warning: destination for {key} {text} ({value})"));
                     }
                 },
                 Some(_) => {
                     if value.is_object() {
                         let (key, value) = (joined(prefix, &key), gotext::verb_v(&value));
-                        self.talk.say(format!("warning: cannot overwrite table with non table for {key} ({value})"));
+                        self.warnings
+                            .add(format!("warning: cannot overwrite table with non table for {key} ({value})"));
                     }
                 }
             }
@@ -188,8 +194,8 @@ fn joined(prefix: &str, key: &str) -> String {
     if prefix.is_empty() { key.to_string() } else { format!("{prefix}.{key}") }
 }
 
-/// The tables that a chart shares with its subcharts: Helm copies `global.a` for each, but `global.a.b` is the same map in
-/// all of them. Each `shared` gets the chart's table and the subchart's.
+/// Calls `shared` with the chart's and the subchart's version of every table that they share. Helm copies `global.a`
+/// for each chart, but `global.a.b` is the same map in all of them.
 fn each_shared(ours: &mut Map, theirs: &mut Map, mut shared: impl FnMut(&mut Value, &mut Value)) {
     let (Some(Value::Object(ours)), Some(Value::Object(theirs))) = (ours.get_mut(GLOBAL), theirs.get_mut(GLOBAL))
     else {
@@ -206,8 +212,8 @@ fn each_shared(ours: &mut Map, theirs: &mut Map, mut shared: impl FnMut(&mut Val
     }
 }
 
-/// Gives a chart what a subchart did to the tables they share; answers whether that was anything.
-fn take_back(values: &mut Map, inner: &mut Map) -> bool {
+/// Copies a subchart's changes to shared tables back to the chart. Returns whether there were any.
+fn merge_shared_up(values: &mut Map, inner: &mut Map) -> bool {
     let mut changed = false;
     each_shared(values, inner, |ours, theirs| {
         ours.clone_from(theirs);
@@ -216,18 +222,18 @@ fn take_back(values: &mut Map, inner: &mut Map) -> bool {
     changed
 }
 
-/// Gives all subcharts what others did to the tables they share.
-fn hand_down(chart: &Instance, values: &mut Map) {
+/// Copies changes to shared tables from the chart to all subcharts.
+fn merge_shared_down(chart: &ChartInstance, values: &mut Map) {
     for child in &chart.children {
         let Some(Value::Object(inner)) = values.get_mut(&child.name) else { continue };
         let mut inner = std::mem::take(inner);
         each_shared(values, &mut inner, |ours, theirs| theirs.clone_from(ours));
-        hand_down(child, &mut inner);
+        merge_shared_down(child, &mut inner);
         values.insert(child.name.clone(), Value::Object(inner));
     }
 }
 
-/// Takes away all nulls, at every depth of mappings.
+/// Removes all nulls at every depth of mappings.
 fn without_nulls(map: &mut Map) {
     map.retain(|_, value| match value {
         Value::Null => false,

@@ -1,78 +1,80 @@
-//! Reading a chart's folder, as Helm walks it: in the order of names, through symbolic links, past what `.helmignore` names.
+//! Chart folders, read as by Helm: sorted by name, following symbolic links, without the files that `.helmignore`
+//! lists.
 
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use crate::archive::{MAX_FILE_BYTES, MAX_FILES};
-use crate::file::File;
-use crate::ignore::{self, RuleError, Rules};
+use crate::file::ChartFile;
+use crate::ignore::{self, IgnoreRuleError, IgnoreRules};
 
-/// How many bytes all files of a folder may have. More than an archive's: folders hold what `.helmignore` forgot.
+/// Maximum bytes of all files of a folder. It is more than for an archive, because folders contain files that
+/// `.helmignore` does not list.
 pub const MAX_FOLDER_BYTES: u64 = 512 * 1024 * 1024;
-/// How deep folders may lie in each other.
+/// Maximum depth of folders.
 const MAX_DEPTH: usize = 64;
-/// How many names may be looked at, ignored ones and folders included: links can lead to the same folder over and over.
+/// Maximum number of visited names, including ignored ones and folders. Links can lead to the same folder repeatedly.
 const MAX_VISITED: usize = 4 * MAX_FILES;
 
-/// Where symbolic links may lead.
+/// Allowed targets of symbolic links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Links {
-    /// Only to what is inside the chart's folder: a chart from somebody else must not read this machine's files.
+pub enum SymlinkPolicy {
+    /// Only targets inside the chart's folder. A chart from another author must not read other files of this machine.
     #[default]
     Inside,
-    /// Anywhere, as Helm does.
+    /// Any target, as in Helm.
     Anywhere,
 }
 
-/// A folder that cannot be read as a chart.
+/// Error of reading a chart folder.
 #[derive(Debug, thiserror::Error)]
 pub enum FolderError {
-    /// The system refused.
-    #[error("error reading {}: {}", path.display(), words(source))]
+    /// The operating system returned an error.
+    #[error("error reading {}: {}", path.display(), error_text(source))]
     Read {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// `.helmignore` is not understood.
+    /// `.helmignore` is invalid.
     #[error("{0}")]
-    Ignore(#[from] RuleError),
-    /// A device, a socket.
+    Ignore(#[from] IgnoreRuleError),
+    /// The path is a device or a socket.
     #[error("cannot load irregular file {} as it has file mode type bits set", .0.display())]
     Irregular(PathBuf),
-    /// One file is too large.
+    /// The file is too large.
     #[error("chart file {0:?} is larger than the maximum file size {MAX_FILE_BYTES}")]
     FileTooLarge(String),
     /// All files together are too large or too many.
     #[error("chart folder {} has more than {MAX_FOLDER_BYTES} bytes or {MAX_FILES} files\nhint: name what is no part of the chart in its .helmignore", .0.display())]
     TooLarge(PathBuf),
-    /// A link to one of the folders it lies in, or folders without an end.
+    /// A link leads to one of its parent folders, or folders are nested too deeply.
     #[error("the folders at {} go on without an end: a symbolic link leads back up", .0.display())]
     Endless(PathBuf),
-    /// A link that leads out of the chart.
+    /// A link leads out of the chart.
     #[error("the symbolic link {} leads out of the chart, to {}\nhint: copy what it leads to into the chart; helm would follow it, and so does --follow-links", path.display(), target.display())]
     LeadsOut {
-        /// The link.
+        /// Path of the link.
         path: PathBuf,
-        /// Where it leads.
+        /// Target of the link.
         target: PathBuf,
     },
-    /// A link to nothing.
-    #[error("error evaluating symlink {}: {}", path.display(), words(source))]
+    /// The target of a link does not exist.
+    #[error("error evaluating symlink {}: {}", path.display(), error_text(source))]
     Dangling {
-        /// The link.
+        /// Path of the link.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
 }
 
-/// What the system says, without its number.
-pub(crate) fn words(error: &io::Error) -> String {
+/// Returns the operating system's error text, without its number.
+pub(crate) fn error_text(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory".to_string(),
         io::ErrorKind::PermissionDenied => "permission denied".to_string(),
@@ -81,45 +83,46 @@ pub(crate) fn words(error: &io::Error) -> String {
     }
 }
 
-/// The files of a chart's folder.
+/// Reads the files of a chart's folder.
 ///
 /// # Errors
-/// When something cannot or must not be read.
-pub fn read_folder(top: &Path, links: Links) -> Result<Vec<File>, FolderError> {
+/// If a file cannot or must not be read.
+pub fn read_folder(top: &Path, links: SymlinkPolicy) -> Result<Vec<ChartFile>, FolderError> {
     let unreadable = |source| FolderError::Read { path: top.to_path_buf(), source };
     let top = fs::canonicalize(top).map_err(unreadable)?;
-    let mut walk = Walk { top: &top, rules: Rules::default(), links, files: Vec::new(), bytes: 0, visited: 0 };
+    let mut walk =
+        FolderWalk { top: &top, rules: IgnoreRules::default(), links, files: Vec::new(), bytes: 0, visited: 0 };
     let path = top.join(ignore::FILE_NAME);
-    if let Some(data) = walk.one(&path, ignore::FILE_NAME)? {
+    if let Some(data) = walk.read_top_file(&path, ignore::FILE_NAME)? {
         let text = String::from_utf8(data).map_err(|odd| io::Error::new(io::ErrorKind::InvalidData, odd));
-        walk.rules = Rules::read(&text.map_err(|source| FolderError::Read { path, source })?)?;
+        walk.rules = IgnoreRules::read(&text.map_err(|source| FolderError::Read { path, source })?)?;
     }
     walk.rules = std::mem::take(&mut walk.rules).with_defaults();
     walk.folder(&top, "", &mut vec![top.clone()])?;
     Ok(walk.files)
 }
 
-/// One file at the top of a chart's folder, by the same rules; none where there is none.
+/// Reads one file at the root of a chart's folder by the same rules. Returns `None` if the file does not exist.
 ///
 /// # Errors
-/// When it cannot or must not be read.
-pub fn read_file(top: &Path, name: &str, links: Links) -> Result<Option<Vec<u8>>, FolderError> {
+/// If the file cannot or must not be read.
+pub fn read_file(top: &Path, name: &str, links: SymlinkPolicy) -> Result<Option<Vec<u8>>, FolderError> {
     let top = fs::canonicalize(top).map_err(|source| FolderError::Read { path: top.to_path_buf(), source })?;
-    let walk = Walk { top: &top, rules: Rules::default(), links, files: Vec::new(), bytes: 0, visited: 0 };
-    walk.one(&top.join(name), name)
+    let walk = FolderWalk { top: &top, rules: IgnoreRules::default(), links, files: Vec::new(), bytes: 0, visited: 0 };
+    walk.read_top_file(&top.join(name), name)
 }
 
-struct Walk<'a> {
+struct FolderWalk<'a> {
     top: &'a Path,
-    rules: Rules,
-    links: Links,
-    files: Vec<File>,
+    rules: IgnoreRules,
+    links: SymlinkPolicy,
+    files: Vec<ChartFile>,
     bytes: u64,
     visited: usize,
 }
 
-impl Walk<'_> {
-    /// `above` holds the real paths of the folders on the way here.
+impl FolderWalk<'_> {
+    /// Reads a folder. `above` contains the real paths of its parent folders.
     fn folder(&mut self, folder: &Path, prefix: &str, above: &mut Vec<PathBuf>) -> Result<(), FolderError> {
         if above.len() > MAX_DEPTH {
             return Err(FolderError::Endless(folder.to_path_buf()));
@@ -148,11 +151,11 @@ impl Walk<'_> {
         let mut kind = fs::symlink_metadata(path).map_err(read)?;
         let mut real = path.to_path_buf();
         if kind.is_symlink() {
-            // What is ignored may lead anywhere: it is not read.
+            // An ignored link may lead anywhere, because it is not read.
             if self.rules.ignores(name, false) {
                 return Ok(());
             }
-            real = self.followed(path)?;
+            real = self.follow_link(path)?;
             kind = fs::symlink_metadata(&real).map_err(read)?;
         }
         if self.rules.ignores(name, kind.is_dir()) {
@@ -174,10 +177,10 @@ impl Walk<'_> {
         self.file(path, name, kind.len())
     }
 
-    fn followed(&self, path: &Path) -> Result<PathBuf, FolderError> {
+    fn follow_link(&self, path: &Path) -> Result<PathBuf, FolderError> {
         let target =
             fs::canonicalize(path).map_err(|source| FolderError::Dangling { path: path.to_path_buf(), source })?;
-        if self.links == Links::Inside && !target.starts_with(self.top) {
+        if self.links == SymlinkPolicy::Inside && !target.starts_with(self.top) {
             return Err(FolderError::LeadsOut { path: path.to_path_buf(), target });
         }
         Ok(target)
@@ -188,21 +191,21 @@ impl Walk<'_> {
         if size <= MAX_FILE_BYTES && (self.bytes > MAX_FOLDER_BYTES || self.files.len() >= MAX_FILES) {
             return Err(FolderError::TooLarge(self.top.to_path_buf()));
         }
-        self.files.push(File::new(name, &read_bounded(path, name)?));
+        self.files.push(ChartFile::new(name, &read_bounded(path, name)?));
         Ok(())
     }
 
-    /// A file that is read before all others.
-    fn one(&self, path: &Path, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
+    /// Reads a file that is needed before all others.
+    fn read_top_file(&self, path: &Path, name: &str) -> Result<Option<Vec<u8>>, FolderError> {
         let read = |source| FolderError::Read { path: path.to_path_buf(), source };
         let mut kind = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             found => found.map_err(read)?,
         };
         if kind.is_symlink() {
-            kind = fs::symlink_metadata(self.followed(path)?).map_err(read)?;
+            kind = fs::symlink_metadata(self.follow_link(path)?).map_err(read)?;
         }
-        // To read a folder fails with the system's own words.
+        // Reading a folder fails with the operating system's own text.
         if !kind.is_file() && !kind.is_dir() {
             return Err(FolderError::Irregular(path.to_path_buf()));
         }
@@ -210,7 +213,7 @@ impl Walk<'_> {
     }
 }
 
-/// The bytes of a file, which may grow while it is read.
+/// Reads a file, which may grow while it is read.
 fn read_bounded(path: &Path, name: &str) -> Result<Vec<u8>, FolderError> {
     let read = |source| FolderError::Read { path: path.to_path_buf(), source };
     let mut data = Vec::new();

@@ -1,11 +1,11 @@
-//! The patterns of `.Files.Glob`: `*` stops at `/`, `**` does not, and there are `?`, `[a-z]`, `[!x]` and `{a,b}`.
+//! Patterns of `.Files.Glob`: `*` stops at `/`, `**` does not. `?`, `[a-z]`, `[!x]` and `{a,b}` are supported too.
 
 use regex::Regex;
 
-/// How long a pattern may become as a regular expression.
+/// Maximum size of a pattern as a regular expression.
 const MAX_REGEX_BYTES: usize = 1 << 20;
 
-/// The names that match. A pattern that is none matches all, as in Helm.
+/// Compiles a pattern. An invalid pattern matches every name, as in Helm.
 pub fn compile(pattern: &str) -> Regex {
     let translated = translate(pattern).and_then(|text| {
         regex::RegexBuilder::new(&text).size_limit(MAX_REGEX_BYTES).dot_matches_new_line(true).build().ok()
@@ -43,7 +43,7 @@ fn translate(pattern: &str) -> Option<String> {
     (depth == 0).then_some(out)
 }
 
-/// One range, or a list of characters; not both.
+/// Reads one range, or a list of characters, but not both.
 fn class(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> Option<String> {
     let negated = chars.next_if_eq(&'!').is_some();
     let mut members = Vec::new();

@@ -1,28 +1,28 @@
-//! Values in Go's words, for warnings and errors that name one.
+//! Values formatted as in Go, for warnings and errors.
 
 use switchboard_object::Value as Json;
-use switchboard_template::{Numbers, Value, format};
+use switchboard_template::{JsonNumbers, Value, format};
 
-/// What `%v` prints.
+/// Formats with `%v`.
 pub fn verb_v(value: &Json) -> String {
     printed("%v", value)
 }
 
-/// What `%T` prints.
+/// Formats with `%T`.
 pub fn verb_type(value: &Json) -> String {
     printed("%T", value)
 }
 
-/// What `%t` prints: Go is annoyed when it gets no truth value.
+/// Formats with `%t`. For a value that is not a bool, Go prints a bad verb text.
 pub fn verb_t(value: &Json) -> String {
     printed("%t", value)
 }
 
 fn printed(verb: &str, value: &Json) -> String {
-    String::from_utf8_lossy(&format::sprintf(verb, &[Value::from_json(value, Numbers::Int64)])).into_owned()
+    String::from_utf8_lossy(&format::sprintf(verb, &[Value::from_json(value, JsonNumbers::Int64)])).into_owned()
 }
 
-/// A float as `%v` prints it.
+/// Formats a float with `%v`.
 pub fn float(number: f64) -> String {
     String::from_utf8_lossy(&format::sprint(&[Value::Float64(number)])).into_owned()
 }

@@ -1,76 +1,86 @@
-//! A chart as it is rendered for given values: which subcharts take part, under which names, with which values of their own.
+//! A chart as rendered with given values: the enabled subcharts, their names, and their values.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::range;
+use crate::version_range;
 use switchboard_object::{Map, Value};
 
 use crate::chart::Chart;
-use crate::coalesce::{CoalesceError, GLOBAL, Nulls, coalesce, coalesce_tables};
+use crate::coalesce::{CoalesceError, GLOBAL, NullHandling, coalesce, coalesce_tables};
 use crate::gotext;
 use crate::metadata::Dependency;
-use crate::talk::Talk;
 use crate::values;
+use crate::warnings::ChartWarnings;
 
-/// How many charts may take part under all their names. The largest umbrellas have a few hundred.
+/// Maximum number of chart instances in a tree. The largest umbrella charts have a few hundred.
 pub const MAX_INSTANCES: usize = 10_000;
 
-/// A chart in its place.
+/// A chart at its position in the tree of subcharts.
 #[derive(Clone, Debug)]
-pub struct Instance {
-    /// What was loaded.
+pub struct ChartInstance {
+    /// Loaded chart.
     pub chart: Arc<Chart>,
-    /// The chart's name, or the alias its parent gave it.
+    /// Name of the chart, or the alias in its parent.
     pub name: String,
-    /// The dependencies that are enabled, aliases resolved; none when `Chart.yaml` has none.
+    /// Enabled dependencies with resolved aliases, or `None` if `Chart.yaml` has none.
     pub dependencies: Option<Vec<Dependency>>,
-    /// The chart's values, with those imported from subcharts.
+    /// Values of the chart, including those imported from subcharts.
     pub values: Arc<Map>,
-    /// The subcharts that take part.
-    pub children: Vec<Instance>,
+    /// Enabled subcharts.
+    pub children: Vec<ChartInstance>,
 }
 
-impl Instance {
-    /// The chart with everything in `charts/`.
-    pub fn whole(chart: &Arc<Chart>) -> Self {
+impl ChartInstance {
+    /// Creates an instance with everything in `charts/`.
+    pub fn with_all_subcharts(chart: &Arc<Chart>) -> Self {
         Self {
             chart: chart.clone(),
             name: chart.name().to_string(),
             dependencies: chart.metadata.dependencies.clone(),
             values: chart.values.clone(),
-            children: chart.subcharts.iter().map(Self::whole).collect(),
+            children: chart.subcharts.iter().map(Self::with_all_subcharts).collect(),
         }
     }
 
-    /// The chart with the subcharts the values enable.
+    /// Creates an instance with the subcharts that the values enable.
     ///
     /// # Errors
-    /// When a subchart's values are no mapping.
-    pub fn enabled(chart: &Arc<Chart>, values: &Map, talk: &mut Talk) -> Result<Self, CoalesceError> {
-        let mut instance = Self::whole(chart);
+    /// If a subchart's values are not a mapping.
+    pub fn with_enabled_subcharts(
+        chart: &Arc<Chart>,
+        values: &Map,
+        warnings: &mut ChartWarnings,
+    ) -> Result<Self, CoalesceError> {
+        let mut instance = Self::with_all_subcharts(chart);
         let mut count = instance.count();
-        instance.enable(values, "", &mut count, talk)?;
+        instance.enable(values, "", &mut count, warnings)?;
         Ok(instance)
     }
 
-    /// How many charts it is, with those below it.
+    /// Returns the number of instances in this tree.
     fn count(&self) -> usize {
         1 + self.children.iter().map(Self::count).sum::<usize>()
     }
 
-    /// `count` is how many charts there are in all.
-    fn enable(&mut self, given: &Map, path: &str, count: &mut usize, talk: &mut Talk) -> Result<(), CoalesceError> {
+    /// Resolves aliases and removes disabled subcharts. `count` is the number of instances in the whole tree.
+    fn enable(
+        &mut self,
+        given: &Map,
+        path: &str,
+        count: &mut usize,
+        warnings: &mut ChartWarnings,
+    ) -> Result<(), CoalesceError> {
         if self.dependencies.is_none() {
             return Ok(());
         }
         self.resolve_aliases(count)?;
         let mut all = restricted(given, path, self);
-        coalesce(self, &mut all, Nulls::Remove, talk)?;
+        coalesce(self, &mut all, NullHandling::Remove, warnings)?;
         let mut dependencies = self.dependencies.take().unwrap_or_default();
         for dependency in &mut dependencies {
-            dependency.enabled = by_tags(dependency, &all, talk);
-            if let Some(enabled) = by_condition(dependency, &all, path, talk) {
+            dependency.enabled = by_tags(dependency, &all, warnings);
+            if let Some(enabled) = by_condition(dependency, &all, path, warnings) {
                 dependency.enabled = enabled;
             }
         }
@@ -79,80 +89,82 @@ impl Instance {
         dependencies.retain(|dependency| !removed.contains(&dependency.name));
         for child in &mut self.children {
             let below = format!("{path}{}.", child.name);
-            child.enable(&all, &below, count, talk)?;
+            child.enable(&all, &below, count, warnings)?;
         }
         self.dependencies = (!dependencies.is_empty()).then_some(dependencies);
         Ok(())
     }
 
-    /// Puts what `Chart.yaml` names behind what only lies in `charts/`, once for every alias.
+    /// Reorders the subcharts: first those that are only in `charts/`, then the dependencies of `Chart.yaml`, once for
+    /// every alias.
     fn resolve_aliases(&mut self, count: &mut usize) -> Result<(), CoalesceError> {
         let wanted = self.dependencies.as_deref().unwrap_or_default();
-        let named = |child: &Instance, dependency: &Dependency| {
-            child.name == dependency.name && range::satisfies(&dependency.version, &child.chart.metadata.version)
+        let named = |child: &ChartInstance, dependency: &Dependency| {
+            child.name == dependency.name
+                && version_range::satisfies(&dependency.version, &child.chart.metadata.version)
         };
-        let unnamed = |child: &&Instance| !wanted.iter().any(|dependency| named(child, dependency));
-        let mut children: Vec<Instance> = self.children.iter().filter(unnamed).cloned().collect();
+        let unnamed = |child: &&ChartInstance| !wanted.iter().any(|dependency| named(child, dependency));
+        let mut children: Vec<ChartInstance> = self.children.iter().filter(unnamed).cloned().collect();
         for dependency in wanted {
             let Some(child) = self.children.iter().find(|child| named(child, dependency)) else { continue };
             *count += child.count();
             if *count > MAX_INSTANCES {
                 return Err(CoalesceError::TooManyInstances);
             }
-            let name = dependency.known_as().to_string();
-            children.push(Instance { name, ..child.clone() });
+            let name = dependency.effective_name().to_string();
+            children.push(ChartInstance { name, ..child.clone() });
         }
         self.children = children;
         for dependency in self.dependencies.iter_mut().flatten() {
-            dependency.name = dependency.known_as().to_string();
+            dependency.name = dependency.effective_name().to_string();
         }
         Ok(())
     }
 
-    /// Gives parents the values their subcharts export.
+    /// Imports the values that subcharts export to their parents.
     ///
     /// # Errors
-    /// When a subchart's values are no mapping.
-    pub fn import(&mut self, talk: &mut Talk) -> Result<(), CoalesceError> {
+    /// If a subchart's values are not a mapping.
+    pub fn import(&mut self, warnings: &mut ChartWarnings) -> Result<(), CoalesceError> {
         for child in &mut self.children {
-            child.import(talk)?;
+            child.import(warnings)?;
         }
         let Some(mut dependencies) = self.dependencies.take() else { return Ok(()) };
         let mut all = Map::new();
-        coalesce(self, &mut all, Nulls::Keep, talk)?;
+        coalesce(self, &mut all, NullHandling::Keep, warnings)?;
         let mut imported = Map::new();
         for dependency in &mut dependencies {
-            let asked = std::mem::take(&mut dependency.import_values);
-            for (import, (child, parent)) in asked.iter().filter_map(|import| Some((import, import_of(import)?))) {
+            let imports = std::mem::take(&mut dependency.import_values);
+            for (import, (child, parent)) in imports.iter().filter_map(|import| Some((import, parse_import(import)?))) {
                 dependency.import_values.push(serde_json::json!({"child": child, "parent": parent}));
                 let path = format!("{}.{child}", dependency.name);
                 let Some(table) = values::table(&all, &path) else {
                     let named = import.is_object().then_some(dependency.name.as_str());
-                    talk.say(missing_table(&dependency.name, named, &child, &all));
+                    warnings.add(missing_table(&dependency.name, named, &child, &all));
                     continue;
                 };
-                coalesce_tables(&mut imported, nested(&parent, table.clone()), Nulls::Keep, talk);
+                coalesce_tables(&mut imported, nested(&parent, table.clone()), NullHandling::Keep, warnings);
             }
         }
         self.dependencies = Some(dependencies);
-        coalesce_tables(&mut all, imported, Nulls::Keep, talk);
+        coalesce_tables(&mut all, imported, NullHandling::Keep, warnings);
         self.values = Arc::new(all);
         Ok(())
     }
 
-    /// What tells two choices of subcharts apart: the charts and their names, in order.
-    pub fn shape(&self, into: &mut Vec<(usize, String)>) {
+    /// Appends a key that identifies a selection of subcharts: the charts and their names, in order.
+    pub fn selection_key(&self, into: &mut Vec<(usize, String)>) {
         into.push((Arc::as_ptr(&self.chart) as usize, self.name.clone()));
         for child in &self.children {
-            child.shape(into);
+            child.selection_key(into);
         }
         into.push((0, String::new()));
     }
 }
 
-/// The part of the values that can say what is enabled below a chart. All of them, for every subchart that has dependencies,
-/// would cost the square of what is there.
-fn restricted(given: &Map, path: &str, chart: &Instance) -> Map {
+/// Returns the part of the values that can enable subcharts of a chart. Passing all values to every subchart with
+/// dependencies would take quadratic time.
+fn restricted(given: &Map, path: &str, chart: &ChartInstance) -> Map {
     if path.is_empty() {
         return given.clone();
     }
@@ -162,7 +174,7 @@ fn restricted(given: &Map, path: &str, chart: &Instance) -> Map {
     keys.into_iter().filter_map(|key| given.get_key_value(key)).map(|(k, v)| (k.clone(), v.clone())).collect()
 }
 
-fn by_tags(dependency: &Dependency, values: &Map, talk: &mut Talk) -> bool {
+fn by_tags(dependency: &Dependency, values: &Map, warnings: &mut ChartWarnings) -> bool {
     let Some(tags) = values.get("tags").and_then(Value::as_object) else { return true };
     let (mut yes, mut no) = (false, false);
     for tag in &dependency.tags {
@@ -170,18 +182,18 @@ fn by_tags(dependency: &Dependency, values: &Map, talk: &mut Talk) -> bool {
             None => {}
             Some(Value::Bool(true)) => yes = true,
             Some(Value::Bool(false)) => no = true,
-            Some(_) => talk.say(non_bool("tag", tag, &dependency.name)),
+            Some(_) => warnings.add(non_bool("tag", tag, &dependency.name)),
         }
     }
     yes || !no
 }
 
-fn by_condition(dependency: &Dependency, values: &Map, path: &str, talk: &mut Talk) -> Option<bool> {
+fn by_condition(dependency: &Dependency, values: &Map, path: &str, warnings: &mut ChartWarnings) -> Option<bool> {
     for condition in dependency.condition.trim().split(',').filter(|condition| !condition.is_empty()) {
-        match values::at(values, &format!("{path}{condition}")) {
+        match values::value_at(values, &format!("{path}{condition}")) {
             None => {}
             Some(Value::Bool(enabled)) => return Some(*enabled),
-            Some(_) => talk.say(non_bool("path", condition, &dependency.name)),
+            Some(_) => warnings.add(non_bool("path", condition, &dependency.name)),
         }
     }
     None
@@ -202,9 +214,9 @@ fn missing_table(chart: &str, named: Option<&str>, child: &str, values: &Map) ->
     format!("level=WARN msg=\"ImportValues missing table{from} error=\"\\\"{key}\\\" is not a table\"")
 }
 
-/// Which of the subchart's tables goes where.
-fn import_of(asked: &Value) -> Option<(String, String)> {
-    match asked {
+/// Returns the paths of the subchart's table and of the parent's table.
+fn parse_import(imports: &Value) -> Option<(String, String)> {
+    match imports {
         Value::String(name) => Some((format!("exports.{name}"), ".".to_string())),
         Value::Object(map) => {
             let part = |name| gotext::verb_v(map.get(name).unwrap_or(&Value::Null));

@@ -1,4 +1,4 @@
-//! What templates rendered, divided into manifests: hooks apart, the rest in the order it is installed.
+//! Rendered templates, split into manifests: hooks separately, the rest in install order.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,9 +7,9 @@ use memchr::memmem;
 use switchboard_object::Value;
 use switchboard_object::yaml::{self, YamlError};
 
-use crate::typed::{DecodeError, Fields, mismatch};
+use crate::typed::{DecodeError, StructFields, mismatch};
 
-/// The order in which kinds are installed; those not named come behind, by name.
+/// Install order of kinds. Other kinds follow, sorted by name.
 const INSTALL_ORDER: &[&str] = &[
     "PriorityClass",
     "Namespace",
@@ -51,96 +51,96 @@ const INSTALL_ORDER: &[&str] = &[
     "ValidatingWebhookConfiguration",
 ];
 
-/// What of a document is looked at to sort it.
+/// Fields of a document that are needed to sort it.
 const HEAD: [&str; 3] = ["apiVersion", "kind", "metadata"];
 const HOOK: &str = "helm.sh/hook";
 const HOOK_WEIGHT: &str = "helm.sh/hook-weight";
 
-/// One document of a rendered template.
+/// A document of a rendered template.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manifest {
-    /// The template it came from: `shop/templates/service.yaml`.
+    /// Name of its template, such as `shop/templates/service.yaml`.
     pub source: String,
-    /// The byte of the template's output at which its text begins.
+    /// Byte offset of the document in the template's output.
     pub offset: usize,
-    /// `apiVersion`.
+    /// API version of the object.
     pub api_version: String,
-    /// `kind`.
+    /// Kind of the object.
     pub kind: String,
-    /// `metadata.name`.
+    /// Name of the object, from `metadata.name`.
     pub name: String,
-    /// All that the template wrote: of large charts there is much, and it is not copied.
+    /// Whole output of the template. The output of large charts is long, so it is not copied.
     written: Arc<String>,
-    /// How many bytes of it are this document.
+    /// Length of this document in bytes.
     length: usize,
 }
 
 impl Manifest {
-    /// Its text.
+    /// Returns the text of the document.
     pub fn text(&self) -> &str {
         &self.written[self.offset..self.offset + self.length]
     }
 
-    /// The whole of it as a value. It was found to be YAML when it was sorted, but nothing of it is kept besides its head: most
-    /// of what is rendered is printed.
+    /// Parses the whole document. Sorting has parsed it before but only kept the head, because most manifests are only
+    /// printed.
     ///
     /// # Errors
-    /// When the text is not what was sorted.
+    /// If the text is not valid.
     pub fn object(&self) -> Result<Value, ManifestError> {
         let read = yaml::read(self.text()).map(|document| document.value);
         read.map_err(|error| not_yaml(&self.source, self.offset, &error))
     }
 }
 
-/// A manifest that runs at a point of a release's life instead of being part of it.
+/// A manifest that runs at a point of a release's lifecycle and is not part of the release.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hook {
-    /// What is run.
+    /// Manifest to run.
     pub manifest: Manifest,
-    /// When: `pre-install`, `test`.
+    /// Events at which the hook runs, such as `pre-install` or `test`.
     pub events: Vec<String>,
-    /// Lower ones run first.
+    /// Weight. Hooks with lower weights run first.
     pub weight: i64,
 }
 
 impl Hook {
-    /// Whether it is a test, which only runs when asked to.
+    /// Whether the hook is a test, which only runs on request.
     pub fn is_test(&self) -> bool {
         self.events.iter().any(|event| event == "test")
     }
 }
 
-/// All that was rendered, sorted.
+/// All rendered documents, sorted.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sorted {
-    /// What is installed.
+pub struct SortedManifests {
+    /// Manifests to install.
     pub manifests: Vec<Manifest>,
-    /// What runs beside.
+    /// Hooks.
     pub hooks: Vec<Hook>,
-    /// Hooks for what Helm does not know: left out.
+    /// Hook annotations with an unknown event. Their manifests are left out.
     pub unknown: Vec<String>,
 }
 
-/// A document that is not YAML, or not an object.
+/// Error for a document that is not YAML or not an object.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("YAML parse error on {source_file}: {problem}")]
 pub struct ManifestError {
-    /// The template.
+    /// Name of the template.
     pub source_file: String,
-    /// What Helm says is wrong.
+    /// Helm's error text.
     pub problem: DecodeError,
-    /// The byte of the template's output at which the document begins.
+    /// Byte offset of the document in the template's output.
     pub offset: usize,
-    /// The line and column inside the document, where the reader knows them.
-    pub place: Option<(usize, usize)>,
+    /// Line and column in the document, if the parser reports them.
+    pub position: Option<(usize, usize)>,
 }
 
-/// Divides rendered templates, by name, into manifests, and sorts these.
+/// Splits the rendered templates, given by name, into manifests and sorts them.
 ///
 /// # Errors
-/// When a document cannot be read.
-pub fn sort(rendered: &BTreeMap<String, Arc<String>>) -> Result<Sorted, ManifestError> {
-    let mut sorted = Sorted::default();
+/// If a document is invalid.
+pub fn sort(rendered: &BTreeMap<String, Arc<String>>) -> Result<SortedManifests, ManifestError> {
+    let mut sorted = SortedManifests::default();
     for (source, written) in rendered {
         let base = source.rsplit('/').next().unwrap_or(source);
         if base.starts_with('_') || written.trim_start().is_empty() {
@@ -162,10 +162,10 @@ fn order(kind: &str) -> (usize, String) {
     }
 }
 
-/// What Helm says of a document that is not YAML.
+/// Creates Helm's error for a document that is not YAML.
 fn not_yaml(source: &str, offset: usize, error: &YamlError) -> ManifestError {
     let problem = DecodeError(format!("error converting YAML to JSON: {error}"));
-    ManifestError { source_file: source.to_string(), problem, offset, place: Some((error.line, error.column)) }
+    ManifestError { source_file: source.to_string(), problem, offset, position: Some((error.line, error.column)) }
 }
 
 fn place(
@@ -173,11 +173,11 @@ fn place(
     written: &Arc<String>,
     offset: usize,
     length: usize,
-    sorted: &mut Sorted,
+    sorted: &mut SortedManifests,
 ) -> Result<(), ManifestError> {
     let object =
         yaml::outline(&written[offset..offset + length], &HEAD).map_err(|error| not_yaml(source, offset, &error))?;
-    let wrong = |problem| ManifestError { source_file: source.to_string(), problem, offset, place: None };
+    let wrong = |problem| ManifestError { source_file: source.to_string(), problem, offset, position: None };
     let head = head(&object).map_err(wrong)?;
     let manifest = Manifest {
         source: source.to_string(),
@@ -194,7 +194,7 @@ fn place(
         return Ok(());
     };
     let weight = annotation(HOOK_WEIGHT).and_then(|weight| weight.parse().ok()).unwrap_or(0);
-    // One event Helm does not know, and the whole hook is left out.
+    // A single unknown event excludes the whole hook.
     match hook.split(',').map(event).collect() {
         Some(events) => sorted.hooks.push(Hook { manifest, events, weight }),
         None => sorted.unknown.push(hook.clone()),
@@ -212,43 +212,44 @@ fn event(name: &str) -> Option<String> {
     }
 }
 
-struct Head {
+struct SimpleHead {
     api_version: String,
     kind: String,
     name: String,
     annotations: Vec<(String, String)>,
 }
 
-fn head(object: &Value) -> Result<Head, DecodeError> {
+fn head(object: &Value) -> Result<SimpleHead, DecodeError> {
     let empty = switchboard_object::Map::new();
     let map = match object {
         Value::Null => &empty,
         Value::Object(map) => map,
         other => return Err(mismatch(other, "Go value", "util.SimpleHead")),
     };
-    let mut fields = Fields::of(map, "SimpleHead");
+    let mut fields = StructFields::new(map, "SimpleHead");
     let (api_version, kind) = (fields.text("apiVersion"), fields.text("kind"));
     let metadata = match fields.get("metadata") {
         None => &empty,
         Some(Value::Object(map)) => map,
         Some(other) => {
             let wanted = "struct { Name string \"json:\\\"name\\\"\"; Annotations map[string]string \"json:\\\"annotations\\\"\" }";
-            fields.note(mismatch(other, "Go struct field SimpleHead.metadata", wanted));
+            fields.record_error(mismatch(other, "Go struct field SimpleHead.metadata", wanted));
             &empty
         }
     };
-    let mut inner = Fields::of(metadata, ".metadata");
+    let mut inner = StructFields::new(metadata, ".metadata");
     let name = inner.text("name");
     let annotations = inner.text_map("annotations").unwrap_or_default();
-    fields.done()?;
-    inner.done()?;
-    Ok(Head { api_version, kind, name, annotations })
+    fields.finish()?;
+    inner.finish()?;
+    Ok(SimpleHead { api_version, kind, name, annotations })
 }
 
-/// What a line begins with that divides documents.
+/// Prefix of a line that separates documents.
 const DASHES: &str = "---";
 
-/// The documents of a text, with the byte each begins at. A line that begins with `---` divides, whatever follows on it.
+/// Returns the documents of a text with their byte offsets. A line that begins with `---` separates documents, whatever
+/// follows on that line.
 pub fn split(text: &str) -> Vec<(usize, &str)> {
     let start = text.len() - text.trim_start().len();
     let mut documents = Vec::new();

@@ -1,17 +1,17 @@
-//! `Chart.yaml`: what a chart says of itself.
+//! Metadata of a chart in `Chart.yaml`.
 
-use crate::range::is_version;
+use crate::version_range::is_version;
 use switchboard_object::{Map, Value};
 
-use crate::typed::{DecodeError, Fields, mismatch};
+use crate::typed::{DecodeError, StructFields, mismatch};
 
-/// The older form of `Chart.yaml`, whose dependencies stand in `requirements.yaml`.
+/// Older format of `Chart.yaml`, with dependencies in `requirements.yaml`.
 pub const V1: &str = "v1";
 
-/// What `Chart.yaml` says.
+/// Content of `Chart.yaml`.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[allow(missing_docs)] // The fields are Helm's, by Helm's names.
-pub struct Metadata {
+#[allow(missing_docs)] // The fields have the names that Helm gives them.
+pub struct ChartMetadata {
     pub name: String,
     pub home: String,
     pub sources: Vec<String>,
@@ -29,11 +29,11 @@ pub struct Metadata {
     pub kube_version: String,
     pub dependencies: Option<Vec<Dependency>>,
     pub kind: String,
-    /// Dependencies that are null, which Helm refuses.
+    /// Whether a dependency is null, which Helm rejects.
     null_dependency: bool,
 }
 
-/// Who looks after a chart.
+/// Maintainer of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
 pub struct Maintainer {
@@ -42,7 +42,7 @@ pub struct Maintainer {
     pub url: String,
 }
 
-/// A chart another one is made of.
+/// Dependency of a chart on another one.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
 pub struct Dependency {
@@ -56,7 +56,7 @@ pub struct Dependency {
     pub alias: String,
 }
 
-/// A `Chart.yaml` Helm refuses, in Helm's words.
+/// Error for a `Chart.yaml` that Helm rejects, with Helm's text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("validation: {0}")]
 pub struct ValidationError(String);
@@ -65,18 +65,18 @@ fn refused<T>(text: impl Into<String>) -> Result<T, ValidationError> {
     Err(ValidationError(text.into()))
 }
 
-impl Metadata {
-    /// Reads fields over those already there: `requirements.yaml` adds to `Chart.yaml`.
+impl ChartMetadata {
+    /// Reads fields and overrides those already set: `requirements.yaml` extends `Chart.yaml`.
     ///
     /// # Errors
-    /// When a field has the wrong type.
+    /// If a field has the wrong type.
     pub fn read(&mut self, document: &Value) -> Result<(), DecodeError> {
         let map = match document {
             Value::Null => return Ok(()),
             Value::Object(map) => map,
             other => return Err(mismatch(other, "Go value", "v2.Metadata")),
         };
-        let mut fields = Fields::of(map, "Metadata");
+        let mut fields = StructFields::new(map, "Metadata");
         let mut text = |slot: &mut String, name: &str| {
             if fields.get(name).is_some() {
                 *slot = fields.text(name);
@@ -112,13 +112,13 @@ impl Metadata {
             self.null_dependency = list.iter().any(Value::is_null);
             self.dependencies = Some(list.iter().filter_map(|item| dependency(item, &mut fields)).collect());
         }
-        fields.done()
+        fields.finish()
     }
 
-    /// Checks and cleans what was read.
+    /// Checks and sanitizes the metadata.
     ///
     /// # Errors
-    /// When Helm would not load the chart.
+    /// If Helm would not load the chart.
     pub fn validate(&mut self) -> Result<(), ValidationError> {
         let texts = [&mut self.name, &mut self.description, &mut self.home, &mut self.icon, &mut self.condition];
         let more = [&mut self.tags, &mut self.app_version, &mut self.kube_version];
@@ -172,7 +172,7 @@ impl Metadata {
             if !dependency.alias.chars().all(legal) {
                 return refused(format!("dependency {:?} has disallowed characters in the alias", dependency.name));
             }
-            let key = dependency.known_as();
+            let key = dependency.effective_name();
             if !seen.insert(key.to_string()) {
                 return refused(format!("more than one dependency with name or alias {key:?}"));
             }
@@ -180,43 +180,43 @@ impl Metadata {
         Ok(())
     }
 
-    /// Whether it is a library: partials for others, nothing of its own.
+    /// Whether the chart is a library, which only provides partials for other charts.
     pub fn is_library(&self) -> bool {
         self.kind.eq_ignore_ascii_case("library")
     }
 }
 
 impl Dependency {
-    /// The alias, or else the name.
-    pub fn known_as(&self) -> &str {
+    /// Returns the alias, or else the name.
+    pub fn effective_name(&self) -> &str {
         if self.alias.is_empty() { &self.name } else { &self.alias }
     }
 }
 
-fn object<'a>(item: &'a Value, fields: &mut Fields<'_>, wanted: &str, place: &str) -> Option<&'a Map> {
+fn object<'a>(item: &'a Value, fields: &mut StructFields<'_>, wanted: &str, place: &str) -> Option<&'a Map> {
     match item {
         Value::Null => None,
         Value::Object(map) => Some(map),
         other => {
-            fields.note(mismatch(other, &format!("Go struct field Metadata.{place}"), wanted));
+            fields.record_error(mismatch(other, &format!("Go struct field Metadata.{place}"), wanted));
             None
         }
     }
 }
 
-fn maintainer(item: &Value, fields: &mut Fields<'_>) -> Option<Maintainer> {
+fn maintainer(item: &Value, fields: &mut StructFields<'_>) -> Option<Maintainer> {
     let map = object(item, fields, "v2.Maintainer", "maintainers")?;
-    let mut own = Fields::of(map, "Maintainer.maintainers");
+    let mut own = StructFields::new(map, "Maintainer.maintainers");
     let read = Maintainer { name: own.text("name"), email: own.text("email"), url: own.text("url") };
-    if let Err(error) = own.done() {
-        fields.note(error);
+    if let Err(error) = own.finish() {
+        fields.record_error(error);
     }
     Some(read)
 }
 
-fn dependency(item: &Value, fields: &mut Fields<'_>) -> Option<Dependency> {
+fn dependency(item: &Value, fields: &mut StructFields<'_>) -> Option<Dependency> {
     let map = object(item, fields, "v2.Dependency", "dependencies")?;
-    let mut own = Fields::of(map, "Dependency.dependencies");
+    let mut own = StructFields::new(map, "Dependency.dependencies");
     let read = Dependency {
         name: own.text("name"),
         version: own.text("version"),
@@ -227,13 +227,13 @@ fn dependency(item: &Value, fields: &mut Fields<'_>) -> Option<Dependency> {
         import_values: own.list("import-values", "[]interface {}").unwrap_or_default().to_vec(),
         alias: own.text("alias"),
     };
-    if let Err(error) = own.done() {
-        fields.note(error);
+    if let Err(error) = own.finish() {
+        fields.record_error(error);
     }
     Some(read)
 }
 
-/// Every space becomes a plain one; what cannot be printed is dropped.
+/// Replaces every space character by a plain space and removes unprintable characters.
 fn sanitize(text: &mut String) {
     if text.chars().all(|c| c == ' ' || c.is_ascii_graphic()) {
         return;

@@ -1,4 +1,4 @@
-//! OpenShift Templates: a list of objects with parameters, processed as `oc process --local` does it.
+//! OpenShift Templates: lists of objects with parameters, processed like `oc process --local`.
 
 mod generate;
 
@@ -9,73 +9,73 @@ use regex::Regex;
 use switchboard_object::quote::quote;
 use switchboard_object::{Map, Value, json, yaml};
 
-use crate::typed::{DecodeError, Fields, mismatch};
+use crate::typed::{DecodeError, StructFields, mismatch};
 
-pub use generate::Chance;
+pub use generate::ExpressionRandom;
 
-/// `${NAME}`, anywhere in a text, as often as wanted.
+/// `${NAME}`, which may occur anywhere in a text.
 static IN_TEXT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\$\{([a-zA-Z0-9_]+?)\}").expect("a constant"));
-/// `${{NAME}}`, which must be all of the text and becomes what the value is as JSON.
+/// `${{NAME}}`, which must be the whole text. It is replaced by the value parsed as JSON.
 static WHOLE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\$\{\{([a-zA-Z0-9_]+)\}\}$").expect("a constant"));
 
-/// A Template.
+/// An OpenShift Template.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Template {
-    /// `metadata.name`.
+pub struct OpenShiftTemplate {
+    /// Name of the Template, from `metadata.name`.
     pub name: String,
-    /// What can be set.
-    pub parameters: Vec<Parameter>,
-    /// What is made, in this order.
+    /// Parameters.
+    pub parameters: Vec<TemplateParameter>,
+    /// Objects to create, in this order.
     pub objects: Vec<Value>,
-    /// Labels every object gets.
+    /// Labels added to every object.
     pub labels: Option<BTreeMap<String, String>>,
-    /// What is told to who processed it.
+    /// Message to the user after processing.
     pub message: String,
 }
 
-/// One parameter.
+/// A parameter of a Template.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parameter {
-    /// Its name.
+pub struct TemplateParameter {
+    /// Name.
     pub name: String,
-    /// Its value, unless another is given.
+    /// Default value.
     pub value: String,
-    /// The generator of its value: `expression`, or none.
+    /// Generator of the value: `expression` or empty.
     pub generate: String,
-    /// What the value is generated from: `[a-z]{8}`.
+    /// Input of the generator, such as `[a-z]{8}`.
     pub from: String,
-    /// Whether it must have a value.
+    /// Whether the parameter must have a value.
     pub required: bool,
 }
 
-/// A Template that cannot be read or processed, in the words of `oc`.
+/// Error of reading or processing a Template, with the text of `oc`.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TemplateError {
-    /// Not an object of this kind.
+pub enum OpenShiftTemplateError {
+    /// The text is not an object of this kind.
     #[error("failed to read input object (not a Template?): {0}")]
     Unreadable(#[from] DecodeError),
-    /// An object of another kind.
+    /// The object has another kind.
     #[error("unable to parse {name:?}, not a valid Template but {kind}")]
     OtherKind {
-        /// Its name.
+        /// Name of the object.
         name: String,
-        /// Its kind.
+        /// Kind of the object.
         kind: String,
     },
-    /// Parameters that were given and do not exist.
+    /// Given parameters that the Template does not have.
     #[error("{}", one_or_list(.0))]
     Unknown(Vec<String>),
-    /// What is wrong with parameters and objects.
+    /// Parameters or objects are invalid.
     #[error("Template.template.openshift.io {} is invalid: {}", quote(.name), one_or_list(.problems))]
     Invalid {
-        /// The Template.
+        /// Name of the Template.
         name: String,
-        /// Each thing that is wrong.
+        /// List of problems.
         problems: Vec<String>,
     },
 }
 
-/// As Kubernetes shows several errors: one as it is, several in brackets.
+/// Formats errors like Kubernetes: a single one as it is, several in brackets.
 fn one_or_list(problems: &[String]) -> String {
     match problems {
         [one] => one.clone(),
@@ -83,32 +83,32 @@ fn one_or_list(problems: &[String]) -> String {
     }
 }
 
-/// What a Template is processed with.
+/// Options for processing a Template.
 #[derive(Clone, Debug, Default)]
-pub struct Given {
-    /// Parameters by name.
+pub struct ProcessOptions {
+    /// Values of parameters by name.
     pub parameters: BTreeMap<String, String>,
-    /// Labels over those of the Template.
+    /// Labels that override those of the Template.
     pub labels: BTreeMap<String, String>,
-    /// Whether parameters that do not exist are let pass.
+    /// Whether unknown parameters are ignored.
     pub ignore_unknown: bool,
 }
 
-impl Template {
-    /// Reads a Template from YAML or JSON.
+impl OpenShiftTemplate {
+    /// Parses a Template from YAML or JSON.
     ///
     /// # Errors
-    /// When it is none.
-    pub fn read(text: &str) -> Result<Self, TemplateError> {
+    /// If the text is not a Template.
+    pub fn read(text: &str) -> Result<Self, OpenShiftTemplateError> {
         let document = yaml::read(text).map_err(|error| DecodeError(error.to_string()))?;
-        Self::of(document.value)
+        Self::from_object(document.value)
     }
 
-    /// The Template an object is.
+    /// Converts an object to a Template.
     ///
     /// # Errors
-    /// When it is none.
-    pub fn of(object: Value) -> Result<Self, TemplateError> {
+    /// If the object is not a Template.
+    pub fn from_object(object: Value) -> Result<Self, OpenShiftTemplateError> {
         let Value::Object(mut map) = object else {
             return Err(mismatch(&object, "Go value", "v1.Template").into());
         };
@@ -116,7 +116,7 @@ impl Template {
         let metadata = map.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
         let name = metadata.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
         if kind != "Template" && kind != "ProcessedTemplate" {
-            return Err(TemplateError::OtherKind { name, kind: kind.to_string() });
+            return Err(OpenShiftTemplateError::OtherKind { name, kind: kind.to_string() });
         }
         let objects = match map.remove("objects") {
             Some(Value::Array(objects)) => objects,
@@ -125,20 +125,24 @@ impl Template {
                 return Err(mismatch(&other, "Go struct field Template.objects", "[]runtime.RawExtension").into());
             }
         };
-        let mut fields = Fields::strict(&map, "Template");
+        let mut fields = StructFields::strict(&map, "Template");
         let message = fields.text("message");
         let labels = fields.text_map("labels").map(|labels| labels.into_iter().collect());
         let parameters = fields.list("parameters", "[]v1.Parameter").unwrap_or_default();
         let parameters = parameters.iter().map(parameter).collect::<Result<_, _>>()?;
-        fields.done()?;
+        fields.finish()?;
         Ok(Self { name, parameters, objects, labels, message })
     }
 
-    /// The objects, with all parameters put in.
+    /// Returns the objects with all parameters substituted.
     ///
     /// # Errors
-    /// When a parameter is missing, unknown or cannot be generated.
-    pub fn process(mut self, given: &Given, chance: &mut Chance) -> Result<Vec<Value>, TemplateError> {
+    /// If a parameter is missing, unknown or cannot be generated.
+    pub fn process(
+        mut self,
+        given: &ProcessOptions,
+        chance: &mut ExpressionRandom,
+    ) -> Result<Vec<Value>, OpenShiftTemplateError> {
         let mut unknown = Vec::new();
         for (name, value) in &given.parameters {
             match self.parameters.iter_mut().find(|parameter| parameter.name == *name) {
@@ -151,24 +155,24 @@ impl Template {
             }
         }
         if !unknown.is_empty() {
-            return Err(TemplateError::Unknown(unknown));
+            return Err(OpenShiftTemplateError::Unknown(unknown));
         }
         if !given.labels.is_empty() {
             self.labels.get_or_insert_default().extend(given.labels.clone());
         }
         let mut problems = self.generate(chance);
-        problems.extend(self.objects.iter().enumerate().filter_map(kindless));
+        problems.extend(self.objects.iter().enumerate().filter_map(missing_kind));
         if !problems.is_empty() {
-            return Err(TemplateError::Invalid { name: self.name, problems });
+            return Err(OpenShiftTemplateError::Invalid { name: self.name, problems });
         }
-        let values = Values(self.parameters.iter().map(|p| (p.name.as_str(), p.value.as_str())).collect());
+        let values = ParameterValues(self.parameters.iter().map(|p| (p.name.as_str(), p.value.as_str())).collect());
         let labels: Option<BTreeMap<String, String>> = self
             .labels
             .map(|labels| labels.iter().map(|(key, value)| (values.text(key).0, values.text(value).0)).collect());
         Ok(self.objects.into_iter().map(|object| values.object(object, labels.as_ref())).collect())
     }
 
-    fn generate(&mut self, chance: &mut Chance) -> Vec<String> {
+    fn generate(&mut self, chance: &mut ExpressionRandom) -> Vec<String> {
         let mut problems = Vec::new();
         for (index, parameter) in self.parameters.iter_mut().enumerate() {
             let path = format!("template.parameters[{index}]");
@@ -199,8 +203,8 @@ impl Template {
     }
 }
 
-/// What is wrong with an object that does not say what it is.
-fn kindless((index, object): (usize, &Value)) -> Option<String> {
+/// Returns the problem of an object without a kind.
+fn missing_kind((index, object): (usize, &Value)) -> Option<String> {
     let known = object.get("kind").and_then(Value::as_str).is_some_and(|kind| !kind.is_empty());
     let shown = json::to_string(object);
     (!known).then(|| {
@@ -209,8 +213,8 @@ fn kindless((index, object): (usize, &Value)) -> Option<String> {
     })
 }
 
-/// A parameter as JSON, which is how Kubernetes shows a struct that is refused.
-fn shown(parameter: &Parameter) -> String {
+/// Formats a parameter as JSON, which Kubernetes prints for an invalid struct.
+fn shown(parameter: &TemplateParameter) -> String {
     let mut map = Map::new();
     let texts = [("name", &parameter.name), ("generate", &parameter.generate), ("from", &parameter.from)];
     map.extend(texts.into_iter().filter(|(_, text)| !text.is_empty()).map(|(k, v)| (k.into(), v.as_str().into())));
@@ -220,26 +224,26 @@ fn shown(parameter: &Parameter) -> String {
     json::to_string(&Value::Object(map))
 }
 
-fn parameter(item: &Value) -> Result<Parameter, DecodeError> {
+fn parameter(item: &Value) -> Result<TemplateParameter, DecodeError> {
     let Value::Object(map) = item else {
         return Err(mismatch(item, "Go struct field Template.parameters", "v1.Parameter"));
     };
-    let mut fields = Fields::strict(map, "Parameter.parameters");
-    let read = Parameter {
+    let mut fields = StructFields::strict(map, "Parameter.parameters");
+    let read = TemplateParameter {
         name: fields.text("name"),
         value: fields.text("value"),
         generate: fields.text("generate"),
         from: fields.text("from"),
         required: fields.flag("required"),
     };
-    fields.done().map(|()| read)
+    fields.finish().map(|()| read)
 }
 
-/// The values parameters have.
-struct Values<'a>(BTreeMap<&'a str, &'a str>);
+/// Values of the parameters.
+struct ParameterValues<'a>(BTreeMap<&'a str, &'a str>);
 
-impl Values<'_> {
-    /// The text with values put in, and whether it is still a text.
+impl ParameterValues<'_> {
+    /// Substitutes parameters in a text. Also returns whether the result is still a text.
     fn text(&self, text: &str) -> (String, bool) {
         if !text.contains("${") {
             return (text.to_string(), true);
@@ -247,7 +251,7 @@ impl Values<'_> {
         if let Some(value) = WHOLE.captures(text).and_then(|found| self.0.get(&found[1])) {
             return ((*value).to_string(), false);
         }
-        // Values that hold no parameter can be put in at once, which takes no time with the square of the text.
+        // If no value contains a parameter, all of them are substituted in one pass, which avoids quadratic time.
         if !self.0.values().any(|value| value.contains('$')) {
             let put = |found: &regex::Captures<'_>| self.0.get(&found[1]).copied().unwrap_or(&found[0]).to_string();
             return (IN_TEXT.replace_all(text, put).into_owned(), true);
@@ -282,7 +286,7 @@ impl Values<'_> {
         strip_namespace(&mut object);
         let before = (object.get("apiVersion").cloned(), object.get("kind").cloned());
         let mut object = self.value(object);
-        // The kind is not a parameter: what stood there before is put back, in its own API group.
+        // The kind is not substituted. The original kind is restored, in its own API group.
         if let (Value::Object(map), (Some(Value::String(version)), kind)) = (&mut object, before) {
             let kind = kind.unwrap_or_default();
             let version = group_of(&version, kind.as_str().unwrap_or_default());
@@ -308,7 +312,7 @@ fn add_labels(object: &mut Map, labels: &BTreeMap<String, String>) {
     }
 }
 
-/// A namespace that is written out is taken away; one that is a parameter stays.
+/// Removes a literal namespace. A namespace with a parameter stays.
 fn strip_namespace(object: &mut Value) {
     let Some(Value::Object(metadata)) = object.get_mut("metadata") else { return };
     match metadata.get("namespace") {
@@ -323,7 +327,7 @@ fn strip_namespace(object: &mut Value) {
     }
 }
 
-/// Kinds of OpenShift's first API, which had no group, in the group they have now.
+/// Returns the API version with the current group for kinds of OpenShift's first API, which had no group.
 fn group_of(version: &str, kind: &str) -> String {
     let group = match kind {
         _ if version != "v1" && !version.is_empty() => return version.to_string(),

@@ -1,41 +1,41 @@
-//! What `helm template` prints of a rendered chart.
+//! Output of `helm template` for a rendered chart.
 
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::manifest::{Hook, split};
-use crate::render::Rendered;
+use crate::render::RenderedChart;
 use crate::wildcard;
 
-/// Which of it is wanted.
+/// Options that select parts of the output.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    /// The files of `crds/` as well.
+pub struct OutputOptions {
+    /// Whether the files of `crds/` are included.
     pub crds: bool,
-    /// No hooks.
+    /// Whether hooks are excluded.
     pub no_hooks: bool,
-    /// No tests, which are hooks too.
+    /// Whether tests, which are hooks, are excluded.
     pub skip_tests: bool,
-    /// Only what these templates rendered; all, when there is none.
+    /// Templates to print. If empty, all of them.
     pub show_only: Vec<String>,
 }
 
-/// A template that was asked for and rendered nothing, in Helm's words.
+/// Error for a requested template without output, with Helm's text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("could not find template {0} in chart")]
-pub struct NotFound(String);
+pub struct TemplateNotFound(String);
 
 static SOURCE: LazyLock<Regex> = LazyLock::new(|| Regex::new("# Source: [^/]+/(.+)").expect("a constant"));
 
-/// One part of the output, with its header.
+/// Returns one part of the output with its header.
 pub fn part(source: &str, text: &str) -> String {
     let mut part = String::with_capacity(PART_BYTES + source.len() + text.len());
     add_part(&mut part, source, text);
     part
 }
 
-/// At least as many bytes as stand around a part's source and text.
+/// Upper bound of the bytes around a part's source and text.
 const PART_BYTES: usize = 32;
 
 fn add_part(all: &mut String, source: &str, text: &str) {
@@ -44,40 +44,40 @@ fn add_part(all: &mut String, source: &str, text: &str) {
     }
 }
 
-/// The hooks that are wanted, in order.
-pub fn hooks<'a>(rendered: &'a Rendered, wanted: &'a Wanted) -> impl Iterator<Item = &'a Hook> {
+/// Returns the selected hooks in order.
+pub fn hooks<'a>(rendered: &'a RenderedChart, wanted: &'a OutputOptions) -> impl Iterator<Item = &'a Hook> {
     let shown = |hook: &&Hook| !(wanted.no_hooks || wanted.skip_tests && hook.is_test());
     rendered.sorted.hooks.iter().filter(shown)
 }
 
-/// The manifests that are wanted, CRDs first: their sources and texts.
-pub fn manifests<'a>(rendered: &'a Rendered, wanted: &Wanted) -> impl Iterator<Item = (&'a str, &'a str)> {
+/// Returns sources and texts of the selected manifests, starting with CRDs.
+pub fn manifests<'a>(rendered: &'a RenderedChart, wanted: &OutputOptions) -> impl Iterator<Item = (&'a str, &'a str)> {
     let crds = rendered.crds.iter().filter(|_| wanted.crds).map(|(name, text)| (name.as_str(), text.as_str()));
     crds.chain(rendered.sorted.manifests.iter().map(|manifest| (manifest.source.as_str(), manifest.text())))
 }
 
-/// All of it as one text.
+/// Returns the whole output.
 ///
 /// # Errors
-/// When a template of `show_only` is not there.
-pub fn text(rendered: &Rendered, wanted: &Wanted) -> Result<String, NotFound> {
-    // In one piece from the beginning: it may be megabytes.
+/// If a template of `show_only` does not exist.
+pub fn text(rendered: &RenderedChart, wanted: &OutputOptions) -> Result<String, TemplateNotFound> {
+    // Allocate once, because the output may have megabytes.
     let bytes = |(source, text): (&str, &str)| PART_BYTES + source.len() + text.len();
     let of_hooks = hooks(rendered, wanted).map(|hook| (hook.manifest.source.as_str(), hook.manifest.text()));
     let mut all = String::with_capacity(manifests(rendered, wanted).chain(of_hooks).map(bytes).sum());
     for (source, text) in manifests(rendered, wanted) {
         add_part(&mut all, source, text);
     }
-    // Helm takes white space away from both ends; every part begins with something else.
+    // Helm trims white space at both ends. Every part begins with another character.
     all.truncate(all.trim_end().len());
     all.push('\n');
     for hook in hooks(rendered, wanted) {
         add_part(&mut all, &hook.manifest.source, hook.manifest.text());
     }
-    if wanted.show_only.is_empty() { Ok(all) } else { only(&all, &wanted.show_only) }
+    if wanted.show_only.is_empty() { Ok(all) } else { select_templates(&all, &wanted.show_only) }
 }
 
-fn only(all: &str, show_only: &[String]) -> Result<String, NotFound> {
+fn select_templates(all: &str, show_only: &[String]) -> Result<String, TemplateNotFound> {
     let parts: Vec<(&str, &str)> =
         split(all).into_iter().filter_map(|(_, text)| Some((SOURCE.captures(text)?.get(1)?.as_str(), text))).collect();
     let mut out = String::new();
@@ -87,7 +87,7 @@ fn only(all: &str, show_only: &[String]) -> Result<String, NotFound> {
             out.push_str(&format!("---\n{text}\n"));
         }
         if out.len() == before {
-            return Err(NotFound(pattern.clone()));
+            return Err(TemplateNotFound(pattern.clone()));
         }
     }
     Ok(out)

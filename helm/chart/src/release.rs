@@ -1,24 +1,24 @@
-//! A release: what a chart becomes when it is rendered for somebody.
+//! Releases: named installations of a chart.
 
-/// How long a release's name may be.
+/// Maximum length of a release's name.
 const MAX_NAME_BYTES: usize = 53;
 const PATTERN: &str = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
-/// What `.Release` says.
+/// A release, as in `.Release`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Release {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The namespace it goes to.
+    /// Target namespace.
     pub namespace: String,
-    /// Whether it replaces one that is there.
+    /// Whether the release replaces an existing one.
     pub is_upgrade: bool,
-    /// How often it was installed before, plus one.
+    /// Revision, starting at 1.
     pub revision: i64,
 }
 
 impl Release {
-    /// The first of its name.
+    /// Creates the first revision of a release.
     pub fn new(name: impl Into<String>, namespace: impl Into<String>) -> Self {
         Self { name: name.into(), namespace: namespace.into(), is_upgrade: false, revision: 1 }
     }
@@ -26,29 +26,29 @@ impl Release {
     /// Checks the name, as Helm does.
     ///
     /// # Errors
-    /// When it is missing, too long or has other characters.
-    pub fn check_name(&self) -> Result<(), NameError> {
+    /// If the name is missing, too long or has invalid characters.
+    pub fn check_name(&self) -> Result<(), ReleaseNameError> {
         if self.name.is_empty() {
-            return Err(NameError::Missing);
+            return Err(ReleaseNameError::Missing);
         }
         let part = |part: &str| {
             let inner = part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
             !part.is_empty() && inner && !part.starts_with('-') && !part.ends_with('-')
         };
         if self.name.len() > MAX_NAME_BYTES || !self.name.split('.').all(part) {
-            return Err(NameError::Invalid(self.name.clone()));
+            return Err(ReleaseNameError::Invalid(self.name.clone()));
         }
         Ok(())
     }
 }
 
-/// A name no release can have, in Helm's words.
+/// Error for an invalid release name, with Helm's text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
-    /// None at all.
+pub enum ReleaseNameError {
+    /// The name is empty.
     #[error("release name check failed: release name \"\": no name provided")]
     Missing,
-    /// Not one that objects could carry.
+    /// The name does not suit Kubernetes objects.
     #[error(
         "release name check failed: release name {0:?}: invalid release name, must match regex {PATTERN} and the length must not be longer than {MAX_NAME_BYTES}"
     )]

@@ -1,13 +1,13 @@
-//! Rendering: a chart is compiled once, shared by threads, and rendered with values as often as wanted.
+//! Rendering. A chart is compiled once, shared by threads, and rendered with any number of values.
 
-mod assemble;
+mod assembly;
 mod data;
+mod error_text;
 mod functions;
-mod judge;
-mod mark;
-mod place;
-mod problem;
-mod run;
+mod schemas;
+mod source_marks;
+mod state;
+mod template_pos;
 mod types;
 mod yaml;
 
@@ -16,162 +16,164 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use switchboard_object::{Map, yaml as yaml_object};
-use switchboard_template::sprig::Ambient;
-use switchboard_template::{Ledger, Limits, MissingKey, Options, Set, Str, Value, free_cycles};
+use switchboard_template::sprig::SystemInputs;
+use switchboard_template::{
+    ExecutionBudget, ExecutionLimits, ExecutionOptions, MissingKey, Str, TemplateSet, Value, free_cycles,
+};
 
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
-use crate::coalesce::{CoalesceError, Nulls, coalesce};
-use crate::instance::Instance;
-use crate::manifest::{self, ManifestError, Sorted};
-use crate::release::{NameError, Release};
-use crate::talk::Talk;
+use crate::coalesce::{CoalesceError, NullHandling, coalesce};
+use crate::instance::ChartInstance;
+use crate::manifest::{self, ManifestError, SortedManifests};
+use crate::release::{Release, ReleaseNameError};
 use crate::typed::DecodeError;
+use crate::warnings::ChartWarnings;
 
-use assemble::{Assembled, Template};
-use judge::Judge;
-pub use place::Place;
-use run::Run;
-pub use run::View;
+use assembly::{AssembledChart, ChartTemplate};
+use schemas::SchemaCache;
+pub use state::ClusterLookup;
+use state::RenderState;
+pub use template_pos::TemplatePos;
 
-/// How many choices of subcharts are kept parsed.
+/// Number of subchart selections whose parsed templates are cached.
 const MAX_SHAPES: usize = 16;
-/// How many bytes all templates of a chart may render to together.
+/// Maximum bytes of output of all templates of a chart.
 const MAX_OUTPUT_BYTES: usize = 256 << 20;
-/// The end of the name of a file whose text is for people.
+/// Suffix of the file whose text is for users.
 const NOTES: &str = "NOTES.txt";
 
-/// What a chart is rendered with.
+/// Input of a rendering.
 #[derive(Clone)]
-pub struct Request {
-    /// The release.
+pub struct RenderRequest {
+    /// Release.
     pub release: Release,
-    /// Values over those of the chart.
+    /// Values that override the chart's.
     pub values: Map,
-    /// The cluster.
+    /// Target cluster.
     pub capabilities: Capabilities,
-    /// What `lookup` asks; nothing is found without.
-    pub view: Option<Arc<dyn View>>,
-    /// The clock and the randomness templates get; without, functions that need them fail.
-    pub ambient: Ambient,
-    /// Whether values are not judged by the charts' schemas.
+    /// Objects for `lookup`. Without it, `lookup` finds nothing.
+    pub lookup: Option<Arc<dyn ClusterLookup>>,
+    /// Clock and randomness for templates. Functions whose input is missing fail.
+    pub system_inputs: SystemInputs,
+    /// Whether validation by the charts' schemas is skipped.
     pub skip_schema: bool,
-    /// Whether missing values are let pass, as `helm lint` does.
+    /// Whether missing values are tolerated, as in `helm lint`.
     pub lint: bool,
-    /// Where a template's work ends.
-    pub limits: Limits,
+    /// Limits of the execution.
+    pub limits: ExecutionLimits,
 }
 
-impl Request {
-    /// For a release, with nothing given.
+impl RenderRequest {
+    /// Creates a request for a release, with defaults for everything else.
     pub fn new(release: Release) -> Self {
         Self {
             release,
             values: Map::new(),
             capabilities: Capabilities::default(),
-            view: None,
-            ambient: Ambient::default(),
+            lookup: None,
+            system_inputs: SystemInputs::default(),
             skip_schema: false,
             lint: false,
-            limits: Limits::default(),
+            limits: ExecutionLimits::default(),
         }
     }
 }
 
-/// What a chart became.
+/// Result of a rendering.
 #[derive(Clone, Debug, Default)]
-pub struct Rendered {
-    /// What each template wrote, by its name.
+pub struct RenderedChart {
+    /// Output of each template, by name.
     pub files: BTreeMap<String, Arc<String>>,
     /// Manifests and hooks, sorted.
-    pub sorted: Sorted,
-    /// The chart's own NOTES.txt.
+    pub sorted: SortedManifests,
+    /// Text of the chart's own NOTES.txt.
     pub notes: String,
-    /// The files of `crds/`, by their full names, which are not templates.
+    /// Names and texts of the files in `crds/`, which are not templates.
     pub crds: Vec<(String, String)>,
-    /// What Helm would say on stderr.
+    /// Warnings that Helm prints on stderr.
     pub warnings: Vec<String>,
 }
 
-/// Why a chart was not rendered. The text is Helm's.
+/// Error of rendering a chart. The text is Helm's.
 #[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    /// The release's name.
+pub enum ChartRenderError {
+    /// The release's name is invalid.
     #[error("{0}")]
-    Name(#[from] NameError),
-    /// Values that cannot be brought together.
+    Name(#[from] ReleaseNameError),
+    /// Values cannot be merged.
     #[error("{0}")]
     Values(#[from] CoalesceError),
-    /// The same while dependencies were sorted out.
+    /// Values cannot be merged while dependencies are processed.
     #[error("chart dependencies processing failed: {0}")]
     Dependencies(CoalesceError),
-    /// Values the schema refuses.
+    /// Values do not conform to the schema.
     #[error("values don't meet the specifications of the schema(s) in the following chart(s):\n{0}")]
     Schema(String),
-    /// A cluster the chart is not for.
+    /// The chart does not support the cluster's version.
     #[error("chart requires kubeVersion: {range} which is incompatible with Kubernetes {version}")]
     KubeVersion {
-        /// What the chart asks for.
+        /// Constraint in the chart.
         range: String,
-        /// What the cluster is.
+        /// Version of the cluster.
         version: String,
     },
-    /// A template that is none, or failed.
+    /// A template cannot be parsed or failed.
     #[error("{text}")]
     Template {
-        /// What Helm says.
+        /// Helm's error text.
         text: String,
-        /// Where, and what may help.
-        place: Option<Box<Place>>,
+        /// Position and hint, if known.
+        position: Option<Box<TemplatePos>>,
     },
-    /// What a template wrote is no manifest.
+    /// The output of a template is not a manifest.
     #[error("{error}")]
     Manifest {
-        /// What Helm says.
+        /// Helm's error.
         error: ManifestError,
-        /// Where it comes from, and what may help.
-        place: Option<Box<Place>>,
-        /// All that was rendered.
+        /// Position of the cause and hint, if known.
+        position: Option<Box<TemplatePos>>,
+        /// Output of each template, by name.
         files: BTreeMap<String, Arc<String>>,
     },
 }
 
-impl RenderError {
-    /// Whether Helm had begun with the release, which it says in the error's last lines.
-    pub fn is_of_release(&self) -> bool {
+impl ChartRenderError {
+    /// Whether Helm has already started the release, which it prints in the last lines of the error.
+    pub fn follows_release_start(&self) -> bool {
         matches!(self, Self::KubeVersion { .. } | Self::Template { .. } | Self::Manifest { .. })
     }
 
-    /// Where it happened, if that is known.
-    pub fn place(&self) -> Option<&Place> {
+    /// Returns the position of the error, if known.
+    pub fn position(&self) -> Option<&TemplatePos> {
         match self {
-            Self::Template { place, .. } | Self::Manifest { place, .. } => place.as_deref(),
+            Self::Template { position: place, .. } | Self::Manifest { position: place, .. } => place.as_deref(),
             _ => None,
         }
     }
 }
 
-/// A chart whose templates are parsed when first needed and kept: made for being shared.
+/// A chart whose templates are parsed on first use and cached, for sharing by threads.
 ///
 /// # Guarantees
-/// - It may be rendered by many threads at once, each with its own values. // test: guarantees_threads_render_the_same
-/// - The same request gives the same output.                               // test: guarantees_the_same_request_gives_the_same
-pub struct Compiled {
+/// - Many threads can render the chart at once, each with its own values. // test: guarantees_threads_render_the_same
+/// - The same request gives the same output.                              // test: guarantees_the_same_request_gives_the_same
+pub struct CompiledChart {
     chart: Arc<Chart>,
-    judge: Judge,
-    shapes: Mutex<Vec<(Shape, Arc<Assembled>)>>,
+    schemas: SchemaCache,
+    shapes: Mutex<Vec<(SubchartSelection, Arc<AssembledChart>)>>,
 }
 
-/// What tells choices of subcharts apart.
-type Shape = Vec<(usize, String)>;
+/// Key of a selection of subcharts.
+type SubchartSelection = Vec<(usize, String)>;
 
-impl Compiled {
-    /// Compiles a chart.
+impl CompiledChart {
+    /// Prepares a chart for rendering.
     pub fn new(chart: Arc<Chart>) -> Self {
-        Self { chart, judge: Judge::default(), shapes: Mutex::default() }
+        Self { chart, schemas: SchemaCache::default(), shapes: Mutex::default() }
     }
 
-    /// The chart.
+    /// Returns the chart.
     pub fn chart(&self) -> &Arc<Chart> {
         &self.chart
     }
@@ -179,25 +181,29 @@ impl Compiled {
     /// Renders the chart.
     ///
     /// # Errors
-    /// When values, templates or what they write are wrong.
-    pub fn render(&self, request: &Request) -> Result<Rendered, RenderError> {
-        let mut talk = Talk::default();
-        let mut rendered = self.render_aloud(request, &mut talk)?;
-        rendered.warnings = talk.into_lines();
+    /// If values, templates or their output are invalid.
+    pub fn render(&self, request: &RenderRequest) -> Result<RenderedChart, ChartRenderError> {
+        let mut warnings = ChartWarnings::default();
+        let mut rendered = self.render_with_warnings(request, &mut warnings)?;
+        rendered.warnings = warnings.into_lines();
         Ok(rendered)
     }
 
-    /// Renders the chart; what there is to say is said even if that fails.
+    /// Renders the chart and collects warnings, even if rendering fails.
     ///
     /// # Errors
-    /// As [`Compiled::render`].
-    pub fn render_aloud(&self, request: &Request, talk: &mut Talk) -> Result<Rendered, RenderError> {
-        let (assembled, values) = self.prepared(request, talk)?;
+    /// Errors of [`CompiledChart::render`].
+    pub fn render_with_warnings(
+        &self,
+        request: &RenderRequest,
+        warnings: &mut ChartWarnings,
+    ) -> Result<RenderedChart, ChartRenderError> {
+        let (assembled, values) = self.prepare(request, warnings)?;
         let (files, odd) = execute(&assembled, request, &values)?;
         if let Some((name, bytes)) = odd {
             return Err(not_text(&name, &bytes));
         }
-        let mut rendered = Rendered { crds: assemble::crds(&assembled.root), ..Rendered::default() };
+        let mut rendered = RenderedChart { crds: assembly::crds(&assembled.root), ..RenderedChart::default() };
         let own_notes = format!("{}/templates/{NOTES}", assembled.root.name);
         for (name, text) in files {
             if name == own_notes {
@@ -208,53 +214,58 @@ impl Compiled {
         }
         match manifest::sort(&rendered.files) {
             Ok(sorted) => {
-                let told =
+                let warning =
                     |hook: &String| format!("level=INFO msg=\"skipping unknown hooks\" hookTypes={}", logged(hook));
-                sorted.unknown.iter().for_each(|hook| talk.say(told(hook)));
+                sorted.unknown.iter().for_each(|hook| warnings.add(warning(hook)));
                 rendered.sorted = sorted;
             }
             Err(error) => {
                 let written = rendered.files.get(&error.source_file).map_or("", |text| text.as_str());
-                let place = place::of_manifest(&error, &assembled, request, &values, written);
-                return Err(RenderError::Manifest { error, place, files: rendered.files });
+                let place = template_pos::locate_manifest(&error, &assembled, request, &values, written);
+                return Err(ChartRenderError::Manifest { error, position: place, files: rendered.files });
             }
         }
         Ok(rendered)
     }
 
-    /// What each template writes, by its name, without looking at it: what Helm's engine does.
+    /// Returns the output of each template by name, without parsing it, like Helm's engine.
     ///
     /// # Errors
-    /// When values or templates are wrong.
-    pub fn render_files(&self, request: &Request) -> Result<BTreeMap<String, String>, RenderError> {
-        let (assembled, values) = self.prepared(request, &mut Talk::default())?;
+    /// If values or templates are invalid.
+    pub fn render_files(&self, request: &RenderRequest) -> Result<BTreeMap<String, String>, ChartRenderError> {
+        let (assembled, values) = self.prepare(request, &mut ChartWarnings::default())?;
         execute(&assembled, request, &values).map(|(files, _)| files)
     }
 
-    /// The templates and the values they get.
-    fn prepared(&self, request: &Request, talk: &mut Talk) -> Result<(Arc<Assembled>, Map), RenderError> {
+    /// Returns the templates and their values.
+    fn prepare(
+        &self,
+        request: &RenderRequest,
+        warnings: &mut ChartWarnings,
+    ) -> Result<(Arc<AssembledChart>, Map), ChartRenderError> {
         request.release.check_name()?;
-        let enabled = Instance::enabled(&self.chart, &request.values, talk).map_err(RenderError::Dependencies)?;
-        let assembled = self.assembled(enabled)?;
-        assembled.warnings.iter().for_each(|line| talk.say(line.clone()));
+        let enabled = ChartInstance::with_enabled_subcharts(&self.chart, &request.values, warnings)
+            .map_err(ChartRenderError::Dependencies)?;
+        let assembled = self.assemble(enabled)?;
+        assembled.warnings.iter().for_each(|line| warnings.add(line.clone()));
         let mut values = request.values.clone();
-        coalesce(&assembled.root, &mut values, Nulls::Remove, talk)?;
+        coalesce(&assembled.root, &mut values, NullHandling::Remove, warnings)?;
         if !request.skip_schema {
-            self.judge.check(&assembled.root, &values, talk)?;
+            self.schemas.check(&assembled.root, &values, warnings)?;
         }
-        judge::kube_version(&self.chart, &request.capabilities)?;
+        schemas::check_kube_version(&self.chart, &request.capabilities)?;
         Ok((assembled, values))
     }
 
-    /// The parsed templates for a choice of subcharts, from what is kept or made now.
-    fn assembled(&self, root: Instance) -> Result<Arc<Assembled>, RenderError> {
+    /// Returns the parsed templates for a selection of subcharts, from the cache if possible.
+    fn assemble(&self, root: ChartInstance) -> Result<Arc<AssembledChart>, ChartRenderError> {
         let mut shape = Vec::new();
-        root.shape(&mut shape);
+        root.selection_key(&mut shape);
         let shapes = || self.shapes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, found)) = shapes().iter().find(|(known, _)| *known == shape) {
             return Ok(found.clone());
         }
-        let made = Arc::new(Assembled::new(root).map_err(RenderError::Dependencies)?);
+        let made = Arc::new(AssembledChart::new(root).map_err(ChartRenderError::Dependencies)?);
         let mut shapes = shapes();
         if shapes.len() >= MAX_SHAPES {
             shapes.remove(0);
@@ -264,46 +275,50 @@ impl Compiled {
     }
 }
 
-/// What templates wrote, as text, and the first that wrote something else, with its bytes.
-type Executed = (BTreeMap<String, String>, Option<(String, Vec<u8>)>);
+/// Output of templates as text, and the first output that is not text, with its bytes.
+type TemplateOutputs = (BTreeMap<String, String>, Option<(String, Vec<u8>)>);
 
-fn execute(assembled: &Assembled, request: &Request, values: &Map) -> Result<Executed, RenderError> {
-    let failed = |(text, place): &(String, Option<Box<Place>>)| RenderError::Template {
+fn execute(
+    assembled: &AssembledChart,
+    request: &RenderRequest,
+    values: &Map,
+) -> Result<TemplateOutputs, ChartRenderError> {
+    let failed = |(text, place): &(String, Option<Box<TemplatePos>>)| ChartRenderError::Template {
         text: text.clone(),
-        place: place.clone(),
+        position: place.clone(),
     };
     let set = assembled.set.as_ref().map_err(failed)?;
     execute_with(set, assembled, request, values, None)
 }
 
-/// Executes the templates of a set, or one of them alone.
+/// Executes the templates of a set, or only one of them.
 fn execute_with(
-    set: &Arc<Set>,
-    assembled: &Assembled,
-    request: &Request,
+    set: &Arc<TemplateSet>,
+    assembled: &AssembledChart,
+    request: &RenderRequest,
     values: &Map,
     only: Option<&str>,
-) -> Result<Executed, RenderError> {
+) -> Result<TemplateOutputs, ChartRenderError> {
     let executed = execute_all(set, assembled, request, values, only);
-    // Now that the values are gone: templates may have put them into themselves.
+    // The values have been dropped. Templates may have put some of them into themselves.
     free_cycles();
     executed
 }
 
 fn execute_all(
-    set: &Arc<Set>,
-    assembled: &Assembled,
-    request: &Request,
+    set: &Arc<TemplateSet>,
+    assembled: &AssembledChart,
+    request: &RenderRequest,
     values: &Map,
     only: Option<&str>,
-) -> Result<Executed, RenderError> {
-    let dots = data::dots(&assembled.root, values, &request.release, &request.capabilities);
-    let run = Run::new(set.clone(), assembled.parsed.clone(), request.view.clone(), request.lint);
-    let hosts: [&dyn Any; 2] = [&run, &request.ambient];
-    let options = Options { missing_key: MissingKey::Zero, limits: request.limits, hosts: &hosts };
+) -> Result<TemplateOutputs, ChartRenderError> {
+    let dots = data::template_data(&assembled.root, values, &request.release, &request.capabilities);
+    let run = RenderState::new(set.clone(), assembled.parsed.clone(), request.lookup.clone(), request.lint);
+    let hosts: [&dyn Any; 2] = [&run, &request.system_inputs];
+    let options = ExecutionOptions { missing_key: MissingKey::Zero, limits: request.limits, hosts: &hosts };
     let (mut files, mut first_odd) = (BTreeMap::new(), None);
     let mut written = 0;
-    let mut ledger = Ledger::new(&request.limits);
+    let mut budget = ExecutionBudget::new(&request.limits);
     for template in &assembled.templates {
         let partial = template.name.rsplit('/').next().is_some_and(|base| base.starts_with('_'));
         if partial || only.is_some_and(|only| only != template.name) {
@@ -313,13 +328,16 @@ fn execute_all(
         if let Some(map) = dot.as_map() {
             map.insert(Str::new("Template"), template_of(template));
         }
-        let text = set.render_on(&mut ledger, &template.name, dot, &options).map_err(|error| {
-            RenderError::Template { text: problem::of_running(&template.name, &error), place: place::of_error(&error) }
+        let text = set.render_with_budget(&mut budget, &template.name, dot, &options).map_err(|error| {
+            ChartRenderError::Template {
+                text: error_text::execution_error_text(&template.name, &error),
+                position: template_pos::locate_error(&error),
+            }
         })?;
         written += text.len();
         if written > MAX_OUTPUT_BYTES {
             let text = format!("the templates of {} write more than {MAX_OUTPUT_BYTES} bytes", assembled.root.name);
-            return Err(RenderError::Template { text, place: None });
+            return Err(ChartRenderError::Template { text, position: None });
         }
         let text = functions::cut_no_value(&text).unwrap_or(text);
         let text = String::from_utf8(text).unwrap_or_else(|odd| {
@@ -334,24 +352,24 @@ fn execute_all(
     Ok((files, first_odd))
 }
 
-/// A value as Go's log writes it.
+/// Formats a value like Go's log.
 fn logged(text: &str) -> String {
     let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '=' | '\\');
     if !text.is_empty() && text.chars().all(plain) { text.to_string() } else { format!("{text:?}") }
 }
 
-/// What a template wrote cannot be YAML, whatever else is in it.
-fn not_text(name: &str, bytes: &[u8]) -> RenderError {
+/// Creates the error for output that is not text and thus not YAML.
+fn not_text(name: &str, bytes: &[u8]) -> ChartRenderError {
     let problem = match yaml_object::decode(bytes) {
         Err(error) => error.to_string(),
         Ok(_) => "yaml: what templates write is read as UTF-8, and this is UTF-16".to_string(),
     };
     let problem = DecodeError(format!("error converting YAML to JSON: {problem}"));
-    let error = ManifestError { source_file: name.to_string(), problem, offset: 0, place: None };
-    RenderError::Manifest { error, place: None, files: BTreeMap::new() }
+    let error = ManifestError { source_file: name.to_string(), problem, offset: 0, position: None };
+    ChartRenderError::Manifest { error, position: None, files: BTreeMap::new() }
 }
 
-fn template_of(template: &Template) -> Value {
+fn template_of(template: &ChartTemplate) -> Value {
     let name = (Str::new("Name"), Value::string(&template.name));
     let base = (Str::new("BasePath"), Value::string(&template.base));
     Value::typed_map(types::VALUES, [name, base].into_iter().collect())

@@ -1,8 +1,8 @@
-//! `values.schema.json`: what values must look like, judged and worded as the validator inside Helm does it
-//! (JSON Schema, drafts 4 to 2020-12).
+//! `values.schema.json`: validation of values, in the order and with the texts of the validator that Helm uses (JSON
+//! Schema, drafts 4 to 2020-12).
 //!
-//! Schemas of other places are not fetched: rendering a chart talks to nobody. A `$ref` to one is an error; an unresolved
-//! `urn:` is let through, as in Helm.
+//! Remote schemas are not fetched, because rendering a chart uses no network. A `$ref` to one is an error. An
+//! unresolved `urn:` is accepted, as in Helm.
 
 mod combine;
 mod compare;
@@ -12,107 +12,109 @@ mod format;
 mod meta;
 mod number;
 mod problem;
+mod scalar;
 mod validate;
 
 use switchboard_object::Value;
 use switchboard_template::sprig::{MAX_COMPILED_BYTES, Regexp};
 
-use number::Decimal;
+use number::SchemaNumber;
 
-/// How many bytes all patterns of a chart and its subcharts may take when they are compiled: as many as one may.
+/// Maximum bytes of all compiled patterns of a chart and its subcharts, which equals the maximum of a single one.
 pub const MAX_PATTERN_BYTES: usize = MAX_COMPILED_BYTES;
 
-/// A schema, ready to judge.
+/// A compiled schema.
 #[derive(Debug)]
-pub struct Schema {
-    nodes: Vec<Node>,
-    /// What Helm says on stderr when it reads it.
+pub struct ValuesSchema {
+    nodes: Vec<SchemaNode>,
+    /// Warnings that Helm prints on stderr when it reads the schema.
     pub warnings: Vec<String>,
 }
 
-/// A schema that is none, in the validator's words.
+/// Error of an invalid schema, with the validator's text.
 #[derive(Debug, thiserror::Error)]
-pub enum SchemaError {
-    /// Not JSON.
+pub enum ValuesSchemaError {
+    /// The text is not JSON.
     #[error("{0}")]
     Json(String),
-    /// JSON that is no schema of its draft.
+    /// The JSON is not a schema of its draft.
     #[error("{0:?} is not valid against metaschema: {1}")]
-    NotOne(String, String),
-    /// A pattern Go's regular expressions do not have.
+    Invalid(String, String),
+    /// A pattern is not valid in Go's regular expressions.
     #[error("{0:?} is not valid regex: {1}")]
     Regex(String, String),
-    /// A `$ref` to nothing.
+    /// A `$ref` points to nothing.
     #[error("json-pointer in {0:?} not found")]
     Pointer(String),
-    /// A `$ref` to an anchor nobody has.
+    /// A `$ref` names an unknown anchor.
     #[error("anchor in {0:?} not found in schema {1:?}")]
     Anchor(String, String),
-    /// Two schemas of one name.
+    /// Two schemas have the same name.
     #[error("duplicate {what} {name:?} in {url:?} at {first:?} and {second:?}")]
     Duplicate {
-        /// `id` or `anchor`.
+        /// Kind of the name: `id` or `anchor`.
         what: &'static str,
-        /// The name.
+        /// Name.
         name: String,
-        /// The document.
+        /// URL of the document.
         url: String,
-        /// Where one is.
+        /// Location of the first schema.
         first: String,
-        /// Where the other is.
+        /// Location of the second schema.
         second: String,
     },
-    /// A `$ref` or `$schema` of a place that would have to be fetched.
+    /// A `$ref` or `$schema` refers to a schema that would have to be fetched.
     #[error("failing loading {0:?}: {1}")]
     Remote(String, String),
 }
 
-impl Schema {
-    /// Reads a schema.
+impl ValuesSchema {
+    /// Compiles a schema.
     ///
     /// # Errors
-    /// When it is no schema, or refers to another place.
-    pub fn read(bytes: &[u8]) -> Result<Self, SchemaError> {
+    /// If the schema is invalid or refers to a remote one.
+    pub fn read(bytes: &[u8]) -> Result<Self, ValuesSchemaError> {
         Self::read_within(bytes, &mut { MAX_PATTERN_BYTES })
     }
 
-    /// Reads one of several schemas that are kept together; `left` is what the patterns of all of them may still take.
+    /// Compiles one of several schemas that stay in memory together. `left` is the memory that the patterns of all of
+    /// them may still use.
     ///
     /// # Errors
-    /// As [`Schema::read`], and when too little is left.
-    pub fn read_within(bytes: &[u8], left: &mut usize) -> Result<Self, SchemaError> {
+    /// Errors of [`ValuesSchema::read`], and if the remaining memory does not suffice.
+    pub fn read_within(bytes: &[u8], left: &mut usize) -> Result<Self, ValuesSchemaError> {
         compile::compile(bytes, left)
     }
 
-    /// Judges values.
+    /// Validates values.
     ///
     /// # Errors
-    /// All that is wrong, one line each, as Helm prints it.
+    /// All problems, one per line, as Helm prints them.
     pub fn check(&self, values: &Value) -> Result<(), String> {
-        validate::check(&self.nodes, values).map_err(|problem| problem.told())
+        validate::check(&self.nodes, values).map_err(|problem| problem.to_text())
     }
 }
 
-/// One schema of the tree; those it is made of by their places.
+/// A schema of the tree. Subschemas are referred to by index.
 #[derive(Debug, Default)]
-struct Node {
+struct SchemaNode {
     draft: u16,
-    /// Where it stands: document and pointer.
+    /// Document and pointer of the schema.
     location: String,
     always: Option<bool>,
     types: Option<Vec<String>>,
     constant: Option<Value>,
     values: Option<Vec<Value>>,
     format: Option<String>,
-    /// The schema it refers to, and the keyword that does.
+    /// Referenced schema and the keyword of the reference.
     reference: Option<(usize, &'static str)>,
     min_properties: Option<usize>,
     max_properties: Option<usize>,
     required: Vec<String>,
-    dependencies: Vec<(String, Depends)>,
+    dependencies: Vec<(String, DependencyRule)>,
     properties: Vec<(String, usize)>,
     pattern_properties: Vec<(Regexp, usize)>,
-    additional_properties: Option<Additional>,
+    additional_properties: Option<AdditionalRule>,
     property_names: Option<usize>,
     dependent_schemas: Vec<(String, usize)>,
     dependent_required: Vec<(String, Vec<String>)>,
@@ -121,18 +123,18 @@ struct Node {
     unique_items: bool,
     items: Option<usize>,
     item_list: Option<Vec<usize>>,
-    additional_items: Option<Additional>,
+    additional_items: Option<AdditionalRule>,
     contains: Option<usize>,
     min_contains: Option<usize>,
     max_contains: Option<usize>,
     min_length: Option<usize>,
     max_length: Option<usize>,
     pattern: Option<(String, Regexp)>,
-    minimum: Option<Decimal>,
-    maximum: Option<Decimal>,
-    exclusive_minimum: Option<Decimal>,
-    exclusive_maximum: Option<Decimal>,
-    multiple_of: Option<Decimal>,
+    minimum: Option<SchemaNumber>,
+    maximum: Option<SchemaNumber>,
+    exclusive_minimum: Option<SchemaNumber>,
+    exclusive_maximum: Option<SchemaNumber>,
+    multiple_of: Option<SchemaNumber>,
     not: Option<usize>,
     all_of: Vec<usize>,
     any_of: Vec<usize>,
@@ -143,15 +145,15 @@ struct Node {
 }
 
 #[derive(Debug)]
-enum Depends {
-    On(Vec<String>),
-    Fits(usize),
+enum DependencyRule {
+    Names(Vec<String>),
+    Schema(usize),
 }
 
 #[derive(Debug)]
-enum Additional {
+enum AdditionalRule {
     Allowed(bool),
-    Fits(usize),
+    Schema(usize),
 }
 
 #[cfg(test)]

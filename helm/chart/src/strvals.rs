@@ -1,4 +1,4 @@
-//! The little language of `--set`: `a.b[0].c=1,d={x,y}`, exactly as Helm reads it, its odd corners included.
+//! Syntax of `--set`: `a.b[0].c=1,d={x,y}`, parsed exactly as in Helm, including its edge cases.
 
 use serde_json::Deserializer;
 use switchboard_object::quote::quote;
@@ -6,75 +6,75 @@ use switchboard_object::{Map, Value};
 
 use crate::values;
 
-/// The highest index a list may be given.
+/// Maximum index of a list.
 const MAX_INDEX: i64 = 65_536;
-/// How many names may follow each other with dots.
+/// Maximum number of names joined by dots.
 const MAX_NESTED_NAMES: usize = 30;
-/// How many indexes may follow each other. Helm has no bound here; its stack grows.
+/// Maximum number of consecutive indexes. Helm has no limit here; its stack grows.
 const MAX_NESTED_INDEXES: usize = 256;
 
-/// What is made of the text behind `=`.
-pub enum Kind<'a> {
-    /// `--set`: numbers, booleans and null are what they look like.
+/// Conversion of the text after `=`.
+pub enum SetKind<'a> {
+    /// `--set`: texts that look like numbers, booleans or null are converted.
     Typed,
-    /// `--set-string`: everything is text.
+    /// `--set-string`: every value is a text.
     Text,
     /// `--set-json`: values are JSON.
     Json,
-    /// `--set-literal`: the rest of the line is the text.
+    /// `--set-literal`: the rest of the line is the value.
     Literal,
-    /// `--set-file`: the text is the name of a file, which this reads.
+    /// `--set-file`: the text is the name of a file, which this function reads.
     File(&'a dyn Fn(&str) -> Result<Value, String>),
 }
 
-/// A line that cannot be understood, in Helm's words.
+/// Error for an invalid line, with Helm's text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SetError(String);
 
-/// Reads a line and puts what it says into the values.
+/// Parses a line and sets its values.
 ///
 /// # Errors
-/// When the line is not of the language, or does not fit what is already there.
-pub fn set(line: &str, kind: &Kind<'_>, into: &mut Map) -> Result<(), SetError> {
-    let mut parser = Parser { text: line, at: 0, kind, indexes: 0 };
+/// If the line has a syntax error or does not fit the existing values.
+pub fn set(line: &str, kind: &SetKind<'_>, into: &mut Map) -> Result<(), SetError> {
+    let mut parser = SetParser { text: line, at: 0, kind, indexes: 0 };
     loop {
         match parser.key(into, 0) {
             Ok(()) => {}
-            Err(Stop::End) => return Ok(()),
-            Err(Stop::Error(text)) => return Err(SetError(text)),
+            Err(SetStop::End) => return Ok(()),
+            Err(SetStop::Error(text)) => return Err(SetError(text)),
         }
     }
 }
 
-/// Why reading stops. Helm takes an end anywhere, even inside an index, for the end of the line.
-enum Stop {
+/// Reason why parsing stops. Helm accepts the end of the text anywhere, even inside an index, as the end of the line.
+enum SetStop {
     End,
     Error(String),
 }
 
-fn error<T>(text: impl Into<String>) -> Result<T, Stop> {
-    Err(Stop::Error(text.into()))
+fn error<T>(text: impl Into<String>) -> Result<T, SetStop> {
+    Err(SetStop::Error(text.into()))
 }
 
-struct Parser<'a> {
+struct SetParser<'a> {
     text: &'a str,
     at: usize,
-    kind: &'a Kind<'a>,
+    kind: &'a SetKind<'a>,
     indexes: usize,
 }
 
-impl Parser<'_> {
+impl SetParser<'_> {
     fn next(&mut self) -> Option<char> {
         let next = self.text[self.at..].chars().next()?;
         self.at += next.len_utf8();
         Some(next)
     }
 
-    /// The text up to one of the stops, and the stop; none at the end.
+    /// Reads the text up to one of the stop characters. Also returns that character, or `None` at the end.
     fn until(&mut self, stops: &str) -> (String, Option<char>) {
         let mut text = String::new();
-        let escapes = !matches!(self.kind, Kind::Literal);
+        let escapes = !matches!(self.kind, SetKind::Literal);
         while let Some(next) = self.next() {
             if stops.contains(next) {
                 return (text, Some(next));
@@ -89,11 +89,11 @@ impl Parser<'_> {
         (text, None)
     }
 
-    fn key(&mut self, data: &mut Map, level: usize) -> Result<(), Stop> {
-        let stops = if matches!(self.kind, Kind::Literal) { "=[." } else { "=[,." };
+    fn key(&mut self, data: &mut Map, level: usize) -> Result<(), SetStop> {
+        let stops = if matches!(self.kind, SetKind::Literal) { "=[." } else { "=[,." };
         let (key, stop) = self.until(stops);
         match stop {
-            None if key.is_empty() => Err(Stop::End),
+            None if key.is_empty() => Err(SetStop::End),
             None => error(format!("key {} has no value", quote(&key))),
             Some('[') => self.list_of(data, key, level),
             Some('=') => self.value_of(data, key),
@@ -102,7 +102,7 @@ impl Parser<'_> {
         }
     }
 
-    fn list_of(&mut self, data: &mut Map, key: String, level: usize) -> Result<(), Stop> {
+    fn list_of(&mut self, data: &mut Map, key: String, level: usize) -> Result<(), SetStop> {
         let index = self.index()?;
         let mut list = match data.remove(&key) {
             None => Vec::new(),
@@ -114,7 +114,7 @@ impl Parser<'_> {
         done
     }
 
-    fn map_of(&mut self, data: &mut Map, key: String, level: usize) -> Result<(), Stop> {
+    fn map_of(&mut self, data: &mut Map, key: String, level: usize) -> Result<(), SetStop> {
         if level > MAX_NESTED_NAMES {
             return error(format!(
                 "value name nested level is greater than maximum supported nested level of {MAX_NESTED_NAMES}"
@@ -136,21 +136,21 @@ impl Parser<'_> {
         done
     }
 
-    fn value_of(&mut self, data: &mut Map, key: String) -> Result<(), Stop> {
+    fn value_of(&mut self, data: &mut Map, key: String) -> Result<(), SetStop> {
         let (value, end) = self.value()?;
         put(data, key, value);
-        if end { Err(Stop::End) } else { Ok(()) }
+        if end { Err(SetStop::End) } else { Ok(()) }
     }
 
-    /// The value behind `=`, and whether the line ended right there.
-    fn value(&mut self) -> Result<(Value, bool), Stop> {
+    /// Reads the value after `=`. Also returns whether the line ended there.
+    fn value(&mut self) -> Result<(Value, bool), SetStop> {
         match self.kind {
-            Kind::Literal => {
+            SetKind::Literal => {
                 let rest = self.text[self.at..].to_string();
                 self.at = self.text.len();
                 Ok((Value::String(rest), false))
             }
-            Kind::Json => Ok((self.json()?, false)),
+            SetKind::Json => Ok((self.json()?, false)),
             _ => match self.text[self.at..].chars().next() {
                 None => Ok((Value::String(String::new()), true)),
                 Some('{') => Ok((self.braces()?, false)),
@@ -162,23 +162,23 @@ impl Parser<'_> {
         }
     }
 
-    fn json(&mut self) -> Result<Value, Stop> {
-        if self.nothing() {
+    fn json(&mut self) -> Result<Value, SetStop> {
+        if self.skip_blanks_to_end() {
             return Ok(Value::Null);
         }
         let mut values = Deserializer::from_str(&self.text[self.at..]).into_iter::<Value>();
         let value = match values.next() {
             Some(Ok(value)) => value,
             Some(Err(problem)) => return error(problem.to_string()),
-            None => return Err(Stop::End),
+            None => return Err(SetStop::End),
         };
         self.at += values.byte_offset();
-        self.nothing();
+        self.skip_blanks_to_end();
         Ok(values::floats(value))
     }
 
-    /// Passes blanks; true when a comma, which is passed too, or the end comes first.
-    fn nothing(&mut self) -> bool {
+    /// Skips blanks. Returns true if the end or a comma follows, and consumes the comma.
+    fn skip_blanks_to_end(&mut self) -> bool {
         loop {
             let before = self.at;
             match self.next() {
@@ -192,7 +192,7 @@ impl Parser<'_> {
         }
     }
 
-    fn braces(&mut self) -> Result<Value, Stop> {
+    fn braces(&mut self) -> Result<Value, SetStop> {
         self.next();
         let mut list = Vec::new();
         loop {
@@ -211,18 +211,18 @@ impl Parser<'_> {
         }
     }
 
-    fn read(&self, text: String) -> Result<Value, Stop> {
+    fn read(&self, text: String) -> Result<Value, SetStop> {
         match self.kind {
-            Kind::Typed => Ok(typed(text)),
-            Kind::File(read) => read(&text).map_err(Stop::Error),
+            SetKind::Typed => Ok(typed(text)),
+            SetKind::File(read) => read(&text).map_err(SetStop::Error),
             _ => Ok(Value::String(text)),
         }
     }
 
-    fn index(&mut self) -> Result<i64, Stop> {
+    fn index(&mut self) -> Result<i64, SetStop> {
         let (text, stop) = self.until("]");
         if stop.is_none() {
-            return Err(Stop::End);
+            return Err(SetStop::End);
         }
         let digits = text.strip_prefix(['+', '-']).unwrap_or(&text);
         match text.parse::<i64>() {
@@ -235,7 +235,7 @@ impl Parser<'_> {
         }
     }
 
-    fn item(&mut self, list: &mut Vec<Value>, index: i64, level: usize) -> Result<(), Stop> {
+    fn item(&mut self, list: &mut Vec<Value>, index: i64, level: usize) -> Result<(), SetStop> {
         let Ok(at) = usize::try_from(index) else {
             return error(format!("negative {index} index not allowed"));
         };
@@ -249,7 +249,7 @@ impl Parser<'_> {
             return error(format!("unexpected data at end of array index: [{}]", shown.join(" ")));
         }
         match stop {
-            None => Err(Stop::End),
+            None => Err(SetStop::End),
             Some('=') => {
                 self.indexes = 0;
                 let (value, _) = self.value()?;
@@ -296,7 +296,7 @@ fn put(data: &mut Map, key: String, value: Value) {
     }
 }
 
-fn put_at(list: &mut Vec<Value>, index: i64, value: Value) -> Result<(), Stop> {
+fn put_at(list: &mut Vec<Value>, index: i64, value: Value) -> Result<(), SetStop> {
     if index > MAX_INDEX {
         return error(format!("index of {index} is greater than maximum supported index of {MAX_INDEX}"));
     }
@@ -308,7 +308,7 @@ fn put_at(list: &mut Vec<Value>, index: i64, value: Value) -> Result<(), Stop> {
     Ok(())
 }
 
-/// What Go says when a value is not of the type it is taken for.
+/// Returns Go's error for a value with another type than expected.
 fn conversion(value: Option<&Value>, wanted: &str) -> String {
     let got = match value {
         None | Some(Value::Null) => "nil",

@@ -1,4 +1,4 @@
-//! Values: files of them, and how one lies over another.
+//! Values: files and merging.
 
 use std::borrow::Cow;
 
@@ -7,12 +7,12 @@ use switchboard_object::{Map, Value, yaml};
 
 use crate::typed::{self, DecodeError};
 
-/// Reads the values of a YAML text; of several documents the later ones lie over the earlier.
+/// Parses values from a YAML text. Later documents override earlier ones.
 ///
-/// All numbers are floats, as Go makes them of JSON.
+/// All numbers become floats, as Go decodes them from JSON.
 ///
 /// # Errors
-/// When a document is not YAML or not a mapping.
+/// If a document is not YAML or not a mapping.
 pub fn read(text: &str) -> Result<Map, DecodeError> {
     let mut values = Map::new();
     for document in documents(text)? {
@@ -23,16 +23,16 @@ pub fn read(text: &str) -> Result<Map, DecodeError> {
     Ok(values)
 }
 
-/// The same from bytes, which may be no text at all.
+/// Parses values from bytes, which may not be text.
 ///
 /// # Errors
-/// When they are not YAML or not a mapping.
+/// If the bytes are not YAML or not a mapping.
 pub fn read_bytes(bytes: &[u8]) -> Result<Map, DecodeError> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return read(text);
     }
     let failed = |error| DecodeError(format!("cannot unmarshal yaml document: error converting YAML to JSON: {error}"));
-    // The reader of documents ends every one with a line break, which may be half of a character.
+    // Go's document reader ends every document with a line break. In UTF-16, this byte is half of a character.
     let mut bytes = Cow::Borrowed(bytes);
     if !bytes.ends_with(b"\n") {
         bytes.to_mut().push(b'\n');
@@ -40,7 +40,7 @@ pub fn read_bytes(bytes: &[u8]) -> Result<Map, DecodeError> {
     read(&yaml::decode(&bytes).map_err(failed)?)
 }
 
-/// The documents of a stream, divided at lines `---`, as the reader of Kubernetes does.
+/// Splits a stream into documents at `---` lines, like the reader of Kubernetes.
 fn documents(text: &str) -> Result<Vec<Cow<'_, str>>, DecodeError> {
     if !text.contains("---") {
         return Ok(if text.is_empty() { Vec::new() } else { vec![text.into()] });
@@ -67,7 +67,7 @@ fn documents(text: &str) -> Result<Vec<Cow<'_, str>>, DecodeError> {
     Ok(documents)
 }
 
-/// Lays values over others: mappings are merged, everything else is replaced.
+/// Merges values into others: mappings are merged, everything else is replaced.
 pub fn merge(under: &mut Map, over: Map) {
     for (key, value) in over {
         match (under.get_mut(&key), value) {
@@ -79,7 +79,7 @@ pub fn merge(under: &mut Map, over: Map) {
     }
 }
 
-/// The same value with all numbers as floats.
+/// Converts all numbers of a value to floats.
 pub fn floats(value: Value) -> Value {
     match value {
         Value::Number(number) if !number.is_f64() => {
@@ -101,13 +101,13 @@ fn floats_in(mut map: Map) -> Map {
     map
 }
 
-/// The mapping at a path such as `image.pull`; none where a part is missing or no mapping.
+/// Returns the mapping at a path such as `image.pull`, or `None` if a part is missing or not a mapping.
 pub fn table<'a>(values: &'a Map, path: &str) -> Option<&'a Map> {
     path.split('.').try_fold(values, |table, part| table.get(part)?.as_object())
 }
 
-/// The value at a path, unless it is a mapping.
-pub fn at<'a>(values: &'a Map, path: &str) -> Option<&'a Value> {
+/// Returns the value at a path unless it is a mapping.
+pub fn value_at<'a>(values: &'a Map, path: &str) -> Option<&'a Value> {
     let value = match path.rsplit_once('.') {
         Some((parents, key)) => table(values, parents)?.get(key),
         None => values.get(path),

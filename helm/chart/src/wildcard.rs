@@ -1,6 +1,6 @@
-//! File name patterns as Go's `filepath.Match` reads them: `*`, `?`, `[a-z]`, none of which match a `/`.
+//! File name patterns like Go's `filepath.Match`: `*`, `?`, `[a-z]`, none of which match a `/`.
 
-/// A pattern that no name can be held against.
+/// Error for a malformed pattern.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("syntax error in pattern")]
 pub struct BadPattern;
@@ -8,7 +8,7 @@ pub struct BadPattern;
 /// Whether the whole name matches.
 ///
 /// # Errors
-/// When the pattern is malformed; as in Go only as far as it had to be read.
+/// If the pattern is malformed. As in Go, only the part that had to be read is checked.
 pub fn matches(pattern: &str, name: &str) -> Result<bool, BadPattern> {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();
@@ -42,7 +42,7 @@ fn whole(mut pattern: &[char], mut name: &[char]) -> Result<bool, BadPattern> {
                 }
             }
         }
-        // The rest is only read for its faults.
+        // The rest is only checked for errors.
         while !pattern.is_empty() {
             let (_, chunk, rest) = next_chunk(pattern);
             pattern = rest;
@@ -53,7 +53,7 @@ fn whole(mut pattern: &[char], mut name: &[char]) -> Result<bool, BadPattern> {
     Ok(name.is_empty())
 }
 
-/// Whether stars stand in front, the part up to the next star, and the rest.
+/// Returns whether the pattern starts with stars, the part up to the next star, and the rest.
 fn next_chunk(pattern: &[char]) -> (bool, &[char], &[char]) {
     let stars = pattern.iter().take_while(|c| **c == '*').count();
     let pattern = &pattern[stars..];
@@ -71,7 +71,7 @@ fn next_chunk(pattern: &[char]) -> (bool, &[char], &[char]) {
     (stars > 0, &pattern[..at], &pattern[at..])
 }
 
-/// What is left of the name behind the chunk, if it matches; a chunk is read to its end to find faults.
+/// Returns the rest of the name after the chunk if it matches. Reads the whole chunk to find errors.
 fn match_chunk<'a>(mut chunk: &[char], mut name: &'a [char]) -> Result<Option<&'a [char]>, BadPattern> {
     let mut failed = false;
     while let Some(first) = chunk.first() {

@@ -1,5 +1,5 @@
-//! The integrations chart with all its values, and the engine's cases, with the answers of the real Helm and of the code
-//! `oc` is made of. They lie beside the checkout, in `../shared/data`.
+//! Comparison with recorded results of the real Helm and of the code of `oc`: the integrations chart with all its
+//! values, and the cases of Helm's engine. The recordings are next to the checkout, in `../shared/data`.
 #![allow(clippy::unwrap_used)]
 
 #[path = "recorded/engine.rs"]
@@ -14,14 +14,14 @@ use regex::Regex;
 use serde_json::Value;
 use switchboard_chart::capabilities::KubeVersion;
 use switchboard_chart::chart::Chart;
-use switchboard_chart::file::File;
-use switchboard_chart::folder::Links;
-use switchboard_chart::openshift::{Chance, Given, Template};
-use switchboard_chart::output::{Wanted, text};
+use switchboard_chart::file::ChartFile;
+use switchboard_chart::folder::SymlinkPolicy;
+use switchboard_chart::openshift::{ExpressionRandom, OpenShiftTemplate, ProcessOptions};
+use switchboard_chart::output::{OutputOptions, text};
 use switchboard_chart::release::Release;
-use switchboard_chart::render::{Compiled, Request};
+use switchboard_chart::render::{CompiledChart, RenderRequest};
 use switchboard_chart::values;
-use switchboard_template::sprig::Ambient;
+use switchboard_template::sprig::SystemInputs;
 
 fn data(part: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data").join(part);
@@ -42,8 +42,8 @@ fn none(failed: &[String], of: usize) {
     assert!(of > 0 && failed.is_empty(), "{} of {of} differ:\n{}", failed.len(), failed.join("\n"));
 }
 
-fn integrations() -> Compiled {
-    Compiled::new(Chart::load(&data("integrations/chart"), Links::Inside).unwrap())
+fn integrations() -> CompiledChart {
+    CompiledChart::new(Chart::load(&data("integrations/chart"), SymlinkPolicy::Inside).unwrap())
 }
 
 #[test]
@@ -56,15 +56,16 @@ fn the_integrations_chart_renders_and_processes_as_recorded() {
     for case in cases {
         let name = case["test"].as_str().unwrap();
         let part = |end: &str| data("integrations").join(format!("{name}.{end}"));
-        let mut request = Request::new(Release::new("qontract-reconcile", "default"));
+        let mut request = RenderRequest::new(Release::new("qontract-reconcile", "default"));
         request.values = values::read(&read(&part("values.json"))).unwrap();
         let rendered = chart.render(&request).unwrap();
-        if text(&rendered, &Wanted::default()).unwrap() != read(&part("rendered.yaml")) {
+        if text(&rendered, &OutputOptions::default()).unwrap() != read(&part("rendered.yaml")) {
             failed.push(format!("{name}: rendered"));
         }
-        let template = Template::of(coerced(rendered.sorted.manifests[0].object().unwrap())).unwrap();
-        let given = Given { parameters: parameters.clone(), ignore_unknown: true, ..Given::default() };
-        let objects = template.process(&given, &mut Chance::seeded(1)).unwrap();
+        let template = OpenShiftTemplate::from_object(coerced(rendered.sorted.manifests[0].object().unwrap())).unwrap();
+        let given =
+            ProcessOptions { parameters: parameters.clone(), ignore_unknown: true, ..ProcessOptions::default() };
+        let objects = template.process(&given, &mut ExpressionRandom::seeded(1)).unwrap();
         if Value::Array(objects) != json(&part("processed.json")) {
             failed.push(format!("{name}: processed"));
         }
@@ -73,7 +74,7 @@ fn the_integrations_chart_renders_and_processes_as_recorded() {
     none(&failed, cases.len());
 }
 
-/// The fixtures hold a parameter that is a number, which `oc` refuses; the recorded answers took it as text.
+/// Converts a numeric parameter of the fixtures, which `oc` rejects, to text, as in the recorded results.
 fn coerced(mut template: Value) -> Value {
     for parameter in template["parameters"].as_array_mut().into_iter().flatten() {
         if let Some(number) = parameter["value"].as_number().map(ToString::to_string) {
@@ -87,10 +88,10 @@ fn coerced(mut template: Value) -> Value {
 fn the_manager_s_own_values_render_as_recorded() {
     let chart = integrations();
     for (values_file, expected) in manager_files() {
-        let mut request = Request::new(Release::new("qontract-reconcile", "default"));
+        let mut request = RenderRequest::new(Release::new("qontract-reconcile", "default"));
         request.values = values::read(&read(&values_file)).unwrap();
         let rendered = chart.render(&request).unwrap();
-        assert_eq!(text(&rendered, &Wanted::default()).unwrap(), read(&expected), "{}", expected.display());
+        assert_eq!(text(&rendered, &OutputOptions::default()).unwrap(), read(&expected), "{}", expected.display());
     }
 }
 
@@ -106,24 +107,24 @@ fn manager_files() -> Vec<(PathBuf, PathBuf)> {
     pairs
 }
 
-/// What these cases ask of Go's types and of Helm 3, where Helm 4 answers otherwise: names of types, and what a chart is as
-/// JSON.
+/// Cases in which Helm 4 differs from the recorded Helm 3: names of Go types, and the JSON of a chart.
 const OF_HELM_3: [&str; 4] = ["kind", "kind#15", "debug_tojson_release", "debug_tojson_release#1"];
 
-fn engine_chart(helpers: &str, template: &str) -> Compiled {
+fn engine_chart(helpers: &str, template: &str) -> CompiledChart {
     let metadata = "{apiVersion: v2, name: t, version: 1.2.3+b1, appVersion: '4.5', keywords: [k1, k2], type: application, maintainers: [{name: ann, email: a@b}], annotations: {x: y}}";
     let chart = Chart::from_files(vec![
-        File::new("Chart.yaml", metadata.as_bytes()),
-        File::new("config/a.txt", b"l1\nl2\n"),
-        File::new("config/b.json", b"{\"x\": 1}"),
-        File::new("config/sub/c.txt", b"c"),
-        File::new("templates/_helpers.tpl", helpers.as_bytes()),
-        File::new("templates/t.yaml", template.as_bytes()),
+        ChartFile::new("Chart.yaml", metadata.as_bytes()),
+        ChartFile::new("config/a.txt", b"l1\nl2\n"),
+        ChartFile::new("config/b.json", b"{\"x\": 1}"),
+        ChartFile::new("config/sub/c.txt", b"c"),
+        ChartFile::new("templates/_helpers.tpl", helpers.as_bytes()),
+        ChartFile::new("templates/t.yaml", template.as_bytes()),
     ]);
-    Compiled::new(chart.unwrap())
+    CompiledChart::new(chart.unwrap())
 }
 
-/// The place deepest inside an error: the last `file:line:column` of it, or `file:line` of a template that is none.
+/// Returns the innermost position of an error: its last `file:line:column`, or `file:line` of a template that cannot be
+/// parsed.
 fn innermost(error: &str) -> Option<&str> {
     static PLACE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"([\w./-]+\.(yaml|tpl|txt)|gotpl):\d+(:\d+)?").expect("a constant"));
@@ -134,9 +135,9 @@ fn engine_cases(name: &str) {
     let cases = json(&data(&format!("templates/{name}.cases.json")));
     let expected = json(&data(&format!("templates/{name}.expected.json")));
     let helpers = cases["helpers"].as_str().unwrap_or_default();
-    let mut request = Request::new(Release::new("rel", "ns"));
+    let mut request = RenderRequest::new(Release::new("rel", "ns"));
     request.values = values::read(cases["values"].as_str().unwrap()).unwrap();
-    request.ambient = Ambient::fixed("2026-11-16T00:00:00Z".parse().unwrap(), b"seed");
+    request.system_inputs = SystemInputs::fixed("2026-11-16T00:00:00Z".parse().unwrap(), b"seed");
     request.capabilities.kube_version = KubeVersion::read("v1.31.2").unwrap();
     let mut failed = Vec::new();
     let all = cases["cases"].as_array().unwrap();
@@ -150,9 +151,9 @@ fn engine_cases(name: &str) {
                 (got != answer["Out"].as_str().unwrap()).then(|| format!("{got:?}, not {:?}", answer["Out"]))
             }
             (Ok(files), error) => Some(format!("{files:?}, not the error {error}")),
-            (Err(told), error) if !error.is_empty() => {
-                let told = told.to_string();
-                (innermost(&told) != innermost(error)).then(|| format!("the error {told}, not {error}"))
+            (Err(actual), error) if !error.is_empty() => {
+                let actual = actual.to_string();
+                (innermost(&actual) != innermost(error)).then(|| format!("the error {actual}, not {error}"))
             }
             (Err(error), _) => Some(format!("the error {error}, not {:?}", answer["Out"])),
         };

@@ -1,4 +1,4 @@
-//! Warm, parsed templates executed by us and by Go's text/template, in turns, in the same run.
+//! Benchmark of warm, parsed templates: this engine and Go's text/template take turns in the same run.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,33 +8,33 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value as Json, json};
-use switchboard_template::{Functions, Numbers, Options, Set, Value};
+use switchboard_template::{ExecutionOptions, Functions, JsonNumbers, TemplateSet, Value};
 
-/// Turns each side takes; the median of the quotients is reported.
+/// Turns of each side. The benchmark reports the median of their quotients.
 const TURNS: usize = 15;
 
-/// Executions of a turn take about this long on Go's side.
+/// Approximate duration of one turn on Go's side.
 const TURN_NS: u128 = 100_000_000;
 
-/// What the engine alone must be faster by.
+/// Factor by which this engine must be faster than Go's.
 const TARGET: f64 = 2.0;
 
-/// Go's side: a process that has parsed the template and executes it as often as it is told.
-struct Go {
+/// A Go process that has parsed the template and executes it on request.
+struct GoProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Go {
-    fn start(case: &Json) -> Go {
+impl GoProcess {
+    fn start(case: &Json) -> GoProcess {
         let folder = std::env::var("SWITCHBOARD_REAL_BIN").expect("SWITCHBOARD_REAL_BIN: run `make bench`");
         let mut command = Command::new(std::path::Path::new(&folder).join("oracle"));
         let mut child = command.arg("bench").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         writeln!(stdin, "{case}").unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        Go { child, stdin, stdout }
+        GoProcess { child, stdin, stdout }
     }
 
     fn run(&mut self, rounds: u128) -> u128 {
@@ -45,7 +45,7 @@ impl Go {
     }
 }
 
-impl Drop for Go {
+impl Drop for GoProcess {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
@@ -54,7 +54,7 @@ impl Drop for Go {
 
 fn main() -> ExitCode {
     println!("{:<12} {:>14} {:>14} {:>8}", "template", "Go ns", "ours ns", "faster");
-    // `cargo bench ... -- NAME` measures one.
+    // `cargo bench ... -- NAME` measures one case.
     let only = std::env::args().skip(1).find(|arg| !arg.starts_with('-'));
     let mut missed = Vec::new();
     for (name, case) in cases().into_iter().filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name)) {
@@ -68,22 +68,22 @@ fn main() -> ExitCode {
     if missed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Nanoseconds of one execution on both sides, and the median quotient of the turns.
+/// Measures both sides: nanoseconds of one execution each, and the median quotient of the turns.
 fn compare(case: &Json) -> (u128, u128, f64) {
-    let mut set = Set::new("t", Arc::new(Functions::new()));
+    let mut set = TemplateSet::new("t", Arc::new(Functions::new()));
     set.parse("t", case["template"].as_str().unwrap()).unwrap();
     let set = Arc::new(set);
-    let data = Value::from_json(&case["data"], Numbers::Int);
+    let data = Value::from_json(&case["data"], JsonNumbers::Int);
     let mut out = Vec::new();
     let mut ours = |rounds: u128| {
         let begin = Instant::now();
         for _ in 0..rounds {
             out.clear();
-            set.execute("t", &data, &Options::default(), &mut out).unwrap();
+            set.execute("t", &data, &ExecutionOptions::default(), &mut out).unwrap();
         }
         begin.elapsed().as_nanos()
     };
-    let mut go = Go::start(case);
+    let mut go = GoProcess::start(case);
     go.run(10);
     ours(10);
     let rounds = (TURN_NS / (go.run(10) / 10).max(1)).max(1);

@@ -1,58 +1,58 @@
-//! Errors with the texts Go prints.
+//! Errors with the texts that Go prints.
 
-/// Why a template could not be parsed or executed. The text is Go's, so it names template, line and column itself.
+/// Error of parsing or executing a template. The text is Go's and contains the template, line and column.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// What a function or a method answers instead of a value; an execution puts `error calling NAME: ` before it.
+    /// Error that a function or method returned. An execution prefixes it with `error calling NAME: `.
     #[error("{0}")]
     Call(String),
-    /// The text of a template is not one.
+    /// Parse error.
     #[error("{}", .0.text)]
-    Parse(Box<Spot>),
-    /// A template failed while it ran.
+    Parse(Box<ErrorDetails>),
+    /// Execution error.
     #[error("{}", .0.text)]
-    Execute(Box<Spot>),
+    Execute(Box<ErrorDetails>),
 }
 
-/// Where a template failed, and the whole text of the error.
+/// Position of an error in a template, and the whole error text.
 #[derive(Debug, Default)]
-pub struct Spot {
-    /// The error as Go prints it.
+pub struct ErrorDetails {
+    /// Error text as Go prints it.
     pub text: String,
-    /// The template as it was parsed: a file, for charts.
+    /// Name of the parsed text; for charts, the file.
     pub file: String,
-    /// The template that was running: a `define` of that file, or the file itself.
+    /// Template that was running: a `define` of that file, or the file itself.
     pub template: String,
-    /// Line, from 1.
+    /// Line, counted from 1.
     pub line: usize,
-    /// Column in bytes as Go counts it, from 0; parse errors have none.
+    /// Column in bytes, counted from 0 as in Go. Parse errors have none.
     pub column: Option<usize>,
-    /// The part of the template that failed, as Go prints it between `<` and `>`.
+    /// Failed part of the template, as Go prints it between `<` and `>`.
     pub node: String,
-    /// What was wrong there, without the place.
+    /// Problem without its position.
     pub problem: String,
-    /// The error it began with, where a function that was called executed other templates: the innermost one.
+    /// Innermost error, if a called function executed other templates.
     pub cause: Option<Error>,
 }
 
 impl Error {
-    /// An error of a function or a method.
+    /// Creates an error of a function or a method.
     pub fn call(text: impl Into<String>) -> Error {
         Error::Call(text.into())
     }
 
-    /// Where it happened; errors of functions get their place from the execution that called them.
-    pub fn spot(&self) -> Option<&Spot> {
+    /// Returns the position. Errors of functions get one from the execution that called them.
+    pub fn details(&self) -> Option<&ErrorDetails> {
         match self {
             Error::Call(_) => None,
-            Error::Parse(spot) | Error::Execute(spot) => Some(spot),
+            Error::Parse(details) | Error::Execute(details) => Some(details),
         }
     }
 
-    /// The place where it began: of an error that came up through `include`, the innermost one.
-    pub fn innermost(&self) -> Option<&Spot> {
-        let spot = self.spot()?;
-        spot.cause.as_ref().and_then(Error::spot).or(Some(spot))
+    /// Returns the innermost position, for an error that passed through `include`.
+    pub fn innermost(&self) -> Option<&ErrorDetails> {
+        let details = self.details()?;
+        details.cause.as_ref().and_then(Error::details).or(Some(details))
     }
 }
 

@@ -1,59 +1,65 @@
-//! One run of a template.
+//! Execution of a template.
 
+pub(crate) mod budget;
 mod call;
+pub(crate) mod cost;
 mod eval;
 mod field;
 mod frame;
-pub(crate) mod ledger;
 mod range;
-mod slot;
-pub(crate) mod whole;
+mod reflect;
 
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::format::quote;
-use crate::options::Options;
+use crate::options::ExecutionOptions;
 use crate::parse::Tree;
-use crate::set::Set;
+use crate::set::TemplateSet;
 use crate::stack;
 use crate::value::{Str, Value};
-use frame::Frame;
-use ledger::Ledger;
-pub(crate) use slot::Slot;
+use budget::ExecutionBudget;
+use frame::ExecFrame;
+pub(crate) use reflect::ReflectValue;
 
-/// Executions within executions. Helm's `include` lets a template be in itself a thousand times; errors of all levels
-/// contain those below, so it cannot be much more.
+/// Maximum number of nested executions. Helm's `include` allows a template to include itself a thousand times. The
+/// error of each level contains the errors below it, so the limit cannot be much higher.
 const MAX_RENDERS: usize = 10_000;
-/// How many templates that were looked up are remembered.
-const RECENT: usize = 16;
+/// Number of recently called templates that are cached.
+const MAX_RECENT_TEMPLATES: usize = 16;
 
-/// A running execution: what functions and methods get to call back and to account for their work.
+/// A running execution. Functions and methods use it to call back and to charge their work.
 pub struct Execution<'a> {
-    set: Arc<Set>,
-    options: Options<'a>,
+    set: Arc<TemplateSet>,
+    options: ExecutionOptions<'a>,
     out: Vec<u8>,
-    variables: Vec<(u32, Slot)>,
-    /// Templates within templates; Go counts anew for each execution within one, and memory is the same.
+    variables: Vec<(u32, ReflectValue)>,
+    /// Nesting depth of templates. Go starts again at zero for a nested execution; this count does not, because memory
+    /// is shared.
     depth: usize,
-    /// Executions within this one.
+    /// Nesting depth of executions.
     renders: usize,
-    /// Actions and parentheses within each other, of all templates that run.
+    /// Nesting depth of actions and parentheses, over all running templates.
     nesting: usize,
-    ledger: Ledger,
-    /// The key that was missed last, for the error when nothing stands in for it.
-    missed: Option<Str>,
-    /// Argument lists that wait to be used again.
-    spare_slots: Vec<Vec<Slot>>,
+    budget: ExecutionBudget,
+    /// Key that was missing most recently, for the error if no function replaces the value.
+    missing_key: Option<Str>,
+    /// Argument lists kept for reuse.
+    spare_slots: Vec<Vec<ReflectValue>>,
     spare_values: Vec<Vec<Value>>,
-    recent: [Option<Found>; RECENT],
+    recent: [Option<CachedTemplate>; MAX_RECENT_TEMPLATES],
 }
 
-/// A template that was looked up, and the set it was looked up in.
-type Found = (Arc<Set>, Arc<Tree>);
+/// A template and the set it was found in.
+type CachedTemplate = (Arc<TemplateSet>, Arc<Tree>);
 
 impl<'a> Execution<'a> {
-    pub(crate) fn new(set: &Arc<Set>, options: Options<'a>, ledger: Ledger, out: Vec<u8>) -> Execution<'a> {
+    pub(crate) fn new(
+        set: &Arc<TemplateSet>,
+        options: ExecutionOptions<'a>,
+        budget: ExecutionBudget,
+        out: Vec<u8>,
+    ) -> Execution<'a> {
         Execution {
             set: set.clone(),
             options,
@@ -62,20 +68,20 @@ impl<'a> Execution<'a> {
             depth: 0,
             renders: 0,
             nesting: 0,
-            ledger,
-            missed: None,
+            budget: budget,
+            missing_key: None,
             spare_slots: Vec::new(),
             spare_values: Vec::new(),
             recent: Default::default(),
         }
     }
 
-    /// The template of that name, if there is one. Those that were called a moment ago are called again more often than not.
+    /// Returns the template with that name. Recently called templates are cached, because templates call the same few.
     #[inline]
     fn lookup(&mut self, name: &[u8]) -> Option<Arc<Tree>> {
-        let place = (name.len() + usize::from(name.last().copied().unwrap_or_default())) % RECENT;
+        let place = (name.len() + usize::from(name.last().copied().unwrap_or_default())) % MAX_RECENT_TEMPLATES;
         match &self.recent[place] {
-            // Sets do not change while they are held.
+            // A set cannot change while the execution holds it.
             Some((set, tree)) if Arc::ptr_eq(set, &self.set) && tree.name.as_bytes() == name => Some(tree.clone()),
             _ => {
                 let tree = self.set.lookup(name)?;
@@ -85,30 +91,30 @@ impl<'a> Execution<'a> {
         }
     }
 
-    /// What was written, and what is left.
-    pub(crate) fn into_parts(self) -> (Vec<u8>, Ledger) {
-        (self.out, self.ledger)
+    /// Returns the output and the remaining budget.
+    pub(crate) fn into_parts(self) -> (Vec<u8>, ExecutionBudget) {
+        (self.out, self.budget)
     }
 
-    /// Executes a template of the running set and adds what it writes to the output, partly if it fails.
+    /// Executes a template of the current set and appends its output, or a part of it if the template fails.
     pub(crate) fn run(&mut self, name: &[u8], data: &Value) -> Result<(), Error> {
         let Some(tree) = self.lookup(name) else {
             let (name, set) = (quote::quote(name), quote::quote(self.set.name()));
             return Err(Error::call(format!("template: no template {name} associated with template {set}")));
         };
         let base = self.variables.len();
-        let dot = Slot::concrete(data.clone());
+        let dot = ReflectValue::concrete(data.clone());
         self.variables.push((0, dot.clone()));
         let functions = self.set.functions().clone();
         let depth = self.depth;
-        let outcome = stack::grow(|| Frame::new(self, &functions, &tree, base).run(&dot));
-        // What failed left its own depth behind, and a function may go on after it.
+        let outcome = stack::grow(|| ExecFrame::new(self, &functions, &tree, base).run(&dot));
+        // A failed template leaves its depth behind, and the calling function may continue.
         self.depth = depth;
         self.variables.truncate(base);
         outcome
     }
 
-    /// Lets `write` write behind the output, and takes away what it wrote.
+    /// Calls `write` to append to the output, then removes and returns the appended part.
     pub(crate) fn capture(
         &mut self,
         write: impl FnOnce(&mut Execution<'a>) -> Result<(), Error>,
@@ -120,13 +126,13 @@ impl<'a> Execution<'a> {
         outcome.map(|()| text)
     }
 
-    /// The output, and how long it may become.
+    /// Returns the output and its maximum length.
     pub(crate) fn output(&mut self) -> (&mut Vec<u8>, usize) {
         let limit = self.options.limits.output_bytes;
         (&mut self.out, limit)
     }
 
-    /// Executes a template of the running set, as Helm's `include` does, and gives what it wrote.
+    /// Executes a template of the current set and returns its output, like Helm's `include`.
     pub fn render(&mut self, name: impl AsRef<[u8]>, data: &Value) -> Result<Str, Error> {
         let deepest = MAX_RENDERS.min(self.options.limits.depth);
         if self.renders >= deepest {
@@ -138,39 +144,39 @@ impl<'a> Execution<'a> {
         text
     }
 
-    /// Executes a template of another set, as Helm's `tpl` does with a layer over the running one.
-    pub fn render_in(&mut self, set: &Arc<Set>, name: impl AsRef<[u8]>, data: &Value) -> Result<Str, Error> {
+    /// Executes a template of another set, as Helm's `tpl` does with a layer over the current set.
+    pub fn render_in(&mut self, set: &Arc<TemplateSet>, name: impl AsRef<[u8]>, data: &Value) -> Result<Str, Error> {
         let outer = std::mem::replace(&mut self.set, set.clone());
         let outcome = self.render(name, data);
         self.set = outer;
         outcome
     }
 
-    /// The set whose templates run.
-    pub fn set(&self) -> &Arc<Set> {
+    /// Returns the set whose templates are running.
+    pub fn set(&self) -> &Arc<TemplateSet> {
         &self.set
     }
 
-    /// The host of that type which the execution was given.
+    /// Returns the host of type `T` from the execution's options.
     pub fn host<T: 'static>(&self) -> Option<&'a T> {
         self.options.hosts.iter().find_map(|host| host.downcast_ref())
     }
 
-    /// How the template is executed.
-    pub fn options(&self) -> Options<'a> {
+    /// Returns the options of this execution.
+    pub fn options(&self) -> ExecutionOptions<'a> {
         self.options
     }
 
-    /// Takes steps from the budget, for functions whose work grows with a number they were given.
+    /// Takes steps from the budget. Functions call it if their work grows with a number from the template.
     pub fn charge(&mut self, steps: u64) -> Result<(), Error> {
-        match self.ledger.steps_left.checked_sub(steps) {
-            Some(left) => self.ledger.steps_left = left,
+        match self.budget.steps_left.checked_sub(steps) {
+            Some(left) => self.budget.steps_left = left,
             None => return Err(Error::call(format!("took more than {} steps", self.options.limits.steps))),
         }
         Ok(())
     }
 
-    /// Accounts for a result of that size before it is made: it may not be larger than the output may be.
+    /// Charges for a result of that size before it is created. It must not exceed the output limit.
     pub fn charge_bytes(&mut self, bytes: usize) -> Result<(), Error> {
         let limit = self.options.limits.output_bytes;
         if bytes > limit {
@@ -179,29 +185,29 @@ impl<'a> Execution<'a> {
         self.charge(bytes as u64 / 64)
     }
 
-    /// Accounts for memory that a function took beside its result, which is accounted for itself: all functions together
-    /// may take only so much.
+    /// Charges for memory that a function uses besides its result, which is charged separately. All functions of an
+    /// execution share one limit.
     pub fn charge_memory(&mut self, bytes: usize) -> Result<(), Error> {
-        match self.ledger.bytes_left.checked_sub(bytes as u64) {
-            Some(left) => self.ledger.bytes_left = left,
+        match self.budget.bytes_left.checked_sub(bytes as u64) {
+            Some(left) => self.budget.bytes_left = left,
             None => {
-                let total = ledger::total_bytes(&self.options.limits);
+                let total = budget::total_bytes(&self.options.limits);
                 return Err(Error::call(format!("made more than {total} bytes of texts and lists")));
             }
         }
         Ok(())
     }
 
-    /// Accounts for a list of so many elements before it is made.
+    /// Charges for a list of `count` elements before it is created.
     pub(crate) fn charge_list(&mut self, count: u64) -> Result<(), Error> {
         self.charge_bytes(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(size_of::<Value>()))
     }
 
     pub(crate) fn steps_left(&self) -> u64 {
-        self.ledger.steps_left
+        self.budget.steps_left
     }
 
-    pub(crate) fn ledger(&mut self) -> &mut Ledger {
-        &mut self.ledger
+    pub(crate) fn budget(&mut self) -> &mut ExecutionBudget {
+        &mut self.budget
     }
 }

@@ -1,4 +1,4 @@
-//! Go's `fmt`: how values are printed.
+//! Go's `fmt` package: formatting of values.
 
 mod arg;
 mod directive;
@@ -9,38 +9,38 @@ pub mod quote;
 mod tests;
 
 use crate::value::{Str, Value};
-use pad::Flags;
+use pad::FormatFlags;
 
-pub(crate) use float::{Width, append as append_float};
+pub(crate) use float::{FloatWidth, append as append_float};
 
-/// Deepest value that is printed. A map can contain itself, and Go dies of that.
+/// Maximum depth of a printed value. A map can contain itself, which overflows the stack in Go.
 const MAX_DEPTH: usize = 10_000;
 
-/// Largest text made where no execution gives a limit: those are parts of errors.
+/// Maximum length of texts outside an execution, such as parts of errors.
 const MAX_BYTES: usize = 1 << 20;
 
-/// Go's `fmt.Sprint`: spaces between operands when neither is a string.
+/// Formats like Go's `fmt.Sprint`: spaces between operands when neither is a string.
 pub fn sprint(values: &[Value]) -> Vec<u8> {
     let mut out = Vec::new();
     print(&mut out, values, MAX_BYTES).ok();
     out
 }
 
-/// Go's `fmt.Sprintln`: spaces between all, and a newline.
+/// Formats like Go's `fmt.Sprintln`: spaces between all operands, and a newline.
 pub fn sprintln(values: &[Value]) -> Vec<u8> {
     let mut out = Vec::new();
     println(&mut out, values, MAX_BYTES).ok();
     out
 }
 
-/// Go's `fmt.Sprintf`.
+/// Formats like Go's `fmt.Sprintf`.
 pub fn sprintf(format: impl AsRef<[u8]>, values: &[Value]) -> Vec<u8> {
     let mut out = Vec::new();
     printf(&mut out, format.as_ref(), values, MAX_BYTES).ok();
     out
 }
 
-/// `%v` as a string: what sprig's `toString` makes of a value.
+/// Formats a value with `%v`, like sprig's `toString`.
 pub fn text_of(value: &Value) -> Str {
     match value {
         Value::String(text) => text.clone(),
@@ -48,12 +48,12 @@ pub fn text_of(value: &Value) -> Str {
     }
 }
 
-/// Like [`sprint`], added to `out`, and refused where the text would be longer than `limit` bytes.
-pub(crate) fn print(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result<(), Refusal> {
-    let mut printer = Printer::new(out, limit);
+/// Appends the text of [`sprint`] to `out`. Fails if `out` would become longer than `limit` bytes.
+pub(crate) fn print(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result<(), PrintError> {
+    let mut printer = ValuePrinter::new(out, limit);
     let mut after_string = false;
     for (index, value) in values.iter().enumerate() {
-        let is_string = value.kind() == crate::value::Kind::String;
+        let is_string = value.kind() == crate::value::ReflectKind::String;
         if index > 0 && !is_string && !after_string {
             printer.push(b" ");
         }
@@ -63,8 +63,8 @@ pub(crate) fn print(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result
     printer.finish()
 }
 
-pub(crate) fn println(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result<(), Refusal> {
-    let mut printer = Printer::new(out, limit);
+pub(crate) fn println(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Result<(), PrintError> {
+    let mut printer = ValuePrinter::new(out, limit);
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
             printer.push(b" ");
@@ -75,21 +75,21 @@ pub(crate) fn println(out: &mut Vec<u8>, values: &[Value], limit: usize) -> Resu
     printer.finish()
 }
 
-pub(crate) fn printf(out: &mut Vec<u8>, format: &[u8], values: &[Value], limit: usize) -> Result<(), Refusal> {
-    let mut printer = Printer::new(out, limit);
+pub(crate) fn printf(out: &mut Vec<u8>, format: &[u8], values: &[Value], limit: usize) -> Result<(), PrintError> {
+    let mut printer = ValuePrinter::new(out, limit);
     directive::run(&mut printer, format, values);
     printer.finish()
 }
 
-/// Prints one value as an action does: `%v`, but what a pointer points to, and the fast way for what is printed most.
-pub(crate) fn append(out: &mut Vec<u8>, value: &Value, limit: usize) -> Result<(), Refusal> {
+/// Appends one value as an action does: `%v`, with pointers dereferenced, and a fast path for the most common kinds.
+pub(crate) fn append(out: &mut Vec<u8>, value: &Value, limit: usize) -> Result<(), PrintError> {
     match value {
         Value::String(text) => out.extend_from_slice(text),
         Value::Bool(true) => out.extend_from_slice(b"true"),
         Value::Bool(false) => out.extend_from_slice(b"false"),
         Value::Int(number) | Value::Int64(number) => pad::append_decimal(out, *number),
         other => {
-            let mut printer = Printer::new(out, limit);
+            let mut printer = ValuePrinter::new(out, limit);
             printer.through_pointer = true;
             printer.arg(other, 'v');
             return printer.finish();
@@ -98,43 +98,50 @@ pub(crate) fn append(out: &mut Vec<u8>, value: &Value, limit: usize) -> Result<(
     Ok(())
 }
 
-/// Why a value was not printed, or not whole.
+/// Reason why a value was not printed, or not completely.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum PrintError {
     TooLong,
     TooDeep,
 }
 
-impl Refusal {
-    /// The refusal in words; `limit` is the longest text.
+impl PrintError {
+    /// Returns the error message. `limit` is the maximum length of a text.
     pub(crate) fn message(self, limit: usize) -> String {
         match self {
-            Refusal::TooLong => format!("output is larger than the limit of {limit} bytes"),
-            Refusal::TooDeep => format!("value nests deeper than {MAX_DEPTH}"),
+            PrintError::TooLong => format!("output is larger than the limit of {limit} bytes"),
+            PrintError::TooDeep => format!("value nests deeper than {MAX_DEPTH}"),
         }
     }
 }
 
-/// The state of one call of `fmt`.
-struct Printer<'o> {
+/// State of one call of `fmt`.
+struct ValuePrinter<'o> {
     out: &'o mut Vec<u8>,
-    /// Length of `out` that may not be passed.
+    /// Maximum length of `out`.
     limit: usize,
-    /// Set when something was left out: too long, or too deep.
-    problem: Option<Refusal>,
-    flags: Flags,
-    /// Guards against methods of values while a wrong verb is reported.
+    /// Set if the output was cut off because it is too long or too deep.
+    problem: Option<PrintError>,
+    flags: FormatFlags,
+    /// Set while a bad verb is reported, to avoid calling methods of values.
     erroring: bool,
-    /// Whether a pointer that is printed stands for what it points to.
+    /// Whether a pointer prints as the value it points to.
     through_pointer: bool,
 }
 
-impl<'o> Printer<'o> {
-    fn new(out: &'o mut Vec<u8>, limit: usize) -> Printer<'o> {
-        Printer { out, limit, problem: None, flags: Flags::default(), erroring: false, through_pointer: false }
+impl<'o> ValuePrinter<'o> {
+    fn new(out: &'o mut Vec<u8>, limit: usize) -> ValuePrinter<'o> {
+        ValuePrinter {
+            out,
+            limit,
+            problem: None,
+            flags: FormatFlags::default(),
+            erroring: false,
+            through_pointer: false,
+        }
     }
 
-    fn finish(self) -> Result<(), Refusal> {
+    fn finish(self) -> Result<(), PrintError> {
         self.problem.map_or(Ok(()), Err)
     }
 
@@ -160,7 +167,7 @@ impl<'o> Printer<'o> {
 
     fn fits(&mut self, bytes: usize) -> bool {
         if self.problem.is_none() && self.out.len() + bytes > self.limit {
-            self.problem = Some(Refusal::TooLong);
+            self.problem = Some(PrintError::TooLong);
         }
         self.problem.is_none()
     }

@@ -1,4 +1,4 @@
-//! Functions a template can call, and the table of them.
+//! Functions that templates can call, and the table of them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,42 +6,42 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::exec::Execution;
-use crate::value::{Type, Value};
+use crate::value::{ReflectType, Value};
 
-/// What a function takes and gives, as Go would declare it. Arguments are checked against it before the call, with Go's
-/// error texts, so a body may rely on it.
+/// Parameters and result of a function, as declared in Go. The engine checks arguments against the signature before the
+/// call, with Go's error texts, so the body can rely on it.
 #[derive(Clone, Copy)]
 pub struct Signature {
-    /// The types of the parameters; of the last one, if it is variadic, the type of one argument.
-    pub params: &'static [Type],
+    /// Types of the parameters. For a variadic parameter, the type of one argument.
+    pub params: &'static [ReflectType],
     /// Whether the last parameter takes any number of arguments.
     pub variadic: bool,
-    /// The type of the result.
-    pub result: Type,
-    /// Why no template can call it, for a method whose results Go's templates have no use for.
-    pub fault: Option<&'static str>,
+    /// Type of the result.
+    pub result: ReflectType,
+    /// Reason why templates cannot call the function: a method whose results Go's templates do not support.
+    pub uncallable_reason: Option<&'static str>,
 }
 
 impl Signature {
-    /// A fixed number of parameters.
-    pub const fn new(params: &'static [Type], result: Type) -> Signature {
-        Signature { params, variadic: false, result, fault: None }
+    /// Creates a signature with a fixed number of parameters.
+    pub const fn new(params: &'static [ReflectType], result: ReflectType) -> Signature {
+        Signature { params, variadic: false, result, uncallable_reason: None }
     }
 
-    /// Any number of arguments for the last parameter.
-    pub const fn variadic(params: &'static [Type], result: Type) -> Signature {
-        Signature { params, variadic: true, result, fault: None }
+    /// Creates a signature whose last parameter takes any number of arguments.
+    pub const fn variadic(params: &'static [ReflectType], result: ReflectType) -> Signature {
+        Signature { params, variadic: true, result, uncallable_reason: None }
     }
 
-    /// A method without parameters that no template can call.
-    pub const fn faulty(fault: &'static str) -> Signature {
-        Signature { params: &[], variadic: false, result: Type::ANY, fault: Some(fault) }
+    /// Creates the signature of a method without parameters that templates cannot call.
+    pub const fn uncallable(fault: &'static str) -> Signature {
+        Signature { params: &[], variadic: false, result: ReflectType::ANY, uncallable_reason: Some(fault) }
     }
 
-    /// The type argument `index` must have.
-    pub(crate) fn param(&self, index: usize) -> Type {
+    /// Returns the type that argument `index` must have.
+    pub(crate) fn param(&self, index: usize) -> ReflectType {
         let last = self.params.len().saturating_sub(1);
-        self.params.get(index.min(last)).copied().unwrap_or(Type::ANY)
+        self.params.get(index.min(last)).copied().unwrap_or(ReflectType::ANY)
     }
 }
 
@@ -63,19 +63,20 @@ impl fmt::Display for Signature {
     }
 }
 
-/// What a function does: it gets the running execution, and arguments that fit its signature. A missing or nil argument
-/// is [`Value::Nil`], or the nil of its type where the parameter is a list or a map.
-pub type Body = dyn Fn(&mut Execution<'_>, &[Value]) -> Result<Value, Error> + Send + Sync;
+/// Body of a function. It receives the running execution and arguments that fit the signature. A missing or nil
+/// argument is
+/// [`Value::Nil`], or the nil of its type if the parameter is a list or a map.
+pub type FunctionBody = dyn Fn(&mut Execution<'_>, &[Value]) -> Result<Value, Error> + Send + Sync;
 
-/// A function of a template.
+/// A function that templates can call.
 #[derive(Clone)]
 pub struct Function {
     pub(crate) signature: Signature,
-    pub(crate) body: Arc<Body>,
+    pub(crate) body: Arc<FunctionBody>,
 }
 
 impl Function {
-    /// A function with this signature and body.
+    /// Creates a function with this signature and body.
     pub fn new(
         signature: impl Into<Signature>,
         body: impl Fn(&mut Execution<'_>, &[Value]) -> Result<Value, Error> + Send + Sync + 'static,
@@ -83,7 +84,7 @@ impl Function {
         Function { signature: signature.into(), body: Arc::new(body) }
     }
 
-    /// What it takes and gives; printed, it is the name of its Go type.
+    /// Returns the signature. Its text is the name of the Go type.
     pub fn signature(&self) -> Signature {
         self.signature
     }
@@ -95,8 +96,8 @@ impl fmt::Debug for Function {
     }
 }
 
-/// A table of functions by name. Templates are parsed with one and keep the places of its functions; Go's own (`and`,
-/// `index`, `printf`, ...) need not be in it.
+/// A table of functions by name. Parsed templates refer to functions by their index in the table. Go's built-in
+/// functions (`and`, `index`, `printf`, ...) need not be in it.
 #[derive(Clone, Debug, Default)]
 pub struct Functions {
     places: HashMap<String, u32>,
@@ -104,12 +105,12 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// A table with Go's own functions only.
+    /// Creates a table with only Go's built-in functions.
     pub fn new() -> Functions {
         Functions::default()
     }
 
-    /// Adds a function, or replaces the one of that name.
+    /// Adds a function, or replaces the function of that name.
     pub fn insert(&mut self, name: &str, function: Function) {
         match self.places.get(name) {
             Some(place) => self.functions[*place as usize] = function,
@@ -120,7 +121,7 @@ impl Functions {
         }
     }
 
-    /// Adds a function whose signature and body are at hand.
+    /// Adds a function with this signature and body.
     pub fn add(
         &mut self,
         name: &str,
@@ -130,33 +131,33 @@ impl Functions {
         self.insert(name, Function::new(signature, body));
     }
 
-    /// Takes a function away.
+    /// Removes a function.
     pub fn remove(&mut self, name: &str) {
         self.places.remove(name);
     }
 
-    /// The function of that name.
+    /// Returns the function of that name.
     pub fn get(&self, name: &str) -> Option<&Function> {
         self.places.get(name).map(|place| &self.functions[*place as usize])
     }
 
-    /// Whether there is a function of that name.
+    /// Whether the table has a function of that name.
     pub fn contains(&self, name: &str) -> bool {
         self.places.contains_key(name)
     }
 
-    /// The names, sorted.
+    /// Returns the names, sorted.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.places.keys().map(String::as_str).collect();
         names.sort_unstable();
         names
     }
 
-    pub(crate) fn place(&self, name: &str) -> Option<u32> {
+    pub(crate) fn index_of(&self, name: &str) -> Option<u32> {
         self.places.get(name).copied()
     }
 
-    pub(crate) fn at(&self, place: u32) -> &Function {
+    pub(crate) fn get_at(&self, place: u32) -> &Function {
         &self.functions[place as usize]
     }
 }

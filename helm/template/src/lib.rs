@@ -1,17 +1,17 @@
-//! Go's text/template, natively: the same language, the same output, the same error texts, without Go.
+//! Native implementation of Go's text/template: the same language, output and error texts, without Go.
 //!
 //! ```text
-//! text ─▶ parse ─▶ Set (shared by threads) ─▶ exec ─▶ bytes
-//!                     │                        │
-//!                 Functions                  Value ◀─ JSON, host objects
+//! text ─▶ parse ─▶ TemplateSet (shared by threads) ─▶ exec ─▶ bytes
+//!                     │                                │
+//!                 Functions                          Value ◀─ JSON, host objects
 //! ```
 //!
-//! - [`Value`] is what templates see: Go's kinds, types and truth.
-//! - [`Functions`] are what they call.
-//! - [`Execution`] is one run; functions that call back, such as Helm's `include`, get it.
+//! - [`Value`] is a value of a template, with Go's kinds, types and truth.
+//! - [`Functions`] is the table of functions that templates call.
+//! - [`Execution`] is one run. Functions that call back, such as Helm's `include`, receive it.
 //!
-//! This crate reads no file, no clock, no environment and no randomness: what a template gets of the world comes in as
-//! data, as functions, or as a host of its [`Options`].
+//! This crate reads no file, clock, environment variable or random source. The caller passes such inputs as data, as
+//! functions, or as hosts in [`ExecutionOptions`].
 
 mod builtin;
 mod error;
@@ -27,13 +27,14 @@ pub mod sprig;
 mod stack;
 mod value;
 
-pub use error::{Error, Spot};
+pub use error::{Error, ErrorDetails};
 pub use exec::Execution;
-pub use exec::ledger::Ledger;
-pub use exec::whole::{KEPT, MAX_PARTS, SEEN};
-pub use function::{Body, Function, Functions, Signature};
-pub use options::{Limits, MissingKey, Options};
-pub use set::Set;
+pub use exec::budget::ExecutionBudget;
+pub use exec::cost::{MAX_PARTS, NEW_PART_STEPS, READ_PART_STEPS};
+pub use function::{Function, FunctionBody, Functions, Signature};
+pub use options::{ExecutionLimits, ExecutionOptions, MissingKey};
+pub use set::TemplateSet;
 pub use value::{
-    Kind, List, Map, Method, MethodBody, Named, Numbers, Object, Sequence, Shape, Str, Type, Value, free_cycles,
+    GoMap, GoSlice, HostObject, JsonNumbers, Method, MethodBody, NamedType, ReflectKind, ReflectType, Sequence, Str,
+    TypeShape, Value, free_cycles,
 };

@@ -1,4 +1,4 @@
-//! From the text of a template to its trees.
+//! Parser: text of a template to trees.
 
 mod control;
 mod lexer;
@@ -15,23 +15,26 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub(crate) use lexer::Delimiters;
-pub(crate) use node::{Branch, Called, Callee, Chain, Command, Invocation, Node, Number, Operand, Part, Pipe, Tree};
+pub(crate) use node::{
+    BranchNode, Callee, ChainNode, CommandNode, IdentifierNode, NumberNode, Operand, ParseNode, PipeNode, TemplateNode,
+    Tree, TreePart,
+};
 pub(crate) use print::part as print_part;
 
-use crate::error::{Error, Spot};
+use crate::error::{Error, ErrorDetails};
 use crate::format::quote;
 use crate::function::Functions;
 use crate::value::Str;
 use lexer::Lexer;
-use token::{Kind, Token};
+use token::{TemplateToken, TokenKind};
 
-/// Largest text: positions are 32 bits.
+/// Maximum length of a text, because positions have 32 bits.
 const MAX_TEXT_BYTES: usize = 1 << 30;
 
-/// Deepest nesting of `if`, `with`, `range` and `block`. Go has no bound but its memory.
+/// Maximum nesting of `if`, `with`, `range` and `block`. Go has no limit except memory.
 const MAX_NESTING: usize = 10_000;
 
-/// Parses a text into the trees it defines, its own among them.
+/// Parses a text into the trees it defines, including its own.
 pub(crate) fn parse(
     file: &Str,
     text: &[u8],
@@ -42,9 +45,16 @@ pub(crate) fn parse(
     let mut lexer = Lexer::new(text, delimiters);
     lexer.break_is_keyword = !functions.contains("break");
     lexer.continue_is_keyword = !functions.contains("continue");
-    let mut shared =
-        Shared { lexer, functions, file, text: shared_text, trees: Vec::new(), defined: HashMap::new(), nesting: 0 };
-    let parser = Parser::new(&mut shared, file.clone());
+    let mut shared = SharedParseState {
+        lexer,
+        functions,
+        file,
+        text: shared_text,
+        trees: Vec::new(),
+        defined: HashMap::new(),
+        nesting: 0,
+    };
+    let parser = TreeParser::new(&mut shared, file.clone());
     if text.len() > MAX_TEXT_BYTES {
         return Err(parser.error(format!("text of {} bytes is larger than the limit of {MAX_TEXT_BYTES}", text.len())));
     }
@@ -52,57 +62,57 @@ pub(crate) fn parse(
     Ok(shared.trees)
 }
 
-/// What the trees of one text have together.
-struct Shared<'t> {
+/// Parse state shared by all trees of one text.
+struct SharedParseState<'t> {
     lexer: Lexer<'t>,
     functions: &'t Functions,
     file: &'t Str,
     text: Arc<[u8]>,
     trees: Vec<Tree>,
-    /// Where the trees stand, by name.
+    /// Indexes of the trees, by name.
     defined: HashMap<Str, usize>,
     nesting: usize,
 }
 
-/// The parser of one tree; a `define` or `block` inside of it has its own.
-struct Parser<'p, 't> {
-    shared: &'p mut Shared<'t>,
+/// Parser of one tree. A nested `define` or `block` has its own parser.
+struct TreeParser<'p, 't> {
+    shared: &'p mut SharedParseState<'t>,
     name: Str,
-    /// Three tokens of lookahead; the last read stands first, and its line is that of errors.
-    tokens: [Token<'t>; 3],
+    /// Lookahead of three tokens. The last token read comes first, and errors report its line.
+    tokens: [TemplateToken<'t>; 3],
     peeked: usize,
     names: Vec<Str>,
-    /// Where the names stand.
+    /// Indexes of the names.
     places: HashMap<Str, u32>,
-    /// Variables that are declared here.
+    /// Variables in scope.
     scope: Vec<u32>,
     action_line: usize,
     range_depth: usize,
     paren_depth: usize,
 }
 
-/// A node, or what ends a list of them.
-enum Item {
-    Node(Node),
+/// A node, or the end of a list of nodes.
+enum NodeOrEnd {
+    Node(ParseNode),
     End,
     Else,
 }
 
-impl Item {
+impl NodeOrEnd {
     fn shown(&self) -> &'static str {
         match self {
-            Item::End => "{{end}}",
+            NodeOrEnd::End => "{{end}}",
             _ => "{{else}}",
         }
     }
 }
 
-impl<'p, 't> Parser<'p, 't> {
-    fn new(shared: &'p mut Shared<'t>, name: Str) -> Parser<'p, 't> {
-        let none = Token { kind: Kind::Error, position: 0, text: &[], line: 0, problem: None };
+impl<'p, 't> TreeParser<'p, 't> {
+    fn new(shared: &'p mut SharedParseState<'t>, name: Str) -> TreeParser<'p, 't> {
+        let none = TemplateToken { kind: TokenKind::Error, position: 0, text: &[], line: 0, problem: None };
         let tokens = [none.clone(), none.clone(), none];
         let names = vec![Str::new("$")];
-        Parser {
+        TreeParser {
             shared,
             name,
             tokens,
@@ -116,41 +126,41 @@ impl<'p, 't> Parser<'p, 't> {
         }
     }
 
-    /// The whole text: like a list of nodes, and `define` besides.
+    /// Parses the whole text: a list of nodes that may contain `define`.
     fn parse(mut self) -> Result<(), Error> {
         let mut root = Vec::new();
-        while self.peek().kind != Kind::Eof {
-            if self.peek().kind == Kind::LeftDelim {
+        while self.peek().kind != TokenKind::Eof {
+            if self.peek().kind == TokenKind::LeftDelim {
                 let delim = self.next();
-                if self.next_non_space().kind == Kind::Define {
-                    Parser::new(self.shared, Str::EMPTY).definition()?;
+                if self.next_non_space().kind == TokenKind::Define {
+                    TreeParser::new(self.shared, Str::EMPTY).definition()?;
                     continue;
                 }
                 self.back_up_2(delim);
             }
             match self.text_or_action()? {
-                Item::Node(node) => root.push(node),
+                NodeOrEnd::Node(node) => root.push(node),
                 item => return Err(self.error(format!("unexpected {}", item.shown()))),
             }
         }
         self.add(root)
     }
 
-    /// `define` is past.
+    /// Parses a definition. The keyword `define` has been read.
     fn definition(mut self) -> Result<(), Error> {
         let context = "define clause";
         let name = self.next_non_space();
         self.name = self.template_name(&name, context)?;
-        self.expect(Kind::RightDelim, context)?;
+        self.expect(TokenKind::RightDelim, context)?;
         let (root, end) = self.item_list()?;
-        if !matches!(end, Item::End) {
+        if !matches!(end, NodeOrEnd::End) {
             return Err(self.error(format!("unexpected {} in {context}", end.shown())));
         }
         self.add(root)
     }
 
-    /// Adds the finished tree to those of the text. An empty one gives way to another of its name.
-    fn add(mut self, root: Vec<Node>) -> Result<(), Error> {
+    /// Adds the finished tree to the trees of the text. Of two trees with the same name, an empty one is dropped.
+    fn add(mut self, root: Vec<ParseNode>) -> Result<(), Error> {
         let text = self.shared.text.clone();
         let known = self.shared.defined.get(&self.name).copied();
         if let Some(known) = known
@@ -174,26 +184,26 @@ impl<'p, 't> Parser<'p, 't> {
         Ok(())
     }
 
-    /// Nodes up to `end` or `else`.
-    fn item_list(&mut self) -> Result<(Vec<Node>, Item), Error> {
+    /// Parses nodes up to `end` or `else`.
+    fn item_list(&mut self) -> Result<(Vec<ParseNode>, NodeOrEnd), Error> {
         let mut list = Vec::new();
-        while self.peek_non_space().kind != Kind::Eof {
+        while self.peek_non_space().kind != TokenKind::Eof {
             match self.text_or_action()? {
-                Item::Node(node) => list.push(node),
+                NodeOrEnd::Node(node) => list.push(node),
                 end => return Ok((list, end)),
             }
         }
         Err(self.error("unexpected EOF".to_string()))
     }
 
-    fn text_or_action(&mut self) -> Result<Item, Error> {
+    fn text_or_action(&mut self) -> Result<NodeOrEnd, Error> {
         let token = self.next_non_space();
         match token.kind {
-            Kind::Text => {
+            TokenKind::Text => {
                 let start = token.position as u32;
-                Ok(Item::Node(Node::Text(start..start + token.text.len() as u32)))
+                Ok(NodeOrEnd::Node(ParseNode::Text(start..start + token.text.len() as u32)))
             }
-            Kind::LeftDelim => {
+            TokenKind::LeftDelim => {
                 self.action_line = token.line;
                 let item = self.action()?;
                 self.action_line = 0;
@@ -203,7 +213,7 @@ impl<'p, 't> Parser<'p, 't> {
         }
     }
 
-    fn next(&mut self) -> Token<'t> {
+    fn next(&mut self) -> TemplateToken<'t> {
         if self.peeked > 0 {
             self.peeked -= 1;
         } else {
@@ -216,19 +226,19 @@ impl<'p, 't> Parser<'p, 't> {
         self.peeked += 1;
     }
 
-    /// Gives back two tokens, the second of which is still here.
-    fn back_up_2(&mut self, first: Token<'t>) {
+    /// Puts back two tokens. The second one is still in the lookahead.
+    fn back_up_2(&mut self, first: TemplateToken<'t>) {
         self.tokens[1] = first;
         self.peeked = 2;
     }
 
-    fn back_up_3(&mut self, first: Token<'t>, second: Token<'t>) {
+    fn back_up_3(&mut self, first: TemplateToken<'t>, second: TemplateToken<'t>) {
         self.tokens[1] = second;
         self.tokens[2] = first;
         self.peeked = 3;
     }
 
-    fn peek(&mut self) -> &Token<'t> {
+    fn peek(&mut self) -> &TemplateToken<'t> {
         if self.peeked == 0 {
             self.peeked = 1;
             self.tokens[0] = self.shared.lexer.next_token();
@@ -236,29 +246,29 @@ impl<'p, 't> Parser<'p, 't> {
         &self.tokens[self.peeked - 1]
     }
 
-    fn next_non_space(&mut self) -> Token<'t> {
+    fn next_non_space(&mut self) -> TemplateToken<'t> {
         loop {
             let token = self.next();
-            if token.kind != Kind::Space {
+            if token.kind != TokenKind::Space {
                 return token;
             }
         }
     }
 
-    fn peek_non_space(&mut self) -> Token<'t> {
+    fn peek_non_space(&mut self) -> TemplateToken<'t> {
         let token = self.next_non_space();
         self.back_up();
         token
     }
 
-    fn expect(&mut self, kind: Kind, context: &str) -> Result<Token<'t>, Error> {
+    fn expect(&mut self, kind: TokenKind, context: &str) -> Result<TemplateToken<'t>, Error> {
         let token = self.next_non_space();
         if token.kind == kind { Ok(token) } else { Err(self.unexpected(&token, context)) }
     }
 
-    fn unexpected(&self, token: &Token<'t>, context: &str) -> Error {
+    fn unexpected(&self, token: &TemplateToken<'t>, context: &str) -> Error {
         let Some(problem) = &token.problem else {
-            return self.error(format!("unexpected {} in {context}", token.shown()));
+            return self.error(format!("unexpected {} in {context}", token.display_text()));
         };
         if self.action_line == 0 || self.action_line == token.line {
             return self.error(problem.clone());
@@ -272,14 +282,14 @@ impl<'p, 't> Parser<'p, 't> {
         let line = self.tokens[0].line;
         let text = format!("template: {file}:{line}: {problem}");
         let template = self.name.to_string();
-        Error::Parse(Box::new(Spot { text, file, template, line, problem, ..Spot::default() }))
+        Error::Parse(Box::new(ErrorDetails { text, file, template, line, problem, ..ErrorDetails::default() }))
     }
 }
 
-/// Whether there is nothing but space and comments.
-pub(crate) fn is_empty(list: &[Node], text: &[u8]) -> bool {
+/// Whether the list contains only space and comments.
+pub(crate) fn is_empty(list: &[ParseNode], text: &[u8]) -> bool {
     list.iter().all(|node| match node {
-        Node::Text(range) => {
+        ParseNode::Text(range) => {
             let text = String::from_utf8_lossy(&text[range.start as usize..range.end as usize]);
             text.chars().all(char::is_whitespace)
         }

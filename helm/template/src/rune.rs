@@ -1,13 +1,13 @@
-//! Go's runes: UTF-8 read with an error rune for every byte that is none, and Go's classes of characters.
+//! Go's runes: UTF-8 in which every invalid byte decodes to an error rune, and Go's character classes.
 
 use std::sync::OnceLock;
 
 use switchboard_object::quote::is_printable;
 
-/// What stands for a byte that is not UTF-8.
+/// Replacement for a byte that is not UTF-8.
 pub const ERROR: char = '\u{fffd}';
 
-/// The first rune and its length in bytes; `(ERROR, 1)` for a byte that is not UTF-8, `(ERROR, 0)` at the end.
+/// Returns the first rune and its length in bytes: `(ERROR, 1)` for an invalid byte, `(ERROR, 0)` at the end.
 pub fn decode(bytes: &[u8]) -> (char, usize) {
     let Some(first) = bytes.first() else { return (ERROR, 0) };
     let length = match first {
@@ -21,7 +21,7 @@ pub fn decode(bytes: &[u8]) -> (char, usize) {
     text.and_then(|text| text.chars().next()).map_or((ERROR, 1), |c| (c, length))
 }
 
-/// The last rune and its length in bytes.
+/// Returns the last rune and its length in bytes.
 pub fn decode_last(bytes: &[u8]) -> (char, usize) {
     let from = bytes.len().saturating_sub(4);
     for start in (from..bytes.len()).rev() {
@@ -36,7 +36,7 @@ pub fn decode_last(bytes: &[u8]) -> (char, usize) {
     (ERROR, bytes.len().min(1))
 }
 
-/// The runes with their positions, as Go's `range` over a string.
+/// Iterates over the runes and their positions, like Go's `range` over a string.
 pub fn runes(bytes: &[u8]) -> impl Iterator<Item = (usize, char)> + '_ {
     let mut position = 0;
     std::iter::from_fn(move || {
@@ -49,32 +49,33 @@ pub fn runes(bytes: &[u8]) -> impl Iterator<Item = (usize, char)> + '_ {
     })
 }
 
-/// How many runes there are.
+/// Returns the number of runes.
 pub fn count(bytes: &[u8]) -> usize {
     if bytes.is_ascii() { bytes.len() } else { runes(bytes).count() }
 }
 
-/// Adds a rune in UTF-8.
+/// Appends a rune in UTF-8.
 pub fn push(out: &mut Vec<u8>, c: char) {
     out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
 }
 
-/// Go's `unicode.IsLetter`.
+/// Whether Go's `unicode.IsLetter` holds.
 pub fn is_letter(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_alphabetic() } else { c.is_alphabetic() && !is_mark_or_number(c) }
 }
 
-/// Go's `unicode.IsDigit`: decimal digits of any script.
+/// Whether Go's `unicode.IsDigit` holds: decimal digits of any script.
 pub fn is_digit(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_digit() } else { c.is_numeric() && decimal(c) }
 }
 
-/// Go's `strconv.IsPrint`.
+/// Whether Go's `strconv.IsPrint` holds.
 pub fn is_print(c: char) -> bool {
     is_printable(c)
 }
 
-// Alphabetic, and yet no letters to Go: marks, and numbers that are letters (Roman numerals).
+// Whether a character is alphabetic in Unicode but not a letter in Go: marks, and numbers that are letters (Roman
+// numerals).
 fn is_mark_or_number(c: char) -> bool {
     static CLASS: OnceLock<Option<regex::Regex>> = OnceLock::new();
     matches(&CLASS, r"^[\p{M}\p{N}\p{So}]$", c)

@@ -1,13 +1,13 @@
-//! Templates that know each other, parsed once and executed by many threads.
+//! Sets of templates that call each other, parsed once and executed by many threads.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Error;
 use crate::exec::Execution;
-use crate::exec::ledger::Ledger;
+use crate::exec::budget::ExecutionBudget;
 use crate::function::Functions;
-use crate::options::Options;
+use crate::options::ExecutionOptions;
 use crate::parse::{self, Delimiters, Tree};
 use crate::value::{Str, Value, free_cycles};
 
@@ -15,33 +15,34 @@ use crate::value::{Str, Value, free_cycles};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use switchboard_template::{Functions, Options, Set, Value};
+/// use switchboard_template::{ExecutionOptions, Functions, TemplateSet, Value};
 ///
-/// let mut set = Set::new("greeting", Arc::new(Functions::new()));
+/// let mut set = TemplateSet::new("greeting", Arc::new(Functions::new()));
 /// set.parse("greeting", "Hello, {{ .name }}!")?;
-/// let text = Arc::new(set).render("greeting", &Value::map([("name", "you".into())]), &Options::default())?;
+/// let data = Value::map([("name", "you".into())]);
+/// let text = Arc::new(set).render("greeting", &data, &ExecutionOptions::default())?;
 /// assert_eq!(text, b"Hello, you!");
 /// # Ok::<(), switchboard_template::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Set {
+pub struct TemplateSet {
     name: Str,
     functions: Arc<Functions>,
     delimiters: Delimiters,
     trees: HashMap<Str, Arc<Tree>>,
-    below: Option<Arc<Set>>,
+    below: Option<Arc<TemplateSet>>,
 }
 
-impl Set {
-    /// An empty set; its name stands in the error for a template it does not have.
-    pub fn new(name: impl AsRef<[u8]>, functions: Arc<Functions>) -> Set {
+impl TemplateSet {
+    /// Creates an empty set. The error for a missing template contains the set's name.
+    pub fn new(name: impl AsRef<[u8]>, functions: Arc<Functions>) -> TemplateSet {
         let delimiters = Delimiters::new("", "");
-        Set { name: Str::new(name), functions, delimiters, trees: HashMap::new(), below: None }
+        TemplateSet { name: Str::new(name), functions, delimiters, trees: HashMap::new(), below: None }
     }
 
-    /// An empty set over another one: it sees the templates below, and hides those it has itself.
-    pub fn layer(below: &Arc<Set>) -> Set {
-        Set {
+    /// Creates an empty set on top of another one. Its templates hide those of the same name below.
+    pub fn layer(below: &Arc<TemplateSet>) -> TemplateSet {
+        TemplateSet {
             name: below.name.clone(),
             functions: below.functions.clone(),
             delimiters: below.delimiters.clone(),
@@ -50,19 +51,19 @@ impl Set {
         }
     }
 
-    /// What begins and ends an action in texts parsed from now on; an empty one is `{{` or `}}`.
+    /// Sets the delimiters of actions for texts parsed from now on. An empty text selects `{{` or `}}`.
     pub fn set_delimiters(&mut self, left: &str, right: &str) {
         self.delimiters = Delimiters::new(left, right);
     }
 
-    /// Parses a text as the template of that name, and all it defines. A template that is there already is replaced,
-    /// unless the new one is empty; a text with an error changes nothing.
+    /// Parses a text as the template of that name, including all templates it defines. Replaces an existing template
+    /// unless the new one is empty. On an error the set stays unchanged.
     pub fn parse(&mut self, name: impl AsRef<[u8]>, text: impl AsRef<[u8]>) -> Result<(), Error> {
         self.add(Str::new(name), text.as_ref(), false)
     }
 
-    /// Like [`Set::parse`], but the template of that name becomes this text even if it is empty: what Go executes when it
-    /// is told `New(name).Parse(text)` and then `Execute`, as Helm's `tpl` does.
+    /// Parses like [`TemplateSet::parse`], but uses the text for the template of that name even if it is empty. Go does
+    /// this for `New(name).Parse(text)` followed by `Execute`, as in Helm's `tpl`.
     pub fn parse_new(&mut self, name: impl AsRef<[u8]>, text: impl AsRef<[u8]>) -> Result<(), Error> {
         self.add(Str::new(name), text.as_ref(), true)
     }
@@ -79,12 +80,12 @@ impl Set {
         Ok(())
     }
 
-    /// Whether there is a template of that name.
+    /// Whether the set has a template of that name.
     pub fn contains(&self, name: impl AsRef<[u8]>) -> bool {
         self.lookup(name.as_ref()).is_some()
     }
 
-    /// The names of all templates, sorted.
+    /// Returns the names of all templates, sorted.
     pub fn names(&self) -> Vec<Str> {
         let mut names = self.below.as_ref().map(|below| below.names()).unwrap_or_default();
         names.extend(self.trees.keys().cloned());
@@ -93,65 +94,67 @@ impl Set {
         names
     }
 
-    /// Its own name.
+    /// Returns the name of the set.
     pub fn name(&self) -> &Str {
         &self.name
     }
 
-    /// The functions its templates call.
+    /// Returns the functions that the templates call.
     pub fn functions(&self) -> &Arc<Functions> {
         &self.functions
     }
 
-    /// Executes a template and adds what it writes to `out`, which has a part of it if it fails.
+    /// Executes a template and appends its output to `out`, or a part of it if the template fails.
     pub fn execute(
-        self: &Arc<Set>,
+        self: &Arc<TemplateSet>,
         name: impl AsRef<[u8]>,
         data: &Value,
-        options: &Options<'_>,
+        options: &ExecutionOptions<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let outcome = self.execute_on(&mut Ledger::new(&options.limits), name.as_ref(), data, options, out);
+        let outcome =
+            self.execute_with_budget(&mut ExecutionBudget::new(&options.limits), name.as_ref(), data, options, out);
         free_cycles();
         outcome
     }
 
-    fn execute_on(
-        self: &Arc<Set>,
-        ledger: &mut Ledger,
+    fn execute_with_budget(
+        self: &Arc<TemplateSet>,
+        budget: &mut ExecutionBudget,
         name: &[u8],
         data: &Value,
-        options: &Options<'_>,
+        options: &ExecutionOptions<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let lent = std::mem::replace(ledger, Ledger::spent());
+        let lent = std::mem::replace(budget, ExecutionBudget::empty());
         let mut execution = Execution::new(self, *options, lent, std::mem::take(out));
         let outcome = execution.run(name, data);
-        (*out, *ledger) = execution.into_parts();
+        (*out, *budget) = execution.into_parts();
         outcome
     }
 
-    /// Executes a template and gives what it writes.
+    /// Executes a template and returns its output.
     pub fn render(
-        self: &Arc<Set>,
+        self: &Arc<TemplateSet>,
         name: impl AsRef<[u8]>,
         data: &Value,
-        options: &Options<'_>,
+        options: &ExecutionOptions<'_>,
     ) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         self.execute(name, data, options, &mut out).map(|()| out)
     }
 
-    /// Like [`Set::render`], with what others left of their means. Whoever is done with them calls [`free_cycles`].
-    pub fn render_on(
-        self: &Arc<Set>,
-        ledger: &mut Ledger,
+    /// Renders like [`TemplateSet::render`] with a shared budget. The caller must call [`free_cycles`] after the last
+    /// use of the values.
+    pub fn render_with_budget(
+        self: &Arc<TemplateSet>,
+        budget: &mut ExecutionBudget,
         name: impl AsRef<[u8]>,
         data: &Value,
-        options: &Options<'_>,
+        options: &ExecutionOptions<'_>,
     ) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
-        self.execute_on(ledger, name.as_ref(), data, options, &mut out).map(|()| out)
+        self.execute_with_budget(budget, name.as_ref(), data, options, &mut out).map(|()| out)
     }
 
     pub(crate) fn lookup(&self, name: &[u8]) -> Option<Arc<Tree>> {

@@ -1,19 +1,17 @@
-//! Sprig's functions, natively: v3 as Helm has it, and v2 where that differs.
+//! Native implementation of sprig's functions: v3 as in Helm, and v2 where it differs.
 //!
 //! ```text
 //! table ─▶ Functions ─▶ templates
 //!   │
 //!   ├─ words, runes, encoding, regexp, url, json, toml     on bytes
 //!   ├─ cast, decimal, semver, time                         on numbers, versions, times
-//!   └─ crypto, ambient                                     on what the caller gives of the world
+//!   └─ crypto, system_inputs                               on inputs from the caller
 //! ```
 //!
-//! Time, randomness, environment and network come in as an [`Ambient`] that the execution has as a host. Without one,
-//! functions that need them fail and say so; all others give the same answer always.
+//! Time, randomness, environment and network come from [`SystemInputs`], which the caller passes to the execution as a
+//! host. Without them, functions that need them fail with an error. All other functions are deterministic.
 
-pub mod ambient;
 mod cast;
-mod clock;
 mod crypto;
 mod decimal;
 mod encoding;
@@ -21,31 +19,33 @@ pub mod json;
 mod regexp;
 mod runes;
 mod semver;
+pub mod system_inputs;
 mod table;
 mod text;
 mod time;
+mod time_values;
 pub mod toml;
 mod url;
 mod words;
 
-pub use ambient::{Ambient, Entropy, Resolver, Seeded};
 pub use regexp::{MAX_COMPILED_BYTES, Regexp};
-pub use semver::{Constraints, Generation, SemverError, Version};
+pub use semver::{ConstraintsV3, SemVersion, SemverError, SemverGeneration};
+pub use system_inputs::{Entropy, Resolver, SeededEntropy, SystemInputs};
 
 use crate::function::Functions;
 
-/// Which sprig.
+/// Version of sprig.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sprig {
+pub enum SprigVersion {
     /// github.com/Masterminds/sprig 2.22.
     V2,
-    /// github.com/Masterminds/sprig/v3 3.3, which Helm has.
+    /// github.com/Masterminds/sprig/v3 3.3, as in Helm.
     V3,
 }
 
-impl Sprig {
-    /// All functions of this version by name, `env` and `expandenv` among them, which Helm takes out.
+impl SprigVersion {
+    /// Returns all functions of this version, including `env` and `expandenv`, which Helm removes.
     pub fn functions(self) -> Functions {
-        table::Table::new(self).functions
+        table::FunctionTable::new(self).functions
     }
 }

@@ -1,12 +1,12 @@
-//! Room on the stack for recursion whose depth a template decides.
+//! Stack growth for recursion whose depth a template controls.
 
-/// What is left on the stack when more is taken; unoptimized frames of one level fit in it many times.
+/// Remaining stack below which more is allocated. Unoptimized frames of one level fit into it many times.
 const RED_ZONE_BYTES: usize = 128 << 10;
 
-/// How much is taken at once.
+/// Size of an additional stack segment.
 const STACK_BYTES: usize = 4 << 20;
 
-/// Runs `step` with room on the stack for what it does before it comes here again.
+/// Runs `step` with enough stack for its work up to the next call of this function.
 pub(crate) fn grow<T>(step: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(RED_ZONE_BYTES, STACK_BYTES, step)
 }

@@ -1,4 +1,4 @@
-//! Values as templates see them: Go's kinds, Go's types, Go's idea of truth.
+//! Values of templates, with Go's kinds, types and truth.
 
 mod collection;
 mod cycle;
@@ -13,19 +13,19 @@ mod types;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-pub use collection::{List, Map};
+pub use collection::{GoMap, GoSlice};
 pub use cycle::free_cycles;
-pub use json::Numbers;
-pub use object::{Method, MethodBody, Object, Sequence};
+pub use json::JsonNumbers;
+pub use object::{HostObject, Method, MethodBody, Sequence};
 pub use text::Str;
-pub use types::{Kind, Named, Shape, Type};
+pub use types::{NamedType, ReflectKind, ReflectType, TypeShape};
 
 use crate::function::Function;
 
-/// A value of Go. A clone is cheap and shares lists, maps and objects with the original.
+/// A Go value. Cloning is cheap and shares lists, maps and objects with the original.
 #[derive(Debug, Default)]
 pub enum Value {
-    /// Nil without a type: an empty `interface {}`, or no value at all.
+    /// Untyped nil: an empty `interface {}`, or no value at all.
     #[default]
     Nil,
     /// `bool`
@@ -54,23 +54,23 @@ pub enum Value {
     Float32(f32),
     /// `float64`
     Float64(f64),
-    /// `complex128`: the real and the imaginary part.
+    /// `complex128`: real and imaginary part.
     Complex(f64, f64),
     /// `string`
     String(Str),
     /// `[]byte`
     Bytes(Rc<[u8]>),
     /// A slice of any type but `[]byte`.
-    List(Type, Rc<List>),
+    List(ReflectType, Rc<GoSlice>),
     /// A map with string keys.
-    Map(Type, Rc<Map>),
+    Map(ReflectType, Rc<GoMap>),
     /// A host object.
-    Object(Rc<dyn Object>),
+    Object(Rc<dyn HostObject>),
     /// A function value, for `call`.
     Func(Rc<Function>),
 }
 
-// By hand, so that the kinds templates are made of are cloned in place.
+// Implemented by hand so that the most common kinds are cloned inline.
 impl Clone for Value {
     #[inline]
     fn clone(&self) -> Value {
@@ -111,97 +111,97 @@ impl Value {
         }
     }
 
-    /// A string.
+    /// Creates a string.
     pub fn string(text: impl AsRef<[u8]>) -> Value {
         Value::String(Str::new(text))
     }
 
-    /// A `[]byte`.
+    /// Creates a `[]byte`.
     pub fn bytes(bytes: impl AsRef<[u8]>) -> Value {
         Value::Bytes(Rc::from(bytes.as_ref()))
     }
 
-    /// A `[]interface {}`.
+    /// Creates a `[]interface {}`.
     pub fn list(items: Vec<Value>) -> Value {
-        Value::typed_list(Type::LIST, items)
+        Value::typed_list(ReflectType::LIST, items)
     }
 
-    /// A slice of another type; the elements must be of that type's elements.
-    pub fn typed_list(go_type: Type, items: Vec<Value>) -> Value {
-        Value::List(go_type, Rc::new(List::new(items)))
+    /// Creates a slice of another type. The elements must have its element type.
+    pub fn typed_list(go_type: ReflectType, items: Vec<Value>) -> Value {
+        Value::List(go_type, Rc::new(GoSlice::new(items)))
     }
 
-    /// A `[]string`.
+    /// Creates a `[]string`.
     pub fn strings<S: AsRef<[u8]>>(items: impl IntoIterator<Item = S>) -> Value {
-        Value::typed_list(Type::STRINGS, items.into_iter().map(Value::string).collect())
+        Value::typed_list(ReflectType::STRINGS, items.into_iter().map(Value::string).collect())
     }
 
-    /// A `map[string]interface {}`.
+    /// Creates a `map[string]interface {}`.
     pub fn map<K: Into<Str>>(entries: impl IntoIterator<Item = (K, Value)>) -> Value {
-        Value::typed_map(Type::MAP, entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
+        Value::typed_map(ReflectType::MAP, entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 
-    /// A map of another type; the values must be of that type's values.
-    pub fn typed_map(go_type: Type, entries: BTreeMap<Str, Value>) -> Value {
-        Value::Map(go_type, Rc::new(Map::new(entries)))
+    /// Creates a map of another type. The values must have its element type.
+    pub fn typed_map(go_type: ReflectType, entries: BTreeMap<Str, Value>) -> Value {
+        Value::Map(go_type, Rc::new(GoMap::new(entries)))
     }
 
-    /// A host object.
-    pub fn from_object(object: impl Object) -> Value {
+    /// Creates a value from a host object.
+    pub fn from_object(object: impl HostObject) -> Value {
         Value::Object(Rc::new(object))
     }
 
-    /// The zero value of a type: nil, 0, the empty string.
-    pub fn zero(go_type: Type) -> Value {
+    /// Creates the zero value of a type: nil, 0, the empty string.
+    pub fn zero(go_type: ReflectType) -> Value {
         match go_type.kind() {
-            Kind::Bool => Value::Bool(false),
-            Kind::Int => Value::Int(0),
-            Kind::Int8 => Value::Int8(0),
-            Kind::Int16 => Value::Int16(0),
-            Kind::Int32 => Value::Int32(0),
-            Kind::Int64 => Value::Int64(0),
-            Kind::Uint => Value::Uint(0),
-            Kind::Uint8 => Value::Uint8(0),
-            Kind::Uint16 => Value::Uint16(0),
-            Kind::Uint32 => Value::Uint32(0),
-            Kind::Uint64 => Value::Uint64(0),
-            Kind::Float32 => Value::Float32(0.0),
-            Kind::Float64 => Value::Float64(0.0),
-            Kind::Complex128 => Value::Complex(0.0, 0.0),
-            Kind::String => Value::String(Str::EMPTY),
-            Kind::Slice => Value::List(go_type, Rc::new(List::nil())),
-            Kind::Map => Value::Map(go_type, Rc::new(Map::nil())),
+            ReflectKind::Bool => Value::Bool(false),
+            ReflectKind::Int => Value::Int(0),
+            ReflectKind::Int8 => Value::Int8(0),
+            ReflectKind::Int16 => Value::Int16(0),
+            ReflectKind::Int32 => Value::Int32(0),
+            ReflectKind::Int64 => Value::Int64(0),
+            ReflectKind::Uint => Value::Uint(0),
+            ReflectKind::Uint8 => Value::Uint8(0),
+            ReflectKind::Uint16 => Value::Uint16(0),
+            ReflectKind::Uint32 => Value::Uint32(0),
+            ReflectKind::Uint64 => Value::Uint64(0),
+            ReflectKind::Float32 => Value::Float32(0.0),
+            ReflectKind::Float64 => Value::Float64(0.0),
+            ReflectKind::Complex128 => Value::Complex(0.0, 0.0),
+            ReflectKind::String => Value::String(Str::EMPTY),
+            ReflectKind::Slice => Value::List(go_type, Rc::new(GoSlice::nil())),
+            ReflectKind::Map => Value::Map(go_type, Rc::new(GoMap::nil())),
             _ => Value::Nil,
         }
     }
 
-    /// Go's type of the value; nothing for nil.
-    pub fn type_of(&self) -> Option<Type> {
+    /// Returns the Go type of the value, or `None` for nil.
+    pub fn type_of(&self) -> Option<ReflectType> {
         Some(match self {
             Value::Nil => return None,
-            Value::Bool(_) => Type::BOOL,
-            Value::Int(_) => Type::INT,
-            Value::Int8(_) => Type::INT8,
-            Value::Int16(_) => Type::INT16,
-            Value::Int32(_) => Type::INT32,
-            Value::Int64(_) => Type::INT64,
-            Value::Uint(_) => Type::UINT,
-            Value::Uint8(_) => Type::UINT8,
-            Value::Uint16(_) => Type::UINT16,
-            Value::Uint32(_) => Type::UINT32,
-            Value::Uint64(_) => Type::UINT64,
-            Value::Float32(_) => Type::FLOAT32,
-            Value::Float64(_) => Type::FLOAT64,
-            Value::Complex(..) => Type::COMPLEX128,
-            Value::String(_) => Type::STRING,
-            Value::Bytes(_) => Type::BYTES,
+            Value::Bool(_) => ReflectType::BOOL,
+            Value::Int(_) => ReflectType::INT,
+            Value::Int8(_) => ReflectType::INT8,
+            Value::Int16(_) => ReflectType::INT16,
+            Value::Int32(_) => ReflectType::INT32,
+            Value::Int64(_) => ReflectType::INT64,
+            Value::Uint(_) => ReflectType::UINT,
+            Value::Uint8(_) => ReflectType::UINT8,
+            Value::Uint16(_) => ReflectType::UINT16,
+            Value::Uint32(_) => ReflectType::UINT32,
+            Value::Uint64(_) => ReflectType::UINT64,
+            Value::Float32(_) => ReflectType::FLOAT32,
+            Value::Float64(_) => ReflectType::FLOAT64,
+            Value::Complex(..) => ReflectType::COMPLEX128,
+            Value::String(_) => ReflectType::STRING,
+            Value::Bytes(_) => ReflectType::BYTES,
             Value::List(go_type, _) | Value::Map(go_type, _) => *go_type,
             Value::Object(object) => object.go_type(),
-            Value::Func(_) => Type::FUNC,
+            Value::Func(_) => ReflectType::FUNC,
         })
     }
 
-    /// Go's name of the value's type, as `%T` prints it: `<nil>` for nil.
+    /// Returns Go's name of the value's type, as `%T` prints it: `<nil>` for nil.
     pub fn type_name(&self) -> String {
         match self {
             Value::Func(function) => function.signature().to_string(),
@@ -209,12 +209,12 @@ impl Value {
         }
     }
 
-    /// Go's kind of the value.
-    pub fn kind(&self) -> Kind {
-        self.type_of().map_or(Kind::Invalid, Type::kind)
+    /// Returns the Go kind of the value.
+    pub fn kind(&self) -> ReflectKind {
+        self.type_of().map_or(ReflectKind::Invalid, ReflectType::kind)
     }
 
-    /// Go's truth: what `if`, `and`, `or` and `not` ask.
+    /// Whether the value is true for Go's `if`, `and`, `or` and `not`.
     pub fn is_true(&self) -> bool {
         match self {
             Value::Nil => false,
@@ -232,7 +232,7 @@ impl Value {
         }
     }
 
-    /// Whether it is nil, of a type or none.
+    /// Whether the value is nil, typed or untyped.
     pub fn is_nil(&self) -> bool {
         match self {
             Value::Nil => true,
@@ -242,7 +242,7 @@ impl Value {
         }
     }
 
-    /// A signed integer of any size, a named one as well.
+    /// Returns a signed integer of any size, including named types.
     pub fn as_i64(&self) -> Option<i64> {
         Some(match self {
             Value::Int(number) | Value::Int64(number) => *number,
@@ -254,7 +254,7 @@ impl Value {
         })
     }
 
-    /// An unsigned integer of any size, a named one as well.
+    /// Returns an unsigned integer of any size, including named types.
     pub fn as_u64(&self) -> Option<u64> {
         Some(match self {
             Value::Uint(number) | Value::Uint64(number) => *number,
@@ -266,7 +266,7 @@ impl Value {
         })
     }
 
-    /// A float of either size, a named one as well.
+    /// Returns a float of either size, including named types.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Value::Float64(number) => Some(*number),
@@ -276,7 +276,7 @@ impl Value {
         }
     }
 
-    /// A bool.
+    /// Returns a bool.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             Value::Bool(bool) => Some(*bool),
@@ -285,7 +285,7 @@ impl Value {
         }
     }
 
-    /// A string.
+    /// Returns a string.
     pub fn as_str(&self) -> Option<&Str> {
         match self {
             Value::String(text) => Some(text),
@@ -293,23 +293,23 @@ impl Value {
         }
     }
 
-    /// The elements of a slice other than `[]byte`.
-    pub fn as_list(&self) -> Option<&Rc<List>> {
+    /// Returns the elements of a slice other than `[]byte`.
+    pub fn as_list(&self) -> Option<&Rc<GoSlice>> {
         match self {
             Value::List(_, list) => Some(list),
             _ => None,
         }
     }
 
-    /// The entries of a map.
-    pub fn as_map(&self) -> Option<&Rc<Map>> {
+    /// Returns the entries of a map.
+    pub fn as_map(&self) -> Option<&Rc<GoMap>> {
         match self {
             Value::Map(_, map) => Some(map),
             _ => None,
         }
     }
 
-    /// The host object of that Rust type.
+    /// Returns the host object if it has type `T`.
     pub fn object<T: 'static>(&self) -> Option<&T> {
         match self {
             Value::Object(object) => object.as_any().downcast_ref(),
@@ -317,7 +317,7 @@ impl Value {
         }
     }
 
-    /// The elements of a slice of any type; bytes become `uint8`.
+    /// Returns the elements of a slice of any type. Bytes become `uint8`.
     pub fn elements(&self) -> Option<Vec<Value>> {
         match self {
             Value::List(_, list) => Some(list.to_vec()),

@@ -1,7 +1,7 @@
-//! Every function of sprig against what the real Go packages answer.
+//! Comparison of every sprig function with results of the real Go packages.
 //!
-//! `tests/sprig/cases.json` holds templates with Go's output, quoted as `%q`, or the text of its error; `sprig` is `v2`
-//! where the case is of sprig 2.22.
+//! `tests/sprig/cases.json` contains templates with Go's output, quoted as `%q`, or the text of its error. `sprig` is
+//! `v2` for cases of sprig 2.22.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,12 +14,14 @@ mod real;
 
 use std::sync::Arc;
 
-use switchboard_template::sprig::{Ambient, Resolver, Sprig};
-use switchboard_template::{Function, Functions, Options, Set, Signature, Type, Value, format, sprig};
+use switchboard_template::sprig::{Resolver, SprigVersion, SystemInputs};
+use switchboard_template::{
+    ExecutionOptions, Function, Functions, ReflectType, Signature, TemplateSet, Value, format, sprig,
+};
 
 const CASES: &str = include_str!("sprig/cases.json");
 
-/// The data that all cases see; the Go program that answered them has the same.
+/// Returns the data of all cases, which equals that of the Go program that recorded them.
 fn data() -> Value {
     let nested = Value::map([
         ("a", Value::Int(1)),
@@ -42,9 +44,9 @@ fn data() -> Value {
         ("list", Value::list(list)),
         ("none", Value::list(Vec::new())),
         ("strs", Value::strings(["x", "y", ""])),
-        ("ints", Value::typed_list(Type::INTS, ints)),
+        ("ints", Value::typed_list(ReflectType::INTS, ints)),
         ("map", nested),
-        ("strmap", Value::typed_map(Type::STRING_MAP, [("k".into(), "v".into())].into())),
+        ("strmap", Value::typed_map(ReflectType::STRING_MAP, [("k".into(), "v".into())].into())),
         ("nomap", Value::map(Vec::<(&str, Value)>::new())),
         ("bytes", Value::Bytes(b"raw\xff".as_slice().into())),
         ("bad", Value::string(b"a\xffb")),
@@ -56,13 +58,13 @@ fn data() -> Value {
     ])
 }
 
-/// Sprig's functions and Helm's two for TOML.
-fn functions(sprig: Sprig) -> Arc<Functions> {
-    const TO: &Signature = &Signature::new(&[Type::ANY], Type::STRING);
-    const FROM: &Signature = &Signature::new(&[Type::STRING], Type::MAP);
+/// Returns sprig's functions and Helm's two TOML functions.
+fn functions(sprig: SprigVersion) -> Arc<Functions> {
+    const TO: &Signature = &Signature::new(&[ReflectType::ANY], ReflectType::STRING);
+    const FROM: &Signature = &Signature::new(&[ReflectType::STRING], ReflectType::MAP);
     let mut functions = sprig.functions();
     let write = |_: &mut switchboard_template::Execution<'_>, args: &[Value]| {
-        // A nil is a panic in Go, which comes out as an error; all else is text.
+        // In Go, a nil panics, which becomes an error. Everything else returns text.
         match sprig::toml::write(&args[0]) {
             Err(error) if error.starts_with("reflect:") => Err(switchboard_template::Error::call(error)),
             written => Ok(Value::string(written.unwrap_or_else(String::into_bytes))),
@@ -80,24 +82,28 @@ fn functions(sprig: Sprig) -> Arc<Functions> {
 }
 
 /// A network without hosts.
-struct Desert;
+struct EmptyResolver;
 
-impl Resolver for Desert {
+impl Resolver for EmptyResolver {
     fn addresses(&self, _host: &str) -> Vec<String> {
         Vec::new()
     }
 }
 
-fn world() -> Ambient {
+fn system_inputs() -> SystemInputs {
     let now = "2026-11-16T04:00:00Z".parse().unwrap();
-    Ambient { environment: Some(Default::default()), resolver: Some(Arc::new(Desert)), ..Ambient::fixed(now, b"seed") }
+    SystemInputs {
+        environment: Some(Default::default()),
+        resolver: Some(Arc::new(EmptyResolver)),
+        ..SystemInputs::fixed(now, b"seed")
+    }
 }
 
-/// Output as `%q` quotes it, or the error.
-fn render(functions: &Arc<Functions>, template: &str, ambient: Option<&Ambient>) -> Result<String, String> {
-    let hosts: Vec<&dyn std::any::Any> = ambient.map(|ambient| ambient as &dyn std::any::Any).into_iter().collect();
-    let options = Options { hosts: &hosts, ..Options::default() };
-    let mut set = Set::new("t", Arc::clone(functions));
+/// Returns the output quoted as `%q`, or the error.
+fn render(functions: &Arc<Functions>, template: &str, inputs: Option<&SystemInputs>) -> Result<String, String> {
+    let hosts: Vec<&dyn std::any::Any> = inputs.map(|inputs| inputs as &dyn std::any::Any).into_iter().collect();
+    let options = ExecutionOptions { hosts: &hosts, ..ExecutionOptions::default() };
+    let mut set = TemplateSet::new("t", Arc::clone(functions));
     set.parse("t", template).map_err(|error| error.to_string())?;
     let out = Arc::new(set).render("t", &data(), &options).map_err(|error| error.to_string())?;
     Ok(format::quote::quote(&out))
@@ -106,7 +112,7 @@ fn render(functions: &Arc<Functions>, template: &str, ambient: Option<&Ambient>)
 #[test]
 fn functions_answer_as_go_does() {
     let cases: Vec<serde_json::Value> = serde_json::from_str(CASES).unwrap();
-    let (v2, v3, world) = (functions(Sprig::V2), functions(Sprig::V3), world());
+    let (v2, v3, world) = (functions(SprigVersion::V2), functions(SprigVersion::V3), system_inputs());
     let mut wrong = Vec::new();
     for case in &cases {
         let template = case["tmpl"].as_str().unwrap();
@@ -123,10 +129,10 @@ fn functions_answer_as_go_does() {
     assert!(wrong.is_empty(), "{}\n{} of {} cases differ", wrong.join("\n"), wrong.len(), cases.len());
 }
 
-/// What a template needs of the world and is not given is an error that says so.
+/// A function whose system input is missing fails with an error.
 #[test]
 fn without_a_world_functions_that_need_it_say_so() {
-    let functions = functions(Sprig::V3);
+    let functions = functions(SprigVersion::V3);
     let refused = |template: &str| render(&functions, template, None).unwrap_err();
     assert!(refused("{{ now }}").contains("no clock"));
     assert!(refused("{{ date \"2006\" .nil }}").contains("no clock"));
@@ -140,18 +146,18 @@ fn without_a_world_functions_that_need_it_say_so() {
 
 #[test]
 fn the_same_seed_gives_the_same_output() {
-    let functions = functions(Sprig::V3);
+    let functions = functions(SprigVersion::V3);
     let template = "{{ randAlphaNum 20 }} {{ uuidv4 }} {{ shuffle \"abcdefgh\" }} {{ randInt 0 1000000 }} {{ now }}";
-    let first = render(&functions, template, Some(&world())).unwrap();
-    assert_eq!(first, render(&functions, template, Some(&world())).unwrap());
-    let other = Ambient::fixed("2026-11-16T04:00:00Z".parse().unwrap(), b"another");
+    let first = render(&functions, template, Some(&system_inputs())).unwrap();
+    assert_eq!(first, render(&functions, template, Some(&system_inputs())).unwrap());
+    let other = SystemInputs::fixed("2026-11-16T04:00:00Z".parse().unwrap(), b"another");
     assert_ne!(first, render(&functions, template, Some(&other)).unwrap());
 }
 
-/// Numbers that come from a template do not decide how much memory it takes.
+/// Numbers from a template do not control memory use.
 #[test]
 fn hostile_numbers_are_refused() {
-    let functions = functions(Sprig::V3);
+    let functions = functions(SprigVersion::V3);
     let calls = [
         "until 9223372036854775807",
         "untilStep 0 9223372036854775807 1",
@@ -165,16 +171,16 @@ fn hostile_numbers_are_refused() {
         "mulf 1e308 1e308 | int | repeat -1",
     ];
     for call in calls {
-        let outcome = render(&functions, &format!("{{{{ {call} }}}}"), Some(&world()));
+        let outcome = render(&functions, &format!("{{{{ {call} }}}}"), Some(&system_inputs()));
         assert!(outcome.is_err(), "{call}: {outcome:?}");
     }
 }
 
-/// Every function of both versions is there, and none that the version does not have.
+/// Every function of both versions exists, and none that the version does not have.
 #[test]
 fn the_versions_have_their_functions() {
-    let names = |sprig: Sprig| sprig.functions().names().len();
-    assert_eq!((names(Sprig::V2), names(Sprig::V3)), (V2_FUNCTIONS, V3_FUNCTIONS));
+    let names = |sprig: SprigVersion| sprig.functions().names().len();
+    assert_eq!((names(SprigVersion::V2), names(SprigVersion::V3)), (V2_FUNCTIONS, V3_FUNCTIONS));
 }
 
 const V2_FUNCTIONS: usize = 150;

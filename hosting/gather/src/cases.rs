@@ -1,23 +1,23 @@
-//! Declarative test cases of operators: what is given, what is expected, and how the two are compared.
+//! Declarative test cases of operators: input, expected output, and the comparison of both.
 //!
 //! ```text
-//! <case>/test.yaml           which program, at which time, with which controllers
-//! <case>/input-dir/          what it reads
-//! <case>/expected-output/    what it should want written; missing when that is nothing
+//! <case>/test.yaml           program, time, controllers
+//! <case>/input-dir/          input of the program
+//! <case>/expected-output/    expected mutations; missing if there are none
 //! ```
 //!
-//! This module finds cases, compares directories and writes reports. It runs nothing: who runs the program brings its output.
+//! This module finds cases, compares directories and writes reports. It runs no programs; its caller does.
 
 mod compare;
 mod description;
-mod discover;
 mod junit;
-mod lines;
+mod line_diff;
 mod mask;
+mod search;
 
-pub use compare::{Comparison, Difference, Strictness, compare};
-pub use description::{Description, DescriptionError, DesiredError};
-pub use discover::{Case, DiscoverError, EXPECTED_OUTPUT, INPUT_DIRECTORY, MAX_DEPTH, TEST_FILE, discover};
+pub use compare::{CompareOptions, Difference, Strictness, compare};
+pub use description::{CaseDescription, DescriptionError, DesiredError};
 pub use junit::{JunitCase, JunitFailure, junit};
-pub use lines::{CONTEXT_LINES, MAX_LINES, diff};
+pub use line_diff::{CONTEXT_LINES, MAX_LINES, diff};
 pub use mask::{Mask, MaskError};
+pub use search::{CaseDiscoveryError, EXPECTED_OUTPUT, INPUT_DIRECTORY, MAX_DEPTH, OperatorCase, TEST_FILE, discover};

@@ -1,32 +1,33 @@
-//! The objects in one file.
+//! Objects in one file.
 
 use serde_json::Value;
 use switchboard_object::yaml;
 
 use crate::kinds::kind_of;
 
-/// What is wrong with a file, and on which line.
+/// Problem in a file and its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct ContentError {
     pub line: Option<usize>,
     pub message: String,
 }
 
-/// An object of a file, and where it stands there.
+/// An object in a file and its position.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct LocatedObject {
     pub value: Value,
-    /// The first line of its document.
+    /// First line of its document.
     pub line: usize,
-    /// Which item of the document's list it is, counted from nought.
+    /// Index of the item if the document is a list, counted from 0.
     pub item: Option<usize>,
 }
 
-/// The objects of a file of one or more YAML documents: singles, and lists taken apart.
+/// Returns the objects of a file with one or more YAML documents: single objects, and the items of lists.
 ///
-/// Empty documents are nothing; a document that is no object is what is wrong.
-pub(crate) fn objects(text: &str) -> Result<Vec<Found>, Wrong> {
-    let documents = yaml::read_all(text).map_err(|error| Wrong { line: Some(error.line), message: error.problem })?;
+/// Empty documents are ignored. A document that is not an object is an error.
+pub(crate) fn objects(text: &str) -> Result<Vec<LocatedObject>, ContentError> {
+    let documents =
+        yaml::read_all(text).map_err(|error| ContentError { line: Some(error.line), message: error.problem })?;
     let mut found = Vec::new();
     for document in documents {
         let (document, line) = (document.value, document.line);
@@ -34,20 +35,20 @@ pub(crate) fn objects(text: &str) -> Result<Vec<Found>, Wrong> {
             Value::Null => {}
             Value::Object(_) if is_list(&document) => {
                 let items = items(document).into_iter().enumerate();
-                found.extend(items.map(|(item, value)| Found { value, line, item: Some(item) }));
+                found.extend(items.map(|(item, value)| LocatedObject { value, line, item: Some(item) }));
             }
-            Value::Object(_) => found.push(Found { value: document, line, item: None }),
+            Value::Object(_) => found.push(LocatedObject { value: document, line, item: None }),
             other => {
                 let message = format!("expected an object, found {}", type_name(&other));
-                return Err(Wrong { line: Some(line), message });
+                return Err(ContentError { line: Some(line), message });
             }
         }
     }
     Ok(found)
 }
 
-/// What an object lacks that has to have a kind and a name.
-pub(crate) fn lack(value: &Value) -> Option<String> {
+/// Returns the problem of an object without kind or name.
+pub(crate) fn missing_field(value: &Value) -> Option<String> {
     let named = || value.pointer("/metadata/name").and_then(Value::as_str).is_some_and(|name| !name.is_empty());
     match value {
         Value::Object(_) if kind_of(value).is_none() => Some("an object without apiVersion and kind".into()),
@@ -57,15 +58,15 @@ pub(crate) fn lack(value: &Value) -> Option<String> {
     }
 }
 
-/// Says of bad objects where they stand. The text is looked through again, once, and only when there are any.
-pub(crate) fn locate(text: &str, bad: Vec<(Found, String)>) -> Vec<Wrong> {
+/// Adds line numbers to the problems of objects. The text is scanned again, once, and only if there are problems.
+pub(crate) fn locate(text: &str, bad: Vec<(LocatedObject, String)>) -> Vec<ContentError> {
     let lists = if bad.iter().any(|(found, _)| found.item.is_some()) { yaml::item_lines(text) } else { Vec::new() };
-    let locate = |(found, what): (Found, String)| match found.item {
-        None => Wrong { line: Some(found.line), message: what },
+    let locate = |(found, what): (LocatedObject, String)| match found.item {
+        None => ContentError { line: Some(found.line), message: what },
         Some(item) => {
             let list = lists.iter().find(|list| list.document == found.line);
             let line = list.and_then(|list| list.items.get(item)).copied();
-            Wrong { line: Some(line.unwrap_or(found.line)), message: format!("item {}: {what}", item + 1) }
+            ContentError { line: Some(line.unwrap_or(found.line)), message: format!("item {}: {what}", item + 1) }
         }
     };
     bad.into_iter().map(locate).collect()
@@ -73,11 +74,11 @@ pub(crate) fn locate(text: &str, bad: Vec<(Found, String)>) -> Vec<Wrong> {
 
 fn is_list(document: &Value) -> bool {
     let named = document.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
-    // An empty list may have lost its items.
+    // An empty list may lack its items.
     named && document.get("items").is_none_or(|items| items.is_array() || items.is_null())
 }
 
-/// Items of a list. They inherit group, version and kind where they do not state them.
+/// Returns the items of a list. They inherit group, version and kind if they do not specify them.
 fn items(mut list: Value) -> Vec<Value> {
     let version = list.get("apiVersion").cloned();
     let kind = list.get("kind").and_then(Value::as_str).and_then(|k| k.strip_suffix("List")).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! What an operator says of itself in the multi-operator contract: what it reads, what it writes, how its run went.
+//! Output of an operator's commands in the multi-operator contract: declared inputs, declared outputs, and results of a
+//! run.
 //!
 //! ```text
 //! <operator> input-resources      ─▶ InputResources    (YAML on stdout)
@@ -6,7 +7,8 @@
 //! <operator> apply-configuration  ─▶ ControllerResults (controller-results.yaml)
 //! ```
 //!
-//! Read and written as `sigs.k8s.io/yaml` does it: unknown keys are ignored, a key without a value is one left out.
+//! Documents are read and written like `sigs.k8s.io/yaml`: unknown keys are ignored, and a key without a value counts
+//! as missing.
 
 mod input;
 mod output;
@@ -18,42 +20,42 @@ pub use input::{
     ClusterScopedReference, ExactResource, ExplicitReference, GeneratedResource, ImplicitReference, InputResources,
     LabelSelected, LabelSelector, OperandResources, ResourceList, ResourceReference, ResourceType, SelectorExpression,
 };
-pub use output::{EVERY, OutputList, OutputResources};
-pub use results::{ControllerError, ControllerResult, ControllerResults, ControllerStatus, is_left_of_panic};
+pub use output::{OutputList, OutputResources, WILDCARD};
+pub use results::{ControllerError, ControllerResult, ControllerResults, ControllerStatus, is_cut_short_by_panic};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use switchboard_object::yaml::{self, YamlError};
 
-/// Whose rules apply where ours are wider or safer than the original's.
+/// Rules of the contract. Switchboard's rules are wider or safer than those of multi-operator-manager.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Rules {
-    /// Ours.
+pub enum ContractRules {
+    /// Rules of Switchboard.
     #[default]
     Native,
-    /// Those of multi-operator-manager and its client, with their gaps: what `--compat` asks for.
-    Original,
+    /// Rules of multi-operator-manager and its client, including their gaps, as with `--compat`.
+    MultiOperatorManager,
 }
 
-/// A document of the contract that cannot be read.
+/// Error for an invalid document of the contract.
 #[derive(Debug, thiserror::Error)]
 pub enum ContractError {
-    /// It is not YAML.
+    /// The document is not YAML.
     #[error("could not read the {document}")]
     Yaml {
-        /// Which document.
+        /// Name of the document.
         document: &'static str,
-        /// What is wrong, and in which line.
+        /// Problem and line.
         #[source]
         source: YamlError,
     },
-    /// It has another shape.
+    /// A field of the document has the wrong type.
     #[error("could not understand the {document}")]
     Shape {
-        /// Which document.
+        /// Name of the document.
         document: &'static str,
-        /// Where it differs.
+        /// Problem.
         #[source]
         source: serde_json::Error,
     },
@@ -71,7 +73,7 @@ fn write(document: &impl Serialize) -> String {
     yaml::to_string(&serde_json::to_value(document).expect("documents of the contract have string keys"))
 }
 
-/// Go leaves a field alone whose key has no value.
+/// In Go, a key without a value leaves the field unchanged.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! What a cluster serves, as must-gather-like directories say it: the two aggregated discovery documents.
+//! Resources that a cluster serves, from the two aggregated discovery documents of must-gather directories.
 
 mod documents;
 mod join;
@@ -14,20 +14,20 @@ use switchboard_object::yaml;
 
 use crate::contract::ResourceType;
 
-pub(crate) use documents::{Documents, shown_by};
+pub(crate) use documents::{DiscoveryDocuments, types_of_objects};
 
-/// The file for `/api`.
+/// File name of the document for `/api`.
 pub const API_FILE: &str = "aggregated-discovery-api.yaml";
-/// The file for `/apis`.
+/// File name of the document for `/apis`.
 pub const APIS_FILE: &str = "aggregated-discovery-apis.yaml";
 
-/// How a cluster is asked for them: `v2` is known since Kubernetes 1.30, `v2beta1`, of the same shape, since 1.27. One that knows
-/// neither gives the documents of old, instead of a refusal that says nothing.
+/// `Accept` header of discovery requests: `v2` is available since Kubernetes 1.30, and `v2beta1`, with the same
+/// structure, since 1.27. A cluster that supports neither returns the legacy documents instead of an unspecific error.
 pub const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
     application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
 
-/// The documents library-go carries for directories without their own: an OpenShift cluster of 2024.
-static CARRIED: LazyLock<Discovery> = LazyLock::new(|| {
+/// Documents that library-go uses for directories without their own: those of an OpenShift cluster of 2024.
+static BUNDLED: LazyLock<Discovery> = LazyLock::new(|| {
     let read = |text: &str| yaml::read(text).expect("the carried discovery is YAML").value;
     Discovery::new(
         read(include_str!("../data/aggregated-discovery-api.yaml")),
@@ -35,63 +35,65 @@ static CARRIED: LazyLock<Discovery> = LazyLock::new(|| {
     )
 });
 
-/// The kinds of a cluster.
+/// Resources that a cluster serves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Discovery {
     api: Value,
     apis: Value,
-    served: BTreeMap<ResourceType, Served>,
+    served: BTreeMap<ResourceType, DiscoveredResource>,
 }
 
-/// A resource that is served.
+/// A resource that a cluster serves.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Served {
-    /// The kind of its objects.
+pub struct DiscoveredResource {
+    /// Kind of the objects.
     pub kind: GroupVersionKind,
-    /// They live in namespaces.
+    /// Whether the objects are namespaced.
     pub namespaced: bool,
 }
 
 impl Discovery {
-    /// Of the two documents, each an `APIGroupDiscoveryList`.
+    /// Creates the index from the two documents, each an `APIGroupDiscoveryList`.
     pub fn new(api: Value, apis: Value) -> Self {
         let mut served = BTreeMap::new();
         for group in list(&api["items"]).chain(list(&apis["items"])) {
-            learn(group, &mut served);
+            add_group(group, &mut served);
         }
         Self { api, apis, served }
     }
 
-    /// The documents that count where a directory has none of its own.
-    pub fn carried() -> &'static Self {
-        &CARRIED
+    /// Returns the bundled documents, which are used for directories without their own.
+    pub fn bundled() -> &'static Self {
+        &BUNDLED
     }
 
-    /// Those at the root of a directory, where the original looks; each that is not there is the carried one.
+    /// Reads the documents at the root of a directory, as library-go does. A missing one is replaced by the bundled
+    /// one.
     pub(crate) fn at_root(path: &Path) -> Self {
         let read = |file: &str, carried: &Value| {
             let text = fs::read_to_string(path.join(file)).ok();
             let document = text.and_then(|text| yaml::read(&text).ok());
             document.map_or_else(|| carried.clone(), |document| document.value)
         };
-        Self::new(read(API_FILE, &CARRIED.api), read(APIS_FILE, &CARRIED.apis))
+        Self::new(read(API_FILE, &BUNDLED.api), read(APIS_FILE, &BUNDLED.apis))
     }
 
-    /// What a resource is served as.
-    pub fn served(&self, of: &ResourceType) -> Option<&Served> {
+    /// Returns the served resource of a type.
+    pub fn served(&self, of: &ResourceType) -> Option<&DiscoveredResource> {
         self.served.get(of)
     }
 
-    /// Every resource that is served.
-    pub fn types(&self) -> impl Iterator<Item = (&ResourceType, &Served)> {
+    /// Returns all served resources.
+    pub fn types(&self) -> impl Iterator<Item = (&ResourceType, &DiscoveredResource)> {
         self.served.iter()
     }
 
-    /// The same with these resources alone, and their subresources: an operator reads the documents again and again.
+    /// Returns a copy with only these resources and their subresources. Operators read the documents often, so they
+    /// should be small.
     #[must_use]
-    pub fn slim(&self, types: &BTreeSet<ResourceType>) -> Self {
+    pub fn subset(&self, types: &BTreeSet<ResourceType>) -> Self {
         let keep = |document: &Value| {
-            let groups = list(&document["items"]).filter_map(|group| slim_group(group, types)).collect();
+            let groups = list(&document["items"]).filter_map(|group| subset_group(group, types)).collect();
             let mut slim = document.clone();
             slim["items"] = Value::Array(groups);
             slim
@@ -99,48 +101,49 @@ impl Discovery {
         Self::new(keep(&self.api), keep(&self.apis))
     }
 
-    /// The same and what `other` serves beside it; of a resource that both have, in the same group and version, ours.
+    /// Returns a copy with the resources of `other` added. For a resource in both, with the same group and version,
+    /// `self` wins.
     #[must_use]
-    pub fn and(&self, other: &Self) -> Self {
-        Self::new(join::both(&self.api, &other.api), join::both(&self.apis, &other.apis))
+    pub fn merged_with(&self, other: &Self) -> Self {
+        Self::new(join::merge_documents(&self.api, &other.api), join::merge_documents(&self.apis, &other.apis))
     }
 
-    /// The same and these resources; of what is served already, what is said already.
+    /// Returns a copy with these resources added. Existing ones stay unchanged.
     #[must_use]
-    pub fn with(&self, types: impl IntoIterator<Item = (ResourceType, Served)>) -> Self {
-        let further: BTreeMap<ResourceType, Served> =
+    pub fn with_types(&self, types: impl IntoIterator<Item = (ResourceType, DiscoveredResource)>) -> Self {
+        let further: BTreeMap<ResourceType, DiscoveredResource> =
             types.into_iter().filter(|(of, _)| !self.served.contains_key(of)).collect();
         if further.is_empty() {
             return self.clone();
         }
         let (core, others) = further.iter().partition(|(of, _)| of.group.is_empty());
-        self.and(&Self::new(join::document(core), join::document(others)))
+        self.merged_with(&Self::new(join::document(core), join::document(others)))
     }
 
-    /// The document for `/api`.
+    /// Returns the document for `/api`.
     pub fn api(&self) -> &Value {
         &self.api
     }
 
-    /// The document for `/apis`.
+    /// Returns the document for `/apis`.
     pub fn apis(&self) -> &Value {
         &self.apis
     }
 
-    /// The groups of both documents.
+    /// Returns the groups of both documents.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &Value> {
         list(&self.api["items"]).chain(list(&self.apis["items"]))
     }
 }
 
-/// An empty document of a cluster that serves nothing.
+/// Empty documents, for a cluster that serves nothing.
 impl Default for Discovery {
     fn default() -> Self {
-        Self::new(join::headed(Vec::new()), join::headed(Vec::new()))
+        Self::new(join::group_list(Vec::new()), join::group_list(Vec::new()))
     }
 }
 
-fn slim_group(group: &Value, types: &BTreeSet<ResourceType>) -> Option<Value> {
+fn subset_group(group: &Value, types: &BTreeSet<ResourceType>) -> Option<Value> {
     let name = group_name(group);
     let mut versions = Vec::new();
     for version in list(&group["versions"]) {
@@ -160,19 +163,25 @@ fn slim_group(group: &Value, types: &BTreeSet<ResourceType>) -> Option<Value> {
     Some(slim)
 }
 
-fn learn(group: &Value, served: &mut BTreeMap<ResourceType, Served>) {
+fn add_group(group: &Value, served: &mut BTreeMap<ResourceType, DiscoveredResource>) {
     let name = group_name(group);
     for version in list(&group["versions"]) {
         let of = text(&version["version"]);
         for resource in list(&version["resources"]) {
-            let said = &resource["responseKind"];
-            // What has no kind cannot be listed.
-            if !said.is_object() {
+            let response_kind = &resource["responseKind"];
+            // A resource without a kind cannot be listed.
+            if !response_kind.is_object() {
                 continue;
             }
-            let or = |said: &Value, default: &str| Some(text(said)).filter(|s| !s.is_empty()).unwrap_or(default.into());
-            let kind = GroupVersionKind::new(or(&said["group"], &name), or(&said["version"], &of), text(&said["kind"]));
-            let known = Served { kind, namespaced: resource["scope"] == "Namespaced" };
+            let or = |response_kind: &Value, default: &str| {
+                Some(text(response_kind)).filter(|s| !s.is_empty()).unwrap_or(default.into())
+            };
+            let kind = GroupVersionKind::new(
+                or(&response_kind["group"], &name),
+                or(&response_kind["version"], &of),
+                text(&response_kind["kind"]),
+            );
+            let known = DiscoveredResource { kind, namespaced: resource["scope"] == "Namespaced" };
             served.entry(ResourceType::new(&name, &of, &text(&resource["resource"]))).or_insert(known);
         }
     }

@@ -1,4 +1,4 @@
-//! A dump in memory: objects, logs, and what could not be read.
+//! A dump in memory: objects, logs, and problems.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -7,102 +7,103 @@ use std::path::Path;
 use serde_json::Value;
 use switchboard_object::kind::GroupVersionKind;
 
-use crate::content::{self, Found, Wrong};
-use crate::discovery::{Discovery, Documents, shown_by};
-use crate::kinds::{Kinds, kind_of};
-use crate::layout::{Hint, Place, is_stray, place};
-use crate::source::{Entry, Passed, SourceError, walk};
+use crate::content::{self, ContentError, LocatedObject};
+use crate::discovery::{Discovery, DiscoveryDocuments, types_of_objects};
+use crate::kinds::{KindIndex, kind_of};
+use crate::layout::{FileRole, ResourceHint, file_role, is_stray};
+use crate::source::{DumpEntry, SkippedFile, SourceError, walk};
 
-/// Longest file of objects that is read.
+/// Maximum size of a file with objects.
 const MAX_OBJECT_FILE_BYTES: u64 = 512 << 20;
-/// Most bytes of logs that are kept.
+/// Maximum bytes of logs.
 const MAX_LOG_BYTES: u64 = 1 << 30;
 
-/// What a dump holds.
+/// Contents of a dump.
 #[derive(Debug, Default)]
 pub struct Dump {
-    /// The objects, one per key, sorted by group, resource, namespace and name.
-    pub objects: Vec<Object>,
-    /// The logs of containers.
-    pub logs: Vec<Log>,
-    /// What is served where it was made: as its documents say, or the carried ones where it has none, and as its CRDs and
-    /// objects show.
+    /// Objects, one per key, sorted by group, resource, namespace and name.
+    pub objects: Vec<DumpedObject>,
+    /// Logs of containers.
+    pub logs: Vec<ContainerLog>,
+    /// Resources that the dumped cluster serves: from its discovery documents, or the bundled ones if it has none, plus
+    /// those that its CRDs and objects show.
     pub discovery: Discovery,
-    /// What could not be read, in the order it was met.
-    pub problems: Vec<Problem>,
+    /// Problems in the order of reading.
+    pub problems: Vec<ReadProblem>,
 }
 
 /// An object of a dump.
 #[derive(Clone, Debug)]
-pub struct Object {
+pub struct DumpedObject {
     /// Group, version and kind.
     pub kind: GroupVersionKind,
-    /// The resource name.
+    /// Plural resource name.
     pub plural: String,
-    /// Objects of this kind live in namespaces.
+    /// Whether objects of this kind are namespaced.
     pub namespaced: bool,
-    /// Neither the built-in kinds nor the dump's CRDs know it; name and scope come from the path and the object.
+    /// Whether resource name and scope were inferred from the path and the object, because neither the built-in kinds
+    /// nor the dump's CRDs define the kind.
     pub inferred: bool,
-    /// The object as it was dumped.
+    /// Object as dumped.
     pub value: Value,
 }
 
-/// A container's log.
+/// Log of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Log {
-    /// The pod's namespace.
+pub struct ContainerLog {
+    /// Namespace of the pod.
     pub namespace: String,
-    /// The pod.
+    /// Name of the pod.
     pub pod: String,
-    /// The container.
+    /// Name of the container.
     pub container: String,
-    /// Of the run before the current one.
+    /// Whether the log is from the previous run of the container.
     pub previous: bool,
-    /// What it wrote.
+    /// Content.
     pub text: Vec<u8>,
 }
 
-/// Something that could not be read.
+/// A file or object that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The file, as a path inside the dump.
+pub struct ReadProblem {
+    /// Path of the file in the dump.
     pub file: String,
-    /// The line, where one is known.
+    /// Line, if known.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Problem.
     pub message: String,
 }
 
-/// How far the reading is.
+/// Progress of reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// Files looked at.
+pub struct ReadProgress {
+    /// Files visited.
     pub files: usize,
     /// Objects found.
     pub objects: usize,
-    /// Bytes of the files looked at.
+    /// Bytes of the visited files.
     pub bytes: u64,
 }
 
-/// Reads a dump. `progress` is called after each file.
+/// Reads a dump and calls `progress` after each file.
 ///
 /// # Guarantees
-/// - A file that cannot be read is a problem and does not hide the rest. // test: a_bad_file_is_named_and_the_rest_is_read
-/// - Of a damaged archive what stands before the damage is read.         // test: of_a_cut_archive_the_whole_part_is_read
-/// - Of an object that stands in several files, the newest is kept.      // test: the_newest_of_several_is_kept
+/// - A file that cannot be read is reported and does not hide the rest. // test: a_bad_file_is_named_and_the_rest_is_read
+/// - Of a damaged archive, all files before the damage are read.        // test: of_a_cut_archive_the_whole_part_is_read
+/// - Of an object in several files, the newest version is kept.         // test: the_newest_of_several_is_kept
 ///
 /// # Errors
-/// When the dump itself cannot be opened, is no archive, or is larger than the bounds.
-pub fn read(path: &Path, progress: impl FnMut(Progress)) -> Result<Dump, SourceError> {
-    read_by(path, Reader::default(), progress)
+/// If the dump cannot be opened, is not an archive, or exceeds a limit.
+pub fn read(path: &Path, progress: impl FnMut(ReadProgress)) -> Result<Dump, SourceError> {
+    read_with(path, DumpReader::default(), progress)
 }
 
-/// Reads the objects of a must-gather-like directory alone: no logs, and files that have no business among objects are named.
+/// Reads only the objects of a must-gather directory: no logs, and stray files among the objects are reported.
 pub(crate) fn read_objects(path: &Path) -> Result<Dump, SourceError> {
-    read_by(path, Reader { objects_alone: true, ..Reader::default() }, |_| {})
+    read_with(path, DumpReader { objects_alone: true, ..DumpReader::default() }, |_| {})
 }
 
-fn read_by(path: &Path, mut reader: Reader, mut progress: impl FnMut(Progress)) -> Result<Dump, SourceError> {
+fn read_with(path: &Path, mut reader: DumpReader, mut progress: impl FnMut(ReadProgress)) -> Result<Dump, SourceError> {
     let mut problems = Vec::new();
     let walked = walk(
         path,
@@ -111,16 +112,16 @@ fn read_by(path: &Path, mut reader: Reader, mut progress: impl FnMut(Progress)) 
             progress(reader.progress);
             result
         },
-        |Passed { path, why }| {
-            problems.push(Problem { file: path, line: None, message: format!("passed over: {why}") })
+        |SkippedFile { path, why }| {
+            problems.push(ReadProblem { file: path, line: None, message: format!("passed over: {why}") })
         },
     );
     match walked {
         Ok(()) => {}
-        // What stands before the damage is whole.
+        // Files before the damage are complete.
         Err(SourceError::Archive { path, entry, source }) if reader.progress.files > 0 => {
             let message = format!("damaged behind entry {entry}, what stands before it is served: {source}");
-            problems.push(Problem { file: path.display().to_string(), line: None, message });
+            problems.push(ReadProblem { file: path.display().to_string(), line: None, message });
         }
         Err(error) => return Err(error),
     }
@@ -130,74 +131,75 @@ fn read_by(path: &Path, mut reader: Reader, mut progress: impl FnMut(Progress)) 
 }
 
 #[derive(Default)]
-struct Reader {
-    found: Vec<(Value, Option<Hint>)>,
-    logs: Vec<Log>,
+struct DumpReader {
+    found: Vec<(Value, Option<ResourceHint>)>,
+    logs: Vec<ContainerLog>,
     log_bytes: u64,
-    problems: Vec<Problem>,
-    progress: Progress,
-    documents: Documents,
-    /// Logs are passed over, stray files named, and kinds known of which the carried documents know.
+    problems: Vec<ReadProblem>,
+    progress: ReadProgress,
+    documents: DiscoveryDocuments,
+    /// Whether only objects are read: logs are skipped, stray files reported, and the kinds of the bundled documents
+    /// known.
     objects_alone: bool,
 }
 
-impl Reader {
-    fn file(&mut self, entry: Entry<'_>) -> io::Result<()> {
+impl DumpReader {
+    fn file(&mut self, entry: DumpEntry<'_>) -> io::Result<()> {
         self.progress.files += 1;
         self.progress.bytes += entry.bytes;
-        let place = place(&entry.path);
+        let place = file_role(&entry.path);
         if self.objects_alone && is_stray(&entry.path) {
             let message = "passed over: it is no YAML or JSON file where objects are expected".into();
-            self.problem(&entry.path, Wrong { line: None, message });
+            self.problem(&entry.path, ContentError { line: None, message });
             return Ok(());
         }
         match place {
-            Place::Other => Ok(()),
-            Place::Log { .. } if self.objects_alone => Ok(()),
-            Place::Objects(hint) => self.objects(entry, Some(hint)),
-            Place::Perhaps if Documents::has(&entry.path) => self.document(entry),
-            Place::Perhaps => self.objects(entry, None),
-            Place::Log { namespace, pod, container, previous } => {
+            FileRole::Other => Ok(()),
+            FileRole::Log { .. } if self.objects_alone => Ok(()),
+            FileRole::Objects(hint) => self.objects(entry, Some(hint)),
+            FileRole::MaybeObjects if DiscoveryDocuments::is_document(&entry.path) => self.document(entry),
+            FileRole::MaybeObjects => self.objects(entry, None),
+            FileRole::Log { namespace, pod, container, previous } => {
                 self.log_bytes += entry.bytes;
                 if self.log_bytes > MAX_LOG_BYTES {
                     let message = format!("not kept: the logs before it fill {} MiB", MAX_LOG_BYTES >> 20);
-                    self.problem(&entry.path, Wrong { line: None, message });
+                    self.problem(&entry.path, ContentError { line: None, message });
                     return Ok(());
                 }
                 let mut text = Vec::new();
                 entry.content.read_to_end(&mut text)?;
                 if previous || !text.is_empty() {
-                    self.logs.push(Log { namespace, pod, container, previous, text });
+                    self.logs.push(ContainerLog { namespace, pod, container, previous, text });
                 }
                 Ok(())
             }
         }
     }
 
-    fn objects(&mut self, mut entry: Entry<'_>, hint: Option<Hint>) -> io::Result<()> {
+    fn objects(&mut self, mut entry: DumpEntry<'_>, hint: Option<ResourceHint>) -> io::Result<()> {
         let Some(bytes) = self.bytes(&mut entry)? else { return Ok(()) };
         match (text(&bytes).and_then(|text| Ok((text, content::objects(text)?))), &hint) {
-            (Ok((text, objects)), _) => self.keep(&entry.path, text, objects, hint),
+            (Ok((text, objects)), _) => self.add_objects(&entry.path, text, objects, hint),
             (Err(wrong), Some(_)) => self.problem(&entry.path, wrong),
-            // Elsewhere in a dump there is much that is no object and need not be.
+            // Other folders of a dump contain many files that are not objects.
             (Err(_), None) => {}
         }
         Ok(())
     }
 
-    fn document(&mut self, mut entry: Entry<'_>) -> io::Result<()> {
+    fn document(&mut self, mut entry: DumpEntry<'_>) -> io::Result<()> {
         let Some(bytes) = self.bytes(&mut entry)? else { return Ok(()) };
-        if let Err(wrong) = text(&bytes).and_then(|text| self.documents.take(&entry.path, text)) {
+        if let Err(wrong) = text(&bytes).and_then(|text| self.documents.add(&entry.path, text)) {
             self.problem(&entry.path, wrong);
         }
         Ok(())
     }
 
-    /// The content of a file; none of one that is too long, which is named.
-    fn bytes(&mut self, entry: &mut Entry<'_>) -> io::Result<Option<Vec<u8>>> {
+    /// Returns the content of a file, or `None` and reports a problem if it is too long.
+    fn bytes(&mut self, entry: &mut DumpEntry<'_>) -> io::Result<Option<Vec<u8>>> {
         if entry.bytes > MAX_OBJECT_FILE_BYTES {
             let message = format!("not read: longer than {} MiB", MAX_OBJECT_FILE_BYTES >> 20);
-            self.problem(&entry.path, Wrong { line: None, message });
+            self.problem(&entry.path, ContentError { line: None, message });
             return Ok(None);
         }
         let mut bytes = Vec::new();
@@ -205,10 +207,10 @@ impl Reader {
         Ok(Some(bytes))
     }
 
-    fn keep(&mut self, file: &str, text: &str, objects: Vec<Found>, hint: Option<Hint>) {
+    fn add_objects(&mut self, file: &str, text: &str, objects: Vec<LocatedObject>, hint: Option<ResourceHint>) {
         let mut bad = Vec::new();
         for object in objects {
-            match content::lack(&object.value) {
+            match content::missing_field(&object.value) {
                 None => {
                     self.progress.objects += 1;
                     self.found.push((object.value, hint.clone()));
@@ -221,48 +223,50 @@ impl Reader {
         }
     }
 
-    fn problem(&mut self, file: &str, wrong: Wrong) {
-        self.problems.push(Problem { file: file.into(), line: wrong.line, message: wrong.message });
+    fn problem(&mut self, file: &str, wrong: ContentError) {
+        self.problems.push(ReadProblem { file: file.into(), line: wrong.line, message: wrong.message });
     }
 
     fn finish(self) -> Dump {
-        let said = self.documents.or_carried();
-        let mut kinds = Kinds::built_in();
+        let discovery_documents = self.documents.or_bundled();
+        let mut kinds = KindIndex::built_in();
         match self.objects_alone {
-            true => said.groups().for_each(|group| kinds.learn_group(group)),
-            false => self.documents.groups().for_each(|group| kinds.learn_group(group)),
+            true => discovery_documents.groups().for_each(|group| kinds.add_group(group)),
+            false => self.documents.groups().for_each(|group| kinds.add_group(group)),
         }
         for (object, _) in &self.found {
             match object["kind"].as_str() {
-                Some("CustomResourceDefinition") => kinds.learn(object),
-                Some("APIGroupDiscovery") => kinds.learn_group(object),
+                Some("CustomResourceDefinition") => kinds.add_crd(object),
+                Some("APIGroupDiscovery") => kinds.add_group(object),
                 _ => {}
             }
         }
-        let mut by_key: BTreeMap<[String; 4], Object> = BTreeMap::new();
+        let mut by_key: BTreeMap<[String; 4], DumpedObject> = BTreeMap::new();
         for (value, hint) in self.found {
-            // What a cluster said about its kinds is no object of it.
+            // A discovery document is not an object of the cluster.
             let Some(kind) = kind_of(&value).filter(|k| k.group != "apidiscovery.k8s.io") else { continue };
             let (resource, inferred) = kinds.resource(&kind, &value, hint.as_ref());
-            let object = Object { kind, plural: resource.plural, namespaced: resource.namespaced, inferred, value };
-            let object = settle_namespace(object, hint.as_ref());
+            let object =
+                DumpedObject { kind, plural: resource.plural, namespaced: resource.namespaced, inferred, value };
+            let object = normalize_namespace(object, hint.as_ref());
             let key = key(&object);
             match by_key.get(&key) {
-                // Of two that are equally new the later one counts: single files are read behind lists.
+                // Of two equally new versions, the later one wins: single files are read after lists.
                 Some(kept) if revision(kept) > revision(&object) => {}
                 _ => {
                     by_key.insert(key, object);
                 }
             }
         }
-        let objects: Vec<Object> = by_key.into_values().collect();
-        let discovery = said.with(shown_by(&objects));
+        let objects: Vec<DumpedObject> = by_key.into_values().collect();
+        let discovery = discovery_documents.with_types(types_of_objects(&objects));
         Dump { objects, logs: self.logs, discovery, problems: self.problems }
     }
 }
 
-/// A namespaced object that lost its namespace gets that of its folder; a cluster-scoped one has none.
-fn settle_namespace(mut object: Object, hint: Option<&Hint>) -> Object {
+/// Adds the folder's namespace to a namespaced object without one, and removes the namespace of a cluster-scoped
+/// object.
+fn normalize_namespace(mut object: DumpedObject, hint: Option<&ResourceHint>) -> DumpedObject {
     let stated = object.value.pointer("/metadata/namespace").is_some();
     let folder = hint.and_then(|h| h.namespace.clone());
     if let (true, false, Some(namespace)) = (object.namespaced, stated, folder) {
@@ -276,19 +280,19 @@ fn settle_namespace(mut object: Object, hint: Option<&Hint>) -> Object {
     object
 }
 
-fn key(object: &Object) -> [String; 4] {
+fn key(object: &DumpedObject) -> [String; 4] {
     let part = |pointer: &str| object.value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
     [object.kind.group.clone(), object.plural.clone(), part("/metadata/namespace"), part("/metadata/name")]
 }
 
-fn revision(object: &Object) -> u64 {
+fn revision(object: &DumpedObject) -> u64 {
     let text = object.value.pointer("/metadata/resourceVersion").and_then(Value::as_str);
     text.and_then(|t| t.parse().ok()).unwrap_or_default()
 }
 
-fn text(bytes: &[u8]) -> Result<&str, Wrong> {
+fn text(bytes: &[u8]) -> Result<&str, ContentError> {
     std::str::from_utf8(bytes).map_err(|error| {
         let line = bytes[..error.valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1;
-        Wrong { line: Some(line), message: "not UTF-8 text".into() }
+        ContentError { line: Some(line), message: "not UTF-8 text".into() }
     })
 }

@@ -1,7 +1,8 @@
-//! Input directories: what an operator is given to read.
+//! Input directories of operators.
 //!
-//! List files alone, because readers of the original overlook single files beside them; Namespaces where they look for them;
-//! discovery documents that say no more than needed. A directory is kept up to date: what has not changed is not written again.
+//! The directories contain only list files, because library-go's reader ignores single files next to lists; Namespaces
+//! in the places where that reader expects them; and discovery documents reduced to the needed resources. Unchanged
+//! files are not rewritten.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,70 +14,70 @@ use ring::digest::{Context, SHA256};
 use serde_json::Value;
 use switchboard_object::{json, yaml};
 
-use crate::contract::{ResourceType, Rules};
+use crate::contract::{ContractRules, ResourceType};
 use crate::discovery::{API_FILE, APIS_FILE, Discovery};
-use crate::prune::Pruned;
+use crate::prune::PrunedInputs;
 
 /// An object for an input directory.
 #[derive(Clone, Debug)]
 pub struct InputObject<'a> {
-    /// The type it is read as.
+    /// Type under which the operator reads the object.
     pub of: Cow<'a, ResourceType>,
-    /// Its kind.
+    /// Kind.
     pub kind: Cow<'a, str>,
-    /// Its namespace; empty when it has none.
+    /// Namespace; empty for a cluster-scoped object.
     pub namespace: Cow<'a, str>,
-    /// Its name.
+    /// Name.
     pub name: Cow<'a, str>,
-    /// The object as JSON.
+    /// Object as JSON.
     pub json: Cow<'a, [u8]>,
-    /// The revision it is of, when the same revision and as many bytes are the same object: then its bytes are not looked at to
-    /// find out whether it changed.
+    /// Revision of the object, if equal revisions with equal lengths imply equal objects. Then the bytes are not
+    /// compared to detect a change.
     pub revision: Option<u64>,
 }
 
-/// How files are filled.
+/// Format of the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
-    /// JSON, which readers of YAML read as well, and faster.
+pub enum InputFormat {
+    /// JSON, which YAML readers parse as well, and faster.
     #[default]
     Json,
-    /// YAML, for people.
+    /// YAML, for users.
     Yaml,
 }
 
-/// What writing did.
+/// Result of writing a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Written {
-    /// Files written.
+pub struct InputWriteResult {
+    /// Number of written files.
     pub written: usize,
-    /// Files left as they are.
+    /// Number of unchanged files.
     pub unchanged: usize,
-    /// Files removed.
+    /// Number of removed files.
     pub removed: usize,
 }
 
-/// A directory that cannot be brought up to date.
+/// Error of updating a directory.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    /// A file or folder.
+    /// A file or folder cannot be accessed.
     #[error("could not bring `{}` up to date", path.display())]
     Io {
-        /// Which.
+        /// Path.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// A name that is no part of a path.
+    /// A name is not a valid path segment.
     #[error("could not make a file name of `{0}`")]
     Name(String),
-    /// An object that is not JSON.
+    /// An object is not JSON.
     #[error("could not read the object {name}")]
     Object {
-        /// Which.
+        /// Name of the object.
         name: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: json::JsonError,
     },
@@ -84,34 +85,39 @@ pub enum InputError {
 
 type Digest = [u8; 32];
 
-/// A directory that is ours: whatever else is found in it is removed.
+/// A directory owned by Switchboard. All other files in it are removed.
 #[derive(Debug)]
 pub struct InputFolder {
     root: PathBuf,
-    form: Form,
-    rules: Rules,
-    /// What the files were made of; absent before the first writing.
+    form: InputFormat,
+    rules: ContractRules,
+    /// Digests of the files' inputs; `None` before the first write.
     known: Option<BTreeMap<String, Digest>>,
 }
 
 impl InputFolder {
-    /// A directory, made when there is none. By the original's rules Namespaces stand where its pruner puts them.
-    pub fn new(root: &Path, form: Form, rules: Rules) -> Self {
+    /// Manages a directory, which is created on the first write. With the rules of multi-operator-manager, Namespaces
+    /// are written where its pruner puts them.
+    pub fn new(root: &Path, form: InputFormat, rules: ContractRules) -> Self {
         Self { root: root.into(), form, rules, known: None }
     }
 
-    /// Makes it hold these objects, in the order given, and these documents.
+    /// Writes these objects, in the given order, and these documents.
     ///
     /// # Guarantees
     /// - A file whose objects have not changed is not touched. // test: unchanged_files_are_not_touched
     /// - A file is replaced as a whole.                        // test: files_are_replaced_whole
     ///
     /// # Errors
-    /// When a file cannot be written or removed. The directory is not fit for reading then; writing again repairs it.
-    pub fn write(&mut self, objects: &[InputObject<'_>], discovery: Option<&Discovery>) -> Result<Written, InputError> {
+    /// If a file cannot be written or removed. The directory is inconsistent then; the next write repairs it.
+    pub fn write(
+        &mut self,
+        objects: &[InputObject<'_>],
+        discovery: Option<&Discovery>,
+    ) -> Result<InputWriteResult, InputError> {
         let lists = self.lists(objects)?;
         let known = self.known.take();
-        let (mut next, mut written) = (BTreeMap::new(), Written::default());
+        let (mut next, mut written) = (BTreeMap::new(), InputWriteResult::default());
         for (path, objects) in &lists {
             let digest = digest(objects);
             self.file(path, digest, known.as_ref(), &mut written, || self.render(objects))?;
@@ -120,30 +126,36 @@ impl InputFolder {
         for (file, document) in discovery.into_iter().flat_map(|d| [(API_FILE, d.api()), (APIS_FILE, d.apis())]) {
             let content = json::to_vec(document);
             let digest = digest_of(&content);
-            let text =
-                || Ok(if self.form == Form::Yaml { yaml::to_string(document).into_bytes() } else { content.clone() });
+            let text = || {
+                Ok(if self.form == InputFormat::Yaml {
+                    yaml::to_string(document).into_bytes()
+                } else {
+                    content.clone()
+                })
+            };
             self.file(file, digest, known.as_ref(), &mut written, text)?;
             next.insert(file.to_string(), digest);
         }
         let old = match known {
             Some(known) => known.into_keys().collect(),
-            None => self.found()?,
+            None => self.existing_files()?,
         };
         written.removed = self.remove(old.iter().filter(|path| !next.contains_key(*path)))?;
         self.known = Some(next);
         Ok(written)
     }
 
-    /// The objects of each file. Those of one type and namespace mostly stand together, and their path is made once.
+    /// Returns the objects of each file. Objects of one type and namespace are usually adjacent, so their path is
+    /// computed once.
     fn lists<'o, 'a>(
         &self,
         objects: &'o [InputObject<'a>],
     ) -> Result<BTreeMap<String, Vec<&'o InputObject<'a>>>, InputError> {
         let mut lists = BTreeMap::new();
         for run in objects.chunk_by(|one, next| one.of == next.of && one.namespace == next.namespace) {
-            run.iter().try_for_each(fit_for_path)?;
+            run.iter().try_for_each(check_path_segments)?;
             let first = &run[0];
-            if self.stands_alone(first) {
+            if self.has_own_file(first) {
                 lists.extend(run.iter().map(|one| (self.path_of(one), vec![one])));
             } else {
                 lists.entry(self.path_of(first)).or_insert_with(Vec::new).extend(run);
@@ -152,16 +164,16 @@ impl InputFolder {
         Ok(lists)
     }
 
-    /// Whether it has a file of its own.
-    fn stands_alone(&self, object: &InputObject<'_>) -> bool {
-        object.of.is_namespaces() && self.rules == Rules::Native
+    /// Whether the object has its own file.
+    fn has_own_file(&self, object: &InputObject<'_>) -> bool {
+        object.of.is_namespaces() && self.rules == ContractRules::Native
     }
 
     fn path_of(&self, object: &InputObject<'_>) -> String {
         let group = group_of(object);
         let resource = &object.of.resource;
         match &*object.namespace {
-            _ if self.stands_alone(object) => format!("namespaces/{0}/{0}.yaml", object.name),
+            _ if self.has_own_file(object) => format!("namespaces/{0}/{0}.yaml", object.name),
             "" => format!("cluster-scoped-resources/{group}/{resource}.yaml"),
             namespace => format!("namespaces/{namespace}/{group}/{resource}.yaml"),
         }
@@ -172,7 +184,7 @@ impl InputFolder {
         path: &str,
         digest: Digest,
         known: Option<&BTreeMap<String, Digest>>,
-        written: &mut Written,
+        written: &mut InputWriteResult,
         content: impl Fn() -> Result<Vec<u8>, InputError>,
     ) -> Result<(), InputError> {
         if known.and_then(|known| known.get(path)) == Some(&digest) {
@@ -180,7 +192,7 @@ impl InputFolder {
             return Ok(());
         }
         let (content, target) = (content()?, self.root.join(path));
-        // Of a directory that was there before, only reading tells what is in it.
+        // The content of an existing directory is only known after reading it.
         if known.is_none() && fs::read(&target).is_ok_and(|found| found == content) {
             written.unchanged += 1;
             return Ok(());
@@ -191,22 +203,22 @@ impl InputFolder {
 
     fn render(&self, objects: &[&InputObject<'_>]) -> Result<Vec<u8>, InputError> {
         let Some(first) = objects.first() else { return Ok(Vec::new()) };
-        let single = self.stands_alone(first);
+        let single = self.has_own_file(first);
         let json: Cow<'_, [u8]> = if single { Cow::Borrowed(&first.json) } else { list(first, objects).into() };
-        if self.form == Form::Json && !single {
+        if self.form == InputFormat::Json && !single {
             return Ok(json.into_owned());
         }
         let read = json::read(&json).map_err(|source| InputError::Object { name: first.name.to_string(), source })?;
         let mut value = read.value;
         if let Value::Object(fields) = &mut value {
-            // A list says them for its items; who stands alone says them itself.
+            // The items of a list inherit these fields. A single object needs its own.
             fields.entry("apiVersion").or_insert_with(|| first.of.api_version().into());
             fields.entry("kind").or_insert_with(|| first.kind.as_ref().into());
         }
-        Ok(if self.form == Form::Json { json::to_vec(&value) } else { yaml::to_string(&value).into_bytes() })
+        Ok(if self.form == InputFormat::Json { json::to_vec(&value) } else { yaml::to_string(&value).into_bytes() })
     }
 
-    fn found(&self) -> Result<BTreeSet<String>, InputError> {
+    fn existing_files(&self) -> Result<BTreeSet<String>, InputError> {
         let mut found = BTreeSet::new();
         let mut waiting = vec![self.root.clone()];
         while let Some(folder) = waiting.pop() {
@@ -237,7 +249,7 @@ impl InputFolder {
                 }
                 _ => removed += 1,
             }
-            // Folders that are empty now go as well; the others stay by themselves.
+            // Remove folders that became empty. Removing any other folder fails.
             let folders = target.ancestors().skip(1).take_while(|folder| *folder != self.root);
             folders.take_while(|folder| fs::remove_dir(folder).is_ok()).for_each(drop);
         }
@@ -245,13 +257,13 @@ impl InputFolder {
     }
 }
 
-/// Writes beside the file and puts the new one in its place, so that a reader finds the one or the other.
+/// Writes a temporary file and renames it, so that a reader sees either the old or the new content.
 fn replace(target: &Path, content: &[u8]) -> io::Result<()> {
     let folder = target.parent().unwrap_or(target);
     fs::create_dir_all(folder)?;
     let mut name = target.file_name().unwrap_or_default().to_os_string();
     name.push(".new");
-    // Beside list files a file is passed over by every reader.
+    // Readers ignore other files next to list files.
     let beside = target.with_file_name(name);
     fs::write(&beside, content)?;
     fs::rename(&beside, target)
@@ -276,13 +288,13 @@ fn group_of<'o>(object: &'o InputObject<'_>) -> &'o str {
     if object.of.group.is_empty() { "core" } else { &object.of.group }
 }
 
-/// Whether it can be a part of a path.
-pub(crate) fn fits_a_path(part: &str) -> bool {
+/// Whether a text is a single path segment.
+pub(crate) fn is_path_segment(part: &str) -> bool {
     !part.contains(['/', '\0']) && !matches!(part, "." | "..")
 }
 
-fn fit_for_path(object: &InputObject<'_>) -> Result<(), InputError> {
-    let unfit = |part: &&str| !fits_a_path(part);
+fn check_path_segments(object: &InputObject<'_>) -> Result<(), InputError> {
+    let unfit = |part: &&str| !is_path_segment(part);
     match [group_of(object), &object.of.resource, &object.namespace, &object.name].into_iter().find(unfit) {
         Some(part) => Err(InputError::Name(part.to_string())),
         None => Ok(()),
@@ -322,8 +334,8 @@ fn digest_of(content: &[u8]) -> Digest {
     finished(context)
 }
 
-impl Pruned {
-    /// The objects as an input directory takes them.
+impl PrunedInputs {
+    /// Returns the objects for an input directory.
     pub fn input(&self) -> Vec<InputObject<'_>> {
         let text = |value: &Value, pointer: &str| {
             value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string()

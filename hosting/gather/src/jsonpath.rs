@@ -1,8 +1,8 @@
 //! JSONPath in the dialect of declared references: `$.spec.routes[?(@.name == "web")].secret.name`.
 //!
-//! It is Goessner's, as the Go libraries gval and jsonpath read it: `$`, `.key`, `["key"]`, `[0]`, `[1:3]`, `[a, b]`, `[*]`, `.*`,
-//! `..key` and filters with comparisons, `&&`, `||`, `!` and `=~`. What gval can do beside that (arithmetic, functions, JSON
-//! literals) no reference needs, and is refused when it is read.
+//! The dialect is Goessner's, as the Go libraries gval and jsonpath implement it: `$`, `.key`, `["key"]`, `[0]`,
+//! `[1:3]`, `[a, b]`, `[*]`, `.*`, `..key`, and filters with comparisons, `&&`, `||`, `!` and `=~`. References do not
+//! need the other features of gval (arithmetic, functions, JSON literals), so parsing rejects them.
 
 mod eval;
 mod expression;
@@ -10,87 +10,87 @@ mod parse;
 
 use serde_json::Value;
 
-/// How deep filters may nest.
+/// Maximum nesting of filters.
 pub const MAX_NESTING: usize = 32;
-/// How many values a path may visit in one evaluation.
+/// Maximum number of values visited by one evaluation.
 pub const MAX_VISITS: usize = 100_000;
 
-/// A path that was read.
+/// A parsed path.
 #[derive(Clone, Debug)]
 pub struct JsonPath {
-    steps: Vec<Step>,
+    steps: Vec<JsonPathStep>,
 }
 
-/// A path that cannot be read, or does not fit the object.
+/// Error for a path that is invalid or does not fit the object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct JsonPathError(String);
 
-/// A value that a path found.
+/// A value found by a path.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Found<'a> {
-    /// The keys and indices on the way to it.
-    pub location: Vec<Segment>,
+pub struct JsonPathMatch<'a> {
+    /// Keys and indexes from the root to the value.
+    pub location: Vec<LocationSegment>,
     /// The value.
     pub value: &'a Value,
 }
 
-/// One step on the way to a value.
+/// A segment of a location.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Segment {
-    /// A field of an object.
+pub enum LocationSegment {
+    /// Field of an object.
     Key(String),
-    /// An item of a list.
+    /// Index of a list.
     Index(usize),
 }
 
 #[derive(Clone, Debug)]
-enum Step {
-    /// `.key`, `["key"]`, `[0]`: what is an index of a list is a key of an object.
+enum JsonPathStep {
+    /// `.key`, `["key"]`, `[0]`: an index of a list is also a key of an object.
     Key(String),
     /// `.*`, `[*]`.
     Star,
-    /// `..`: the value and everything under it.
+    /// `..`: the value and all its descendants.
     Recursive,
     /// `[a, b]`.
     Union(Vec<String>),
     /// `[min:max:step]`.
     Range { min: i64, max: i64, step: i64 },
     /// `[?(..)]`.
-    Filter(expression::Expression),
+    Filter(expression::FilterExpression),
 }
 
-impl Step {
-    /// Finds one value or none, and says in the original which key is missing.
+impl JsonPathStep {
+    /// Whether the step finds at most one value. multi-operator-manager reports the missing key of such a path.
     fn is_plain(&self) -> bool {
-        matches!(self, Step::Key(_))
+        matches!(self, JsonPathStep::Key(_))
     }
 }
 
 impl JsonPath {
-    /// Reads a path.
+    /// Parses a path.
     ///
     /// # Errors
-    /// When it is not one.
+    /// If the text is not a path.
     pub fn parse(text: &str) -> Result<Self, JsonPathError> {
         parse::path(text)
     }
 
-    /// Every value it finds, in the order of the object; a key that is missing is nothing found.
+    /// Returns all values of the path, in the order of the object. A missing key finds nothing.
     ///
     /// # Errors
-    /// When more would be visited than [`MAX_VISITS`].
-    pub fn find<'a>(&self, root: &'a Value) -> Result<Vec<Found<'a>>, JsonPathError> {
+    /// If more than [`MAX_VISITS`] values would be visited.
+    pub fn find<'a>(&self, root: &'a Value) -> Result<Vec<JsonPathMatch<'a>>, JsonPathError> {
         eval::find(&self.steps, root)
     }
 
-    /// What the original finds: a path that can find one value alone finds it or says which key is missing.
+    /// Returns the result of multi-operator-manager. A path that finds at most one value fails with the missing key.
     ///
     /// # Errors
-    /// As said.
-    pub fn find_as_original(&self, root: &Value) -> Result<Value, JsonPathError> {
-        if self.steps.iter().all(Step::is_plain) {
-            return eval::plain(&self.steps, root);
+    /// If a key is missing, and the errors of [`JsonPath::find`].
+    pub fn find_compat(&self, root: &Value) -> Result<Value, JsonPathError> {
+        if self.steps.iter().all(JsonPathStep::is_plain) {
+            return eval::find_single(&self.steps, root);
         }
         let found = self.find(root)?;
         Ok(Value::Array(found.into_iter().map(|found| found.value.clone()).collect()))

@@ -1,16 +1,16 @@
-//! Directories: must-gather dumps and inputs in, mutation directories out, and what is between.
+//! Directories: must-gather dumps, input directories and mutation directories, and the conversion between them.
 //!
 //! ```text
 //! directory ─┐                     ┌─▶ objects (one per key, the newest)
-//!            ├─▶ source ─▶ layout ─┼─▶ pod logs                               dump: what `serve` shows
-//! .tar.gz  ──┘                     └─▶ problems: file, line, what
+//!            ├─▶ source ─▶ layout ─┼─▶ pod logs                               dump: content that `serve` shows
+//! .tar.gz  ──┘                     └─▶ problems: file, line, message
 //!
-//! must_gather ─▶ get, list ─▶ prune (contract: declared inputs) ─▶ input     what an operator is given to read
-//! mutation ◀──▶ files                                                        what an operator wants written
+//! must_gather ─▶ get, list ─▶ prune (contract: declared inputs) ─▶ input     input of an operator
+//! mutation ◀──▶ files                                                        output of an operator
 //! ```
 //!
-//! A file that cannot be read is a [`Problem`] and never the end of the rest. This crate knows no cluster and no operator; what is
-//! done with a [`Dump`], an input or a [`mutation::Mutation`] is decided elsewhere.
+//! A file that cannot be read is a [`ReadProblem`] and does not stop the rest. This crate contacts no cluster and runs
+//! no operator. Its callers decide how to use a [`Dump`], an input or a [`mutation::Mutation`].
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -36,15 +36,15 @@ pub mod input;
 pub mod jsonpath;
 mod kinds;
 mod layout;
+pub mod manifest_client;
 pub mod must_gather;
 pub mod mutation;
-pub mod original;
 pub mod prune;
 pub mod record;
 mod source;
 #[cfg(test)]
 mod tests;
 
-pub use dump::{Dump, Log, Object, Problem, Progress, read};
+pub use dump::{ContainerLog, Dump, DumpedObject, ReadProblem, ReadProgress, read};
 pub use kinds::plural_of;
 pub use source::SourceError;

@@ -1,7 +1,8 @@
-//! A must-gather-like directory as operators read it: get and list.
+//! A must-gather directory as operators read it: get and list.
 //!
-//! Objects are found wherever they stand: in list files and single files together, Namespaces in their own folder or among the
-//! cluster-scoped resources, several documents in one file. What the original refuses or overlooks there is in `docs/GATHER.md`.
+//! All places of objects are supported: list files and single files together, Namespaces in their own folder or among
+//! the cluster-scoped resources, several documents in one file. `docs/GATHER.md` describes which of these library-go
+//! rejects or ignores.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,49 +14,49 @@ use switchboard_object::selector::{FieldSelector, LabelSelector};
 
 use crate::contract::ResourceType;
 use crate::discovery::Discovery;
-use crate::dump::{self, Object, Problem};
+use crate::dump::{self, DumpedObject, ReadProblem};
 use crate::source::SourceError;
 
-/// The objects of a directory.
+/// Objects of a directory.
 #[derive(Clone, Debug, Default)]
 pub struct MustGather {
-    tables: BTreeMap<(String, String), BTreeMap<(String, String), Object>>,
+    tables: BTreeMap<(String, String), BTreeMap<(String, String), DumpedObject>>,
     discovery: Discovery,
-    problems: Vec<Problem>,
+    problems: Vec<ReadProblem>,
 }
 
-/// Which objects of a type a list takes.
+/// Query of a list.
 #[derive(Clone, Debug)]
-pub struct Query<'a> {
-    /// Of one namespace; of all when empty.
+pub struct MustGatherQuery<'a> {
+    /// Namespace; empty for all namespaces.
     pub namespace: &'a str,
-    /// With these labels.
+    /// Label selector.
     pub labels: LabelSelector,
-    /// With these fields. Any path of an object can be asked for.
+    /// Field selector, which supports any path of an object.
     pub fields: FieldSelector,
 }
 
-impl<'a> Query<'a> {
-    /// Every object of a namespace, or of all.
+impl<'a> MustGatherQuery<'a> {
+    /// Selects all objects of a namespace, or of all namespaces.
     pub fn all(namespace: &'a str) -> Self {
         Self { namespace, labels: LabelSelector::everything(), fields: FieldSelector::default() }
     }
 }
 
-/// What cannot be answered.
+/// Error of a query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReadError {
-    /// Nothing says what the objects of a resource are.
+pub enum MustGatherError {
+    /// The resource has no known kind.
     #[error("could not list {0}: neither discovery nor an object of the directory knows the resource")]
     UnknownResource(ResourceType),
-    /// The directory has it in another version, and versions are not converted.
+    /// The directory contains the object in another version. Versions are not converted.
     #[error("could not read {of} {name}: the directory has it in version {found}, asked for is {}", of.api_version())]
     OtherVersion {
-        /// What was asked for.
+        /// Requested type.
         of: ResourceType,
-        /// Which object.
+        /// Name of the object.
         name: String,
-        /// The version it has.
+        /// Version of the object.
         found: String,
     },
 }
@@ -64,14 +65,14 @@ impl MustGather {
     /// Reads a directory or an archive.
     ///
     /// # Errors
-    /// When it cannot be opened or is larger than the bounds. What cannot be read in it is among the problems.
+    /// If the path cannot be opened or exceeds a limit. Files that cannot be read are among the problems.
     pub fn open(path: &Path) -> Result<Self, SourceError> {
         let dump = dump::read_objects(path)?;
-        Ok(Self { problems: dump.problems, ..Self::of(dump.objects, dump.discovery) })
+        Ok(Self { problems: dump.problems, ..Self::from_objects(dump.objects, dump.discovery) })
     }
 
-    /// Of objects.
-    pub fn of(objects: impl IntoIterator<Item = Object>, discovery: Discovery) -> Self {
+    /// Creates the index from objects.
+    pub fn from_objects(objects: impl IntoIterator<Item = DumpedObject>, discovery: Discovery) -> Self {
         let mut tables: BTreeMap<_, BTreeMap<_, _>> = BTreeMap::new();
         for object in objects {
             let table = tables.entry((object.kind.group.clone(), object.plural.clone())).or_default();
@@ -81,45 +82,46 @@ impl MustGather {
         Self { tables, discovery, problems: Vec::new() }
     }
 
-    /// What could not be read, and files that do not belong there.
-    pub fn problems(&self) -> &[Problem] {
+    /// Returns the files that could not be read or do not belong in the directory.
+    pub fn problems(&self) -> &[ReadProblem] {
         &self.problems
     }
 
-    /// What the directory says its cluster serves, or what is carried for those that do not say, and what its CRDs and objects show.
+    /// Returns the resources that the dumped cluster serves: from its discovery documents or the bundled ones, and from
+    /// its CRDs and objects.
     pub fn discovery(&self) -> &Discovery {
         &self.discovery
     }
 
-    /// All objects, sorted by group, resource, namespace and name.
-    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+    /// Returns all objects, sorted by group, resource, namespace and name.
+    pub fn objects(&self) -> impl Iterator<Item = &DumpedObject> {
         self.tables.values().flat_map(BTreeMap::values)
     }
 
-    /// All objects.
-    pub fn into_objects(self) -> Vec<Object> {
+    /// Returns all objects by value.
+    pub fn into_objects(self) -> Vec<DumpedObject> {
         self.tables.into_values().flat_map(BTreeMap::into_values).collect()
     }
 
-    /// One object.
+    /// Returns one object.
     ///
     /// # Errors
-    /// When the directory has it in another version.
-    pub fn get(&self, of: &ResourceType, namespace: &str, name: &str) -> Result<Option<&Value>, ReadError> {
+    /// If the directory contains the object in another version.
+    pub fn get(&self, of: &ResourceType, namespace: &str, name: &str) -> Result<Option<&Value>, MustGatherError> {
         let table = self.tables.get(&(of.group.clone(), of.resource.clone()));
-        // A Namespace is asked for as if it were in itself.
+        // Requests for a Namespace use the Namespace itself as the namespace.
         let namespace = if of.is_namespaces() { "" } else { namespace };
         let found = table.and_then(|table| table.get(&(namespace.to_string(), name.to_string())));
         found.map(|object| in_version(of, object)).transpose()
     }
 
-    /// The objects of a type, sorted by namespace and name.
+    /// Returns the objects of a type, sorted by namespace and name.
     ///
     /// # Errors
-    /// When nothing knows the type, or the directory has objects of it in another version.
-    pub fn list(&self, of: &ResourceType, query: &Query<'_>) -> Result<Vec<&Value>, ReadError> {
+    /// If the type is unknown, or the directory contains its objects in another version.
+    pub fn list(&self, of: &ResourceType, query: &MustGatherQuery<'_>) -> Result<Vec<&Value>, MustGatherError> {
         if self.kind(of).is_none() {
-            return Err(ReadError::UnknownResource(of.clone()));
+            return Err(MustGatherError::UnknownResource(of.clone()));
         }
         let table = self.tables.get(&(of.group.clone(), of.resource.clone()));
         let mut found = Vec::new();
@@ -131,7 +133,7 @@ impl MustGather {
         Ok(found)
     }
 
-    /// The kind of a type's objects: as discovery says, or as the objects do.
+    /// Returns the kind of a type's objects, from discovery or from the objects.
     pub fn kind(&self, of: &ResourceType) -> Option<GroupVersionKind> {
         let served = self.discovery.served(of).map(|served| served.kind.clone());
         served.or_else(|| {
@@ -141,14 +143,14 @@ impl MustGather {
     }
 }
 
-impl Query<'_> {
+impl MustGatherQuery<'_> {
     fn takes(&self, object: &Value) -> bool {
         let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
         self.labels.matches(labels) && self.fields.matches(|field| field_of(object, field))
     }
 }
 
-/// A field as text, by its dotted path; empty when it is missing.
+/// Returns a field as text by its dotted path, or an empty text if it is missing.
 fn field_of<'a>(object: &'a Value, path: &str) -> Cow<'a, str> {
     match path.split('.').try_fold(object, |value, key| value.get(key)) {
         Some(Value::String(text)) => Cow::Borrowed(text),
@@ -157,12 +159,12 @@ fn field_of<'a>(object: &'a Value, path: &str) -> Cow<'a, str> {
     }
 }
 
-fn in_version<'a>(of: &ResourceType, object: &'a Object) -> Result<&'a Value, ReadError> {
+fn in_version<'a>(of: &ResourceType, object: &'a DumpedObject) -> Result<&'a Value, MustGatherError> {
     if object.kind.version == of.version {
         return Ok(&object.value);
     }
     let name = object.value["metadata"]["name"].as_str().unwrap_or_default().to_string();
-    Err(ReadError::OtherVersion { of: of.clone(), name, found: object.kind.api_version() })
+    Err(MustGatherError::OtherVersion { of: of.clone(), name, found: object.kind.api_version() })
 }
 
 #[cfg(test)]

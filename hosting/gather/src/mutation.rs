@@ -1,4 +1,4 @@
-//! What an operator wants written, as files: mutation directories.
+//! Mutation directories: the writes of an operator as files.
 //!
 //! ```text
 //! OUT/
@@ -7,18 +7,18 @@
 //!     {Create,Update,UpdateStatus,Patch,PatchStatus,Apply,ApplyStatus,Delete}/
 //!       {cluster-scoped-resources,namespaces/<ns>}/<group|core>/<resource>/
 //!         <hash>-{metadata,body,options}-<name>.yaml
-//! OUT.index.yaml          the order, beside the directory: readers of the original refuse files they do not know
+//! OUT.index.yaml          the order; outside the directory, because library-go's reader rejects unknown files
 //! ```
 //!
-//! The layout is library-go's `manifestclient`, to the byte. Where that lets one request overwrite another, here the second gets
-//! a prefix of its own, which every reader accepts; the order and repetitions stand in the index.
+//! The layout is byte for byte that of library-go's `manifestclient`. Where one request would overwrite another there,
+//! the second one gets its own prefix, which every reader accepts. The index contains the order and repetitions.
 
 mod files;
-mod fit;
 mod index;
 mod layout;
 mod metadata;
 mod read;
+mod validity;
 
 use std::fmt;
 
@@ -30,81 +30,81 @@ use crate::contract::ResourceType;
 
 pub(crate) use files::append;
 pub use files::{WriteError, index_path, read_directory, write_directory};
-pub use layout::{LaidOut, Layout, NameKey, Naming};
-pub use read::{Directory, NO_MUTATION, read_files};
+pub use layout::{Layout, MutationFiles, NameKey, Naming};
+pub use read::{MutationDirectory, NO_MUTATION, read_files};
 
-/// What is done to an object.
+/// Action on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// Server-side apply.
     Apply,
     /// Server-side apply of the status.
     ApplyStatus,
-    /// Make it.
+    /// Create.
     Create,
-    /// Remove it.
+    /// Delete.
     Delete,
-    /// Change parts of it.
+    /// Patch.
     Patch,
-    /// Change parts of its status.
+    /// Patch of the status.
     PatchStatus,
-    /// Replace it.
+    /// Update.
     Update,
-    /// Replace its status.
+    /// Update of the status.
     UpdateStatus,
 }
 
-/// On which of the operator's clusters.
+/// Cluster of the operator that a mutation is written to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
-    /// Where the configuration that users write lives.
+pub enum OutputCluster {
+    /// Cluster with the configuration that users write.
     Configuration,
-    /// Where what manages the platform runs.
+    /// Cluster with the components that manage the platform.
     Management,
-    /// Where users run their workloads.
+    /// Cluster with the users' workloads.
     UserWorkload,
-    /// Nowhere: it is not declared, or the directory does not say.
+    /// No cluster: the mutation is not declared, or the directory does not specify a cluster.
     #[default]
     Unspecified,
 }
 
-/// One write.
+/// A write of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutation {
-    /// On which cluster.
-    pub place: Place,
-    /// What is done.
+    /// Target cluster.
+    pub cluster: OutputCluster,
+    /// Action.
     pub action: Action,
-    /// The API group; empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// The version it is written in.
+    /// API version of the request.
     pub version: String,
-    /// The plural resource name.
+    /// Plural resource name.
     pub resource: String,
-    /// A subresource other than `status`, such as `scale`; empty for none. The original knows none of them.
+    /// Subresource other than `status`, such as `scale`; empty for none. library-go supports none of them.
     pub subresource: String,
-    /// The kind the body says it is of: `DeleteOptions` for a deletion, empty for a patch.
+    /// Kind in the body: `DeleteOptions` for a deletion, empty for a patch.
     pub kind: String,
-    /// Its namespace; empty when it has none.
+    /// Namespace; empty for a cluster-scoped object.
     pub namespace: String,
-    /// Its name; empty when the server makes one.
+    /// Name; empty if the API server generates it.
     pub name: String,
-    /// What the server makes a name of.
+    /// Prefix for a generated name.
     pub generate_name: String,
-    /// The field manager of a patch or an apply; others have theirs in the options.
+    /// Field manager of a patch or apply. For other actions it is in the options.
     pub field_manager: String,
-    /// The media type of a patch; empty for everything else.
+    /// Media type of a patch; empty for other actions.
     pub patch_type: String,
-    /// The controller that wrote it; empty when it did not say.
+    /// Controller that wrote the mutation; empty if unknown.
     pub controller_instance_name: String,
-    /// The body as it stands in its file.
+    /// Body as in its file.
     pub body: Vec<u8>,
-    /// The options as they stand in their file; empty for none.
+    /// Options as in their file; empty for none.
     pub options: Vec<u8>,
 }
 
 impl Action {
-    /// All eight, sorted by name.
+    /// All actions, sorted by name.
     pub const ALL: [Action; 8] = [
         Action::Apply,
         Action::ApplyStatus,
@@ -116,35 +116,41 @@ impl Action {
         Action::UpdateStatus,
     ];
 
-    /// The action of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Returns the action of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.to_string() == name)
     }
 
-    /// Its body is a patch and no object.
+    /// Whether the body is a patch instead of an object.
     pub fn is_patch(self) -> bool {
         matches!(self, Action::Patch | Action::PatchStatus)
     }
 
-    /// It is server-side apply.
+    /// Whether the action is a server-side apply.
     pub fn is_apply(self) -> bool {
         matches!(self, Action::Apply | Action::ApplyStatus)
     }
 
-    /// It writes the status.
+    /// Whether the action writes the status.
     pub fn is_status(self) -> bool {
         matches!(self, Action::ApplyStatus | Action::PatchStatus | Action::UpdateStatus)
     }
 }
 
-impl Place {
-    /// The three that operators declare outputs for.
-    pub const DECLARED: [Place; 3] = [Place::Configuration, Place::Management, Place::UserWorkload];
-    /// All four folders of an output directory.
-    pub const ALL: [Place; 4] = [Place::Configuration, Place::Management, Place::UserWorkload, Place::Unspecified];
+impl OutputCluster {
+    /// Clusters for which operators declare outputs.
+    pub const DECLARED: [OutputCluster; 3] =
+        [OutputCluster::Configuration, OutputCluster::Management, OutputCluster::UserWorkload];
+    /// All cluster folders of an output directory.
+    pub const ALL: [OutputCluster; 4] = [
+        OutputCluster::Configuration,
+        OutputCluster::Management,
+        OutputCluster::UserWorkload,
+        OutputCluster::Unspecified,
+    ];
 
-    /// The place of that name.
-    pub fn named(name: &str) -> Option<Self> {
+    /// Returns the cluster of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|place| place.to_string() == name)
     }
 }
@@ -155,16 +161,16 @@ impl fmt::Display for Action {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for OutputCluster {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
     }
 }
 
 impl Mutation {
-    /// A write with an object for its body: create, update, apply, and their status twins. Name, namespace and kind are the
-    /// body's.
-    pub fn object(place: Place, action: Action, of: &ResourceType, body: &Value) -> Self {
+    /// Creates a write whose body is an object: create, update, apply, and their status variants. Name, namespace and
+    /// kind come from the body.
+    pub fn object(place: OutputCluster, action: Action, of: &ResourceType, body: &Value) -> Self {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
         Self {
             kind: text("/kind"),
@@ -176,12 +182,12 @@ impl Mutation {
         }
     }
 
-    /// A patch. A JSON patch is kept as YAML, any other as the bytes that were sent.
+    /// Creates a patch. A JSON patch is stored as YAML, any other patch as the bytes of the request.
     ///
     /// # Errors
-    /// When a JSON patch is not JSON.
+    /// If a JSON patch is not JSON.
     pub fn patch(
-        place: Place,
+        place: OutputCluster,
         action: Action,
         of: &ResourceType,
         (namespace, name): (&str, &str),
@@ -196,16 +202,16 @@ impl Mutation {
         Ok(Self { namespace, name, patch_type, body, ..Self::of(place, action, of) })
     }
 
-    /// A deletion; the body is the `DeleteOptions`.
-    pub fn delete(place: Place, of: &ResourceType, (namespace, name): (&str, &str), options: &Value) -> Self {
+    /// Creates a deletion. The body is the `DeleteOptions`.
+    pub fn delete(place: OutputCluster, of: &ResourceType, (namespace, name): (&str, &str), options: &Value) -> Self {
         let kind = options["kind"].as_str().unwrap_or_default().to_string();
         let body = yaml::to_string(options).into_bytes();
         Self { kind, namespace: namespace.into(), name: name.into(), body, ..Self::of(place, Action::Delete, of) }
     }
 
-    fn of(place: Place, action: Action, of: &ResourceType) -> Self {
+    fn of(place: OutputCluster, action: Action, of: &ResourceType) -> Self {
         Self {
-            place,
+            cluster: place,
             action,
             group: of.group.clone(),
             version: of.version.clone(),
@@ -223,7 +229,7 @@ impl Mutation {
         }
     }
 
-    /// With the options of its request. A patch or an apply takes its field manager from them.
+    /// Sets the options of the request. A patch or apply takes its field manager from them.
     #[must_use]
     pub fn with_options(mut self, options: &Value) -> Self {
         let empty = options.as_object().is_none_or(serde_json::Map::is_empty);
@@ -234,61 +240,61 @@ impl Mutation {
         self
     }
 
-    /// By a controller.
+    /// Sets the controller.
     #[must_use]
-    pub fn by(self, controller: &str) -> Self {
+    pub fn with_controller(self, controller: &str) -> Self {
         Self { controller_instance_name: controller.into(), ..self }
     }
 
-    /// Of a subresource other than the status.
+    /// Sets a subresource other than the status.
     #[must_use]
-    pub fn on(self, subresource: &str) -> Self {
+    pub fn with_subresource(self, subresource: &str) -> Self {
         Self { subresource: subresource.into(), ..self }
     }
 
-    /// Its type.
+    /// Returns the type of the object.
     pub fn resource_type(&self) -> ResourceType {
         ResourceType::new(&self.group, &self.version, &self.resource)
     }
 
-    /// The body as a value.
+    /// Parses the body.
     ///
     /// # Errors
-    /// When it is neither JSON nor YAML.
+    /// If the body is neither JSON nor YAML.
     pub fn body_value(&self) -> Result<Value, yaml::YamlError> {
         value_of(&self.body)
     }
 
-    /// The options as a value; null when there are none.
+    /// Parses the options; null if there are none.
     ///
     /// # Errors
-    /// When they are neither JSON nor YAML.
+    /// If the options are neither JSON nor YAML.
     pub fn options_value(&self) -> Result<Value, yaml::YamlError> {
         value_of(&self.options)
     }
 
-    /// Whether it tells what happened, and changes nothing.
+    /// Whether the object is an event, which only reports and changes nothing.
     pub fn is_event(&self) -> bool {
         self.resource == "events" && matches!(self.group.as_str(), "" | "events.k8s.io")
     }
 
-    /// Whether it only asks what would come of it. What cannot be read does not say so.
+    /// Whether the request is a dry run. A body or options that cannot be parsed do not count as one.
     pub fn is_dry_run(&self) -> bool {
         let [body, options] = [self.body_value(), self.options_value()].map(Result::unwrap_or_default);
         is_dry_run(self.action, &body, &options)
     }
 
-    /// As the original names it: `Create-ConfigMap.v1./web[shop]`.
+    /// Returns the id that multi-operator-manager uses: `Create-ConfigMap.v1./web[shop]`.
     pub fn id(&self) -> String {
-        let said = self.body_value().ok().filter(|_| !self.action.is_patch());
-        let version = said.as_ref().and_then(|body| GroupVersion::parse(body["apiVersion"].as_str()?));
+        let parsed = self.body_value().ok().filter(|_| !self.action.is_patch());
+        let version = parsed.as_ref().and_then(|body| GroupVersion::parse(body["apiVersion"].as_str()?));
         let GroupVersion { group, version } = version.unwrap_or_else(|| GroupVersion::new("", ""));
         let Self { action, kind, name, generate_name, namespace, .. } = self;
         format!("{action}-{kind}.{version}.{group}/{name}{generate_name}[{namespace}]")
     }
 }
 
-/// Whether a request only asks what would come of it. A deletion may say so in its body.
+/// Whether a request is a dry run. A deletion may specify it in its body.
 pub fn is_dry_run(action: Action, body: &Value, options: &Value) -> bool {
     let says = |options: &Value| match options.get("dryRun") {
         None | Some(Value::Null) => false,
@@ -299,7 +305,7 @@ pub fn is_dry_run(action: Action, body: &Value, options: &Value) -> bool {
 }
 
 fn value_of(bytes: &[u8]) -> Result<Value, yaml::YamlError> {
-    // Not what comes closest to it: it would be written as if it were meant.
+    // No lossy conversion here: the result would be written as if it were intended.
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -310,7 +316,7 @@ fn value_of(bytes: &[u8]) -> Result<Value, yaml::YamlError> {
     Ok(yaml::read(text)?.value)
 }
 
-/// `Update deployments.apps/shop/web`, `UpdateStatus ingresses.config.openshift.io/cluster`.
+/// Formats the mutation as `Update deployments.apps/shop/web` or `UpdateStatus ingresses.config.openshift.io/cluster`.
 impl fmt::Display for Mutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.action, self.resource_type())?;

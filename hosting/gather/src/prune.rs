@@ -1,27 +1,27 @@
-//! Which objects an operator's declared inputs mean, of whatever source: a directory, a cache, a live cluster.
+//! Selection of an operator's declared inputs from any source: a directory, a cache, a live cluster.
 //!
 //! ```text
-//!            ┌── questions ──▶ source
-//! Pruning ───┤                   │      again until nothing is asked: what is referred to is known
-//!            └◀── answers ───────┘      when the referring object is
-//!    └─▶ Pruned: the objects, each once, in the order they are declared
+//!               ┌── queries ──▶ source
+//! InputPruner ──┤                  │      repeated until no query is pending: references are only
+//!               └◀── results ──────┘      known once the referring object is
+//!    └─▶ PrunedInputs: the objects, each once, in the order of their declaration
 //! ```
 //!
 //! ```
-//! use switchboard_gather::contract::{InputResources, Rules};
-//! use switchboard_gather::prune::Pruning;
+//! use switchboard_gather::contract::{ContractRules, InputResources};
+//! use switchboard_gather::prune::InputPruner;
 //! let inputs = InputResources::read(
 //!     "applyConfigurationResources: {exactResources: [{version: v1, resource: configmaps, namespace: shop, name: web}]}",
 //! )?;
-//! let mut pruning = Pruning::new(&inputs.apply_configuration_resources, Rules::Native);
-//! while let [question, ..] = &pruning.questions()[..] {
-//!     pruning.answer(question.clone(), Ok(Vec::new())); // nothing there
+//! let mut pruner = InputPruner::new(&inputs.apply_configuration_resources, ContractRules::Native);
+//! while let [query, ..] = &pruner.pending_queries()[..] {
+//!     pruner.add_result(query.clone(), Ok(Vec::new())); // no such object
 //! }
-//! assert!(pruning.finish()?.objects.is_empty());
+//! assert!(pruner.finish()?.objects.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod names;
+mod references;
 pub(crate) mod secrets;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,114 +30,114 @@ use std::fmt;
 use serde_json::Value;
 use switchboard_object::selector;
 
-use crate::contract::{ExactResource, LabelSelector, ResourceList, ResourceReference, ResourceType, Rules};
-use crate::input::fits_a_path;
-use crate::must_gather::{MustGather, Query};
-use crate::original::{Original, OriginalError};
+use crate::contract::{ContractRules, ExactResource, LabelSelector, ResourceList, ResourceReference, ResourceType};
+use crate::input::is_path_segment;
+use crate::manifest_client::{ManifestClient, ManifestClientError};
+use crate::must_gather::{MustGather, MustGatherQuery};
 
 pub use secrets::redact;
 
-/// What a source is asked for.
+/// A query to a source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Question {
-    /// One object.
+pub enum InputQuery {
+    /// A single object.
     Get(ExactResource),
-    /// Objects by label, of a namespace or of all.
-    Labelled {
-        /// Of which type.
+    /// Objects by label, in one namespace or in all.
+    ByLabel {
+        /// Type of the objects.
         of: ResourceType,
-        /// Of one namespace; of all when empty.
+        /// Namespace; empty for all namespaces.
         namespace: String,
-        /// With which labels.
+        /// Label selector.
         selector: LabelSelector,
     },
-    /// Objects made with a `generateName`. A source may answer with more: what was made with another is left out.
-    Generated {
-        /// Of which type.
+    /// Objects created with a `generateName`. A source may return more; objects created with another one are dropped.
+    ByGenerateName {
+        /// Type of the objects.
         of: ResourceType,
-        /// Of one namespace; empty for types without.
+        /// Namespace; empty for cluster-scoped types.
         namespace: String,
-        /// What their names are made of.
+        /// Value of `generateName`.
         prefix: String,
     },
 }
 
-/// The pruning of one list of inputs.
+/// Selection of one list of inputs.
 #[derive(Debug)]
-pub struct Pruning<'a> {
+pub struct InputPruner<'a> {
     list: &'a ResourceList,
-    rules: Rules,
-    answers: BTreeMap<Question, Vec<Value>>,
+    rules: ContractRules,
+    results: BTreeMap<InputQuery, Vec<Value>>,
     errors: Vec<String>,
 }
 
-/// What is left.
+/// Selected inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pruned {
-    /// The objects with the types they were asked for as, in the order of the declaration, each once.
+pub struct PrunedInputs {
+    /// Objects and the types under which they are declared, in the order of the declaration, each once.
     pub objects: Vec<(ResourceType, Value)>,
-    /// References that name nothing that could be a name.
+    /// References whose values cannot be names.
     pub problems: Vec<String>,
 }
 
-/// Inputs that could not be gathered; nothing is left then, because part of the inputs is none.
+/// Error for inputs that could not be gathered. There is no partial result, because an operator needs all inputs.
 #[derive(Debug, thiserror::Error)]
 #[error("could not gather the declared inputs\n  {}", .0.join("\n  "))]
 pub struct PruneError(pub Vec<String>);
 
-impl<'a> Pruning<'a> {
-    /// Begins with a list of inputs.
-    pub fn new(list: &'a ResourceList, rules: Rules) -> Self {
-        Self { list, rules, answers: BTreeMap::new(), errors: Vec::new() }
+impl<'a> InputPruner<'a> {
+    /// Starts the selection of a list of inputs.
+    pub fn new(list: &'a ResourceList, rules: ContractRules) -> Self {
+        Self { list, rules, results: BTreeMap::new(), errors: Vec::new() }
     }
 
-    /// What is to be asked now, each once; nothing when all is answered.
-    pub fn questions(&self) -> Vec<Question> {
-        let mut asked: BTreeSet<Question> = self.declared().map(|(_, question)| question).collect();
+    /// Returns the queries that can be made now, each once, or none if all have results.
+    pub fn pending_queries(&self) -> Vec<InputQuery> {
+        let mut queries: BTreeSet<InputQuery> = self.declared().map(|(_, query)| query).collect();
         for reference in &self.list.resource_references {
-            asked.extend(self.referred(reference).0.into_iter().map(Question::Get));
+            queries.extend(self.referenced(reference).0.into_iter().map(InputQuery::Get));
         }
-        asked.retain(|question| !self.answers.contains_key(question));
-        asked.into_iter().collect()
+        queries.retain(|query| !self.results.contains_key(query));
+        queries.into_iter().collect()
     }
 
-    /// Takes the answer to a question. An object that is not there is no error.
-    pub fn answer(&mut self, question: Question, answer: Result<Vec<Value>, String>) {
-        let found = answer.unwrap_or_else(|message| {
-            self.errors.push(format!("{question}: {message}"));
+    /// Adds the result of a query. A missing object is not an error.
+    pub fn add_result(&mut self, query: InputQuery, result: Result<Vec<Value>, String>) {
+        let found = result.unwrap_or_else(|message| {
+            self.errors.push(format!("{query}: {message}"));
             Vec::new()
         });
-        let kept = found.into_iter().filter(|object| question.means(object)).collect();
-        self.answers.insert(question, kept);
+        let kept = found.into_iter().filter(|object| query.selects(object)).collect();
+        self.results.insert(query, kept);
     }
 
-    /// The objects.
+    /// Returns the objects.
     ///
     /// # Errors
-    /// When a question could not be answered; by the original's rules also when a reference leads nowhere.
-    pub fn finish(mut self) -> Result<Pruned, PruneError> {
+    /// If a query failed or, with the rules of multi-operator-manager, a reference leads nowhere.
+    pub fn finish(mut self) -> Result<PrunedInputs, PruneError> {
         let mut problems = Vec::new();
-        let mut order: Vec<(ResourceType, Question)> = self.declared().collect();
+        let mut order: Vec<(ResourceType, InputQuery)> = self.declared().collect();
         for (index, reference) in self.list.resource_references.iter().enumerate() {
-            let (targets, wrong) = self.referred(reference);
-            order.extend(targets.into_iter().map(|target| (target.of.clone(), Question::Get(target))));
-            let said = wrong.into_iter().map(|message| format!("resourceReferences[{index}]: {message}"));
+            let (targets, wrong) = self.referenced(reference);
+            order.extend(targets.into_iter().map(|target| (target.of.clone(), InputQuery::Get(target))));
+            let messages = wrong.into_iter().map(|message| format!("resourceReferences[{index}]: {message}"));
             match self.rules {
-                Rules::Native => problems.extend(said),
-                Rules::Original => self.errors.extend(said),
+                ContractRules::Native => problems.extend(messages),
+                ContractRules::MultiOperatorManager => self.errors.extend(messages),
             }
         }
         if !self.errors.is_empty() {
             return Err(PruneError(self.errors));
         }
-        let mut pruned = Pruned { problems, ..Pruned::default() };
+        let mut pruned = PrunedInputs { problems, ..PrunedInputs::default() };
         let mut seen = BTreeSet::new();
-        for (of, question) in order {
-            for object in self.answers.get(&question).into_iter().flatten() {
+        for (of, query) in order {
+            for object in self.results.get(&query).into_iter().flatten() {
                 let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_string();
-                let odd = [text("namespace"), text("name")].into_iter().find(|part| !fits_a_path(part));
-                if let Some(odd) = odd.filter(|_| self.rules == Rules::Native) {
-                    pruned.problems.push(format!("{question}: `{odd}` can be no file name; left out"));
+                let odd = [text("namespace"), text("name")].into_iter().find(|part| !is_path_segment(part));
+                if let Some(odd) = odd.filter(|_| self.rules == ContractRules::Native) {
+                    pruned.problems.push(format!("{query}: `{odd}` can be no file name; left out"));
                     continue;
                 }
                 if seen.insert((of.group.clone(), of.resource.clone(), text("namespace"), text("name"))) {
@@ -148,40 +148,41 @@ impl<'a> Pruning<'a> {
         Ok(pruned)
     }
 
-    /// What can be asked without knowing anything, in the order of the declaration.
-    fn declared(&self) -> impl Iterator<Item = (ResourceType, Question)> {
+    /// Returns the queries that depend on no object, in the order of the declaration.
+    fn declared(&self) -> impl Iterator<Item = (ResourceType, InputQuery)> {
         let list = self.list;
-        let exact = list.exact_resources.iter().map(|one| (one.of.clone(), Question::Get(one.clone())));
-        let generated = list.generated_name_resources.iter().filter(|_| self.rules == Rules::Native).map(|one| {
-            let (of, namespace, prefix) = (one.of.clone(), one.namespace.clone(), one.generated_name.clone());
-            (of.clone(), Question::Generated { of, namespace, prefix })
-        });
+        let exact = list.exact_resources.iter().map(|one| (one.of.clone(), InputQuery::Get(one.clone())));
+        let generated =
+            list.generated_name_resources.iter().filter(|_| self.rules == ContractRules::Native).map(|one| {
+                let (of, namespace, prefix) = (one.of.clone(), one.namespace.clone(), one.generated_name.clone());
+                (of.clone(), InputQuery::ByGenerateName { of, namespace, prefix })
+            });
         let labelled = list.label_selected_resources.iter().map(|one| {
             let (of, namespace, selector) = (one.of.clone(), one.namespace.clone(), one.label_selector.clone());
-            (of.clone(), Question::Labelled { of, namespace, selector })
+            (of.clone(), InputQuery::ByLabel { of, namespace, selector })
         });
         let referring = list.resource_references.iter().map(|one| &one.referring_resource);
-        let referring = referring.map(|one| (one.of.clone(), Question::Get(one.clone())));
+        let referring = referring.map(|one| (one.of.clone(), InputQuery::Get(one.clone())));
         exact.chain(generated).chain(labelled).chain(referring)
     }
 
-    /// The objects a reference leads to, and what is wrong with it; nothing while the referring object is not known.
-    fn referred(&self, reference: &ResourceReference) -> (Vec<ExactResource>, Vec<String>) {
-        let referring = self.answers.get(&Question::Get(reference.referring_resource.clone()));
+    /// Returns the referenced objects and the problems of a reference, or nothing before the referring object is known.
+    fn referenced(&self, reference: &ResourceReference) -> (Vec<ExactResource>, Vec<String>) {
+        let referring = self.results.get(&InputQuery::Get(reference.referring_resource.clone()));
         let Some(object) = referring.and_then(|found| found.first()) else { return Default::default() };
         match self.rules {
-            Rules::Native => names::referred(reference, object),
-            Rules::Original => names::referred_as_original(reference, object),
+            ContractRules::Native => references::referenced(reference, object),
+            ContractRules::MultiOperatorManager => references::referenced_compat(reference, object),
         }
     }
 }
 
-impl Question {
-    fn means(&self, object: &Value) -> bool {
+impl InputQuery {
+    fn selects(&self, object: &Value) -> bool {
         match self {
-            Question::Get(_) => true,
-            Question::Generated { prefix, .. } => object["metadata"]["generateName"] == prefix.as_str(),
-            Question::Labelled { selector, .. } => {
+            InputQuery::Get(_) => true,
+            InputQuery::ByGenerateName { prefix, .. } => object["metadata"]["generateName"] == prefix.as_str(),
+            InputQuery::ByLabel { selector, .. } => {
                 let labels = object.pointer("/metadata/labels").and_then(Value::as_object);
                 selector::LabelSelector::from_object(Some(&selector.to_value())).is_ok_and(|s| s.matches(labels))
             }
@@ -189,79 +190,82 @@ impl Question {
     }
 }
 
-/// `configmaps/shop/web`, `configmaps in shop by label`.
-impl fmt::Display for Question {
+/// Formats the query as `configmaps/shop/web` or `configmaps in shop by label`.
+impl fmt::Display for InputQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (of, namespace, how) = match self {
-            Question::Get(one) => return one.fmt(f),
-            Question::Labelled { of, namespace, .. } => (of, namespace, "by label".to_string()),
-            Question::Generated { of, namespace, prefix } => (of, namespace, format!("made with {prefix}")),
+            InputQuery::Get(one) => return one.fmt(f),
+            InputQuery::ByLabel { of, namespace, .. } => (of, namespace, "by label".to_string()),
+            InputQuery::ByGenerateName { of, namespace, prefix } => (of, namespace, format!("made with {prefix}")),
         };
         if namespace.is_empty() { write!(f, "{of} {how}") } else { write!(f, "{of} in {namespace} {how}") }
     }
 }
 
-/// The inputs of an operator in a directory.
+/// Selects an operator's inputs from a directory.
 ///
 /// # Errors
-/// When the directory has an input in another version than the declared one.
-pub fn prune(list: &ResourceList, from: &MustGather, rules: Rules) -> Result<Pruned, PruneError> {
-    prune_from(list, rules, |question| ask(question, from))
+/// If the directory contains an input in another version than the declared one.
+pub fn prune(list: &ResourceList, from: &MustGather, rules: ContractRules) -> Result<PrunedInputs, PruneError> {
+    prune_from(list, rules, |query| query_must_gather(query, from))
 }
 
-/// The same as the original does it: read by its rules, and given up at the first reference that leads nowhere.
+/// Selects an operator's inputs like multi-operator-manager: with its reader, and failing at the first reference that
+/// leads nowhere.
 ///
 /// # Errors
-/// As said, and whatever the original cannot read.
-pub fn prune_as_original(list: &ResourceList, from: &Original) -> Result<Pruned, PruneError> {
-    prune_from(list, Rules::Original, |question| ask_as_original(question, from))
+/// If a reference leads nowhere, or a file cannot be read.
+pub fn prune_compat(list: &ResourceList, from: &ManifestClient) -> Result<PrunedInputs, PruneError> {
+    prune_from(list, ContractRules::MultiOperatorManager, |query| query_manifest_client(query, from))
 }
 
 fn prune_from(
     list: &ResourceList,
-    rules: Rules,
-    mut answer: impl FnMut(&Question) -> Result<Vec<Value>, String>,
-) -> Result<Pruned, PruneError> {
-    let mut pruning = Pruning::new(list, rules);
+    rules: ContractRules,
+    mut result: impl FnMut(&InputQuery) -> Result<Vec<Value>, String>,
+) -> Result<PrunedInputs, PruneError> {
+    let mut pruning = InputPruner::new(list, rules);
     loop {
-        let questions = pruning.questions();
-        if questions.is_empty() {
+        let queries = pruning.pending_queries();
+        if queries.is_empty() {
             return pruning.finish();
         }
-        for question in questions {
-            let answer = answer(&question);
-            pruning.answer(question, answer);
+        for query in queries {
+            let result = result(&query);
+            pruning.add_result(query, result);
         }
     }
 }
 
-fn ask_as_original(question: &Question, from: &Original) -> Result<Vec<Value>, String> {
-    let said = |error: OriginalError| error.to_string();
-    match question {
-        Question::Get(one) => Ok(from.get(&one.of, &one.namespace, &one.name).map_err(said)?.into_iter().collect()),
-        Question::Generated { .. } => Ok(Vec::new()),
-        Question::Labelled { of, namespace, .. } => {
-            // Labels are looked at when the answer is taken.
-            let list = from.list(of, namespace, "").map_err(said)?;
+fn query_manifest_client(query: &InputQuery, from: &ManifestClient) -> Result<Vec<Value>, String> {
+    let messages = |error: ManifestClientError| error.to_string();
+    match query {
+        InputQuery::Get(one) => {
+            Ok(from.get(&one.of, &one.namespace, &one.name).map_err(messages)?.into_iter().collect())
+        }
+        InputQuery::ByGenerateName { .. } => Ok(Vec::new()),
+        InputQuery::ByLabel { of, namespace, .. } => {
+            // Labels are checked when the result is added.
+            let list = from.list(of, namespace, "").map_err(messages)?;
             Ok(list["items"].as_array().cloned().unwrap_or_default())
         }
     }
 }
 
-fn ask(question: &Question, from: &MustGather) -> Result<Vec<Value>, String> {
-    let (of, query) = match question {
-        Question::Get(one) => {
+fn query_must_gather(query: &InputQuery, from: &MustGather) -> Result<Vec<Value>, String> {
+    let (of, query) = match query {
+        InputQuery::Get(one) => {
             let found = from.get(&one.of, &one.namespace, &one.name).map_err(|error| error.to_string())?;
             return Ok(found.cloned().into_iter().collect());
         }
-        Question::Generated { of, namespace, .. } => (of, Query::all(namespace)),
-        Question::Labelled { of, namespace, selector } => {
+        InputQuery::ByGenerateName { of, namespace, .. } => (of, MustGatherQuery::all(namespace)),
+        InputQuery::ByLabel { of, namespace, selector } => {
             let labels = selector::LabelSelector::from_object(Some(&selector.to_value()));
             let labels = labels.map_err(|error| error.to_string())?;
-            (of, Query { labels, ..Query::all(namespace) })
+            (of, MustGatherQuery { labels, ..MustGatherQuery::all(namespace) })
         }
     };
-    // A type the directory knows nothing of has no objects there.
+    // The directory has no objects of an unknown type.
     if from.kind(of).is_none() {
         return Ok(Vec::new());
     }

@@ -1,4 +1,4 @@
-//! Writes that were asked of a server, kept as mutations instead of being carried out.
+//! Recording of API requests as mutations instead of executing them.
 
 mod options;
 mod request;
@@ -8,59 +8,60 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::contract::{OutputResources, Rules};
-use crate::mutation::{Layout, Mutation, Naming, Place, WriteError, append, index_path};
+use crate::contract::{ContractRules, OutputResources};
+use crate::mutation::{Layout, Mutation, Naming, OutputCluster, WriteError, append, index_path};
 
-pub use request::{RecordError, Request, mutation_of};
+pub use request::{MutationRequest, RecordError, to_mutation};
 
-/// Most mutations of one recording.
+/// Maximum number of mutations in a recording.
 pub const MAX_RECORDED: usize = 100_000;
 
-/// Why a recording cannot begin or go on.
+/// Error of a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
-    /// There is something in the directory already.
+    /// The directory is not empty.
     #[error("could not record into `{}`: it is not empty\nhint: give a fresh directory, so that old mutations are not taken for new ones", .0.display())]
     NotEmpty(PathBuf),
-    /// The directory cannot be made or looked at.
+    /// The directory cannot be created or read.
     #[error("could not record into `{}`", path.display())]
     Io {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
     /// A file cannot be written.
     #[error("could not keep a mutation")]
     Write(#[from] WriteError),
-    /// There are too many.
+    /// The recording has too many mutations.
     #[error("could not keep a mutation: there are {MAX_RECORDED} already")]
     Full,
 }
 
-/// Keeps mutations in a directory, one by one, so that a crash loses none that was answered.
+/// Recorder that writes each mutation to a directory before its request is answered, so that a crash loses none.
 #[derive(Debug)]
-pub struct Recorder {
+pub struct MutationRecorder {
     path: PathBuf,
     outputs: Option<OutputResources>,
-    rules: Rules,
-    state: Mutex<State>,
+    rules: ContractRules,
+    state: Mutex<RecorderState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct RecorderState {
     layout: Layout,
     recorded: usize,
 }
 
-impl Recorder {
-    /// Into a directory, which must be empty or absent. With declared outputs each mutation goes to the folders of the clusters it is
-    /// declared for, or to `Unspecified`; without them actions stand at the root.
+impl MutationRecorder {
+    /// Starts a recording in a directory, which must be empty or missing. With declared outputs, each mutation is
+    /// written to the folders of the clusters it is declared for, or to `Unspecified`; without them, actions are at the
+    /// root.
     ///
     /// # Errors
-    /// When the directory cannot be made or holds something.
-    pub fn begin(path: &Path, outputs: Option<OutputResources>, naming: Naming) -> Result<Self, RecorderError> {
+    /// If the directory cannot be created or is not empty.
+    pub fn create(path: &Path, outputs: Option<OutputResources>, naming: Naming) -> Result<Self, RecorderError> {
         let failed = |source| RecorderError::Io { path: path.into(), source };
         fs::create_dir_all(path).map_err(failed)?;
         if fs::read_dir(path).map_err(failed)?.next().is_some() {
@@ -71,35 +72,36 @@ impl Recorder {
             _ => {}
         }
         let layout = Layout::new(Naming { bare: outputs.is_none(), ..naming });
-        let state = Mutex::new(State { layout, recorded: 0 });
+        let state = Mutex::new(RecorderState { layout, recorded: 0 });
         Ok(Self { path: path.into(), outputs, rules: naming.rules, state })
     }
 
-    /// Keeps one mutation.
+    /// Records a mutation.
     ///
     /// # Errors
-    /// When it cannot be written, or there are too many.
-    pub fn keep(&self, mutation: &Mutation) -> Result<(), RecorderError> {
+    /// If a file cannot be written, or there are too many mutations.
+    pub fn record(&self, mutation: &Mutation) -> Result<(), RecorderError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        for place in self.places(mutation) {
+        for place in self.clusters_for(mutation) {
             if state.recorded == MAX_RECORDED {
                 return Err(RecorderError::Full);
             }
-            let laid_out = state.layout.add(&Mutation { place, ..mutation.clone() });
+            let laid_out = state.layout.add(&Mutation { cluster: place, ..mutation.clone() });
             append(&self.path, &laid_out, self.rules)?;
             state.recorded += 1;
         }
         Ok(())
     }
 
-    /// How many were kept.
-    pub fn recorded(&self) -> usize {
+    /// Returns the number of recorded mutations.
+    pub fn count(&self) -> usize {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).recorded
     }
 
-    fn places(&self, mutation: &Mutation) -> Vec<Place> {
-        let declared = self.outputs.as_ref().map(|outputs| outputs.places(mutation, self.rules)).unwrap_or_default();
-        if declared.is_empty() { vec![Place::Unspecified] } else { declared }
+    fn clusters_for(&self, mutation: &Mutation) -> Vec<OutputCluster> {
+        let declared =
+            self.outputs.as_ref().map(|outputs| outputs.clusters_for(mutation, self.rules)).unwrap_or_default();
+        if declared.is_empty() { vec![OutputCluster::Unspecified] } else { declared }
     }
 }
 

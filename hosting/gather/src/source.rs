@@ -1,6 +1,6 @@
-//! Where a dump's files come from: a directory, or a tar archive, gzipped or not.
+//! Sources of a dump's files: a directory, or a tar archive, gzipped or not.
 //!
-//! Archives are read as a stream and never unpacked to disk, so a hostile name cannot leave anything anywhere.
+//! Archives are read as a stream and never unpacked to disk, so a hostile name cannot create a file.
 
 use std::cell::Cell;
 use std::fs::{self, File};
@@ -9,84 +9,84 @@ use std::path::{Component, Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 
-/// Most files one dump may have.
+/// Maximum number of files in a dump.
 pub(crate) const MAX_FILES: usize = 2_000_000;
-/// Most bytes all read files of one dump may have together, uncompressed.
+/// Maximum bytes of all files read from a dump, uncompressed.
 pub(crate) const MAX_DUMP_BYTES: u64 = 16 << 30;
-/// Most bytes that an archive may have before one entry: its header, its long name, its further attributes. The tar reader takes
-/// them into memory as a whole.
+/// Maximum bytes of an archive before an entry: its header, long name and extended attributes. The tar reader loads all
+/// of them into memory.
 const MAX_HEADER_BYTES: u64 = 1 << 20;
-/// Files of an archive begin at multiples of this.
+/// Alignment of the files in an archive.
 const BLOCK_BYTES: u64 = 512;
-/// Deepest folder that is walked into.
+/// Maximum depth of folders.
 const MAX_FOLDER_DEPTH: usize = 64;
 
-/// A dump that cannot be read at all.
+/// Error of reading a dump.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The path cannot be opened.
     #[error("could not open the dump `{}`", path.display())]
     Open {
-        /// The path as given.
+        /// Path as given.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
     /// A folder cannot be listed.
     #[error("could not list the folder `{}`", path.display())]
     List {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// The archive is damaged, or is none.
+    /// The file is damaged or not an archive.
     #[error("could not read the archive `{}` behind entry {entry}", path.display())]
     Archive {
-        /// The archive.
+        /// Path of the archive.
         path: PathBuf,
-        /// How many entries were read before.
+        /// Number of entries read before the error.
         entry: usize,
-        /// Why.
+        /// Cause.
         #[source]
         source: io::Error,
     },
-    /// There is more than we are willing to read.
+    /// The dump exceeds a limit.
     #[error("the dump `{}` has more than {limit}", path.display())]
     TooLarge {
-        /// The dump.
+        /// Path of the dump.
         path: PathBuf,
-        /// What it has more than.
+        /// Exceeded limit.
         limit: String,
     },
 }
 
-/// One file of a dump: its path inside, how long it is, and its content when read.
-pub(crate) struct Entry<'a> {
+/// A file of a dump: its path in the dump, its length, and its content as a reader.
+pub(crate) struct DumpEntry<'a> {
     pub path: String,
     pub bytes: u64,
     pub content: &'a mut dyn Read,
 }
 
-/// A file that is not read, such as one that is no regular file, or whose name points outside.
-pub(crate) struct Passed {
+/// A skipped file, such as a special file or one whose name leads out of the dump.
+pub(crate) struct SkippedFile {
     pub path: String,
     pub why: String,
 }
 
-impl Passed {
-    fn over(path: impl Into<String>, why: impl ToString) -> Self {
+impl SkippedFile {
+    fn too_large(path: impl Into<String>, why: impl ToString) -> Self {
         Self { path: path.into(), why: why.to_string() }
     }
 }
 
-/// Calls `file` for every regular file, in a stable order for directories; `refused` for what is passed over.
+/// Calls `file` for every regular file, in a stable order for directories, and `refused` for skipped files.
 pub(crate) fn walk(
     path: &Path,
-    mut file: impl FnMut(Entry<'_>) -> io::Result<()>,
-    mut refused: impl FnMut(Passed),
+    mut file: impl FnMut(DumpEntry<'_>) -> io::Result<()>,
+    mut refused: impl FnMut(SkippedFile),
 ) -> Result<(), SourceError> {
     let metadata = fs::metadata(path).map_err(|source| SourceError::Open { path: path.into(), source })?;
     if metadata.is_dir() { directory(path, &mut file, &mut refused) } else { archive(path, &mut file, &mut refused) }
@@ -94,8 +94,8 @@ pub(crate) fn walk(
 
 fn directory(
     root: &Path,
-    file: &mut impl FnMut(Entry<'_>) -> io::Result<()>,
-    refused: &mut impl FnMut(Passed),
+    file: &mut impl FnMut(DumpEntry<'_>) -> io::Result<()>,
+    refused: &mut impl FnMut(SkippedFile),
 ) -> Result<(), SourceError> {
     let mut waiting = vec![(root.to_path_buf(), 0)];
     let (mut files, mut bytes) = (0, 0);
@@ -105,7 +105,10 @@ fn directory(
             Ok(entries) => entries,
             Err(source) if folder == root => return Err(SourceError::List { path: folder, source }),
             Err(error) => {
-                refused(Passed::over(shown(root, &folder), format_args!("the folder cannot be listed: {error}")));
+                refused(SkippedFile::too_large(
+                    relative_path(root, &folder),
+                    format_args!("the folder cannot be listed: {error}"),
+                ));
                 continue;
             }
         };
@@ -113,49 +116,49 @@ fn directory(
         entries.sort_by_key(|e| std::cmp::Reverse(e.file_name()));
         for entry in entries {
             let path = entry.path();
-            let shown = shown(root, &path);
+            let shown = relative_path(root, &path);
             let kind = entry.file_type();
             let is_dir = kind.as_ref().is_ok_and(fs::FileType::is_dir);
             if is_dir && depth < MAX_FOLDER_DEPTH {
                 waiting.push((path, depth + 1));
             } else if is_dir {
-                refused(Passed::over(shown, "the folder is too deep"));
+                refused(SkippedFile::too_large(shown, "the folder is too deep"));
             } else if !kind.is_ok_and(|kind| kind.is_file()) {
-                refused(Passed::over(shown, "it is not a regular file"));
+                refused(SkippedFile::too_large(shown, "it is not a regular file"));
             } else if let Err(error) = open_file(root, &path, &shown, (&mut files, &mut bytes), file)? {
-                refused(Passed::over(shown, error));
+                refused(SkippedFile::too_large(shown, error));
             }
         }
     }
     Ok(())
 }
 
-/// Hands one file over. The outer error ends the reading, the inner one is of this file alone.
+/// Passes one file to `file`. The outer error stops reading, the inner one only affects this file.
 fn open_file(
     root: &Path,
     path: &Path,
     shown: &str,
     (files, bytes): (&mut usize, &mut u64),
-    file: &mut impl FnMut(Entry<'_>) -> io::Result<()>,
+    file: &mut impl FnMut(DumpEntry<'_>) -> io::Result<()>,
 ) -> Result<io::Result<()>, SourceError> {
     let mut content = match File::open(path) {
         Ok(content) => content,
         Err(error) => return Ok(Err(error)),
     };
     let length = content.metadata().map_or(0, |m| m.len());
-    bounded(root, files, bytes, length)?;
-    Ok(file(Entry { path: shown.into(), bytes: length, content: &mut content }))
+    check_bounds(root, files, bytes, length)?;
+    Ok(file(DumpEntry { path: shown.into(), bytes: length, content: &mut content }))
 }
 
-/// A path as it is called inside the dump.
-fn shown(root: &Path, path: &Path) -> String {
+/// Returns a path relative to the dump.
+fn relative_path(root: &Path, path: &Path) -> String {
     path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/")
 }
 
 fn archive(
     path: &Path,
-    file: &mut impl FnMut(Entry<'_>) -> io::Result<()>,
-    refused: &mut impl FnMut(Passed),
+    file: &mut impl FnMut(DumpEntry<'_>) -> io::Result<()>,
+    refused: &mut impl FnMut(SkippedFile),
 ) -> Result<(), SourceError> {
     let broken = |entry: usize| move |source| SourceError::Archive { path: path.into(), entry, source };
     let mut raw = File::open(path).map_err(|source| SourceError::Open { path: path.into(), source })?;
@@ -164,49 +167,49 @@ fn archive(
     let raw = File::open(path).map_err(|source| SourceError::Open { path: path.into(), source })?;
     let raw = BufReader::with_capacity(1 << 16, raw);
     let content: Box<dyn Read> = if gzipped { Box::new(MultiGzDecoder::new(raw)) } else { Box::new(raw) };
-    // What is passed over is decompressed too, so the bound stands under the tar reader.
+    // Skipped files are decompressed as well, so the limit applies below the tar reader.
     let allowance = Cell::new(MAX_HEADER_BYTES);
-    let mut archive = tar::Archive::new(Allowed { content: content.take(MAX_DUMP_BYTES), left: &allowance });
+    let mut archive = tar::Archive::new(LimitedReader { content: content.take(MAX_DUMP_BYTES), left: &allowance });
     let (mut files, mut bytes) = (0, 0);
     for (number, entry) in archive.entries().map_err(broken(0))?.enumerate() {
         let mut entry = entry.map_err(broken(number))?;
         let length = entry.size();
-        // What is not read of it is passed over on the way to the next one.
+        // The rest of an entry is skipped on the way to the next one.
         let stored = length.max(entry.header().entry_size().unwrap_or_default());
         allowance.set(stored.saturating_add(BLOCK_BYTES + MAX_HEADER_BYTES));
         let kind = entry.header().entry_type();
-        // Whatever it is: what is passed over is remembered too.
-        bounded(path, &mut files, &mut bytes, if kind.is_file() { length } else { 0 })?;
+        // Every entry counts, because skipped ones use memory as well.
+        check_bounds(path, &mut files, &mut bytes, if kind.is_file() { length } else { 0 })?;
         if kind.is_dir() || kind.is_pax_global_extensions() {
             continue;
         }
         let shown = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         if !kind.is_file() {
-            refused(Passed::over(shown, "it is not a regular file"));
+            refused(SkippedFile::too_large(shown, "it is not a regular file"));
             continue;
         }
         if !stays_inside(Path::new(&shown)) {
-            refused(Passed::over(shown, "its name points outside the archive"));
+            refused(SkippedFile::too_large(shown, "its name points outside the archive"));
             continue;
         }
         let shown = shown.trim_start_matches("./");
-        let mut content = Whole { content: &mut entry, left: length };
-        let read = file(Entry { path: shown.into(), bytes: length, content: &mut content });
+        let mut content = EntryReader { content: &mut entry, left: length };
+        let read = file(DumpEntry { path: shown.into(), bytes: length, content: &mut content });
         if let Err(source) = read {
-            refused(Passed::over(shown, format_args!("the archive ends inside it: {source}")));
+            refused(SkippedFile::too_large(shown, format_args!("the archive ends inside it: {source}")));
             return Err(broken(number)(source));
         }
     }
     Ok(())
 }
 
-/// An archive of which only so much is read until somebody has looked at what it was.
-struct Allowed<'a, R> {
+/// An archive of which only a limited number of bytes can be read before the next check.
+struct LimitedReader<'a, R> {
     content: R,
     left: &'a Cell<u64>,
 }
 
-impl<R: Read> Read for Allowed<'_, R> {
+impl<R: Read> Read for LimitedReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let most = usize::try_from(self.left.get()).unwrap_or(usize::MAX).min(buffer.len());
         if most == 0 && !buffer.is_empty() {
@@ -219,13 +222,14 @@ impl<R: Read> Read for Allowed<'_, R> {
     }
 }
 
-/// A file of an archive. The tar reader takes the end of the archive for the end of the file; half a file is none.
-struct Whole<'a> {
+/// A file of an archive. The tar reader treats the end of the archive as the end of the file; this reader reports an
+/// incomplete file as an error.
+struct EntryReader<'a> {
     content: &'a mut dyn Read,
     left: u64,
 }
 
-impl Read for Whole<'_> {
+impl Read for EntryReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.content.read(buffer)?;
         self.left = self.left.saturating_sub(count as u64);
@@ -240,7 +244,7 @@ fn stays_inside(name: &Path) -> bool {
     name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-fn bounded(path: &Path, files: &mut usize, bytes: &mut u64, length: u64) -> Result<(), SourceError> {
+fn check_bounds(path: &Path, files: &mut usize, bytes: &mut u64, length: u64) -> Result<(), SourceError> {
     *files += 1;
     *bytes = bytes.saturating_add(length);
     let limit = match () {

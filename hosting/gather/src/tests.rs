@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use super::*;
-use crate::layout::{Hint, Place, place};
+use crate::layout::{FileRole, ResourceHint, file_role};
 
 const POD: &str = "apiVersion: v1\nkind: Pod\nmetadata: {name: web, namespace: shop, resourceVersion: '7'}\n";
 
@@ -24,17 +24,23 @@ fn read_all(path: &Path) -> Dump {
 }
 
 fn keys(dump: &Dump) -> Vec<String> {
-    let text = |o: &Object, pointer: &str| o.value.pointer(pointer).and_then(|v| v.as_str()).unwrap_or("").to_string();
-    let key = |o: &Object| format!("{}/{}/{}", o.plural, text(o, "/metadata/namespace"), text(o, "/metadata/name"));
+    let text =
+        |o: &DumpedObject, pointer: &str| o.value.pointer(pointer).and_then(|v| v.as_str()).unwrap_or("").to_string();
+    let key =
+        |o: &DumpedObject| format!("{}/{}/{}", o.plural, text(o, "/metadata/namespace"), text(o, "/metadata/name"));
     dump.objects.iter().map(key).collect()
 }
 
 #[test]
 fn places_say_what_a_file_is() {
     let objects = |group: &str, plural: &str, namespace: Option<&str>| {
-        Place::Objects(Hint { group: group.into(), plural: plural.into(), namespace: namespace.map(Into::into) })
+        FileRole::Objects(ResourceHint {
+            group: group.into(),
+            plural: plural.into(),
+            namespace: namespace.map(Into::into),
+        })
     };
-    let log = |previous| Place::Log { namespace: "n".into(), pod: "p".into(), container: "c".into(), previous };
+    let log = |previous| FileRole::Log { namespace: "n".into(), pod: "p".into(), container: "c".into(), previous };
     let cases = [
         ("cluster-scoped-resources/core/nodes/n1.yaml", objects("", "nodes", None)),
         (
@@ -50,12 +56,12 @@ fn places_say_what_a_file_is() {
         ("namespaces/n/pods/p/p.yaml", objects("", "pods", Some("n"))),
         ("namespaces/n/pods/p/c/c/logs/current.log", log(false)),
         ("namespaces/n/pods/p/c/c/logs/previous.insecure.log", log(true)),
-        ("webhooks/validating/x.yaml", Place::Perhaps),
-        ("event-filter.html", Place::Other),
-        ("namespaces/n/core/README.txt", Place::Other),
+        ("webhooks/validating/x.yaml", FileRole::MaybeObjects),
+        ("event-filter.html", FileRole::Other),
+        ("namespaces/n/core/README.txt", FileRole::Other),
     ];
     for (path, expected) in cases {
-        assert_eq!(place(path), expected, "{path}");
+        assert_eq!(file_role(path), expected, "{path}");
     }
 }
 
@@ -180,7 +186,7 @@ fn archive(entries: &[(&str, tar::EntryType, &str)]) -> tempfile::NamedTempFile 
         header.set_entry_type(*kind);
         header.set_size(text.len() as u64);
         header.set_mode(0o644);
-        // Names are written as they are: an attacker does not ask the library.
+        // The name is written unchanged, because an attacker does not use the library's checks.
         header.as_old_mut().name[..name.len()].copy_from_slice(name.as_bytes());
         header.set_cksum();
         builder.append(&header, text.as_bytes()).unwrap();
@@ -216,7 +222,7 @@ fn what_is_no_archive_is_said_so() {
     assert!(matches!(missing, SourceError::Open { .. }));
 }
 
-/// A few bytes of a compressed archive can be a name of gigabytes, which the tar reader would take into memory.
+/// A few bytes of a compressed archive can contain a name of gigabytes, which the tar reader would load into memory.
 #[test]
 fn a_name_that_never_ends_is_not_read() {
     let name = "a".repeat(2 << 20);
@@ -232,7 +238,7 @@ fn a_name_that_never_ends_is_not_read() {
         "{:?}",
         dump.problems
     );
-    // A long one is a name like any other.
+    // A long name within the limit is valid.
     let name = format!("namespaces/shop/core/pods/{}.yaml", "a".repeat(3000));
     let file = archive(&[
         ("././@LongLink", tar::EntryType::GNULongName, &name),
@@ -253,7 +259,7 @@ fn of_a_cut_archive_the_whole_part_is_read() {
     ]);
     let mut tar = Vec::new();
     std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(gzipped.reopen().unwrap()), &mut tar).unwrap();
-    // The second file's header begins at 1024, its content at 1536.
+    // The header of the second file starts at 1024, its content at 1536.
     for (cut, inside) in [(1_100, false), (1_700, true), (3_000, true)] {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&tar[..cut]).unwrap();
@@ -286,8 +292,8 @@ fn a_bad_item_of_a_list_is_named_with_its_line() {
     ]);
     let dump = read_all(folder.path());
     assert_eq!(keys(&dump), ["configmaps/n/a"]);
-    let said = |p: &Problem| format!("{}:{}: {}", p.file, p.line.unwrap(), p.message);
-    let mut found: Vec<_> = dump.problems.iter().map(said).collect();
+    let describe = |p: &ReadProblem| format!("{}:{}: {}", p.file, p.line.unwrap(), p.message);
+    let mut found: Vec<_> = dump.problems.iter().map(describe).collect();
     found.sort();
     let expected = [
         "namespaces/n/core/configmaps.yaml:5: item 2: an object without metadata.name",

@@ -1,7 +1,9 @@
-//! What library-go's `manifestclient` and the JSONPath library of multi-operator-manager answered, recorded in `tests/go`.
+//! Recorded results of library-go's `manifestclient` and of the JSONPath library of multi-operator-manager, in
+//! `tests/go`.
 //!
-//! `read.jsonl` are reads of the directories in `dirs`, `write.jsonl` requests with the files they became, `jsonpath.jsonl` paths over
-//! one document. By the original's rules we answer the same; by ours, what differs is said here.
+//! `read.jsonl` contains reads of the directories in `dirs`, `write.jsonl` requests and the resulting files, and
+//! `jsonpath.jsonl` paths evaluated on one document. With the rules of multi-operator-manager, Switchboard gives the
+//! same results. This file lists the differences with native rules.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -9,12 +11,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use switchboard_gather::contract::{ResourceType, Rules};
+use switchboard_gather::contract::{ContractRules, ResourceType};
 use switchboard_gather::jsonpath::JsonPath;
-use switchboard_gather::must_gather::{MustGather, Query, ReadError};
+use switchboard_gather::manifest_client::{ManifestClient, ManifestClientError};
+use switchboard_gather::must_gather::{MustGather, MustGatherError, MustGatherQuery};
 use switchboard_gather::mutation::{Layout, Naming, read_files};
-use switchboard_gather::original::{Original, OriginalError};
-use switchboard_gather::record::{Request, mutation_of};
+use switchboard_gather::record::{MutationRequest, to_mutation};
 use switchboard_object::selector::LabelSelector;
 
 fn recorded(name: &str) -> PathBuf {
@@ -28,9 +30,9 @@ fn cases(name: &str) -> Vec<Value> {
     cases
 }
 
-/// A resource path as the API server reads it; a Namespace has no namespace here.
+/// A parsed resource path of an API request. A Namespace has no namespace here.
 #[derive(Debug)]
-struct Asked {
+struct RecordedPath {
     of: ResourceType,
     namespace: String,
     name: String,
@@ -38,7 +40,7 @@ struct Asked {
     query: Vec<(String, String)>,
 }
 
-fn asked(url: &str) -> Asked {
+fn parse_path(url: &str) -> RecordedPath {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
     let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let group = if parts.remove(0) == "apis" { parts.remove(0) } else { "" };
@@ -50,7 +52,7 @@ fn asked(url: &str) -> Asked {
     }
     let part = |index: usize| parts.get(index).copied().unwrap_or_default().to_string();
     let pair = |pair: &str| pair.split_once('=').map(|(key, value)| (key.to_string(), decoded(value)));
-    Asked {
+    RecordedPath {
         of: ResourceType::new(group, version, parts[0]),
         namespace: namespace.into(),
         name: part(1),
@@ -70,18 +72,18 @@ fn decoded(text: &str) -> String {
     out + rest
 }
 
-fn labels(asked: &Asked) -> &str {
-    asked.query.iter().find(|(key, _)| key == "labelSelector").map_or("", |(_, value)| value)
+fn labels(path: &RecordedPath) -> &str {
+    path.query.iter().find(|(key, _)| key == "labelSelector").map_or("", |(_, value)| value)
 }
 
 #[test]
 fn directories_are_read_as_the_original_reads_them() {
     for case in cases("read.jsonl") {
-        let from = Original::new(&recorded("dirs").join(case["dir"].as_str().unwrap()));
-        let asked = asked(case["url"].as_str().unwrap());
-        let answer: Result<Option<Value>, OriginalError> = match asked.name.as_str() {
-            "" => from.list(&asked.of, &asked.namespace, labels(&asked)).map(Some),
-            name => from.get(&asked.of, &asked.namespace, name),
+        let from = ManifestClient::new(&recorded("dirs").join(case["dir"].as_str().unwrap()));
+        let path = parse_path(case["url"].as_str().unwrap());
+        let answer: Result<Option<Value>, ManifestClientError> = match path.name.as_str() {
+            "" => from.list(&path.of, &path.namespace, labels(&path)).map(Some),
+            name => from.get(&path.of, &path.namespace, name),
         };
         let status = match &answer {
             Ok(Some(_)) => 200,
@@ -95,8 +97,8 @@ fn directories_are_read_as_the_original_reads_them() {
     }
 }
 
-/// What of the recorded reads we answer otherwise: the names we list, or whether there is an object.
-const OTHERWISE: [(&str, &str, &[&str]); 23] = [
+/// Recorded reads with another native result: the listed names, or whether the object exists.
+const NATIVE_DIFFERENCES: [(&str, &str, &[&str]); 23] = [
     ("plain", "/api/v1/namespaces/shop/secrets", &["a", "b", "c", "hidden"]),
     ("plain", "/api/v1/namespaces/shop/secrets?labelSelector=app%20notin%20(web)", &["a", "b", "c", "hidden"]),
     ("plain", "/api/v1/namespaces/shop/secrets?labelSelector=app%3Dweb", &[]),
@@ -122,13 +124,13 @@ const OTHERWISE: [(&str, &str, &[&str]); 23] = [
     ("broken", "/api/v1/namespaces/shop/configmaps/x", &[]),
 ];
 
-fn native(from: &MustGather, asked: &Asked) -> Result<Vec<Value>, ReadError> {
-    if !asked.name.is_empty() {
-        return Ok(from.get(&asked.of, &asked.namespace, &asked.name)?.cloned().into_iter().collect());
+fn native(from: &MustGather, path: &RecordedPath) -> Result<Vec<Value>, MustGatherError> {
+    if !path.name.is_empty() {
+        return Ok(from.get(&path.of, &path.namespace, &path.name)?.cloned().into_iter().collect());
     }
-    let labels = LabelSelector::parse(labels(asked)).unwrap_or_else(|_| LabelSelector::everything());
-    let query = Query { labels, ..Query::all(&asked.namespace) };
-    Ok(from.list(&asked.of, &query)?.into_iter().cloned().collect())
+    let labels = LabelSelector::parse(labels(path)).unwrap_or_else(|_| LabelSelector::everything());
+    let query = MustGatherQuery { labels, ..MustGatherQuery::all(&path.namespace) };
+    Ok(from.list(&path.of, &query)?.into_iter().cloned().collect())
 }
 
 #[test]
@@ -140,9 +142,9 @@ fn our_own_reader_differs_where_it_is_said() {
     {
         let (dir, url) = (case["dir"].as_str().unwrap(), case["url"].as_str().unwrap());
         let from = MustGather::open(&recorded("dirs").join(dir)).unwrap();
-        let asked = asked(url);
-        let answer = native(&from, &asked);
-        let otherwise = OTHERWISE.iter().find(|(d, u, _)| (*d, *u) == (dir, url));
+        let path = parse_path(url);
+        let answer = native(&from, &path);
+        let otherwise = NATIVE_DIFFERENCES.iter().find(|(d, u, _)| (*d, *u) == (dir, url));
         if let Some((_, _, names)) = otherwise {
             let found = answer.unwrap();
             let found: Vec<&str> = found.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect();
@@ -152,7 +154,7 @@ fn our_own_reader_differs_where_it_is_said() {
         match (case["status"].as_u64().unwrap(), answer) {
             (404, Ok(found)) => assert_eq!(found, [] as [Value; 0], "{case}"),
             (500, Err(_)) => {}
-            (200, Ok(found)) if asked.name.is_empty() => {
+            (200, Ok(found)) if path.name.is_empty() => {
                 assert_eq!(Value::Array(found), case["value"]["items"], "{case}")
             }
             (200, Ok(found)) => assert_eq!(found, [case["value"].clone()], "{case}"),
@@ -161,32 +163,32 @@ fn our_own_reader_differs_where_it_is_said() {
     }
 }
 
-fn files(case: &Value, rules: Rules) -> (BTreeMap<String, String>, Vec<Option<String>>) {
+fn files(case: &Value, rules: ContractRules) -> (BTreeMap<String, String>, Vec<Option<String>>) {
     let mut layout = Layout::new(Naming { bare: true, rules, ..Naming::default() });
     let (mut files, mut refusals) = (BTreeMap::new(), Vec::new());
     for request in case["requests"].as_array().unwrap() {
         let text = |field: &str| request[field].as_str().unwrap_or_default();
-        let asked = asked(text("url"));
-        let verb = match (text("method"), asked.name.as_str()) {
+        let path = parse_path(text("url"));
+        let verb = match (text("method"), path.name.as_str()) {
             ("POST", _) => "create",
             ("PUT", _) => "update",
             ("PATCH", _) => "patch",
             (_, "") => "deletecollection",
             _ => "delete",
         };
-        let request = Request {
+        let request = MutationRequest {
             verb,
-            of: asked.of,
-            kind: if rules == Rules::Native { "ConfigMap" } else { "" },
-            subresource: &asked.subresource,
-            namespace: &asked.namespace,
-            name: &asked.name,
+            of: path.of,
+            kind: if rules == ContractRules::Native { "ConfigMap" } else { "" },
+            subresource: &path.subresource,
+            namespace: &path.namespace,
+            name: &path.name,
             content_type: text("contentType"),
-            query: &asked.query,
+            query: &path.query,
             body: text("body").as_bytes(),
             controller: text("controller"),
         };
-        match mutation_of(&request, rules) {
+        match to_mutation(&request, rules) {
             Ok(mutation) => {
                 let laid_out = layout.add(&mutation).files.into_iter();
                 files.extend(laid_out.map(|(path, content)| (path, String::from_utf8(content).unwrap())));
@@ -201,11 +203,11 @@ fn files(case: &Value, rules: Rules) -> (BTreeMap<String, String>, Vec<Option<St
 #[test]
 fn requests_become_the_files_of_the_original() {
     for case in cases("write.jsonl") {
-        let (files, refusals) = files(&case, Rules::Original);
+        let (files, refusals) = files(&case, ContractRules::MultiOperatorManager);
         let expected: BTreeMap<String, String> = serde_json::from_value(case["files"].clone()).unwrap();
         assert_eq!(files, expected, "{}", case["name"]);
         for (request, refusal) in case["requests"].as_array().unwrap().iter().zip(refusals) {
-            // What it recorded before it found that discovery does not know the resource is recorded all the same.
+            // library-go records the request before it finds that discovery does not contain the resource.
             let recorded = request["refused"].as_str().filter(|words| !words.starts_with("did not find kind"));
             assert_eq!(refusal.as_deref(), recorded, "{}", case["name"]);
         }
@@ -215,12 +217,12 @@ fn requests_become_the_files_of_the_original() {
 #[test]
 fn our_own_files_are_the_originals_and_more() {
     for case in cases("write.jsonl").into_iter().filter(|case| case["name"] != "patch namespace") {
-        let (files, _) = files(&case, Rules::Native);
+        let (files, _) = files(&case, ContractRules::Native);
         let expected: BTreeMap<String, String> = serde_json::from_value(case["files"].clone()).unwrap();
         let several = case["requests"].as_array().unwrap().len() > 1;
         for (path, text) in expected {
             assert!(files.contains_key(&path), "{}: {path}", case["name"]);
-            // Of two that the original makes one file of, the first keeps the name.
+            // If library-go writes two mutations to one file, the first one keeps the name.
             assert!(several || files[&path] == text, "{}: {path}", case["name"]);
         }
         let bytes = files.into_iter().map(|(path, text)| (path, text.into_bytes())).collect();
@@ -235,21 +237,21 @@ fn paths_find_what_the_original_finds() {
     for case in cases("jsonpath.jsonl") {
         let text = case["path"].as_str().unwrap();
         let parsed = JsonPath::parse(text);
-        // Single quotes are a text to us, and one letter to Go.
+        // Single quotes delimit a text here, and a single character in Go.
         if text.contains("'web'") {
             assert!(parsed.is_ok() && case["unreadable"] == true);
             continue;
         }
         assert_eq!(parsed.is_err(), case["unreadable"] == true, "{case}");
         let Ok(path) = parsed else { continue };
-        // Without the `$` a missing key is nothing to Go.
+        // Without the `$`, a missing key finds nothing in Go.
         if text == "spec.name" {
             assert!(case["value"].is_null() && path.find(&document).unwrap().is_empty());
             continue;
         }
-        match path.find_as_original(&document) {
+        match path.find_compat(&document) {
             Err(error) => assert_eq!(error.to_string(), case["err"].as_str().unwrap_or_default(), "{case}"),
-            // Go walks objects in the order of the day.
+            // Go visits objects in random order.
             Ok(Value::Array(mut found)) if text.contains("..") || text.contains('*') => {
                 let mut expected = case["value"].as_array().unwrap().clone();
                 found.sort_by_key(Value::to_string);

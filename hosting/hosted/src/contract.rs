@@ -1,11 +1,11 @@
 //! What a program says of itself: `input-resources` and `output-resources`.
 
 use serde_json::json;
-use switchboard_gather::contract::{InputResources, OutputResources, Rules};
-use switchboard_kernel::redact::Secrets;
-use switchboard_sandbox::{Finished, Sandbox};
+use switchboard_gather::contract::{ContractRules, InputResources, OutputResources};
+use switchboard_kernel::redact::Redactor;
+use switchboard_sandbox::{JobOutcome, Sandbox};
 
-use crate::guest::{GuestError, Program};
+use crate::hosted_operator::{HostingError, ProgramSpec};
 
 /// How much of what a program says is shown when it fails.
 const SHOWN_BYTES: usize = 500;
@@ -24,44 +24,46 @@ impl Contract {
     ///
     /// # Errors
     /// When it cannot be run, or what it says cannot be understood.
-    pub(crate) fn ask(program: &Program, sandbox: &Sandbox) -> Result<Self, GuestError> {
-        let inputs = said(program, sandbox, "input-resources")?;
-        let inputs = InputResources::read(&inputs).map_err(|error| odd(program, "input-resources", &error))?;
-        let wrong = inputs.validate(Rules::Native);
+    pub(crate) fn query(program: &ProgramSpec, sandbox: &Sandbox) -> Result<Self, HostingError> {
+        let inputs = command_output(program, sandbox, "input-resources")?;
+        let inputs =
+            InputResources::read(&inputs).map_err(|error| invalid_output(program, "input-resources", &error))?;
+        let wrong = inputs.validate(ContractRules::Native);
         if let Some(first) = wrong.first() {
-            return Err(GuestError::Odd {
+            return Err(HostingError::InvalidContract {
                 program: program.program.clone(),
                 command: "input-resources",
                 why: first.to_string(),
             });
         }
-        let outputs = said(program, sandbox, "output-resources")?;
-        let outputs = OutputResources::read(&outputs).map_err(|error| odd(program, "output-resources", &error))?;
+        let outputs = command_output(program, sandbox, "output-resources")?;
+        let outputs =
+            OutputResources::read(&outputs).map_err(|error| invalid_output(program, "output-resources", &error))?;
         Ok(Self { inputs, outputs })
     }
 }
 
-fn said(program: &Program, sandbox: &Sandbox, command: &'static str) -> Result<String, GuestError> {
-    let finished = sandbox.run(&program.job(command)).map_err(|source| GuestError::Run { command, source })?;
-    if !finished.end.is_success() || finished.stdout_cut {
-        let why = hushed(program, &format!("{command} {}{}", finished.end, last_words(&finished)));
-        return Err(GuestError::Refused { program: program.program.clone(), why });
+fn command_output(program: &ProgramSpec, sandbox: &Sandbox, command: &'static str) -> Result<String, HostingError> {
+    let finished = sandbox.run(&program.job(command)).map_err(|source| HostingError::Run { command, source })?;
+    if !finished.end.is_success() || finished.stdout_truncated {
+        let why = redacted(program, &format!("{command} {}{}", finished.end, stderr_tail(&finished)));
+        return Err(HostingError::NoContract { program: program.program.clone(), why });
     }
     // Whoever has nothing to declare says so: `{}`. Nothing at all is said by what is no such program.
     if finished.stdout.trim_ascii().is_empty() {
         let why = format!("{command} prints nothing");
-        return Err(GuestError::Refused { program: program.program.clone(), why });
+        return Err(HostingError::NoContract { program: program.program.clone(), why });
     }
     Ok(String::from_utf8_lossy(&finished.stdout).into_owned())
 }
 
-fn odd(program: &Program, command: &'static str, error: &dyn std::error::Error) -> GuestError {
+fn invalid_output(program: &ProgramSpec, command: &'static str, error: &dyn std::error::Error) -> HostingError {
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-    GuestError::Odd { program: program.program.clone(), command, why: format!("{error}{cause}") }
+    HostingError::InvalidContract { program: program.program.clone(), command, why: format!("{error}{cause}") }
 }
 
 /// The end of what it said on stderr, on one line: `: panic: boom`.
-pub(crate) fn last_words(finished: &Finished) -> String {
+pub(crate) fn stderr_tail(finished: &JobOutcome) -> String {
     let text = String::from_utf8_lossy(&finished.stderr);
     let text = text.trim();
     let from = text.len().saturating_sub(SHOWN_BYTES);
@@ -71,14 +73,14 @@ pub(crate) fn last_words(finished: &Finished) -> String {
 }
 
 /// Variables whose names say that nobody else should read them.
-const HUSHED: [&str; 6] = ["PASS", "SECRET", "TOKEN", "KEY", "CREDENTIAL", "AUTH"];
+const SECRET_NAME_PARTS: [&str; 6] = ["PASS", "SECRET", "TOKEN", "KEY", "CREDENTIAL", "AUTH"];
 
 /// What a program said, without what its environment gave it in confidence.
-pub(crate) fn hushed(program: &Program, said: &str) -> String {
-    let mut secrets = Secrets::default();
-    let named = |name: &str| HUSHED.iter().any(|word| name.to_ascii_uppercase().contains(word));
+pub(crate) fn redacted(program: &ProgramSpec, said: &str) -> String {
+    let mut secrets = Redactor::default();
+    let named = |name: &str| SECRET_NAME_PARTS.iter().any(|word| name.to_ascii_uppercase().contains(word));
     for (name, value) in program.env.iter().filter(|(name, _)| named(name)) {
-        secrets.learn_kind("Secret", &json!({"stringData": {name: value}}));
+        secrets.add_of_kind("Secret", &json!({"stringData": {name: value}}));
     }
-    secrets.scrub(said)
+    secrets.redact(said)
 }

@@ -8,45 +8,45 @@ use switchboard_gather::discovery::{ACCEPT, Discovery};
 pub enum DiscoveryError {
     /// It could not be asked.
     #[error("could not ask the cluster what it serves")]
-    Ask(#[source] Box<kube::Error>),
+    Request(#[source] Box<kube::Error>),
     /// It gave the old documents.
     #[error("could not learn what the cluster serves: it has no aggregated discovery, which Kubernetes has since 1.27")]
-    Old,
+    NotAggregated,
 }
 
 /// Asks a cluster.
 ///
 /// # Errors
 /// When it cannot be asked, or knows no aggregated discovery.
-pub async fn discovery(client: &kube::Client) -> Result<Discovery, DiscoveryError> {
+pub async fn discover(client: &kube::Client) -> Result<Discovery, DiscoveryError> {
     Ok(Discovery::new(document(client, "/api").await?, document(client, "/apis").await?))
 }
 
 async fn document(client: &kube::Client, path: &str) -> Result<Value, DiscoveryError> {
-    let failed = |error: kube::Error| DiscoveryError::Ask(Box::new(error));
+    let failed = |error: kube::Error| DiscoveryError::Request(Box::new(error));
     let request = http::Request::get(path).header(http::header::ACCEPT, ACCEPT).body(Vec::new());
     let request = request.map_err(|error| failed(kube::Error::HttpError(error)))?;
     let document: Value = client.request(request).await.map_err(failed)?;
-    if document["kind"] == "APIGroupDiscoveryList" { Ok(document) } else { Err(DiscoveryError::Old) }
+    if document["kind"] == "APIGroupDiscoveryList" { Ok(document) } else { Err(DiscoveryError::NotAggregated) }
 }
 
 /// What a program is told of the cluster: all that it serves, and all that is usually served, so that a list of a type
 /// nobody declared comes back empty instead of never; of each type only what readers look at, because they read the
 /// documents again for every type.
-pub(crate) fn told(cluster: &Discovery) -> Discovery {
-    let all = cluster.and(Discovery::carried());
-    Discovery::new(bare(all.api()), bare(all.apis()))
+pub(crate) fn advertised(cluster: &Discovery) -> Discovery {
+    let all = cluster.merged_with(Discovery::bundled());
+    Discovery::new(trimmed(all.api()), trimmed(all.apis()))
 }
 
-const KEPT: [&str; 5] = ["resource", "responseKind", "scope", "singularResource", "verbs"];
+const KEPT_FIELDS: [&str; 5] = ["resource", "responseKind", "scope", "singularResource", "verbs"];
 
-fn bare(document: &Value) -> Value {
+fn trimmed(document: &Value) -> Value {
     let mut bare = document.clone();
     let groups = bare["items"].as_array_mut().into_iter().flatten();
     let versions = groups.flat_map(|group| group["versions"].as_array_mut().into_iter().flatten());
     for resource in versions.flat_map(|version| version["resources"].as_array_mut().into_iter().flatten()) {
         if let Some(fields) = resource.as_object_mut() {
-            fields.retain(|key, _| KEPT.contains(&key.as_str()));
+            fields.retain(|key, _| KEPT_FIELDS.contains(&key.as_str()));
         }
     }
     bare

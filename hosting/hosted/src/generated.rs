@@ -10,43 +10,43 @@ use std::sync::Arc;
 use serde_json::Value;
 use switchboard_gather::mutation;
 use switchboard_kernel::object::Object;
-use switchboard_kernel::operator::Stop;
-use switchboard_kernel::place::{ClusterName, Place, Topology};
-use switchboard_kernel::plan::{Act, Mutation};
+use switchboard_kernel::operator::DecideError;
+use switchboard_kernel::plan::{Mutation, WriteOp};
 use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::topology::{ClusterName, ClusterType, Topology};
 use switchboard_kernel::view::View;
 
 use crate::contract::Contract;
-use crate::declare::{Kinds, place};
-use crate::inputs::{kept, made_with};
+use crate::declaration::{ContractKinds, cluster_type};
+use crate::inputs::{is_generated_with, name_prefix};
 
 /// How many objects of one `generateName` may be alike.
 pub const MAX_ALIKE: usize = 3;
 
 /// What was made with declared `generateName`s.
-pub(crate) struct Made {
+pub(crate) struct GeneratedObjects {
     /// Each once, whichever of two places that are one it was found at.
-    there: Vec<(Place, Resource, Object)>,
+    existing: Vec<(ClusterType, Resource, Object)>,
     topology: Arc<Topology>,
 }
 
 /// What is to be done with a create.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum CreateDecision {
     /// It is new.
-    Make,
+    Create,
     /// There is an equal one.
-    There,
+    Exists,
     /// There are too many like it.
     TooMany(String),
 }
 
-impl Made {
+impl GeneratedObjects {
     /// Reads what there is.
-    pub fn read(contract: &Contract, kinds: &Kinds, view: &View) -> Result<Self, Stop> {
-        let mut made = Self::nothing(view.topology().clone());
-        for at in mutation::Place::DECLARED {
-            let (Some(list), Some(here)) = (contract.outputs.list(at), place(at)) else { continue };
+    pub fn read(contract: &Contract, kinds: &ContractKinds, view: &View) -> Result<Self, DecideError> {
+        let mut made = Self::empty(view.topology().clone());
+        for at in mutation::OutputCluster::DECLARED {
+            let (Some(list), Some(here)) = (contract.outputs.list(at), cluster_type(at)) else { continue };
             for one in &list.generated_name_resources {
                 let Some(resource) = kinds.resource(&one.of) else { continue };
                 let all = if resource.namespaced && !one.namespace.is_empty() {
@@ -54,58 +54,62 @@ impl Made {
                 } else {
                     Selection::all()
                 };
-                let found = view.at(here).list(resource, &all.beginning(kept(&one.generated_name)))?.into_iter();
-                let found = found.filter(|object| made_with(object, &one.generated_name));
-                found.for_each(|object| made.note(here, resource, object));
+                let found =
+                    view.on(here).list(resource, &all.with_prefix(name_prefix(&one.generated_name)))?.into_iter();
+                let found = found.filter(|object| is_generated_with(object, &one.generated_name));
+                found.for_each(|object| made.record(here, resource, object));
             }
         }
         Ok(made)
     }
 
     /// Nothing was.
-    pub fn nothing(topology: Arc<Topology>) -> Self {
-        Self { there: Vec::new(), topology }
+    pub fn empty(topology: Arc<Topology>) -> Self {
+        Self { existing: Vec::new(), topology }
     }
 
-    fn note(&mut self, at: Place, resource: &Resource, object: Object) {
-        let known = |(other, of, there): &(Place, Resource, Object)| {
+    fn record(&mut self, at: ClusterType, resource: &Resource, object: Object) {
+        let known = |(other, of, there): &(ClusterType, Resource, Object)| {
             there.key.name == object.key.name
                 && is_same_kind(of, resource)
-                && self.home(*other, &there.key.namespace) == self.home(at, &object.key.namespace)
+                && self.real_namespace(*other, &there.key.namespace) == self.real_namespace(at, &object.key.namespace)
         };
-        if !self.there.iter().any(known) {
-            self.there.push((at, resource.clone(), object));
+        if !self.existing.iter().any(known) {
+            self.existing.push((at, resource.clone(), object));
         }
     }
 
     /// The real namespace, of the real cluster.
-    pub fn home<'a>(&'a self, place: Place, namespace: &'a str) -> (&'a ClusterName, Cow<'a, str>) {
-        (self.topology.cluster(place), self.topology.namespaces(place).real(namespace))
+    pub fn real_namespace<'a>(&'a self, place: ClusterType, namespace: &'a str) -> (&'a ClusterName, Cow<'a, str>) {
+        (self.topology.cluster(place), self.topology.namespaces(place).to_cluster(namespace))
     }
 
     /// Whether one of them is the same write, perhaps for another place that is the same.
-    pub fn is_among(&self, wanted: &Mutation, planned: &[Mutation]) -> bool {
-        planned.iter().any(|other| self.topology.is_one(other.place, wanted.place) && other.is_same_elsewhere(wanted))
+    pub fn is_planned(&self, wanted: &Mutation, planned: &[Mutation]) -> bool {
+        planned.iter().any(|other| {
+            self.topology.is_same(other.cluster_type, wanted.cluster_type) && other.equals_except_cluster_type(wanted)
+        })
     }
 
     /// What is to be done with a write, beside those that are planned already; everything but a create that leaves its name
     /// to the server is new.
-    pub fn judge(&self, wanted: &Mutation, planned: &[Mutation]) -> Verdict {
-        let Act::Create(body) = &wanted.act else { return Verdict::Make };
+    pub fn decide(&self, wanted: &Mutation, planned: &[Mutation]) -> CreateDecision {
+        let WriteOp::Create(body) = &wanted.operation else { return CreateDecision::Create };
         let prefix = body.pointer("/metadata/generateName").and_then(Value::as_str).unwrap_or_default();
         if !wanted.name.is_empty() || prefix.is_empty() {
-            return Verdict::Make;
+            return CreateDecision::Create;
         }
         let (mut equal, mut alike) = (false, 0);
-        let home = self.home(wanted.place, &wanted.namespace);
-        let of_kind = self.there.iter().filter(|(at, resource, object)| {
-            is_same_kind(resource, &wanted.resource) && self.home(*at, &object.key.namespace) == home
+        let home = self.real_namespace(wanted.cluster_type, &wanted.namespace);
+        let of_kind = self.existing.iter().filter(|(at, resource, object)| {
+            is_same_kind(resource, &wanted.resource) && self.real_namespace(*at, &object.key.namespace) == home
         });
-        let there = of_kind.filter(|(_, _, object)| made_with(object, prefix)).map(|(_, _, object)| object.value());
-        let here = planned.iter().filter_map(|other| match &other.act {
-            Act::Create(made)
+        let there =
+            of_kind.filter(|(_, _, object)| is_generated_with(object, prefix)).map(|(_, _, object)| object.value());
+        let here = planned.iter().filter_map(|other| match &other.operation {
+            WriteOp::Create(made)
                 if other.name.is_empty()
-                    && self.home(other.place, &other.namespace) == home
+                    && self.real_namespace(other.cluster_type, &other.namespace) == home
                     && is_same_kind(&other.resource, &wanted.resource)
                     && made.pointer("/metadata/generateName").and_then(Value::as_str) == Some(prefix) =>
             {
@@ -114,16 +118,16 @@ impl Made {
             _ => None,
         });
         for one in there.chain(here) {
-            equal |= holds(&one, body, &|a, b| a == b);
-            alike += usize::from(holds(&one, body, &|a, b| std::mem::discriminant(a) == std::mem::discriminant(b)));
+            equal |= contains(&one, body, &|a, b| a == b);
+            alike += usize::from(contains(&one, body, &|a, b| std::mem::discriminant(a) == std::mem::discriminant(b)));
         }
         match alike {
-            _ if equal => Verdict::There,
-            MAX_ALIKE.. => Verdict::TooMany(format!(
+            _ if equal => CreateDecision::Exists,
+            MAX_ALIKE.. => CreateDecision::TooMany(format!(
                 "makes {prefix}* of {} again and again: {alike} are there that differ in values alone, as of something random",
                 wanted.resource
             )),
-            _ => Verdict::Make,
+            _ => CreateDecision::Create,
         }
     }
 }
@@ -134,17 +138,17 @@ fn is_same_kind(one: &Resource, other: &Resource) -> bool {
 }
 
 /// Whether an object holds every field of another, with values that compare so.
-fn holds(object: &Value, wanted: &Value, same: &dyn Fn(&Value, &Value) -> bool) -> bool {
+fn contains(object: &Value, wanted: &Value, same: &dyn Fn(&Value, &Value) -> bool) -> bool {
     match (object, wanted) {
         (Value::Object(object), Value::Object(wanted)) => {
             wanted.iter().all(|(key, value)| match object.get(key) {
-                Some(there) => holds(there, value, same),
+                Some(there) => contains(there, value, same),
                 // What is empty need not be there; a version or a kind, the cache may leave out.
                 None => is_empty(value) || matches!(key.as_str(), "apiVersion" | "kind"),
             })
         }
         (Value::Array(object), Value::Array(wanted)) => {
-            object.len() == wanted.len() && object.iter().zip(wanted).all(|(there, value)| holds(there, value, same))
+            object.len() == wanted.len() && object.iter().zip(wanted).all(|(there, value)| contains(there, value, same))
         }
         _ => same(object, wanted),
     }

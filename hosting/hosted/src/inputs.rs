@@ -6,40 +6,41 @@ use std::sync::Arc;
 
 use ring::digest::{Context, SHA256};
 use serde_json::Value;
-use switchboard_gather::contract::{LabelSelector, ResourceList, ResourceType, Rules};
+use switchboard_gather::contract::{ContractRules, LabelSelector, ResourceList, ResourceType};
 use switchboard_gather::input::InputObject;
-use switchboard_gather::prune::{Pruning, Question};
+use switchboard_gather::prune::{InputPruner, InputQuery};
 use switchboard_kernel::object::Object;
-use switchboard_kernel::operator::Stop;
+use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::View;
 
 use crate::contract::Contract;
-use crate::declare::Kinds;
+use crate::declaration::ContractKinds;
 
 /// Objects of a kind, by namespace and name.
-type Named = BTreeMap<(Arc<str>, Arc<str>), Object>;
+type ObjectsByName = BTreeMap<(Arc<str>, Arc<str>), Object>;
 
 /// The objects of an input, each once, by type, namespace and name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Inputs(BTreeMap<ResourceType, Named>);
+pub(crate) struct RunInputs(BTreeMap<ResourceType, ObjectsByName>);
 
-impl Inputs {
+impl RunInputs {
     /// Reads what a contract declares. A kind that is not known yet parks the run, but all of them are asked for first, so
     /// that one wait is enough.
-    pub fn read(contract: &Contract, kinds: &Kinds, view: &View) -> Result<Self, Stop> {
-        let mut reading = Reading { kinds, view, inputs: Self::default(), stop: None };
+    pub fn read(contract: &Contract, kinds: &ContractKinds, view: &View) -> Result<Self, DecideError> {
+        let mut reading = InputReader { kinds, view, inputs: Self::default(), stop: None };
         let list = &contract.inputs.apply_configuration_resources;
         for one in &list.exact_resources {
             reading.get(&one.of, &one.namespace, &one.name);
         }
         for one in &list.label_selected_resources {
             let labels = selector(&one.label_selector);
-            reading.list(&one.of, &one.namespace, |all| all.labelled(&labels), |_| true);
+            reading.list(&one.of, &one.namespace, |all| all.with_labels(&labels), |_| true);
         }
         for one in &list.generated_name_resources {
-            let (prefix, made) = (kept(&one.generated_name), |object: &_| made_with(object, &one.generated_name));
-            reading.list(&one.of, &one.namespace, |all| all.beginning(prefix), made);
+            let (prefix, made) =
+                (name_prefix(&one.generated_name), |object: &_| is_generated_with(object, &one.generated_name));
+            reading.list(&one.of, &one.namespace, |all| all.with_prefix(prefix), made);
         }
         reading.references(list);
         match reading.stop {
@@ -49,7 +50,7 @@ impl Inputs {
     }
 
     /// As an input folder takes them.
-    pub fn objects<'a>(&'a self, kinds: &'a Kinds) -> Vec<InputObject<'a>> {
+    pub fn objects<'a>(&'a self, kinds: &'a ContractKinds) -> Vec<InputObject<'a>> {
         let mut all = Vec::with_capacity(self.len());
         for (of, objects) in &self.0 {
             let Some(resource) = kinds.resource(of) else { continue };
@@ -91,21 +92,21 @@ impl Inputs {
     }
 }
 
-struct Reading<'a> {
-    kinds: &'a Kinds,
+struct InputReader<'a> {
+    kinds: &'a ContractKinds,
     view: &'a View,
-    inputs: Inputs,
-    stop: Option<Stop>,
+    inputs: RunInputs,
+    stop: Option<DecideError>,
 }
 
-impl Reading<'_> {
+impl InputReader<'_> {
     /// A type that nobody serves has no objects.
     fn get(&mut self, of: &ResourceType, namespace: &str, name: &str) -> Option<Object> {
         let resource = self.kinds.resource(of)?;
         let namespace = if resource.namespaced { namespace } else { "" };
-        let found = self.view.at(self.kinds.place(of, namespace, name)).get(resource, namespace, name);
-        let object = self.heard(found)??;
-        self.keep(of, object.clone());
+        let found = self.view.on(self.kinds.cluster_type(of, namespace, name)).get(resource, namespace, name);
+        let object = self.accept(found)??;
+        self.insert(of, object.clone());
         Some(object)
     }
 
@@ -123,19 +124,19 @@ impl Reading<'_> {
             Selection::namespace(namespace)
         };
         let (all, mut read) = (some(all), Vec::new());
-        for place in self.kinds.places(of, namespace) {
+        for place in self.kinds.cluster_types(of, namespace) {
             // Places that are one have the same objects.
-            if read.iter().any(|other| self.view.topology().is_one(*other, place)) {
+            if read.iter().any(|other| self.view.topology().is_same(*other, place)) {
                 continue;
             }
             read.push(place);
-            let found = self.view.at(place).list(resource, &all);
-            for object in self.heard(found).into_iter().flatten().filter(&wanted) {
+            let found = self.view.on(place).list(resource, &all);
+            for object in self.accept(found).into_iter().flatten().filter(&wanted) {
                 let (namespace, name) = (&object.key.namespace, &object.key.name);
                 let known =
                     self.inputs.0.get(of).is_some_and(|all| all.contains_key(&(namespace.clone(), name.clone())));
-                if !known || self.kinds.place(of, namespace, name) == place {
-                    self.keep(of, object);
+                if !known || self.kinds.cluster_type(of, namespace, name) == place {
+                    self.insert(of, object);
                 }
             }
         }
@@ -143,30 +144,30 @@ impl Reading<'_> {
 
     fn references(&mut self, list: &ResourceList) {
         let referring = ResourceList { resource_references: list.resource_references.clone(), ..Default::default() };
-        let mut pruning = Pruning::new(&referring, Rules::Native);
+        let mut pruning = InputPruner::new(&referring, ContractRules::Native);
         loop {
-            let questions = pruning.questions();
+            let questions = pruning.pending_queries();
             if questions.is_empty() {
                 break;
             }
             for question in questions {
                 let found = match &question {
-                    Question::Get(one) => self.get(&one.of, &one.namespace, &one.name),
+                    InputQuery::Get(one) => self.get(&one.of, &one.namespace, &one.name),
                     // References lead to objects by name.
-                    Question::Labelled { .. } | Question::Generated { .. } => None,
+                    InputQuery::ByLabel { .. } | InputQuery::ByGenerateName { .. } => None,
                 };
                 let found: Vec<Value> = found.iter().map(Object::value).collect();
-                pruning.answer(question, Ok(found));
+                pruning.add_result(question, Ok(found));
             }
         }
     }
 
-    fn heard<T>(&mut self, found: Result<T, Stop>) -> Option<T> {
+    fn accept<T>(&mut self, found: Result<T, DecideError>) -> Option<T> {
         match found {
             Ok(found) => Some(found),
             Err(stop) => {
                 // A refusal says more than a wait.
-                if self.stop.is_none() || matches!(stop, Stop::Failed(_)) {
+                if self.stop.is_none() || matches!(stop, DecideError::Failed(_)) {
                     self.stop = Some(stop);
                 }
                 None
@@ -174,7 +175,7 @@ impl Reading<'_> {
         }
     }
 
-    fn keep(&mut self, of: &ResourceType, object: Object) {
+    fn insert(&mut self, of: &ResourceType, object: Object) {
         let inputs = &mut self.inputs.0;
         if !inputs.contains_key(of) {
             inputs.insert(of.clone(), BTreeMap::new());
@@ -188,14 +189,14 @@ impl Reading<'_> {
 const MAX_PREFIX: usize = 58;
 
 /// What of a `generateName` stands in the names that are made with it.
-pub(crate) fn kept(prefix: &str) -> &str {
+pub(crate) fn name_prefix(prefix: &str) -> &str {
     &prefix[..prefix.floor_char_boundary(MAX_PREFIX)]
 }
 
 /// Whether an object was made with that `generateName`.
-pub(crate) fn made_with(object: &Object, prefix: &str) -> bool {
+pub(crate) fn is_generated_with(object: &Object, prefix: &str) -> bool {
     // The name tells most of the others apart without the object being read.
-    object.key.name.starts_with(kept(prefix))
+    object.key.name.starts_with(name_prefix(prefix))
         && object.value().pointer("/metadata/generateName").and_then(Value::as_str) == Some(prefix)
 }
 

@@ -18,22 +18,22 @@
 //!
 //! [`Operator`]: switchboard_kernel::operator::Operator
 
-mod answer;
 mod contract;
-mod declare;
+mod declaration;
 mod discovery;
 mod events;
 mod generated;
-mod guest;
+mod hosted_operator;
 mod inputs;
+mod known_errors;
 mod live;
-mod memory;
 pub mod native;
 mod plan;
+mod recorded_contract;
 mod run;
-mod telltale;
+mod run_result;
 
 pub use contract::Contract;
-pub use discovery::{DiscoveryError, discovery};
-pub use guest::{Guest, GuestError, Program, found};
-pub use live::{Access, AccessError};
+pub use discovery::{DiscoveryError, discover};
+pub use hosted_operator::{HostedOperator, HostingError, ProgramSpec, resolve_program};
+pub use live::{WorkloadAccess, WorkloadAccessError};

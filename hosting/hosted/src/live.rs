@@ -9,18 +9,18 @@ use serde_json::{Value, json};
 use switchboard_kernel::operator::ServiceAccount;
 use switchboard_object::yaml;
 use switchboard_sandbox::PROXY;
-use switchboard_sandbox::egress::{RuleError, Rules};
+use switchboard_sandbox::egress::{EgressRuleError, EgressRules};
 
 /// How long a token lives: the shortest an API server gives.
-const TOKEN_LIFE: Duration = Duration::from_secs(600);
+const TOKEN_LIFETIME: Duration = Duration::from_secs(600);
 /// How old a token may be to be given once more.
-const TOKEN_AGE: Duration = Duration::from_secs(300);
+const TOKEN_MAX_AGE: Duration = Duration::from_secs(300);
 /// How long the API server may take to make one.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TOKEN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// No identity for a program.
 #[derive(Debug, thiserror::Error)]
-pub enum AccessError {
+pub enum WorkloadAccessError {
     /// The API server makes no token.
     #[error("could not get a token for service account {account}")]
     Token {
@@ -32,31 +32,31 @@ pub enum AccessError {
     },
     /// The API server does not answer.
     #[error("could not get a token for service account {0} in time")]
-    Late(String),
+    Timeout(String),
     /// The answer holds none.
     #[error("the API server's answer holds no token for service account {0}")]
-    Empty(String),
+    NoToken(String),
     /// The server's address is no place to connect to.
     #[error("the API server's address cannot be allowed")]
-    Server(#[source] RuleError),
+    Server(#[source] EgressRuleError),
 }
 
 /// The user workload cluster, as a program may use it.
-pub struct Access {
+pub struct WorkloadAccess {
     client: kube::Client,
     config: kube::Config,
     runtime: tokio::runtime::Handle,
     token: Mutex<Option<(Instant, String)>>,
 }
 
-impl Access {
+impl WorkloadAccess {
     /// Over a client that may make tokens, and the configuration it was made of. To be called on a runtime.
     pub fn new(client: kube::Client, config: kube::Config) -> Self {
         Self { client, config, runtime: tokio::runtime::Handle::current(), token: Mutex::default() }
     }
 
     /// A kubeconfig with the identity of a service account, and nothing but that.
-    pub(crate) fn kubeconfig(&self, account: &ServiceAccount) -> Result<String, AccessError> {
+    pub(crate) fn kubeconfig(&self, account: &ServiceAccount) -> Result<String, WorkloadAccessError> {
         let token = self.token(account)?;
         let mut cluster = json!({
             "server": self.config.cluster_url.to_string().trim_end_matches('/'),
@@ -82,17 +82,19 @@ impl Access {
     }
 
     /// What may be reached without being asked for: the API server.
-    pub(crate) fn server(&self) -> Result<Rules, AccessError> {
+    pub(crate) fn server(&self) -> Result<EgressRules, WorkloadAccessError> {
         let host = self.config.cluster_url.host().unwrap_or_default();
         let plain = self.config.cluster_url.scheme_str() == Some("http");
         let port = self.config.cluster_url.port_u16().unwrap_or(if plain { 80 } else { 443 });
-        Rules::read([format!("{host}:{port}")]).map(Rules::leading_anywhere).map_err(AccessError::Server)
+        EgressRules::read([format!("{host}:{port}")])
+            .map(EgressRules::allowing_local)
+            .map_err(WorkloadAccessError::Server)
     }
 
-    fn token(&self, account: &ServiceAccount) -> Result<String, AccessError> {
+    fn token(&self, account: &ServiceAccount) -> Result<String, WorkloadAccessError> {
         let mut kept = self.token.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if let Some((made, token)) = &*kept
-            && made.elapsed() < TOKEN_AGE
+            && made.elapsed() < TOKEN_MAX_AGE
         {
             return Ok(token.clone());
         }
@@ -100,18 +102,20 @@ impl Access {
         let path = format!("/api/v1/namespaces/{}/serviceaccounts/{}/token", account.namespace, account.name);
         let body = json!({
             "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
-            "spec": {"expirationSeconds": TOKEN_LIFE.as_secs()},
+            "spec": {"expirationSeconds": TOKEN_LIFETIME.as_secs()},
         });
         let request = http::Request::post(path).header("Content-Type", "application/json");
-        let failed = |error| AccessError::Token { account: name(), source: Box::new(error) };
+        let failed = |error| WorkloadAccessError::Token { account: name(), source: Box::new(error) };
         let request = request.body(body.to_string().into_bytes()).map_err(|e| failed(kube::Error::HttpError(e)))?;
         let client = self.client.clone();
         let answer = self
             .runtime
-            .block_on(async move { tokio::time::timeout(PATIENCE, client.request::<Value>(request)).await });
-        let answer = answer.map_err(|_| AccessError::Late(name()))?.map_err(failed)?;
-        let token =
-            answer.pointer("/status/token").and_then(Value::as_str).ok_or_else(|| AccessError::Empty(name()))?;
+            .block_on(async move { tokio::time::timeout(TOKEN_TIMEOUT, client.request::<Value>(request)).await });
+        let answer = answer.map_err(|_| WorkloadAccessError::Timeout(name()))?.map_err(failed)?;
+        let token = answer
+            .pointer("/status/token")
+            .and_then(Value::as_str)
+            .ok_or_else(|| WorkloadAccessError::NoToken(name()))?;
         *kept = Some((Instant::now(), token.to_string()));
         Ok(token.to_string())
     }

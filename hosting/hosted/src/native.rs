@@ -9,43 +9,43 @@
 //! left out: as in the original, the directory says what was wanted, and who carries it out decides the rest.
 
 mod controllers;
-mod declared;
-mod directory;
+mod must_gather_reader;
 mod mutation;
+mod resource_lists;
 
 use std::sync::Arc;
 
 use switchboard_gather::contract::{ControllerError, ControllerResult, ControllerResults, ControllerStatus};
-use switchboard_gather::must_gather::{MustGather, ReadError};
+use switchboard_gather::must_gather::{MustGather, MustGatherError};
 use switchboard_gather::mutation::Mutation;
 
-use switchboard_kernel::core::decide_caught;
-use switchboard_kernel::moment::Moment;
-use switchboard_kernel::operator::{Operator, Stop, Unit, Units};
-use switchboard_kernel::view::{Picture, View};
+use switchboard_kernel::core::decide_catching_panics;
+use switchboard_kernel::operator::{DecideError, Operator, Unit, Units};
+use switchboard_kernel::timestamp::Timestamp;
+use switchboard_kernel::view::{Reader, View};
 
-pub use controllers::{Controllers, UnknownController};
-pub use declared::{input_resources, output_resources};
+pub use controllers::{ControllerSelection, UnknownController};
+pub use resource_lists::{input_resources, output_resources};
 
-use directory::Directory;
+use must_gather_reader::MustGatherReader;
 
 /// What a panic's message begins with once it is caught.
 const PANICKED: &str = "panicked: ";
 
 /// How an operator is run once.
 #[derive(Clone, Debug)]
-pub struct Once {
+pub struct RunOnceOptions {
     /// The time it is told.
-    pub now: Moment,
+    pub now: Timestamp,
     /// Which controllers run.
-    pub controllers: Controllers,
+    pub controllers: ControllerSelection,
     /// Whether it may reach outside: `apply-configuration-live`.
     pub live: bool,
 }
 
 /// What a run wants, and how it went.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Ran {
+pub struct RunOutput {
     /// In the order the units named them; what is not declared is at no place.
     pub mutations: Vec<Mutation>,
     /// How the controller did.
@@ -54,67 +54,69 @@ pub struct Ran {
 
 /// Why an operator cannot be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ContractError {
+pub enum NativeRunError {
     /// A controller is asked for that there is none of.
     #[error("could not choose the controllers")]
     Controllers(#[source] UnknownController),
     /// The directory has what it reads in another version.
     #[error("could not read the operator's input")]
-    Input(#[source] ReadError),
+    Input(#[source] MustGatherError),
 }
 
 /// Lets every unit of an operator decide on a directory.
 ///
 /// # Errors
 /// When the controllers are not known or the input cannot be read. That an operator fails is in the results.
-pub fn run_once(operator: &dyn Operator, given: MustGather, how: &Once) -> Result<Ran, ContractError> {
-    run(operator, given, None, how)
+pub fn run_once(operator: &dyn Operator, input: MustGather, how: &RunOnceOptions) -> Result<RunOutput, NativeRunError> {
+    run(operator, input, None, how)
 }
 
 /// The same with the user workload cluster as it is now in the place of what the directory says of it.
 ///
 /// # Errors
 /// As [`run_once`].
-pub fn run_beside(
+pub fn run_with_workload(
     operator: &dyn Operator,
-    given: MustGather,
+    input: MustGather,
     workload: MustGather,
-    how: &Once,
-) -> Result<Ran, ContractError> {
-    run(operator, given, Some(workload), how)
+    how: &RunOnceOptions,
+) -> Result<RunOutput, NativeRunError> {
+    run(operator, input, Some(workload), how)
 }
 
 fn run(
     operator: &dyn Operator,
-    given: MustGather,
+    input: MustGather,
     workload: Option<MustGather>,
-    how: &Once,
-) -> Result<Ran, ContractError> {
+    how: &RunOnceOptions,
+) -> Result<RunOutput, NativeRunError> {
     let declaration = operator.declaration();
-    let enabled = how.controllers.enabled(&[operator.name()]).map_err(ContractError::Controllers)?;
+    let enabled = how.controllers.enabled(&[operator.name()]).map_err(NativeRunError::Controllers)?;
     let mut result = ControllerResult {
         controller_name: operator.name().to_string(),
         status: ControllerStatus::Skipped,
         ..ControllerResult::default()
     };
-    let mut ran = Ran::default();
+    let mut ran = RunOutput::default();
     if !enabled.is_empty() {
         let readable = Arc::new(declaration.readable());
-        let directory = Directory::of(given, workload, &readable, how.live).map_err(ContractError::Input)?;
+        let directory = MustGatherReader::of(input, workload, &readable, how.live).map_err(NativeRunError::Input)?;
         let topology = Arc::new(directory.topology());
-        let picture: Arc<dyn Picture> = Arc::new(directory);
+        let picture: Arc<dyn Reader> = Arc::new(directory);
         let view = || View::new(picture.clone(), topology.clone(), readable.clone(), how.now);
         result.status = ControllerStatus::Succeeded;
         for unit in units(&declaration.units, &view()) {
             let view = view();
-            let wanted = decide_caught(operator, &unit, &view).and_then(|plan| {
-                let made =
-                    plan.mutations.iter().map(|wanted| mutation::of(wanted, operator.name(), &declaration, &view));
-                made.collect::<Result<Vec<_>, _>>().map_err(Stop::failed)
+            let wanted = decide_catching_panics(operator, &unit, &view).and_then(|plan| {
+                let made = plan
+                    .mutations
+                    .iter()
+                    .map(|wanted| mutation::to_contract(wanted, operator.name(), &declaration, &view));
+                made.collect::<Result<Vec<_>, _>>().map_err(DecideError::failed)
             });
             match wanted {
                 Ok(mutations) => ran.mutations.extend(mutations),
-                Err(stop) => failed(&mut result, &unit, &stop),
+                Err(stop) => record_failure(&mut result, &unit, &stop),
             }
         }
     }
@@ -125,16 +127,16 @@ fn run(
 fn units(units: &Units, view: &View) -> Vec<Unit> {
     match units {
         Units::Whole => vec![Unit::Whole],
-        Units::Given(units) => units.iter().cloned().collect(),
-        Units::Each { place, resource, selection } => {
+        Units::External(units) => units.iter().cloned().collect(),
+        Units::Each { cluster_type: place, resource, selection } => {
             // What cannot be listed has no units: the directory answers every list.
-            let found = view.at(*place).list(resource, selection).unwrap_or_default();
+            let found = view.on(*place).list(resource, selection).unwrap_or_default();
             found.iter().map(|object| Unit::object(&object.key.namespace, &object.key.name)).collect()
         }
     }
 }
 
-fn failed(result: &mut ControllerResult, unit: &Unit, stop: &Stop) {
+fn record_failure(result: &mut ControllerResult, unit: &Unit, stop: &DecideError) {
     let text = stop.to_string();
     let about = |message: &str| match unit {
         Unit::Whole => message.to_string(),

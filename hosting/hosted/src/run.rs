@@ -6,19 +6,19 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use switchboard_gather::contract::Rules;
+use switchboard_gather::contract::ContractRules;
 use switchboard_gather::discovery::Discovery;
-use switchboard_gather::input::{Form, InputFolder};
-use switchboard_gather::mutation::{Place, read_files};
-use switchboard_sandbox::{Begun, Bounds, End, Finished, INPUT, Job, OUTPUT, Sandbox};
+use switchboard_gather::input::{InputFolder, InputFormat};
+use switchboard_gather::mutation::{OutputCluster, read_files};
+use switchboard_sandbox::{INPUT, JobOutcome, OUTPUT, PreparedSandbox, RunEnd, Sandbox, SandboxJob, SandboxLimits};
 
-use crate::answer::{Answer, Wanted};
-use crate::contract::{hushed, last_words};
-use crate::declare::Kinds;
-use crate::events::Correlator;
-use crate::guest::{GuestError, Program};
-use crate::inputs::Inputs;
-use crate::telltale;
+use crate::contract::{redacted, stderr_tail};
+use crate::declaration::ContractKinds;
+use crate::events::EventCorrelator;
+use crate::hosted_operator::{HostingError, ProgramSpec};
+use crate::inputs::RunInputs;
+use crate::known_errors;
+use crate::run_result::{ProgramWrite, RunResult};
 
 /// The last that a run writes. Where it is missing, the run was cut short.
 const RESULTS: &str = "controller-results.yaml";
@@ -26,87 +26,98 @@ const RESULTS: &str = "controller-results.yaml";
 const MAX_OUTPUT_FILES: usize = 30_000;
 
 /// Runs the commands of one program, one at a time.
-pub(crate) struct Runner {
+pub(crate) struct ProgramRunner {
     sandbox: Sandbox,
-    program: Program,
+    program: ProgramSpec,
     folder: Mutex<InputFolder>,
     /// What it is told that the clusters serve.
     discovery: Mutex<Discovery>,
-    bounds: Mutex<Bounds>,
+    limits: Mutex<SandboxLimits>,
     /// What it has told in Events.
-    told: Mutex<Correlator>,
+    correlator: Mutex<EventCorrelator>,
     /// Whether it was said what its library cannot do.
     warned: AtomicBool,
 }
 
 /// When a run is, and whether it counts.
 #[derive(Clone, Copy)]
-pub(crate) struct When<'a> {
+pub(crate) struct RunTime<'a> {
     /// What the program is told.
     pub now: &'a str,
     /// Nothing of it will be written.
-    pub pretending: bool,
+    pub dry_run: bool,
 }
 
-impl Runner {
-    pub fn new(program: Program, sandbox: Sandbox, work: &Path, discovery: Discovery) -> Result<Self, GuestError> {
+impl ProgramRunner {
+    pub fn new(
+        program: ProgramSpec,
+        sandbox: Sandbox,
+        work: &Path,
+        discovery: Discovery,
+    ) -> Result<Self, HostingError> {
         let input = work.join("input");
-        let failed = |error| GuestError::Folder(input.clone(), error);
+        let failed = |error| HostingError::Folder(input.clone(), error);
         // What an earlier process left is not trusted, and may be of another user.
         match std::fs::remove_dir_all(&input) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
             _ => std::fs::create_dir_all(&input).map_err(failed)?,
         }
-        let folder = Mutex::new(InputFolder::new(&input, Form::Json, Rules::Native));
-        let bounds = Mutex::new(program.bounds);
+        let folder = Mutex::new(InputFolder::new(&input, InputFormat::Json, ContractRules::Native));
+        let limits = Mutex::new(program.limits);
         Ok(Self {
             sandbox,
             program,
             folder,
             discovery: Mutex::new(discovery),
-            bounds,
-            told: Mutex::default(),
+            limits,
+            correlator: Mutex::default(),
             warned: AtomicBool::new(false),
         })
     }
 
     /// From the next run on the program is told that this is served.
-    pub fn tell(&self, discovery: Discovery) {
+    pub fn set_discovery(&self, discovery: Discovery) {
         *locked(&self.discovery) = discovery;
     }
 
     /// Ends what is under way and would not end with this process.
-    pub fn end(&self) {
-        self.sandbox.end();
+    pub fn stop(&self) {
+        self.sandbox.stop();
     }
 
     /// From the next run on other bounds hold.
-    pub fn bound(&self, change: impl FnOnce(Bounds) -> Bounds) {
-        let mut bounds = locked(&self.bounds);
-        *bounds = change(*bounds);
+    pub fn update_limits(&self, change: impl FnOnce(SandboxLimits) -> SandboxLimits) {
+        let mut limits = locked(&self.limits);
+        *limits = change(*limits);
     }
 
     /// Begins to make the sandbox of `apply-configuration`: its input is read and written meanwhile.
     ///
     /// # Errors
     /// Why none can be made.
-    pub fn begin(&self, now: &str) -> Result<Begun, String> {
-        self.sandbox.begin(&self.job("apply-configuration", now)).map_err(|error| told(&error))
+    pub fn prepare(&self, now: &str) -> Result<PreparedSandbox, String> {
+        self.sandbox.prepare(&self.job("apply-configuration", now)).map_err(|error| error_chain(&error))
     }
 
     /// Brings the input folder up to date and runs `apply-configuration`.
     ///
     /// # Errors
     /// Why nothing can be made of the run.
-    pub fn offline(&self, begun: Begun, inputs: &Inputs, kinds: &Kinds, when: When<'_>) -> Result<Answer, String> {
+    pub fn offline(
+        &self,
+        sandbox: PreparedSandbox,
+        inputs: &RunInputs,
+        kinds: &ContractKinds,
+        when: RunTime<'_>,
+    ) -> Result<RunResult, String> {
         let mut folder = locked(&self.folder);
         let written = folder.write(&inputs.objects(kinds), Some(&locked(&self.discovery)));
-        let written = written.map_err(|error| told(&error))?;
+        let written = written.map_err(|error| error_chain(&error))?;
         if written.written > 0 {
-            open_up(&self.program.input()).map_err(|error| format!("could not open its input to it: {error}"))?;
+            make_readable(&self.program.input()).map_err(|error| format!("could not open its input to it: {error}"))?;
         }
         tracing::debug!(operator = %self.program.name, written = written.written, unchanged = written.unchanged, "input");
-        self.run(begun, "apply-configuration", when)
+        self.run(sandbox, "apply-configuration", when)
     }
 
     /// Runs `apply-configuration-live` on the input of the offline command before it.
@@ -116,19 +127,19 @@ impl Runner {
     pub fn live(
         &self,
         kubeconfig: String,
-        egress: switchboard_sandbox::egress::Rules,
-        when: When<'_>,
-    ) -> Result<Answer, String> {
+        egress: switchboard_sandbox::egress::EgressRules,
+        when: RunTime<'_>,
+    ) -> Result<RunResult, String> {
         let _unchanged = locked(&self.folder);
         let command = "apply-configuration-live";
         let mut job = self.job(command, when.now);
         job.arguments.push(format!("--kubeconfig={}", switchboard_sandbox::KUBECONFIG));
         job.kubeconfig = Some(kubeconfig);
         job.egress = Some(std::sync::Arc::new(egress));
-        self.run(self.sandbox.begin(&job).map_err(|error| told(&error))?, command, when)
+        self.run(self.sandbox.prepare(&job).map_err(|error| error_chain(&error))?, command, when)
     }
 
-    fn job(&self, command: &str, now: &str) -> Job {
+    fn job(&self, command: &str, now: &str) -> SandboxJob {
         let mut job = self.program.job(command);
         job.arguments.extend([
             format!("--input-dir={INPUT}"),
@@ -139,15 +150,15 @@ impl Runner {
             job.arguments.push(format!("--controllers={}", self.program.controllers.join(",")));
         }
         job.input = Some(self.program.input());
-        job.bounds = *locked(&self.bounds);
+        job.limits = *locked(&self.limits);
         job
     }
 
-    fn run(&self, begun: Begun, command: &str, when: When<'_>) -> Result<Answer, String> {
-        let finished = begun.run().map_err(|error| told(&error))?;
+    fn run(&self, sandbox: PreparedSandbox, command: &str, when: RunTime<'_>) -> Result<RunResult, String> {
+        let finished = sandbox.run().map_err(|error| error_chain(&error))?;
         let mut answer =
-            self.understood(&finished).map_err(|why| hushed(&self.program, &format!("{command} {why}")))?;
-        if let Some(limit) = telltale::found(&answer)
+            self.interpret(&finished).map_err(|why| redacted(&self.program, &format!("{command} {why}")))?;
+        if let Some(limit) = known_errors::find(&answer)
             && !self.warned.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(operator = %self.program.name, "{limit}");
@@ -157,24 +168,25 @@ impl Runner {
     }
 
     /// With its Events counted, and remembered unless nothing of it will be written.
-    fn correlated(&self, wanted: Vec<Wanted>, when: When<'_>) -> Vec<Wanted> {
+    fn correlated(&self, wanted: Vec<ProgramWrite>, when: RunTime<'_>) -> Vec<ProgramWrite> {
         let now = when.now.parse::<jiff::Timestamp>().map(jiff::Timestamp::as_second).unwrap_or_default();
-        let mut told = locked(&self.told);
-        if when.pretending { told.clone().correlate(wanted, now) } else { told.correlate(wanted, now) }
+        let mut correlator = locked(&self.correlator);
+        if when.dry_run { correlator.clone().correlate(wanted, now) } else { correlator.correlate(wanted, now) }
     }
 
     /// What a run left. What was cut short left nothing that counts.
-    fn understood(&self, finished: &Finished) -> Result<Answer, String> {
+    fn interpret(&self, finished: &JobOutcome) -> Result<RunResult, String> {
         let end = finished.end;
-        let void = |what: &str| Err(format!("{end}{what}: nothing of it is written{}", last_words(finished)));
+        let void = |what: &str| Err(format!("{end}{what}: nothing of it is written{}", stderr_tail(finished)));
         if finished.usage.disk_full {
-            return void(&format!(", with its {} MiB of disk full", locked(&self.bounds).disk_bytes >> 20));
+            return void(&format!(", with its {} MiB of disk full", locked(&self.limits).disk_bytes >> 20));
         }
-        if !end.is_orderly() {
-            return void(if matches!(end, End::Signalled(_)) { " half-way" } else { "" });
+        if !end.is_exit() {
+            return void(if matches!(end, RunEnd::Signalled(_)) { " half-way" } else { "" });
         }
-        let most = locked(&self.bounds).disk_bytes;
-        let paths = finished.output.files(most).map_err(|error| format!("left an odd output: {}", told(&error)))?;
+        let most = locked(&self.limits).disk_bytes;
+        let paths =
+            finished.output.files(most).map_err(|error| format!("left an odd output: {}", error_chain(&error)))?;
         if paths.len() > MAX_OUTPUT_FILES {
             return Err(format!("left {} files, which is too much", paths.len()));
         }
@@ -198,20 +210,20 @@ impl Runner {
             return void(&format!(" with a {RESULTS} of no controllers"));
         }
         let said = results.failures().next().is_some();
-        let unspecified = directory.mutations.iter().any(|mutation| mutation.place == Place::Unspecified);
-        if end != End::Exited(0) && !said && !unspecified {
+        let unspecified = directory.mutations.iter().any(|mutation| mutation.cluster == OutputCluster::Unspecified);
+        if end != RunEnd::Exited(0) && !said && !unspecified {
             return void(", though every controller says that it succeeded");
         }
         let mut problems: Vec<String> =
             directory.problems.iter().map(|one| format!("{}: {}", one.file, one.message)).collect();
         let mut mutations = Vec::new();
         for mutation in &directory.mutations {
-            match Wanted::of(mutation) {
+            match ProgramWrite::of(mutation) {
                 Ok(wanted) => mutations.push(wanted),
                 Err(problem) => problems.push(problem),
             }
         }
-        Ok(Answer {
+        Ok(RunResult {
             end,
             usage: finished.usage,
             results: results.controller_results,
@@ -228,7 +240,7 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Lets everybody read the input, whatever this user keeps from others by default: the program may be somebody else, and the
 /// folder around it is closed.
-fn open_up(folder: &Path) -> std::io::Result<()> {
+fn make_readable(folder: &Path) -> std::io::Result<()> {
     let open = |path: &Path, mode: u32| {
         let facts = std::fs::metadata(path)?;
         if facts.permissions().mode() & mode == mode {
@@ -239,13 +251,13 @@ fn open_up(folder: &Path) -> std::io::Result<()> {
     open(folder, 0o755)?;
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        if entry.file_type()?.is_dir() { open_up(&entry.path())? } else { open(&entry.path(), 0o644)? }
+        if entry.file_type()?.is_dir() { make_readable(&entry.path())? } else { open(&entry.path(), 0o644)? }
     }
     Ok(())
 }
 
 /// An error with its causes, on one line.
-pub(crate) fn told(error: &dyn std::error::Error) -> String {
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {

@@ -1,7 +1,7 @@
 //! A run without a sandbox, for who says so: the time is bounded, and the process group ends with it. Nothing else.
 
-mod going;
-mod work;
+mod run_folder;
+mod running_groups;
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -10,22 +10,22 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::egress::Proxy;
-use crate::job::{End, Finished, INPUT, Job, KUBECONFIG, OUTPUT, Output, PROXY, SCRATCH, Usage};
+use crate::egress::EgressProxy;
+use crate::job::{INPUT, JobOutcome, KUBECONFIG, OUTPUT, OutputFolder, PROXY, RunEnd, RunUsage, SCRATCH, SandboxJob};
 use crate::run::SandboxError;
-use crate::stream::{self, STDERR_BYTES, Until};
+use crate::stream::{self, STDERR_BYTES, StoppableReader};
 use crate::wire;
 
-pub(crate) use going::Going;
-pub use work::Work;
-pub(crate) use work::clear;
+pub use run_folder::RunFolder;
+pub(crate) use run_folder::clean_up;
+pub(crate) use running_groups::RunningGroups;
 
-pub(crate) fn run(folder: &Path, going: &Going, job: &Job) -> Result<Finished, SandboxError> {
+pub(crate) fn run(folder: &Path, running: &RunningGroups, job: &SandboxJob) -> Result<JobOutcome, SandboxError> {
     let began = Instant::now();
     // The program stands elsewhere.
     let folder = &std::path::absolute(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
     let input = job.input.as_ref().map(|input| std::path::absolute(input).unwrap_or_else(|_| input.clone()));
-    let made = Work::make(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
+    let made = RunFolder::create(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
     let work = made.path();
     let proxy = proxy(job).map_err(SandboxError::Launcher)?;
     let kubeconfig = work.join("kubeconfig");
@@ -51,30 +51,38 @@ pub(crate) fn run(folder: &Path, going: &Going, job: &Job) -> Result<Finished, S
     }
     command.envs(&job.env).current_dir(work.join("tmp")).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut group = going.start(&mut command, &made)?;
+    let mut group = running.start(&mut command, &made)?;
     let stdout = group.child.stdout.take().expect("stdout was asked for as a pipe");
     let stderr = group.child.stderr.take().expect("stderr was asked for as a pipe");
-    let (listens, until) = wire::line().map_err(SandboxError::Launcher)?;
+    let (listens, until) = wire::socket_pair().map_err(SandboxError::Launcher)?;
     let also = listens.try_clone().map_err(SandboxError::Launcher)?;
-    let stdout = stream::head(Until::new(stdout, listens), job.bounds.stdout_bytes);
-    let stderr = stream::tail(Until::new(stderr, also), STDERR_BYTES);
-    let in_time = ends_within(group.id, job.bounds.wall);
+    let stdout = stream::head(StoppableReader::new(stdout, listens), job.limits.stdout_bytes);
+    let stderr = stream::tail(StoppableReader::new(stderr, also), STDERR_BYTES);
+    let in_time = ends_within(group.id, job.limits.wall);
     // What it left behind in its group goes as well.
     let status = group.end().map_err(SandboxError::Launcher)?;
     // Who left the group is out of reach, and may hold the pipes: what is in them is read, and nobody waited for.
     drop(until);
     let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
     let stderr = stderr.join().unwrap_or_default();
-    let end = if in_time { end(status) } else { End::Deadline };
-    let usage = Usage { wall: began.elapsed(), ..Usage::default() };
-    let attempts = proxy.map(Proxy::stop).unwrap_or_default();
-    Ok(Finished { end, usage, stdout, stdout_cut, stderr, output: Output::Folder(made), attempts })
+    let end = if in_time { end(status) } else { RunEnd::Deadline };
+    let usage = RunUsage { wall: began.elapsed(), ..RunUsage::default() };
+    let attempts = proxy.map(EgressProxy::stop).unwrap_or_default();
+    Ok(JobOutcome {
+        end,
+        usage,
+        stdout,
+        stdout_truncated: stdout_cut,
+        stderr,
+        output: OutputFolder::Disk(made),
+        attempts,
+    })
 }
 
 /// Out here it listens where there is room: the port of the sandbox may be somebody else's.
-fn proxy(job: &Job) -> std::io::Result<Option<Proxy>> {
+fn proxy(job: &SandboxJob) -> std::io::Result<Option<EgressProxy>> {
     let Some(rules) = &job.egress else { return Ok(None) };
-    Proxy::start(std::net::TcpListener::bind("127.0.0.1:0")?, rules.clone()).map(Some)
+    EgressProxy::start(std::net::TcpListener::bind("127.0.0.1:0")?, rules.clone()).map(Some)
 }
 
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
@@ -101,7 +109,7 @@ fn ends_within(process: Pid, wall: Duration) -> bool {
     }
 }
 
-fn end(status: ExitStatus) -> End {
+fn end(status: ExitStatus) -> RunEnd {
     use std::os::unix::process::ExitStatusExt;
-    status.code().map_or_else(|| End::Signalled(status.signal().unwrap_or_default()), End::Exited)
+    status.code().map_or_else(|| RunEnd::Signalled(status.signal().unwrap_or_default()), RunEnd::Exited)
 }

@@ -7,7 +7,7 @@
 //! The listener is made inside the sandbox's network, which leads nowhere else, and answered out here. Names are looked up
 //! out here as well: inside there is nobody to ask.
 
-mod answer;
+mod request;
 mod rules;
 
 use std::net::{SocketAddr, TcpListener};
@@ -18,7 +18,7 @@ use hyper_util::rt::TokioIo;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, oneshot};
 
-pub use rules::{RuleError, Rules};
+pub use rules::{EgressRuleError, EgressRules};
 
 /// How many connections may be open at a time; further ones wait.
 const MAX_CONNECTIONS: usize = 64;
@@ -28,7 +28,7 @@ const MAX_ATTEMPTS: usize = 64;
 /// A program wanted to connect somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Attempt {
+pub struct ConnectionAttempt {
     /// Where to, as `host:port`.
     pub to: String,
     /// Whether it may.
@@ -47,40 +47,40 @@ pub(crate) fn variables(address: &str) -> Vec<(&'static str, String)> {
 
 /// What was attempted, each once.
 #[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<Attempt>>>);
+pub(crate) struct AttemptLog(Arc<Mutex<Vec<ConnectionAttempt>>>);
 
-impl Log {
-    pub fn add(&self, attempt: Attempt) {
+impl AttemptLog {
+    pub fn add(&self, attempt: ConnectionAttempt) {
         let mut attempts = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if attempts.len() < MAX_ATTEMPTS && !attempts.contains(&attempt) {
             attempts.push(attempt);
         }
     }
 
-    fn take(&self) -> Vec<Attempt> {
+    fn take(&self) -> Vec<ConnectionAttempt> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
     }
 }
 
 /// A proxy at work on a thread of its own.
-pub struct Proxy {
+pub struct EgressProxy {
     address: SocketAddr,
-    log: Log,
+    log: AttemptLog,
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Proxy {
+impl EgressProxy {
     /// Answers on a listener, within the rules.
     ///
     /// # Errors
     /// When the listener cannot be used, or no thread started.
-    pub fn start(listener: TcpListener, rules: Arc<Rules>) -> std::io::Result<Self> {
+    pub fn start(listener: TcpListener, rules: Arc<EgressRules>) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
-        let log = Log::default();
+        let log = AttemptLog::default();
         let noted = log.clone();
         let thread = std::thread::Builder::new().name("egress".to_string()).spawn(move || {
             runtime.block_on(async {
@@ -101,7 +101,7 @@ impl Proxy {
     }
 
     /// Ends it with its connections; gives what was attempted.
-    pub fn stop(mut self) -> Vec<Attempt> {
+    pub fn stop(mut self) -> Vec<ConnectionAttempt> {
         self.end();
         self.log.take()
     }
@@ -114,13 +114,13 @@ impl Proxy {
     }
 }
 
-impl Drop for Proxy {
+impl Drop for EgressProxy {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-async fn serve(listener: TcpListener, rules: Arc<Rules>, log: Log) {
+async fn serve(listener: TcpListener, rules: Arc<EgressRules>, log: AttemptLog) {
     let Ok(listener) = tokio::net::TcpListener::from_std(listener) else { return };
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
@@ -128,7 +128,7 @@ async fn serve(listener: TcpListener, rules: Arc<Rules>, log: Log) {
         let Ok((stream, _)) = listener.accept().await else { continue };
         let (rules, log) = (rules.clone(), log.clone());
         tokio::spawn(async move {
-            let service = hyper::service::service_fn(|request| answer::answer(request, rules.clone(), log.clone()));
+            let service = hyper::service::service_fn(|request| request::handle(request, rules.clone(), log.clone()));
             let served = hyper::server::conn::http1::Builder::new()
                 .preserve_header_case(true)
                 .serve_connection(TokioIo::new(stream), service)

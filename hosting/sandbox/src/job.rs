@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::direct::Work;
-use crate::egress::{Attempt, Rules};
+use crate::direct::RunFolder;
+use crate::egress::{ConnectionAttempt, EgressRules};
 
 /// Where the program finds its input.
 pub const INPUT: &str = "/switchboard/input";
@@ -25,7 +25,7 @@ pub const PROXY: &str = "127.0.0.1:3128";
 
 /// One run of a program.
 #[derive(Clone, Debug)]
-pub struct Job {
+pub struct SandboxJob {
     /// The program, by its path from the root.
     pub program: PathBuf,
     /// Its arguments.
@@ -39,9 +39,9 @@ pub struct Job {
     /// What it sees as [`KUBECONFIG`]. Never on a disk.
     pub kubeconfig: Option<String>,
     /// Where it may connect to, through a proxy; to nothing when absent.
-    pub egress: Option<Arc<Rules>>,
+    pub egress: Option<Arc<EgressRules>>,
     /// Within which bounds.
-    pub bounds: Bounds,
+    pub limits: SandboxLimits,
     /// Run it as it is, with nothing but the time bounded. It is to be trusted like this process itself.
     pub unconfined: bool,
 }
@@ -49,7 +49,7 @@ pub struct Job {
 /// What a run may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Bounds {
+pub struct SandboxLimits {
     /// How long it may take.
     pub wall: Duration,
     /// What its processes may hold in memory together, its files included.
@@ -73,7 +73,7 @@ pub const PROCESSES: u32 = 128;
 /// [`Bounds::stdout_bytes`] when not set.
 pub const STDOUT_BYTES: usize = 4 << 20;
 
-impl Default for Bounds {
+impl Default for SandboxLimits {
     fn default() -> Self {
         Self {
             wall: WALL,
@@ -85,7 +85,7 @@ impl Default for Bounds {
     }
 }
 
-impl Job {
+impl SandboxJob {
     /// A program without arguments, within the usual bounds.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
@@ -96,7 +96,7 @@ impl Job {
             input: None,
             kubeconfig: None,
             egress: None,
-            bounds: Bounds::default(),
+            limits: SandboxLimits::default(),
             unconfined: false,
         }
     }
@@ -112,7 +112,7 @@ impl Job {
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum End {
+pub enum RunEnd {
     /// By itself, with that code.
     Exited(i32),
     /// By that signal, which somebody else sent or a fault raised.
@@ -123,26 +123,26 @@ pub enum End {
     Memory(u64),
 }
 
-impl End {
+impl RunEnd {
     /// Whether it ended by itself and says all went well.
     pub fn is_success(self) -> bool {
-        self == End::Exited(0)
+        self == RunEnd::Exited(0)
     }
 
     /// Whether it ended by itself.
-    pub fn is_orderly(self) -> bool {
-        matches!(self, End::Exited(_))
+    pub fn is_exit(self) -> bool {
+        matches!(self, RunEnd::Exited(_))
     }
 }
 
 /// `exited with 1`, `was killed by signal 9`.
-impl fmt::Display for End {
+impl fmt::Display for RunEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            End::Exited(code) => write!(f, "exited with {code}"),
-            End::Signalled(signal) => write!(f, "was killed by signal {signal}"),
-            End::Deadline => f.write_str("did not end in its time and was killed"),
-            End::Memory(bytes) => write!(f, "held {} MiB of memory and was killed", bytes >> 20),
+            RunEnd::Exited(code) => write!(f, "exited with {code}"),
+            RunEnd::Signalled(signal) => write!(f, "was killed by signal {signal}"),
+            RunEnd::Deadline => f.write_str("did not end in its time and was killed"),
+            RunEnd::Memory(bytes) => write!(f, "held {} MiB of memory and was killed", bytes >> 20),
         }
     }
 }
@@ -150,7 +150,7 @@ impl fmt::Display for End {
 /// What a run cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Usage {
+pub struct RunUsage {
     /// From its start to its end, without the making of the sandbox.
     pub wall: Duration,
     /// Time on processors.
@@ -165,38 +165,38 @@ pub struct Usage {
 
 /// What came of a run.
 #[derive(Debug)]
-pub struct Finished {
+pub struct JobOutcome {
     /// How it ended.
-    pub end: End,
+    pub end: RunEnd,
     /// What it cost.
-    pub usage: Usage,
+    pub usage: RunUsage,
     /// What it said on stdout, its beginning when it said too much.
     pub stdout: Vec<u8>,
     /// Whether it said more than was kept.
-    pub stdout_cut: bool,
+    pub stdout_truncated: bool,
     /// The end of what it said on stderr.
     pub stderr: Vec<u8>,
     /// Its output.
-    pub output: Output,
+    pub output: OutputFolder,
     /// Where it wanted to connect to.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<ConnectionAttempt>,
 }
 
 /// The folder a program left its output in. Its files are gone when this is dropped.
 #[derive(Debug)]
-pub enum Output {
+pub enum OutputFolder {
     /// A file system in memory that nobody else has a name for.
-    Held(OwnedFd),
+    Memory(OwnedFd),
     /// A folder on the disk.
-    Folder(Work),
+    Disk(RunFolder),
 }
 
-impl Output {
+impl OutputFolder {
     /// The folder's path.
     pub fn path(&self) -> PathBuf {
         match self {
-            Output::Held(folder) => Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()),
-            Output::Folder(work) => work.path().join("output"),
+            OutputFolder::Memory(folder) => Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()),
+            OutputFolder::Disk(work) => work.path().join("output"),
         }
     }
 }
@@ -209,13 +209,13 @@ const MAX_DEPTH: usize = 16;
 pub enum OutputError {
     /// A link, a pipe or a socket: reading it would lead elsewhere, or nowhere.
     #[error("{} in the output is neither a file nor a folder", .0.display())]
-    Odd(PathBuf),
+    NotAFile(PathBuf),
     /// Folders in folders.
     #[error("the folders of the output lie more than {MAX_DEPTH} deep")]
-    Deep,
+    TooDeep,
     /// Files with holes take no room where they lie, and all of it in who reads them.
     #[error("the files of the output say they are {bytes} bytes long together, and {most} are allowed")]
-    Long {
+    TooLong {
         /// How long they are together.
         bytes: u64,
         /// What is allowed.
@@ -223,10 +223,10 @@ pub enum OutputError {
     },
     /// The system says no.
     #[error("could not look at the output")]
-    Look(#[source] std::io::Error),
+    Read(#[source] std::io::Error),
 }
 
-impl Output {
+impl OutputFolder {
     /// The files in it, by their paths from it, in order; a folder that holds anything but files and folders is refused, so
     /// that whoever reads on is led nowhere else, and so are files that are longer together than `most` bytes, so that
     /// whoever reads them has room for them.
@@ -239,25 +239,25 @@ impl Output {
         let mut waiting = vec![(root.clone(), 0)];
         while let Some((folder, depth)) = waiting.pop() {
             if depth > MAX_DEPTH {
-                return Err(OutputError::Deep);
+                return Err(OutputError::TooDeep);
             }
-            for entry in std::fs::read_dir(&folder).map_err(OutputError::Look)? {
-                let entry = entry.map_err(OutputError::Look)?;
-                let kind = entry.file_type().map_err(OutputError::Look)?;
+            for entry in std::fs::read_dir(&folder).map_err(OutputError::Read)? {
+                let entry = entry.map_err(OutputError::Read)?;
+                let kind = entry.file_type().map_err(OutputError::Read)?;
                 let path = entry.path();
                 let name = || path.strip_prefix(&root).unwrap_or(&path).to_path_buf();
                 match (kind.is_dir(), kind.is_file()) {
                     (true, _) => waiting.push((path, depth + 1)),
                     (_, true) => {
-                        bytes = bytes.saturating_add(entry.metadata().map_err(OutputError::Look)?.len());
+                        bytes = bytes.saturating_add(entry.metadata().map_err(OutputError::Read)?.len());
                         files.push(name());
                     }
-                    _ => return Err(OutputError::Odd(name())),
+                    _ => return Err(OutputError::NotAFile(name())),
                 }
             }
         }
         if bytes > most {
-            return Err(OutputError::Long { bytes, most });
+            return Err(OutputError::TooLong { bytes, most });
         }
         files.sort();
         Ok(files)

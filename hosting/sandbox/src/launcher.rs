@@ -8,24 +8,24 @@
 //!
 //! Process namespaces take in children alone, so there are two. When either dies, the kernel kills all that is inside.
 
-mod account;
 mod filter;
+mod inherited_files;
 mod inner;
-mod keep;
 mod loopback;
+mod memory_usage;
 mod mounts;
 mod outer;
 mod root;
-mod shed;
+mod watcher;
 
 use std::ffi::OsString;
 
 use rustix::io::Errno;
 
-use crate::wire::{self, Told};
+use crate::wire::{self, LauncherMessage};
 
 /// The hidden first argument that makes this binary a launcher.
-pub const VERB: &str = "__launch";
+pub const LAUNCH_ARGUMENT: &str = "__launch";
 
 /// Where programs look for programs.
 pub(crate) const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -34,9 +34,9 @@ pub(crate) const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/
 ///
 /// # Assumptions
 /// The process has one thread: to be called first of all.
-pub fn launched(arguments: impl IntoIterator<Item = OsString>) -> Option<i32> {
+pub fn launcher_main(arguments: impl IntoIterator<Item = OsString>) -> Option<i32> {
     let mut arguments = arguments.into_iter().skip(1);
-    if arguments.next()? != VERB {
+    if arguments.next()? != LAUNCH_ARGUMENT {
         return None;
     }
     let stage = arguments.next()?;
@@ -45,22 +45,22 @@ pub fn launched(arguments: impl IntoIterator<Item = OsString>) -> Option<i32> {
         Some("inner") => inner::run,
         _ => return None,
     };
-    Some(match shed::inherited().and_then(|()| run()) {
+    Some(match inherited_files::close_inherited().and_then(|()| run()) {
         Ok(code) => code,
-        Err(told) => {
+        Err(message) => {
             // Without a host there is nobody to tell.
-            let _ = wire::send(std::io::stdin(), &told, &[]);
+            let _ = wire::send(std::io::stdin(), &message, &[]);
             1
         }
     })
 }
 
 /// What went wrong with which step.
-fn tried<T, E: Into<std::io::Error>>(act: &str, result: Result<T, E>) -> Result<T, Told> {
-    result.map_err(|error| Told::Failed { act: act.to_string(), error: error.into().to_string() })
+fn try_step<T, E: Into<std::io::Error>>(act: &str, result: Result<T, E>) -> Result<T, LauncherMessage> {
+    result.map_err(|error| LauncherMessage::Failed { act: act.to_string(), error: error.into().to_string() })
 }
 
 /// As [`tried`], for steps that fail where the kernel was told not to offer them.
-fn offered<T>(what: &str, result: Result<T, Errno>) -> Result<T, Told> {
-    result.map_err(|error| Told::Lacks { what: format!("{what} ({error})") })
+fn require<T>(what: &str, result: Result<T, Errno>) -> Result<T, LauncherMessage> {
+    result.map_err(|error| LauncherMessage::Unsupported { what: format!("{what} ({error})") })
 }

@@ -37,7 +37,10 @@ mod run;
 mod stream;
 mod wire;
 
-pub use direct::Work;
-pub use job::{Bounds, End, Finished, INPUT, Job, KUBECONFIG, OUTPUT, Output, OutputError, PROXY, SCRATCH, Usage};
-pub use launcher::{VERB, launched};
-pub use run::{Begun, Sandbox, SandboxError};
+pub use direct::RunFolder;
+pub use job::{
+    INPUT, JobOutcome, KUBECONFIG, OUTPUT, OutputError, OutputFolder, PROXY, RunEnd, RunUsage, SCRATCH, SandboxJob,
+    SandboxLimits,
+};
+pub use launcher::{LAUNCH_ARGUMENT, launcher_main};
+pub use run::{PreparedSandbox, Sandbox, SandboxError};

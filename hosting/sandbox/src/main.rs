@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::json;
-use switchboard_sandbox::egress::Rules;
-use switchboard_sandbox::{Job, Sandbox};
+use switchboard_sandbox::egress::EgressRules;
+use switchboard_sandbox::{Sandbox, SandboxJob};
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Asked {
+struct SandboxRequest {
     wall_ms: Option<u64>,
     memory_bytes: Option<u64>,
     disk_bytes: Option<u64>,
@@ -31,7 +31,7 @@ struct Asked {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = switchboard_sandbox::launched(std::env::args_os()) {
+    if let Some(code) = switchboard_sandbox::launcher_main(std::env::args_os()) {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
     match run() {
@@ -48,23 +48,23 @@ fn run() -> Result<(), Box<dyn Error>> {
     let (Some(folder), Some(program)) = (arguments.next(), arguments.next()) else {
         return Err("give a folder to work in, and a program".into());
     };
-    let asked: Asked = match std::env::var("SANDBOX") {
+    let request: SandboxRequest = match std::env::var("SANDBOX") {
         Ok(text) => serde_json::from_str(&text)?,
-        Err(_) => Asked::default(),
+        Err(_) => SandboxRequest::default(),
     };
-    let mut job = Job::new(program).args(arguments);
-    job.bounds.wall = asked.wall_ms.map_or(job.bounds.wall, Duration::from_millis);
-    job.bounds.memory_bytes = asked.memory_bytes.unwrap_or(job.bounds.memory_bytes);
-    job.bounds.disk_bytes = asked.disk_bytes.unwrap_or(job.bounds.disk_bytes);
-    job.bounds.processes = asked.processes.unwrap_or(job.bounds.processes);
-    job.input = asked.input;
-    job.readable = asked.readable;
-    job.env = asked.env;
-    job.kubeconfig = asked.kubeconfig;
-    job.egress = asked.egress.map(Rules::read).transpose()?.map(Arc::new);
-    job.unconfined = asked.unconfined;
+    let mut job = SandboxJob::new(program).args(arguments);
+    job.limits.wall = request.wall_ms.map_or(job.limits.wall, Duration::from_millis);
+    job.limits.memory_bytes = request.memory_bytes.unwrap_or(job.limits.memory_bytes);
+    job.limits.disk_bytes = request.disk_bytes.unwrap_or(job.limits.disk_bytes);
+    job.limits.processes = request.processes.unwrap_or(job.limits.processes);
+    job.input = request.input;
+    job.readable = request.readable;
+    job.env = request.env;
+    job.kubeconfig = request.kubeconfig;
+    job.egress = request.egress.map(EgressRules::read).transpose()?.map(Arc::new);
+    job.unconfined = request.unconfined;
     let finished = Sandbox::new(folder.as_ref())?.run(&job)?;
-    let files = finished.output.files(job.bounds.disk_bytes)?;
+    let files = finished.output.files(job.limits.disk_bytes)?;
     let files: Vec<_> = files.into_iter().map(|file| file.display().to_string()).collect();
     let report = json!({
         "end": finished.end, "usage": finished.usage, "attempts": finished.attempts, "files": files,

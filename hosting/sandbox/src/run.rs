@@ -11,14 +11,14 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::direct;
-use crate::egress::Proxy;
-use crate::job::{End, Finished, Job, Output, Usage};
-use crate::launcher::VERB;
+use crate::egress::EgressProxy;
+use crate::job::{JobOutcome, OutputFolder, RunEnd, RunUsage, SandboxJob};
+use crate::launcher::LAUNCH_ARGUMENT;
 use crate::stream::{self, STDERR_BYTES};
-use crate::wire::{self, Go, Spec, Told};
+use crate::wire::{self, HostMessage, LaunchSpec, LauncherMessage};
 
 /// How long the launcher may take beside what the program may.
-const GRACE: Duration = Duration::from_secs(10);
+const LAUNCHER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Who a program is when root hosts it.
 const NOBODY: u32 = 65534;
 
@@ -27,7 +27,7 @@ const NOBODY: u32 = 65534;
 pub enum SandboxError {
     /// The machine does not offer what a sandbox needs.
     #[error("there is no sandbox on this machine: {what}")]
-    Lacks {
+    Unsupported {
         /// What is missing.
         what: String,
     },
@@ -44,12 +44,12 @@ pub enum SandboxError {
     Launcher(#[source] io::Error),
     /// The launcher ended without a word.
     #[error("the sandbox's launcher ended before the program did")]
-    Silent,
+    LauncherExited,
     /// A step of the making of a sandbox failed.
-    #[error("could not make a sandbox: {act}: {error}")]
-    Failed {
+    #[error("could not make a sandbox: {step}: {error}")]
+    Setup {
         /// What was tried.
-        act: String,
+        step: String,
         /// What the system said.
         error: String,
     },
@@ -58,7 +58,7 @@ pub enum SandboxError {
     Folder(PathBuf, #[source] io::Error),
     /// The host ends.
     #[error("nothing is run any more: the host ends")]
-    Over,
+    Stopped,
 }
 
 /// Runs jobs, each in a sandbox of its own.
@@ -67,7 +67,7 @@ pub struct Sandbox {
     folder: PathBuf,
     launcher: PathBuf,
     /// What is not confined, and so does not end with this process.
-    going: Arc<direct::Going>,
+    running: Arc<direct::RunningGroups>,
 }
 
 impl Sandbox {
@@ -86,8 +86,8 @@ impl Sandbox {
         // Also one that was there before: what programs are given to read may hold Secrets, and lies open below it.
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).map_err(failed)?;
         let folder = folder.canonicalize().map_err(failed)?;
-        direct::clear(&folder);
-        Ok(Self { folder, launcher: PathBuf::from("/proc/self/exe"), going: Arc::default() })
+        direct::clean_up(&folder);
+        Ok(Self { folder, launcher: PathBuf::from("/proc/self/exe"), running: Arc::default() })
     }
 
     /// With another binary as the launcher; it hands its arguments to [`crate::launched`].
@@ -97,8 +97,8 @@ impl Sandbox {
     }
 
     /// Ends what runs unconfined, and removes what it was given: before this process ends. All else ends with it by itself.
-    pub fn end(&self) {
-        self.going.end();
+    pub fn stop(&self) {
+        self.running.end();
     }
 
     /// Whether this machine offers a sandbox.
@@ -106,7 +106,7 @@ impl Sandbox {
     /// # Errors
     /// What it lacks.
     pub fn check(&self) -> Result<(), SandboxError> {
-        match self.run(&Job::new("/nonexistent")) {
+        match self.run(&SandboxJob::new("/nonexistent")) {
             Err(SandboxError::NoProgram { .. }) | Ok(_) => Ok(()),
             Err(error) => Err(error),
         }
@@ -120,8 +120,8 @@ impl Sandbox {
     /// # Guarantees
     /// - When it returns, no process of the program is left. // test: guarantees_nothing_survives_the_run
     /// - It returns: a job has a wall bound. // test: guarantees_a_run_that_never_ends_is_ended
-    pub fn run(&self, job: &Job) -> Result<Finished, SandboxError> {
-        self.begin(job)?.run()
+    pub fn run(&self, job: &SandboxJob) -> Result<JobOutcome, SandboxError> {
+        self.prepare(job)?.run()
     }
 
     /// Makes the sandbox of a job, and starts nothing in it yet: that takes as long as a small program runs, and whoever still
@@ -130,15 +130,15 @@ impl Sandbox {
     ///
     /// # Errors
     /// When the launcher cannot be started.
-    pub fn begin(&self, job: &Job) -> Result<Begun, SandboxError> {
+    pub fn prepare(&self, job: &SandboxJob) -> Result<PreparedSandbox, SandboxError> {
         let launched = if job.unconfined { None } else { Some(self.launch(job)?) };
-        Ok(Begun { sandbox: self.clone(), job: job.clone(), launched })
+        Ok(PreparedSandbox { sandbox: self.clone(), job: job.clone(), launcher: launched })
     }
 
-    fn launch(&self, job: &Job) -> Result<Launched, SandboxError> {
-        let (line, theirs) = wire::line().map_err(SandboxError::Launcher)?;
+    fn launch(&self, job: &SandboxJob) -> Result<LauncherProcess, SandboxError> {
+        let (line, theirs) = wire::socket_pair().map_err(SandboxError::Launcher)?;
         let child = Command::new(&self.launcher)
-            .args([VERB, "outer"])
+            .args([LAUNCH_ARGUMENT, "outer"])
             .env_clear()
             .current_dir("/")
             // A signal of the terminal is for the host, which stops in order.
@@ -148,57 +148,66 @@ impl Sandbox {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(SandboxError::Launcher)?;
-        let mut launched = Launched { child, line, greeted: None };
+        let mut launched = LauncherProcess { child, line, handshake: None };
         let (process, line) = (launched.child.id(), launched.line.try_clone().map_err(SandboxError::Launcher)?);
-        let spec = Go::Make(Box::new(self.spec(job, is_root().then_some(NOBODY))));
+        let spec = HostMessage::Make(Box::new(self.spec(job, is_root().then_some(NOBODY))));
         // The launcher lives as long as the thread that started it, so only the talk is another one's.
-        launched.greeted = Some(std::thread::spawn(move || greet(process, &line, &spec)));
+        launched.handshake = Some(std::thread::spawn(move || shake_hands(process, &line, &spec)));
         Ok(launched)
     }
 
-    fn confined(&self, mut launched: Launched, job: &Job) -> Result<Finished, SandboxError> {
+    fn run_confined(&self, mut launched: LauncherProcess, job: &SandboxJob) -> Result<JobOutcome, SandboxError> {
         let stdout = launched.child.stdout.take().expect("stdout was asked for as a pipe");
         let stderr = launched.child.stderr.take().expect("stderr was asked for as a pipe");
-        let (stdout, stderr) = (stream::head(stdout, job.bounds.stdout_bytes), stream::tail(stderr, STDERR_BYTES));
-        let came = launched.greeted().and_then(|()| self.converse(&launched.line, job));
+        let (stdout, stderr) = (stream::head(stdout, job.limits.stdout_bytes), stream::tail(stderr, STDERR_BYTES));
+        let outcome = launched.finish_handshake().and_then(|()| self.converse(&launched.line, job));
         // What the program started has the other ends of the pipes: they close with the last of it.
         launched.end();
         let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
         let stderr = stderr.join().unwrap_or_default();
-        let Came { end, usage, output, proxy } = came?;
-        let attempts = proxy.map(Proxy::stop).unwrap_or_default();
-        Ok(Finished { end, usage, stdout, stdout_cut, stderr, output: Output::Held(output), attempts })
+        let ConfinedOutcome { end, usage, output, proxy } = outcome?;
+        let attempts = proxy.map(EgressProxy::stop).unwrap_or_default();
+        Ok(JobOutcome {
+            end,
+            usage,
+            stdout,
+            stdout_truncated: stdout_cut,
+            stderr,
+            output: OutputFolder::Memory(output),
+            attempts,
+        })
     }
 
-    fn converse(&self, line: &OwnedFd, job: &Job) -> Result<Came, SandboxError> {
-        let mut give_up = Instant::now() + GRACE;
+    fn converse(&self, line: &OwnedFd, job: &SandboxJob) -> Result<ConfinedOutcome, SandboxError> {
+        let mut give_up = Instant::now() + LAUNCHER_TIMEOUT;
         let (mut output, mut proxy) = (None, None);
         loop {
-            let (told, files) = hear(line, give_up)?;
-            match told {
-                Told::Ready => {
+            let (message, files) = receive(line, give_up)?;
+            match message {
+                LauncherMessage::Ready => {
                     let mut files = files.into_iter();
                     output = files.next();
                     if let (Some(listener), Some(rules)) = (files.next(), &job.egress) {
-                        proxy = Some(Proxy::start(listener.into(), rules.clone()).map_err(SandboxError::Launcher)?);
+                        proxy =
+                            Some(EgressProxy::start(listener.into(), rules.clone()).map_err(SandboxError::Launcher)?);
                     }
-                    wire::send(line, &Go::Start, &[]).map_err(SandboxError::Launcher)?;
-                    give_up = Instant::now() + job.bounds.wall + GRACE;
+                    wire::send(line, &HostMessage::Start, &[]).map_err(SandboxError::Launcher)?;
+                    give_up = Instant::now() + job.limits.wall + LAUNCHER_TIMEOUT;
                 }
-                Told::Ended { end, usage } => {
-                    let output = output.ok_or(SandboxError::Silent)?;
-                    return Ok(Came { end, usage, output, proxy });
+                LauncherMessage::Ended { end, usage } => {
+                    let output = output.ok_or(SandboxError::LauncherExited)?;
+                    return Ok(ConfinedOutcome { end, usage, output, proxy });
                 }
-                Told::NoProgram { error } => {
+                LauncherMessage::NoProgram { error } => {
                     return Err(SandboxError::NoProgram { program: job.program.clone(), reason: error });
                 }
-                other => return Err(refusal(other)),
+                other => return Err(launcher_error(other)),
             }
         }
     }
 
-    fn spec(&self, job: &Job, user: Option<u32>) -> Spec {
-        Spec {
+    fn spec(&self, job: &SandboxJob, user: Option<u32>) -> LaunchSpec {
+        LaunchSpec {
             program: job.program.clone(),
             arguments: job.arguments.clone(),
             env: job.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
@@ -209,52 +218,52 @@ impl Sandbox {
             root: self.folder.join("root"),
             proxy: job.egress.is_some(),
             user,
-            bounds: job.bounds,
+            bounds: job.limits,
         }
     }
 }
 
-struct Came {
-    end: End,
-    usage: Usage,
+struct ConfinedOutcome {
+    end: RunEnd,
+    usage: RunUsage,
     output: OwnedFd,
-    proxy: Option<Proxy>,
+    proxy: Option<EgressProxy>,
 }
 
 /// A sandbox whose program is still to be started. Dropped instead, it leaves nothing behind.
 #[derive(Debug)]
-pub struct Begun {
+pub struct PreparedSandbox {
     sandbox: Sandbox,
-    job: Job,
-    launched: Option<Launched>,
+    job: SandboxJob,
+    launcher: Option<LauncherProcess>,
 }
 
-impl Begun {
+impl PreparedSandbox {
     /// Runs its job to its end, as [`Sandbox::run`].
     ///
     /// # Errors
     /// As [`Sandbox::run`].
-    pub fn run(self) -> Result<Finished, SandboxError> {
-        match self.launched {
-            Some(launched) => self.sandbox.confined(launched, &self.job),
-            None => direct::run(&self.sandbox.folder, &self.sandbox.going, &self.job),
+    pub fn run(self) -> Result<JobOutcome, SandboxError> {
+        match self.launcher {
+            Some(launched) => self.sandbox.run_confined(launched, &self.job),
+            None => direct::run(&self.sandbox.folder, &self.sandbox.running, &self.job),
         }
     }
 }
 
 /// A launcher that does not outlive its run, whatever happens.
 #[derive(Debug)]
-struct Launched {
+struct LauncherProcess {
     child: Child,
     /// What is said to it and heard of it.
     line: OwnedFd,
     /// Whoever brings it so far that it knows its job.
-    greeted: Option<JoinHandle<Result<(), SandboxError>>>,
+    handshake: Option<JoinHandle<Result<(), SandboxError>>>,
 }
 
-impl Launched {
-    fn greeted(&mut self) -> Result<(), SandboxError> {
-        self.greeted.take().map_or(Ok(()), |greeted| greeted.join().unwrap_or(Err(SandboxError::Silent)))
+impl LauncherProcess {
+    fn finish_handshake(&mut self) -> Result<(), SandboxError> {
+        self.handshake.take().map_or(Ok(()), |greeted| greeted.join().unwrap_or(Err(SandboxError::LauncherExited)))
     }
 
     fn end(&mut self) {
@@ -264,43 +273,43 @@ impl Launched {
     }
 }
 
-impl Drop for Launched {
+impl Drop for LauncherProcess {
     fn drop(&mut self) {
         self.end();
     }
 }
 
 /// Brings a launcher to where it makes the sandbox of its job.
-fn greet(process: u32, line: &OwnedFd, spec: &Go) -> Result<(), SandboxError> {
-    match hear(line, Instant::now() + GRACE)? {
-        (Told::Unshared, _) if is_root() => map_users(process)?,
-        (Told::Unshared, _) => {}
-        (other, _) => return Err(refusal(other)),
+fn shake_hands(process: u32, line: &OwnedFd, spec: &HostMessage) -> Result<(), SandboxError> {
+    match receive(line, Instant::now() + LAUNCHER_TIMEOUT)? {
+        (LauncherMessage::Unshared, _) if is_root() => map_users(process)?,
+        (LauncherMessage::Unshared, _) => {}
+        (other, _) => return Err(launcher_error(other)),
     }
-    wire::send(line, &Go::Mapped, &[]).map_err(SandboxError::Launcher)?;
+    wire::send(line, &HostMessage::Mapped, &[]).map_err(SandboxError::Launcher)?;
     // It lies there until the inner part reads it.
     wire::send(line, spec, &[]).map_err(SandboxError::Launcher)
 }
 
-fn hear(line: &OwnedFd, give_up: Instant) -> Result<(Told, Vec<OwnedFd>), SandboxError> {
+fn receive(line: &OwnedFd, give_up: Instant) -> Result<(LauncherMessage, Vec<OwnedFd>), SandboxError> {
     loop {
         let left = give_up.saturating_duration_since(Instant::now());
         if wire::readable(line, left).map_err(SandboxError::Launcher)? {
             break;
         }
         if left.is_zero() {
-            return Err(SandboxError::Silent);
+            return Err(SandboxError::LauncherExited);
         }
     }
-    wire::receive(line).map_err(SandboxError::Launcher)?.ok_or(SandboxError::Silent)
+    wire::receive(line).map_err(SandboxError::Launcher)?.ok_or(SandboxError::LauncherExited)
 }
 
 /// What the launcher said instead of what it should have.
-fn refusal(told: Told) -> SandboxError {
-    match told {
-        Told::Lacks { what } => SandboxError::Lacks { what },
-        Told::Failed { act, error } => SandboxError::Failed { act, error },
-        _ => SandboxError::Silent,
+fn launcher_error(message: LauncherMessage) -> SandboxError {
+    match message {
+        LauncherMessage::Unsupported { what } => SandboxError::Unsupported { what },
+        LauncherMessage::Failed { act, error } => SandboxError::Setup { step: act, error },
+        _ => SandboxError::LauncherExited,
     }
 }
 
@@ -312,7 +321,7 @@ fn is_root() -> bool {
 fn map_users(process: u32) -> Result<(), SandboxError> {
     for file in ["uid_map", "gid_map"] {
         let written = std::fs::write(format!("/proc/{process}/{file}"), format!("0 0 1\n{NOBODY} {NOBODY} 1\n"));
-        written.map_err(|error| SandboxError::Lacks {
+        written.map_err(|error| SandboxError::Unsupported {
             what: format!("the users of a user namespace cannot be set, though this is root ({file}: {error})"),
         })?;
     }

@@ -13,20 +13,20 @@ const CHUNK_BYTES: usize = 16 << 10;
 const LAST_BYTES: usize = 1 << 20;
 
 /// Reads to the end, or until it is told to stop: whoever a program left behind may hold the other end for ever.
-pub(crate) struct Until<R> {
+pub(crate) struct StoppableReader<R> {
     from: R,
     /// Its other end is closed to say that it is time.
     stop: OwnedFd,
     left: usize,
 }
 
-impl<R: Read + AsFd> Until<R> {
+impl<R: Read + AsFd> StoppableReader<R> {
     pub fn new(from: R, stop: OwnedFd) -> Self {
         Self { from, stop, left: LAST_BYTES }
     }
 }
 
-impl<R: Read + AsFd> Read for Until<R> {
+impl<R: Read + AsFd> Read for StoppableReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut files = [PollFd::new(&self.from, PollFlags::IN), PollFd::new(&self.stop, PollFlags::IN)];
         while let Err(error) = poll(&mut files, None) {

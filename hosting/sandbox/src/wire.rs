@@ -14,7 +14,7 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::job::{Bounds, End, Usage};
+use crate::job::{RunEnd, RunUsage, SandboxLimits};
 
 /// The longest message; a packet holds it whole.
 const MAX_MESSAGE_BYTES: usize = 160 << 10;
@@ -23,7 +23,7 @@ const MAX_FILES: usize = 2;
 
 /// What the launcher is to do. Sent to its inner part.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Spec {
+pub(crate) struct LaunchSpec {
     pub program: PathBuf,
     pub arguments: Vec<String>,
     pub env: Vec<(String, String)>,
@@ -35,39 +35,39 @@ pub(crate) struct Spec {
     pub proxy: bool,
     /// The user the program becomes; whoever runs the host when absent.
     pub user: Option<u32>,
-    pub bounds: Bounds,
+    pub bounds: SandboxLimits,
 }
 
 /// What the host says.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Go {
+pub(crate) enum HostMessage {
     /// The namespaces know their users now.
     Mapped,
     /// What is to run: the sandbox is made for it.
-    Make(Box<Spec>),
+    Make(Box<LaunchSpec>),
     /// Its input is there: it may start.
     Start,
 }
 
 /// What the launcher says.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) enum Told {
+pub(crate) enum LauncherMessage {
     /// It is in namespaces of its own. The host, when it is root, gives them users.
     Unshared,
     /// All but the program stands. With it come the output folder and, if asked for, the proxy's listener.
     Ready,
     /// The program ended.
-    Ended { end: End, usage: Usage },
+    Ended { end: RunEnd, usage: RunUsage },
     /// The program is not there or cannot be started.
     NoProgram { error: String },
     /// The kernel does not give what a sandbox needs.
-    Lacks { what: String },
+    Unsupported { what: String },
     /// Something else went wrong.
     Failed { act: String, error: String },
 }
 
 /// Two ends of a line.
-pub(crate) fn line() -> io::Result<(OwnedFd, OwnedFd)> {
+pub(crate) fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 

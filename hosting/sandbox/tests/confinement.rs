@@ -15,7 +15,7 @@ const NOBODY: u32 = 65534;
 
 /// The program that misbehaves, compiled once, where everybody may start it.
 static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stray/stray.rs");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/misbehaving/operator.rs");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stray");
     let rustc = std::env::var("RUSTC").unwrap_or("rustc".to_string());
     let compiled = Command::new(rustc).args(["--edition=2024", "-o"]).arg(&target).arg(source).status().unwrap();
@@ -30,12 +30,12 @@ fn users() -> Vec<Option<u32>> {
 }
 
 /// A folder that its user owns, with copies of what the user must be able to start.
-struct Stage {
+struct SandboxFixture {
     folder: TempDir,
     user: Option<u32>,
 }
 
-impl Stage {
+impl SandboxFixture {
     fn new(user: Option<u32>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // By another process: a file that this one has open to write could be inherited by what another test starts, and
@@ -77,8 +77,8 @@ impl Stage {
     }
 }
 
-fn each(test: impl Fn(Stage)) {
-    users().into_iter().for_each(|user| test(Stage::new(user)));
+fn each(test: impl Fn(SandboxFixture)) {
+    users().into_iter().for_each(|user| test(SandboxFixture::new(user)));
 }
 
 #[test]
@@ -465,16 +465,16 @@ fn started_from(program: &Path) -> usize {
     processes.filter(|process| fs::read_link(process.path().join("exe")).is_ok_and(|exe| exe == program)).count()
 }
 
-fn sandbox(stage: &Stage) -> (switchboard_sandbox::Sandbox, PathBuf) {
+fn sandbox(stage: &SandboxFixture) -> (switchboard_sandbox::Sandbox, PathBuf) {
     let launcher = stage.file("sandbox").canonicalize().unwrap();
     (switchboard_sandbox::Sandbox::new(&stage.file("work")).unwrap().with_launcher(&launcher), launcher)
 }
 
 #[test]
 fn a_sandbox_that_is_made_and_not_used_is_not_left_behind() {
-    let stage = Stage::new(None);
+    let stage = SandboxFixture::new(None);
     let (sandbox, launcher) = sandbox(&stage);
-    let begun = sandbox.begin(&switchboard_sandbox::Job::new("/bin/true")).unwrap();
+    let begun = sandbox.prepare(&switchboard_sandbox::SandboxJob::new("/bin/true")).unwrap();
     assert!(started_from(&launcher) > 0);
     drop(begun);
     assert_eq!(started_from(&launcher), 0);
@@ -483,30 +483,35 @@ fn a_sandbox_that_is_made_and_not_used_is_not_left_behind() {
 #[test]
 fn an_input_that_is_written_while_the_sandbox_is_made_is_read() {
     for unconfined in [false, true] {
-        let stage = Stage::new(None);
+        let stage = SandboxFixture::new(None);
         let (sandbox, _) = sandbox(&stage);
         fs::create_dir(stage.file("input")).unwrap();
         let (input, inside) = (Some(stage.file("input")), format!("{}/new", switchboard_sandbox::INPUT));
         // Unconfined, an argument that is the input's path is made the real one.
         let script = if unconfined { "cat $0/new" } else { "cat $1" };
         let arguments = ["-c", script, switchboard_sandbox::INPUT, &inside].map(str::to_string);
-        let job = switchboard_sandbox::Job { input, unconfined, ..switchboard_sandbox::Job::new("/bin/sh") };
-        let begun = sandbox.begin(&job.args(arguments)).unwrap();
+        let job =
+            switchboard_sandbox::SandboxJob { input, unconfined, ..switchboard_sandbox::SandboxJob::new("/bin/sh") };
+        let begun = sandbox.prepare(&job.args(arguments)).unwrap();
         fs::write(stage.file("input/new"), "heard").unwrap();
         let finished = begun.run().unwrap();
         let said = String::from_utf8_lossy(&finished.stderr).into_owned();
-        assert_eq!((finished.end, finished.stdout), (switchboard_sandbox::End::Exited(0), b"heard".to_vec()), "{said}");
+        assert_eq!(
+            (finished.end, finished.stdout),
+            (switchboard_sandbox::RunEnd::Exited(0), b"heard".to_vec()),
+            "{said}"
+        );
     }
 }
 
 /// The folders of runs that are left.
-fn left(stage: &Stage) -> usize {
+fn run_folders(stage: &SandboxFixture) -> usize {
     let entries = fs::read_dir(stage.file("work")).unwrap().flatten();
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("run-")).count()
 }
 
 /// A run without a sandbox that never ends, in a process of its own.
-fn hosted(stage: &Stage, mark: &str) -> std::process::Child {
+fn start_host(stage: &SandboxFixture, mark: &str) -> std::process::Child {
     let asked = json!({"unconfined": true, "wallMs": 3_600_000, "kubeconfig": "token: x"});
     let host = stage.command(&asked, "/bin/sh", &["-c", &format!("sleep {mark} & exec sleep {mark}")]).spawn().unwrap();
     while running(mark) < 2 {
@@ -519,14 +524,14 @@ fn hosted(stage: &Stage, mark: &str) -> std::process::Child {
 fn unconfined_what_a_killed_host_left_is_ended_and_removed_by_the_next() {
     each(|stage| {
         let mark = format!("{}", 6_600_000 + stage.user.unwrap_or_default());
-        let mut host = hosted(&stage, &mark);
+        let mut host = start_host(&stage, &mark);
         stage.run(json!({}), "/bin/true", &[]);
-        assert_eq!((left(&stage), running(&mark) > 1), (1, true), "another beside it leaves it alone");
+        assert_eq!((run_folders(&stage), running(&mark) > 1), (1, true), "another beside it leaves it alone");
         host.kill().unwrap();
         host.wait().unwrap();
-        assert_eq!(left(&stage), 1);
+        assert_eq!(run_folders(&stage), 1);
         stage.run(json!({}), "/bin/true", &[]);
-        assert_eq!(left(&stage), 0);
+        assert_eq!(run_folders(&stage), 0);
         while running(&mark) > 0 {
             std::thread::yield_now();
         }
@@ -535,22 +540,22 @@ fn unconfined_what_a_killed_host_left_is_ended_and_removed_by_the_next() {
 
 #[test]
 fn unconfined_it_ends_with_its_host_when_that_ends_in_order() {
-    let stage = Stage::new(None);
+    let stage = SandboxFixture::new(None);
     let (sandbox, _) = sandbox(&stage);
     let mark = "7600000";
     let arguments = ["-c".to_string(), format!("sleep {mark} & exec sleep {mark}")];
-    let mut job = switchboard_sandbox::Job::new("/bin/sh").args(arguments);
-    (job.unconfined, job.bounds.wall) = (true, std::time::Duration::from_secs(3600));
+    let mut job = switchboard_sandbox::SandboxJob::new("/bin/sh").args(arguments);
+    (job.unconfined, job.limits.wall) = (true, std::time::Duration::from_secs(3600));
     let (run, its) = (sandbox.clone(), job.clone());
     let waiting = std::thread::spawn(move || run.run(&its));
     while running(mark) < 2 {
         std::thread::yield_now();
     }
-    sandbox.end();
-    assert_eq!(left(&stage), 0, "before the process ends, which waits for no run");
+    sandbox.stop();
+    assert_eq!(run_folders(&stage), 0, "before the process ends, which waits for no run");
     let finished = waiting.join().unwrap().unwrap();
-    assert_eq!(finished.end, switchboard_sandbox::End::Signalled(9));
-    assert!(matches!(sandbox.run(&job), Err(switchboard_sandbox::SandboxError::Over)));
+    assert_eq!(finished.end, switchboard_sandbox::RunEnd::Signalled(9));
+    assert!(matches!(sandbox.run(&job), Err(switchboard_sandbox::SandboxError::Stopped)));
     while running(mark) > 0 {
         std::thread::yield_now();
     }

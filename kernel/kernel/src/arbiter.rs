@@ -1,97 +1,97 @@
-//! Where the plans of all operators meet before they are written.
+//! Checks and orders the writes of all plans before they are sent.
 //!
 //! ```text
-//! plan ─▶ declared? ─▶ named ─▶ squashed ─▶ expectations ─▶ ordered ─▶ applier
-//!            └─▶ refused                                                 │
-//!                        fights, loops ◀── every write carried out ──────┘
+//! plan ─▶ declared? ─▶ named ─▶ squashed ─▶ preconditions ─▶ ordered ─▶ applier
+//!            └─▶ refused                                                  │
+//!           field conflicts, hot loops ◀── every executed write ──────────┘
 //! ```
 //!
-//! It touches no cluster and no clock: what it says follows from the plan, from what was read, and from what it was told
-//! of earlier writes.
+//! The arbiter uses no cluster and no clock: its results follow from the plan, from the reads, and from the earlier
+//! writes that were recorded with it.
 
 mod changes;
 mod contention;
+mod dedup;
+mod lru;
 mod order;
-mod recent;
-mod settle;
+mod preconditions;
 mod squash;
-mod twins;
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::decision::{Cause, DecisionId, Write, WriteResult};
-use crate::fit::fit;
-use crate::moment::Moment;
 use crate::operator::{Declaration, UnitId};
-use crate::place::Topology;
 use crate::plan::Mutation;
 use crate::resource::{ObjectKey, TableKey};
 use crate::state::Finding;
-use crate::view::{Picture, Reads};
+use crate::timestamp::Timestamp;
+use crate::topology::Topology;
+use crate::validation::validate;
+use crate::view::{Reader, Reads};
 
 use contention::Contention;
 pub use contention::{
-    FINDING_AGE, FLIPS, Inputs, LOOP_WINDOW, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, SLOW_FIRST,
-    SLOW_MAX, turn_wait,
+    CONFLICT_FLIPS, FINDING_AGE, LOOP_WINDOW, LOOP_WRITES, MAX_FIELDS, MAX_FINDINGS, MAX_UNITS, MAX_WRITTEN, RunInputs,
+    SLOW_FIRST, SLOW_MAX, turn_wait,
 };
 
-/// What a plan is judged by.
-pub struct Judging<'a> {
-    /// Whose plan it is.
+/// Plan with everything the arbiter needs to check it.
+pub struct ArbiterInput<'a> {
+    /// Unit that made the plan.
     pub unit: &'a UnitId,
-    /// What its operator may write.
+    /// Declaration of the unit's operator, with its outputs.
     pub declaration: &'a Declaration,
-    /// Which clusters the places are.
+    /// Real cluster of each cluster type.
     pub topology: &'a Topology,
-    /// The decision the plan belongs to.
+    /// Decision the plan belongs to.
     pub decision: DecisionId,
-    /// What the plan wants written.
+    /// Mutations of the plan.
     pub mutations: Vec<Mutation>,
-    /// It wants them carried out in the order given.
+    /// Whether the mutations are executed in the given order.
     pub ordered: bool,
-    /// What was read for it.
+    /// Reads of the run.
     pub reads: &'a Reads,
-    /// What it was read from.
-    pub picture: &'a dyn Picture,
+    /// Reader the run used.
+    pub reader: &'a dyn Reader,
 }
 
-/// A plan that leaves no choice to whoever carries it out.
+/// Checked plan: the writes to execute and the refused ones.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Judged {
-    /// In the order to carry them out: `Skipped` until tried, or `Unchanged` when there is nothing to send.
+pub struct ArbiterResult {
+    /// Writes in execution order: `Skipped` until sent, or `Unchanged` when there is nothing to send.
     pub writes: Vec<Write>,
-    /// Those that may not be carried out, with the reason.
+    /// Writes that are not allowed, with the reason.
     pub refused: Vec<Write>,
 }
 
-/// Judges plans, and remembers who writes what.
+/// Checks plans, and keeps a history of writes to detect conflicts and loops.
 #[derive(Debug, Default)]
 pub struct Arbiter {
     contention: Contention,
 }
 
 impl Arbiter {
-    /// Refuses undeclared outputs and what cannot be sent, chooses names, takes what is wanted for two places that are one
-    /// once, squashes, settles what must still hold, and orders.
-    pub fn judge(&self, mut judging: Judging<'_>) -> Judged {
+    /// Refuses undeclared outputs and invalid writes, assigns names, removes duplicates for two cluster types that are
+    /// one cluster, squashes, resolves preconditions, and orders.
+    pub fn arbitrate(&self, mut input: ArbiterInput<'_>) -> ArbiterResult {
         let (mut allowed, mut refused) = (Vec::new(), Vec::new());
-        let mutations = std::mem::take(&mut judging.mutations);
-        let mut asked = twins::Asked::of(&mutations);
-        // Where steps follow from each other the same may well be wanted again.
-        let index = |index| if judging.ordered { index } else { twins::index(&mutations, index, judging.topology) };
+        let mutations = std::mem::take(&mut input.mutations);
+        let mut asked = dedup::DedupIndex::of(&mutations);
+        // In an ordered plan the same mutation may occur twice on purpose.
+        let index = |index| if input.ordered { index } else { dedup::naming_index(&mutations, index, input.topology) };
         let named_by: Vec<usize> = (0..mutations.len()).map(index).collect();
         for (mutation, index) in mutations.into_iter().zip(named_by) {
-            let mut write = write(mutation, judging.topology);
-            let named = settle::name(&mut write, &judging, index);
-            let allowed_to = named.and_then(|()| declared(&write, judging.declaration));
-            // What was declared is in the operator's words, what is carried out in the clusters'.
-            let carried_over = allowed_to.and_then(|()| judging.topology.carry_over(&mut write));
-            match carried_over
-                .and_then(|()| fit(&write).map_err(|unfit| format!("{} cannot be written: {unfit}", write.object)))
-            {
-                Ok(()) if !judging.ordered && asked.twice(&write, &allowed) => {}
+            let mut write = write(mutation, input.topology);
+            let named = preconditions::assign_name(&mut write, &input, index);
+            let allowed_to = named.and_then(|()| check_declared(&write, input.declaration));
+            // Outputs are declared with the operator's namespaces, writes are made with those of the cluster.
+            let carried_over = allowed_to.and_then(|()| input.topology.resolve_write(&mut write));
+            match carried_over.and_then(|()| {
+                validate(&write).map_err(|invalid| format!("{} cannot be written: {invalid}", write.object))
+            }) {
+                Ok(()) if !input.ordered && asked.is_duplicate(&write, &allowed) => {}
                 Ok(()) => allowed.push(write),
                 Err(reason) => {
                     write.result = WriteResult::Refused { reason };
@@ -99,79 +99,84 @@ impl Arbiter {
                 }
             }
         }
-        let mut groups = match judging.ordered {
+        let mut groups = match input.ordered {
             true => allowed.into_iter().map(|write| vec![write]).collect(),
-            false => squash::squash(allowed, &|object| settle::absent(object, judging.reads)),
+            false => squash::squash(allowed, &|object| preconditions::was_absent(object, input.reads)),
         };
-        let applied = |write: &Write, revision: u64| self.contention.has_applied(judging.unit, write, revision);
-        settle::expectations(&mut groups, judging.reads, judging.picture, &applied);
-        let writes = if judging.ordered { groups.into_iter().flatten().collect() } else { order::order(groups) };
-        Judged { writes, refused }
+        let applied = |write: &Write, revision: u64| self.contention.has_applied(input.unit, write, revision);
+        preconditions::resolve(&mut groups, input.reads, input.reader, &applied);
+        let writes = if input.ordered { groups.into_iter().flatten().collect() } else { order::order(groups) };
+        ArbiterResult { writes, refused }
     }
 
-    /// Told of every write carried out, with the object before and after; says whether somebody fights or loops.
-    pub fn written(
+    /// Records an executed write with the object before and after it, and returns new field conflicts and hot loops.
+    pub fn record_write(
         &mut self,
-        now: Moment,
+        now: Timestamp,
         unit: &UnitId,
         write: &Write,
         before: Option<&Value>,
         after: Option<&Value>,
-        inputs: Inputs<'_>,
+        inputs: RunInputs<'_>,
     ) -> Vec<Finding> {
-        self.contention.written(now, unit, write, (before, after), inputs)
+        self.contention.record_write(now, unit, write, (before, after), inputs)
     }
 
-    /// Told of every apply that the server took, with the revision the object has since: the same once more, while nobody
-    /// else has written the object, is known to change nothing.
-    pub fn applied(&mut self, unit: &UnitId, write: &Write, revision: u64) {
-        self.contention.applied(unit, write, revision);
+    /// Records an apply that the server accepted, with the object's revision after it. As long as nothing else writes
+    /// the object, the same apply is known to change nothing.
+    pub fn record_apply(&mut self, unit: &UnitId, write: &Write, revision: u64) {
+        self.contention.record_apply(unit, write, revision);
     }
 
-    /// Fights and loops that go on: seen within [`FINDING_AGE`].
-    pub fn findings(&self, now: Moment) -> Vec<Finding> {
+    /// Returns the active field conflicts and hot loops: those seen within [`FINDING_AGE`].
+    pub fn findings(&self, now: Timestamp) -> Vec<Finding> {
         self.contention.findings(now)
     }
 
-    /// How long a looping unit is to be slowed before its next run: longer with every write, up to [`SLOW_MAX`].
-    pub fn slowed(&self, unit: &UnitId, now: Moment) -> Option<Duration> {
-        self.contention.slowed(unit, now)
+    /// Returns the delay before the next run of a looping unit. It grows with every write, up to [`SLOW_MAX`].
+    pub fn slowdown(&self, unit: &UnitId, now: Timestamp) -> Option<Duration> {
+        self.contention.slowdown(unit, now)
     }
 
-    /// What the unit read, with a number that stays the same while what it reads from others stays the same. Revisions that
-    /// the unit itself made do not count, nor what it deleted, so that an operator which wakes itself by its own writes is
-    /// seen to loop. To be asked before [`Arbiter::written`] is told of what was decided from these reads.
-    pub fn inputs<'a>(&self, unit: &UnitId, reads: &'a Reads, causes: &'a [Cause]) -> Inputs<'a> {
-        let own = |key: &ObjectKey, revision: Option<u64>| self.contention.made(unit, key, revision);
+    /// Returns the reads of a run with a fingerprint that changes only when another writer changes something the unit
+    /// reads. Revisions and deletions made by the unit itself do not count, so that an operator that triggers itself is
+    /// found to loop. Call it before [`Arbiter::record_write`] for the writes decided from these reads.
+    pub fn inputs<'a>(&self, unit: &UnitId, reads: &'a Reads, causes: &'a [Cause]) -> RunInputs<'a> {
+        let own = |key: &ObjectKey, revision: Option<u64>| self.contention.is_own_revision(unit, key, revision);
         let fingerprint = contention::fingerprint(&own, reads);
-        Inputs { reads, causes, fingerprint, looked: contention::looked(&own, reads, causes) }
+        RunInputs {
+            reads,
+            causes,
+            fingerprint,
+            saw_external_change: contention::saw_external_change(&own, reads, causes),
+        }
     }
 
-    /// Forgets a unit that is no more.
+    /// Forgets a unit that no longer exists.
     pub fn forget(&mut self, unit: &UnitId) {
         self.contention.forget(unit);
     }
 }
 
 fn write(mutation: Mutation, topology: &Topology) -> Write {
-    let cluster = topology.cluster(mutation.place).clone();
+    let cluster = topology.cluster(mutation.cluster_type).clone();
     let table = TableKey { cluster, resource: mutation.resource.clone().into() };
     let object =
         ObjectKey { table, namespace: mutation.namespace.as_str().into(), name: mutation.name.as_str().into() };
     Write { mutation, object, result: WriteResult::Skipped }
 }
 
-fn declared(write: &Write, declaration: &Declaration) -> Result<(), String> {
+fn check_declared(write: &Write, declaration: &Declaration) -> Result<(), String> {
     let wanted = &write.mutation;
     let covered = declaration.outputs.iter().any(|output| {
-        output.place == wanted.place
-            && output.is_of(&wanted.resource)
-            && output.means(Some(&wanted.namespace), Some(&wanted.name))
+        output.cluster_type == wanted.cluster_type
+            && output.covers_kind(&wanted.resource)
+            && output.covers_object(Some(&wanted.namespace), Some(&wanted.name))
     });
     if covered {
         return Ok(());
     }
-    Err(format!("{} of the {} cluster is not among the operator's declared outputs", write.object, wanted.place))
+    Err(format!("{} of the {} cluster is not among the operator's declared outputs", write.object, wanted.cluster_type))
 }
 
 #[cfg(test)]

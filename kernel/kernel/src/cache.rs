@@ -1,16 +1,16 @@
-//! One cache for all operators: every watched kind once, as bytes, shared.
+//! Shared cache for all operators: every watched kind is kept once, as bytes.
 //!
 //! ```text
-//! watch ── Begin, Put…, Synced ──▶ table ──▶ changes (wake units)
-//!                                    └─────▶ snapshot (what a view reads)
+//! watch ── Begin, Put…, Synced ──▶ table ──▶ changes (trigger units)
+//!                                    └─────▶ snapshot (read by views)
 //! ```
 //!
 //! A table is a persistent map, so a snapshot is a clone of its root and never changes.
 //!
-//! A kind that is listed for the first time can be read when its list is complete. When it is listed again, each object takes
-//! the place of the one before it as it comes in, and what the list did not hold goes at its end: two worlds are never held
-//! at once. From the first object that differs until the end of the list the kind cannot be read, so that no view sees some
-//! objects newer than others; whoever asks for it waits, and a list that brings nothing new is not noticed.
+//! A kind becomes readable when its first list is complete. When the kind is listed again, each object replaces the
+//! previous one as it arrives, and objects missing from the list are removed at its end, so the cache never holds two
+//! copies. From the first object that differs until the end of the list the kind is not readable, so that no view mixes
+//! older and newer objects; units that read it wait. A list without differences has no effect on readers.
 
 mod compact;
 mod snapshot;
@@ -27,119 +27,120 @@ use std::sync::{Arc, OnceLock};
 use bytes::Bytes;
 
 pub use snapshot::Snapshot;
-use table::Table;
+use table::CacheTable;
 
 use crate::object::Object;
-use crate::place::ClusterName;
 use crate::resource::{ObjectKey, TableKey};
+use crate::topology::ClusterName;
 
-/// What a watch saw of a kind.
+/// Event of a watched kind.
 #[derive(Clone, Debug)]
-pub enum Observed {
-    /// A list begins: what follows up to [`Observed::Synced`] is all there is.
+pub enum TableEvent {
+    /// Start of a list: the events up to [`TableEvent::Synced`] are the whole content.
     Begin,
-    /// An object is there: its JSON.
+    /// An object exists; its JSON.
     Put(Bytes),
-    /// An object went: its last JSON.
+    /// An object was deleted; its last JSON.
     Remove(Bytes),
-    /// The list is complete.
+    /// End of the list.
     Synced {
-        /// As of this revision.
+        /// Revision of the list.
         revision: u64,
     },
-    /// Nothing changed up to a revision.
+    /// No change up to a revision.
     Progress {
-        /// Which.
+        /// Current revision.
         revision: u64,
     },
-    /// The API server does not serve the kind; there is nothing of it.
+    /// The API server does not serve the kind, so it has no objects.
     NotServed,
 }
 
-/// What came of an observation.
+/// Effect of an event.
 #[derive(Clone, Debug, Default)]
-pub struct Observation {
-    /// What readers see differently, now or when the list that brings it is complete.
-    pub changes: Vec<Change>,
-    /// The kind can be read now and could not before.
-    pub became_known: bool,
+pub struct TableUpdate {
+    /// Changes for readers, visible now or when the list is complete.
+    pub changes: Vec<ObjectChange>,
+    /// Whether the kind became readable with this event.
+    pub became_readable: bool,
 }
 
-/// One object that readers see differently now.
+/// Change of one object.
 #[derive(Clone, Debug)]
-pub struct Change {
-    /// Which.
+pub struct ObjectChange {
+    /// Key of the object.
     pub key: ObjectKey,
-    /// As it was; absent when it was not there.
+    /// Object before; absent if it did not exist.
     pub before: Option<Object>,
-    /// As it is; absent when it is gone.
+    /// Object after; absent if it is deleted.
     pub after: Option<Object>,
-    /// The revision it has now, or was deleted at.
+    /// Revision after the change, or of the deletion.
     pub revision: u64,
 }
 
-/// How much a kind takes.
+/// Size of a cached kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Size {
-    /// How many objects.
+pub struct TableSize {
+    /// Number of objects.
     pub objects: usize,
-    /// The bytes of their JSON.
+    /// Size of their JSON in bytes.
     pub bytes: u64,
 }
 
-/// Something observed that is no object. What was cached stays as it was.
+/// Error for an event with an invalid object. The cache is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// It is not JSON, or not of an object's shape.
+    /// The bytes are not JSON, or do not have the shape of an object.
     #[error("could not read an object of {} on cluster {}", .table.resource, .table.cluster)]
     Unreadable {
-        /// Which kind was watched.
+        /// Watched kind.
         table: TableKey,
-        /// What is wrong with it.
+        /// Parse error.
         source: serde_json::Error,
     },
-    /// It lacks what every object has.
+    /// The object has no name or no resourceVersion.
     #[error("an object of {} on cluster {} has no `metadata.{field}`", .table.resource, .table.cluster)]
     Incomplete {
-        /// Which kind was watched.
+        /// Watched kind.
         table: TableKey,
-        /// What it lacks.
+        /// Missing metadata field.
         field: &'static str,
     },
 }
 
-/// All that is known of all clusters.
+/// Cached objects of all clusters.
 #[derive(Default)]
 pub struct Cache {
-    tables: BTreeMap<TableKey, Table>,
-    /// Kinds whose `managedFields` somebody reads.
+    tables: BTreeMap<TableKey, CacheTable>,
+    /// Kinds whose `managedFields` an operator reads.
     managers: BTreeSet<TableKey>,
-    /// What readers see, until something changes: let go before it does, so that a change copies only what readers hold.
-    picture: OnceLock<Arc<Snapshot>>,
+    /// Snapshot until the next change. It is dropped before the change, so that only parts held by readers are copied.
+    snapshot: OnceLock<Arc<Snapshot>>,
 }
 
 impl Cache {
-    /// Takes in what a watch saw. Of a kind that is not watched (any more) nothing but the beginning of a list is taken in.
+    /// Applies an event. For a kind that is not watched, only the start of a list has an effect.
     ///
     /// # Errors
-    /// When the bytes are no object; nothing changes then.
-    pub fn observe(&mut self, table: &TableKey, event: Observed) -> Result<Observation, CacheError> {
-        self.picture.take();
-        if matches!(event, Observed::Begin | Observed::NotServed) && !self.tables.contains_key(table) {
+    /// When the bytes are not an object; the cache is then unchanged.
+    pub fn observe(&mut self, table: &TableKey, event: TableEvent) -> Result<TableUpdate, CacheError> {
+        self.snapshot.take();
+        if matches!(event, TableEvent::Begin | TableEvent::NotServed) && !self.tables.contains_key(table) {
             let managers = self.managers.contains(table);
-            self.tables.insert(table.clone(), Table::new(table.clone(), managers));
+            self.tables.insert(table.clone(), CacheTable::new(table.clone(), managers));
         }
-        let Some(held) = self.tables.get_mut(table) else { return Ok(Observation::default()) };
+        let Some(held) = self.tables.get_mut(table) else { return Ok(TableUpdate::default()) };
         held.observe(event)
     }
 
-    /// What readers see now. It never changes. The first one after a change costs as much as there are kinds.
+    /// Returns an immutable snapshot of all readable kinds. The first call after a change costs time in proportion to
+    /// the number of kinds.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.picture.get_or_init(|| Arc::new(self.look())).clone()
+        self.snapshot.get_or_init(|| Arc::new(self.build_snapshot())).clone()
     }
 
-    fn look(&self) -> Snapshot {
-        let known = self.tables.iter().filter(|(_, table)| table.is_known());
+    fn build_snapshot(&self) -> Snapshot {
+        let known = self.tables.iter().filter(|(_, table)| table.is_readable());
         let rows = known.map(|(key, table)| (key.clone(), table.rows())).collect();
         let mut revisions = BTreeMap::new();
         for (key, table) in &self.tables {
@@ -149,38 +150,39 @@ impl Cache {
         Snapshot::new(rows, revisions)
     }
 
-    /// Drops a kind: nobody reads it any more.
+    /// Removes a kind that has no readers any more.
     pub fn forget(&mut self, table: &TableKey) {
-        self.picture.take();
+        self.snapshot.take();
         self.tables.remove(table);
     }
 
-    /// Keeps the `managedFields` of a kind from its next list on. True when it is held without them.
-    pub fn keep_managers(&mut self, table: &TableKey) -> bool {
+    /// Keeps the `managedFields` of a kind from its next list on. Returns whether the kind is currently cached without
+    /// them.
+    pub fn keep_managed_fields(&mut self, table: &TableKey) -> bool {
         self.managers.insert(table.clone()) && self.tables.contains_key(table)
     }
 
-    /// Whether a kind can be read.
-    pub fn knows(&self, table: &TableKey) -> bool {
-        self.tables.get(table).is_some_and(Table::is_known)
+    /// Whether a kind is readable.
+    pub fn is_readable(&self, table: &TableKey) -> bool {
+        self.tables.get(table).is_some_and(CacheTable::is_readable)
     }
 
-    /// Whether the API server serves a kind, as far as is known.
-    pub fn serves(&self, table: &TableKey) -> bool {
-        self.tables.get(table).is_some_and(Table::is_served)
+    /// Whether the API server serves a kind, as far as known.
+    pub fn is_served(&self, table: &TableKey) -> bool {
+        self.tables.get(table).is_some_and(CacheTable::is_served)
     }
 
-    /// How much a kind takes.
-    pub fn size(&self, table: &TableKey) -> Size {
-        self.tables.get(table).map(Table::size).unwrap_or_default()
+    /// Returns the size of a kind.
+    pub fn size(&self, table: &TableKey) -> TableSize {
+        self.tables.get(table).map(CacheTable::size).unwrap_or_default()
     }
 
-    /// Every kind that is watched, known or not yet, with what it takes.
-    pub fn tables(&self) -> impl Iterator<Item = (&TableKey, Size)> {
+    /// Returns every watched kind, readable or not, with its size.
+    pub fn tables(&self) -> impl Iterator<Item = (&TableKey, TableSize)> {
         self.tables.iter().map(|(key, table)| (key, table.size()))
     }
 
-    /// The highest revision seen of a cluster since its kinds were last listed.
+    /// Returns the highest revision seen on a cluster since its kinds were last listed.
     pub fn revision(&self, cluster: &ClusterName) -> u64 {
         let of = self.tables.iter().filter(|(key, _)| key.cluster == *cluster);
         of.map(|(_, table)| table.revision()).max().unwrap_or_default()

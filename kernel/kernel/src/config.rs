@@ -1,12 +1,12 @@
-//! `switchboard.yaml`: which clusters, which operators, within which limits.
+//! Configuration in `switchboard.yaml`: clusters, operators and their limits.
 //!
 //! ```text
-//! text ─▶ tree (where each part stands) ─▶ section, value ─▶ Config, or all that is wrong with it
-//!                                                              │
-//!                                                              └─ changes ─▶ what is taken up, what waits for a restart
+//! text ─▶ tree (with positions) ─▶ section, value ─▶ Config, or all errors
+//!                                                      │
+//!                                                      └─ changes ─▶ applied at once, or after a restart
 //! ```
 //!
-//! Reading is a pure function of the text: no file is opened, no name is looked up. The reference for people is
+//! Reading is a pure function of the text: it opens no file and resolves no name. The user reference is
 //! `docs/CONFIG.md`; a test reads its example.
 
 mod changes;
@@ -14,7 +14,7 @@ mod console;
 mod duration;
 mod gitops;
 mod integrations;
-mod known;
+mod known_operators;
 mod limits;
 mod process;
 mod read;
@@ -24,12 +24,12 @@ mod topology;
 mod tree;
 mod value;
 
-pub use changes::Changes;
+pub use changes::ConfigChanges;
 pub use console::{CONSOLE_ADDRESS, ConsoleConfig};
-pub use gitops::{GITOPS_NAMESPACE, GitopsConfig, Said};
+pub use gitops::{GITOPS_NAMESPACE, GitopsConfig, OptionSource};
 pub use integrations::{INTEGRATIONS_INTERVAL, IntegrationsConfig, IntegrationsSource};
-pub use known::{Known, Part};
-pub use limits::{LimitsConfig, Whole};
+pub use known_operators::{KnownOperators, PartOperator};
+pub use limits::{LimitsConfig, ParentSection};
 pub use report::{ConfigError, ConfigErrors, MAX_ERRORS};
 pub use tree::{MAX_BYTES, MAX_DEPTH};
 
@@ -42,103 +42,103 @@ use serde_json::Value;
 
 use crate::limits::GlobalLimits;
 use crate::operator::{OperatorName, ServiceAccount};
-use crate::place::{ClusterName, Place, Topology};
+use crate::topology::{ClusterName, ClusterType, Topology};
 
-/// The cluster that there is when the file names none.
+/// Name of the only cluster if the file names none.
 pub const DEFAULT_CLUSTER: &str = "default";
-/// [`JournalConfig::max_bytes`] when not set.
+/// Default of [`JournalConfig::max_bytes`].
 pub const JOURNAL_MAX_BYTES: u64 = 256 << 20;
-/// [`JournalConfig::max_age`] when not set.
+/// Default of [`JournalConfig::max_age`].
 pub const JOURNAL_MAX_AGE: Duration = Duration::from_secs(168 * 3600);
 
-/// What `switchboard.yaml` says.
+/// Content of `switchboard.yaml`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// The clusters; never empty.
+    /// Clusters; never empty.
     pub clusters: BTreeMap<ClusterName, ClusterConfig>,
-    /// Which of them each place is.
+    /// Real cluster of each cluster type.
     pub topology: Topology,
-    /// The limits over all operators.
+    /// Limits over all operators.
     pub limits: GlobalLimits,
-    /// How much the journal keeps.
+    /// Limits of the journal.
     pub journal: JournalConfig,
-    /// Where metrics and health are served; nowhere when absent. With port 0, on a free one.
+    /// Listen address for metrics and health; off when absent. Port 0 selects a free port.
     pub listen: Option<SocketAddr>,
-    /// The web console.
+    /// Web console.
     pub console: ConsoleConfig,
-    /// The operators that are hosted.
+    /// Hosted operators.
     pub operators: BTreeMap<OperatorName, OperatorConfig>,
-    /// What is said of the limits of operators that are parts of something, see [`Whole`].
+    /// Limits of operators that belong to a parent section, see [`ParentSection`].
     pub parts: BTreeMap<OperatorName, LimitsConfig>,
-    /// The integrations manager, if it is hosted.
+    /// Integrations manager, if it is hosted.
     pub integrations: Option<IntegrationsConfig>,
-    /// The GitOps Service, if it is hosted.
+    /// GitOps Service, if it is hosted.
     pub gitops: Option<GitopsConfig>,
 }
 
-/// How a cluster is reached. With neither, it is the ambient kubeconfig's current context, or the embedded cluster.
+/// Access to a cluster. Without both fields, the current context of the ambient kubeconfig, or the embedded cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClusterConfig {
-    /// The kubeconfig; a relative path counts from the folder of the file it stands in.
+    /// Path of the kubeconfig, relative to the folder of the configuration file.
     pub kubeconfig: Option<PathBuf>,
-    /// The context in it; its current one when absent.
+    /// Context in the kubeconfig; the current context when absent.
     pub context: Option<String>,
 }
 
-/// How much the journal keeps.
+/// Limits of the journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalConfig {
-    /// As many bytes.
+    /// Maximum size in bytes.
     pub max_bytes: u64,
-    /// Decisions as old.
+    /// Maximum age of a decision.
     pub max_age: Duration,
 }
 
-/// What is said of one operator.
+/// Configuration of one operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OperatorConfig {
-    /// Whether it runs.
+    /// Whether the operator runs.
     pub enabled: bool,
-    /// Its limits, as far as they are said; [`OperatorConfig::limits`] has them all.
+    /// Limits set in the file; [`OperatorConfig::limits`] returns all limits.
     pub limits: LimitsConfig,
-    /// Whom it writes as; as it declares itself when absent.
+    /// Service account to impersonate; the one the operator declares when absent.
     pub service_account: Option<ServiceAccount>,
-    /// Handed to the operator as it is; null when absent.
+    /// Settings passed to the operator unchanged; null when absent.
     pub settings: Value,
-    /// The program it is; absent for operators inside this binary.
+    /// Program of a hosted operator; absent for operators in this binary.
     pub process: Option<ProcessConfig>,
 }
 
-/// What is said of an operator that is a program of its own.
+/// Configuration of an operator that is a separate program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessConfig {
-    /// The program: a path, or a bare name that is looked for where programs are.
+    /// Program: a path, or a name that is searched in `PATH`.
     pub program: PathBuf,
-    /// What comes before the arguments of the contract.
+    /// Arguments before those of the hosting contract.
     pub arguments: Vec<String>,
     /// Whether `apply-configuration-live` is run as well.
     pub live: bool,
-    /// Its environment.
+    /// Environment variables.
     pub env: BTreeMap<String, String>,
-    /// What it may read beside its input.
+    /// Files the program may read in addition to its input.
     pub files: Vec<PathBuf>,
-    /// Where `apply-configuration-live` may connect to, beside the API server.
+    /// Hosts `apply-configuration-live` may connect to, in addition to the API server.
     pub egress: Vec<String>,
-    /// Which of its controllers run; all when empty.
+    /// Controllers to run; all when empty.
     pub controllers: Vec<String>,
-    /// Whether it is confined.
+    /// Whether the program runs in a sandbox.
     pub sandbox: bool,
-    /// What it may write.
+    /// Maximum bytes the program may write.
     pub disk_bytes: u64,
-    /// How many processes and threads it may have.
+    /// Maximum number of processes and threads.
     pub processes: u32,
 }
 
-/// [`crate::limits::Limits::memory_bytes`] of an operator that is a program, when not set.
+/// Default of [`crate::limits::Limits::memory_bytes`] for hosted programs.
 pub const PROCESS_MEMORY_BYTES: u64 = 512 << 20;
-/// [`ProcessConfig::disk_bytes`] when not set.
+/// Default of [`ProcessConfig::disk_bytes`].
 pub const PROCESS_DISK_BYTES: u64 = 64 << 20;
-/// [`ProcessConfig::processes`] when not set.
+/// Default of [`ProcessConfig::processes`].
 pub const PROCESSES: u32 = 128;
 
 impl Default for ProcessConfig {
@@ -159,25 +159,27 @@ impl Default for ProcessConfig {
 }
 
 impl Config {
-    /// Reads the file. `file_name` is for messages and for the paths in it; operators that are not `known` are refused.
+    /// Parses the file. `file_name` is used in messages and to resolve relative paths; operators that are not in
+    /// `known` are refused.
     ///
     /// # Errors
-    /// All that is wrong, up to [`MAX_ERRORS`].
+    /// All errors in the file, up to [`MAX_ERRORS`].
     ///
     /// # Guarantees
     /// - No text makes it panic. // test: guarantees_no_text_panics
-    /// - What it accepts is within the bounds of `docs/CONFIG.md`. // test: guarantees_values_are_within_bounds
-    pub fn parse(file_name: &str, text: &str, known: Known<'_>) -> Result<Config, ConfigErrors> {
+    /// - Accepted values are within the bounds of `docs/CONFIG.md`. // test: guarantees_values_are_within_bounds
+    pub fn parse(file_name: &str, text: &str, known: KnownOperators<'_>) -> Result<Config, ConfigErrors> {
         read::read(file_name, text, known)
     }
 
-    /// What is allowed, but should not go unsaid: one sentence each.
+    /// Returns warnings about allowed but risky settings, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let open = self.listen.filter(|address| !address.ip().is_loopback());
         let open = open.map(|address| {
             format!("listen: {address} can be reached from other machines, and asks nobody who they are")
         });
-        let unused = self.clusters.keys().filter(|name| Place::ALL.iter().all(|p| self.topology.cluster(*p) != *name));
+        let unused =
+            self.clusters.keys().filter(|name| ClusterType::ALL.iter().all(|p| self.topology.cluster(*p) != *name));
         let unused = unused.map(|name| format!("clusters.{name}: no place of the topology is this cluster"));
         let loose = self.operators.iter().filter(|(_, one)| one.process.as_ref().is_some_and(|p| !p.sandbox));
         let loose = loose

@@ -1,154 +1,156 @@
-//! The kernel without its shell: events in, orders out, no clock and no I/O of its own.
+//! State machine of the kernel: takes events, returns commands, and has no clock and no I/O of its own.
 //!
 //! ```text
-//!  observe ─▶ cache ─▶ wakes ─▶ scheduler ─▶ Order::Run ─▶ (decide) ─▶ decided ─▶ arbiter ─▶ Order::Write ─▶ carried
+//!  observe ─▶ cache ─▶ triggers ─▶ scheduler ─▶ CoreCommand::Run ─▶ (decide) ─▶ finish_decide ─▶ arbiter
+//!                                                       finish_writes ◀─ (write) ◀─ RunProgress::Write ◀┘
 //! ```
 //!
-//! The shell ([`crate::host`]) and the probe drive the same core; they differ in who decides when, and in what fails.
+//! The host ([`crate::host`]) and the probe drive the same core; they differ in the timing of decisions and in injected
+//! faults.
 
-mod account;
-mod caught;
-mod echo;
-mod given_up;
+mod abandoned;
+mod counters;
+mod panics;
+mod pending_writes;
+mod redaction;
 mod removal;
-mod roster;
 mod run;
-mod secrecy;
-mod standing;
+mod status;
+mod unit_index;
 mod writes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::arbiter::Arbiter;
-use crate::cache::{Cache, CacheError, Change, Observed};
+use crate::cache::{Cache, CacheError, ObjectChange, TableEvent};
 use crate::decision::{Cause, DecisionId};
 use crate::limits::{GlobalLimits, Limits};
-use crate::moment::Moment;
 use crate::operator::{Declaration, Operator, OperatorName, Unit, UnitId, Units};
-use crate::place::Topology;
 use crate::resource::TableKey;
 use crate::scheduler::Scheduler;
-use crate::view::Refusal;
-use crate::wake::Wakes;
+use crate::timestamp::Timestamp;
+use crate::topology::Topology;
+use crate::triggers::TriggerIndex;
+use crate::view::WriteRejection;
 
-pub use caught::decide_caught;
-pub use caught::decides_here;
-pub(crate) use given_up::{given_up, late, stuck};
-pub(crate) use secrecy::secrets_among;
+pub(crate) use abandoned::{abandoned_reason, hung_message, timeout_message};
+pub use panics::decide_catching_panics;
+pub use panics::silence_panic_hook;
+pub(crate) use redaction::redactor_for_objects;
 
-pub use run::{Answered, Closed, Judgement, Run};
+pub use run::{DecideResult, FinishedRun, RunProgress, UnitRun};
 
-use account::Account;
-use echo::Echoes;
-use roster::{Rosters, World};
-use standing::Standings;
+use counters::RunCounters;
+use pending_writes::PendingWrites;
+use status::UnitStatuses;
+use unit_index::{ClusterScope, UnitIndex};
 
-/// How long a kind stays watched after the last reader is gone: a unit that comes back does not pay for a new list.
+/// Time for which a kind stays watched without readers, so that a unit that reads it again needs no new list.
 pub const UNREAD_GRACE_MS: u64 = 60_000;
 
-/// How many changes are remembered for the runs under way; a run during which there are more is followed by another.
+/// Maximum number of changes remembered for active runs. If more occur during a run, the unit runs again.
 pub const MAX_RECENT: usize = 4096;
 
-/// What the core wants done.
-pub enum Order {
-    /// Watch a kind and report what is seen.
+/// Command of the core to its driver.
+pub enum CoreCommand {
+    /// Watch a kind and report its events.
     Watch(TableKey),
     /// Stop watching a kind.
     Unwatch(TableKey),
-    /// Let an operator decide, and report with [`Core::decided`].
-    Run(Box<Run>),
+    /// Let an operator decide, and report the result with [`Core::finish_decide`].
+    Run(Box<UnitRun>),
 }
 
-/// An operator with what the kernel knows of it.
-struct Hosted {
+/// Operator with the kernel's data about it.
+struct HostedOperator {
     operator: Arc<dyn Operator>,
     declaration: Arc<Declaration>,
-    inputs: Arc<BTreeSet<crate::operator::Declared>>,
-    /// Which real clusters its places are.
+    inputs: Arc<BTreeSet<crate::operator::AccessRule>>,
+    /// Real cluster of each of its cluster types.
     topology: Arc<Topology>,
-    account: Account,
+    counters: RunCounters,
     limits: Limits,
-    /// What is recorded of how it decides.
+    /// Settings that are recorded with its decisions.
     settings: serde_json::Value,
 }
 
-/// The kernel's state. See the module for how it is driven.
+/// State of the kernel; the module describes how to drive it.
 ///
 /// # Guarantees
-/// - A change that comes in while a unit runs wakes it again if the run had read it. // test: guarantees_a_change_during_a_run_is_not_lost
-/// - A unit does not run on a view older than its own writes, within a bound. // test: guarantees_a_unit_sees_its_own_writes
-/// - A kind is watched once, whoever reads it. // test: guarantees_one_watch_per_kind
+/// - A change during a run triggers the unit again if the run had read the object. // test: guarantees_a_change_during_a_run_is_not_lost
+/// - A unit does not run on a view older than its own writes, within a time limit. // test: guarantees_a_unit_sees_its_own_writes
+/// - A kind is watched once for all its readers. // test: guarantees_one_watch_per_kind
 pub struct Core {
-    operators: BTreeMap<OperatorName, Hosted>,
+    operators: BTreeMap<OperatorName, HostedOperator>,
     topology: Arc<Topology>,
     cache: Cache,
-    wakes: Wakes,
+    triggers: TriggerIndex,
     scheduler: Scheduler,
     arbiter: Arbiter,
-    rosters: Rosters,
-    /// The units of operators whose shells name them.
-    given: BTreeMap<OperatorName, BTreeSet<Unit>>,
-    echoes: Echoes,
-    standings: Standings,
-    /// Kinds that are watched, or will be with the next orders; with the moment from which nobody reads them.
-    watched: BTreeMap<TableKey, Option<Moment>>,
-    /// Kinds that were let go, with the first decision that was made without them: who began before may have read them.
-    let_go: BTreeMap<TableKey, u64>,
-    /// Why a watch does not deliver.
-    lost: BTreeMap<TableKey, String>,
-    orders: Vec<Order>,
-    running: BTreeMap<UnitId, run::Running>,
-    /// Changes since the oldest running view was made, with their numbers.
-    recent: VecDeque<(u64, Change)>,
+    unit_index: UnitIndex,
+    /// Units of operators with [`Units::External`].
+    external_units: BTreeMap<OperatorName, BTreeSet<Unit>>,
+    pending_writes: PendingWrites,
+    unit_statuses: UnitStatuses,
+    /// Watched kinds, including those of pending commands, with the time since which they have no readers.
+    watched: BTreeMap<TableKey, Option<Timestamp>>,
+    /// Kinds whose watch has stopped, with the first decision after that. Earlier runs may have read them.
+    unwatched: BTreeMap<TableKey, u64>,
+    /// Errors of failing watches.
+    watch_errors: BTreeMap<TableKey, String>,
+    commands: Vec<CoreCommand>,
+    running: BTreeMap<UnitId, run::RunningUnit>,
+    /// Numbered changes since the oldest active run began.
+    recent: VecDeque<(u64, ObjectChange)>,
     changes_seen: u64,
-    /// The number of the last change that is not remembered any more.
+    /// Number of the last change that is no longer remembered.
     changes_forgotten: u64,
     next_decision: u64,
-    began: Moment,
-    /// What was refused of the last run of a unit; only of those that wrote and failed.
-    refused: BTreeMap<UnitId, Vec<Refusal>>,
-    /// Units whose last run came too late: on which reads, how often in a row, since when.
-    stale: BTreeMap<UnitId, writes::Lateness>,
-    /// How often each fight and loop that goes on must have been seen before it is told again: by object, field and who.
-    told: BTreeMap<(crate::resource::ObjectKey, String, Vec<UnitId>), u32>,
-    /// Whether nothing is changed, neither in clusters nor outside.
-    pretending: bool,
+    started_at: Timestamp,
+    /// Rejected writes of each unit's last run; only for runs with failed writes.
+    rejected_writes: BTreeMap<UnitId, Vec<WriteRejection>>,
+    /// Units whose last run wrote to stale objects, with the reads, the number of such runs, and the start time.
+    stale: BTreeMap<UnitId, writes::StaleRuns>,
+    /// For each active finding (object, field, units), the count from which it is reported again.
+    reported_findings: BTreeMap<(crate::resource::ObjectKey, String, Vec<UnitId>), u32>,
+    /// Whether nothing is changed, neither on clusters nor in external systems.
+    dry_run: bool,
 }
 
 impl Core {
-    /// A kernel with no operators. `seed` is the source of jitter, `next_decision` where the journal goes on.
-    pub fn new(now: Moment, seed: u64, topology: Topology, global: GlobalLimits, next_decision: DecisionId) -> Self {
+    /// Creates a core without operators. `seed` determines the jitter, `next_decision` continues the journal's numbers.
+    pub fn new(now: Timestamp, seed: u64, topology: Topology, global: GlobalLimits, next_decision: DecisionId) -> Self {
         Self {
             operators: BTreeMap::new(),
             topology: Arc::new(topology),
             cache: Cache::default(),
-            wakes: Wakes::default(),
+            triggers: TriggerIndex::default(),
             scheduler: Scheduler::new(seed, global),
             arbiter: Arbiter::default(),
-            rosters: Rosters::default(),
-            given: BTreeMap::new(),
-            echoes: Echoes::default(),
-            standings: Standings::default(),
+            unit_index: UnitIndex::default(),
+            external_units: BTreeMap::new(),
+            pending_writes: PendingWrites::default(),
+            unit_statuses: UnitStatuses::default(),
             watched: BTreeMap::new(),
-            let_go: BTreeMap::new(),
-            lost: BTreeMap::new(),
-            orders: Vec::new(),
+            unwatched: BTreeMap::new(),
+            watch_errors: BTreeMap::new(),
+            commands: Vec::new(),
             running: BTreeMap::new(),
             recent: VecDeque::new(),
             changes_seen: 0,
             changes_forgotten: 0,
             next_decision: next_decision.0,
-            began: now,
-            refused: BTreeMap::new(),
+            started_at: now,
+            rejected_writes: BTreeMap::new(),
             stale: BTreeMap::new(),
-            told: BTreeMap::new(),
-            pretending: false,
+            reported_findings: BTreeMap::new(),
+            dry_run: false,
         }
     }
 
-    /// Takes an operator in. Its units run as soon as they are known.
-    pub fn add(&mut self, now: Moment, operator: Arc<dyn Operator>, limits: Limits) {
+    /// Adds an operator. Its units run as soon as they are known.
+    pub fn add(&mut self, now: Timestamp, operator: Arc<dyn Operator>, limits: Limits) {
         let name = OperatorName::new(operator.name());
         let declaration = operator.declaration();
         let topology = operator.topology().map_or_else(|| self.topology.clone(), Arc::new);
@@ -156,132 +158,146 @@ impl Core {
         match &declaration.units {
             Units::Whole => {
                 let unit = UnitId { operator: name.clone(), unit: Unit::Whole };
-                self.wake(now, &unit, Cause::Started);
+                self.trigger(now, &unit, Cause::Started);
             }
-            Units::Each { place, resource, selection } => {
-                let table = topology.table(*place, resource);
-                self.rosters.add(&name, &table, World { topology: topology.clone(), place: *place }, selection);
-                self.want(&table);
-                for unit in self.rosters.present(&name, &table, &self.cache.snapshot()) {
-                    self.wake(now, &unit, Cause::Started);
+            Units::Each { cluster_type, resource, selection } => {
+                let table = topology.table(*cluster_type, resource);
+                self.unit_index.add(
+                    &name,
+                    &table,
+                    ClusterScope { topology: topology.clone(), cluster_type: *cluster_type },
+                    selection,
+                );
+                self.ensure_watched(&table);
+                for unit in self.unit_index.existing_units(&name, &table, &self.cache.snapshot()) {
+                    self.trigger(now, &unit, Cause::Started);
                 }
             }
-            Units::Given(units) => {
+            Units::External(units) => {
                 for unit in units {
                     let unit = UnitId { operator: name.clone(), unit: unit.clone() };
-                    self.wake(now, &unit, Cause::Started);
+                    self.trigger(now, &unit, Cause::Started);
                 }
-                self.given.insert(name.clone(), units.clone());
+                self.external_units.insert(name.clone(), units.clone());
             }
         }
         let inputs = Arc::new(declaration.readable());
-        if operator.reads_managers() {
-            inputs.iter().for_each(|input| self.keep_managers(&topology.table(input.place, &input.resource)));
+        if operator.needs_managed_fields() {
+            inputs
+                .iter()
+                .for_each(|input| self.keep_managed_fields(&topology.table(input.cluster_type, &input.resource)));
         }
         let declaration = Arc::new(declaration);
-        // One that is taken in again, with more to read than before, goes on with its account.
-        let account = self.operators.remove(&name).map(|before| before.account).unwrap_or_default();
+        // An operator that is added again, for example with more inputs, keeps its counters.
+        let account = self.operators.remove(&name).map(|before| before.counters).unwrap_or_default();
         let settings = operator.settings();
-        let hosted = Hosted { operator, declaration, inputs, topology, account, limits, settings };
+        let hosted = HostedOperator { operator, declaration, inputs, topology, counters: account, limits, settings };
         self.operators.insert(name, hosted);
     }
 
-    /// What is held without them is listed anew.
-    fn keep_managers(&mut self, table: &TableKey) {
-        if self.cache.keep_managers(table) {
+    /// Lists a kind again if it is cached without `managedFields`.
+    fn keep_managed_fields(&mut self, table: &TableKey) {
+        if self.cache.keep_managed_fields(table) {
             self.cache.forget(table);
-            self.orders.extend([Order::Unwatch(table.clone()), Order::Watch(table.clone())]);
+            self.commands.extend([CoreCommand::Unwatch(table.clone()), CoreCommand::Watch(table.clone())]);
         }
     }
 
-    /// Names the units of an operator whose shell does so, and wakes those for which something changed outside, those that
-    /// are new and those that are gone. False when there is no such operator.
-    pub fn set_units(&mut self, now: Moment, operator: &OperatorName, units: BTreeSet<Unit>, changed: &[Unit]) -> bool {
-        let Some(known) = self.given.get_mut(operator) else { return false };
+    /// Replaces the units of an operator with [`Units::External`], and triggers new, removed and `changed` units.
+    /// Returns whether the operator exists.
+    pub fn set_units(
+        &mut self,
+        now: Timestamp,
+        operator: &OperatorName,
+        units: BTreeSet<Unit>,
+        changed: &[Unit],
+    ) -> bool {
+        let Some(known) = self.external_units.get_mut(operator) else { return false };
         let before = std::mem::replace(known, units.clone());
         let woken: BTreeSet<&Unit> = before.symmetric_difference(&units).chain(changed).collect();
         for unit in woken {
             let unit = UnitId { operator: operator.clone(), unit: unit.clone() };
-            self.wake(now, &unit, Cause::Outside);
+            self.trigger(now, &unit, Cause::External);
         }
         true
     }
 
-    /// Changes an operator's limits while it runs.
-    pub fn set_limits(&mut self, now: Moment, operator: &OperatorName, limits: Limits) {
+    /// Changes an operator's limits.
+    pub fn set_limits(&mut self, now: Timestamp, operator: &OperatorName, limits: Limits) {
         if let Some(hosted) = self.operators.get_mut(operator) {
             hosted.limits = limits.clone();
             self.scheduler.set_operator(now, operator, limits);
         }
     }
 
-    /// Changes the limits over all operators.
+    /// Changes the global limits.
     pub fn set_global(&mut self, global: GlobalLimits) {
         self.scheduler.set_global(global);
     }
 
-    /// From here on operators ask nothing that would change something outside. Their writes are the driver's to pretend.
-    pub fn pretend(&mut self) {
-        self.pretending = true;
+    /// Switches to a dry run: external queries with side effects are skipped. The driver executes the writes as dry
+    /// runs.
+    pub fn set_dry_run(&mut self) {
+        self.dry_run = true;
     }
 
-    /// Pauses an operator, or lets it go on.
+    /// Pauses or resumes an operator.
     pub fn pause(&mut self, operator: &OperatorName, paused: bool) {
         self.scheduler.pause(operator, paused);
     }
 
-    /// All that is cached, as it is now.
+    /// Returns a snapshot of all cached objects.
     pub fn snapshot(&self) -> Arc<crate::cache::Snapshot> {
         self.cache.snapshot()
     }
 
-    /// The names of the operators.
+    /// Returns the names of the operators.
     pub fn operators(&self) -> impl Iterator<Item = &OperatorName> {
         self.operators.keys()
     }
 
-    /// Takes in what a watch has seen.
+    /// Applies an event of a watch.
     ///
     /// # Errors
-    /// When what came over the wire is no object; the cache is as before.
-    pub fn observe(&mut self, now: Moment, table: &TableKey, event: Observed) -> Result<(), CacheError> {
+    /// When the received bytes are not an object; the cache is then unchanged.
+    pub fn observe(&mut self, now: Timestamp, table: &TableKey, event: TableEvent) -> Result<(), CacheError> {
         if !self.watched.contains_key(table) {
-            // A watch that was stopped may still have something in flight.
+            // A stopped watch may still have an event in flight.
             return Ok(());
         }
         let observation = self.cache.observe(table, event)?;
-        self.lost.remove(table);
-        if observation.became_known {
-            for unit in self.wakes.waiting_for(table) {
-                self.wake(now, &unit, Cause::Known { table: table.clone() });
+        self.watch_errors.remove(table);
+        if observation.became_readable {
+            for unit in self.triggers.waiting_for(table) {
+                self.trigger(now, &unit, Cause::KindCached { table: table.clone() });
             }
         }
         for change in observation.changes {
-            let first = observation.became_known && change.before.is_none();
-            self.take(now, change, first);
+            let first = observation.became_readable && change.before.is_none();
+            self.apply_change(now, change, first);
         }
         Ok(())
     }
 
-    /// A watch does not deliver at the moment. True when it did until now, or for another reason.
-    pub fn lost(&mut self, table: &TableKey, message: String) -> bool {
+    /// Records that a watch fails. Returns whether the error is new.
+    pub fn set_watch_error(&mut self, table: &TableKey, message: String) -> bool {
         self.watched.contains_key(table)
-            && self.lost.insert(table.clone(), message.clone()).is_none_or(|before| before != message)
+            && self.watch_errors.insert(table.clone(), message.clone()).is_none_or(|before| before != message)
     }
 
-    fn take(&mut self, now: Moment, change: Change, first: bool) {
-        for unit in self.rosters.units_of(&change) {
+    fn apply_change(&mut self, now: Timestamp, change: ObjectChange, first: bool) {
+        for unit in self.unit_index.units_of(&change) {
             let cause = if first {
                 Cause::Started
             } else {
                 Cause::Changed { object: change.key.clone(), revision: change.revision }
             };
-            self.wake(now, &unit, cause);
+            self.trigger(now, &unit, cause);
         }
-        for (unit, cause) in self.wakes.woken(&change) {
-            self.wake(now, &unit, cause);
+        for (unit, cause) in self.triggers.triggered(&change) {
+            self.trigger(now, &unit, cause);
         }
-        for unit in self.echoes.heard(&change) {
+        for unit in self.pending_writes.observe(&change) {
             self.scheduler.release(now, &unit);
         }
         if !self.running.is_empty() {
@@ -293,71 +309,72 @@ impl Core {
         }
     }
 
-    fn wake(&mut self, now: Moment, unit: &UnitId, cause: Cause) {
-        self.standings.seen(now, unit);
-        self.scheduler.wake(now, unit, cause);
+    fn trigger(&mut self, now: Timestamp, unit: &UnitId, cause: Cause) {
+        self.unit_statuses.ensure(now, unit);
+        self.scheduler.trigger(now, unit, cause);
     }
 
-    /// Everything that is to be done now.
-    pub fn poll(&mut self, now: Moment) -> Vec<Order> {
-        for unit in self.echoes.overdue(now) {
+    /// Returns all commands that are due.
+    pub fn poll(&mut self, now: Timestamp) -> Vec<CoreCommand> {
+        for unit in self.pending_writes.overdue(now) {
             self.scheduler.release(now, &unit);
-            // What never came back may have been undone unseen, and then nothing the unit read has changed.
-            self.wake(now, &unit, Cause::Resync);
+            // A write that was never observed may have been undone in between, and then nothing the unit read has
+            // changed.
+            self.trigger(now, &unit, Cause::Resync);
         }
         for started in self.scheduler.start(now) {
             if let Some(run) = self.begin(now, started) {
-                self.orders.push(Order::Run(Box::new(run)));
+                self.commands.push(CoreCommand::Run(Box::new(run)));
             }
         }
-        self.drop_unread(now);
-        std::mem::take(&mut self.orders)
+        self.unwatch_unread(now);
+        std::mem::take(&mut self.commands)
     }
 
-    /// When [`Core::poll`] can next have something to do if nothing else happens.
-    pub fn next(&self) -> Option<Moment> {
-        let unread = self.watched.values().flatten().map(|since| Moment(since.0 + UNREAD_GRACE_MS));
-        self.scheduler.next().into_iter().chain(self.echoes.next()).chain(unread).min()
+    /// Returns the next time at which [`Core::poll`] may have commands if nothing else happens.
+    pub fn next(&self) -> Option<Timestamp> {
+        let unread = self.watched.values().flatten().map(|since| Timestamp(since.0 + UNREAD_GRACE_MS));
+        self.scheduler.next().into_iter().chain(self.pending_writes.next()).chain(unread).min()
     }
 
-    /// Whether nothing runs and nothing is about to: every unit has decided on what there is.
+    /// Whether no run is active or pending: every unit has decided on the current objects.
     pub fn is_quiet(&self) -> bool {
         self.running.is_empty()
-            && self.orders.is_empty()
-            && self.watched.keys().all(|table| self.cache.knows(table))
+            && self.commands.is_empty()
+            && self.watched.keys().all(|table| self.cache.is_readable(table))
             && self.scheduler.is_idle()
     }
 
-    /// Whether nothing is left to do but to read what cannot be read at the moment.
-    pub fn is_cut_off(&self) -> bool {
-        let mut unread = self.watched.keys().filter(|table| !self.cache.knows(table)).peekable();
+    /// Whether all remaining work waits for kinds that cannot be read at the moment.
+    pub fn is_disconnected(&self) -> bool {
+        let mut unread = self.watched.keys().filter(|table| !self.cache.is_readable(table)).peekable();
         self.running.is_empty()
-            && self.orders.is_empty()
+            && self.commands.is_empty()
             && self.scheduler.is_idle()
             && unread.peek().is_some()
-            && unread.all(|table| self.lost.contains_key(table))
+            && unread.all(|table| self.watch_errors.contains_key(table))
     }
 
-    /// What stands in the way of [`Core::is_quiet`], for people.
-    pub fn unsettled(&self) -> Vec<String> {
-        let unread = self.watched.keys().filter(|table| !self.cache.knows(table)).map(|table| {
-            let why = self.lost.get(table).map_or("has not been read yet", String::as_str);
+    /// Returns the reasons why [`Core::is_quiet`] is false, as messages for users.
+    pub fn unsettled_reasons(&self) -> Vec<String> {
+        let unread = self.watched.keys().filter(|table| !self.cache.is_readable(table)).map(|table| {
+            let why = self.watch_errors.get(table).map_or("has not been read yet", String::as_str);
             format!("{} of {}: {why}", table.resource, table.cluster)
         });
         let undecided = self.running.keys().map(|unit| format!("{unit} is still deciding"));
         unread.chain(undecided).collect()
     }
 
-    fn want(&mut self, table: &TableKey) {
-        if self.watched.insert(table.clone(), None).is_none() && !self.cache.knows(table) {
-            self.orders.push(Order::Watch(table.clone()));
+    fn ensure_watched(&mut self, table: &TableKey) {
+        if self.watched.insert(table.clone(), None).is_none() && !self.cache.is_readable(table) {
+            self.commands.push(CoreCommand::Watch(table.clone()));
         }
     }
 
-    fn drop_unread(&mut self, now: Moment) {
+    fn unwatch_unread(&mut self, now: Timestamp) {
         let mut gone = Vec::new();
         for (table, since) in &mut self.watched {
-            if self.rosters.reads(table) || self.wakes.is_read(table) {
+            if self.unit_index.covers(table) || self.triggers.is_read(table) {
                 *since = None;
                 continue;
             }
@@ -368,12 +385,12 @@ impl Core {
         }
         for table in gone {
             self.watched.remove(&table);
-            self.lost.remove(&table);
+            self.watch_errors.remove(&table);
             self.cache.forget(&table);
             if !self.running.is_empty() {
-                self.let_go.insert(table.clone(), self.next_decision);
+                self.unwatched.insert(table.clone(), self.next_decision);
             }
-            self.orders.push(Order::Unwatch(table));
+            self.commands.push(CoreCommand::Unwatch(table));
         }
     }
 }

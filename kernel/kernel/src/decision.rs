@@ -1,17 +1,17 @@
-//! What is recorded of a decision.
+//! Recorded decision.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::moment::Moment;
 use crate::operator::UnitId;
-use crate::plan::{Mutation, Standing};
-use crate::resource::{ObjectKey, Query, TableKey};
-use crate::view::{Asked, Listed, Refusal};
+use crate::plan::{Mutation, UnitStatus};
+use crate::resource::{ListQuery, ObjectKey, TableKey};
+use crate::timestamp::Timestamp;
+use crate::view::{ExternalQuery, ListedObject, WriteRejection};
 
-/// The number of a decision, counted up for the life of a journal.
+/// Number of a decision; it increases over the life of a journal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct DecisionId(pub u64);
@@ -22,158 +22,169 @@ impl fmt::Display for DecisionId {
     }
 }
 
-/// Why a unit ran.
+/// Reason for a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
-    /// The unit was seen for the first time since the process began.
+    /// The unit is new since the process started.
     Started,
-    /// An object it had read changed, appeared or went.
+    /// An object the unit had read was created, changed or deleted.
     Changed {
-        /// Which.
+        /// Changed object.
         object: ObjectKey,
-        /// The revision it has now, or was deleted at.
+        /// Revision after the change, or of the deletion.
         revision: u64,
     },
-    /// An object matches, or no longer matches, a list it had made.
+    /// An object started or stopped matching a list that the unit had read.
     Matched {
-        /// The list.
-        list: Query,
-        /// The object.
+        /// List.
+        list: ListQuery,
+        /// Object.
         object: ObjectKey,
-        /// The revision it has now, or was deleted at.
+        /// Revision after the change, or of the deletion.
         revision: u64,
     },
-    /// A kind it waits for can be read now.
-    Known {
-        /// Which.
+    /// A kind the unit waits for became readable.
+    #[serde(rename = "known")]
+    KindCached {
+        /// Kind.
         table: TableKey,
     },
-    /// It had asked to be run again.
-    Again,
-    /// Time for a regular look.
+    /// The plan had asked to requeue the unit.
+    #[serde(rename = "again")]
+    RequeueAfter,
+    /// Periodic resync.
     Resync,
-    /// The run before had failed.
+    /// The previous run failed.
     Retry {
-        /// How many runs in a row have failed.
+        /// Number of failed runs in a row.
         failures: u32,
     },
-    /// The run before wrote less than it wanted: the budget was spent, or an object had changed.
+    /// The previous run wrote less than planned: the budget was spent, or an object had changed.
     Unfinished,
-    /// Somebody asked for it.
-    Asked,
-    /// What it is for lies outside of every cluster, and has changed there.
-    Outside,
+    /// A user requested a run.
+    #[serde(rename = "asked")]
+    Requested,
+    /// Something outside the clusters changed.
+    #[serde(rename = "outside")]
+    External,
 }
 
-/// One decision: cause, reads, plan, outcome.
+/// Decision of a unit: causes, reads, plan and outcome.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Decision {
-    /// Its number.
+    /// Number of the decision.
     pub id: DecisionId,
-    /// Whose.
+    /// Unit that decided.
     #[serde(flatten)]
     pub unit: UnitId,
-    /// Why it ran; at most [`MAX_CAUSES`], the first ones.
+    /// Causes of the run: the first ones, at most [`MAX_CAUSES`].
     pub causes: Vec<Cause>,
-    /// When the first cause came in.
-    pub woken: Moment,
-    /// The time the operator was told.
-    pub started: Moment,
-    /// How long the operator took to decide.
+    /// Time of the first cause.
+    #[serde(rename = "woken")]
+    pub triggered_at: Timestamp,
+    /// Time of the decision, as passed to the operator.
+    pub started: Timestamp,
+    /// Time the operator took to decide, in microseconds.
     pub decide_us: u64,
-    /// How long the writes took.
+    /// Time the writes took, in microseconds.
     pub write_us: u64,
-    /// Objects read by name; a miss has no revision.
+    /// Objects read by name, with their revisions; `None` for an absent object.
     pub gets: Vec<(ObjectKey, Option<u64>)>,
-    /// Lists made.
-    pub lists: Vec<(Query, Vec<Listed>)>,
-    /// Questions to the outside.
-    pub asked: Vec<Asked>,
-    /// What the operator was told was refused of the run before.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub refused: Vec<Refusal>,
-    /// What the operator decides by beside that, as it says itself; null for nothing.
+    /// Lists with their objects.
+    pub lists: Vec<(ListQuery, Vec<ListedObject>)>,
+    /// Queries to external systems.
+    #[serde(rename = "asked")]
+    pub external_queries: Vec<ExternalQuery>,
+    /// Rejected writes of the previous run, as passed to the operator.
+    #[serde(default, rename = "refused", skip_serializing_if = "Vec::is_empty")]
+    pub rejected_writes: Vec<WriteRejection>,
+    /// Settings the operator decides by, as returned by [`crate::operator::Operator::settings`]; null for none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub settings: Value,
-    /// What came of it.
-    pub outcome: Outcome,
+    /// Outcome of the run.
+    pub outcome: RunOutcome,
 }
 
-/// How many causes of a run are kept.
+/// Maximum number of causes kept for a run.
 pub const MAX_CAUSES: usize = 16;
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Outcome {
-    /// The operator decided.
+pub enum RunOutcome {
+    /// The operator returned a plan.
     Decided {
-        /// Its writes in the order they are carried out, with what came of each.
+        /// Writes in execution order, with their results.
         writes: Vec<Write>,
-        /// Where the unit stands.
-        standing: Standing,
+        /// Status of the unit.
+        #[serde(rename = "standing")]
+        status: UnitStatus,
     },
-    /// The operator gave an error, panicked, or did not answer in time.
+    /// The operator returned an error, panicked, or timed out.
     Failed {
-        /// In its words.
+        /// Error message.
         message: String,
     },
-    /// A kind it read was not known yet.
-    Parked {
-        /// Which.
+    /// The operator read a kind that is not cached yet.
+    #[serde(rename = "parked")]
+    NotCached {
+        /// Missing kinds.
         missing: Vec<TableKey>,
     },
 }
 
-/// A write and what came of it.
+/// Write with its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Write {
-    /// What was wanted.
+    /// Mutation of the plan.
     pub mutation: Mutation,
-    /// On which object; the name is known even if the operator left it to `generateName`.
+    /// Object, with its final name even if the operator uses `generateName`.
     pub object: ObjectKey,
-    /// What came of it.
+    /// Result of the write.
     pub result: WriteResult,
 }
 
-/// What came of a write.
+/// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WriteResult {
-    /// Done.
+    /// The object was written.
     Written {
-        /// The revision it made.
+        /// Revision after the write.
         revision: u64,
     },
-    /// It changed nothing: the object was so already.
+    /// The object was already in the wanted state.
     Unchanged,
-    /// The arbiter refused it.
+    /// The arbiter refused the write.
     Refused {
-        /// Why.
+        /// Reason.
         reason: String,
     },
-    /// Put off: the budget is spent. The unit decides again.
-    Held,
-    /// The object is not what was read any more. The unit decides again.
+    /// The write budget is spent; the unit decides again.
+    #[serde(rename = "held")]
+    OverBudget,
+    /// The object has changed since it was read; the unit decides again.
     Stale {
-        /// In the API server's words.
+        /// Message of the API server.
         message: String,
     },
-    /// The API server said no, or could not be reached.
+    /// The API server rejected the write, or could not be reached.
     Failed {
-        /// In its words.
+        /// Error message.
         message: String,
     },
-    /// The API server refused an Event: somebody is not told something, and nothing else waits for that.
-    Unheard {
-        /// In its words.
+    /// The API server rejected an Event; no other write depends on it.
+    #[serde(rename = "unheard")]
+    EventRejected {
+        /// Error message.
         message: String,
     },
-    /// A dry run: it would have been written.
-    Pretended,
-    /// A write before it failed, so it was not tried.
+    /// A dry run would have written the object.
+    #[serde(rename = "pretended")]
+    DryRun,
+    /// Not sent, because an earlier write failed.
     Skipped,
 }

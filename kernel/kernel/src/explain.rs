@@ -1,25 +1,27 @@
-//! Why things are as they are: from the journal and the kernel's state to reports, and from reports to text for people.
+//! Explains decisions and states: builds reports from the journal and the kernel's state, and formats them for users.
 //!
-//! Everything here is a pure function. A report is what `-o json` prints; its `Display` is what people read.
+//! All functions are pure. `-o json` prints a report as JSON; its `Display` is the text for users.
 
 mod field;
-mod managers;
-mod planned;
-mod replayed;
+mod field_managers;
+mod phrases;
+mod plan_report;
+mod replay_report;
 mod target;
 mod times;
 mod top;
 mod why;
 mod why_not;
-mod words;
 
 pub use field::FieldPath;
-pub use managers::Manager;
-pub use planned::{LeftOut, PlanReport, Planned};
-pub use replayed::ReplayReport;
-pub use target::Target;
-pub use times::{span, when};
-pub use top::{Top, TopRow, bytes, micros, top};
-pub use why::{Awaited, Link, MAX_CHAIN, Read, Tried, Why, Written, explained, why};
-pub use why_not::{Held, WhyNot, wait, why_not};
-pub use words::{cause, causes, count, reads, result};
+pub use field_managers::FieldManager;
+pub use phrases::{cause, causes, count, reads, result};
+pub use plan_report::{PlanReport, PlannedWrite, SkippedItem};
+pub use replay_report::ReplayReport;
+pub use target::ObjectTarget;
+pub use times::{format_duration, format_time};
+pub use top::{TopReport, TopRow, bytes, micros, report};
+pub use why::{
+    CauseLink, FailedWrite, LastWrite, MAX_CHAIN, ReadLookup, WaitingUnit, WhyReport, explain_object, resolve_target,
+};
+pub use why_not::{IdleUnit, WhyNotReport, describe_wait, explain_idle};

@@ -1,10 +1,10 @@
-//! The shell around the core: watches, threads, writes, the clock and the journal's disk.
+//! Driver of the core: watches, threads, writes, the clock and the journal.
 //!
-//! One task owns the [`Core`]; everything else talks to it over channels, so there is no lock and no order to get wrong.
+//! One task owns the [`Core`]; everything else communicates with it over channels, so there is no lock.
 //!
 //! ```text
 //!  watch tasks ──▶ ┌──────┐ ──▶ threads that decide ──┐
-//!  requests    ──▶ │ loop │ ◀── answers ──────────────┘
+//!  requests    ──▶ │ loop │ ◀── results ──────────────┘
 //!  time        ──▶ └──────┘ ──▶ tasks that write ─────▶ (back as results) ──▶ journal thread
 //! ```
 
@@ -23,87 +23,89 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::applier::KubeWriter;
-use crate::core::{Closed, Core, Judgement, Order};
-use crate::decision::{DecisionId, Outcome, WriteResult};
-use crate::gate::Gate;
+use crate::core::{Core, CoreCommand, FinishedRun, RunProgress};
+use crate::decision::{DecisionId, RunOutcome, WriteResult};
 use crate::journal::Journal;
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Operator, OperatorName, UnitId};
-use crate::place::{ClusterName, Topology};
+use crate::rate_limiter::RateLimiter;
 use crate::resource::TableKey;
-use crate::state::State;
-use crate::watch::{Pace, Told, Watch};
+use crate::state::KernelState;
+use crate::topology::{ClusterName, Topology};
+use crate::watch::{TableWatch, WatchTimeouts, WatchUpdate};
 
-pub use request::{Handle, Stopped};
+pub use request::{Handle, HostStopped};
 
-use clock::Clock;
+use clock::HostClock;
 use recorder::Recorder;
-use request::{Added, Request};
-use runs::{Report, Runs, Writing};
+use request::{HostRequest, NewOperator};
+use runs::{ActiveRuns, RunReport, WriteJob};
 
-/// Not every unit could decide in time.
+/// Error: not every unit decided before the timeout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not everything could be read or decided in time: {}", .0.join("; "))]
-pub struct Unsettled(pub Vec<String>);
+pub struct SettleTimeout(pub Vec<String>);
 
-/// How many observations may wait for the loop: the watches wait when it is behind.
+/// Maximum number of pending watch updates; beyond it the watches wait.
 const MAX_PENDING_OBSERVATIONS: usize = 1024;
-/// How many observations are taken in before anything is started, so that a burst is one wake.
+/// Maximum number of updates applied before runs are started, so that a burst triggers one run.
 const OBSERVATIONS_AT_ONCE: usize = 256;
-/// How long writes under way may take after a stop. Whoever ends a process by force rarely waits longer than half a minute.
-pub const STOP_PATIENCE: Duration = Duration::from_secs(20);
-/// How long one look goes on when nothing is left but what no server tells.
-const CUT_OFF_PATIENCE: Duration = Duration::from_secs(5);
-/// How many requests may wait for the loop.
+/// Timeout for active writes after a stop. A process manager rarely waits longer than half a minute before it kills the
+/// process.
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+/// Timeout of a dry run when only kinds that no server delivers are missing.
+const DISCONNECTED_TIMEOUT: Duration = Duration::from_secs(5);
+/// Maximum number of pending requests.
 const MAX_PENDING_REQUESTS: usize = 64;
 
-/// What a host is made of.
-pub struct Settings {
-    /// The real clusters, each with a client that may impersonate the operators' service accounts.
+/// Settings of a host.
+pub struct HostSettings {
+    /// Real clusters, each with a client that may impersonate the operators' service accounts.
     pub clusters: BTreeMap<ClusterName, kube::Client>,
-    /// Which of them is which place.
+    /// Real cluster of each cluster type.
     pub topology: Topology,
-    /// The limits over all operators.
+    /// Limits over all operators.
     pub global: GlobalLimits,
-    /// Where decisions are recorded.
+    /// Journal that records decisions.
     pub journal: Journal,
-    /// Ask the API servers to pretend; nothing is written, and nothing is asked that would change something outside.
+    /// Whether the host makes a dry run: API servers only simulate writes, and external queries with side effects are
+    /// skipped.
     pub dry_run: bool,
 }
 
-/// Hosts operators over clusters until it is told to stop.
+/// Host that runs operators over clusters until it is stopped.
 pub struct Host {
     core: Core,
     clusters: BTreeMap<ClusterName, kube::Client>,
-    /// The clusters that came with an operator, and go with it.
-    brought: BTreeMap<OperatorName, ClusterName>,
+    /// Clusters that were added with an operator, and are removed with it.
+    operator_clusters: BTreeMap<OperatorName, ClusterName>,
     writer: Arc<KubeWriter>,
-    /// All requests that are made for operators pass it.
-    gate: Gate,
+    /// Rate limiter for all requests made for operators.
+    rate_limiter: RateLimiter,
     dry_run: bool,
-    clock: Clock,
-    watches: BTreeMap<TableKey, Watch>,
-    sink: mpsc::Sender<(TableKey, Told)>,
-    seen: mpsc::Receiver<(TableKey, Told)>,
-    requests: mpsc::Receiver<Request>,
-    runs: Runs,
+    clock: HostClock,
+    watches: BTreeMap<TableKey, TableWatch>,
+    sink: mpsc::Sender<(TableKey, WatchUpdate)>,
+    updates: mpsc::Receiver<(TableKey, WatchUpdate)>,
+    requests: mpsc::Receiver<HostRequest>,
+    runs: ActiveRuns,
     recorder: Recorder,
-    /// What was decided, for who asked for one look; otherwise it goes to the journal.
-    decided: Option<Vec<Closed>>,
+    /// Finished runs of [`Host::run_until_settled`]; otherwise they go to the journal.
+    finished: Option<Vec<FinishedRun>>,
 }
 
 impl Host {
-    /// A host with these operators, and the handle by which it is asked and stopped.
-    pub fn new(settings: Settings, operators: Vec<(Arc<dyn Operator>, Limits)>) -> (Host, Handle) {
-        let mut clock = Clock::start();
+    /// Creates a host with these operators, and a handle to it.
+    pub fn new(settings: HostSettings, operators: Vec<(Arc<dyn Operator>, Limits)>) -> (Host, Handle) {
+        let mut clock = HostClock::start();
         let now = clock.now();
         let next: DecisionId = settings.journal.next_id();
         let mut journal = settings.journal;
-        journal.decided_over(&settings.topology);
-        let gate = Gate::of(settings.global.requests_per_second);
+        journal.set_topology(&settings.topology);
+        let rate_limiter = RateLimiter::per_second(settings.global.requests_per_second);
         let mut core = Core::new(now, now.0, settings.topology, settings.global, next);
         if settings.dry_run {
-            core.pretend();
+            core.set_dry_run();
         }
         for (operator, limits) in operators {
             core.add(now, operator, limits);
@@ -112,39 +114,40 @@ impl Host {
         let (sink, seen) = mpsc::channel(MAX_PENDING_OBSERVATIONS);
         let host = Host {
             core,
-            writer: Arc::new(KubeWriter::new(settings.clusters.clone()).behind(gate.clone())),
-            gate,
+            writer: Arc::new(KubeWriter::new(settings.clusters.clone()).with_rate_limiter(rate_limiter.clone())),
+            rate_limiter,
             clusters: settings.clusters,
-            brought: BTreeMap::new(),
+            operator_clusters: BTreeMap::new(),
             dry_run: settings.dry_run,
             clock,
             watches: BTreeMap::new(),
             sink,
-            seen,
+            updates: seen,
             requests: inbox,
-            runs: Runs::new(),
+            runs: ActiveRuns::new(),
             recorder: Recorder::start(journal),
-            decided: None,
+            finished: None,
         };
         (host, Handle::new(requests))
     }
 
-    /// Works until the handle says stop or is dropped. Writes under way are finished and recorded first, within
-    /// [`STOP_PATIENCE`].
+    /// Runs until it is stopped through the handle or the last handle is dropped. Active writes are finished and
+    /// recorded first, within
+    /// [`STOP_TIMEOUT`].
     pub async fn run(self) {
-        self.run_until_stopped(STOP_PATIENCE).await;
+        self.run_until_stopped(STOP_TIMEOUT).await;
     }
 
     async fn run_until_stopped(mut self, patience: Duration) {
-        while self.turn().await {}
+        while self.step().await {}
         self.watches.clear();
         let end = Instant::now() + patience;
-        while self.runs.writing() > 0 {
+        while self.runs.pending_writes() > 0 {
             match tokio::time::timeout_at(end, self.runs.next()).await {
-                Ok(Some(report)) => self.take(report),
+                Ok(Some(report)) => self.handle_report(report),
                 Ok(None) => break,
                 Err(_) => {
-                    let left = self.runs.writing();
+                    let left = self.runs.pending_writes();
                     tracing::warn!(left, "stopped before {left} runs had written all they wanted");
                     break;
                 }
@@ -156,50 +159,50 @@ impl Host {
         }
     }
 
-    /// Works until every unit has decided on what there is, and gives what was decided. For dry runs.
+    /// Runs until every unit has decided on the current objects, and returns the finished runs. For dry runs.
     ///
     /// # Errors
-    /// When that is not so after `patience`.
-    pub async fn once(mut self, patience: Duration) -> Result<Vec<Closed>, Unsettled> {
+    /// When units are still undecided after `patience`.
+    pub async fn run_until_settled(mut self, patience: Duration) -> Result<Vec<FinishedRun>, SettleTimeout> {
         let end = Instant::now() + patience;
         let mut cut_off: Option<Instant> = None;
-        self.decided = Some(Vec::new());
+        self.finished = Some(Vec::new());
         loop {
-            self.carry_on();
+            self.run_commands();
             if self.core.is_quiet() {
                 break;
             }
-            cut_off = self.core.is_cut_off().then(|| cut_off.unwrap_or_else(Instant::now));
-            let end = cut_off.map_or(end, |since| end.min(since + CUT_OFF_PATIENCE));
-            let late = tokio::time::timeout_at(end, self.turn()).await;
+            cut_off = self.core.is_disconnected().then(|| cut_off.unwrap_or_else(Instant::now));
+            let end = cut_off.map_or(end, |since| end.min(since + DISCONNECTED_TIMEOUT));
+            let late = tokio::time::timeout_at(end, self.step()).await;
             if late.is_err() {
-                return Err(Unsettled(self.core.unsettled()));
+                return Err(SettleTimeout(self.core.unsettled_reasons()));
             }
         }
         self.watches.clear();
         self.recorder.finish().await;
-        Ok(self.decided.unwrap_or_default())
+        Ok(self.finished.unwrap_or_default())
     }
 
-    async fn turn(&mut self) -> bool {
-        self.carry_on();
-        let look = Instant::now() + Clock::LOOK_EVERY;
-        let wake = self.core.next().map_or(look, |moment| self.clock.instant(moment).min(look));
+    async fn step(&mut self) -> bool {
+        self.run_commands();
+        let look = Instant::now() + HostClock::CHECK_INTERVAL;
+        let wake = self.core.next().map_or(look, |timestamp| self.clock.instant(timestamp).min(look));
         tokio::select! {
-            Some(report) = self.seen.recv() => self.observe(report),
-            Some(report) = self.runs.next() => self.take(report),
-            request = self.requests.recv() => return request.is_some_and(|request| self.answer(request)),
+            Some(report) = self.updates.recv() => self.observe(report),
+            Some(report) = self.runs.next() => self.handle_report(report),
+            request = self.requests.recv() => return request.is_some_and(|request| self.handle_request(request)),
             () = tokio::time::sleep_until(wake) => {}
         }
         true
     }
 
-    fn carry_on(&mut self) {
+    fn run_commands(&mut self) {
         for order in self.core.poll(self.clock.now()) {
             match order {
-                Order::Watch(table) => self.watch(table),
-                Order::Unwatch(table) => drop(self.watches.remove(&table)),
-                Order::Run(run) => self.runs.start(*run),
+                CoreCommand::Watch(table) => self.watch(table),
+                CoreCommand::Unwatch(table) => drop(self.watches.remove(&table)),
+                CoreCommand::Run(run) => self.runs.start(*run),
             }
         }
     }
@@ -208,165 +211,176 @@ impl Host {
         match self.clusters.get(&table.cluster) {
             Some(client) => {
                 let sink = self.sink.clone();
-                let watch = Watch::start(client.clone(), table.clone(), sink, Pace::default(), self.gate.clone());
+                let watch = TableWatch::start(
+                    client.clone(),
+                    table.clone(),
+                    sink,
+                    WatchTimeouts::default(),
+                    self.rate_limiter.clone(),
+                );
                 self.watches.insert(table, watch);
             }
-            None => self.lost(&table, format!("no cluster is called {}", table.cluster)),
+            None => self.watch_failed(&table, format!("no cluster is called {}", table.cluster)),
         }
     }
 
-    fn observe(&mut self, first: (TableKey, Told)) {
-        self.hear(first);
+    fn observe(&mut self, first: (TableKey, WatchUpdate)) {
+        self.handle_update(first);
         for _ in 1..OBSERVATIONS_AT_ONCE {
-            let Ok(next) = self.seen.try_recv() else { break };
-            self.hear(next);
+            let Ok(next) = self.updates.try_recv() else { break };
+            self.handle_update(next);
         }
     }
 
-    fn hear(&mut self, (table, told): (TableKey, Told)) {
+    fn handle_update(&mut self, (table, told): (TableKey, WatchUpdate)) {
         match told {
-            Told::Observed(event) => {
+            WatchUpdate::Event(event) => {
                 if let Err(error) = self.core.observe(self.clock.now(), &table, event) {
                     tracing::warn!(%error, table = %table.resource, "an observation was dropped");
                 }
             }
-            Told::Lost { message } => self.lost(&table, message),
+            WatchUpdate::Failed { message } => self.watch_failed(&table, message),
         }
     }
 
-    /// A server that stays away is told of once, not at every try.
-    fn lost(&mut self, table: &TableKey, message: String) {
-        if self.core.lost(table, message.clone()) {
+    /// Logs a watch error once, not at every retry.
+    fn watch_failed(&mut self, table: &TableKey, message: String) {
+        if self.core.set_watch_error(table, message.clone()) {
             let (resource, cluster) = (&table.resource, &table.cluster);
             tracing::warn!(%resource, %cluster, "cannot watch {resource} of cluster {cluster}: {message}");
         }
     }
 
-    fn take(&mut self, report: Report) {
+    fn handle_report(&mut self, report: RunReport) {
         let now = self.clock.now();
         match report {
-            Report::Answered { unit, id, answered } => match self.core.decided(now, &unit, id, answered) {
-                Some(Judgement::Write { writes, user, picture }) => {
-                    let writing = Writing { writes, user, picture, dry_run: self.dry_run };
-                    self.runs.write(self.writer.clone(), unit, id, writing);
-                }
-                Some(Judgement::Over(closed)) => self.record(*closed),
-                None => {}
-            },
-            Report::Carried { unit, id, carried, write_us } => {
-                if let Some(closed) = self.core.carried(now, &unit, id, carried, write_us) {
-                    self.record(closed);
+            RunReport::Decided { unit, id, result: decided } => {
+                match self.core.finish_decide(now, &unit, id, decided) {
+                    Some(RunProgress::Write { writes, user, snapshot }) => {
+                        let writing = WriteJob { writes, user, snapshot, dry_run: self.dry_run };
+                        self.runs.write(self.writer.clone(), unit, id, writing);
+                    }
+                    Some(RunProgress::Finished(finished)) => self.record(*finished),
+                    None => {}
                 }
             }
-            Report::Unwritten { unit, id } => {
-                if let Some(closed) = self.core.unwritten(now, &unit, id) {
-                    self.record(closed);
+            RunReport::Executed { unit, id, executed, write_us } => {
+                if let Some(finished) = self.core.finish_writes(now, &unit, id, executed, write_us) {
+                    self.record(finished);
+                }
+            }
+            RunReport::WritesLost { unit, id } => {
+                if let Some(finished) = self.core.fail_writes(now, &unit, id) {
+                    self.record(finished);
                 }
             }
         }
     }
 
-    fn record(&mut self, closed: Closed) {
-        log(&closed);
-        for finding in &closed.findings {
+    fn record(&mut self, finished: FinishedRun) {
+        log(&finished);
+        for finding in &finished.findings {
             tracing::warn!(%finding, "operators disturb each other");
             if let Some(client) = self.clusters.get(event::cluster(finding)).filter(|_| !self.dry_run) {
-                event::raise(client.clone(), self.gate.clone(), finding.clone());
+                event::raise(client.clone(), self.rate_limiter.clone(), finding.clone());
             }
         }
-        match &mut self.decided {
-            Some(decided) => decided.push(closed),
-            None => self.recorder.record(closed, self.clock.now()),
+        match &mut self.finished {
+            Some(decided) => decided.push(finished),
+            None => self.recorder.record(finished, self.clock.now()),
         }
     }
 
-    fn add(&mut self, added: Added) {
+    fn add(&mut self, added: NewOperator) {
         if let Some((name, client)) = added.cluster.filter(|(name, _)| !self.clusters.contains_key(name)) {
-            // Of one that comes with another cluster than before, nobody works on the former any more.
-            if let Some(former) = self.brought.insert(OperatorName::new(added.operator.name()), name.clone()) {
+            // When an operator is added with another cluster, its previous cluster is not used any more.
+            if let Some(former) = self.operator_clusters.insert(OperatorName::new(added.operator.name()), name.clone())
+            {
                 self.clusters.remove(&former);
             }
             self.clusters.insert(name, client);
-            self.writer = Arc::new(KubeWriter::new(self.clusters.clone()).behind(self.gate.clone()));
+            self.writer = Arc::new(KubeWriter::new(self.clusters.clone()).with_rate_limiter(self.rate_limiter.clone()));
         }
         self.core.add(self.clock.now(), added.operator, added.limits);
     }
 
     fn remove(&mut self, operator: &OperatorName) -> bool {
-        if let Some(cluster) = self.brought.remove(operator) {
+        if let Some(cluster) = self.operator_clusters.remove(operator) {
             self.clusters.remove(&cluster);
-            self.writer = Arc::new(KubeWriter::new(self.clusters.clone()).behind(self.gate.clone()));
+            self.writer = Arc::new(KubeWriter::new(self.clusters.clone()).with_rate_limiter(self.rate_limiter.clone()));
         }
         self.core.remove(operator)
     }
 
-    fn answer(&mut self, request: Request) -> bool {
+    fn handle_request(&mut self, request: HostRequest) -> bool {
         let now = self.clock.now();
         match request {
-            Request::State(reply) => {
+            HostRequest::State(reply) => {
                 let unrecorded = self.recorder.counts().dropped;
-                drop(reply.send(State { unrecorded, ..self.core.state(now) }));
+                drop(reply.send(KernelState { unrecorded, ..self.core.state(now) }));
             }
-            Request::Unit(unit, reply) => drop(reply.send(self.core.unit(now, &unit))),
-            Request::Counts(reply) => drop(reply.send(self.recorder.counts())),
-            Request::Ask(operator, unit, reply) => drop(reply.send(self.core.ask(now, &operator, unit.as_ref()))),
-            Request::Pause(operator, paused, reply) => {
+            HostRequest::Unit(unit, reply) => drop(reply.send(self.core.unit(now, &unit))),
+            HostRequest::Counts(reply) => drop(reply.send(self.recorder.counts())),
+            HostRequest::Reconcile(operator, unit, reply) => {
+                let _ = reply.send(self.core.reconcile(now, &operator, unit.as_ref()));
+            }
+            HostRequest::Pause(operator, paused, reply) => {
                 let known = self.core.operators().any(|name| *name == operator);
                 self.core.pause(&operator, paused);
                 let _ = reply.send(known);
             }
-            Request::Add(added) => self.add(*added),
-            Request::Remove(operator, reply) => drop(reply.send(self.remove(&operator))),
-            Request::Units(operator, units, changed, reply) => {
+            HostRequest::Add(added) => self.add(*added),
+            HostRequest::Remove(operator, reply) => drop(reply.send(self.remove(&operator))),
+            HostRequest::Units(operator, units, changed, reply) => {
                 let _ = reply.send(self.core.set_units(now, &operator, units, &changed));
             }
-            Request::Tell(operator, units, party, reply) => {
-                let _ = reply.send(self.core.tell_of(now, &operator, units, party.as_ref()));
+            HostRequest::Enqueue(operator, units, flow, reply) => {
+                let _ = reply.send(self.core.enqueue_for_flow(now, &operator, units, flow.as_ref()));
             }
-            Request::Limits(global, operators) => {
-                self.gate.set(global.requests_per_second);
+            HostRequest::Limits(global, operators) => {
+                self.rate_limiter.set_limit(global.requests_per_second);
                 self.core.set_global(global);
                 operators.into_iter().for_each(|(name, limits)| self.core.set_limits(now, &name, limits));
             }
-            Request::Fields(key, reply) => {
+            HostRequest::ManagedFields(key, reply) => {
                 let client = self.clusters.get(&key.table.cluster).cloned();
-                tokio::spawn(async move { reply.send(request::fields(client, &key).await) });
+                tokio::spawn(async move { reply.send(request::managed_fields(client, &key).await) });
             }
-            Request::Picture(reply) => drop(reply.send(self.core.snapshot())),
-            Request::Clusters(reply) => drop(reply.send(self.clusters.clone())),
-            Request::Journal(question) => self.recorder.look(question),
-            Request::Stop => return false,
+            HostRequest::Snapshot(reply) => drop(reply.send(self.core.snapshot())),
+            HostRequest::Clusters(reply) => drop(reply.send(self.clusters.clone())),
+            HostRequest::Journal(question) => self.recorder.query(question),
+            HostRequest::Stop => return false,
         }
         true
     }
 }
 
-/// A failure is logged once, here; what went well is at `debug`.
-fn log(closed: &Closed) {
-    let UnitId { operator, unit } = &closed.decision.unit;
-    let id = closed.decision.id.0;
-    match &closed.decision.outcome {
-        Outcome::Failed { message } => {
+/// Logs a finished run: failures as warnings, successes at `debug`.
+fn log(finished: &FinishedRun) {
+    let UnitId { operator, unit } = &finished.decision.unit;
+    let id = finished.decision.id.0;
+    match &finished.decision.outcome {
+        RunOutcome::Failed { message } => {
             tracing::warn!(%operator, %unit, decision = id, "{operator} {unit} failed: {message}")
         }
-        Outcome::Parked { .. } => {
+        RunOutcome::NotCached { .. } => {
             tracing::debug!(%operator, %unit, decision = id, "{operator} {unit} waits for a kind")
         }
-        Outcome::Decided { writes, .. } => {
+        RunOutcome::Decided { writes, .. } => {
             for write in writes {
-                let act = &write.mutation;
+                let mutation = &write.mutation;
                 match &write.result {
                     WriteResult::Failed { message } | WriteResult::Refused { reason: message } => {
-                        tracing::warn!(%operator, %unit, decision = id, "{operator} {unit} could not {act}: {message}");
+                        tracing::warn!(%operator, %unit, decision = id, "{operator} {unit} could not {mutation}: {message}");
                     }
-                    _ => tracing::debug!(%operator, %unit, decision = id, "{operator} {unit}: {act}"),
+                    _ => tracing::debug!(%operator, %unit, decision = id, "{operator} {unit}: {mutation}"),
                 }
             }
         }
     }
 }
 
-/// The names operators are limited by.
+/// Limits of operators by name.
 pub type LimitsByName = Vec<(OperatorName, Limits)>;
 
 #[cfg(test)]

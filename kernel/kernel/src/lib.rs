@@ -1,4 +1,4 @@
-//! The kernel: operators are functions from what they have read to what they want written.
+//! Kernel of Switchboard. An operator is a function from what it has read to what it wants written.
 //!
 //! ```text
 //!  clusters ──watch──▶ cache ──view──▶ operator ──plan──▶ arbiter ──write──▶ clusters
@@ -6,8 +6,8 @@
 //!                        └──────────── journal ◀─────────────┘
 //! ```
 //!
-//! An [`operator::Operator`] decides; everything else is the kernel's. What a unit read is what wakes it again, so nobody
-//! declares a watch. The kernel never lets an operator touch a cluster, a clock or a file: those are the shell's.
+//! An [`operator::Operator`] decides; the kernel does everything else. A unit is triggered by changes to what it has
+//! read, so operators declare no watches. An operator has no access to clusters, clocks or files.
 
 pub mod applier;
 pub mod arbiter;
@@ -17,24 +17,24 @@ pub mod core;
 pub mod decision;
 pub mod diff;
 pub mod explain;
-mod fit;
-pub mod gate;
+pub mod fake_view;
 pub mod host;
 pub mod journal;
 pub mod limits;
 pub mod listener;
 pub mod metrics;
-pub mod moment;
 pub mod object;
 pub mod operator;
-pub mod place;
 pub mod plan;
+pub mod rate_limiter;
 pub mod redact;
 pub mod replay;
 pub mod resource;
-pub mod scene;
 pub mod scheduler;
 pub mod state;
+pub mod timestamp;
+pub mod topology;
+pub mod triggers;
+mod validation;
 pub mod view;
-pub mod wake;
 pub mod watch;

@@ -1,54 +1,54 @@
-//! What keeps an operator from taking more than its share.
+//! Limits that keep an operator from using more than its share.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// The limits of one operator. Each can change while the process runs.
+/// Limits of one operator. Each can change while the process runs.
 ///
-/// A count of zero is taken as one: an operator that may never run or write is paused, not limited.
+/// A count of zero is treated as one: to stop an operator, pause it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {
-    /// How long more changes are collected after the first.
+    /// Time for which further changes are collected after the first one.
     pub debounce: Duration,
-    /// How long a unit rests between the end of a run and the start of the next.
+    /// Minimum time between the end of a unit's run and the start of its next run.
     pub cool_down: Duration,
-    /// How many writes may be carried out in any one second.
+    /// Maximum number of writes in any second.
     pub writes_per_second: u32,
-    /// How many writes may be carried out in any one minute.
+    /// Maximum number of writes in any minute.
     pub writes_per_minute: u32,
-    /// After how long a unit is looked at again though nothing changed; never when absent.
+    /// Time after which a unit runs again although nothing changed; never when absent.
     pub resync: Option<Duration>,
-    /// The wait after a first failure; it doubles with each further one.
+    /// Delay after the first failure; doubled with each further one.
     pub backoff_first: Duration,
-    /// The longest wait after failures.
+    /// Maximum delay after failures.
     pub backoff_max: Duration,
-    /// How long a decision may take.
+    /// Timeout of a decision.
     pub timeout: Duration,
-    /// How many of its units may run at a time.
+    /// Maximum number of its units that run at the same time.
     pub max_concurrent: u32,
-    /// What one run is estimated to take as a process of its own; nothing for operators inside this process.
+    /// Estimated memory of one run as a separate process; zero for operators in this process.
     pub memory_bytes: u64,
 }
 
-/// [`Limits::debounce`] when not set.
+/// Default of [`Limits::debounce`].
 pub const DEBOUNCE: Duration = Duration::from_millis(200);
-/// [`Limits::cool_down`] when not set.
+/// Default of [`Limits::cool_down`].
 pub const COOL_DOWN: Duration = Duration::from_secs(1);
-/// [`Limits::writes_per_second`] when not set.
+/// Default of [`Limits::writes_per_second`].
 pub const WRITES_PER_SECOND: u32 = 20;
-/// [`Limits::writes_per_minute`] when not set.
+/// Default of [`Limits::writes_per_minute`].
 pub const WRITES_PER_MINUTE: u32 = 600;
-/// [`Limits::resync`] when not set.
+/// Default of [`Limits::resync`].
 pub const RESYNC: Duration = Duration::from_secs(10 * 60);
-/// [`Limits::backoff_first`] when not set.
+/// Default of [`Limits::backoff_first`].
 pub const BACKOFF_FIRST: Duration = Duration::from_secs(1);
-/// [`Limits::backoff_max`] when not set.
+/// Default of [`Limits::backoff_max`].
 pub const BACKOFF_MAX: Duration = Duration::from_secs(5 * 60);
-/// [`Limits::timeout`] when not set.
+/// Default of [`Limits::timeout`].
 pub const TIMEOUT: Duration = Duration::from_secs(30);
-/// [`Limits::max_concurrent`] when not set.
+/// Default of [`Limits::max_concurrent`].
 pub const MAX_CONCURRENT: u32 = 4;
 
 impl Default for Limits {
@@ -69,7 +69,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Nothing waits and nothing is counted: for tests that look at something else.
+    /// Returns limits that delay and count nothing, for tests of other behavior.
     pub fn none() -> Self {
         Self {
             debounce: Duration::ZERO,
@@ -86,30 +86,30 @@ impl Limits {
     }
 }
 
-/// The limits over all operators. Each can change while the process runs.
+/// Limits over all operators. Each can change while the process runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GlobalLimits {
-    /// How many units may run at a time.
+    /// Maximum number of units that run at the same time.
     pub max_concurrent: u32,
-    /// How many API requests may be made for operators in any one second.
+    /// Maximum number of API requests for operators in any second.
     pub requests_per_second: u32,
-    /// What the running operator processes may take together. A run that is estimated to take more runs alone.
+    /// Maximum memory of all running operator processes. A run with a larger estimate runs alone.
     pub process_memory_bytes: u64,
 }
 
-/// [`GlobalLimits::max_concurrent`] when not set.
+/// Default of [`GlobalLimits::max_concurrent`].
 pub const GLOBAL_MAX_CONCURRENT: u32 = 16;
-/// [`GlobalLimits::requests_per_second`] when not set.
+/// Default of [`GlobalLimits::requests_per_second`].
 pub const REQUESTS_PER_SECOND: u32 = 100;
-/// A write takes a look at the object before it, for who changed which field cannot be told otherwise; unless it was read at
-/// the very revision that the write is bound to. A share is reckoned for writes that take the look.
+/// Number of requests per write: the object is read first, to find out which fields the write changes. Only a write
+/// bound to the revision that was read needs no such request; the shares assume two.
 pub const REQUESTS_PER_WRITE: u32 = 2;
-/// [`GlobalLimits::process_memory_bytes`] when not set.
+/// Default of [`GlobalLimits::process_memory_bytes`].
 pub const PROCESS_MEMORY_BYTES: u64 = 1 << 30;
 
 impl GlobalLimits {
-    /// How many writes the requests of a second are enough for; at least one.
+    /// Returns the number of writes per second that the request limit allows; at least one.
     pub fn writes_per_second(&self) -> u32 {
         (self.requests_per_second / REQUESTS_PER_WRITE).max(1)
     }

@@ -1,8 +1,11 @@
-//! What a running kernel answers over HTTP.
+//! HTTP endpoints of a running kernel.
 //!
-//! On a TCP port, for machines: `/healthz` says that the process is alive, `/readyz` whether it sees its clusters, `/metrics` is
-//! for Prometheus. A cluster that is away makes the process unready, not dead: starting it anew helps nobody. On a socket in the state directory, for the command line of the
-//! same user: `/api/v1/…`. The socket's directory is closed to others, so it needs no token.
+//! The TCP port serves machines: `/healthz` reports that the process is alive, `/readyz` whether it can read its
+//! clusters, and `/metrics` serves Prometheus. If a cluster is unreachable, the process is not ready but alive, because
+//! a restart would not help.
+//!
+//! The socket in the state directory serves the command line of the same user: `/api/v1/…`. Its directory is closed to
+//! other users, so it needs no token.
 
 mod command;
 
@@ -25,76 +28,80 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinHandle;
 
 use crate::decision::DecisionId;
-use crate::host::{Handle, Stopped};
+use crate::host::{Handle, HostStopped};
 use crate::metrics;
-use crate::state::State;
+use crate::state::KernelState;
 
-/// The socket's name in the state directory.
+/// Name of the socket in the state directory.
 pub const SOCKET: &str = "kernel.sock";
 
-/// How long who asks for the state waits for the journal to have what the state tells of.
+/// Maximum time a request for the state waits for the journal to contain the decisions it refers to.
 const JOURNAL_WAIT: Duration = Duration::from_secs(1);
 
-/// How long after a connection that could not be taken the next is tried.
+/// Pause after a connection could not be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why the kernel cannot be asked.
+/// Error while starting to listen.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// The TCP port could not be taken.
+    /// The TCP port could not be opened.
     #[error("could not listen on {0}")]
     Port(SocketAddr, #[source] std::io::Error),
-    /// The socket could not be made.
+    /// The socket could not be created.
     #[error("could not make the socket {0}")]
     Socket(PathBuf, #[source] std::io::Error),
 }
 
-/// Listens as long as it lives.
-pub struct Listening {
+/// Listener that serves requests until it is dropped.
+pub struct KernelListener {
     tasks: Vec<JoinHandle<()>>,
     socket: Option<PathBuf>,
     address: Option<SocketAddr>,
 }
 
-impl Listening {
-    /// Where `/healthz` and `/metrics` are.
+impl KernelListener {
+    /// Returns the address of `/healthz` and `/metrics`.
     pub fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 }
 
-impl Drop for Listening {
+impl Drop for KernelListener {
     fn drop(&mut self) {
         self.tasks.iter().for_each(JoinHandle::abort);
         if let Some(socket) = &self.socket {
-            // The next start replaces it if it stays.
+            // If this fails, the next start replaces the socket.
             let _ = std::fs::remove_file(socket);
         }
     }
 }
 
-/// Answers on a port and on the socket of a state directory that only this process uses.
+/// Serves a port, and the socket of a state directory that only this process uses.
 ///
 /// # Errors
-/// When either cannot be had.
-pub async fn listen(handle: &Handle, port: Option<SocketAddr>, dir: Option<&Path>) -> Result<Listening, ListenError> {
-    listen_with(handle, port, dir, None).await
-}
-
-/// What somebody else in this process adds to `/metrics`, asked for each time.
-pub type More = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = String> + Send>> + Send + Sync>;
-
-/// The same, with more on its page for Prometheus.
-///
-/// # Errors
-/// When either cannot be had.
-pub async fn listen_with(
+/// When the port or the socket cannot be opened.
+pub async fn listen(
     handle: &Handle,
     port: Option<SocketAddr>,
     dir: Option<&Path>,
-    more: Option<More>,
-) -> Result<Listening, ListenError> {
-    let mut listening = Listening { tasks: Vec::new(), socket: None, address: None };
+) -> Result<KernelListener, ListenError> {
+    listen_with_metrics(handle, port, dir, None).await
+}
+
+/// Function that returns further metrics for `/metrics`, called for each request.
+pub type ExtraMetrics = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = String> + Send>> + Send + Sync>;
+
+/// Serves a port and a socket as [`listen`] does, with further metrics.
+///
+/// # Errors
+/// When the port or the socket cannot be opened.
+pub async fn listen_with_metrics(
+    handle: &Handle,
+    port: Option<SocketAddr>,
+    dir: Option<&Path>,
+    more: Option<ExtraMetrics>,
+) -> Result<KernelListener, ListenError> {
+    let mut listening = KernelListener { tasks: Vec::new(), socket: None, address: None };
     if let Some(address) = port {
         let listener = TcpListener::bind(address).await.map_err(|e| ListenError::Port(address, e))?;
         listening.address = listener.local_addr().ok();
@@ -102,7 +109,7 @@ pub async fn listen_with(
     }
     if let Some(dir) = dir {
         let path = dir.join(SOCKET);
-        // What stands there is of a process that is gone: the journal's lock says that we are alone.
+        // A leftover socket belongs to a process that has ended: this process holds the journal's lock.
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).map_err(|e| ListenError::Socket(path.clone(), e))?;
         listening.tasks.push(tokio::spawn(serve_socket(listener, handle.clone())));
@@ -111,9 +118,9 @@ pub async fn listen_with(
     Ok(listening)
 }
 
-async fn serve_port(listener: TcpListener, handle: Handle, more: Option<More>) {
+async fn serve_port(listener: TcpListener, handle: Handle, more: Option<ExtraMetrics>) {
     loop {
-        if let Some((stream, _)) = taken(listener.accept().await).await {
+        if let Some((stream, _)) = accept_or_pause(listener.accept().await).await {
             tokio::spawn(serve(TokioIo::new(stream), handle.clone(), more.clone(), false));
         }
     }
@@ -121,14 +128,15 @@ async fn serve_port(listener: TcpListener, handle: Handle, more: Option<More>) {
 
 async fn serve_socket(listener: UnixListener, handle: Handle) {
     loop {
-        if let Some((stream, _)) = taken(listener.accept().await).await {
+        if let Some((stream, _)) = accept_or_pause(listener.accept().await).await {
             tokio::spawn(serve(TokioIo::new(stream), handle.clone(), None, true));
         }
     }
 }
 
-/// A connection. Without one it takes a while: who has no file left for it is told so again at once.
-async fn taken<S>(accepted: std::io::Result<S>) -> Option<S> {
+/// Returns an accepted connection. After an error it waits first: without free file descriptors, accepting fails again
+/// at once.
+async fn accept_or_pause<S>(accepted: std::io::Result<S>) -> Option<S> {
     if let Err(error) = &accepted {
         tracing::debug!(%error, "could not take a connection: {error}");
         tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -136,7 +144,7 @@ async fn taken<S>(accepted: std::io::Result<S>) -> Option<S> {
     accepted.ok()
 }
 
-async fn serve<I>(io: I, handle: Handle, more: Option<More>, trusted: bool)
+async fn serve<I>(io: I, handle: Handle, more: Option<ExtraMetrics>, trusted: bool)
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
@@ -144,22 +152,22 @@ where
         let (handle, more) = (handle.clone(), more.clone());
         async move { Ok::<_, Infallible>(answer(request, &handle, more.as_ref(), trusted).await) }
     });
-    // A connection that breaks is its client's matter.
+    // A broken connection concerns only its client.
     let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(io, service).await;
 }
 
 async fn answer(
     request: Request<Incoming>,
     handle: &Handle,
-    more: Option<&More>,
+    more: Option<&ExtraMetrics>,
     trusted: bool,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path().to_string();
     let found = match (request.method(), path.as_str()) {
         (&Method::GET, "/healthz") => handle.state().await.map(|_| text(StatusCode::OK, "ok\n".to_string())),
         (&Method::GET, "/readyz") => handle.state().await.map(|state| readiness(&state)),
-        (&Method::GET, "/metrics") => page(handle, more).await,
-        (&Method::GET, "/api/v1/state") if trusted => recorded(handle).await.map(|state| json_of(&state)),
+        (&Method::GET, "/metrics") => metrics_page(handle, more).await,
+        (&Method::GET, "/api/v1/state") if trusted => flushed_state(handle).await.map(|state| json_of(&state)),
         (&Method::POST, path) if trusted && path.starts_with("/api/v1/") => {
             return command::command(path, request, handle).await;
         }
@@ -168,26 +176,27 @@ async fn answer(
     found.unwrap_or_else(|stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()))
 }
 
-/// The state, and by then all that it tells of is in the journal, for who reads both. A disk that hangs holds nobody up for longer.
-async fn recorded(handle: &Handle) -> Result<State, Stopped> {
+/// Returns the state after the journal has written the decisions it refers to, for clients that read both. A slow disk
+/// delays it only up to [`JOURNAL_WAIT`].
+async fn flushed_state(handle: &Handle) -> Result<KernelState, HostStopped> {
     let state = handle.state().await?;
     let units = state.operators.iter().flat_map(|operator| &operator.units);
-    keep(handle, units.filter_map(|unit| unit.last).collect()).await;
+    flush(handle, units.filter_map(|unit| unit.last_decision).collect()).await;
     Ok(state)
 }
 
-/// Decisions whose numbers are told are in the journal's files by then.
-async fn keep(handle: &Handle, told: Vec<DecisionId>) {
-    let _ = tokio::time::timeout(JOURNAL_WAIT, handle.keep(told)).await;
+/// Writes decisions whose numbers are about to be returned to the journal's files.
+async fn flush(handle: &Handle, told: Vec<DecisionId>) {
+    let _ = tokio::time::timeout(JOURNAL_WAIT, handle.flush(told)).await;
 }
 
-/// Ready is who sees all that its operators read.
-fn readiness(state: &State) -> Response<Full<Bytes>> {
+/// Returns 200 if everything that operators read is watched without errors.
+fn readiness(state: &KernelState) -> Response<Full<Bytes>> {
     let blind = state.tables.iter().filter_map(|one| {
         let what = format!("{} of cluster {}", one.table.resource, one.table.cluster);
-        match &one.lost {
+        match &one.watch_error {
             Some(why) => Some(format!("{what} cannot be watched: {why}\n")),
-            None if !one.known => Some(format!("{what} has not been read yet\n")),
+            None if !one.synced => Some(format!("{what} has not been read yet\n")),
             None => None,
         }
     });
@@ -199,9 +208,12 @@ fn readiness(state: &State) -> Response<Full<Bytes>> {
     }
 }
 
-async fn page(handle: &Handle, more: Option<&More>) -> Result<Response<Full<Bytes>>, crate::host::Stopped> {
+async fn metrics_page(
+    handle: &Handle,
+    more: Option<&ExtraMetrics>,
+) -> Result<Response<Full<Bytes>>, crate::host::HostStopped> {
     let (state, counts) = (handle.state().await?, handle.counts().await?);
-    let mut page = metrics::text(&state, counts.recorded, counts.dropped);
+    let mut page = metrics::render(&state, counts.recorded, counts.dropped);
     if let Some(more) = more {
         page.push_str(&more().await);
     }
@@ -239,8 +251,8 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_cannot_be_taken_is_not_tried_again_at_once() {
         let begun = std::time::Instant::now();
-        assert_eq!(taken(Ok(1)).await, Some(1));
-        assert!(taken(Err::<(), _>(std::io::Error::other("too many open files"))).await.is_none());
+        assert_eq!(accept_or_pause(Ok(1)).await, Some(1));
+        assert!(accept_or_pause(Err::<(), _>(std::io::Error::other("too many open files"))).await.is_none());
         assert!(begun.elapsed() >= ACCEPT_PAUSE, "it would spin");
     }
 }

@@ -1,14 +1,14 @@
-//! What Prometheus reads: the kernel's state as text.
+//! Prometheus metrics of the kernel's state.
 
 use std::fmt::Write;
 
-use crate::state::{Finding, State, Word};
+use crate::state::{Finding, Health, KernelState};
 
-/// The metrics, with their help, in the order they are printed.
+/// Renders the metrics with their help.
 ///
-/// Names and labels are an interface: they are documented in docs/METRICS.md and do not change their meaning.
-pub fn text(state: &State, recorded: u64, dropped: u64) -> String {
-    let mut page = Page::default();
+/// Names and labels are an interface: they are documented in docs/METRICS.md, and their meaning does not change.
+pub fn render(state: &KernelState, recorded: u64, dropped: u64) -> String {
+    let mut page = MetricsPage::default();
     page.family("switchboard_operator_runs_total", "counter", "Runs of an operator.");
     state.operators.iter().for_each(|o| page.line(&[("operator", &o.name)], o.runs));
     page.family("switchboard_operator_failures_total", "counter", "Runs of an operator that failed.");
@@ -19,9 +19,9 @@ pub fn text(state: &State, recorded: u64, dropped: u64) -> String {
     state.operators.iter().for_each(|o| page.line(&[("operator", &o.name)], o.units_total as u64));
     page.family("switchboard_operator_state", "gauge", "1 for the state word of an operator, 0 for the others.");
     for operator in &state.operators {
-        for word in [Word::Ready, Word::Working, Word::Waiting, Word::Blocked, Word::Failing] {
-            let labels = [("operator", operator.name.as_str()), ("state", &word.to_string())];
-            page.line(&labels, u64::from(operator.word == word));
+        for health in [Health::Ready, Health::Working, Health::Waiting, Health::Blocked, Health::Failing] {
+            let labels = [("operator", operator.name.as_str()), ("state", &health.to_string())];
+            page.line(&labels, u64::from(operator.health == health));
         }
     }
     page.family("switchboard_operator_decide_microseconds", "gauge", "Time to decide over the last runs.");
@@ -40,7 +40,8 @@ pub fn text(state: &State, recorded: u64, dropped: u64) -> String {
         let labels = [("cluster", &*table.table.cluster.0), ("resource", &table.table.resource.to_string())];
         page.line(&labels, table.bytes);
     }
-    let count = |fights: bool| state.findings.iter().filter(|f| matches!(f, Finding::Fight { .. }) == fights).count();
+    let count =
+        |fights: bool| state.findings.iter().filter(|f| matches!(f, Finding::FieldConflict { .. }) == fights).count();
     page.family("switchboard_findings", "gauge", "Fights between operators and loops of operators that go on.");
     page.line(&[("kind", "fight")], count(true) as u64);
     page.line(&[("kind", "loop")], count(false) as u64);
@@ -51,15 +52,15 @@ pub fn text(state: &State, recorded: u64, dropped: u64) -> String {
 }
 
 #[derive(Default)]
-struct Page {
+struct MetricsPage {
     text: String,
     name: &'static str,
 }
 
-impl Page {
+impl MetricsPage {
     fn family(&mut self, name: &'static str, kind: &str, help: &str) {
         self.name = name;
-        // Writing into a String cannot fail.
+        // Writing to a String cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn the_reference_names_every_metric_with_its_type_and_no_other() {
-        let page = text(&State::default(), 0, 0);
+        let page = render(&KernelState::default(), 0, 0);
         let of_page = page.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         let of_page: BTreeSet<String> = of_page.map(str::to_string).collect();
         let reference = include_str!("../../../docs/METRICS.md").lines().filter_map(|line| line.strip_prefix("| `"));
@@ -96,8 +97,9 @@ mod tests {
 
     #[test]
     fn every_operator_has_one_state_and_its_counts() {
-        let operator = OperatorState { name: "a\"b".into(), word: Word::Failing, runs: 3, ..OperatorState::default() };
-        let page = text(&State { operators: vec![operator], ..State::default() }, 5, 1);
+        let operator =
+            OperatorState { name: "a\"b".into(), health: Health::Failing, runs: 3, ..OperatorState::default() };
+        let page = render(&KernelState { operators: vec![operator], ..KernelState::default() }, 5, 1);
         assert!(page.contains("switchboard_operator_runs_total{operator=\"a\\\"b\"} 3\n"), "{page}");
         assert!(page.contains("switchboard_operator_state{operator=\"a\\\"b\",state=\"Failing\"} 1\n"), "{page}");
         assert!(page.contains("switchboard_operator_state{operator=\"a\\\"b\",state=\"Ready\"} 0\n"), "{page}");

@@ -1,4 +1,4 @@
-//! A cached object: its bytes, shared, and what is needed to find it.
+//! Cached object: its shared bytes, and its key.
 
 use std::sync::Arc;
 
@@ -8,49 +8,49 @@ use switchboard_object::Map;
 
 use crate::resource::ObjectKey;
 
-/// An object as it was at one revision. Cloning shares it.
+/// Object at one revision. Clones share the bytes.
 #[derive(Clone, Debug)]
 pub struct Object {
-    /// Its name.
+    /// Key of the object.
     pub key: ObjectKey,
-    /// The revision it was read at: its `resourceVersion`.
+    /// Revision at which the object was read: its `resourceVersion`.
     pub revision: u64,
-    /// Its JSON; with `managedFields` only where an operator reads the kind that asked for them.
+    /// JSON of the object; with `managedFields` only if an operator that reads the kind needs them.
     pub json: Arc<[u8]>,
 }
 
 const MANAGED_FIELDS: &[u8] = b"\"managedFields\"";
 
 impl Object {
-    /// The object as a tree, without `managedFields`; parsed anew with every call.
+    /// Parses the object, without `managedFields`.
     pub fn value(&self) -> Value {
-        let mut value = self.whole();
+        let mut value = self.full_value();
         if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
         }
         value
     }
 
-    /// The object as a tree, with all that is kept of it.
-    pub fn whole(&self) -> Value {
-        // What is cached was parsed when it came in.
+    /// Parses the object with everything that is cached.
+    pub fn full_value(&self) -> Value {
+        // The bytes were parsed when they were received.
         serde_json::from_slice(&self.json).unwrap_or(Value::Null)
     }
 
-    /// The object as a typed value.
+    /// Parses the object into a typed value.
     ///
     /// # Errors
-    /// When it does not have the type's shape.
+    /// When the object does not have the type's shape.
     pub fn typed<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
-        // Nobody but who asked for them is to see them: what is read is often written back.
+        // `managedFields` are removed, because objects that were read are often written back.
         if self.json.windows(MANAGED_FIELDS.len()).any(|bytes| bytes == MANAGED_FIELDS) {
             return serde_json::from_value(self.value());
         }
         serde_json::from_slice(&self.json)
     }
 
-    /// Whether the other state of it differs in nothing but its status.
-    pub fn same_but_for_status(&self, other: &Object) -> bool {
+    /// Whether two states of an object differ at most in their status.
+    pub fn equal_ignoring_status(&self, other: &Object) -> bool {
         let settled = |object: &Object| {
             let mut value = object.value();
             if let Some(fields) = value.as_object_mut() {
@@ -64,7 +64,7 @@ impl Object {
         settled(self) == settled(other)
     }
 
-    /// Its labels.
+    /// Returns the labels.
     pub fn labels(&self) -> Map {
         #[derive(serde::Deserialize, Default)]
         struct Metadata {

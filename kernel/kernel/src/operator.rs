@@ -1,6 +1,6 @@
-//! What an operator is.
+//! Interface of operators.
 
-mod outward;
+mod external;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,20 +9,20 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::place::{ClusterName, Place, Topology};
 use crate::plan::Plan;
 use crate::resource::{Resource, Selection};
+use crate::topology::{ClusterName, ClusterType, Topology};
 use crate::view::View;
 
-pub use outward::{Outward, Reaching};
+pub use external::{ExternalAdapter, ExternalOperator};
 
-/// The name of an operator, unique in a process.
+/// Name of an operator, unique in a process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OperatorName(pub Arc<str>);
 
 impl OperatorName {
-    /// An operator of that name.
+    /// Creates a name.
     pub fn new(name: &str) -> Self {
         Self(Arc::from(name))
     }
@@ -34,28 +34,28 @@ impl fmt::Display for OperatorName {
     }
 }
 
-/// What an operator is woken for: one object, or the whole of its work.
+/// Unit of an operator's work: one object, or the whole work.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Unit {
     /// All of the operator's work.
     Whole,
-    /// The work for one object of the kind its units are declared over.
+    /// Work for one object of the kind over which the units are declared.
     Object {
-        /// Its namespace; empty when the kind has none.
+        /// Namespace of the object; empty for cluster-scoped kinds.
         namespace: Arc<str>,
-        /// Its name.
+        /// Name of the object.
         name: Arc<str>,
     },
 }
 
 impl Unit {
-    /// The unit of one object.
+    /// Creates the unit of an object.
     pub fn object(namespace: &str, name: &str) -> Self {
         Self::Object { namespace: Arc::from(namespace), name: Arc::from(name) }
     }
 
-    /// The namespace of its object; empty for none.
+    /// Returns the namespace of the object; empty if there is none.
     pub fn namespace(&self) -> &str {
         match self {
             Unit::Whole => "",
@@ -63,7 +63,7 @@ impl Unit {
         }
     }
 
-    /// The name of its object; empty for the whole.
+    /// Returns the name of the object; empty for the whole work.
     pub fn name(&self) -> &str {
         match self {
             Unit::Whole => "",
@@ -82,7 +82,7 @@ impl fmt::Display for Unit {
     }
 }
 
-/// As it is displayed: `all`, `web` or `shop/web`.
+/// Parses the displayed form: `all`, `web` or `shop/web`.
 impl std::str::FromStr for Unit {
     type Err = std::convert::Infallible;
 
@@ -95,12 +95,12 @@ impl std::str::FromStr for Unit {
     }
 }
 
-/// A unit of an operator.
+/// Unit with its operator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct UnitId {
-    /// Whose.
+    /// Name of the operator.
     pub operator: OperatorName,
-    /// Which.
+    /// Unit of the operator.
     pub unit: Unit,
 }
 
@@ -110,63 +110,64 @@ impl fmt::Display for UnitId {
     }
 }
 
-/// How an operator's work is divided.
+/// Division of an operator's work into units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Units {
-    /// It is not: one unit is woken by everything that was read.
+    /// One unit, triggered by changes to everything it has read.
     Whole,
-    /// One unit for each object selected; it is woken once more when its object is gone.
+    /// One unit for each selected object. A unit runs once more after its object is deleted.
     Each {
-        /// On which cluster.
-        place: Place,
-        /// Of which kind.
+        /// Cluster type of the objects.
+        cluster_type: ClusterType,
+        /// Kind of the objects.
         resource: Resource,
-        /// Which of them.
+        /// Selection of objects.
         selection: Selection,
     },
-    /// Those that the operator's shell names: what they are for lies outside of every cluster. The shell names others, and
-    /// wakes those for which something changed, with [`crate::host::Handle::set_units`].
-    Given(BTreeSet<Unit>),
+    /// Units for work outside the clusters. The operator's driver sets them, and triggers those for which something
+    /// changed, with
+    /// [`crate::host::Handle::set_units`].
+    External(BTreeSet<Unit>),
 }
 
-/// A kind that an operator reads or writes.
+/// Objects that an operator may read or write.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Declared {
-    /// On which cluster.
-    pub place: Place,
-    /// Which kind.
+pub struct AccessRule {
+    /// Cluster type.
+    pub cluster_type: ClusterType,
+    /// Kind.
     pub resource: Resource,
-    /// Only in this namespace, when given.
+    /// Namespace, if limited to one.
     pub namespace: Option<Arc<str>>,
-    /// Only this object, when given. A `*` at its end stands for any rest: no name of an object holds one.
+    /// Name, if limited to one. A trailing `*` matches any rest; object names contain no `*`.
     pub name: Option<Arc<str>>,
 }
 
-impl Declared {
-    /// Every object of a kind on the configuration cluster.
+impl AccessRule {
+    /// Creates a rule for all objects of a kind on the configuration cluster.
     pub fn every(resource: &Resource) -> Self {
-        Self { place: Place::default(), resource: resource.clone(), namespace: None, name: None }
+        Self { cluster_type: ClusterType::default(), resource: resource.clone(), namespace: None, name: None }
     }
 
-    /// Every object of every kind on the configuration cluster: for operators whose users name the kinds. What bounds such
-    /// an operator is whom it writes as.
+    /// Creates a rule for all objects of all kinds on the configuration cluster, for operators whose users name the
+    /// kinds. The permissions of their service account limit such operators.
     pub fn every_kind() -> Self {
-        Self::every(&Resource::EVERY)
+        Self::every(&Resource::ANY)
     }
 
-    /// The same on another cluster.
+    /// Moves the rule to another cluster type.
     #[must_use]
-    pub fn at(self, place: Place) -> Self {
-        Self { place, ..self }
+    pub fn on(self, cluster_type: ClusterType) -> Self {
+        Self { cluster_type, ..self }
     }
 
-    /// Whether it means objects of this kind.
-    pub fn is_of(&self, resource: &Resource) -> bool {
-        self.resource == *resource || self.resource == Resource::EVERY
+    /// Whether the rule covers objects of this kind.
+    pub fn covers_kind(&self, resource: &Resource) -> bool {
+        self.resource == *resource || self.resource == Resource::ANY
     }
 
-    /// Whether it means this object of its kind; a list is of no name.
-    pub fn means(&self, namespace: Option<&str>, name: Option<&str>) -> bool {
+    /// Whether the rule covers an object of its kind. For a list, the name is `None`.
+    pub fn covers_object(&self, namespace: Option<&str>, name: Option<&str>) -> bool {
         let named = |declared: &str| match declared.strip_suffix('*') {
             Some(beginning) => name.is_some_and(|name| name.starts_with(beginning)),
             None => name == Some(declared),
@@ -175,124 +176,124 @@ impl Declared {
     }
 }
 
-/// The service account an operator writes as.
+/// Service account to impersonate for writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceAccount {
-    /// Its namespace.
+    /// Namespace.
     pub namespace: String,
-    /// Its name.
+    /// Name.
     pub name: String,
 }
 
 impl ServiceAccount {
-    /// The user name to impersonate.
+    /// Returns the user name to impersonate.
     pub fn user(&self) -> String {
         format!("system:serviceaccount:{}:{}", self.namespace, self.name)
     }
 }
 
-/// What an operator says of itself before it runs.
+/// Declaration of an operator's inputs, outputs and units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// What it may read beside what its units are. Reading anything else fails the run.
-    pub inputs: BTreeSet<Declared>,
-    /// What it may write. Anything else is refused by the arbiter.
-    pub outputs: BTreeSet<Declared>,
-    /// Whom it writes as; as the kernel itself when absent.
+    /// Objects it may read in addition to those of its units. Reading other objects fails the run.
+    pub inputs: BTreeSet<AccessRule>,
+    /// Objects it may write. The arbiter refuses other writes.
+    pub outputs: BTreeSet<AccessRule>,
+    /// Service account for writes; the kernel's own identity when absent.
     pub service_account: Option<ServiceAccount>,
-    /// How its work is divided.
+    /// Units of the operator.
     pub units: Units,
 }
 
 impl Declaration {
-    /// Everything it may read: its inputs, and what its units are. Nobody has to say twice that an operator reads those.
-    pub fn readable(&self) -> BTreeSet<Declared> {
+    /// Returns everything the operator may read: its inputs, and the objects of its units.
+    pub fn readable(&self) -> BTreeSet<AccessRule> {
         let mut readable = self.inputs.clone();
-        if let Units::Each { place, resource, .. } = &self.units {
-            readable.insert(Declared::every(resource).at(*place));
+        if let Units::Each { cluster_type, resource, .. } = &self.units {
+            readable.insert(AccessRule::every(resource).on(*cluster_type));
         }
         readable
     }
 }
 
-/// Why a decision was not reached.
+/// Error of a decision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Stop {
-    /// Something was read that is not known yet; the unit runs again when it is. Made by the view alone.
+pub enum DecideError {
+    /// The operator read a kind that is not cached yet; the unit runs again when it is. Created only by the view.
     #[error("waits for {0} to be read")]
-    Parked(String),
-    /// The operator cannot go on. The message is shown to people: it names what failed, and holds no secret.
+    NotCached(String),
+    /// The operator failed. Users see the message: it names what failed, and contains no secret.
     #[error("{0}")]
     Failed(String),
 }
 
-impl Stop {
-    /// The operator cannot go on.
+impl DecideError {
+    /// Creates the error of a failed operator.
     pub fn failed(message: impl fmt::Display) -> Self {
         Self::Failed(message.to_string())
     }
 
-    /// The operator cannot go on because what it was told then is kept nowhere: for replays of what may hold secrets.
+    /// Creates the error for a replay that would need data that is not recorded because it may be secret.
     pub fn unrecorded(what: impl fmt::Display) -> Self {
         Self::Failed(format!("{what} {UNRECORDED}"))
     }
 }
 
-/// How [`Stop::unrecorded`] ends.
+/// End of the message of [`DecideError::unrecorded`].
 const UNRECORDED: &str = "is not recorded, as it may be secret";
 
-/// Whether these are the words of [`Stop::unrecorded`].
+/// Whether a message was created by [`DecideError::unrecorded`].
 pub(crate) fn is_unrecorded(message: &str) -> bool {
     message.ends_with(UNRECORDED)
 }
 
-impl From<serde_json::Error> for Stop {
+impl From<serde_json::Error> for DecideError {
     fn from(error: serde_json::Error) -> Self {
         Self::Failed(format!("an object has not the expected shape: {error}"))
     }
 }
 
-/// A function from what it has read to what it wants written.
+/// Function from what an operator has read to what it wants written.
 ///
 /// # Assumptions
-/// `decide` depends on its arguments alone: no clock, no randomness, no I/O, no memory of earlier calls.
-/// The probe finds operators that break this.
+/// `decide` depends only on its arguments: no clock, no randomness, no I/O, no memory of earlier calls. The probe finds
+/// operators that violate this.
 pub trait Operator: Send + Sync + 'static {
-    /// Its name.
+    /// Returns the name of the operator.
     fn name(&self) -> &str;
 
-    /// Inputs, outputs, service account and units.
+    /// Returns inputs, outputs, service account and units.
     fn declaration(&self) -> Declaration;
 
-    /// The real cluster that all of its places are; those of the topology when absent. For operators whose clusters come
-    /// from what they read outside, one operator for each.
-    fn home(&self) -> Option<ClusterName> {
+    /// Returns the cluster used for all of its cluster types; if absent, the topology of the configuration applies. For
+    /// operators with one instance for each of several clusters that they find at run time.
+    fn home_cluster(&self) -> Option<ClusterName> {
         None
     }
 
-    /// Which real clusters its places are, when they are not those of the configuration; by default, all of them its home. For
-    /// operators that read on one cluster and write on another that only they know of.
+    /// Returns the operator's own topology, if it differs from the configuration; by default, all cluster types are the
+    /// home cluster. For operators that read on one cluster and write on another that only they know.
     fn topology(&self) -> Option<Topology> {
-        self.home().map(|home| Topology::standalone(&home))
+        self.home_cluster().map(|home| Topology::standalone(&home))
     }
 
-    /// Whether it is to see which fields its own earlier applies left behind: then `managedFields` are kept of the kinds it
-    /// reads, which takes memory. Operators that ask the same of the arbiter each time need not know.
-    fn reads_managers(&self) -> bool {
+    /// Whether the operator reads `managedFields`, to see which fields its earlier applies set. The cache then keeps
+    /// them for all kinds it reads, which takes memory. Operators that always apply the same fields do not need them.
+    fn needs_managed_fields(&self) -> bool {
         false
     }
 
-    /// What it decides by beside what it reads: of its configuration, as far as it is not what it does by itself. Recorded with
-    /// each decision, so that the same can be decided again; nothing secret.
+    /// Returns the settings the operator decides by, as far as they differ from its defaults. Recorded with each
+    /// decision for replays, so they must not contain secrets.
     fn settings(&self) -> Value {
         Value::Null
     }
 
-    /// What is to be written for a unit, given what is.
+    /// Decides what to write for a unit.
     ///
     /// # Errors
-    /// [`Stop`] when no decision is possible; the unit is tried again later.
-    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop>;
+    /// [`DecideError`] when no decision is possible; the unit is retried later.
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError>;
 }
 
 #[cfg(test)]
@@ -303,15 +304,17 @@ mod tests {
     fn a_name_with_a_star_means_all_that_begin_so_and_no_list() {
         let maps = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
         let declared =
-            Declared { name: Some("made-*".into()), namespace: Some("shop".into()), ..Declared::every(&maps) };
-        assert!(declared.means(Some("shop"), Some("made-7xk2p")));
-        assert!(!declared.means(Some("shop"), Some("made")));
-        assert!(!declared.means(Some("else"), Some("made-7xk2p")));
-        assert!(!declared.means(Some("shop"), None));
-        let one = Declared { name: Some("web".into()), ..Declared::every(&maps) };
-        assert!(Declared::every_kind().is_of(&maps) && !one.is_of(&Resource::EVERY));
+            AccessRule { name: Some("made-*".into()), namespace: Some("shop".into()), ..AccessRule::every(&maps) };
+        assert!(declared.covers_object(Some("shop"), Some("made-7xk2p")));
+        assert!(!declared.covers_object(Some("shop"), Some("made")));
+        assert!(!declared.covers_object(Some("else"), Some("made-7xk2p")));
+        assert!(!declared.covers_object(Some("shop"), None));
+        let one = AccessRule { name: Some("web".into()), ..AccessRule::every(&maps) };
+        assert!(AccessRule::every_kind().covers_kind(&maps) && !one.covers_kind(&Resource::ANY));
         assert!(
-            one.means(Some("shop"), Some("web")) && !one.means(Some("shop"), Some("web2")) && !one.means(None, None)
+            one.covers_object(Some("shop"), Some("web"))
+                && !one.covers_object(Some("shop"), Some("web2"))
+                && !one.covers_object(None, None)
         );
     }
 }

@@ -1,6 +1,6 @@
-//! What an operator wants written: mutations as data.
+//! Plan of an operator: mutations as data.
 
-mod terms;
+mod delete_options;
 
 use std::fmt;
 use std::time::Duration;
@@ -9,255 +9,262 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::operator::ServiceAccount;
-use crate::place::Place;
 use crate::resource::Resource;
-pub use terms::Terms;
+use crate::topology::ClusterType;
+pub use delete_options::DeleteOptions;
 
-/// What is to be written for one unit, and what the unit says of itself.
+/// Mutations for one unit, with the unit's status.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plan {
-    /// In the order the operator named them; the arbiter brings them into the order they are carried out in.
+    /// Mutations in the operator's order; the arbiter determines the order of execution.
     pub mutations: Vec<Mutation>,
-    /// Where the unit stands once they are carried out.
-    #[serde(default)]
-    pub standing: Standing,
-    /// Run again after that time even if nothing changes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub again: Option<Duration>,
-    /// The writes are carried out in the order given, each for itself. For operators whose steps follow from each other; the
-    /// arbiter orders and squashes all others.
+    /// Status of the unit after the mutations.
+    #[serde(default, rename = "standing")]
+    pub status: UnitStatus,
+    /// Time after which the unit runs again even if nothing changes.
+    #[serde(default, rename = "again", skip_serializing_if = "Option::is_none")]
+    pub requeue_after: Option<Duration>,
+    /// Whether the mutations are executed one by one in the given order, for operators whose steps depend on each
+    /// other. Otherwise the arbiter orders and squashes them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ordered: bool,
 }
 
-/// Where a unit stands, in its own words. Words hold no secret.
+/// Status of a unit. Messages contain no secrets.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Standing {
-    /// All is as it should be.
+pub enum UnitStatus {
+    /// The unit is in the wanted state.
     #[default]
     Ready,
-    /// Something else must happen first; nobody needs to act.
+    /// Something else must happen first; no action is needed.
     Waiting(String),
-    /// A person must act.
+    /// A user must act.
     Blocked(String),
-    /// Something went wrong that does not keep the writes from being right: the unit is tried again later.
+    /// An error occurred, but the mutations are correct; the unit is retried later.
     Failing(String),
 }
 
-/// One write.
+/// Mutation of one object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mutation {
-    /// On which cluster.
-    pub place: Place,
-    /// Of which kind.
+    /// Cluster type of the object.
+    #[serde(rename = "place")]
+    pub cluster_type: ClusterType,
+    /// Kind of the object.
     pub resource: Resource,
-    /// Its namespace; empty when the kind has none.
+    /// Namespace; empty for cluster-scoped kinds.
     pub namespace: String,
-    /// Its name; empty for a create that leaves the name to `generateName`.
+    /// Name; empty for a create with `generateName`.
     pub name: String,
-    /// `status` or `scale`; absent for the object itself.
+    /// Subresource such as `status` or `scale`; absent for the object itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subresource: Option<String>,
-    /// What is done.
-    pub act: Act,
-    /// What must still hold.
-    #[serde(default)]
-    pub expect: Expect,
-    /// What a deletion asks beside that in its own words; nothing for any other act.
-    #[serde(default, skip_serializing_if = "Terms::is_empty")]
-    pub terms: Terms,
-    /// The field manager; the operator's name when absent.
+    /// Operation on the object.
+    #[serde(rename = "act")]
+    pub operation: WriteOp,
+    /// Preconditions of the write.
+    #[serde(default, rename = "expect")]
+    pub preconditions: Preconditions,
+    /// Further options of a deletion; empty for other operations.
+    #[serde(default, rename = "terms", skip_serializing_if = "DeleteOptions::is_empty")]
+    pub delete_options: DeleteOptions,
+    /// Field manager; the operator's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field_manager: Option<String>,
-    /// What the server does with fields it does not know: `Ignore`, `Warn` or `Strict`; as it is used to when absent.
+    /// Handling of unknown fields by the server: `Ignore`, `Warn` or `Strict`; the server's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub field_validation: Option<String>,
-    /// Whom this write is made as; as the operator's others when absent.
+    /// Service account for this write; the operator's own when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<ServiceAccount>,
 }
 
-/// What is done to an object.
+/// Operation on an object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Act {
-    /// Make it.
+pub enum WriteOp {
+    /// Create the object.
     Create(Value),
-    /// Replace it; the body carries the `resourceVersion` it was read at.
+    /// Replace the object; the body has the `resourceVersion` at which it was read.
     Update(Value),
     /// Server-side apply.
     Apply {
-        /// The fields wanted.
+        /// Fields to apply.
         body: Value,
-        /// Take fields from other managers.
+        /// Whether fields of other managers are taken.
         force: bool,
     },
-    /// Change parts of it.
+    /// Patch the object.
     Patch {
-        /// How the body is read.
-        form: PatchForm,
-        /// The patch.
+        /// Type of the patch.
+        #[serde(rename = "form")]
+        patch_type: PatchType,
+        /// Patch.
         body: Value,
     },
-    /// Remove it.
+    /// Delete the object.
     Delete {
-        /// `Background`, `Foreground` or `Orphan`; the kind's default when absent.
+        /// Propagation policy `Background`, `Foreground` or `Orphan`; the kind's default when absent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         propagation: Option<String>,
     },
 }
 
-/// How a patch is read.
+/// Type of a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum PatchForm {
-    /// RFC 6902.
+pub enum PatchType {
+    /// JSON patch, RFC 6902.
     Json,
-    /// RFC 7396.
+    /// JSON merge patch, RFC 7396.
     Merge,
-    /// Kubernetes' own.
+    /// Strategic merge patch of Kubernetes.
     Strategic,
 }
 
-/// What must still hold when a write is carried out; when it does not, the unit decides again.
+/// Preconditions of a write; if they do not hold, the unit decides again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Expect {
-    /// The object is the one that was read, at the revision it was read at. Nothing when it was not read.
+pub enum Preconditions {
+    /// The object is unchanged since it was read. No precondition if it was not read.
     #[default]
-    Seen,
-    /// Nothing: the write is right whatever has happened since.
-    Anything,
-    /// Exactly this: what the arbiter makes of `Seen`.
-    Exactly {
-        /// The object's uid.
+    #[serde(rename = "seen")]
+    AsRead,
+    /// No precondition: the write is correct regardless of later changes.
+    #[serde(rename = "anything")]
+    Unconditional,
+    /// Exact object and revision; the arbiter resolves `AsRead` to this.
+    #[serde(rename = "exactly")]
+    Exact {
+        /// UID of the object.
         uid: String,
-        /// Its revision.
+        /// Revision of the object.
         revision: u64,
     },
 }
 
-impl Standing {
-    /// The same in other words.
+impl UnitStatus {
+    /// Replaces the message of the status.
     #[must_use]
-    pub(crate) fn in_words(self, other: &dyn Fn(&str) -> String) -> Self {
+    pub(crate) fn map_message(self, other: &dyn Fn(&str) -> String) -> Self {
         match self {
-            Standing::Ready => Standing::Ready,
-            Standing::Waiting(on) => Standing::Waiting(other(&on)),
-            Standing::Blocked(needs) => Standing::Blocked(other(&needs)),
-            Standing::Failing(why) => Standing::Failing(other(&why)),
+            UnitStatus::Ready => UnitStatus::Ready,
+            UnitStatus::Waiting(on) => UnitStatus::Waiting(other(&on)),
+            UnitStatus::Blocked(needs) => UnitStatus::Blocked(other(&needs)),
+            UnitStatus::Failing(why) => UnitStatus::Failing(other(&why)),
         }
     }
 }
 
 impl Plan {
-    /// Nothing to write.
+    /// Creates a plan without mutations.
     pub fn nothing() -> Self {
         Self::default()
     }
 
-    /// Nothing to write yet; what will be is carried out in the order given.
-    pub fn in_order() -> Self {
+    /// Creates an empty plan whose mutations are executed in the given order.
+    pub fn ordered() -> Self {
         Self { ordered: true, ..Self::default() }
     }
 
-    /// Adds a write.
+    /// Adds a mutation.
     pub fn push(&mut self, mutation: Mutation) -> &mut Self {
         self.mutations.push(mutation);
         self
     }
 
-    /// Nothing more to do until something else happens: says what, and who does it.
+    /// Sets the status to waiting, with what the unit waits for.
     #[must_use]
     pub fn waiting(mut self, on: impl Into<String>) -> Self {
-        self.standing = Standing::Waiting(on.into());
+        self.status = UnitStatus::Waiting(on.into());
         self
     }
 
-    /// Nothing more to do until a person acts: says how.
+    /// Sets the status to blocked, with what a user must do.
     #[must_use]
     pub fn blocked(mut self, needs: impl Into<String>) -> Self {
-        self.standing = Standing::Blocked(needs.into());
+        self.status = UnitStatus::Blocked(needs.into());
         self
     }
 
-    /// The writes are right as far as they go, but something failed: says what.
+    /// Sets the status to failing, with the error. The mutations are still executed.
     #[must_use]
     pub fn failing(mut self, why: impl Into<String>) -> Self {
-        self.standing = Standing::Failing(why.into());
+        self.status = UnitStatus::Failing(why.into());
         self
     }
 
     /// Runs the unit again after that time even if nothing changes.
     #[must_use]
-    pub fn again_after(mut self, wait: Duration) -> Self {
-        self.again = Some(wait);
+    pub fn requeue_after(mut self, wait: Duration) -> Self {
+        self.requeue_after = Some(wait);
         self
     }
 }
 
 impl Mutation {
-    fn of(resource: &Resource, namespace: &str, name: &str, act: Act) -> Self {
+    fn of(resource: &Resource, namespace: &str, name: &str, operation: WriteOp) -> Self {
         Self {
-            place: Place::default(),
+            cluster_type: ClusterType::default(),
             resource: resource.clone(),
             namespace: namespace.to_string(),
             name: name.to_string(),
             subresource: None,
-            act,
-            expect: Expect::default(),
-            terms: Terms::default(),
+            operation,
+            preconditions: Preconditions::default(),
+            delete_options: DeleteOptions::default(),
             field_manager: None,
             field_validation: None,
             user: None,
         }
     }
 
-    fn of_body(resource: &Resource, mut body: Value, act: impl FnOnce(Value) -> Act) -> Self {
+    fn of_body(resource: &Resource, mut body: Value, operation: impl FnOnce(Value) -> WriteOp) -> Self {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
         let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
         if let Value::Object(fields) = &mut body {
             fields.entry("apiVersion").or_insert_with(|| resource.api_version().into());
             fields.entry("kind").or_insert_with(|| resource.kind.as_ref().into());
         }
-        Self::of(resource, &namespace, &name, act(body))
+        Self::of(resource, &namespace, &name, operation(body))
     }
 
-    /// Makes an object; name and namespace are those of the body's metadata, `apiVersion` and `kind` may be left out.
+    /// Creates an object. Name and namespace come from the body's metadata; `apiVersion` and `kind` are optional.
     pub fn create(resource: &Resource, body: Value) -> Self {
-        Self::of_body(resource, body, Act::Create)
+        Self::of_body(resource, body, WriteOp::Create)
     }
 
     /// Replaces an object that was read.
     pub fn update(resource: &Resource, body: Value) -> Self {
-        Self::of_body(resource, body, Act::Update)
+        Self::of_body(resource, body, WriteOp::Update)
     }
 
-    /// Server-side apply of the fields wanted. Fields of others are conflicts unless [`Mutation::forced`].
+    /// Applies fields with server-side apply. Fields of other managers are conflicts unless [`Mutation::forced`] is
+    /// used.
     pub fn apply(resource: &Resource, body: Value) -> Self {
-        Self::of_body(resource, body, |body| Act::Apply { body, force: false })
+        Self::of_body(resource, body, |body| WriteOp::Apply { body, force: false })
     }
 
-    /// Changes parts of an object.
-    pub fn patch(resource: &Resource, namespace: &str, name: &str, form: PatchForm, body: Value) -> Self {
-        Self::of(resource, namespace, name, Act::Patch { form, body })
+    /// Patches an object.
+    pub fn patch(resource: &Resource, namespace: &str, name: &str, patch_type: PatchType, body: Value) -> Self {
+        Self::of(resource, namespace, name, WriteOp::Patch { patch_type, body })
     }
 
-    /// Removes an object.
+    /// Deletes an object.
     pub fn delete(resource: &Resource, namespace: &str, name: &str) -> Self {
-        Self::of(resource, namespace, name, Act::Delete { propagation: None })
+        Self::of(resource, namespace, name, WriteOp::Delete { propagation: None })
     }
 
-    /// On another cluster.
+    /// Moves the mutation to another cluster type.
     #[must_use]
-    pub fn at(self, place: Place) -> Self {
-        Self { place, ..self }
+    pub fn on(self, cluster_type: ClusterType) -> Self {
+        Self { cluster_type, ..self }
     }
 
-    /// The status of the object instead of the object.
+    /// Writes the status subresource instead of the object.
     #[must_use]
     pub fn status(self) -> Self {
         Self { subresource: Some("status".to_string()), ..self }
@@ -266,65 +273,65 @@ impl Mutation {
     /// Takes fields from other managers.
     #[must_use]
     pub fn forced(mut self) -> Self {
-        if let Act::Apply { force, .. } = &mut self.act {
+        if let WriteOp::Apply { force, .. } = &mut self.operation {
             *force = true;
         }
         self
     }
 
-    /// As another service account than the operator's.
+    /// Uses another service account than the operator's.
     #[must_use]
     pub fn acting_as(self, user: ServiceAccount) -> Self {
         Self { user: Some(user), ..self }
     }
 
-    /// With a field manager of its own.
+    /// Uses another field manager than the operator's name.
     #[must_use]
     pub fn managed_by(self, manager: impl Into<String>) -> Self {
         Self { field_manager: Some(manager.into()), ..self }
     }
 
-    /// Whatever has happened since the object was read.
+    /// Removes the preconditions.
     #[must_use]
-    pub fn regardless(self) -> Self {
-        Self { expect: Expect::Anything, ..self }
+    pub fn unconditional(self) -> Self {
+        Self { preconditions: Preconditions::Unconditional, ..self }
     }
 
-    /// Whether it is the same write, for whichever place.
-    pub fn is_same_elsewhere(&self, other: &Self) -> bool {
-        // Named in full, so that whatever comes to a write must be thought of here.
+    /// Whether two mutations are equal apart from their cluster type.
+    pub fn equals_except_cluster_type(&self, other: &Self) -> bool {
+        // All fields are listed, so that a new field must be considered here.
         let Self {
-            place: _,
+            cluster_type: _,
             resource,
             namespace,
             name,
             subresource,
-            act,
-            expect,
-            terms,
+            operation,
+            preconditions,
+            delete_options,
             field_manager,
             field_validation,
             user,
         } = self;
         (name, namespace, resource, subresource) == (&other.name, &other.namespace, &other.resource, &other.subresource)
-            && (expect, terms, user) == (&other.expect, &other.terms, &other.user)
+            && (preconditions, delete_options, user) == (&other.preconditions, &other.delete_options, &other.user)
             && (field_manager, field_validation) == (&other.field_manager, &other.field_validation)
-            && act == &other.act
+            && operation == &other.operation
     }
 
-    /// What it does, as one word.
+    /// Returns the verb of the operation.
     pub fn verb(&self) -> &'static str {
-        match self.act {
-            Act::Create(_) => "create",
-            Act::Update(_) => "update",
-            Act::Apply { .. } => "apply",
-            Act::Patch { .. } => "patch",
-            Act::Delete { .. } => "delete",
+        match self.operation {
+            WriteOp::Create(_) => "create",
+            WriteOp::Update(_) => "update",
+            WriteOp::Apply { .. } => "apply",
+            WriteOp::Patch { .. } => "patch",
+            WriteOp::Delete { .. } => "delete",
         }
     }
 }
 
-/// `apply configmaps/shop/web`, `update plugs.example.com/shop/web status`.
+/// Formats a mutation as `apply configmaps/shop/web` or `update plugs.example.com/shop/web status`.
 impl fmt::Display for Mutation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}/", self.verb(), self.resource)?;

@@ -1,8 +1,8 @@
-//! Deciding again from what was recorded.
+//! Replay of recorded decisions.
 
-mod came;
 mod difference;
 mod recording;
+mod result;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
@@ -10,81 +10,83 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::arbiter::{Arbiter, Judging};
-use crate::core::{decide_caught, given_up, late};
-use crate::decision::{Decision, DecisionId, Outcome};
-use crate::journal::{Journal, MAX_CONTENTS, Recorded};
+use crate::arbiter::{Arbiter, ArbiterInput};
+use crate::core::{abandoned_reason, decide_catching_panics, timeout_message};
+use crate::decision::{Decision, DecisionId, RunOutcome};
+use crate::journal::{Journal, MAX_CONTENTS, RecordedDecision};
 use crate::object::Object;
-use crate::operator::{Operator, Stop, is_unrecorded};
-use crate::place::{ClusterName, Topology};
+use crate::operator::{DecideError, Operator, is_unrecorded};
+use crate::topology::{ClusterName, Topology};
 use crate::view::View;
 
-pub use came::Came;
 pub use difference::lines;
 pub use recording::Recording;
+pub use result::ReplayResult;
 
-/// What came of deciding again.
+/// Comparison of a recorded decision with its replay.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "replay")]
-pub enum Replayed {
-    /// The same.
+pub enum ReplayComparison {
+    /// Both results are equal.
     Same,
-    /// Something else.
+    /// The results differ.
     Different {
-        /// What was decided then; masked.
-        before: Came,
-        /// What is decided now; masked.
-        after: Came,
-        /// How they differ, for people.
+        /// Redacted recorded result.
+        before: ReplayResult,
+        /// Redacted result of the replay.
+        after: ReplayResult,
+        /// Differences, for users.
         lines: Vec<String>,
     },
-    /// It read Secrets, whose values are not kept, so it was decided with masked ones.
+    /// The decision read Secrets, whose values are not recorded, so the replay used redacted values.
     Redacted {
-        /// What is masked.
+        /// Redacted objects.
         objects: Vec<String>,
-        /// Whether both are the same as far as can be told.
-        alike: bool,
-        /// How they differ, for people.
+        /// Whether the results are equal as far as known.
+        #[serde(rename = "alike")]
+        equal: bool,
+        /// Differences, for users.
         lines: Vec<String>,
     },
-    /// The operator did not come to an end, then or now: there is nothing to compare.
+    /// The recorded run or the replay timed out, so there is nothing to compare.
     Undecided {
-        /// When, and for how long it was waited, for people.
+        /// Run and timeout, for users.
         why: String,
     },
-    /// It read more than is kept of one decision.
+    /// The decision read more than is recorded of one decision.
     TooMuch {
-        /// What is kept of one, for people.
+        /// Limit, for users.
         why: String,
     },
-    /// It, or what it read, is not kept any more.
+    /// The decision, or what it read, is not recorded any more.
     Gone,
 }
 
-/// Decides again. `live` may hold objects as they are now: one that is masked in the record and still at the revision
-/// that was read is taken instead.
+/// Replays a decision. An object in `live` replaces a redacted one in the record if it still has the revision that was
+/// read.
 ///
 /// # Caveats
-/// An operator that does not come back keeps the caller; [`replay_within`] does not.
-pub fn replay(operator: &dyn Operator, journal: &Journal, id: DecisionId, live: &[Object]) -> Replayed {
-    replay_by(journal, id, live, |asked| Ok(asked.decide(operator)))
+/// An operator that hangs blocks the caller; use [`replay_within`] to avoid that.
+pub fn replay(operator: &dyn Operator, journal: &Journal, id: DecisionId, live: &[Object]) -> ReplayComparison {
+    replay_by(journal, id, live, |run| Ok(run.decide(operator)))
 }
 
-/// The same on a thread of its own, which is given up after `timeout`: it goes on until the process ends.
+/// Replays a decision on a thread of its own. After `timeout` the thread is abandoned; it continues until the process
+/// ends.
 pub fn replay_within(
     operator: Arc<dyn Operator>,
     journal: &Journal,
     id: DecisionId,
     live: &[Object],
     timeout: Duration,
-) -> Replayed {
-    replay_by(journal, id, live, |asked| {
+) -> ReplayComparison {
+    replay_by(journal, id, live, |run| {
         let (tell, told) = mpsc::channel();
         let thread = std::thread::Builder::new().name(operator.name().to_string());
-        // Nobody listens when it took too long.
-        let begun = thread.spawn(move || drop(tell.send(asked.decide(&*operator))));
+        // After a timeout the receiver is dropped.
+        let begun = thread.spawn(move || drop(tell.send(run.decide(&*operator))));
         begun.map_err(|error| format!("could not start a thread: {error}"))?;
-        told.recv_timeout(timeout).map_err(|_| late(timeout))
+        told.recv_timeout(timeout).map_err(|_| timeout_message(timeout))
     })
 }
 
@@ -92,49 +94,50 @@ fn replay_by(
     journal: &Journal,
     id: DecisionId,
     live: &[Object],
-    decide: impl FnOnce(Question) -> Result<(Came, Vec<String>), String>,
-) -> Replayed {
-    let Some(recorded) = journal.recorded(id) else { return Replayed::Gone };
-    if recorded.contents.partial {
-        return too_much(&recorded).map_or(Replayed::Gone, |why| Replayed::TooMuch { why });
+    decide: impl FnOnce(ReplayRun) -> Result<(ReplayResult, Vec<String>), String>,
+) -> ReplayComparison {
+    let Some(recorded) = journal.recorded(id) else { return ReplayComparison::Gone };
+    if recorded.reads.partial {
+        return too_many_reads(&recorded).map_or(ReplayComparison::Gone, |why| ReplayComparison::TooMuch { why });
     }
-    if let Some(why) = given_up(&recorded.decision) {
-        return Replayed::Undecided { why: format!("then: {why}") };
+    if let Some(why) = abandoned_reason(&recorded.decision) {
+        return ReplayComparison::Undecided { why: format!("then: {why}") };
     }
     let recording = Recording::of(&recorded, live);
-    let mut masked: Vec<String> = recording.masked().map(ToString::to_string).collect();
-    if recorded.contents.masked && recorded.decision.asked.iter().any(came::holds_mask) {
+    let mut masked: Vec<String> = recording.redacted().map(ToString::to_string).collect();
+    if recorded.reads.redacted && recorded.decision.external_queries.iter().any(result::is_redacted) {
         masked.push("an answer from outside".to_string());
     }
     let topology = Arc::new(recorded.topology.clone().unwrap_or_else(|| standalone(&recorded.decision)));
-    let asked = Question { topology, decision: recorded.decision.clone(), recording: Arc::new(recording) };
-    let (after, unread) = match decide(asked) {
+    let run = ReplayRun { topology, decision: recorded.decision.clone(), recording: Arc::new(recording) };
+    let (after, unread) = match decide(run) {
         Ok(decided) => decided,
-        Err(why) => return Replayed::Undecided { why: format!("now: {why}") },
+        Err(why) => return ReplayComparison::Undecided { why: format!("now: {why}") },
     };
-    // What was decided went into the journal with words that the kernel had masked already; long ago it had not.
-    let digests = [after.clone(), after.clone().spoken()].map(|came| journal.digest(&came));
+    // Recorded decisions have redacted messages; those of older versions do not.
+    let digests = [after.clone(), after.clone().with_redacted_messages()].map(|result| journal.digest(&result));
     if unread.is_empty() && digests.contains(&recorded.digest) {
-        return Replayed::Same;
+        return ReplayComparison::Same;
     }
-    if matches!(&after, Came::Failed { message } if is_unrecorded(message)) {
+    if matches!(&after, ReplayResult::Failed { message } if is_unrecorded(message)) {
         masked.push("what is not recorded".to_string());
     }
-    let (before, after) = (Came::of(&recorded.decision.unit.operator, &recorded.decision.outcome), after.masked());
+    let (before, after) =
+        (ReplayResult::of(&recorded.decision.unit.operator, &recorded.decision.outcome), after.redacted());
     let mut lines = difference::lines(&before, &after);
     lines.extend(unread.iter().map(|what| format!("now reads {what}, which it did not read then")));
     if lines.is_empty() && masked.is_empty() {
         lines.push("a value that is masked here is another".to_string());
     }
     match masked.is_empty() {
-        true => Replayed::Different { before, after, lines },
-        false => Replayed::Redacted { objects: masked, alike: lines.is_empty(), lines },
+        true => ReplayComparison::Different { before, after, lines },
+        false => ReplayComparison::Redacted { objects: masked, equal: lines.is_empty(), lines },
     }
 }
 
-/// Why what a decision read was never kept whole; nothing when it was, and is damaged.
-fn too_much(recorded: &Recorded) -> Option<String> {
-    if recorded.contents.trimmed {
+/// Returns why the reads of a decision were not recorded completely; `None` if they were, and are damaged.
+fn too_many_reads(recorded: &RecordedDecision) -> Option<String> {
+    if recorded.reads.trimmed {
         let share = "one part in sixteen of `journal.maxBytes`";
         return Some(format!("what it read takes more bytes than are kept of one decision: {share}"));
     }
@@ -148,13 +151,13 @@ fn too_much(recorded: &Recorded) -> Option<String> {
     (read > MAX_CONTENTS).then(|| format!("it read {read} objects, and {MAX_CONTENTS} are kept of one decision"))
 }
 
-/// A topology of several clusters is recorded with the decision; without one, all it read and wrote was of one cluster.
+/// Returns the topology of a decision without a recorded one: all reads and writes are of one cluster.
 fn standalone(decision: &Decision) -> Topology {
     let (writes, missing) = match &decision.outcome {
-        Outcome::Decided { writes, .. } => (writes.as_slice(), [].as_slice()),
-        // What it waited for says the cluster when it had read nothing yet.
-        Outcome::Parked { missing } => ([].as_slice(), missing.as_slice()),
-        Outcome::Failed { .. } => ([].as_slice(), [].as_slice()),
+        RunOutcome::Decided { writes, .. } => (writes.as_slice(), [].as_slice()),
+        // If nothing was read, the missing kinds show the cluster.
+        RunOutcome::NotCached { missing } => ([].as_slice(), missing.as_slice()),
+        RunOutcome::Failed { .. } => ([].as_slice(), [].as_slice()),
     };
     let gets = decision.gets.iter().map(|(key, _)| &key.table);
     let lists = decision.lists.iter().map(|(query, _)| &query.table);
@@ -163,28 +166,28 @@ fn standalone(decision: &Decision) -> Topology {
     Topology::standalone(&table.map_or_else(|| ClusterName::new("default"), |table| table.cluster.clone()))
 }
 
-/// What an operator is asked once more.
-struct Question {
+/// Recorded decision to replay.
+struct ReplayRun {
     topology: Arc<Topology>,
     decision: Decision,
     recording: Arc<Recording>,
 }
 
-impl Question {
-    /// What the operator comes to, and what it read that it had not read then.
-    fn decide(&self, operator: &dyn Operator) -> (Came, Vec<String>) {
+impl ReplayRun {
+    /// Returns the operator's result, and what it read in addition to the recorded reads.
+    fn decide(&self, operator: &dyn Operator) -> (ReplayResult, Vec<String>) {
         let Self { topology, decision, recording } = self;
         let declaration = operator.declaration();
         let inputs = Arc::new(declaration.readable());
-        let view =
-            View::new(recording.clone(), topology.clone(), inputs, decision.started).after(decision.refused.clone());
-        let decided = decide_caught(operator, &decision.unit.unit, &view);
+        let view = View::new(recording.clone(), topology.clone(), inputs, decision.started)
+            .with_rejected_writes(decision.rejected_writes.clone());
+        let decided = decide_catching_panics(operator, &decision.unit.unit, &view);
         let reads = view.into_reads();
         let name = &decision.unit.operator;
-        let came = match decided {
+        let result = match decided {
             Ok(plan) => {
-                // What is recorded went through the arbiter: names chosen, writes squashed.
-                let judged = Arbiter::default().judge(Judging {
+                // The recorded result passed the arbiter, which assigned names and squashed writes.
+                let result = Arbiter::default().arbitrate(ArbiterInput {
                     unit: &decision.unit,
                     declaration: &declaration,
                     topology,
@@ -192,15 +195,17 @@ impl Question {
                     mutations: plan.mutations,
                     ordered: plan.ordered,
                     reads: &reads,
-                    picture: &**recording,
+                    reader: &**recording,
                 });
-                let writes = judged.writes.into_iter().chain(judged.refused).collect();
-                Came::of(name, &Outcome::Decided { writes, standing: plan.standing })
+                let writes = result.writes.into_iter().chain(result.refused).collect();
+                ReplayResult::of(name, &RunOutcome::Decided { writes, status: plan.status })
             }
-            Err(Stop::Failed(message)) => Came::of(name, &Outcome::Failed { message }),
-            Err(Stop::Parked(_)) => Came::of(name, &Outcome::Parked { missing: reads.missing.into_iter().collect() }),
+            Err(DecideError::Failed(message)) => ReplayResult::of(name, &RunOutcome::Failed { message }),
+            Err(DecideError::NotCached(_)) => {
+                ReplayResult::of(name, &RunOutcome::NotCached { missing: reads.missing.into_iter().collect() })
+            }
         };
-        (came, recording.unread())
+        (result, recording.new_reads())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Kinds, objects and lists by name.
+//! Identifiers of kinds, objects and lists.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,29 +7,29 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use switchboard_object::selector::{LabelSelector, LabelSelectorError};
 
-use crate::place::ClusterName;
+use crate::topology::ClusterName;
 
-/// A kind that can be read and written: where the API server serves it.
+/// Kind that the API server serves, with its API path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Resource {
-    /// The API group; empty for the core group.
+    /// API group; empty for the core group.
     pub group: Cow<'static, str>,
-    /// The version, such as `v1`.
+    /// Version such as `v1`.
     pub version: Cow<'static, str>,
-    /// The kind, such as `ConfigMap`.
+    /// Kind such as `ConfigMap`.
     pub kind: Cow<'static, str>,
-    /// The plural name in the path, such as `configmaps`.
+    /// Plural name such as `configmaps`.
     pub plural: Cow<'static, str>,
-    /// Whether objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
 }
 
 impl Resource {
-    /// Any kind, where one is declared; no kind has this name.
-    pub const EVERY: Resource = Resource::namespaced("*", "*", "*", "*");
+    /// Any kind, for use in an access rule; no kind has this name.
+    pub const ANY: Resource = Resource::namespaced("*", "*", "*", "*");
 
-    /// A kind whose objects live in namespaces.
+    /// Creates a namespaced kind.
     pub const fn namespaced(
         group: &'static str,
         version: &'static str,
@@ -39,8 +39,8 @@ impl Resource {
         Self::of(group, version, kind, plural, true)
     }
 
-    /// A kind whose objects live beside namespaces.
-    pub const fn cluster_wide(
+    /// Creates a cluster-scoped kind.
+    pub const fn cluster_scoped(
         group: &'static str,
         version: &'static str,
         kind: &'static str,
@@ -65,12 +65,12 @@ impl Resource {
         }
     }
 
-    /// The `apiVersion` of its objects.
+    /// Returns the `apiVersion` of its objects.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// The path of its objects: of one namespace, or of all when `namespace` is empty.
+    /// Returns the API path of its objects, in one namespace, or in all if `namespace` is empty.
     pub fn path(&self, namespace: &str) -> String {
         let root = if self.group.is_empty() { "/api".to_string() } else { format!("/apis/{}", segment(&self.group)) };
         let (version, plural) = (segment(&self.version), segment(&self.plural));
@@ -82,43 +82,42 @@ impl Resource {
     }
 }
 
-/// As error messages name it: `deployments.apps`, or `pods` for the core group.
+/// Formats the kind as in error messages: `deployments.apps`, or `pods` for the core group.
 impl fmt::Display for Resource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.group.is_empty() { f.write_str(&self.plural) } else { write!(f, "{}.{}", self.plural, self.group) }
     }
 }
 
-/// One kind of one cluster: what one watch covers.
+/// Kind on a cluster, with one watch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TableKey {
-    /// Whose.
+    /// Cluster.
     pub cluster: ClusterName,
-    /// Which kind.
+    /// Kind.
     pub resource: Arc<Resource>,
 }
 
-/// One object of one cluster, whether it is there or not.
+/// Object on a cluster, whether or not it exists.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ObjectKey {
-    /// Whose, and which kind.
+    /// Kind and cluster.
     #[serde(flatten)]
     pub table: TableKey,
-    /// Its namespace; empty when the kind has none.
+    /// Namespace; empty for cluster-scoped kinds.
     pub namespace: Arc<str>,
-    /// Its name.
+    /// Name.
     pub name: Arc<str>,
 }
 
 impl ObjectKey {
-    /// The path of the object.
+    /// Returns the API path of the object.
     pub fn path(&self) -> String {
         format!("{}/{}", self.table.resource.path(&self.namespace), segment(&self.name))
     }
 }
 
-/// A text as one part of a path: what means something else there, such as `?` and `/`, is percent-encoded. `.` and `..` have
-/// no other form; nothing is written under such a name.
+/// Percent-encodes a path segment. `.` and `..` have no encoded form; nothing is written under such a name.
 pub(crate) fn segment(text: &str) -> Cow<'_, str> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@".contains(&byte);
     if text.bytes().all(plain) {
@@ -128,7 +127,7 @@ pub(crate) fn segment(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.bytes().map(encoded).collect())
 }
 
-/// As kubectl names it: `configmaps/shop/web`, or `namespaces/shop`.
+/// Formats the key as in kubectl: `configmaps/shop/web`, or `namespaces/shop`.
 impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/", self.table.resource)?;
@@ -139,70 +138,71 @@ impl fmt::Display for ObjectKey {
     }
 }
 
-/// Which objects of a kind a list takes.
+/// Selection of objects in a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Selection {
-    /// Of one namespace; of all when absent.
+    /// Namespace; all when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub namespace: Option<Arc<str>>,
-    /// A label selector in its string form; empty for all.
+    /// Label selector as a string; empty for all.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub labels: Arc<str>,
-    /// How their names begin; empty for all.
+    /// Prefix of the names; empty for all.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub prefix: Arc<str>,
 }
 
 impl Selection {
-    /// Every object of the kind.
+    /// Selects every object of the kind.
     pub fn all() -> Self {
         Self::default()
     }
 
-    /// Those of one namespace.
+    /// Selects the objects of one namespace.
     pub fn namespace(name: &str) -> Self {
         Self { namespace: Some(Arc::from(name)), ..Self::default() }
     }
 
-    /// Of these, those whose labels match a selector such as `app=web,tier!=cache`.
+    /// Limits the selection to objects whose labels match a selector such as `app=web,tier!=cache`.
     #[must_use]
-    pub fn labelled(self, selector: &str) -> Self {
+    pub fn with_labels(self, selector: &str) -> Self {
         Self { labels: Arc::from(selector), ..self }
     }
 
-    /// Of these, those whose names begin so.
+    /// Limits the selection to objects whose names start with a prefix.
     #[must_use]
-    pub fn beginning(self, prefix: &str) -> Self {
+    pub fn with_prefix(self, prefix: &str) -> Self {
         Self { prefix: Arc::from(prefix), ..self }
     }
 
-    /// Whether an object of that name may be among them.
-    pub fn means_name(&self, name: &str) -> bool {
+    /// Whether an object with that name may be selected.
+    pub fn matches_name(&self, name: &str) -> bool {
         name.starts_with(&*self.prefix)
     }
 
-    /// The label selector, read.
+    /// Parses the label selector.
     ///
     /// # Errors
-    /// When the text is no label selector.
+    /// When the text is not a label selector.
     pub fn selector(&self) -> Result<LabelSelector, LabelSelectorError> {
         LabelSelector::parse(&self.labels)
     }
 }
 
-/// A list that was made: which objects of which kind of which cluster.
+/// List of objects of a kind on a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Query {
-    /// Whose, and which kind.
+pub struct ListQuery {
+    /// Kind and cluster.
     #[serde(flatten)]
     pub table: TableKey,
-    /// Which of them.
+    /// Selection of objects.
     #[serde(flatten)]
     pub selection: Selection,
 }
 
-/// `configmaps`, `configmaps in shop`, `configmaps in shop named cart-*`, `configmaps in shop with app=web`.
-impl fmt::Display for Query {
+/// Formats the list: `configmaps`, `configmaps in shop`, `configmaps in shop named cart-*`, `configmaps in shop with
+/// app=web`.
+impl fmt::Display for ListQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.table.resource)?;
         if let Some(namespace) = &self.selection.namespace {

@@ -1,265 +1,274 @@
-//! What the kernel can say of itself at one moment: the ground of `why`, `why-not`, `top`, the metrics and the console.
+//! State of the kernel, as shown by `why`, `why-not`, `top`, the metrics and the console.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{Cause, DecisionId};
-use crate::moment::Moment;
 use crate::operator::{OperatorName, Unit, UnitId};
 use crate::resource::{ObjectKey, TableKey};
+use crate::timestamp::Timestamp;
 
-/// The five states, everywhere. In the order in which the worst one is shown.
+/// Health of a unit or operator, in order of severity: the most severe one is shown first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Word {
-    /// All is as it should be.
+pub enum Health {
+    /// The wanted state is reached.
     #[default]
     Ready,
-    /// Something is being done.
+    /// Work is in progress.
     Working,
-    /// Something else must happen first; nobody needs to act.
+    /// Something else must happen first; no action is needed.
     Waiting,
-    /// A person must act.
+    /// A user must act.
     Blocked,
-    /// An error stands in the way.
+    /// An error occurred.
     Failing,
 }
 
-impl fmt::Display for Word {
+impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Word::Ready => "Ready",
-            Word::Working => "Working",
-            Word::Waiting => "Waiting",
-            Word::Blocked => "Blocked",
-            Word::Failing => "Failing",
+            Health::Ready => "Ready",
+            Health::Working => "Working",
+            Health::Waiting => "Waiting",
+            Health::Blocked => "Blocked",
+            Health::Failing => "Failing",
         })
     }
 }
 
-/// Why a unit does not run right now.
+/// Reason why a unit does not run now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "why")]
 pub enum Wait {
-    /// Nothing it read has changed.
+    /// Nothing the unit read has changed.
     NothingChanged,
-    /// It is running.
+    /// The unit is running.
     Running {
-        /// Since when.
-        since: Moment,
+        /// Start of the run.
+        since: Timestamp,
     },
-    /// More changes are collected first.
+    /// Further changes are collected first.
     Debounced {
-        /// Until when.
-        until: Moment,
+        /// End of the wait.
+        until: Timestamp,
     },
-    /// Its operator ran a moment ago.
+    /// The unit ran a moment ago.
     CoolingDown {
-        /// Until when.
-        until: Moment,
+        /// End of the wait.
+        until: Timestamp,
     },
-    /// Its operator's write budget is spent.
+    /// The write budget of its operator is spent.
     OutOfBudget {
-        /// Until when.
-        until: Moment,
+        /// End of the wait.
+        until: Timestamp,
     },
-    /// Its last runs failed.
+    /// The last runs failed.
     BackingOff {
-        /// Until when.
-        until: Moment,
-        /// How many in a row.
+        /// End of the wait.
+        until: Timestamp,
+        /// Number of failed runs in a row.
         failures: u32,
     },
-    /// It loops, so it is slowed.
+    /// The unit is slowed, because it is in a hot loop or field conflict.
     Slowed {
-        /// Until when.
-        until: Moment,
+        /// End of the wait.
+        until: Timestamp,
     },
-    /// As many runs as allowed are under way.
+    /// The maximum number of runs is active.
     Full {
-        /// How many that is.
+        /// Number of active runs.
         running: usize,
     },
-    /// The requests allowed per second over all operators are spent.
+    /// The request limit over all operators is spent.
     RequestsSpent {
-        /// Until when.
-        until: Moment,
+        /// End of the wait.
+        until: Timestamp,
     },
-    /// The running operator processes use the memory they may.
+    /// Running operator processes use all the allowed memory.
     MemorySpent,
-    /// A kind it reads is not known yet.
-    Parked {
-        /// Which.
+    /// The unit read a kind that is not cached yet.
+    #[serde(rename = "parked")]
+    NotCached {
+        /// Missing kinds.
         missing: Vec<TableKey>,
     },
-    /// Its own last writes have not come back through the watch yet.
-    Echo {
-        /// Which.
+    /// The watch has not reported the unit's last writes yet.
+    #[serde(rename = "echo")]
+    AwaitingCache {
+        /// Written object.
         object: ObjectKey,
-        /// Until when at the latest.
-        until: Moment,
+        /// Latest end of the wait.
+        until: Timestamp,
     },
-    /// Somebody paused its operator.
+    /// The operator is paused.
     Paused,
 }
 
-/// The kernel at one moment.
+/// State of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct State {
-    /// The moment.
-    pub now: Moment,
-    /// When the process began.
-    pub began: Moment,
-    /// Every operator, by name.
+pub struct KernelState {
+    /// Time of the state.
+    pub now: Timestamp,
+    /// Start time of the process.
+    #[serde(rename = "began")]
+    pub started_at: Timestamp,
+    /// Operators by name.
     pub operators: Vec<OperatorState>,
-    /// Every watched kind.
+    /// Watched kinds.
     pub tables: Vec<TableState>,
-    /// Fights and loops that go on.
+    /// Active field conflicts and hot loops.
     pub findings: Vec<Finding>,
-    /// Decisions since the process began that could not be recorded.
+    /// Number of decisions since the start that could not be recorded.
     #[serde(default)]
     pub unrecorded: u64,
 }
 
-/// One operator at one moment.
+/// State of an operator.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorState {
-    /// Its name.
+    /// Name of the operator.
     pub name: String,
-    /// The worst word of its units.
-    pub word: Word,
-    /// Why, in the words of that unit.
+    /// Health of its least healthy unit.
+    #[serde(rename = "word")]
+    pub health: Health,
+    /// Reason given by that unit.
     pub reason: String,
-    /// Runs so far.
+    /// Number of runs.
     pub runs: u64,
-    /// Those that failed.
+    /// Number of failed runs.
     pub failures: u64,
-    /// Writes so far that changed something.
+    /// Number of writes that changed something.
     pub writes: u64,
-    /// Median time to decide over the last runs.
+    /// Median decide time of the last runs in microseconds.
     pub decide_p50_us: u64,
-    /// 99th percentile of the same.
+    /// 99th percentile of the decide time in microseconds.
     pub decide_p99_us: u64,
-    /// Bytes of the cached kinds it reads, each divided among those who read it.
+    /// Bytes of the cached kinds it reads, each divided by the number of its readers.
     pub cache_share_bytes: u64,
-    /// Its units that are not simply done, at most [`MAX_UNITS_SHOWN`], worst first; and how many there are in all.
+    /// Units that are not Ready or wait to run, least healthy first, at most [`MAX_UNITS_SHOWN`].
     pub units: Vec<UnitState>,
-    /// All its units.
+    /// Number of units.
     pub units_total: usize,
-    /// Those of them that are not simply done.
+    /// Number of units that are not Ready or wait to run.
     #[serde(default)]
     pub units_waiting: usize,
 }
 
-/// How many units of an operator a state names.
+/// Maximum number of units listed per operator.
 pub const MAX_UNITS_SHOWN: usize = 100;
 
-/// One unit at one moment.
+/// State of a unit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitState {
-    /// Which.
+    /// Name of the unit.
     pub unit: Unit,
-    /// Its word.
-    pub word: Word,
-    /// What it waits for, what a person must do, or what failed.
+    /// Health of the unit.
+    #[serde(rename = "word")]
+    pub health: Health,
+    /// Reason: what the unit waits for, what a user must do, or what failed.
     pub reason: String,
-    /// Since when it is so.
-    pub since: Moment,
-    /// Why it does not run right now.
+    /// Time since which the unit has this health.
+    pub since: Timestamp,
+    /// Reason why the unit does not run now.
     pub wait: Wait,
-    /// What has woken it and was not looked at yet.
+    /// Pending causes.
     pub causes: Vec<Cause>,
-    /// Its last decision.
-    pub last: Option<DecisionId>,
+    /// Last decision.
+    #[serde(rename = "last")]
+    pub last_decision: Option<DecisionId>,
 }
 
-/// One watched kind at one moment.
+/// State of a watched kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TableState {
-    /// Which.
+    /// Kind and cluster.
     #[serde(flatten)]
     pub table: TableKey,
-    /// Whether it can be read.
-    pub known: bool,
-    /// Whether the API server serves it.
+    /// Whether the kind is readable.
+    #[serde(rename = "known")]
+    pub synced: bool,
+    /// Whether the API server serves the kind.
     pub served: bool,
-    /// How many objects it holds.
+    /// Number of cached objects.
     pub objects: usize,
-    /// Their bytes.
+    /// Size of the cached objects in bytes.
     pub bytes: u64,
-    /// Who reads it.
+    /// Operators that read the kind.
     pub readers: Vec<OperatorName>,
-    /// Why its watch does not deliver; absent while it does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lost: Option<String>,
+    /// Error of the watch; absent while it works.
+    #[serde(default, rename = "lost", skip_serializing_if = "Option::is_none")]
+    pub watch_error: Option<String>,
 }
 
-/// Two operators that fight, or one that loops.
+/// Field conflict or hot loop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Finding {
-    /// Two operators set one field in turns.
-    Fight {
-        /// The object.
+    /// Two units set one field in turns.
+    #[serde(rename = "fight")]
+    FieldConflict {
+        /// Object.
         object: ObjectKey,
-        /// The field, as a path such as `.spec.replicas`.
+        /// Path of the field, such as `.spec.replicas`.
         field: String,
-        /// Who set it first, and who sets it back.
+        /// First writer of the field, and the unit that sets it back.
         units: [UnitId; 2],
-        /// How often it went back and forth.
+        /// Number of flips.
         flips: u32,
-        /// When it was last seen.
-        at: Moment,
+        /// Time of the last flip.
+        at: Timestamp,
     },
-    /// A unit writes again and again though what it reads from others does not change.
-    Loop {
-        /// The object.
+    /// A unit keeps writing although nothing it reads from other writers changes.
+    #[serde(rename = "loop")]
+    HotLoop {
+        /// Object.
         object: ObjectKey,
-        /// The field, as a path; the first that changes.
+        /// Path of the first field that changes.
         field: String,
-        /// Who.
+        /// Looping unit.
         unit: UnitId,
-        /// How many writes in a row.
+        /// Number of writes in a row.
         writes: u32,
-        /// When it was last seen.
-        at: Moment,
+        /// Time of the last write.
+        at: Timestamp,
     },
 }
 
 impl Finding {
-    /// How often it was seen.
+    /// Returns the number of flips or writes.
     pub fn count(&self) -> u32 {
         match self {
-            Finding::Fight { flips, .. } => *flips,
-            Finding::Loop { writes, .. } => *writes,
+            Finding::FieldConflict { flips, .. } => *flips,
+            Finding::HotLoop { writes, .. } => *writes,
         }
     }
 
-    /// Whose it is, in order: two for a fight, one for a loop.
-    pub fn whose(&self) -> Vec<UnitId> {
+    /// Returns the units, sorted: two for a conflict, one for a loop.
+    pub fn units(&self) -> Vec<UnitId> {
         let mut units = match self {
-            Finding::Fight { units, .. } => units.to_vec(),
-            Finding::Loop { unit, .. } => vec![unit.clone()],
+            Finding::FieldConflict { units, .. } => units.to_vec(),
+            Finding::HotLoop { unit, .. } => vec![unit.clone()],
         };
         units.sort();
         units
     }
 
-    /// The field it is about.
+    /// Returns the path of the field.
     pub fn field(&self) -> &str {
         match self {
-            Finding::Fight { field, .. } | Finding::Loop { field, .. } => field,
+            Finding::FieldConflict { field, .. } | Finding::HotLoop { field, .. } => field,
         }
     }
 
-    /// The object it is about.
+    /// Returns the object.
     pub fn object(&self) -> &ObjectKey {
         match self {
-            Finding::Fight { object, .. } | Finding::Loop { object, .. } => object,
+            Finding::FieldConflict { object, .. } | Finding::HotLoop { object, .. } => object,
         }
     }
 }
@@ -267,10 +276,10 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Finding::Fight { object, field, units: [first, second], flips, .. } => {
+            Finding::FieldConflict { object, field, units: [first, second], flips, .. } => {
                 write!(f, "{first} and {second} fight over {field} of {object}: it went back and forth {flips} times")
             }
-            Finding::Loop { object, field, unit, writes, .. } => write!(
+            Finding::HotLoop { object, field, unit, writes, .. } => write!(
                 f,
                 "{unit} writes {field} of {object} again and again though nothing it reads from others changes: {writes} times"
             ),

@@ -1,4 +1,4 @@
-//! An immutable picture of the clusters, whose reading is tracked.
+//! Immutable view of the clusters that tracks its reads.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,348 +9,369 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_object::selector::LabelSelector;
 
-use crate::moment::Moment;
 use crate::object::Object;
-use crate::operator::{Declared, Stop};
-use crate::place::{ClusterName, Place, Topology};
-use crate::redact::conceal;
-use crate::resource::{ObjectKey, Query, Resource, Selection, TableKey};
+use crate::operator::{AccessRule, DecideError};
+use crate::redact::redact_value;
+use crate::resource::{ListQuery, ObjectKey, Resource, Selection, TableKey};
+use crate::timestamp::Timestamp;
+use crate::topology::{ClusterName, ClusterType, Topology};
 
-/// What a view is a view of: the cache at one moment, or what was recorded of a decision.
-pub trait Picture: Send + Sync {
-    /// The object, or its absence; `None` when the kind is not known yet.
+/// Source of objects for a view: a snapshot of the cache, or a recorded decision.
+pub trait Reader: Send + Sync {
+    /// Returns an object, or its absence; `None` if the kind is not cached yet.
     fn get(&self, key: &ObjectKey) -> Option<Option<Object>>;
 
-    /// The objects selected, by namespace and name; `None` when the kind is not known yet.
-    fn list(&self, query: &Query, selector: &LabelSelector) -> Option<Vec<Object>>;
+    /// Returns the selected objects, sorted by namespace and name; `None` if the kind is not cached yet.
+    fn list(&self, query: &ListQuery, selector: &LabelSelector) -> Option<Vec<Object>>;
 
-    /// The newest revision of a cluster that the picture holds.
+    /// Returns the newest revision of a cluster.
     fn revision(&self, cluster: &ClusterName) -> u64;
 
-    /// A recorded answer from outside; `None` outside of a replay.
+    /// Returns the recorded answer of an external query; `None` outside a replay.
     fn answer(&self, _request: &Value) -> Option<Result<Value, String>> {
         None
     }
 }
 
-/// What a run read: the set that wakes the unit again.
+/// Reads of a run; changes to them trigger the unit again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reads {
-    /// Objects asked for by name, with the revision found; `None` for a miss.
+    /// Objects read by name, with their revisions; `None` for an absent object.
     pub gets: BTreeMap<ObjectKey, Option<u64>>,
-    /// Those of them whose status does not matter.
-    pub but_for_status: BTreeSet<ObjectKey>,
-    /// Lists made, with what they held: namespace, name, revision.
-    pub lists: BTreeMap<Query, Vec<Listed>>,
-    /// Kinds that were not known yet: the run is parked until they are.
+    /// Objects among them whose status is ignored.
+    pub ignoring_status: BTreeSet<ObjectKey>,
+    /// Lists with their objects.
+    pub lists: BTreeMap<ListQuery, Vec<ListedObject>>,
+    /// Kinds that are not cached yet; the run waits for them.
     pub missing: BTreeSet<TableKey>,
-    /// Questions to the outside, in order, with their answers.
-    pub asked: Vec<Asked>,
+    /// External queries in order, with their answers.
+    pub external_queries: Vec<ExternalQuery>,
 }
 
-/// One object of a list.
+/// Object of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Listed {
-    /// Its namespace; empty when the kind has none.
+pub struct ListedObject {
+    /// Namespace; empty for cluster-scoped kinds.
     pub namespace: Arc<str>,
-    /// Its name.
+    /// Name.
     pub name: Arc<str>,
-    /// Its revision.
+    /// Revision.
     pub revision: u64,
 }
 
-/// A write of the run before that its cluster, or the kernel, did not make.
+/// Write of the previous run that the cluster or the kernel rejected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Refusal {
-    /// Of which object.
+pub struct WriteRejection {
+    /// Object of the write.
     pub object: ObjectKey,
-    /// What was to be done, as one word.
+    /// Verb of the operation.
     pub verb: String,
-    /// Why not, in the API server's words.
+    /// Message of the API server.
     pub message: String,
 }
 
-/// A question to the outside and its answer.
+/// Query to an external system, with its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Asked {
-    /// What was asked.
+pub struct ExternalQuery {
+    /// Request.
     pub request: Value,
-    /// What was answered.
+    /// Answer.
     pub answer: Result<Value, String>,
-    /// The answer follows from what was read and the time: it is no input beside them.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub follows: bool,
-    /// What the answer says of the outside, as a number, where question and answer hold what is of the run alone; see
-    /// [`Outside::look`]. For who compares runs while they are made: it is not kept.
+    /// Whether the answer depends only on the reads and the time, and so adds no input.
+    #[serde(default, rename = "follows", skip_serializing_if = "std::ops::Not::not")]
+    pub deterministic: bool,
+    /// Hash of the part of the answer that describes the external system, if request and answer also contain data of
+    /// the run; see
+    /// [`ExternalClient::query_with_digest`]. Used to compare runs in memory; not recorded.
     #[serde(skip)]
-    pub gist: Option<u64>,
+    pub digest: Option<u64>,
 }
 
-/// A picture of the clusters as one run sees it.
+/// View of the clusters for one run.
 ///
 /// # Guarantees
-/// - Nothing read through it changes while it lives. // test: guarantees_a_view_does_not_change
+/// - A view does not change while it exists. // test: guarantees_a_view_does_not_change
 /// - Every object, list and absence that was read is in its [`Reads`]. // test: guarantees_every_read_is_tracked
 pub struct View {
-    picture: Arc<dyn Picture>,
+    reader: Arc<dyn Reader>,
     topology: Arc<Topology>,
-    inputs: Arc<BTreeSet<Declared>>,
-    now: Moment,
-    refused: Vec<Refusal>,
+    inputs: Arc<BTreeSet<AccessRule>>,
+    now: Timestamp,
+    rejected_writes: Vec<WriteRejection>,
     reads: RefCell<Reads>,
-    /// Whether nothing outside may be changed.
-    pretending: bool,
-    /// What was to be asked outside and was not, in words.
-    withheld: RefCell<Vec<String>>,
+    /// Whether external queries with side effects are skipped.
+    dry_run: bool,
+    /// Skipped external queries, as text.
+    skipped_queries: RefCell<Vec<String>>,
 }
 
-/// How much of a question that was not asked is told.
-const MAX_QUESTION_BYTES: usize = 200;
+/// Maximum length of a skipped query in a message.
+const MAX_QUERY_BYTES: usize = 200;
 
 impl View {
-    /// A view of a picture, for an operator with these inputs.
+    /// Creates a view for an operator with these inputs.
     pub fn new(
-        picture: Arc<dyn Picture>,
+        reader: Arc<dyn Reader>,
         topology: Arc<Topology>,
-        inputs: Arc<BTreeSet<Declared>>,
-        now: Moment,
+        inputs: Arc<BTreeSet<AccessRule>>,
+        now: Timestamp,
     ) -> Self {
-        let (refused, reads, withheld) = (Vec::new(), RefCell::default(), RefCell::default());
-        Self { picture, topology, inputs, now, refused, reads, pretending: false, withheld }
+        let (rejected_writes, reads, skipped_queries) = (Vec::new(), RefCell::default(), RefCell::default());
+        Self { reader, topology, inputs, now, rejected_writes, reads, dry_run: false, skipped_queries }
     }
 
-    /// For a dry run: what would change something outside is not asked.
+    /// Sets whether this is a dry run, which skips external queries with side effects.
     #[must_use]
-    pub fn pretending(self, pretending: bool) -> Self {
-        Self { pretending, ..self }
+    pub fn dry_run(self, dry_run: bool) -> Self {
+        Self { dry_run, ..self }
     }
 
-    /// Whether nothing of what is decided on it will be written.
-    pub fn is_pretending(&self) -> bool {
-        self.pretending
+    /// Whether this is a dry run, so that no decision on this view is written.
+    pub fn is_dry_run(&self) -> bool {
+        self.dry_run
     }
 
-    /// Notes that this is not asked; gives what is said instead of an answer.
-    pub(crate) fn withhold(&self, request: &Value) -> String {
-        let mut question = conceal(request).to_string();
-        question.truncate(question.floor_char_boundary(MAX_QUESTION_BYTES));
-        self.withheld.borrow_mut().push(question.clone());
-        format!("a dry run changes nothing outside, so this was not asked: {question}")
+    /// Records a skipped query, and returns the message that replaces its answer.
+    pub(crate) fn skip_query(&self, request: &Value) -> String {
+        let mut query = redact_value(request).to_string();
+        query.truncate(query.floor_char_boundary(MAX_QUERY_BYTES));
+        self.skipped_queries.borrow_mut().push(query.clone());
+        format!("a dry run changes nothing outside, so this was not asked: {query}")
     }
 
-    /// What was to be asked outside and was not.
-    pub(crate) fn withheld(&self) -> Option<String> {
-        let withheld = self.withheld.borrow();
-        withheld.first().map(|first| format!("a dry run changes nothing outside, so this was not asked: {first}"))
+    /// Returns a message about the first skipped query.
+    pub(crate) fn skipped_query(&self) -> Option<String> {
+        let skipped = self.skipped_queries.borrow();
+        skipped.first().map(|first| format!("a dry run changes nothing outside, so this was not asked: {first}"))
     }
 
-    /// Told what was refused of the run before.
+    /// Sets the rejected writes of the previous run.
     #[must_use]
-    pub fn after(self, refused: Vec<Refusal>) -> Self {
-        Self { refused, ..self }
+    pub fn with_rejected_writes(self, rejected_writes: Vec<WriteRejection>) -> Self {
+        Self { rejected_writes, ..self }
     }
 
-    /// What was refused of the unit's last run, if anything was: an operator that shows its users what went wrong must
-    /// know. A process that has just begun knows of none; the write is then tried, and refused, once more.
-    pub fn refused(&self) -> &[Refusal] {
-        &self.refused
+    /// Returns the rejected writes of the unit's previous run, for operators that report errors to their users. After a
+    /// restart there are none; the write is then sent, and rejected, once more.
+    pub fn rejected_writes(&self) -> &[WriteRejection] {
+        &self.rejected_writes
     }
 
-    /// The time of the decision.
+    /// Returns the time of the decision.
     pub fn now(&self) -> jiff::Timestamp {
-        self.now.timestamp()
+        self.now.to_jiff()
     }
 
-    /// One object of the configuration cluster. `namespace` is empty for kinds without.
+    /// Reads an object of the configuration cluster. `namespace` is empty for cluster-scoped kinds.
     ///
     /// # Errors
-    /// [`Stop::Parked`] when the kind is not known yet, [`Stop::Failed`] when it is not among the operator's inputs.
-    pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, Stop> {
-        self.at(Place::default()).get(resource, namespace, name)
+    /// [`DecideError::NotCached`] when the kind is not cached yet, [`DecideError::Failed`] when it is not among the operator's inputs.
+    pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, DecideError> {
+        self.on(ClusterType::default()).get(resource, namespace, name)
     }
 
-    /// As [`View::get`], but a change of nothing than the object's status does not wake the unit: for an object whose status
-    /// sums up its many readers.
+    /// Reads an object like [`View::get`], but changes that concern only its status do not trigger the unit. For
+    /// objects whose status summarizes their many readers.
     ///
     /// # Errors
-    /// As [`View::get`].
-    pub fn get_but_for_status(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, Stop> {
-        let place = Place::default();
-        let key = self.topology.object(place, resource, namespace, name);
-        let read = self.reads.borrow().gets.contains_key(&key) && !self.reads.borrow().but_for_status.contains(&key);
-        let found = self.at(place).get(resource, namespace, name)?;
+    /// The same as [`View::get`].
+    pub fn get_ignoring_status(
+        &self,
+        resource: &Resource,
+        namespace: &str,
+        name: &str,
+    ) -> Result<Option<Object>, DecideError> {
+        let cluster_type = ClusterType::default();
+        let key = self.topology.object(cluster_type, resource, namespace, name);
+        let read = self.reads.borrow().gets.contains_key(&key) && !self.reads.borrow().ignoring_status.contains(&key);
+        let found = self.on(cluster_type).get(resource, namespace, name)?;
         if !read {
-            self.reads.borrow_mut().but_for_status.insert(key);
+            self.reads.borrow_mut().ignoring_status.insert(key);
         }
         Ok(found)
     }
 
-    /// Objects of the configuration cluster, by namespace and name; of the namespaces that the topology gives the operator.
+    /// Lists objects of the configuration cluster, sorted by namespace and name, within the namespaces of the
+    /// operator's topology.
     ///
     /// # Errors
-    /// As [`View::get`], and [`Stop::Failed`] when the label selector cannot be read.
-    pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, Stop> {
-        self.at(Place::default()).list(resource, selection)
+    /// The same as [`View::get`], and [`DecideError::Failed`] when the label selector is invalid.
+    pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, DecideError> {
+        self.on(ClusterType::default()).list(resource, selection)
     }
 
-    /// What stands between the operator and the clusters: for who must know whether two places are one.
+    /// Returns the operator's topology, to check whether two cluster types are the same cluster.
     pub fn topology(&self) -> &Arc<Topology> {
         &self.topology
     }
 
-    /// The same reads on another cluster.
-    pub fn at(&self, place: Place) -> At<'_> {
-        At { view: self, place }
+    /// Returns a view of another cluster type.
+    pub fn on(&self, cluster_type: ClusterType) -> ClusterView<'_> {
+        ClusterView { view: self, cluster_type }
     }
 
-    /// What was read so far.
+    /// Returns the reads so far.
     pub fn reads(&self) -> Reads {
         self.reads.borrow().clone()
     }
 
-    /// What was read.
+    /// Consumes the view and returns its reads.
     pub fn into_reads(self) -> Reads {
         self.reads.into_inner()
     }
 
-    /// Why the run is parked, if it read something that is not known yet.
-    pub(crate) fn parked(&self) -> Option<Stop> {
-        self.reads.borrow().missing.first().map(|table| Stop::Parked(table.resource.to_string()))
+    /// Returns the error if a kind was read that is not cached yet.
+    pub(crate) fn not_cached(&self) -> Option<DecideError> {
+        self.reads.borrow().missing.first().map(|table| DecideError::NotCached(table.resource.to_string()))
     }
 
-    fn park(&self, table: &TableKey) -> Stop {
+    fn mark_missing(&self, table: &TableKey) -> DecideError {
         self.reads.borrow_mut().missing.insert(table.clone());
-        Stop::Parked(table.resource.to_string())
+        DecideError::NotCached(table.resource.to_string())
     }
 }
 
-/// A view of one of the three clusters.
+/// View of one cluster type.
 #[derive(Clone, Copy)]
-pub struct At<'a> {
+pub struct ClusterView<'a> {
     view: &'a View,
-    place: Place,
+    cluster_type: ClusterType,
 }
 
-impl At<'_> {
-    /// As [`View::get`].
+impl ClusterView<'_> {
+    /// Reads an object like [`View::get`].
     ///
     /// # Errors
-    /// As [`View::get`].
-    pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, Stop> {
+    /// The same as [`View::get`].
+    pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, DecideError> {
         self.check(resource, Some(namespace).filter(|n| !n.is_empty()), Some(name))?;
-        let key = self.view.topology.object(self.place, resource, namespace, name);
-        let Some(found) = self.view.picture.get(&key) else { return Err(self.view.park(&key.table)) };
+        let key = self.view.topology.object(self.cluster_type, resource, namespace, name);
+        let Some(found) = self.view.reader.get(&key) else { return Err(self.view.mark_missing(&key.table)) };
         let mut reads = self.view.reads.borrow_mut();
-        reads.but_for_status.remove(&key);
+        reads.ignoring_status.remove(&key);
         reads.gets.insert(key, found.as_ref().map(|object| object.revision));
         drop(reads);
-        Ok(found.and_then(|object| self.view.topology.seen(self.place, object)))
+        Ok(found.and_then(|object| self.view.topology.to_operator(self.cluster_type, object)))
     }
 
-    /// As [`View::list`].
+    /// Lists objects like [`View::list`].
     ///
     /// # Errors
-    /// As [`View::list`].
-    pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, Stop> {
+    /// The same as [`View::list`].
+    pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, DecideError> {
         self.check(resource, selection.namespace.as_deref(), None)?;
-        let selector = selection
-            .selector()
-            .map_err(|error| Stop::Failed(format!("the label selector `{}` is wrong: {error}", selection.labels)))?;
+        let selector = selection.selector().map_err(|error| {
+            DecideError::Failed(format!("the label selector `{}` is wrong: {error}", selection.labels))
+        })?;
         let topology = &self.view.topology;
-        let (real, late) = topology.selection(self.place, resource, selection);
-        let query = Query { table: topology.table(self.place, resource), selection: real };
+        let (real, late) = topology.resolve_selection(self.cluster_type, resource, selection);
+        let query = ListQuery { table: topology.table(self.cluster_type, resource), selection: real };
         let real = if late { LabelSelector::everything() } else { selector.clone() };
-        let Some(found) = self.view.picture.list(&query, &real) else { return Err(self.view.park(&query.table)) };
-        let listed = |object: &Object| Listed {
+        let Some(found) = self.view.reader.list(&query, &real) else {
+            return Err(self.view.mark_missing(&query.table));
+        };
+        let listed = |object: &Object| ListedObject {
             namespace: object.key.namespace.clone(),
             name: object.key.name.clone(),
             revision: object.revision,
         };
-        let meant =
-            |key: &ObjectKey| query.selection.means_name(&key.name) && topology.known_as(self.place, key).is_some();
+        let meant = |key: &ObjectKey| {
+            query.selection.matches_name(&key.name) && topology.operator_name(self.cluster_type, key).is_some()
+        };
         let own: Vec<Object> = found.into_iter().filter(|object| meant(&object.key)).collect();
         self.view.reads.borrow_mut().lists.insert(query, own.iter().map(listed).collect());
-        let mut seen: Vec<Object> = own.into_iter().filter_map(|object| topology.seen(self.place, object)).collect();
-        if !topology.namespaces(self.place).is_same() {
+        let mut seen: Vec<Object> =
+            own.into_iter().filter_map(|object| topology.to_operator(self.cluster_type, object)).collect();
+        if !topology.namespaces(self.cluster_type).is_identity() {
             let is_meant =
-                |object: &Object| selection.means_name(&object.key.name) && selector.matches(Some(&object.labels()));
+                |object: &Object| selection.matches_name(&object.key.name) && selector.matches(Some(&object.labels()));
             seen.retain(|object| !late || is_meant(object));
             seen.sort_by(|a, b| (&a.key.namespace, &a.key.name).cmp(&(&b.key.namespace, &b.key.name)));
         }
         Ok(seen)
     }
 
-    fn check(&self, resource: &Resource, namespace: Option<&str>, name: Option<&str>) -> Result<(), Stop> {
-        let covered = self
-            .view
-            .inputs
-            .iter()
-            .any(|input| input.place == self.place && input.is_of(resource) && input.means(namespace, name));
+    fn check(&self, resource: &Resource, namespace: Option<&str>, name: Option<&str>) -> Result<(), DecideError> {
+        let covered = self.view.inputs.iter().any(|input| {
+            input.cluster_type == self.cluster_type
+                && input.covers_kind(resource)
+                && input.covers_object(namespace, name)
+        });
         if covered {
             return Ok(());
         }
-        Err(Stop::Failed(format!(
+        Err(DecideError::Failed(format!(
             "{resource} of the {} cluster is not among the operator's declared inputs",
-            self.place
+            self.cluster_type
         )))
     }
 }
 
-/// The door to the outside: what is asked and answered through it is recorded.
-pub struct Outside<'a> {
+/// Client for queries to external systems; queries and answers are recorded.
+pub struct ExternalClient<'a> {
     view: &'a View,
-    reach: &'a dyn Fn(&Value) -> Result<Value, String>,
+    call: &'a dyn Fn(&Value) -> Result<Value, String>,
 }
 
-impl<'a> Outside<'a> {
-    pub(crate) fn new(view: &'a View, reach: &'a dyn Fn(&Value) -> Result<Value, String>) -> Self {
-        Self { view, reach }
+impl<'a> ExternalClient<'a> {
+    pub(crate) fn new(view: &'a View, call: &'a dyn Fn(&Value) -> Result<Value, String>) -> Self {
+        Self { view, call }
     }
 
-    /// Asks; in a replay the recorded answer is given again.
+    /// Sends a query. A replay returns the recorded answer.
     ///
     /// # Errors
-    /// What the outside said when it did not answer.
-    pub fn ask(&self, request: Value) -> Result<Value, String> {
-        self.asked(request, false, |_| None)
+    /// The error of the external system.
+    pub fn query(&self, request: Value) -> Result<Value, String> {
+        self.send(request, false, |_| None)
     }
 
-    /// Asks for what follows from what was read and the time, such as from a program that is given nothing else. A unit that
-    /// writes again though nothing it read has changed is then seen to loop, whatever the answers are.
+    /// Sends a query whose answer depends only on the reads and the time, for example to a program without other input.
+    /// A unit that keeps writing although nothing it read has changed is then found to loop, whatever the answers are.
     ///
     /// # Errors
-    /// As [`Outside::ask`].
-    pub fn ask_what_follows(&self, request: Value) -> Result<Value, String> {
-        self.asked(request, true, |_| None)
+    /// The same as [`ExternalClient::query`].
+    pub fn query_deterministic(&self, request: Value) -> Result<Value, String> {
+        self.send(request, true, |_| None)
     }
 
-    /// Asks somebody who looks outside and tells of the look as well: when it was, what it cost. What `gist` leaves of an answer is
-    /// what it says of the outside. Where that is the same, nothing has changed; and for a unit that was woken by its own writes
-    /// alone it is no reason to write again, whatever it is: nobody had told it to look.
+    /// Sends a query whose answer contains external state and data of the query itself, such as its time and cost.
+    /// `external_part` returns the part with the external state; while its hash stays the same, nothing has changed. If only the
+    /// unit's own writes triggered the run, a changed answer is no reason for another write, because nothing else
+    /// caused the query.
     ///
     /// # Errors
-    /// As [`Outside::ask`].
-    pub fn look(&self, request: Value, gist: impl FnOnce(&Value) -> Value) -> Result<Value, String> {
-        self.asked(request, false, |answer| {
+    /// The same as [`ExternalClient::query`].
+    pub fn query_with_digest(
+        &self,
+        request: Value,
+        external_part: impl FnOnce(&Value) -> Value,
+    ) -> Result<Value, String> {
+        self.send(request, false, |answer| {
             let mut hasher = DefaultHasher::new();
-            answer.as_ref().map(|answer| gist(answer).to_string()).hash(&mut hasher);
+            answer.as_ref().map(|answer| external_part(answer).to_string()).hash(&mut hasher);
             Some(hasher.finish())
         })
     }
 
-    fn asked(
+    fn send(
         &self,
         request: Value,
-        follows: bool,
-        gist: impl FnOnce(&Result<Value, String>) -> Option<u64>,
+        deterministic: bool,
+        digest: impl FnOnce(&Result<Value, String>) -> Option<u64>,
     ) -> Result<Value, String> {
-        let answer = match self.view.picture.answer(&request) {
+        let answer = match self.view.reader.answer(&request) {
             Some(recorded) => recorded,
-            None => (self.reach)(&request),
+            None => (self.call)(&request),
         };
-        let gist = gist(&answer);
-        self.view.reads.borrow_mut().asked.push(Asked { request, answer: answer.clone(), follows, gist });
+        let digest = digest(&answer);
+        self.view.reads.borrow_mut().external_queries.push(ExternalQuery {
+            request,
+            answer: answer.clone(),
+            deterministic,
+            digest,
+        });
         answer
     }
 }

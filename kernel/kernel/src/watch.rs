@@ -1,18 +1,18 @@
-//! One task per watched kind: tells the cache what an API server says, whatever happens in between.
+//! Watch of a kind: one task that reports the API server's state to the cache, across disconnects and errors.
 //!
 //! # Expected Flow
-//! A streaming list (`sendInitialEvents`) tells what there is and goes on as a watch. A server that refuses it is listed in
-//! pages. A watch that ends goes on where it was; one whose revision is forgotten lists anew. A kind that is not served is
-//! asked for again and again, so a CRD that comes later is noticed, and one that goes.
+//! A streaming list (`sendInitialEvents`) returns the current objects and continues as a watch. If the server rejects
+//! it, the kind is listed in pages. A watch that ends is resumed at its revision; if that has expired, the kind is
+//! listed again. A kind that is not served is retried, so that a CRD that is created or deleted later is noticed.
 //!
 //! # Guarantees
-//! - A list is told whole or begun anew, never mixed with another.     // test: guarantees_a_broken_list_begins_anew
-//! - No change is lost over a disconnect.                              // test: guarantees_no_change_is_lost_over_disconnects
-//! - A server that falls silent is told of.                            // test: guarantees_a_server_that_falls_silent_is_told_of
+//! - A list is reported completely or restarted, never mixed with another. // test: guarantees_a_broken_list_begins_anew
+//! - No change is lost over a disconnect.                                   // test: guarantees_no_change_is_lost_over_disconnects
+//! - A server that stops responding is reported.                            // test: guarantees_a_server_that_falls_silent_is_told_of
 
-mod answer;
 mod event;
 mod lines;
+mod response;
 mod task;
 
 #[cfg(test)]
@@ -24,81 +24,82 @@ use kube::Client;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::cache::Observed;
-use crate::gate::Gate;
+use crate::cache::TableEvent;
+use crate::rate_limiter::RateLimiter;
 use crate::resource::{Resource, TableKey};
 
-/// How long to wait before the second try; doubled with each further one.
+/// Delay before the first retry; doubled with each further one.
 pub const RETRY_MIN: Duration = Duration::from_millis(200);
-/// The longest wait between two tries.
+/// Maximum delay between retries.
 pub const RETRY_MAX: Duration = Duration::from_secs(30);
-/// How often a kind that is not served is asked for.
+/// Delay between retries of a kind that is not served.
 pub const UNSERVED_RETRY: Duration = Duration::from_secs(5);
-/// A server sends a bookmark every minute: a connection that is silent for longer is given up.
-pub const SILENCE: Duration = Duration::from_secs(75);
-/// How long a server may take to answer that it begins to tell. It does so at once; what it has to tell may take longer.
-pub const ANSWER: Duration = Duration::from_secs(15);
-/// A server that falls silent without a word is noticed, and told of, after this at the latest: what was under way is given up,
-/// and what is asked then is not answered.
-pub const NOTICED_WITHIN: Duration = SILENCE.saturating_add(ANSWER);
-/// How long a watch may last before it is begun anew. Servers that forget to end the watch of a CRD that went are caught by it.
-pub const WATCH_LIFE: Duration = Duration::from_secs(290);
-/// The same for kinds that a CRD may define: it can go at any time, and a server does not always say so.
-pub const CUSTOM_WATCH_LIFE: Duration = Duration::from_secs(30);
-/// Objects in a page of a list.
+/// Timeout of a connection without events: a server sends a bookmark every minute.
+pub const SILENCE_TIMEOUT: Duration = Duration::from_secs(75);
+/// Timeout for the response headers of a watch request. Servers send them at once; the first event may take longer.
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
+/// Maximum time until a server that stops responding is reported: the active connection times out, and then the next
+/// request.
+pub const MAX_DETECTION_DELAY: Duration = SILENCE_TIMEOUT.saturating_add(RESPONSE_TIMEOUT);
+/// Maximum duration of a watch. It limits the effect of servers that do not end the watch of a deleted CRD.
+pub const WATCH_DURATION: Duration = Duration::from_secs(290);
+/// Maximum duration of a watch for kinds that a CRD may define: the CRD can be deleted at any time, and servers do not
+/// always report it.
+pub const CUSTOM_WATCH_DURATION: Duration = Duration::from_secs(30);
+/// Number of objects in a page of a list.
 pub const LIST_PAGE_OBJECTS: usize = 500;
-/// The longest event; the API server allows objects of 3 MiB at most by default.
+/// Maximum size of an event; the API server limits objects to 3 MiB by default.
 pub const MAX_EVENT_BYTES: usize = 64 << 20;
-/// The longest page of a list.
+/// Maximum size of a page of a list.
 pub const MAX_PAGE_BYTES: usize = 1 << 30;
 
-/// How long a watch waits for what.
+/// Timeouts and delays of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// Before the second try.
+pub struct WatchTimeouts {
+    /// Delay before the first retry.
     pub retry_min: Duration,
-    /// Between two tries at most.
+    /// Maximum delay between retries.
     pub retry_max: Duration,
-    /// Between two questions whether a kind is served.
+    /// Delay between retries of a kind that is not served.
     pub unserved_retry: Duration,
-    /// For anything at all to come over a connection.
+    /// Timeout of a connection without events.
     pub silence: Duration,
-    /// For a server to say that it begins to tell.
-    pub answer: Duration,
-    /// For a watch to end.
-    pub life: Duration,
-    /// For the watch of a kind that may vanish to end.
-    pub custom_life: Duration,
+    /// Timeout for the response headers.
+    pub response: Duration,
+    /// Maximum duration of a watch.
+    pub duration: Duration,
+    /// Maximum duration of a watch for kinds that a CRD may define.
+    pub custom_duration: Duration,
 }
 
-impl Default for Pace {
+impl Default for WatchTimeouts {
     fn default() -> Self {
         Self {
             retry_min: RETRY_MIN,
             retry_max: RETRY_MAX,
             unserved_retry: UNSERVED_RETRY,
-            silence: SILENCE,
-            answer: ANSWER,
-            life: WATCH_LIFE,
-            custom_life: CUSTOM_WATCH_LIFE,
+            silence: SILENCE_TIMEOUT,
+            response: RESPONSE_TIMEOUT,
+            duration: WATCH_DURATION,
+            custom_duration: CUSTOM_WATCH_DURATION,
         }
     }
 }
 
-impl Pace {
-    /// How long a watch of a kind may last.
-    pub fn life_of(&self, resource: &Resource) -> Duration {
-        if may_vanish(resource) { self.custom_life.min(self.life) } else { self.life }
+impl WatchTimeouts {
+    /// Returns the maximum duration of a watch for a kind.
+    pub fn duration_of(&self, resource: &Resource) -> Duration {
+        if may_be_custom(resource) { self.custom_duration.min(self.duration) } else { self.duration }
     }
 
-    /// The wait after so many failures in a row.
-    pub fn after(&self, failures: u32) -> Duration {
+    /// Returns the delay after this number of failures in a row.
+    pub fn backoff(&self, failures: u32) -> Duration {
         let doubled = self.retry_min.saturating_mul(2u32.saturating_pow(failures.saturating_sub(1)));
         doubled.min(self.retry_max)
     }
 }
 
-/// The groups of Kubernetes itself that have a dot. Others that end in `.k8s.io` belong to projects, which use CRDs.
+/// API groups of Kubernetes with a dot. Other groups that end in `.k8s.io` belong to projects that use CRDs.
 const BUILT_IN: [&str; 17] = [
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
@@ -119,47 +120,47 @@ const BUILT_IN: [&str; 17] = [
     "storage.k8s.io",
 ];
 
-/// Whether a CRD may define a kind.
-fn may_vanish(resource: &Resource) -> bool {
+/// Whether a CRD may define the kind.
+fn may_be_custom(resource: &Resource) -> bool {
     resource.group.contains('.') && !BUILT_IN.contains(&&*resource.group)
 }
 
-/// What a watch tells.
+/// Update from a watch.
 #[derive(Clone, Debug)]
-pub enum Told {
-    /// For the cache. After a [`Told::Lost`], the first of these says that all is well again.
-    Observed(Observed),
-    /// The API server cannot be read from; it is tried again. What is cached stays, and ages.
-    Lost {
-        /// Why, in words for people.
+pub enum WatchUpdate {
+    /// Event for the cache. After [`WatchUpdate::Lost`], the first event means that the watch works again.
+    Event(TableEvent),
+    /// The API server cannot be read; the watch retries. Cached objects stay, and may be outdated.
+    Failed {
+        /// Error message for users.
         message: String,
     },
 }
 
-/// A watch under way. Dropping it ends it.
+/// Active watch; it ends when it is dropped.
 #[derive(Debug)]
-pub struct Watch {
+pub struct TableWatch {
     task: JoinHandle<()>,
 }
 
-impl Watch {
-    /// Starts to watch a kind and tells what it sees, waiting when `sink` is full. Every request passes the gate first. Ends
-    /// when nobody listens.
+impl TableWatch {
+    /// Starts to watch a kind and sends its updates to `sink`, waiting while it is full. Every request passes the rate
+    /// limiter. The watch ends when the receiver is dropped.
     ///
     /// # Panics
-    /// Outside of a tokio runtime.
+    /// Outside a tokio runtime.
     pub fn start(
         client: Client,
         table: TableKey,
-        sink: mpsc::Sender<(TableKey, Told)>,
-        pace: Pace,
-        gate: Gate,
+        sink: mpsc::Sender<(TableKey, WatchUpdate)>,
+        timeouts: WatchTimeouts,
+        rate_limiter: RateLimiter,
     ) -> Self {
-        Self { task: tokio::spawn(task::run(client, table, sink, pace, gate)) }
+        Self { task: tokio::spawn(task::run(client, table, sink, timeouts, rate_limiter)) }
     }
 }
 
-impl Drop for Watch {
+impl Drop for TableWatch {
     fn drop(&mut self) {
         self.task.abort();
     }

@@ -1,5 +1,5 @@
-//! What people read: each folder of `tests/explain` is a question, with the answer as text and as JSON.
-//! `UPDATE=1` rewrites the answers.
+//! Reports as users see them: each folder of `tests/explain` is a query, with the result as text and as JSON.
+//! `UPDATE=1` rewrites the results.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,37 +10,37 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_kernel::decision::{Decision, DecisionId};
-use switchboard_kernel::explain::{PlanReport, ReplayReport, Target, top, why, why_not};
-use switchboard_kernel::journal::{Entry, Reach};
-use switchboard_kernel::replay::Replayed;
+use switchboard_kernel::explain::{ObjectTarget, PlanReport, ReplayReport, explain_idle, explain_object, report};
+use switchboard_kernel::journal::{JournalEntry, JournalRange};
+use switchboard_kernel::replay::ReplayComparison;
 use switchboard_kernel::resource::ObjectKey;
-use switchboard_kernel::state::State;
+use switchboard_kernel::state::KernelState;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase", tag = "ask")]
-enum Question {
+enum ExplainQuery {
     Why {
-        target: Target,
+        target: ObjectTarget,
         field: Option<String>,
-        entries: Vec<Entry>,
+        entries: Vec<JournalEntry>,
         #[serde(flatten)]
-        reach: Reach,
-        state: State,
+        reach: JournalRange,
+        state: KernelState,
         live: Option<Value>,
-        /// The kernel looked, and got no object.
+        /// Whether the kernel found no live object.
         #[serde(default)]
         gone: bool,
-        /// What is kept of what decisions read.
+        /// Recorded objects that decisions read.
         #[serde(default)]
         read: Vec<(DecisionId, Value)>,
     },
     WhyNot {
         operator: String,
         unit: Option<String>,
-        state: State,
+        state: KernelState,
     },
     Top {
-        state: State,
+        state: KernelState,
     },
     Plan {
         report: PlanReport,
@@ -48,25 +48,25 @@ enum Question {
     Replay {
         id: DecisionId,
         decision: Option<Box<Decision>>,
-        replayed: Replayed,
+        replayed: ReplayComparison,
     },
 }
 
-fn answer(question: Question) -> (String, String) {
+fn answer(question: ExplainQuery) -> (String, String) {
     match question {
-        Question::Why { target, field, entries, reach, state, live, gone, read } => {
+        ExplainQuery::Why { target, field, entries, reach, state, live, gone, read } => {
             let field = field.map(|field| field.parse().unwrap());
             let live = live.or(gone.then_some(Value::Null));
             let kept = |id: DecisionId, key: &ObjectKey| {
                 let of = |(by, object): &&(DecisionId, Value)| *by == id && object["metadata"]["name"] == *key.name;
                 read.iter().find(of).map(|(_, object)| object.clone())
             };
-            both(&why(&target, field.as_ref(), &entries, &reach, &state, live.as_ref(), &kept))
+            both(&explain_object(&target, field.as_ref(), &entries, &reach, &state, live.as_ref(), &kept))
         }
-        Question::WhyNot { operator, unit, state } => both(&why_not(&operator, unit.as_deref(), &state)),
-        Question::Top { state } => both(&top(&state)),
-        Question::Plan { report } => both(&report),
-        Question::Replay { id, decision, replayed } => both(&ReplayReport::of(id, decision.as_deref(), replayed)),
+        ExplainQuery::WhyNot { operator, unit, state } => both(&explain_idle(&operator, unit.as_deref(), &state)),
+        ExplainQuery::Top { state } => both(&report(&state)),
+        ExplainQuery::Plan { report } => both(&report),
+        ExplainQuery::Replay { id, decision, replayed } => both(&ReplayReport::of(id, decision.as_deref(), replayed)),
     }
 }
 
@@ -95,9 +95,9 @@ fn answers_are_as_recorded() {
     assert!(cases.len() >= 10, "the cases are gone");
     for case in cases {
         let input = fs::read_to_string(case.join("input.json")).unwrap();
-        let question: Question =
+        let question: ExplainQuery =
             serde_json::from_str(&input).unwrap_or_else(|error| panic!("{}: {error}", case.display()));
-        let is_why = matches!(question, Question::Why { .. });
+        let is_why = matches!(question, ExplainQuery::Why { .. });
         let (text, json) = answer(question);
         assert!(text.lines().all(|line| line == line.trim_end()), "{}: trailing blanks", case.display());
         for label in ["  because ", "  tried ", "  found ", "  awaited "] {

@@ -1,4 +1,4 @@
-//! Operators over one cluster share its watches: counted at the embedded cluster's own door.
+//! Operators on one cluster share its watches; the requests are counted at the embedded cluster.
 
 #![allow(clippy::unwrap_used)]
 
@@ -11,53 +11,53 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_kernel::host::{Host, Settings};
-use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::host::{Host, HostSettings};
+use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
-use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_kernel::view::View;
 use tokio::sync::mpsc;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
-const NAMESPACES: Resource = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
-/// Nothing here takes a tenth of it.
+const NAMESPACES: Resource = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
+/// Ten times longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Reads three kinds and tells how many ConfigMaps of the shop it sees.
-struct Reader {
+/// Operator that reads three kinds, and reports the number of ConfigMaps in the namespace `shop`.
+struct CountingReader {
     name: String,
     told: mpsc::UnboundedSender<(String, usize)>,
 }
 
-impl Operator for Reader {
+impl Operator for CountingReader {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn declaration(&self) -> Declaration {
-        let inputs = [CONFIG_MAPS, SECRETS, NAMESPACES].iter().map(Declared::every).collect();
+        let inputs = [CONFIG_MAPS, SECRETS, NAMESPACES].iter().map(AccessRule::every).collect();
         Declaration { inputs, outputs: BTreeSet::new(), service_account: None, units: Units::Whole }
     }
 
-    fn decide(&self, _: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, _: &Unit, view: &View) -> Result<Plan, DecideError> {
         view.get(&NAMESPACES, "", "shop")?;
         view.list(&SECRETS, &Selection::all())?;
-        let seen = view.list(&CONFIG_MAPS, &Selection::namespace("shop").labelled("app=web"))?.len();
-        // Nobody listens any more when the test is over.
+        let seen = view.list(&CONFIG_MAPS, &Selection::namespace("shop").with_labels("app=web"))?.len();
+        // At the end of the test the receiver is dropped.
         let _ = self.told.send((self.name.clone(), seen));
         Ok(Plan::nothing())
     }
 }
 
-type Asked = Arc<Mutex<BTreeMap<String, usize>>>;
+type RequestCounts = Arc<Mutex<BTreeMap<String, usize>>>;
 
-/// A client that counts what it is asked for: `GET /api/v1/pods watch`.
-fn counting(inner: Client) -> (Client, Asked) {
-    let asked = Asked::default();
+/// Returns a client that counts its requests, as `GET /api/v1/pods watch`.
+fn counting(inner: Client) -> (Client, RequestCounts) {
+    let asked = RequestCounts::default();
     let counts = asked.clone();
     let service = tower::service_fn(move |request: Request<Body>| {
         let watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
@@ -79,7 +79,7 @@ async fn create_config_map(client: &Client, name: &str) {
     create(client, &CONFIG_MAPS.path("shop"), &object).await;
 }
 
-/// Hosts so many operators until all have seen a change, and gives what the cluster was asked for.
+/// Runs this many operators until all have seen a change, and returns the counted requests.
 async fn hosted(operators: usize) -> BTreeMap<String, usize> {
     let cluster = Cluster::ephemeral().await;
     create(&cluster.client(), &NAMESPACES.path(""), &json!({ "metadata": { "name": "shop" } })).await;
@@ -87,15 +87,15 @@ async fn hosted(operators: usize) -> BTreeMap<String, usize> {
     let (client, asked) = counting(cluster.client());
     let (told, mut tellings) = mpsc::unbounded_channel();
     let readers = (0..operators).map(|number| {
-        let reader = Reader { name: format!("operator-{number}"), told: told.clone() };
+        let reader = CountingReader { name: format!("operator-{number}"), told: told.clone() };
         (Arc::new(reader) as Arc<dyn Operator>, Limits::none())
     });
     let home = ClusterName::new("home");
-    let settings = Settings {
+    let settings = HostSettings {
         topology: Topology::standalone(&home),
         clusters: BTreeMap::from([(home, client)]),
         global: GlobalLimits::default(),
-        journal: Journal::in_memory(Bounds::default()),
+        journal: Journal::in_memory(JournalLimits::default()),
         dry_run: false,
     };
     let (host, handle) = Host::new(settings, readers.collect());
@@ -118,7 +118,7 @@ async fn hosted(operators: usize) -> BTreeMap<String, usize> {
     asked.lock().unwrap().clone()
 }
 
-/// Must hold 2: one watch per kind in total, and none for the eleventh.
+/// Requirement 2: one watch per kind in total, and none for the eleventh operator.
 #[tokio::test]
 async fn ten_operators_open_one_watch_per_kind_and_the_eleventh_none() {
     let ten = hosted(10).await;

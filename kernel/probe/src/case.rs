@@ -1,4 +1,4 @@
-//! A case: what there is at the beginning, and what a user then does, one step after the other.
+//! Case: the initial objects, and the steps of a user.
 //!
 //! ```yaml
 //! operator: greeter
@@ -10,7 +10,7 @@
 //! - delete: {apiVersion: v1, kind: ConfigMap, metadata: {name: ada, namespace: shop}}
 //! ```
 //!
-//! Namespaces that are mentioned are made first.
+//! Namespaces that are mentioned are created first.
 
 #[cfg(test)]
 mod tests;
@@ -20,43 +20,43 @@ use std::fmt;
 use serde_json::Value;
 use switchboard_object::yaml;
 
-/// How many objects a case may begin with, and how many steps it may have.
+/// Maximum number of initial objects, and of steps.
 pub const MAX_STEPS: usize = 10_000;
 
-/// One change by a user.
+/// Step of a user.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    /// What is done.
-    pub verb: Verb,
-    /// To which object; for a patch, what changes.
+pub struct ScriptStep {
+    /// Action.
+    pub verb: StepVerb,
+    /// Object; for a patch, its changes.
     pub object: Value,
 }
 
-/// What a user does.
+/// Action of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verb {
-    /// Server-side apply as the manager `user`, taking fields from others.
+pub enum StepVerb {
+    /// Server-side apply as the manager `user`, taking fields from other managers.
     Apply,
-    /// A merge patch that names its object.
+    /// Merge patch that also names its object.
     Patch,
-    /// Removes it.
+    /// Deletion.
     Delete,
 }
 
-impl Step {
-    /// Applies an object.
+impl ScriptStep {
+    /// Creates a step that applies an object.
     pub fn apply(object: Value) -> Self {
-        Self { verb: Verb::Apply, object }
+        Self { verb: StepVerb::Apply, object }
     }
 
-    /// Changes parts of an object: a merge patch with the object's `apiVersion`, `kind` and `metadata.name`.
+    /// Creates a step that patches an object: a merge patch with the object's `apiVersion`, `kind` and `metadata.name`.
     pub fn patch(object: Value) -> Self {
-        Self { verb: Verb::Patch, object }
+        Self { verb: StepVerb::Patch, object }
     }
 
-    /// Removes an object: its `apiVersion`, `kind` and `metadata.name` suffice.
+    /// Creates a step that deletes an object; its `apiVersion`, `kind` and `metadata.name` are sufficient.
     pub fn delete(object: Value) -> Self {
-        Self { verb: Verb::Delete, object }
+        Self { verb: StepVerb::Delete, object }
     }
 
     pub(crate) fn text(&self, pointer: &str) -> &str {
@@ -64,18 +64,18 @@ impl Step {
     }
 }
 
-impl fmt::Display for Verb {
+impl fmt::Display for StepVerb {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Verb::Apply => "apply",
-            Verb::Patch => "patch",
-            Verb::Delete => "delete",
+            StepVerb::Apply => "apply",
+            StepVerb::Patch => "patch",
+            StepVerb::Delete => "delete",
         })
     }
 }
 
-/// `apply ConfigMap shop/ada`.
-impl fmt::Display for Step {
+/// Formats a step as `apply ConfigMap shop/ada`.
+impl fmt::Display for ScriptStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ", self.verb, self.text("/kind"))?;
         if !self.text("/metadata/namespace").is_empty() {
@@ -85,56 +85,56 @@ impl fmt::Display for Step {
     }
 }
 
-/// A beginning and a script, for one operator.
+/// Initial objects and steps for one operator.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Case {
-    /// The operator it is for; empty when that is said elsewhere.
+pub struct ProbeCase {
+    /// Name of the operator; may be empty if it is given elsewhere.
     pub operator: String,
-    /// What there is before the operator starts.
+    /// Objects that exist before the operator starts.
     pub given: Vec<Value>,
-    /// What a user then does.
-    pub script: Vec<Step>,
+    /// Steps of the user.
+    pub script: Vec<ScriptStep>,
 }
 
-/// Text that is no case.
+/// Error in a case file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CaseError {
-    /// It is not YAML.
+    /// The text is not YAML.
     #[error("line {}: {}", .0.line, .0.problem)]
     Yaml(yaml::YamlError),
-    /// Something stands where it should not.
-    #[error("`{place}` {problem}")]
+    /// A value has the wrong shape.
+    #[error("`{path}` {problem}")]
     Shape {
-        /// Where.
-        place: String,
-        /// What is wrong with it.
+        /// Path of the value.
+        path: String,
+        /// Problem.
         problem: &'static str,
     },
 }
 
-fn wrong(place: impl Into<String>, problem: &'static str) -> CaseError {
-    CaseError::Shape { place: place.into(), problem }
+fn shape_error(path: impl Into<String>, problem: &'static str) -> CaseError {
+    CaseError::Shape { path: path.into(), problem }
 }
 
-impl Case {
+impl ProbeCase {
     /// Reads a case from YAML.
     ///
     /// # Errors
-    /// When the text is no YAML or no case; says where.
+    /// When the text is not YAML or not a case.
     pub fn read(text: &str) -> Result<Self, CaseError> {
         let document = yaml::read(text).map_err(CaseError::Yaml)?;
         let Value::Object(fields) = document.value else {
-            return Err(wrong("", "is no map with `operator`, `given` and `script`"));
+            return Err(shape_error("", "is no map with `operator`, `given` and `script`"));
         };
         let mut case = Self::default();
         for (name, value) in fields {
             match (name.as_str(), value) {
                 ("operator", Value::String(operator)) => case.operator = operator,
-                ("operator", _) => return Err(wrong(name, "is no text")),
+                ("operator", _) => return Err(shape_error(name, "is no text")),
                 ("given", Value::Array(objects)) => case.given = given(objects)?,
                 ("script", Value::Array(steps)) => case.script = script(steps)?,
-                ("given" | "script", _) => return Err(wrong(name, "is no list")),
-                _ => return Err(wrong(name, "is not known; a case has `operator`, `given` and `script`")),
+                ("given" | "script", _) => return Err(shape_error(name, "is no list")),
+                _ => return Err(shape_error(name, "is not known; a case has `operator`, `given` and `script`")),
             }
         }
         Ok(case)
@@ -143,40 +143,40 @@ impl Case {
 
 fn given(objects: Vec<Value>) -> Result<Vec<Value>, CaseError> {
     if objects.len() > MAX_STEPS {
-        return Err(wrong("given", "holds more objects than a case may"));
+        return Err(shape_error("given", "holds more objects than a case may"));
     }
     for (number, object) in objects.iter().enumerate() {
-        named(&format!("given[{number}]"), object)?;
+        check_named(&format!("given[{number}]"), object)?;
     }
     Ok(objects)
 }
 
-fn script(steps: Vec<Value>) -> Result<Vec<Step>, CaseError> {
+fn script(steps: Vec<Value>) -> Result<Vec<ScriptStep>, CaseError> {
     if steps.len() > MAX_STEPS {
-        return Err(wrong("script", "holds more steps than a case may"));
+        return Err(shape_error("script", "holds more steps than a case may"));
     }
     let one = |(number, step): (usize, Value)| {
-        let place = format!("script[{number}]");
-        let Value::Object(fields) = step else { return Err(wrong(place, "is no map")) };
+        let path = format!("script[{number}]");
+        let Value::Object(fields) = step else { return Err(shape_error(path, "is no map")) };
         let mut fields = fields.into_iter();
         let (Some((verb, object)), None) = (fields.next(), fields.next()) else {
-            return Err(wrong(place, "is not one of `apply`, `patch` and `delete`"));
+            return Err(shape_error(path, "is not one of `apply`, `patch` and `delete`"));
         };
-        named(&format!("{place}.{verb}"), &object)?;
+        check_named(&format!("{path}.{verb}"), &object)?;
         match verb.as_str() {
-            "apply" => Ok(Step::apply(object)),
-            "patch" => Ok(Step::patch(object)),
-            "delete" => Ok(Step::delete(object)),
-            _ => Err(wrong(place, "is not one of `apply`, `patch` and `delete`")),
+            "apply" => Ok(ScriptStep::apply(object)),
+            "patch" => Ok(ScriptStep::patch(object)),
+            "delete" => Ok(ScriptStep::delete(object)),
+            _ => Err(shape_error(path, "is not one of `apply`, `patch` and `delete`")),
         }
     };
     steps.into_iter().enumerate().map(one).collect()
 }
 
-fn named(place: &str, object: &Value) -> Result<(), CaseError> {
+fn check_named(path: &str, object: &Value) -> Result<(), CaseError> {
     for pointer in ["/apiVersion", "/kind", "/metadata/name"] {
         if object.pointer(pointer).and_then(Value::as_str).is_none_or(str::is_empty) {
-            return Err(wrong(format!("{place}{}", pointer.replace('/', ".")), "is missing"));
+            return Err(shape_error(format!("{path}{}", pointer.replace('/', ".")), "is missing"));
         }
     }
     Ok(())

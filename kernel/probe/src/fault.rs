@@ -1,4 +1,4 @@
-//! What goes wrong in a run, in words that can be typed: `crash-after-write:3`, `stale-from-event:4x2`.
+//! Faults of a run, with a text form: `crash-after-write:3`, `stale-from-event:4x2`.
 
 #[cfg(test)]
 mod tests;
@@ -8,162 +8,169 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-/// How many faults one run may have.
+/// Maximum number of faults in one run.
 pub const MAX_PARTS: usize = 2;
 
-/// What a fault is an example of.
+/// Class of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Class {
-    /// The process dies and begins anew, without memory.
+pub enum FaultClass {
+    /// The process crashes and restarts without memory.
     Crash,
-    /// The API server refuses, fails, or its answer is lost.
-    Answer,
+    /// The API server rejects the write, fails, or its response is lost.
+    #[serde(rename = "answer")]
+    Response,
     /// The operator decides on an older view.
     Stale,
     /// Events are lost, and the kind is listed again.
     Missed,
-    /// Of several events of an object only the last is seen.
+    /// Of several events of an object only the last is received.
     Merged,
 }
 
-/// One way in which something goes wrong.
+/// Kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// The process dies before the write is sent.
+pub enum FaultKind {
+    /// The process crashes before the write is sent.
     CrashBeforeWrite,
-    /// The write is done, the process dies before the answer comes.
+    /// The write is made, and the process crashes before the response arrives.
     CrashAtWrite,
-    /// The write is done and answered, the process dies before it does anything else.
+    /// The write is made and the response arrives, and then the process crashes.
     CrashAfterWrite,
-    /// The server answers 409 and does nothing.
+    /// The server responds with 409 and makes no write.
     Answer409,
-    /// The server answers 429 and does nothing.
+    /// The server responds with 429 and makes no write.
     Answer429,
-    /// The server answers 500 and does nothing.
+    /// The server responds with 500 and makes no write.
     Answer500,
-    /// No answer, but the write is done.
+    /// The response is lost, and the write is made.
     TimeoutDone,
-    /// No answer, and the write is not done.
+    /// The response is lost, and the write is not made.
     TimeoutNotDone,
-    /// From that event on, those of its kind come late: when so many more have queued up behind it.
+    /// From this event on, events of its kind are delayed until this many more are queued.
     StaleFromEvent,
-    /// So many events of a kind are lost; then the kind is listed again.
+    /// This many events of a kind are lost; then the kind is listed again.
     MissEvent,
-    /// That event and so many after it of its kind come together, of each object only the last.
+    /// This event and the following ones of its kind arrive together, with only the last one of each object.
     MergeEvent,
 }
 
-impl Kind {
-    /// All of them.
-    pub const ALL: [Kind; 11] = [
-        Kind::CrashBeforeWrite,
-        Kind::CrashAtWrite,
-        Kind::CrashAfterWrite,
-        Kind::Answer409,
-        Kind::Answer429,
-        Kind::Answer500,
-        Kind::TimeoutDone,
-        Kind::TimeoutNotDone,
-        Kind::StaleFromEvent,
-        Kind::MissEvent,
-        Kind::MergeEvent,
+impl FaultKind {
+    /// All kinds of faults.
+    pub const ALL: [FaultKind; 11] = [
+        FaultKind::CrashBeforeWrite,
+        FaultKind::CrashAtWrite,
+        FaultKind::CrashAfterWrite,
+        FaultKind::Answer409,
+        FaultKind::Answer429,
+        FaultKind::Answer500,
+        FaultKind::TimeoutDone,
+        FaultKind::TimeoutNotDone,
+        FaultKind::StaleFromEvent,
+        FaultKind::MissEvent,
+        FaultKind::MergeEvent,
     ];
-    /// Those that end the process.
-    pub const CRASHES: [Kind; 3] = [Kind::CrashBeforeWrite, Kind::CrashAtWrite, Kind::CrashAfterWrite];
-    /// Those of the API server's answers.
-    pub const ANSWERS: [Kind; 5] =
-        [Kind::Answer409, Kind::Answer429, Kind::Answer500, Kind::TimeoutDone, Kind::TimeoutNotDone];
-    /// Those of what is seen.
-    pub const EVENTS: [Kind; 3] = [Kind::StaleFromEvent, Kind::MissEvent, Kind::MergeEvent];
+    /// Faults that crash the process.
+    pub const CRASHES: [FaultKind; 3] =
+        [FaultKind::CrashBeforeWrite, FaultKind::CrashAtWrite, FaultKind::CrashAfterWrite];
+    /// Faults of the API server's responses.
+    pub const RESPONSES: [FaultKind; 5] = [
+        FaultKind::Answer409,
+        FaultKind::Answer429,
+        FaultKind::Answer500,
+        FaultKind::TimeoutDone,
+        FaultKind::TimeoutNotDone,
+    ];
+    /// Faults of watch events.
+    pub const EVENTS: [FaultKind; 3] = [FaultKind::StaleFromEvent, FaultKind::MissEvent, FaultKind::MergeEvent];
 
-    /// What it is an example of.
-    pub fn class(self) -> Class {
+    /// Returns the class of the fault.
+    pub fn class(self) -> FaultClass {
         match self {
-            Kind::CrashBeforeWrite | Kind::CrashAtWrite | Kind::CrashAfterWrite => Class::Crash,
-            Kind::StaleFromEvent => Class::Stale,
-            Kind::MissEvent => Class::Missed,
-            Kind::MergeEvent => Class::Merged,
-            _ => Class::Answer,
+            FaultKind::CrashBeforeWrite | FaultKind::CrashAtWrite | FaultKind::CrashAfterWrite => FaultClass::Crash,
+            FaultKind::StaleFromEvent => FaultClass::Stale,
+            FaultKind::MissEvent => FaultClass::Missed,
+            FaultKind::MergeEvent => FaultClass::Merged,
+            _ => FaultClass::Response,
         }
     }
 
     fn text(self) -> &'static str {
         match self {
-            Kind::CrashBeforeWrite => "crash-before-write",
-            Kind::CrashAtWrite => "crash-at-write",
-            Kind::CrashAfterWrite => "crash-after-write",
-            Kind::Answer409 => "answer-409-to-write",
-            Kind::Answer429 => "answer-429-to-write",
-            Kind::Answer500 => "answer-500-to-write",
-            Kind::TimeoutDone => "timeout-after-write",
-            Kind::TimeoutNotDone => "timeout-before-write",
-            Kind::StaleFromEvent => "stale-from-event",
-            Kind::MissEvent => "miss-event",
-            Kind::MergeEvent => "merge-event",
+            FaultKind::CrashBeforeWrite => "crash-before-write",
+            FaultKind::CrashAtWrite => "crash-at-write",
+            FaultKind::CrashAfterWrite => "crash-after-write",
+            FaultKind::Answer409 => "answer-409-to-write",
+            FaultKind::Answer429 => "answer-429-to-write",
+            FaultKind::Answer500 => "answer-500-to-write",
+            FaultKind::TimeoutDone => "timeout-after-write",
+            FaultKind::TimeoutNotDone => "timeout-before-write",
+            FaultKind::StaleFromEvent => "stale-from-event",
+            FaultKind::MissEvent => "miss-event",
+            FaultKind::MergeEvent => "merge-event",
         }
     }
 }
 
-/// One thing that goes wrong: what, at which write or event counted from one, and for how many of them.
+/// Single fault: its kind, the write or event where it starts, and how many of them it affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Part {
-    /// What.
-    pub kind: Kind,
-    /// At which write or event, counted from one.
+pub struct FaultPart {
+    /// Kind of the fault.
+    pub kind: FaultKind,
+    /// Number of the first write or event, counted from one.
     pub at: u32,
-    /// For how many writes or events.
+    /// Number of writes or events.
     pub times: u32,
 }
 
-impl Part {
-    /// Once, at that write or event.
-    pub fn once(kind: Kind, at: u32) -> Self {
+impl FaultPart {
+    /// Creates a fault for one write or event.
+    pub fn once(kind: FaultKind, at: u32) -> Self {
         Self { kind, at, times: 1 }
     }
 
-    /// Whether it strikes the write of that number.
-    pub fn strikes(&self, write: u32) -> bool {
+    /// Whether the fault applies to the write with this number.
+    pub fn applies_to(&self, write: u32) -> bool {
         write >= self.at && write - self.at < self.times
     }
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for FaultPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.kind.text(), self.at)?;
         if self.times == 1 { Ok(()) } else { write!(f, "x{}", self.times) }
     }
 }
 
-/// All that goes wrong in one run; nothing in the undisturbed one, which is called `none`.
+/// Faults of one run; none for the undisturbed run, which is called `none`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fault {
-    parts: Vec<Part>,
+    parts: Vec<FaultPart>,
 }
 
 impl Fault {
-    /// Nothing goes wrong.
+    /// Creates an empty set of faults.
     pub fn none() -> Self {
         Self::default()
     }
 
-    /// These go wrong; at most [`MAX_PARTS`] are taken.
-    pub fn of(parts: impl IntoIterator<Item = Part>) -> Self {
+    /// Creates a set of faults; at most [`MAX_PARTS`] are used.
+    pub fn of(parts: impl IntoIterator<Item = FaultPart>) -> Self {
         Self { parts: parts.into_iter().take(MAX_PARTS).collect() }
     }
 
-    /// What goes wrong.
-    pub fn parts(&self) -> &[Part] {
+    /// Returns the single faults.
+    pub fn parts(&self) -> &[FaultPart] {
         &self.parts
     }
 
-    /// Whether it is of that class.
-    pub fn is(&self, class: Class) -> bool {
+    /// Whether a fault has this class.
+    pub fn has_class(&self, class: FaultClass) -> bool {
         self.parts.iter().any(|part| part.kind.class() == class)
     }
 }
 
-/// `crash-before-write:1`, `crash-at-write:1+crash-at-write:2`, `miss-event:4x2`, `none`.
+/// Formats the faults: `crash-before-write:1`, `crash-at-write:1+crash-at-write:2`, `miss-event:4x2`, `none`.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.parts.is_empty() {
@@ -185,24 +192,24 @@ impl Serialize for Fault {
     }
 }
 
-/// Text that names no fault.
+/// Error in the text of a fault.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
-    /// No fault is called so.
+    /// The name is unknown.
     #[error("no fault is called `{0}`\nhint: the faults are {names}, each with `:NUMBER` or `:NUMBERxTIMES`", names = names())]
     Unknown(String),
-    /// What follows the name is no number.
+    /// The part after the name is not a number.
     #[error(
         "`{0}` does not say at which write or event\nhint: write `:NUMBER` or `:NUMBERxTIMES` behind the name, counted from one, such as `crash-at-write:2`"
     )]
     Number(String),
-    /// More faults than a run may have.
+    /// There are more faults than allowed.
     #[error("`{0}` is more than {MAX_PARTS} faults in one run")]
     TooMany(String),
 }
 
 fn names() -> String {
-    Kind::ALL.map(Kind::text).join(", ")
+    FaultKind::ALL.map(FaultKind::text).join(", ")
 }
 
 impl FromStr for Fault {
@@ -212,7 +219,7 @@ impl FromStr for Fault {
         if text == "none" {
             return Ok(Self::none());
         }
-        let parts: Vec<Part> = text.split('+').map(str::parse).collect::<Result<_, _>>()?;
+        let parts: Vec<FaultPart> = text.split('+').map(str::parse).collect::<Result<_, _>>()?;
         if parts.len() > MAX_PARTS {
             return Err(FaultError::TooMany(text.to_string()));
         }
@@ -220,12 +227,12 @@ impl FromStr for Fault {
     }
 }
 
-impl FromStr for Part {
+impl FromStr for FaultPart {
     type Err = FaultError;
 
     fn from_str(text: &str) -> Result<Self, FaultError> {
         let (name, numbers) = text.split_once(':').unwrap_or((text, ""));
-        let kind = Kind::ALL.into_iter().find(|kind| kind.text() == name);
+        let kind = FaultKind::ALL.into_iter().find(|kind| kind.text() == name);
         let kind = kind.ok_or_else(|| FaultError::Unknown(name.to_string()))?;
         let (at, times) = numbers.split_once('x').unwrap_or((numbers, "1"));
         let number = |digits: &str| {

@@ -1,78 +1,78 @@
-//! What the operator's watches are told, when: here views become stale, events are missed and merged.
+//! Delivery of watch events to the operator: makes views stale, and loses or merges events.
 //!
 //! ```text
 //!  cluster ──changes──▶ ready ──one at a time──▶ core
-//!                  └──▶ held (one kind, from the event that the fault names) ──▶ later, less, or as a new list
+//!                  └──▶ held (one kind, from the event of the fault on) ──▶ delayed, merged, or replaced by a list
 //! ```
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use switchboard_cluster::store::Change;
-use switchboard_kernel::cache::Observed;
-use switchboard_kernel::moment::Moment;
+use switchboard_cluster::store::StoreChange;
+use switchboard_kernel::cache::TableEvent;
 use switchboard_kernel::resource::TableKey;
+use switchboard_kernel::timestamp::Timestamp;
 
-use crate::fault::{Fault, Kind, Part};
-use crate::world::{self, Trouble, World};
+use crate::fault::{Fault, FaultKind, FaultPart};
+use crate::run_cluster::{self, RunCluster, ScriptError};
 
-/// How long events are held at most, by the clock of the run. The kernel does not let a unit run on a view that is older than
-/// its own writes, but for ten seconds only: a window that is longer would test what nobody promises.
+/// Maximum time for which events are held, in virtual time. The kernel does not run a unit on a view older than its own
+/// writes, but only for ten seconds: a longer window would test what the kernel does not guarantee.
 pub const WINDOW_MS: u64 = 5_000;
 
-struct Event {
+struct FeedEvent {
     key: Arc<str>,
-    observed: Observed,
+    event: TableEvent,
 }
 
-/// The events of one kind that are held back.
-struct Held {
+/// Held events of one kind.
+struct HeldEvents {
     table: TableKey,
-    part: Part,
-    events: Vec<Event>,
-    since: Moment,
+    part: FaultPart,
+    events: Vec<FeedEvent>,
+    since: Timestamp,
 }
 
-impl Held {
-    /// Whether so many are held that it is time to tell.
+impl HeldEvents {
+    /// Whether the events are due to be released.
     fn is_full(&self) -> bool {
-        let wanted = if self.part.kind == Kind::MissEvent { self.part.times } else { self.part.times + 1 };
+        let wanted = if self.part.kind == FaultKind::MissEvent { self.part.times } else { self.part.times + 1 };
         self.events.len() >= wanted as usize
     }
 }
 
-/// What is still to be told.
-pub struct Feed {
-    /// The kinds that are watched, and whether the API server served them when last looked at.
+/// Events that are not delivered yet.
+pub struct EventFeed {
+    /// Watched kinds, and whether the API server served them at the last check.
     watched: BTreeMap<TableKey, bool>,
-    ready: VecDeque<(TableKey, Vec<Observed>)>,
-    held: Option<Held>,
-    fault: Option<Part>,
+    ready: VecDeque<(TableKey, Vec<TableEvent>)>,
+    held: Option<HeldEvents>,
+    fault: Option<FaultPart>,
     events: u32,
 }
 
-impl Feed {
-    pub fn under(fault: &Fault) -> Self {
-        let fault = fault.parts().iter().find(|part| Kind::EVENTS.contains(&part.kind)).copied();
+impl EventFeed {
+    pub fn with_fault(fault: &Fault) -> Self {
+        let fault = fault.parts().iter().find(|part| FaultKind::EVENTS.contains(&part.kind)).copied();
         Self { watched: BTreeMap::new(), ready: VecDeque::new(), held: None, fault, events: 0 }
     }
 
-    /// How many events there were so far.
+    /// Returns the number of events so far.
     pub fn events(&self) -> u32 {
         self.events
     }
 
-    /// The process died: nobody watches, and what was to be told is told to nobody.
+    /// Drops all watches and undelivered events after a crash.
     pub fn forget(&mut self) {
         self.watched.clear();
         self.ready.clear();
         self.held = None;
     }
 
-    /// Watches a kind from now on; gives what a list of it tells.
-    pub fn watch(&mut self, table: &TableKey, world: &World) -> Result<Vec<Observed>, Trouble> {
-        self.watched.insert(table.clone(), world.serves(&table.resource));
-        world.list(table)
+    /// Starts to watch a kind, and returns the events of its list.
+    pub fn watch(&mut self, table: &TableKey, cluster: &RunCluster) -> Result<Vec<TableEvent>, ScriptError> {
+        self.watched.insert(table.clone(), cluster.serves(&table.resource));
+        cluster.list(table)
     }
 
     pub fn unwatch(&mut self, table: &TableKey) {
@@ -81,73 +81,84 @@ impl Feed {
         self.held = self.held.take().filter(|held| held.table != *table);
     }
 
-    /// Takes in what was written.
-    pub fn take(&mut self, now: Moment, changes: &[Arc<Change>], world: &World) -> Result<(), Trouble> {
+    /// Adds the events of written changes.
+    pub fn add_changes(
+        &mut self,
+        now: Timestamp,
+        changes: &[Arc<StoreChange>],
+        cluster: &RunCluster,
+    ) -> Result<(), ScriptError> {
         let tables: Vec<TableKey> = self.watched.keys().cloned().collect();
         for change in changes {
             for table in &tables {
-                if let Some(observed) = world::told(&table.resource, change)? {
-                    self.push(now, table, Event { key: change.key.as_str().into(), observed }, world)?;
+                if let Some(observed) = run_cluster::event_for(&table.resource, change)? {
+                    self.push(now, table, FeedEvent { key: change.key.as_str().into(), event: observed }, cluster)?;
                 }
             }
         }
-        if changes.iter().any(|change| world::defines(change)) {
-            self.look_again(world)?;
+        if changes.iter().any(|change| run_cluster::defines_kinds(change)) {
+            self.relist_changed_kinds(cluster)?;
         }
         Ok(())
     }
 
-    fn push(&mut self, now: Moment, table: &TableKey, event: Event, world: &World) -> Result<(), Trouble> {
+    fn push(
+        &mut self,
+        now: Timestamp,
+        table: &TableKey,
+        event: FeedEvent,
+        cluster: &RunCluster,
+    ) -> Result<(), ScriptError> {
         self.events += 1;
         if let Some(part) = self.fault.take_if(|part| part.at <= self.events) {
-            self.held = Some(Held { table: table.clone(), part, events: Vec::new(), since: now });
+            self.held = Some(HeldEvents { table: table.clone(), part, events: Vec::new(), since: now });
         }
         match &mut self.held {
             Some(held) if held.table == *table => {
                 held.events.push(event);
                 if held.is_full() {
-                    self.release(world)?;
+                    self.release(cluster)?;
                 }
             }
-            _ => self.ready.push_back((table.clone(), vec![event.observed])),
+            _ => self.ready.push_back((table.clone(), vec![event.event])),
         }
         Ok(())
     }
 
-    /// Kinds that are served only now are listed; of kinds that are served no more there is nothing.
-    fn look_again(&mut self, world: &World) -> Result<(), Trouble> {
+    /// Lists kinds that are newly served, and empties those that are no longer served.
+    fn relist_changed_kinds(&mut self, cluster: &RunCluster) -> Result<(), ScriptError> {
         for (table, served) in &mut self.watched {
-            let now = world.serves(&table.resource);
+            let now = cluster.serves(&table.resource);
             if now != *served {
                 *served = now;
-                self.ready.push_back((table.clone(), world.list(table)?));
+                self.ready.push_back((table.clone(), cluster.list(table)?));
             }
         }
         Ok(())
     }
 
-    /// Until when events are held; nothing when none are.
-    pub fn held_until(&self) -> Option<Moment> {
-        self.held.as_ref().map(|held| Moment(held.since.0 + WINDOW_MS))
+    /// Returns the time until which events are held; `None` if there are none.
+    pub fn held_until(&self) -> Option<Timestamp> {
+        self.held.as_ref().map(|held| Timestamp(held.since.0 + WINDOW_MS))
     }
 
-    /// Tells what was held, in the way of the fault.
-    pub fn release(&mut self, world: &World) -> Result<(), Trouble> {
-        let Some(Held { table, part, events, .. }) = self.held.take() else { return Ok(()) };
+    /// Releases the held events as the fault defines.
+    pub fn release(&mut self, cluster: &RunCluster) -> Result<(), ScriptError> {
+        let Some(HeldEvents { table, part, events, .. }) = self.held.take() else { return Ok(()) };
         match part.kind {
-            Kind::MissEvent => self.ready.push_back((table.clone(), world.list(&table)?)),
-            Kind::MergeEvent => {
+            FaultKind::MissEvent => self.ready.push_back((table.clone(), cluster.list(&table)?)),
+            FaultKind::MergeEvent => {
                 let is_last = |at: usize| events[at + 1..].iter().all(|later| later.key != events[at].key);
-                let last = (0..events.len()).filter(|at| is_last(*at)).map(|at| events[at].observed.clone());
+                let last = (0..events.len()).filter(|at| is_last(*at)).map(|at| events[at].event.clone());
                 self.ready.push_back((table, last.collect()));
             }
-            _ => self.ready.extend(events.into_iter().map(|event| (table.clone(), vec![event.observed]))),
+            _ => self.ready.extend(events.into_iter().map(|event| (table.clone(), vec![event.event]))),
         }
         Ok(())
     }
 
-    /// What is told next, together.
-    pub fn next(&mut self) -> Option<(TableKey, Vec<Observed>)> {
+    /// Returns the next events to deliver together.
+    pub fn next(&mut self) -> Option<(TableKey, Vec<TableEvent>)> {
         self.ready.pop_front()
     }
 }

@@ -1,48 +1,50 @@
-//! Fault schedules over any operator: does it do the same when the process dies at any write, when it sees things late, not at
-//! all, or only the last of several, and when the API server does not answer?
+//! Fault injection for any operator. The probe checks that an operator reaches the same result when the process crashes
+//! at any write, when watch events are delayed, lost or merged, and when the API server does not respond.
 //!
 //! ```text
-//!  case ──▶ undisturbed run ──▶ schedule of faults ──▶ one run per fault, each on a cluster of its own ──▶ report
-//!           (writes, events)                            (virtual time, no threads inside, no sleeping)
+//!  case ──▶ undisturbed run ──▶ schedule of faults ──▶ one run per fault, each on its own cluster ──▶ report
+//!           (writes, events)                            (virtual time, no threads, no sleeping)
 //! ```
 //!
 //! ```no_run
 //! use std::sync::Arc;
 //! use serde_json::json;
-//! use switchboard_probe::{Probe, Step};
+//! use switchboard_probe::{Probe, ScriptStep};
 //!
 //! let words = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"words": "Hello"},
 //!     "metadata": {"name": "greeting", "namespace": "shop"}});
 //! let guest = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"name": "Ada"},
 //!     "metadata": {"name": "ada", "namespace": "shop", "labels": {"greeter.example.com/greet": "yes"}}});
-//! Probe::of(|| Arc::new(switchboard_greeter::Greeter)).given([words]).script([Step::apply(guest)]).run().assert_ok();
+//! Probe::of(|| Arc::new(switchboard_greeter::Greeter)).given([words]).script([ScriptStep::apply(guest)]).run().assert_ok();
 //! ```
 //!
-//! Each run must reach the state the undisturbed one ends in, create and delete no object more often than there, and then write
-//! nothing for [`QUIET_ROUNDS`] rounds. Uids, times and names that are left to `generateName` need not be the same: objects of one
-//! `generateName` are counted together and told apart by what is in them. The kernel's own core, arbiter and applier take part, so the probe tests them too.
+//! Each run must reach the final state of the undisturbed run, must not create or delete any object more often, and
+//! must then write nothing for [`QUIET_ROUNDS`] rounds. UIDs, times and generated names may differ: objects with the
+//! same `generateName` are counted together and identified by their content. The runs use the kernel's own core,
+//! arbiter and applier, so the probe tests them too.
 //!
-//! It never talks to a real cluster, and it has no opinion on whether the undisturbed run is right: that is what other tests say.
+//! The probe never connects to a real cluster, and does not check whether the undisturbed run is correct; other tests
+//! do that.
 
 mod case;
-mod ended;
 mod fault;
 mod feed;
-mod mask;
+mod final_state;
 mod names;
+mod normalization;
 mod probe;
-mod pulse;
 mod report;
 mod round;
 mod run;
+mod run_cluster;
 mod schedule;
-mod world;
+mod watchdog;
 mod writer;
 
-pub use case::{Case, CaseError, MAX_STEPS, Step, Verb};
-pub use fault::{Class, Fault, FaultError, Kind, MAX_PARTS, Part};
+pub use case::{CaseError, MAX_STEPS, ProbeCase, ScriptStep, StepVerb};
+pub use fault::{Fault, FaultClass, FaultError, FaultKind, FaultPart, MAX_PARTS};
 pub use feed::WINDOW_MS;
-pub use probe::{DECIDE_PATIENCE, MAX_THREADS, Probe, REPLAY_VARIABLE};
-pub use report::{Failure, Report};
-pub use run::{MAX_TURNS, PATIENCE, QUIET_ROUNDS};
+pub use probe::{DECIDE_TIMEOUT, MAX_THREADS, Probe, REPLAY_VARIABLE};
+pub use report::{ProbeFailure, ProbeReport};
+pub use run::{MAX_TURNS, QUIET_ROUNDS, SETTLE_TIMEOUT};
 pub use schedule::{MAX_POINTS, PAIRS_MAX_WRITES, WINDOW_EVENTS, schedule};

@@ -1,35 +1,35 @@
-//! What stands for uids, and for names that were left to `generateName`: no two runs have those in common.
+//! Stable names for UIDs and generated names, which differ between any two runs.
 //!
-//! Objects of one `generateName` are counted together, as `parcel-*`. Those that live at the end are told apart by what is in
-//! them, not by when they were made, and numbered in that order: `parcel-*#1`, `parcel-*#2`.
+//! Objects with the same `generateName` are counted together, as `parcel-*`. Those that exist at the end are sorted by
+//! their content, not by creation, and numbered in that order: `parcel-*#1`, `parcel-*#2`.
 
 use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
-use switchboard_cluster::store::{Key, Store};
+use switchboard_cluster::store::{ObjectStore, StoreKey};
 
-use crate::ended::{shown, uid, value};
-use crate::mask::masked;
+use crate::final_state::{display_key, uid, value};
+use crate::normalization::normalize;
 
-/// What was seen of the objects that were made in a run.
+/// Objects created in a run.
 #[derive(Default)]
-pub struct Made {
-    /// The uids, with the object that had them.
-    uids: HashMap<String, Key>,
-    /// Objects whose names were generated, with what those begin with.
-    generated: BTreeMap<Key, String>,
+pub struct CreatedObjects {
+    /// Object of each UID.
+    uids: HashMap<String, StoreKey>,
+    /// Objects with generated names, with the prefix of the name.
+    generated: BTreeMap<StoreKey, String>,
 }
 
-/// What stands for what.
-pub struct Names {
-    words: HashMap<String, String>,
-    /// The objects of generated names that live at the end, by what stands for them.
-    numbered: BTreeMap<Key, Key>,
+/// Stable names of a run.
+pub struct StableNames {
+    replacements: HashMap<String, String>,
+    /// Existing objects with generated names, by their stable name.
+    numbered: BTreeMap<StoreKey, StoreKey>,
 }
 
-impl Made {
-    /// Takes in an object that was made.
-    pub fn take(&mut self, key: &Key, object: &Value) {
+impl CreatedObjects {
+    /// Records a created object.
+    pub fn record(&mut self, key: &StoreKey, object: &Value) {
         if let Some(uid) = uid(object) {
             self.uids.insert(uid, key.clone());
         }
@@ -39,30 +39,31 @@ impl Made {
         }
     }
 
-    /// What an object is counted as.
-    pub fn counted(&self, key: &Key) -> Key {
+    /// Returns the key under which an object is counted.
+    pub fn counted_as(&self, key: &StoreKey) -> StoreKey {
         self.generated.get(key).map_or_else(|| key.clone(), |prefix| renamed(key, &format!("{prefix}*")))
     }
 
-    /// What a name of an object is told as.
-    pub fn told(&self, name: &str) -> String {
+    /// Returns the stable name of an object in an Event.
+    pub fn event_name(&self, name: &str) -> String {
         let mut generated = self.generated.iter();
         generated
             .find(|(key, _)| key.name() == name)
             .map_or_else(|| name.to_string(), |(_, prefix)| format!("{prefix}*"))
     }
 
-    /// What stands for all of them at the end.
-    pub fn names(&self, store: &Store) -> Names {
-        let mut names = Names { words: self.words(store, &BTreeMap::new()), numbered: BTreeMap::new() };
+    /// Returns the stable names at the end of the run.
+    pub fn names(&self, store: &ObjectStore) -> StableNames {
+        let mut names =
+            StableNames { replacements: self.replacements(store, &BTreeMap::new()), numbered: BTreeMap::new() };
         if self.generated.is_empty() {
             return names;
         }
-        let mut living: BTreeMap<Key, Vec<(String, &Key)>> = BTreeMap::new();
+        let mut living: BTreeMap<StoreKey, Vec<(String, &StoreKey)>> = BTreeMap::new();
         for key in self.generated.keys() {
             if let Some(record) = store.get(key) {
-                let looks = masked(value(&record.bytes), &names.words).to_string();
-                living.entry(self.counted(key)).or_default().push((looks, key));
+                let looks = normalize(value(&record.bytes), &names.replacements).to_string();
+                living.entry(self.counted_as(key)).or_default().push((looks, key));
             }
         }
         for (counted, mut alike) in living {
@@ -72,41 +73,42 @@ impl Made {
             }
         }
         let numbers = names.numbered.iter().map(|(number, key)| (key, number)).collect();
-        names.words = self.words(store, &numbers);
+        names.replacements = self.replacements(store, &numbers);
         names
     }
 
-    fn words(&self, store: &Store, numbers: &BTreeMap<&Key, &Key>) -> HashMap<String, String> {
-        let stands_for = |key: &Key| numbers.get(key).map_or_else(|| self.counted(key), |number| (*number).clone());
-        let living = |uid: &str, key: &Key| {
+    fn replacements(&self, store: &ObjectStore, numbers: &BTreeMap<&StoreKey, &StoreKey>) -> HashMap<String, String> {
+        let stands_for =
+            |key: &StoreKey| numbers.get(key).map_or_else(|| self.counted_as(key), |number| (*number).clone());
+        let living = |uid: &str, key: &StoreKey| {
             store.get(key).is_some_and(|record| self::uid(&value(&record.bytes)).as_deref() == Some(uid))
         };
         let uids = self.uids.iter().map(|(uid, key)| {
             let former = if living(uid, key) { "" } else { "former " };
-            (uid.clone(), format!("<uid of {former}{}>", shown(&stands_for(key))))
+            (uid.clone(), format!("<uid of {former}{}>", display_key(&stands_for(key))))
         });
         let generated = self.generated.keys().map(|key| (key.name().to_string(), stands_for(key).name().to_string()));
         uids.chain(generated).collect()
     }
 }
 
-impl Names {
-    /// Uids and names, with what stands for them.
-    pub fn words(&self) -> &HashMap<String, String> {
-        &self.words
+impl StableNames {
+    /// Returns UIDs and names, with their stable names.
+    pub fn replacements(&self) -> &HashMap<String, String> {
+        &self.replacements
     }
 
-    /// What stands for the objects of generated names.
-    pub fn numbered(&self) -> impl Iterator<Item = &Key> {
+    /// Returns the stable names of objects with generated names.
+    pub fn numbered(&self) -> impl Iterator<Item = &StoreKey> {
         self.numbered.keys()
     }
 
-    /// The object that something stands for.
-    pub fn real<'a>(&'a self, key: &'a Key) -> &'a Key {
+    /// Returns the real object of a stable name.
+    pub fn real<'a>(&'a self, key: &'a StoreKey) -> &'a StoreKey {
         self.numbered.get(key).unwrap_or(key)
     }
 }
 
-fn renamed(key: &Key, name: &str) -> Key {
-    Key::new(key.cluster(), key.resource(), key.namespace(), name)
+fn renamed(key: &StoreKey, name: &str) -> StoreKey {
+    StoreKey::new(key.cluster(), key.resource(), key.namespace(), name)
 }

@@ -1,4 +1,4 @@
-//! Probing: the undisturbed run first, then one run for each fault.
+//! Probe: an undisturbed run, then one run for each fault.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -13,61 +13,61 @@ use switchboard_kernel::limits::TIMEOUT;
 use switchboard_kernel::operator::Operator;
 use tokio::runtime::{Builder, Runtime};
 
-use crate::case::{Case, Step};
-use crate::ended::Ended;
-use crate::fault::{Class, Fault};
-use crate::pulse::{Hung, Pulse, heard};
-use crate::report::{Failure, Report};
-use crate::run::{Factory, Stage, run};
+use crate::case::{ProbeCase, ScriptStep};
+use crate::fault::{Fault, FaultClass};
+use crate::final_state::FinalState;
+use crate::report::{ProbeFailure, ProbeReport};
+use crate::run::{OperatorFactory, RunSetup, run};
+use crate::run_cluster::RunCluster;
 use crate::schedule::schedule;
-use crate::world::World;
+use crate::watchdog::{HungOperator, Watchdog, receive};
 
-/// On how many threads runs are made at most.
+/// Maximum number of threads.
 pub const MAX_THREADS: usize = 8;
-/// How long an operator may take to decide, by the real clock, when not told otherwise: as long as the kernel gives it.
-pub const DECIDE_PATIENCE: Duration = TIMEOUT;
-/// The variable that makes a test run one fault alone: what a failure of a test tells to type. One that is no fault fails.
+/// Default timeout of a decision in real time, as in the kernel.
+pub const DECIDE_TIMEOUT: Duration = TIMEOUT;
+/// Environment variable that limits a test to one fault; a failed test prints it. An invalid value fails the test.
 pub const REPLAY_VARIABLE: &str = "SWITCHBOARD_PROBE_FAULT";
 
-/// Under these an operator may not see every state on the way, and then does not tell of it.
-const BLIND: [Class; 3] = [Class::Stale, Class::Missed, Class::Merged];
+/// Fault classes with which an operator may miss intermediate states, and so write no Event for them.
+const MISSES_STATES: [FaultClass; 3] = [FaultClass::Stale, FaultClass::Missed, FaultClass::Merged];
 
-type Progress = dyn Fn(usize, usize) + Send + Sync;
+type ProgressCallback = dyn Fn(usize, usize) + Send + Sync;
 
-/// An operator, a beginning, a script, and which faults to try.
+/// Probe of an operator: its initial objects, its script, and the faults to inject.
 pub struct Probe {
-    factory: Arc<Factory>,
-    case: Arc<Case>,
+    factory: Arc<OperatorFactory>,
+    case: Arc<ProbeCase>,
     file: Option<PathBuf>,
-    /// The test it is made in, as far as that can be told.
+    /// Name of the test that runs the probe, if known.
     test: Option<String>,
     only: Option<Vec<Fault>>,
-    without: Vec<Class>,
+    without: Vec<FaultClass>,
     threads: usize,
-    patience: Duration,
-    progress: Box<Progress>,
+    decide_timeout: Duration,
+    progress: Box<ProgressCallback>,
 }
 
-/// What all threads share.
-struct Ground {
-    factory: Arc<Factory>,
-    case: Arc<Case>,
-    beginning: Cluster,
-    undisturbed: Ended,
+/// State shared by all threads.
+struct SharedState {
+    factory: Arc<OperatorFactory>,
+    case: Arc<ProbeCase>,
+    initial_state: Cluster,
+    undisturbed: FinalState,
     faults: Vec<Fault>,
     next: AtomicUsize,
 }
 
-/// A run that is over: the number of its fault, and what was wrong.
-type Over = (usize, Option<String>);
+/// Number of a run's fault, with the problem if the run failed.
+type RunVerdict = (usize, Option<String>);
 
 impl Probe {
-    /// Of an operator; `factory` makes one without memory, as a new process does.
+    /// Creates a probe of one operator. `factory` creates the operator without memory, as a new process does.
     pub fn of(factory: impl Fn() -> Arc<dyn Operator> + Send + Sync + 'static) -> Self {
         Self::of_all(move || vec![factory()])
     }
 
-    /// Of operators that work together in one process.
+    /// Creates a probe of several operators in one process.
     pub fn of_all(factory: impl Fn() -> Vec<Arc<dyn Operator>> + Send + Sync + 'static) -> Self {
         let threads = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_THREADS));
         Self {
@@ -78,91 +78,92 @@ impl Probe {
             only: None,
             without: Vec::new(),
             threads,
-            patience: DECIDE_PATIENCE,
+            decide_timeout: DECIDE_TIMEOUT,
             progress: Box::new(|_, _| {}),
         }
     }
 
-    /// What there is before the operator starts.
+    /// Sets the objects that exist before the operator starts.
     #[must_use]
     pub fn given(mut self, objects: impl IntoIterator<Item = Value>) -> Self {
         Arc::make_mut(&mut self.case).given = objects.into_iter().collect();
         self
     }
 
-    /// What a user then does.
+    /// Sets the steps of the user.
     #[must_use]
-    pub fn script(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+    pub fn script(mut self, steps: impl IntoIterator<Item = ScriptStep>) -> Self {
         Arc::make_mut(&mut self.case).script = steps.into_iter().collect();
         self
     }
 
-    /// Both, as a case has them.
+    /// Sets initial objects and steps from a case.
     #[must_use]
-    pub fn case(mut self, case: Case) -> Self {
+    pub fn case(mut self, case: ProbeCase) -> Self {
         self.case = Arc::new(case);
         self
     }
 
-    /// The file the case was read from, for the command that replays a failure.
+    /// Sets the file of the case, for the command that replays a failure.
     #[must_use]
     pub fn read_from(mut self, file: &Path) -> Self {
         self.file = Some(file.to_path_buf());
         self
     }
 
-    /// Only these faults, instead of the whole schedule.
+    /// Limits the probe to these faults.
     #[must_use]
     pub fn only(mut self, faults: impl IntoIterator<Item = Fault>) -> Self {
         self.only = Some(faults.into_iter().collect());
         self
     }
 
-    /// No faults of these classes.
+    /// Excludes faults of these classes.
     #[must_use]
-    pub fn without(mut self, classes: impl IntoIterator<Item = Class>) -> Self {
+    pub fn without(mut self, classes: impl IntoIterator<Item = FaultClass>) -> Self {
         self.without = classes.into_iter().collect();
         self
     }
 
-    /// On so many threads, at most [`MAX_THREADS`].
+    /// Sets the number of threads, at most [`MAX_THREADS`].
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.clamp(1, MAX_THREADS);
         self
     }
 
-    /// An operator that decides for longer, by the real clock, is taken to hang: probing ends with that failure.
+    /// Sets the timeout of a decision in real time. An operator that exceeds it is reported as hung, and the probe
+    /// ends.
     #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn decide_timeout(mut self, patience: Duration) -> Self {
+        self.decide_timeout = patience;
         self
     }
 
-    /// Is told after each run how many are done, and of how many.
+    /// Sets a callback for progress, called after each run with the number of finished runs and of all runs.
     #[must_use]
     pub fn on_progress(mut self, progress: impl Fn(usize, usize) + Send + Sync + 'static) -> Self {
         self.progress = Box::new(progress);
         self
     }
 
-    /// Makes all runs. Blocks; inside a runtime, call it where blocking is allowed. An operator that hangs ends it, and leaves
-    /// its thread behind: nobody can stop a thread from outside.
+    /// Runs the probe. The call blocks; inside a runtime, use a context where blocking is allowed. If an operator
+    /// hangs, the probe ends and leaves its thread behind, because a thread cannot be stopped from outside.
     ///
     /// # Panics
-    /// When the system gives no thread or no event loop.
-    pub fn run(&self) -> Report {
+    /// When the system provides no thread or no event loop.
+    pub fn run(&self) -> ProbeReport {
         let names: Vec<String> = (self.factory)().iter().map(|operator| operator.name().to_string()).collect();
         let operator = names.join(" and ");
-        let mut report = Report { operator, runs: 1, writes: 0, events: 0, failures: Vec::new() };
-        let replayed = match asked_for(std::env::var_os(REPLAY_VARIABLE)) {
+        let mut report = ProbeReport { operator, runs: 1, writes: 0, events: 0, failures: Vec::new() };
+        let replayed = match fault_from_variable(std::env::var_os(REPLAY_VARIABLE)) {
             Ok(replayed) => replayed,
             Err(what) => {
                 let failure = self.failure(&report.operator, Fault::none(), what);
-                return Report { runs: 0, failures: vec![failure], ..report };
+                return ProbeReport { runs: 0, failures: vec![failure], ..report };
             }
         };
-        let (beginning, undisturbed) = match self.first() {
+        let (beginning, undisturbed) = match self.run_undisturbed() {
             Ok(first) => first,
             Err(what) => {
                 report.failures.push(self.failure(&report.operator, Fault::none(), what));
@@ -172,70 +173,77 @@ impl Probe {
         (report.writes, report.events) = (undisturbed.writes, undisturbed.events);
         let faults = replayed.map_or_else(|| self.faults(&undisturbed), |fault| vec![fault]);
         let (factory, case) = (self.factory.clone(), self.case.clone());
-        let ground = Arc::new(Ground { factory, case, beginning, undisturbed, faults, next: AtomicUsize::default() });
-        let (made, failed) = self.all(&ground);
+        let shared = Arc::new(SharedState {
+            factory,
+            case,
+            initial_state: beginning,
+            undisturbed,
+            faults,
+            next: AtomicUsize::default(),
+        });
+        let (made, failed) = self.run_faults(&shared);
         report.runs += made;
-        let failure = |(at, what): (usize, String)| self.failure(&report.operator, ground.faults[at].clone(), what);
+        let failure = |(at, what): (usize, String)| self.failure(&report.operator, shared.faults[at].clone(), what);
         report.failures = failed.into_iter().map(failure).collect();
         report
     }
 
-    /// The state every run begins with, and the run that nothing disturbs.
-    fn first(&self) -> Result<(Cluster, Ended), String> {
-        let (factory, case, pulse) = (self.factory.clone(), self.case.clone(), Arc::new(Pulse::default()));
+    /// Creates the initial state of all runs, and makes the undisturbed run.
+    fn run_undisturbed(&self) -> Result<(Cluster, FinalState), String> {
+        let (factory, case, watchdog) = (self.factory.clone(), self.case.clone(), Arc::new(Watchdog::default()));
         let (tell, told) = mpsc::channel();
-        let own = pulse.clone();
-        // Runtimes may not be nested, so the runs have threads of their own.
+        let own = watchdog.clone();
+        // Runtimes cannot be nested, so the runs have threads of their own.
         let thread = std::thread::spawn(move || {
             let first = runtime().block_on(async {
-                let beginning = World::beginning(&case).await.map_err(|trouble| trouble.to_string())?;
-                let stage = Stage { factory: &*factory, case: &case, beginning: &beginning, pulse: &own };
-                let undisturbed = run(&stage, &Fault::none()).await.map_err(|stuck| stuck.to_string())?;
+                let beginning = RunCluster::initial_state(&case).await.map_err(|error| error.to_string())?;
+                let setup = RunSetup { factory: &*factory, case: &case, initial_state: &beginning, watchdog: &own };
+                let undisturbed = run(&setup, &Fault::none()).await.map_err(|failure| failure.to_string())?;
                 Ok((beginning, undisturbed))
             });
-            // Nobody listens when it took too long.
+            // After a timeout the receiver is dropped.
             let _ = tell.send(first);
         });
-        match heard(&told, &[pulse], self.patience) {
+        match receive(&told, &[watchdog], self.decide_timeout) {
             Ok(Some(first)) => first,
-            Ok(None) => Err(ended(thread)),
-            Err(hung) => Err(self.hangs(&hung)),
+            Ok(None) => Err(join_run(thread)),
+            Err(hung) => Err(self.hung_message(&hung)),
         }
     }
 
-    fn faults(&self, undisturbed: &Ended) -> Vec<Fault> {
+    fn faults(&self, undisturbed: &FinalState) -> Vec<Fault> {
         let mut faults = self.only.clone().unwrap_or_else(|| schedule(undisturbed.writes, undisturbed.events));
-        faults.retain(|fault| !self.without.iter().any(|class| fault.is(*class)));
+        faults.retain(|fault| !self.without.iter().any(|class| fault.has_class(*class)));
         faults
     }
 
-    /// How many runs were made, and the numbers of the faults that were not borne, in order, with what happened.
-    fn all(&self, ground: &Arc<Ground>) -> (usize, Vec<(usize, String)>) {
+    /// Makes one run for each fault, and returns their number, and the failed faults in order with their problems.
+    fn run_faults(&self, shared: &Arc<SharedState>) -> (usize, Vec<(usize, String)>) {
         let (tell, told) = mpsc::channel();
-        let pulses: Vec<Arc<Pulse>> = (0..self.threads.min(ground.faults.len())).map(|_| Arc::default()).collect();
-        let work = |pulse: &Arc<Pulse>| {
-            let (ground, pulse, tell) = (ground.clone(), pulse.clone(), tell.clone());
-            std::thread::spawn(move || ground.work(&pulse, &tell))
+        let pulses: Vec<Arc<Watchdog>> = (0..self.threads.min(shared.faults.len())).map(|_| Arc::default()).collect();
+        let work = |watchdog: &Arc<Watchdog>| {
+            let (shared, watchdog, tell) = (shared.clone(), watchdog.clone(), tell.clone());
+            std::thread::spawn(move || shared.work(&watchdog, &tell))
         };
         let threads: Vec<JoinHandle<()>> = pulses.iter().map(work).collect();
         drop(tell);
         let (mut made, mut failed) = (0, Vec::new());
         loop {
-            match heard(&told, &pulses, self.patience) {
+            match receive(&told, &pulses, self.decide_timeout) {
                 Ok(Some((at, what))) => {
                     failed.extend(what.map(|what| (at, what)));
                     made += 1;
-                    (self.progress)(made, ground.faults.len());
+                    (self.progress)(made, shared.faults.len());
                 }
                 Ok(None) => {
-                    threads.into_iter().for_each(|thread| drop(ended(thread)));
+                    threads.into_iter().for_each(|thread| drop(join_run(thread)));
                     break;
                 }
                 Err(hung) => {
-                    ground.next.store(ground.faults.len(), Ordering::Relaxed);
+                    shared.next.store(shared.faults.len(), Ordering::Relaxed);
                     made += 1;
-                    let left = ground.faults.len() - made;
-                    failed.push((hung.at, format!("{}; {left} runs were not made", self.hangs(&hung))));
+                    let left = shared.faults.len() - made;
+                    failed.push((hung.at, format!("{}; {left} runs were not made", self.hung_message(&hung))));
                     break;
                 }
             }
@@ -244,36 +252,37 @@ impl Probe {
         (made, failed)
     }
 
-    fn hangs(&self, hung: &Hung) -> String {
-        format!("hangs: {} did not decide within {:?}", hung.unit, self.patience)
+    fn hung_message(&self, hung: &HungOperator) -> String {
+        format!("hangs: {} did not decide within {:?}", hung.unit, self.decide_timeout)
     }
 
-    fn failure(&self, operator: &str, fault: Fault, what: String) -> Failure {
+    fn failure(&self, operator: &str, fault: Fault, what: String) -> ProbeFailure {
         let replay = match &self.file {
-            Some(file) => format!("switchboard probe {operator} --case {} --fault '{fault}'", quoted(file)),
-            // Without its name all tests are run, and it among them.
+            Some(file) => format!("switchboard probe {operator} --case {} --fault '{fault}'", shell_quote(file)),
+            // Without a test name all tests are run, including this one.
             None => {
                 let test = self.test.as_deref().unwrap_or_default();
                 format!("{REPLAY_VARIABLE}='{fault}' cargo test {test}").trim_end().to_string()
             }
         };
-        Failure { fault, what, replay }
+        ProbeFailure { fault, what, replay }
     }
 }
 
-impl Ground {
-    /// Makes runs as long as there are faults that nobody has taken.
-    fn work(&self, pulse: &Pulse, tell: &mpsc::Sender<Over>) {
+impl SharedState {
+    /// Makes runs until there are no more faults.
+    fn work(&self, watchdog: &Watchdog, tell: &mpsc::Sender<RunVerdict>) {
         let runtime = runtime();
         loop {
             let at = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(fault) = self.faults.get(at) else { break };
-            pulse.turn_to(at);
-            let stage = Stage { factory: &*self.factory, case: &self.case, beginning: &self.beginning, pulse };
-            let all_seen = !BLIND.iter().any(|class| fault.is(*class));
-            let what = match runtime.block_on(run(&stage, fault)) {
+            watchdog.set_fault(at);
+            let setup =
+                RunSetup { factory: &*self.factory, case: &self.case, initial_state: &self.initial_state, watchdog };
+            let all_seen = !MISSES_STATES.iter().any(|class| fault.has_class(*class));
+            let what = match runtime.block_on(run(&setup, fault)) {
                 Ok(ended) => ended.differs_from(&self.undisturbed, all_seen),
-                Err(stuck) => Some(stuck.to_string()),
+                Err(failure) => Some(failure.to_string()),
             };
             if tell.send((at, what)).is_err() {
                 break;
@@ -282,24 +291,24 @@ impl Ground {
     }
 }
 
-/// Panics where a thread of ours has: that is no finding about the operator.
-fn ended(thread: JoinHandle<()>) -> String {
+/// Propagates the panic of a probe thread, which is no finding about the operator.
+fn join_run(thread: JoinHandle<()>) -> String {
     match thread.join() {
         Ok(()) => "the run ended without a word".to_string(),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }
 
-/// The fault that somebody wants to see again.
-fn asked_for(variable: Option<OsString>) -> Result<Option<Fault>, String> {
+/// Returns the fault to replay, if the variable is set.
+fn fault_from_variable(variable: Option<OsString>) -> Result<Option<Fault>, String> {
     let Some(text) = variable.filter(|text| !text.is_empty()) else { return Ok(None) };
     let text = text.to_string_lossy();
     let fault = text.parse::<Fault>().map_err(|error| format!("{REPLAY_VARIABLE} is no fault: {error}"))?;
     Ok(Some(fault))
 }
 
-/// The test that a thread of that name is of. Tests run on threads of their names, unless they run one after the other, or
-/// where somebody else made the thread: a filter of such a name would run no test at all, and that looks well.
+/// Returns the test name of a thread. Tests run on threads with their names, unless they run sequentially or another
+/// library started the thread: filtering by such a name would run no test and succeed.
 fn test_name(thread: &str) -> Option<&str> {
     let word = |part: &str| {
         let mut letters = part.chars();
@@ -309,8 +318,8 @@ fn test_name(thread: &str) -> Option<&str> {
     Some(thread).filter(|name| *name != "main" && name.split("::").all(word))
 }
 
-/// As a shell takes it for one word.
-fn quoted(path: &Path) -> String {
+/// Quotes a path as one shell word.
+fn shell_quote(path: &Path) -> String {
     let text = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '-' | '_');
     if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
@@ -334,10 +343,10 @@ mod tests {
 
     #[test]
     fn a_fault_that_is_none_is_refused() {
-        assert_eq!(asked_for(None), Ok(None));
-        assert_eq!(asked_for(Some("".into())), Ok(None));
-        assert_eq!(asked_for(Some("crash-after-write:3".into())).map(|fault| fault.is_some()), Ok(true));
-        let refused = asked_for(Some("crsh-after-write:3".into())).err().unwrap_or_default();
+        assert_eq!(fault_from_variable(None), Ok(None));
+        assert_eq!(fault_from_variable(Some("".into())), Ok(None));
+        assert_eq!(fault_from_variable(Some("crash-after-write:3".into())).map(|fault| fault.is_some()), Ok(true));
+        let refused = fault_from_variable(Some("crsh-after-write:3".into())).err().unwrap_or_default();
         assert!(refused.starts_with("SWITCHBOARD_PROBE_FAULT is no fault: "), "{refused}");
     }
 }

@@ -1,4 +1,4 @@
-//! What came of probing an operator.
+//! Report of a probe.
 
 use std::fmt;
 
@@ -6,57 +6,57 @@ use serde::Serialize;
 
 use crate::fault::Fault;
 
-/// What came of all runs.
+/// Results of all runs.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
-    /// Whose.
+pub struct ProbeReport {
+    /// Name of the operator.
     pub operator: String,
-    /// How many runs there were, the undisturbed one included.
+    /// Number of runs, including the undisturbed one.
     pub runs: usize,
-    /// How many writes the undisturbed run sent.
+    /// Number of writes in the undisturbed run.
     pub writes: u32,
-    /// How many events the undisturbed run was told of.
+    /// Number of events in the undisturbed run.
     pub events: u32,
-    /// The runs that did not end as the undisturbed one did, in the order of the schedule.
-    pub failures: Vec<Failure>,
+    /// Failed runs, in the order of the schedule.
+    pub failures: Vec<ProbeFailure>,
 }
 
-/// A run that did not end as the undisturbed one did.
+/// Run whose final state differs from the undisturbed run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Failure {
-    /// What went wrong around the operator.
+pub struct ProbeFailure {
+    /// Injected faults.
     pub fault: Fault,
-    /// What the operator did wrong.
+    /// Problem.
     pub what: String,
-    /// The command that shows it again.
+    /// Command that repeats the run.
     pub replay: String,
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for ProbeFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {}\n  replay: {}", self.fault, self.what, self.replay)
     }
 }
 
-impl Report {
-    /// Whether every run ended as the undisturbed one did.
+impl ProbeReport {
+    /// Whether no run failed.
     pub fn is_ok(&self) -> bool {
         self.failures.is_empty()
     }
 
-    /// For tests.
+    /// Asserts that no run failed, for tests.
     ///
     /// # Panics
-    /// With every failure and how to replay it, when there is one.
+    /// When a run failed, with each failure and the command that repeats it.
     #[track_caller]
     pub fn assert_ok(&self) {
         assert!(self.is_ok(), "{self}");
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for ProbeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (runs, failed) = (self.runs, self.failures.len());
         writeln!(f, "{}: {runs} runs, {failed} failed", self.operator)?;

@@ -1,36 +1,36 @@
-//! A round in which nothing is to be written: who decided what.
+//! Round in which no writes are expected, with the decisions of all units.
 
 use std::collections::BTreeMap;
 
-use switchboard_kernel::core::Run;
-use switchboard_kernel::operator::{Stop, UnitId};
-use switchboard_kernel::plan::{Plan, Standing};
+use switchboard_kernel::core::UnitRun;
+use switchboard_kernel::operator::{DecideError, UnitId};
+use switchboard_kernel::plan::{Plan, UnitStatus};
 
-/// What the units decided in one round.
+/// Decisions of the units in one round.
 #[derive(Default)]
 pub struct Round {
-    runs: BTreeMap<UnitId, (Run, Plan)>,
-    /// A unit ran twice, failed, or wants to come back by itself: the next round is not like this one.
+    runs: BTreeMap<UnitId, (UnitRun, Plan)>,
+    /// Whether a unit ran twice, failed, or requeues itself, so that the next round may differ.
     unsteady: bool,
 }
 
 impl Round {
-    /// Takes in what a run came to.
-    pub fn decided(&mut self, run: Run, plan: &Result<Plan, Stop>) {
-        let settled = |plan: &&Plan| plan.again.is_none() && !matches!(plan.standing, Standing::Failing(_));
+    /// Records the plan of a run.
+    pub fn record(&mut self, run: UnitRun, plan: &Result<Plan, DecideError>) {
+        let settled = |plan: &&Plan| plan.requeue_after.is_none() && !matches!(plan.status, UnitStatus::Failing(_));
         match plan.as_ref().ok().filter(settled) {
             Some(plan) => self.unsteady |= self.runs.insert(run.unit.clone(), (run, plan.clone())).is_some(),
             None => self.unsteady = true,
         }
     }
 
-    /// Whether each unit ran once and came to rest.
+    /// Whether each unit ran once and finished.
     pub fn is_steady(&self) -> bool {
         !self.unsteady
     }
 
-    /// The runs, each with the plan it came to.
-    pub fn runs(&mut self) -> impl Iterator<Item = (&UnitId, &mut Run, &Plan)> {
+    /// Returns the runs with their plans.
+    pub fn runs(&mut self) -> impl Iterator<Item = (&UnitId, &mut UnitRun, &Plan)> {
         self.runs.iter_mut().map(|(unit, (run, plan))| (unit, run, &*plan))
     }
 }

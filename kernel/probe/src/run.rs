@@ -1,156 +1,156 @@
-//! One run of an operator through a case, under one fault, by a clock that is told.
+//! Run of an operator through a case with one fault, in virtual time.
 //!
 //! ```text
-//!  step ─▶ settle: poll ─▶ decide ─▶ write ─▶ collect ─▶ feed ─▶ observe ─▶ poll …, and when all is still, let time pass
+//!  step ─▶ settle: poll ─▶ decide ─▶ write ─▶ collect ─▶ feed ─▶ observe ─▶ poll …, and advance the time when nothing is due
 //! ```
 //!
-//! The core is the kernel's own; what the shell does with threads, sockets and the clock is done here one after the other.
+//! The core is the kernel's own. This driver does sequentially what the host does with threads, sockets and a clock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use switchboard_cluster::Cluster;
-use switchboard_kernel::applier::carry_out_upon;
-use switchboard_kernel::cache::Observed;
-use switchboard_kernel::core::{Answered, Core, Judgement, Order, Run};
+use switchboard_kernel::applier::execute_with_reader;
+use switchboard_kernel::cache::TableEvent;
+use switchboard_kernel::core::{Core, CoreCommand, DecideResult, RunProgress, UnitRun};
 use switchboard_kernel::decision::DecisionId;
 use switchboard_kernel::limits::{BACKOFF_FIRST, BACKOFF_MAX, GlobalLimits, Limits, RESYNC};
-use switchboard_kernel::moment::Moment;
-use switchboard_kernel::operator::{Operator, Stop, UnitId};
-use switchboard_kernel::place::Topology;
+use switchboard_kernel::operator::{DecideError, Operator, UnitId};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::TableKey;
-use switchboard_kernel::state::Word;
+use switchboard_kernel::state::Health;
+use switchboard_kernel::timestamp::Timestamp;
+use switchboard_kernel::topology::Topology;
 use switchboard_kernel::view::Reads;
 
-use crate::case::{Case, Step};
-use crate::ended::{Ended, Written, shown};
+use crate::case::{ProbeCase, ScriptStep};
 use crate::fault::Fault;
-use crate::feed::Feed;
-use crate::pulse::Pulse;
+use crate::feed::EventFeed;
+use crate::final_state::{FinalState, WriteLog, display_key};
 use crate::round::Round;
-use crate::world::{self, Trouble, World};
+use crate::run_cluster::{self, RunCluster, ScriptError};
+use crate::watchdog::Watchdog;
 use crate::writer::FaultyWriter;
 
-/// For how many rounds nothing may be written once all is done.
+/// Number of rounds at the end in which nothing may be written.
 pub const QUIET_ROUNDS: u32 = 100;
-/// How long an operator is given after each step, by the clock of the run.
-pub const PATIENCE: Duration = Duration::from_secs(30);
-/// How many turns an operator may take to come to rest after a step.
+/// Time the operator has after each step, in virtual time.
+pub const SETTLE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum number of turns after a step.
 pub const MAX_TURNS: u32 = 10_000;
-/// Time between two rounds: every unit is looked at again within it.
+/// Time between two rounds; every unit is resynced within it.
 const ROUND: Duration = RESYNC;
-/// How long a round may go on: what it wakes may wake more.
-const ROUND_PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout of a round, whose runs may trigger others.
+const ROUND_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Makes the operators of a process without memory, as a new process does.
-pub type Factory = dyn Fn() -> Vec<Arc<dyn Operator>> + Send + Sync;
+/// Function that creates operators without memory, as a new process does.
+pub type OperatorFactory = dyn Fn() -> Vec<Arc<dyn Operator>> + Send + Sync;
 
-/// What every run of a case shares.
-pub struct Stage<'a> {
-    pub factory: &'a Factory,
-    pub case: &'a Case,
-    pub beginning: &'a Cluster,
-    /// Told whenever an operator decides.
-    pub pulse: &'a Pulse,
+/// State shared by all runs of a case.
+pub struct RunSetup<'a> {
+    pub factory: &'a OperatorFactory,
+    pub case: &'a ProbeCase,
+    pub initial_state: &'a Cluster,
+    /// Watchdog for decisions.
+    pub watchdog: &'a Watchdog,
 }
 
-/// Why a run did not come to its end.
+/// Reason why a run did not finish.
 #[derive(Debug, thiserror::Error)]
-pub enum Stuck {
-    /// The case could not be gone through.
+pub enum RunFailure {
+    /// A step of the case failed.
     #[error(transparent)]
-    Trouble(#[from] Trouble),
-    /// The operator does not come to rest.
+    Script(#[from] ScriptError),
+    /// The operator keeps working after a step.
     #[error("does not come to rest after {after}: {MAX_TURNS} turns were not enough")]
     Restless {
-        /// What was done before.
+        /// Name of the step.
         after: String,
     },
-    /// There is nothing to disturb.
+    /// The operator only fails, so a fault has no effect.
     #[error("does nothing but fail: {why}")]
-    Useless {
-        /// What it says.
+    OnlyFails {
+        /// Error of the operator.
         why: String,
     },
-    /// Something was written though nothing changed.
+    /// The operator writes although nothing changed.
     #[error("writes though nothing changed, in round {round} after the end: {what}")]
-    Unquiet {
-        /// Which.
+    KeepsWriting {
+        /// Number of the round.
         round: u32,
-        /// What changed.
+        /// Changed objects.
         what: String,
     },
 }
 
-/// Goes through a case under a fault.
-pub async fn run(stage: &Stage<'_>, fault: &Fault) -> Result<Ended, Stuck> {
-    let world = World::from(stage.beginning).await?;
-    let writer = FaultyWriter::new(&world, fault);
-    let feed = Feed::under(fault);
-    let core = core(world.clock.now(), DecisionId(1), stage.factory);
-    let (written, round, ahead) = (Written::default(), None, BTreeMap::new());
-    let mut driver = Driver { stage, world, writer, feed, core, written, next: 1, round, ahead };
-    driver.settle("the start", PATIENCE).await?;
-    for step in &stage.case.script {
+/// Runs a case with a fault.
+pub async fn run(setup: &RunSetup<'_>, fault: &Fault) -> Result<FinalState, RunFailure> {
+    let cluster = RunCluster::from(setup.initial_state).await?;
+    let writer = FaultyWriter::new(&cluster, fault);
+    let feed = EventFeed::with_fault(fault);
+    let core = core(cluster.clock.now(), DecisionId(1), setup.factory);
+    let (written, round, ahead) = (WriteLog::default(), None, BTreeMap::new());
+    let mut driver = RunDriver { setup, cluster, writer, feed, core, written, next: 1, round, early_decisions: ahead };
+    driver.settle("the start", SETTLE_TIMEOUT).await?;
+    for step in &setup.case.script {
         driver.step(step).await?;
     }
-    driver.feed.release(&driver.world)?;
-    driver.settle("the script", PATIENCE).await?;
-    driver.writer.calm_down();
+    driver.feed.release(&driver.cluster)?;
+    driver.settle("the script", SETTLE_TIMEOUT).await?;
+    driver.writer.stop_faults();
     let (writes, events) = (driver.writer.sent(), driver.feed.events());
-    driver.stay_quiet().await?;
+    driver.check_quiet_rounds().await?;
     if writes == 0 {
         let state = driver.core.state(driver.now());
-        if let Some(failing) = state.operators.into_iter().find(|operator| operator.word == Word::Failing) {
-            return Err(Stuck::Useless { why: failing.reason });
+        if let Some(failing) = state.operators.into_iter().find(|operator| operator.health == Health::Failing) {
+            return Err(RunFailure::OnlyFails { why: failing.reason });
         }
     }
-    Ok(driver.written.end(driver.world.store, writes, events))
+    Ok(driver.written.end(driver.cluster.store, writes, events))
 }
 
-fn core(now: Moment, next: DecisionId, factory: &Factory) -> Core {
+fn core(now: Timestamp, next: DecisionId, factory: &OperatorFactory) -> Core {
     let global = GlobalLimits { requests_per_second: u32::MAX, ..GlobalLimits::default() };
     let limits =
         Limits { backoff_first: BACKOFF_FIRST, backoff_max: BACKOFF_MAX, resync: Some(RESYNC), ..Limits::none() };
-    let mut core = Core::new(now, 1, Topology::standalone(&world::name()), global, next);
+    let mut core = Core::new(now, 1, Topology::standalone(&run_cluster::name()), global, next);
     factory().into_iter().for_each(|operator| core.add(now, operator, limits.clone()));
     core
 }
 
-struct Driver<'a> {
-    stage: &'a Stage<'a>,
-    world: World,
+struct RunDriver<'a> {
+    setup: &'a RunSetup<'a>,
+    cluster: RunCluster,
     writer: FaultyWriter,
-    feed: Feed,
+    feed: EventFeed,
     core: Core,
-    written: Written,
-    /// The number of the next decision: a journal goes on where the process died.
+    written: WriteLog,
+    /// Number of the next decision; it continues after a crash, as with a journal.
     next: u64,
-    /// What was decided in the quiet round under way.
+    /// Decisions of the current quiet round.
     round: Option<Round>,
-    /// What was decided before the core asked for it.
-    ahead: BTreeMap<UnitId, (Result<Plan, Stop>, Reads)>,
+    /// Decisions made before the core requested them.
+    early_decisions: BTreeMap<UnitId, (Result<Plan, DecideError>, Reads)>,
 }
 
-impl Driver<'_> {
-    async fn step(&mut self, step: &Step) -> Result<(), Stuck> {
-        match self.world.act(step).await {
-            Err(Trouble::Step { early: true, .. }) => {
-                // A person waits until what they want to change is there.
-                self.feed.release(&self.world)?;
-                self.settle("waiting for the operator", PATIENCE).await?;
-                self.world.act(step).await?;
+impl RunDriver<'_> {
+    async fn step(&mut self, step: &ScriptStep) -> Result<(), RunFailure> {
+        match self.cluster.perform(step).await {
+            Err(ScriptError::Step { early: true, .. }) => {
+                // A user waits until the object to change exists.
+                self.feed.release(&self.cluster)?;
+                self.settle("waiting for the operator", SETTLE_TIMEOUT).await?;
+                self.cluster.perform(step).await?;
             }
             done => done?,
         }
         self.collect().await?;
-        self.settle(&step.to_string(), PATIENCE).await
+        self.settle(&step.to_string(), SETTLE_TIMEOUT).await
     }
 
-    /// Lets the operator work until nothing more happens within `patience`. Events that a fault holds stay held.
-    async fn settle(&mut self, after: &str, patience: Duration) -> Result<(), Stuck> {
+    /// Lets the operator work until nothing happens within `patience`. Events held by a fault stay held.
+    async fn settle(&mut self, after: &str, patience: Duration) -> Result<(), RunFailure> {
         let end = self.now().after(patience);
         for _ in 0..MAX_TURNS {
             if self.turn().await? {
@@ -158,125 +158,126 @@ impl Driver<'_> {
             }
             let limit = self.feed.held_until().map_or(end, |until| until.min(end));
             let Some(next) = self.core.next().filter(|next| *next <= limit) else { return Ok(()) };
-            // Something that is due and does not happen must not stop the clock.
-            self.world.clock.reach(next.max(self.now().after(Duration::from_millis(1))));
+            // Something that is due and never happens must not stop the clock.
+            self.cluster.clock.advance_to(next.max(self.now().after(Duration::from_millis(1))));
         }
-        Err(Stuck::Restless { after: after.to_string() })
+        Err(RunFailure::Restless { after: after.to_string() })
     }
 
-    fn now(&self) -> Moment {
-        self.world.clock.now()
+    fn now(&self) -> Timestamp {
+        self.cluster.clock.now()
     }
 
-    /// Does what is to be done now, or tells one event. False when there is nothing.
-    async fn turn(&mut self) -> Result<bool, Stuck> {
+    /// Executes the due commands, or delivers one event. Returns false if there are none.
+    async fn turn(&mut self) -> Result<bool, RunFailure> {
         let orders = self.core.poll(self.now());
         if !orders.is_empty() {
             for order in orders {
                 if self.perform(order).await? {
-                    self.begin_anew();
+                    self.restart();
                     break;
                 }
             }
             return Ok(true);
         }
         let Some((table, told)) = self.feed.next() else { return Ok(false) };
-        self.tell(&table, told);
+        self.deliver(&table, told);
         Ok(true)
     }
 
-    /// True when the process died over it.
-    async fn perform(&mut self, order: Order) -> Result<bool, Stuck> {
+    /// Executes a command, and returns whether the process crashed.
+    async fn perform(&mut self, order: CoreCommand) -> Result<bool, RunFailure> {
         match order {
-            Order::Watch(table) => {
-                let told = self.feed.watch(&table, &self.world)?;
-                self.tell(&table, told);
+            CoreCommand::Watch(table) => {
+                let told = self.feed.watch(&table, &self.cluster)?;
+                self.deliver(&table, told);
             }
-            Order::Unwatch(table) => self.feed.unwatch(&table),
-            Order::Run(run) => return self.decide(*run).await,
+            CoreCommand::Unwatch(table) => self.feed.unwatch(&table),
+            CoreCommand::Run(run) => return self.decide(*run).await,
         }
         Ok(false)
     }
 
-    fn tell(&mut self, table: &TableKey, told: Vec<Observed>) {
+    fn deliver(&mut self, table: &TableKey, told: Vec<TableEvent>) {
         for observed in told {
-            // What the embedded cluster stores is what the cache reads; the kernel's own tests hold it to that.
-            let _ = self.core.observe(self.world.clock.now(), table, observed);
+            // The embedded cluster stores valid objects; tests of the kernel check that.
+            let _ = self.core.observe(self.cluster.clock.now(), table, observed);
         }
     }
 
-    async fn decide(&mut self, run: Run) -> Result<bool, Stuck> {
+    async fn decide(&mut self, run: UnitRun) -> Result<bool, RunFailure> {
         self.next = run.id.0 + 1;
-        let decided = self.ahead.remove(&run.unit);
-        let (plan, reads) = decided.unwrap_or_else(|| self.stage.pulse.during(&run.unit, || run.decide()));
+        let decided = self.early_decisions.remove(&run.unit);
+        let (plan, reads) = decided.unwrap_or_else(|| self.setup.watchdog.watch(&run.unit, || run.decide()));
         let (unit, id) = (run.unit.clone(), run.id);
         if let Some(round) = &mut self.round {
-            round.decided(run, &plan);
+            round.record(run, &plan);
         }
-        let answered = Answered { plan, reads, decide_us: 0 };
-        let judgement = self.core.decided(self.now(), &unit, id, answered);
-        let Some(Judgement::Write { writes, user, picture }) = judgement else { return Ok(false) };
+        let result = DecideResult { plan, reads, decide_us: 0 };
+        let progress = self.core.finish_decide(self.now(), &unit, id, result);
+        let Some(RunProgress::Write { writes, user, snapshot }) = progress else { return Ok(false) };
         let manager = unit.operator.to_string();
-        let carried = carry_out_upon(Some(&*picture), &self.writer, writes, user.as_ref(), &manager, false).await;
+        let executed =
+            execute_with_reader(Some(&*snapshot), &self.writer, writes, user.as_ref(), &manager, false).await;
         self.collect().await?;
-        if self.writer.died() {
+        if self.writer.take_crash() {
             return Ok(true);
         }
-        self.core.carried(self.now(), &unit, id, carried, 0);
+        self.core.finish_writes(self.now(), &unit, id, executed, 0);
         Ok(false)
     }
 
-    async fn collect(&mut self) -> Result<(), Stuck> {
-        let changes = self.world.collect().await?;
-        self.written.take(&changes);
-        Ok(self.feed.take(self.now(), &changes, &self.world)?)
+    async fn collect(&mut self) -> Result<(), RunFailure> {
+        let changes = self.cluster.collect().await?;
+        self.written.record(&changes);
+        Ok(self.feed.add_changes(self.now(), &changes, &self.cluster)?)
     }
 
-    fn begin_anew(&mut self) {
+    fn restart(&mut self) {
         self.feed.forget();
-        self.core = core(self.now(), DecisionId(self.next), self.stage.factory);
+        self.core = core(self.now(), DecisionId(self.next), self.setup.factory);
     }
 
-    async fn stay_quiet(&mut self) -> Result<(), Stuck> {
-        let still = self.world.store.revision();
+    async fn check_quiet_rounds(&mut self) -> Result<(), RunFailure> {
+        let still = self.cluster.store.revision();
         for round in 1..=QUIET_ROUNDS {
-            self.world.clock.reach(self.now().after(ROUND));
-            if self.decides_the_same() {
+            self.cluster.clock.advance_to(self.now().after(ROUND));
+            if self.all_decide_the_same() {
                 continue;
             }
             self.round = Some(Round::default());
-            self.settle("the end", ROUND_PATIENCE).await?;
-            self.ahead.clear();
-            if self.world.store.revision() != still {
-                return Err(Stuck::Unquiet { round, what: self.changed_since(still) });
+            self.settle("the end", ROUND_TIMEOUT).await?;
+            self.early_decisions.clear();
+            if self.cluster.store.revision() != still {
+                return Err(RunFailure::KeepsWriting { round, what: self.changed_since(still) });
             }
         }
         Ok(())
     }
 
-    /// Lets every unit decide once more as in the round before. When each wants the same written on the same view, nothing can
-    /// come of it that did not come of it then: a cluster at one revision gives the same answer to the same question. Otherwise
-    /// what was decided is given to the core, when it asks.
-    fn decides_the_same(&mut self) -> bool {
-        let (now, pulse) = (self.now(), self.stage.pulse);
+    /// Lets every unit decide again as in the previous round. If each plan is equal, the round would have the same
+    /// effect as before, because the cluster's revision has not changed, and the round is skipped. Otherwise the
+    /// decisions are passed to the core when it requests them.
+    fn all_decide_the_same(&mut self) -> bool {
+        let (now, watchdog) = (self.now(), self.setup.watchdog);
         let Some(round) = self.round.as_mut().filter(|round| round.is_steady()) else { return false };
         for (unit, run, before) in round.runs() {
             run.now = now;
-            let (plan, reads) = pulse.during(unit, || run.decide());
+            let (plan, reads) = watchdog.watch(unit, || run.decide());
             let same = plan.as_ref().is_ok_and(|plan| plan == before);
-            self.ahead.insert(unit.clone(), (plan, reads));
+            self.early_decisions.insert(unit.clone(), (plan, reads));
             if !same {
                 return false;
             }
         }
-        self.ahead.clear();
+        self.early_decisions.clear();
         true
     }
 
     fn changed_since(&self, revision: u64) -> String {
-        let Ok(mut watch) = self.world.store.watch("", revision) else { return String::new() };
+        let Ok(mut watch) = self.cluster.store.watch("", revision) else { return String::new() };
         let changes = watch.progress().map(|batch| batch.changes).unwrap_or_default();
-        let names: Vec<String> = changes.iter().take(3).map(|change| shown(&change.key)).collect();
+        let names: Vec<String> = changes.iter().take(3).map(|change| display_key(&change.key)).collect();
         names.join(", ")
     }
 }

@@ -1,34 +1,34 @@
-//! Every fault worth trying, found from how the undisturbed run went.
+//! Schedule of the faults to inject, derived from the undisturbed run.
 
 use switchboard_kernel::applier::MAX_RESENDS;
 
-use crate::fault::{Fault, Kind, Part};
+use crate::fault::{Fault, FaultKind, FaultPart};
 
-/// Runs with at most so many writes are tried with pairs of crashes as well: their number grows with the square.
+/// Maximum number of writes for which pairs of crashes are scheduled: their number grows with the square.
 pub const PAIRS_MAX_WRITES: u32 = 8;
-/// By how many events a view may be late, how many are missed, how many are merged.
+/// Maximum number of events by which a view is delayed, and which are lost or merged.
 pub const WINDOW_EVENTS: u32 = 3;
-/// More writes or events than this are not tried one by one; the first ones are.
+/// Maximum number of writes and events with faults of their own: the first ones.
 pub const MAX_POINTS: u32 = 1_000;
 
-/// The faults for a run that sent so many writes and was told of so many events.
+/// Returns the faults for a run with this number of writes and events.
 pub fn schedule(writes: u32, events: u32) -> Vec<Fault> {
     let writes = writes.min(MAX_POINTS);
     let events = events.min(MAX_POINTS);
-    let one = |kind: Kind, at: u32, times: u32| Fault::of([Part { kind, at, times }]);
+    let one = |kind: FaultKind, at: u32, times: u32| Fault::of([FaultPart { kind, at, times }]);
     let mut faults = Vec::new();
     for at in 1..=writes {
-        faults.extend(Kind::CRASHES.map(|kind| one(kind, at, 1)));
+        faults.extend(FaultKind::CRASHES.map(|kind| one(kind, at, 1)));
     }
     for at in 1..=writes {
-        // Once: sending it again helps. As often as it is sent again: the unit has to come back later.
+        // Once, so that a retry succeeds; and as often as the write is retried, so that the unit must run again.
         for times in [1, MAX_RESENDS + 1] {
-            faults.extend(Kind::ANSWERS.map(|kind| one(kind, at, times)));
+            faults.extend(FaultKind::RESPONSES.map(|kind| one(kind, at, times)));
         }
     }
     for at in 1..=events {
         for times in 1..=WINDOW_EVENTS {
-            faults.extend(Kind::EVENTS.map(|kind| one(kind, at, times)));
+            faults.extend(FaultKind::EVENTS.map(|kind| one(kind, at, times)));
         }
     }
     if writes <= PAIRS_MAX_WRITES {
@@ -37,13 +37,15 @@ pub fn schedule(writes: u32, events: u32) -> Vec<Fault> {
     faults
 }
 
-/// A second crash while the first is being recovered from. What was written before is written again at most once more,
-/// so the numbers go one past the undisturbed run's.
+/// Returns pairs of crashes, the second during the recovery from the first. Earlier writes are repeated at most once,
+/// so the numbers go one past those of the undisturbed run.
 fn pairs(writes: u32) -> impl Iterator<Item = Fault> {
     let points = (1..=writes).flat_map(move |first| (first + 1..=writes + 1).map(move |second| (first, second)));
     points.flat_map(|(first, second)| {
-        Kind::CRASHES.into_iter().flat_map(move |a| {
-            Kind::CRASHES.map(move |b| Fault::of([Part::once(a, first), Part::once(b, second)])).into_iter()
+        FaultKind::CRASHES.into_iter().flat_map(move |a| {
+            FaultKind::CRASHES
+                .map(move |b| Fault::of([FaultPart::once(a, first), FaultPart::once(b, second)]))
+                .into_iter()
         })
     })
 }
@@ -58,10 +60,10 @@ mod tests {
         let faults = schedule(2, 3);
         let distinct: BTreeSet<&Fault> = faults.iter().collect();
         assert_eq!(distinct.len(), faults.len());
-        for kind in Kind::ALL {
-            let points = if Kind::EVENTS.contains(&kind) { 3 } else { 2 };
+        for kind in FaultKind::ALL {
+            let points = if FaultKind::EVENTS.contains(&kind) { 3 } else { 2 };
             for at in 1..=points {
-                assert!(faults.iter().any(|fault| fault.parts() == [Part::once(kind, at)]), "{kind:?} at {at}");
+                assert!(faults.iter().any(|fault| fault.parts() == [FaultPart::once(kind, at)]), "{kind:?} at {at}");
             }
         }
         assert_eq!(faults.iter().filter(|fault| fault.parts().len() == 2).count(), 3 * 9);

@@ -1,4 +1,4 @@
-//! Writes to the embedded cluster, and what goes wrong with them.
+//! Writer for the embedded cluster with injected faults.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
@@ -6,101 +6,101 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
-use switchboard_kernel::applier::{Answer, KubeWriter, WriteRequest, Writer};
+use switchboard_kernel::applier::{KubeWriter, WriteRequest, WriteResponse, Writer};
 use switchboard_kernel::resource::ObjectKey;
 
-use crate::fault::{Fault, Kind, Part};
-use crate::world::{Clock, World};
+use crate::fault::{Fault, FaultKind, FaultPart};
+use crate::run_cluster::{RunCluster, VirtualClock};
 
-/// The kernel's own writer with a fault in it.
+/// Writer of the kernel with faults.
 pub struct FaultyWriter {
     inner: KubeWriter,
-    clock: Clock,
-    parts: Vec<Part>,
-    /// How many writes were sent.
+    clock: VirtualClock,
+    parts: Vec<FaultPart>,
+    /// Number of writes sent.
     sent: AtomicU32,
-    /// The process is dead: nothing is done any more, nothing is heard.
-    dead: AtomicBool,
-    /// Faults are over.
-    calm: AtomicBool,
+    /// Whether the process has crashed, so that nothing is sent or received.
+    crashed: AtomicBool,
+    /// Whether no more faults are injected.
+    faults_stopped: AtomicBool,
 }
 
 impl FaultyWriter {
-    pub fn new(world: &World, fault: &Fault) -> Self {
-        let strikes_writes = |part: &&Part| !Kind::EVENTS.contains(&part.kind);
+    pub fn new(cluster: &RunCluster, fault: &Fault) -> Self {
+        let strikes_writes = |part: &&FaultPart| !FaultKind::EVENTS.contains(&part.kind);
         Self {
-            inner: world.writer(),
-            clock: world.clock.clone(),
+            inner: cluster.writer(),
+            clock: cluster.clock.clone(),
             parts: fault.parts().iter().filter(strikes_writes).copied().collect(),
             sent: AtomicU32::new(0),
-            dead: AtomicBool::new(false),
-            calm: AtomicBool::new(false),
+            crashed: AtomicBool::new(false),
+            faults_stopped: AtomicBool::new(false),
         }
     }
 
-    /// How many writes were sent so far.
+    /// Returns the number of writes sent so far.
     pub fn sent(&self) -> u32 {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Whether the process died since the last call; a new one begins.
-    pub fn died(&self) -> bool {
-        self.dead.swap(false, Ordering::Relaxed)
+    /// Whether the process crashed since the last call; resets the state for a new process.
+    pub fn take_crash(&self) -> bool {
+        self.crashed.swap(false, Ordering::Relaxed)
     }
 
-    /// From now on nothing goes wrong.
-    pub fn calm_down(&self) {
-        self.calm.store(true, Ordering::Relaxed);
+    /// Stops injecting faults.
+    pub fn stop_faults(&self) {
+        self.faults_stopped.store(true, Ordering::Relaxed);
     }
 
-    fn is_dead(&self) -> bool {
-        self.dead.load(Ordering::Relaxed)
+    fn has_crashed(&self) -> bool {
+        self.crashed.load(Ordering::Relaxed)
     }
 
-    fn die(&self) -> Answer {
-        self.dead.store(true, Ordering::Relaxed);
-        lost("the process died")
+    fn crash(&self) -> WriteResponse {
+        self.crashed.store(true, Ordering::Relaxed);
+        lost_response("the process died")
     }
 
-    async fn strike(&self, request: &WriteRequest) -> Answer {
-        if self.is_dead() {
-            return lost("the process died");
+    async fn send_with_fault(&self, request: &WriteRequest) -> WriteResponse {
+        if self.has_crashed() {
+            return lost_response("the process died");
         }
         let number = self.sent.fetch_add(1, Ordering::Relaxed) + 1;
-        let calm = self.calm.load(Ordering::Relaxed);
-        let Some(part) = self.parts.iter().find(|part| !calm && part.strikes(number)) else {
-            return self.pass(request).await;
+        let calm = self.faults_stopped.load(Ordering::Relaxed);
+        let Some(part) = self.parts.iter().find(|part| !calm && part.applies_to(number)) else {
+            return self.forward(request).await;
         };
         match part.kind {
-            Kind::CrashBeforeWrite => self.die(),
-            Kind::CrashAtWrite => {
-                self.pass(request).await;
-                self.die()
+            FaultKind::CrashBeforeWrite => self.crash(),
+            FaultKind::CrashAtWrite => {
+                self.forward(request).await;
+                self.crash()
             }
-            Kind::CrashAfterWrite => {
-                let answer = self.pass(request).await;
-                self.die();
+            FaultKind::CrashAfterWrite => {
+                let answer = self.forward(request).await;
+                self.crash();
                 answer
             }
-            Kind::Answer409 => refused(409, "Conflict", "the object has been modified"),
-            Kind::Answer429 => refused(429, "TooManyRequests", "too many requests, try again later"),
-            // The kernel takes it as unknown whether a server that failed has written.
-            Kind::Answer500 => lost("an internal error occurred"),
-            Kind::TimeoutNotDone => lost("no answer came"),
-            Kind::TimeoutDone => {
-                self.pass(request).await;
-                lost("no answer came")
+            FaultKind::Answer409 => rejected_response(409, "Conflict", "the object has been modified"),
+            FaultKind::Answer429 => rejected_response(429, "TooManyRequests", "too many requests, try again later"),
+            // For the kernel it is unknown whether a failing server has written.
+            FaultKind::Answer500 => lost_response("an internal error occurred"),
+            FaultKind::TimeoutNotDone => lost_response("no answer came"),
+            FaultKind::TimeoutDone => {
+                self.forward(request).await;
+                lost_response("no answer came")
             }
-            Kind::StaleFromEvent | Kind::MissEvent | Kind::MergeEvent => self.pass(request).await,
+            FaultKind::StaleFromEvent | FaultKind::MissEvent | FaultKind::MergeEvent => self.forward(request).await,
         }
     }
 
-    async fn pass(&self, request: &WriteRequest) -> Answer {
+    async fn forward(&self, request: &WriteRequest) -> WriteResponse {
         self.inner.send(request).await
     }
 
-    async fn look(&self, key: &ObjectKey) -> Result<Option<Value>, String> {
-        if self.is_dead() {
+    async fn read(&self, key: &ObjectKey) -> Result<Option<Value>, String> {
+        if self.has_crashed() {
             return Err("the process died".to_string());
         }
         self.inner.get(key).await
@@ -108,26 +108,26 @@ impl FaultyWriter {
 }
 
 impl Writer for FaultyWriter {
-    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, Answer> {
-        self.strike(request).boxed()
+    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, WriteResponse> {
+        self.send_with_fault(request).boxed()
     }
 
     fn get<'a>(&'a self, key: &'a ObjectKey) -> BoxFuture<'a, Result<Option<Value>, String>> {
-        self.look(key).boxed()
+        self.read(key).boxed()
     }
 
     fn wait(&self, time: Duration) -> BoxFuture<'_, ()> {
-        if !self.is_dead() {
-            self.clock.reach(self.clock.now().after(time));
+        if !self.has_crashed() {
+            self.clock.advance_to(self.clock.now().after(time));
         }
         std::future::ready(()).boxed()
     }
 }
 
-fn lost(message: &str) -> Answer {
-    Answer::Unknown { message: message.to_string() }
+fn lost_response(message: &str) -> WriteResponse {
+    WriteResponse::Unknown { message: message.to_string() }
 }
 
-fn refused(code: u16, reason: &str, message: &str) -> Answer {
-    Answer::Refused { code, reason: reason.to_string(), message: message.to_string(), retry_after: None }
+fn rejected_response(code: u16, reason: &str, message: &str) -> WriteResponse {
+    WriteResponse::Refused { code, reason: reason.to_string(), message: message.to_string(), retry_after: None }
 }

@@ -1,4 +1,4 @@
-//! The example operators bear every fault of their schedules.
+//! The example operators pass all faults of their schedules.
 
 #![allow(clippy::unwrap_used)]
 
@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use switchboard_greeter::Greeter;
-use switchboard_probe::{Case, Class, Probe};
+use switchboard_probe::{FaultClass, Probe, ProbeCase};
 
 fn greeter() -> Probe {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/greeter/probe.yaml");
-    let case = Case::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    let case = ProbeCase::read(&std::fs::read_to_string(&file).unwrap()).unwrap();
     assert_eq!(case.operator, "greeter");
     Probe::of(|| Arc::new(Greeter)).case(case).read_from(Path::new("examples/greeter/probe.yaml"))
 }
@@ -26,7 +26,7 @@ fn the_greeter_bears_every_fault() {
 
 #[test]
 fn the_same_fault_gives_the_same_report() {
-    let some = || greeter().without([Class::Answer, Class::Missed, Class::Merged, Class::Crash]);
+    let some = || greeter().without([FaultClass::Response, FaultClass::Missed, FaultClass::Merged, FaultClass::Crash]);
     let (first, second) = (some().threads(1).run(), some().threads(2).run());
     assert_eq!((first.runs, first.failures), (second.runs, second.failures));
 }

@@ -1,4 +1,4 @@
-//! A planted bug for each class of mistake: the probe finds it, by the faults of its class and by no others.
+//! One planted bug for each class of mistake; the probe finds it with the faults of that class only.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,35 +7,36 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
 use switchboard_kernel::plan::{Mutation, Plan};
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::View;
-use switchboard_probe::{Class, Fault, Probe, REPLAY_VARIABLE, Report, Step};
+use switchboard_probe::{Fault, FaultClass, Probe, ProbeReport, REPLAY_VARIABLE, ScriptStep};
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
-const CLASSES: [Class; 5] = [Class::Crash, Class::Answer, Class::Stale, Class::Missed, Class::Merged];
+const CLASSES: [FaultClass; 5] =
+    [FaultClass::Crash, FaultClass::Response, FaultClass::Stale, FaultClass::Missed, FaultClass::Merged];
 
-/// An operator made of a function and a memory that goes with the process.
-struct Planted<M: Send + 'static>(fn(&View, &mut M) -> Result<Plan, Stop>, Mutex<M>);
+/// Operator made of a function, with memory that is lost in a crash.
+struct PlantedOperator<M: Send + 'static>(fn(&View, &mut M) -> Result<Plan, DecideError>, Mutex<M>);
 
-impl<M: Send + Default + 'static> Planted<M> {
-    fn probe(decide: fn(&View, &mut M) -> Result<Plan, Stop>) -> Probe {
+impl<M: Send + Default + 'static> PlantedOperator<M> {
+    fn probe(decide: fn(&View, &mut M) -> Result<Plan, DecideError>) -> Probe {
         Probe::of(move || Arc::new(Self(decide, Mutex::default())))
     }
 }
 
-impl<M: Send + 'static> Operator for Planted<M> {
+impl<M: Send + 'static> Operator for PlantedOperator<M> {
     fn name(&self) -> &str {
         "planted"
     }
 
     fn declaration(&self) -> Declaration {
-        let kinds = BTreeSet::from([Declared::every(&CONFIG_MAPS)]);
+        let kinds = BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]);
         Declaration { inputs: kinds.clone(), outputs: kinds, service_account: None, units: Units::Whole }
     }
 
-    fn decide(&self, _: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, _: &Unit, view: &View) -> Result<Plan, DecideError> {
         (self.0)(view, &mut self.1.lock().unwrap())
     }
 }
@@ -45,8 +46,8 @@ fn config_map(name: &str, state: &str) -> Value {
         "data": {"state": state}})
 }
 
-/// The state of an object; nothing when there is no such object.
-fn state(view: &View, name: &str) -> Result<Option<String>, Stop> {
+/// Returns the state of an object; `None` if it does not exist.
+fn state(view: &View, name: &str) -> Result<Option<String>, DecideError> {
     let object = view.get(&CONFIG_MAPS, "shop", name)?.map(|object| object.value());
     Ok(object.and_then(|object| object.pointer("/data/state")?.as_str().map(str::to_string)))
 }
@@ -55,18 +56,18 @@ fn create(name: &str) -> Mutation {
     Mutation::create(&CONFIG_MAPS, config_map(name, "new"))
 }
 
-/// The classes whose faults show the bug; each failure comes with the command that replays it.
-fn found_by(report: &Report) -> BTreeSet<Class> {
+/// Returns the classes of faults that expose the bug; each failure has a command that repeats it.
+fn found_by(report: &ProbeReport) -> BTreeSet<FaultClass> {
     for failure in &report.failures {
         assert_ne!(failure.fault, Fault::none(), "{failure}");
         assert_eq!(failure.fault.to_string().parse::<Fault>().unwrap(), failure.fault);
         assert!(failure.replay.contains(&format!("'{}'", failure.fault)), "{}", failure.replay);
     }
-    CLASSES.into_iter().filter(|class| report.failures.iter().any(|failure| failure.fault.is(*class))).collect()
+    CLASSES.into_iter().filter(|class| report.failures.iter().any(|failure| failure.fault.has_class(*class))).collect()
 }
 
-/// The bug is found by these classes, and by nothing without them.
-fn check(probe: impl Fn() -> Probe, classes: &[Class]) -> Report {
+/// Checks that these classes find the bug, and others do not.
+fn check(probe: impl Fn() -> Probe, classes: &[FaultClass]) -> ProbeReport {
     let report = probe().run();
     assert_eq!(found_by(&report), BTreeSet::from_iter(classes.iter().copied()), "{report}");
     probe().without(classes.iter().copied()).run().assert_ok();
@@ -74,7 +75,7 @@ fn check(probe: impl Fn() -> Probe, classes: &[Class]) -> Report {
 }
 
 /// Writes that it is done before it is done.
-fn marker_first(view: &View, _: &mut ()) -> Result<Plan, Stop> {
+fn marker_first(view: &View, _: &mut ()) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     if state(view, "order")?.is_some() && state(view, "marker")?.is_none() {
         plan.push(create("marker"));
@@ -85,8 +86,8 @@ fn marker_first(view: &View, _: &mut ()) -> Result<Plan, Stop> {
 
 #[test]
 fn intermediate_state_is_found() {
-    let probe = || Planted::probe(marker_first).script([Step::apply(config_map("order", "new"))]);
-    let report = check(probe, &[Class::Crash, Class::Answer]);
+    let probe = || PlantedOperator::probe(marker_first).script([ScriptStep::apply(config_map("order", "new"))]);
+    let report = check(probe, &[FaultClass::Crash, FaultClass::Response]);
     let crash: Fault = "crash-after-write:1".parse().unwrap();
     let failure = report.failures.iter().find(|failure| failure.fault == crash).unwrap();
     assert_eq!(failure.what, "configmaps/shop/parcel is missing");
@@ -94,31 +95,31 @@ fn intermediate_state_is_found() {
     assert_eq!(failure.replay, replay);
 }
 
-/// Removes what was to be removed when it last looked, whatever it is by now.
-fn removes_regardless(view: &View, _: &mut ()) -> Result<Plan, Stop> {
+/// Deletes the object that it read earlier, regardless of later changes.
+fn removes_regardless(view: &View, _: &mut ()) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     if state(view, "shelf")?.as_deref() == Some("retired") {
-        plan.push(Mutation::delete(&CONFIG_MAPS, "shop", "shelf").regardless());
+        plan.push(Mutation::delete(&CONFIG_MAPS, "shop", "shelf").unconditional());
     }
     Ok(plan)
 }
 
-fn removes_what_it_saw(view: &View, memory: &mut ()) -> Result<Plan, Stop> {
+fn removes_what_it_saw(view: &View, memory: &mut ()) -> Result<Plan, DecideError> {
     let mut plan = removes_regardless(view, memory)?;
-    plan.mutations.iter_mut().for_each(|mutation| mutation.expect = Default::default());
+    plan.mutations.iter_mut().for_each(|mutation| mutation.preconditions = Default::default());
     Ok(plan)
 }
 
 #[test]
 fn stale_state_is_found() {
-    let script = || ["used", "retired", "used"].map(|state| Step::apply(config_map("shelf", state)));
-    let report = check(|| Planted::probe(removes_regardless).script(script()), &[Class::Stale]);
+    let script = || ["used", "retired", "used"].map(|state| ScriptStep::apply(config_map("shelf", state)));
+    let report = check(|| PlantedOperator::probe(removes_regardless).script(script()), &[FaultClass::Stale]);
     assert!(report.failures.iter().all(|failure| failure.what == "configmaps/shop/shelf is missing"), "{report}");
-    Planted::probe(removes_what_it_saw).script(script()).run().assert_ok();
+    PlantedOperator::probe(removes_what_it_saw).script(script()).run().assert_ok();
 }
 
-/// Acts when it sees a state that does not last, and remembers that it did.
-fn waits_for_the_bell(view: &View, rung: &mut bool) -> Result<Plan, Stop> {
+/// Reacts to a short-lived state, and remembers that it did.
+fn waits_for_the_bell(view: &View, rung: &mut bool) -> Result<Plan, DecideError> {
     *rung |= state(view, "bell")?.as_deref() == Some("ringing");
     let mut plan = Plan::nothing();
     if *rung && state(view, "visitor")?.is_none() {
@@ -129,13 +130,16 @@ fn waits_for_the_bell(view: &View, rung: &mut bool) -> Result<Plan, Stop> {
 
 #[test]
 fn unobserved_state_is_found() {
-    let script = || ["still", "ringing", "still"].map(|state| Step::apply(config_map("bell", state)));
-    let report = check(|| Planted::probe(waits_for_the_bell).script(script()), &[Class::Missed, Class::Merged]);
+    let script = || ["still", "ringing", "still"].map(|state| ScriptStep::apply(config_map("bell", state)));
+    let report = check(
+        || PlantedOperator::probe(waits_for_the_bell).script(script()),
+        &[FaultClass::Missed, FaultClass::Merged],
+    );
     assert!(report.failures.iter().all(|failure| failure.what == "configmaps/shop/visitor is missing"), "{report}");
 }
 
-/// Takes what it wants written for written, and never looks again.
-fn believes(view: &View, done: &mut bool) -> Result<Plan, Stop> {
+/// Assumes that a planned write succeeded, and never checks.
+fn believes(view: &View, done: &mut bool) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     if state(view, "order")?.is_some() && !*done {
         *done = true;
@@ -146,14 +150,14 @@ fn believes(view: &View, done: &mut bool) -> Result<Plan, Stop> {
 
 #[test]
 fn a_lost_answer_is_found() {
-    let probe = || Planted::probe(believes).script([Step::apply(config_map("order", "new"))]);
-    let report = check(probe, &[Class::Answer]);
+    let probe = || PlantedOperator::probe(believes).script([ScriptStep::apply(config_map("order", "new"))]);
+    let report = check(probe, &[FaultClass::Response]);
     let lost: Fault = "timeout-before-write:1x5".parse().unwrap();
     assert!(report.failures.iter().any(|failure| failure.fault == lost), "{report}");
 }
 
-/// Writes the time, so that no round is without a write.
-fn keeps_time(view: &View, _: &mut ()) -> Result<Plan, Stop> {
+/// Writes the time, so that every round has a write.
+fn keeps_time(view: &View, _: &mut ()) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     plan.push(Mutation::apply(&CONFIG_MAPS, config_map("clock", &view.now().to_string())));
     Ok(plan)
@@ -161,7 +165,7 @@ fn keeps_time(view: &View, _: &mut ()) -> Result<Plan, Stop> {
 
 #[test]
 fn an_operator_that_never_rests_fails_the_undisturbed_run() {
-    let report = Planted::probe(keeps_time).script([Step::apply(config_map("order", "new"))]).run();
+    let report = PlantedOperator::probe(keeps_time).script([ScriptStep::apply(config_map("order", "new"))]).run();
     assert_eq!(report.runs, 1);
     let [failure] = &report.failures[..] else { panic!("{report}") };
     assert_eq!(failure.fault, Fault::none());
@@ -169,8 +173,8 @@ fn an_operator_that_never_rests_fails_the_undisturbed_run() {
     assert!(failure.what.contains("configmaps/shop/clock"), "{}", failure.what);
 }
 
-/// Makes a new one after each start.
-fn makes_anew(view: &View, done: &mut bool) -> Result<Plan, Stop> {
+/// Creates a new object after each start.
+fn makes_anew(view: &View, done: &mut bool) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     if state(view, "order")?.is_some() && !*done {
         *done = true;
@@ -186,7 +190,7 @@ fn makes_anew(view: &View, done: &mut bool) -> Result<Plan, Stop> {
 
 #[test]
 fn an_object_made_twice_is_found_though_the_end_is_the_same() {
-    let report = Planted::probe(makes_anew).script([Step::apply(config_map("order", "new"))]).run();
+    let report = PlantedOperator::probe(makes_anew).script([ScriptStep::apply(config_map("order", "new"))]).run();
     let twice = "configmaps/shop/parcel was created 2 times, undisturbed 1";
     assert!(report.failures.iter().any(|failure| failure.what == twice), "{report}");
 }
@@ -197,13 +201,13 @@ fn generate(state: &str) -> Mutation {
     Mutation::create(&CONFIG_MAPS, parcel)
 }
 
-/// Makes two parcels of generated names, and writes down which they are.
-fn generates(view: &View, _: &mut ()) -> Result<Plan, Stop> {
+/// Creates two parcels with generated names, and records their names.
+fn generates(view: &View, _: &mut ()) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     if state(view, "order")?.is_none() {
         return Ok(plan);
     }
-    let parcels = view.list(&CONFIG_MAPS, &Selection::namespace("shop").beginning("parcel-"))?;
+    let parcels = view.list(&CONFIG_MAPS, &Selection::namespace("shop").with_prefix("parcel-"))?;
     let mut names = json!({});
     for state in ["heavy", "light"] {
         match parcels.iter().find(|parcel| parcel.value()["data"]["state"] == state) {
@@ -221,13 +225,13 @@ fn generates(view: &View, _: &mut ()) -> Result<Plan, Stop> {
 
 #[test]
 fn names_that_are_generated_need_not_be_those_of_the_undisturbed_run() {
-    let probe = Planted::probe(generates).script([Step::apply(config_map("order", "new"))]);
-    // Who decides on an older list makes one more: nothing but a name keeps anybody from that.
-    probe.without([Class::Stale, Class::Missed, Class::Merged]).run().assert_ok();
+    let probe = PlantedOperator::probe(generates).script([ScriptStep::apply(config_map("order", "new"))]);
+    // An operator that decides on an outdated list creates one more: only a fixed name prevents that.
+    probe.without([FaultClass::Stale, FaultClass::Missed, FaultClass::Merged]).run().assert_ok();
 }
 
-/// Makes a parcel after each start, and never looks for one.
-fn generates_anew(view: &View, done: &mut bool) -> Result<Plan, Stop> {
+/// Creates a parcel after each start, and never looks for an existing one.
+fn generates_anew(view: &View, done: &mut bool) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     if state(view, "order")?.is_some() && !*done {
         *done = true;
@@ -238,7 +242,7 @@ fn generates_anew(view: &View, done: &mut bool) -> Result<Plan, Stop> {
 
 #[test]
 fn one_more_of_a_generated_name_is_found() {
-    let report = Planted::probe(generates_anew).script([Step::apply(config_map("order", "new"))]).run();
+    let report = PlantedOperator::probe(generates_anew).script([ScriptStep::apply(config_map("order", "new"))]).run();
     let crash: Fault = "crash-after-write:1".parse().unwrap();
     let failure = report.failures.iter().find(|failure| failure.fault == crash).unwrap_or_else(|| panic!("{report}"));
     assert_eq!(failure.what, "configmaps/shop/parcel-*#2 is there and should not be");
@@ -247,19 +251,19 @@ fn one_more_of_a_generated_name_is_found() {
 #[test]
 fn a_script_that_cannot_be_followed_is_said() {
     let odd = json!({"apiVersion": "v1", "kind": "Odd", "metadata": {"name": "a"}});
-    let report = Planted::probe(marker_first).script([Step::apply(odd)]).run();
+    let report = PlantedOperator::probe(marker_first).script([ScriptStep::apply(odd)]).run();
     assert_eq!(report.failures[0].what, "could not apply Odd a: v1 has no such kind");
 }
 
 #[test]
 fn an_operator_that_does_nothing_but_fail_is_not_said_to_bear_everything() {
-    let fails = |_: &View, _: &mut ()| Err(Stop::failed("cannot"));
-    let report = Planted::probe(fails).script([Step::apply(config_map("order", "new"))]).run();
+    let fails = |_: &View, _: &mut ()| Err(DecideError::failed("cannot"));
+    let report = PlantedOperator::probe(fails).script([ScriptStep::apply(config_map("order", "new"))]).run();
     assert_eq!(report.failures[0].what, "does nothing but fail: cannot");
 }
 
-/// Looks up to see whether the parcel has come, without ever letting anybody bring it.
-fn waits_inside(view: &View, _: &mut ()) -> Result<Plan, Stop> {
+/// Polls for the parcel inside a decision, so that no other operator can create it.
+fn waits_inside(view: &View, _: &mut ()) -> Result<Plan, DecideError> {
     let plan = marker_first(view, &mut ())?;
     while state(view, "marker")?.is_some() && state(view, "parcel")?.is_none() {
         std::thread::park();
@@ -267,14 +271,14 @@ fn waits_inside(view: &View, _: &mut ()) -> Result<Plan, Stop> {
     Ok(plan)
 }
 
-/// Longer than a thread is ever kept waiting for its turn.
+/// Longer than any thread waits for its turn.
 const HANGS: Duration = Duration::from_secs(3);
 
 #[test]
 fn an_operator_that_hangs_under_a_fault_ends_the_probing_with_a_replay() {
-    let probe = Planted::probe(waits_inside).script([Step::apply(config_map("order", "new"))]);
+    let probe = PlantedOperator::probe(waits_inside).script([ScriptStep::apply(config_map("order", "new"))]);
     let crash: Fault = "crash-after-write:1".parse().unwrap();
-    let report = probe.only([Fault::none(), crash.clone(), Fault::none()]).threads(1).patience(HANGS).run();
+    let report = probe.only([Fault::none(), crash.clone(), Fault::none()]).threads(1).decide_timeout(HANGS).run();
     let [failure] = &report.failures[..] else { panic!("{report}") };
     assert_eq!((&failure.fault, report.runs), (&crash, 3), "{report}");
     assert_eq!(failure.what, "hangs: planted all did not decide within 3s; 1 runs were not made");
@@ -283,19 +287,19 @@ fn an_operator_that_hangs_under_a_fault_ends_the_probing_with_a_replay() {
 
 #[test]
 fn an_operator_that_always_hangs_fails_the_undisturbed_run() {
-    let hangs = |_: &View, _: &mut ()| -> Result<Plan, Stop> {
+    let hangs = |_: &View, _: &mut ()| -> Result<Plan, DecideError> {
         loop {
             std::thread::park();
         }
     };
-    let report = Planted::probe(hangs).patience(HANGS).run();
+    let report = PlantedOperator::probe(hangs).decide_timeout(HANGS).run();
     let [failure] = &report.failures[..] else { panic!("{report}") };
     assert_eq!((&failure.fault, report.runs), (&Fault::none(), 1));
     assert_eq!(failure.what, "hangs: planted all did not decide within 3s");
 }
 
-/// Writes once, long after all is done.
-fn comes_back_late(view: &View, decided: &mut u32) -> Result<Plan, Stop> {
+/// Writes once, long after the script has ended.
+fn comes_back_late(view: &View, decided: &mut u32) -> Result<Plan, DecideError> {
     *decided += 1;
     let mut plan = Plan::nothing();
     if state(view, "order")?.is_some() && *decided == 60 {
@@ -306,14 +310,14 @@ fn comes_back_late(view: &View, decided: &mut u32) -> Result<Plan, Stop> {
 
 #[test]
 fn a_write_after_many_quiet_rounds_is_found() {
-    let report = Planted::probe(comes_back_late).script([Step::apply(config_map("order", "new"))]).run();
+    let report = PlantedOperator::probe(comes_back_late).script([ScriptStep::apply(config_map("order", "new"))]).run();
     let [failure] = &report.failures[..] else { panic!("{report}") };
     assert!(failure.what.ends_with("after the end: configmaps/shop/afterthought"), "{}", failure.what);
     let round = failure.what.split_whitespace().find_map(|word| word.parse::<u32>().ok());
     assert!(round.is_some_and(|round| (50..60).contains(&round)), "{}", failure.what);
 }
 
-/// Runs a test of this file by itself, with a fault in the variable.
+/// Runs a test of this file on its own, with a fault in the variable.
 fn replayed(test: &str, fault: &str) -> (bool, String) {
     let mut command = std::process::Command::new(std::env::current_exe().unwrap());
     let output = command.args(["--exact", test, "--nocapture"]).env(REPLAY_VARIABLE, fault).output().unwrap();
@@ -332,9 +336,10 @@ fn a_fault_with_a_slip_of_the_pen_is_not_taken_for_none() {
 #[test]
 fn the_command_of_a_failure_names_no_test_that_there_is_none_of() {
     let crash: Fault = "crash-after-write:1".parse().unwrap();
-    let probe =
-        move || Planted::probe(marker_first).script([Step::apply(config_map("order", "new"))]).only([crash]).run();
-    // As where blocking is allowed beside an event loop.
+    let probe = move || {
+        PlantedOperator::probe(marker_first).script([ScriptStep::apply(config_map("order", "new"))]).only([crash]).run()
+    };
+    // For example where blocking is allowed beside an event loop.
     let thread = std::thread::Builder::new().name("tokio-runtime-worker".to_string()).spawn(probe).unwrap();
     let report = thread.join().unwrap();
     let replay = format!("{REPLAY_VARIABLE}='crash-after-write:1' cargo test");

@@ -1,4 +1,4 @@
-//! Who is asking, and may they: certificates, tokens, impersonation, RBAC.
+//! Authentication and authorization: certificates, tokens, impersonation, RBAC.
 //!
 //! ```text
 //! connection ──peer──▶ authentication ──User──▶ impersonation ──User──▶ rbac ──▶ allowed, or a Status
@@ -6,12 +6,12 @@
 //!   store (service accounts, roles, bindings) ──────┴────────────────────┘
 //! ```
 //!
-//! Every answer is a function of the request, the clock that is passed in and the objects in the store; nothing here
-//! writes to the store. Tokens and keys never reach a log: the types that hold them print a placeholder.
+//! Every decision is a function of the request, the given time and the objects in the store; nothing here writes to the
+//! store. Tokens and keys never reach a log: the types that hold them print a placeholder.
 
 pub mod authentication;
 pub mod certificates;
-pub mod gate;
+pub mod filters;
 pub mod impersonation;
 pub mod kubeconfig;
 pub mod rbac;
@@ -23,89 +23,89 @@ use std::collections::BTreeMap;
 use switchboard_object::kind::GroupResource;
 use switchboard_object::status::Status;
 
-/// The group of everyone with credentials.
+/// Group of every authenticated user.
 pub const AUTHENTICATED: &str = "system:authenticated";
-/// The group of everyone without.
+/// Group of every unauthenticated user.
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
-/// The name of everyone without credentials.
+/// User name of requests without credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
-/// The group that may do everything, whatever the roles say.
+/// Group that is allowed everything, regardless of roles.
 pub const MASTERS: &str = "system:masters";
 
-/// Who makes a request.
+/// User of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct User {
-    /// The name: `alice`, `system:serviceaccount:shop:web`.
+    /// Name: `alice`, `system:serviceaccount:shop:web`.
     pub name: String,
-    /// The uid; empty when the credentials carry none.
+    /// Uid; empty if the credentials have none.
     pub uid: String,
-    /// The groups, in the order the credentials give them.
+    /// Groups, in the order of the credentials.
     pub groups: Vec<String>,
-    /// Further facts, such as the pod a token is bound to.
+    /// Extra attributes, such as the pod a token is bound to.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// What a request asks for, in the words of authorization.
+/// Authorization attributes of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
-    /// Who asks.
+    /// User of the request.
     pub user: User,
     /// `get`, `list`, `create`, ...; for paths the lowercase HTTP method.
     pub verb: String,
-    /// The API group; empty for the core group and for paths.
+    /// API group; empty for the core group and for paths.
     pub group: String,
-    /// The API version.
+    /// API version.
     pub version: String,
-    /// The plural resource name.
+    /// Plural resource name.
     pub resource: String,
-    /// The subresource, or empty.
+    /// Subresource, or empty.
     pub subresource: String,
-    /// The namespace, or empty at the cluster scope.
+    /// Namespace, or empty at the cluster scope.
     pub namespace: String,
-    /// The object's name, or empty.
+    /// Name of the object, or empty.
     pub name: String,
-    /// The path, for requests that are not about a resource.
+    /// Path, for requests that are not about a resource.
     pub path: String,
-    /// The request is about a resource, not a path.
+    /// Whether the request is about a resource, not a path.
     pub is_resource: bool,
-    /// The field selector of a list or watch, or empty.
+    /// Field selector of a list or watch, or empty.
     pub field_selector: String,
-    /// The label selector of a list or watch, or empty.
+    /// Label selector of a list or watch, or empty.
     pub label_selector: String,
 }
 
-/// What an authorizer says.
+/// Decision of an authorizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// Yes, and why.
+pub enum AuthorizerDecision {
+    /// Allowed, with the reason.
     Allow(String),
-    /// Nothing allows it. The text names what could not be resolved on the way, and is empty otherwise.
+    /// Not allowed by any rule. The text names unresolved roles, and is empty otherwise.
     NoOpinion(String),
 }
 
 impl User {
-    /// A user without groups.
+    /// Creates a user without groups.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The same user with one more group.
-    pub fn in_group(mut self, group: impl Into<String>) -> Self {
+    /// Adds a group.
+    pub fn with_group(mut self, group: impl Into<String>) -> Self {
         self.groups.push(group.into());
         self
     }
 
-    /// The user a request without credentials has.
+    /// Returns the user of requests without credentials.
     pub fn anonymous() -> Self {
-        Self::named(ANONYMOUS).in_group(UNAUTHENTICATED)
+        Self::named(ANONYMOUS).with_group(UNAUTHENTICATED)
     }
 
-    /// The server itself: the controllers and the in-process client write as this user.
+    /// Returns the user of the server itself, for its controllers and the in-process client.
     pub fn loopback() -> Self {
-        Self::named("system:apiserver").in_group(MASTERS).in_group(AUTHENTICATED)
+        Self::named("system:apiserver").with_group(MASTERS).with_group(AUTHENTICATED)
     }
 
-    /// The user a service account is, with its fixed groups.
+    /// Returns the user of a service account, with its fixed groups.
     pub fn service_account(namespace: &str, name: &str, uid: &str) -> Self {
         Self {
             name: service_account_name(namespace, name),
@@ -115,14 +115,14 @@ impl User {
         }
     }
 
-    /// Is a member of the group.
-    pub fn is_in(&self, group: &str) -> bool {
+    /// Whether the user is a member of the group.
+    pub fn is_member_of(&self, group: &str) -> bool {
         self.groups.iter().any(|g| g == group)
     }
 }
 
 impl Attributes {
-    /// A request about a resource; the other fields are set by the caller.
+    /// Creates the attributes of a resource request. The caller sets the other fields.
     pub fn resource(user: User, verb: &str, group: &str, resource: &str) -> Self {
         Self {
             user,
@@ -134,24 +134,24 @@ impl Attributes {
         }
     }
 
-    /// A request about a path.
+    /// Creates the attributes of a path request.
     pub fn path(user: User, verb: &str, path: &str) -> Self {
         Self { user, verb: verb.into(), path: path.into(), ..Self::default() }
     }
 
-    /// The same request in a namespace.
+    /// Sets the namespace.
     pub fn in_namespace(mut self, namespace: &str) -> Self {
         self.namespace = namespace.into();
         self
     }
 
-    /// The same request for one object.
+    /// Sets the object's name.
     pub fn named(mut self, name: &str) -> Self {
         self.name = name.into();
         self
     }
 
-    /// The refusal, with the authorizer's reason behind it.
+    /// Returns the 403, with the authorizer's reason at its end.
     pub fn forbidden(&self, reason: &str) -> Status {
         let mut message = sanitized(&self.sentence());
         if !reason.is_empty() {
@@ -174,7 +174,7 @@ impl Attributes {
         format!("User {user:?} cannot {verb} resource {resource:?} in API group {:?} {place}", self.group)
     }
 
-    /// `pods`, or `pods/log`.
+    /// Returns `pods`, or `pods/log`.
     pub fn combined_resource(&self) -> String {
         match self.subresource.as_str() {
             "" => self.resource.clone(),
@@ -183,34 +183,34 @@ impl Attributes {
     }
 }
 
-/// A list of strings as Go's `%q` prints one.
+/// Formats a list of strings as Go's `%q`.
 pub(crate) fn quoted_list(items: &[String]) -> String {
     let quoted: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
     format!("[{}]", quoted.join(" "))
 }
 
-/// A refusal must not read as HTML in a browser.
+/// Escapes characters so that browsers do not read an error as HTML.
 fn sanitized(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// `system:serviceaccount:<namespace>:<name>`.
+/// Returns `system:serviceaccount:<namespace>:<name>`.
 pub fn service_account_name(namespace: &str, name: &str) -> String {
     format!("system:serviceaccount:{namespace}:{name}")
 }
 
-/// The groups every service account of a namespace is in.
+/// Returns the groups of every service account in a namespace.
 pub fn service_account_groups(namespace: &str) -> Vec<String> {
     vec!["system:serviceaccounts".to_string(), format!("system:serviceaccounts:{namespace}")]
 }
 
-/// Namespace and name of a service account's user name.
+/// Returns namespace and name of a service account's user name.
 pub fn split_service_account(user: &str) -> Option<(&str, &str)> {
     let (namespace, name) = user.strip_prefix("system:serviceaccount:")?.split_once(':')?;
     (is_label(namespace) && is_subdomain(name)).then_some((namespace, name))
 }
 
-/// A DNS-1123 label of at most 63 characters.
+/// Whether the text is a DNS-1123 label of at most 63 characters.
 fn is_label(text: &str) -> bool {
     let inner = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
     let bytes = text.as_bytes();
@@ -220,7 +220,7 @@ fn is_label(text: &str) -> bool {
         && bytes.last() != Some(&b'-')
 }
 
-/// A DNS-1123 subdomain: labels joined by dots, of any length up to 253 together.
+/// Whether the text is a DNS-1123 subdomain: labels joined by dots, at most 253 characters in total.
 pub(crate) fn is_subdomain(text: &str) -> bool {
     text.len() <= 253
         && text.split('.').all(|part| {

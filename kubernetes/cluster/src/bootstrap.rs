@@ -1,8 +1,9 @@
-//! What every cluster begins with: namespaces, default roles, priority classes, flow control, the `kubernetes` Service.
+//! Initial objects of every cluster: namespaces, default roles, priority classes, flow control, the `kubernetes`
+//! Service.
 //!
-//! The objects are carried as a server of the same version writes them at its first start, one a line: resource,
-//! namespace, name and the object as it is stored, with marks where uid, time and revision go. So a start encodes
-//! nothing and reads no JSON.
+//! The data file holds the objects as a server of the same version writes them at its first start, one per line:
+//! resource, namespace, name and the stored object, with placeholders for uid, time and revision. Startup therefore
+//! encodes nothing and parses no JSON.
 
 #[cfg(test)]
 mod tests;
@@ -11,28 +12,28 @@ use bytes::Bytes;
 use futures::future::join_all;
 use jiff::Timestamp;
 
-use crate::ambient::{Ambient, time_text};
-use crate::store::{Expect, Key, Store};
+use crate::clock_and_rng::{ClockAndRng, time_text};
+use crate::store::{ExpectedState, ObjectStore, StoreKey};
 
 const OBJECTS: &str = include_str!("../data/bootstrap.txt");
 
-/// Writes what is not there yet. Somebody else's object of that name is as good as ours.
-pub(crate) async fn write(store: &Store, cluster: &str, ambient: &Ambient, authority: &str) {
-    let now = ambient.now();
-    // Together, so that a durable store flushes once and not once an object.
+/// Writes the missing initial objects. An existing object of the same name is kept.
+pub(crate) async fn write(store: &ObjectStore, cluster: &str, clock_and_rng: &ClockAndRng, authority: &str) {
+    let now = clock_and_rng.now();
+    // Written concurrently, so that a durable store flushes once and not once per object.
     join_all(OBJECTS.lines().filter_map(object).filter_map(|(resource, namespace, name, text)| {
-        let key = Key::new(cluster, resource, namespace, name);
+        let key = StoreKey::new(cluster, resource, namespace, name);
         if store.get(&key).is_some() {
             return None;
         }
-        let uid = ambient.uid();
+        let uid = clock_and_rng.uid();
         let encode = move |revision: u64| fill(text, &uid, now, authority, revision);
-        Some(store.put(key, Expect::Absent, encode))
+        Some(store.put(key, ExpectedState::Absent, encode))
     }))
     .await;
 }
 
-/// Resource, namespace, name and text of a line.
+/// Returns resource, namespace, name and text of a line.
 fn object(line: &'static str) -> Option<(&'static str, &'static str, &'static str, &'static str)> {
     let mut parts = line.splitn(4, ' ');
     let (resource, namespace, name) = (parts.next()?, parts.next()?, parts.next()?);
@@ -49,7 +50,7 @@ fn fill(text: &str, uid: &str, now: Timestamp, authority: &str, revision: u64) -
             "time" => out.push_str(&time_text(now)),
             "date" => out.push_str(&time_text(now)[..10]),
             "revision" => out.push_str(&revision.to_string()),
-            // Inside a JSON string, where only the line ends need an escape.
+            // Inside a JSON string only the line breaks need an escape.
             _ => out.push_str(&authority.replace('\n', "\\n")),
         }
         rest = after;
@@ -58,7 +59,7 @@ fn fill(text: &str, uid: &str, now: Timestamp, authority: &str, revision: u64) -
     Bytes::from(out)
 }
 
-/// `before@mark@after`, for the marks there are.
+/// Splits at the next placeholder: `before@mark@after`.
 fn next_mark(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     while let Some(at) = text[from..].find('@').map(|at| from + at) {

@@ -1,4 +1,4 @@
-//! A `kube::Client` that talks to the server in the same process, without a socket.
+//! In-process `kube::Client` without a socket.
 
 use std::convert::Infallible;
 
@@ -11,17 +11,17 @@ use crate::request::DEFAULT_CLUSTER;
 use crate::server::Cluster;
 
 impl Cluster {
-    /// A client of the default logical cluster.
+    /// Returns a client of the default logical cluster.
     pub fn client(&self) -> Client {
         self.client_of(DEFAULT_CLUSTER)
     }
 
-    /// A client of a logical cluster, which must exist.
+    /// Returns a client of a logical cluster, which must exist.
     pub fn client_of(&self, cluster: &str) -> Client {
         self.client_as(cluster, User::loopback())
     }
 
-    /// A client of a logical cluster that acts as the given user, within that user's rights.
+    /// Returns a client of a logical cluster that acts as the given user, with that user's rights.
     pub fn client_as(&self, cluster: &str, user: User) -> Client {
         let prefix = format!("/clusters/{cluster}");
         let service = self.service().map_request(move |mut request: Request<kube::client::Body>| {

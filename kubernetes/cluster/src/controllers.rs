@@ -1,74 +1,76 @@
-//! The controllers that belong to the API itself, in the server's process.
+//! Controllers of the API itself, in the server's process.
 //!
 //! ```text
-//! store ──watch──▶ Graph (what depends on what) ──Work──▶ act ──requests──▶ server ──▶ store
+//! store ──watch──▶ OwnershipGraph ──WorkItem──▶ controller ──requests──▶ server ──▶ store
 //! ```
 //!
-//! One task watches the store and takes every change into a [`graph::Graph`]: who owns whom, which namespaces are
-//! going away. A change asks for [`Work`]; work reads the store as it is then, decides by a pure function and sends
-//! ordinary requests in process. Nothing polls, and nothing is remembered that the store does not say: after a crash
-//! the graph is made again from a list, and every piece of work is asked for again.
+//! One task watches the store and applies every change to the [`ownership_graph::OwnershipGraph`]: owners and
+//! dependents, terminating namespaces. A change enqueues [`WorkItem`]s. An item reads the current store, decides with a
+//! pure function and sends ordinary in-process requests. Nothing polls, and no state exists outside the store: after a
+//! crash the graph is rebuilt from a list, and every item is enqueued again.
 //!
-//! Work of one round runs together; the graph changes only between rounds.
+//! The items of one batch run concurrently; the graph changes only between batches.
 //!
 //! # Guarantees
-//! - What a settled cluster holds is a function of what was written. // test: guarantees_settled_is_final
-//! - A restart goes on where the process died.                       // test: guarantees_a_restart_goes_on
+//! - The state of an idle cluster is a function of the writes. // test: guarantees_idle_state_depends_on_writes_only
+//! - After a crash, the controllers continue where they stopped. // test: guarantees_a_restart_continues
 
-mod accounts;
 mod aggregation;
-mod api;
-mod garbage;
-mod graph;
+mod client;
+mod garbage_collector;
+mod namespace_defaults;
 mod namespaces;
+mod ownership_graph;
 mod protection;
-mod queue;
-mod tokens;
+mod token_secrets;
+mod work_queue;
 
 use std::sync::{Arc, Weak};
 
 use futures::future::join_all;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use self::api::Api;
-use self::graph::Graph;
-use self::queue::{Queue, Work};
-use crate::server::{Cluster, Inner};
-use crate::store::{ReadError, Watch};
+use self::client::ControllerClient;
+use self::ownership_graph::OwnershipGraph;
+use self::work_queue::{WorkItem, WorkQueue};
+use crate::server::{Cluster, ServerState};
+use crate::store::{ReadError, StoreWatch};
 
-/// How much work runs together; more only queues behind the disk.
-const ROUND: usize = 64;
-/// How often work that failed is tried again before it waits for the next change.
+/// Number of items that run concurrently. More would only queue behind the disk.
+const BATCH_SIZE: usize = 64;
+/// Retries of a failed item before it waits for the next change.
 const MAX_TRIES: u32 = 16;
-/// The same for conflicts: somebody else got on, so it is worth trying longer.
+/// Retries after conflicts. Another writer made progress, so more retries are worthwhile.
 const MAX_CONFLICTS: u32 = 1_000;
 
-/// A logical cluster that was made, and who waits until it is taken in.
-type Adoption = (Arc<str>, oneshot::Sender<()>);
+/// New logical cluster, and the sender that reports its adoption.
+type ClusterAdoption = (Arc<str>, oneshot::Sender<()>);
 
-/// A running set of controllers.
+/// Running controllers.
 #[derive(Debug)]
 pub(crate) struct Controllers {
-    /// A logical cluster was made: what the store holds of it is new to the controllers.
-    adopt: mpsc::UnboundedSender<Adoption>,
-    /// Everything up to this revision has been seen and acted upon.
+    /// Sender of new logical clusters, whose stored objects the controllers do not know yet.
+    adopt: mpsc::UnboundedSender<ClusterAdoption>,
+    /// Revision up to which all changes are processed.
     settled: watch::Receiver<u64>,
 }
 
 impl Cluster {
-    /// Starts the controllers, once. A cluster without them only stores: a dump that is served must not be collected.
+    /// Starts the controllers, once. A cluster without controllers only stores objects: objects of a dump must not be
+    /// garbage collected.
     pub fn start_controllers(&self) {
         self.inner().controllers.get_or_init(|| Controllers::start(self.inner(), None));
     }
 
-    /// Starts them on what was settled before: only what it may depend on later is looked at.
-    pub(crate) fn go_on_controlling(&self) {
+    /// Starts the controllers on a state that other controllers already processed. Only objects whose owners' kinds may
+    /// be served later are examined.
+    pub(crate) fn resume_controllers(&self) {
         let revision = self.inner().store.revision();
         self.inner().controllers.get_or_init(|| Controllers::start(self.inner(), Some(revision)));
     }
 
-    /// Waits until the controllers have nothing left to do.
-    pub async fn settle(&self) {
+    /// Waits until the controllers are idle.
+    pub async fn wait_for_controllers(&self) {
         let Some(controllers) = self.inner().controllers.get() else { return };
         let mut settled = controllers.settled.clone();
         loop {
@@ -84,36 +86,36 @@ impl Cluster {
 }
 
 impl Controllers {
-    fn start(inner: &Arc<Inner>, settled_at: Option<u64>) -> Self {
+    fn start(inner: &Arc<ServerState>, settled_at: Option<u64>) -> Self {
         let (adopt, adopted) = mpsc::unbounded_channel();
         let (progress, settled) = watch::channel(0);
-        let (graph, queue) = (Graph::default(), Queue::default());
-        let task = Task { inner: Arc::downgrade(inner), graph, queue, progress, settled_at };
+        let (graph, queue) = (OwnershipGraph::default(), WorkQueue::default());
+        let task = ControllerTask { inner: Arc::downgrade(inner), graph, queue, progress, settled_at };
         tokio::spawn(task.run(adopted));
         Self { adopt, settled }
     }
 
-    /// Takes in what the store holds of a logical cluster that has just been made.
+    /// Reads the stored objects of a new logical cluster.
     pub(crate) async fn adopt(&self, cluster: &Arc<str>) {
         let (taken_in, done) = oneshot::channel();
-        // The task ends with the server; then there is nobody left to tell.
+        // The task ends with the server; then no receiver is left.
         if self.adopt.send((cluster.clone(), taken_in)).is_ok() {
             let _ = done.await;
         }
     }
 }
 
-struct Task {
-    inner: Weak<Inner>,
-    graph: Graph,
-    queue: Queue,
+struct ControllerTask {
+    inner: Weak<ServerState>,
+    graph: OwnershipGraph,
+    queue: WorkQueue,
     progress: watch::Sender<u64>,
-    /// What the store held at this revision was settled by others.
+    /// Revision up to which other controllers processed all changes.
     settled_at: Option<u64>,
 }
 
-impl Task {
-    async fn run(mut self, mut adopted: mpsc::UnboundedReceiver<Adoption>) {
+impl ControllerTask {
+    async fn run(mut self, mut adopted: mpsc::UnboundedReceiver<ClusterAdoption>) {
         while let Some(mut changes) = self.begin() {
             if self.follow(&mut changes, &mut adopted).await == ReadError::Closed {
                 return;
@@ -121,28 +123,32 @@ impl Task {
         }
     }
 
-    /// Makes the graph anew from what is stored. `None` when the server is gone.
-    fn begin(&mut self) -> Option<Watch> {
+    /// Rebuilds the graph from the store; `None` if the server has stopped.
+    fn begin(&mut self) -> Option<StoreWatch> {
         let inner = self.inner.upgrade()?;
         self.progress.send_replace(0);
-        self.graph = Graph::default();
+        self.graph = OwnershipGraph::default();
         let settled_at = self.settled_at.take();
         let page = inner.store.list("", None, 0, settled_at).ok()?;
         for (key, record) in &page.records {
-            self.graph.put(key, &record.bytes, &mut self.queue);
+            self.graph.insert(key, &record.bytes, &mut self.queue);
         }
         if settled_at.is_some() {
-            self.queue.keep_collecting();
+            self.queue.retain_collect_items();
         }
         inner.store.watch("", page.revision).ok()
     }
 
-    async fn follow(&mut self, changes: &mut Watch, adopted: &mut mpsc::UnboundedReceiver<Adoption>) -> ReadError {
+    async fn follow(
+        &mut self,
+        changes: &mut StoreWatch,
+        adopted: &mut mpsc::UnboundedReceiver<ClusterAdoption>,
+    ) -> ReadError {
         loop {
             match changes.progress() {
                 Ok(batch) => {
                     for change in &batch.changes {
-                        self.graph.take(change, &mut self.queue);
+                        self.graph.apply_change(change, &mut self.queue);
                     }
                     if !batch.changes.is_empty() {
                         continue;
@@ -153,15 +159,15 @@ impl Task {
                 }
                 Err(error) => return error,
             }
-            let round = self.queue.round(ROUND);
+            let round = self.queue.next_batch(BATCH_SIZE);
             if !round.is_empty() {
                 let Some(inner) = self.inner.upgrade() else { return ReadError::Closed };
-                self.act(&inner, round).await;
+                self.run_batch(&inner, round).await;
                 continue;
             }
             tokio::select! {
                 next = changes.next() => match next {
-                    Ok(batch) => batch.changes.iter().for_each(|change| self.graph.take(change, &mut self.queue)),
+                    Ok(batch) => batch.changes.iter().for_each(|change| self.graph.apply_change(change, &mut self.queue)),
                     Err(error) => return error,
                 },
                 Some((cluster, taken_in)) = adopted.recv() => {
@@ -177,37 +183,46 @@ impl Task {
         self.progress.send_replace(0);
         let Ok(page) = inner.store.list(&format!("{cluster}/"), None, 0, None) else { return };
         for (key, record) in &page.records {
-            self.graph.put(key, &record.bytes, &mut self.queue);
+            self.graph.insert(key, &record.bytes, &mut self.queue);
         }
     }
 
-    async fn act(&mut self, inner: &Arc<Inner>, round: Vec<(Work, u32)>) {
+    async fn run_batch(&mut self, inner: &Arc<ServerState>, round: Vec<(WorkItem, u32)>) {
         let graph = &self.graph;
         let done = join_all(round.into_iter().map(|(work, tries)| async move {
-            let api = Api::of(inner, work.cluster())?;
+            let api = ControllerClient::of(inner, work.cluster())?;
             let failed = perform(&work, &api, graph).await.err()?;
             Some((work, tries + 1, failed))
         }));
         for (work, tries, failed) in done.await.into_iter().flatten() {
             let limit = if failed.code == 409 { MAX_CONFLICTS } else { MAX_TRIES };
             if tries < limit {
-                self.queue.again(work, tries);
+                self.queue.retry(work, tries);
             } else {
-                tracing::warn!(?work, code = failed.code, message = failed.message, "a controller gave up for now");
+                tracing::warn!(
+                    ?work,
+                    code = failed.code,
+                    message = failed.message,
+                    "work item failed; it is retried after the next change"
+                );
             }
         }
     }
 }
 
-async fn perform(work: &Work, api: &Api, graph: &Graph) -> Result<(), api::Failed> {
+async fn perform(
+    work: &WorkItem,
+    api: &ControllerClient,
+    graph: &OwnershipGraph,
+) -> Result<(), client::RequestFailure> {
     match work {
-        Work::Collect(key) => garbage::collect(api, graph, key).await,
-        Work::Orphan(key) => garbage::orphan(api, graph, key).await,
-        Work::Namespace(key) => namespaces::terminate(api, key).await,
-        Work::Equip(key) => accounts::equip(api, key).await,
-        Work::Token(key) => tokens::fill(api, key).await,
-        Work::Aggregate(cluster) => aggregation::aggregate(api, cluster).await,
-        Work::Release(key) => protection::release(api, key).await,
+        WorkItem::Collect(key) => garbage_collector::collect(api, graph, key).await,
+        WorkItem::Orphan(key) => garbage_collector::orphan(api, graph, key).await,
+        WorkItem::Namespace(key) => namespaces::terminate(api, key).await,
+        WorkItem::Provision(key) => namespace_defaults::provision(api, key).await,
+        WorkItem::Token(key) => token_secrets::fill(api, key).await,
+        WorkItem::Aggregate(cluster) => aggregation::aggregate(api, cluster).await,
+        WorkItem::Release(key) => protection::release(api, key).await,
     }
 }
 

@@ -1,22 +1,22 @@
-//! The life of a CustomResourceDefinition: its names are accepted, it is established and served, its instances go, it goes.
+//! Lifecycle of a CustomResourceDefinition.
 //!
 //! ```text
-//! created ─▶ names accepted ─▶ established, served ─▶ marked for deletion ─▶ instances deleted ─▶ gone
-//!                 └─ conflict: not served, looked at again when a CRD of the group changes
+//! created ─▶ names accepted ─▶ established, served ─▶ marked for deletion ─▶ instances deleted ─▶ deleted
+//!                 └─ conflict: not served, reconciled again when a CRD of the group changes
 //! ```
 //!
-//! Upstream leaves this to controllers; here the write that causes a step waits for it, so that a client which created a
-//! CRD can use it with its next request.
+//! In Kubernetes, controllers do this. Here the write that causes a step waits for it, so that a client which created a
+//! CRD can use it in its next request.
 
-mod follow;
-mod state;
+mod lifecycle;
+mod status;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use follow::{follow, load};
-pub(crate) use state::marked_for_deletion;
+pub(crate) use lifecycle::{load, reconcile};
+pub(crate) use status::marked_for_deletion;
 
-/// The plural name of CRDs.
+/// Plural name of CRDs.
 pub(crate) const PLURAL: &str = "customresourcedefinitions";
-/// CRDs in the store.
+/// Resource of CRDs in the store.
 pub(crate) const RESOURCE: &str = "customresourcedefinitions.apiextensions.k8s.io";

@@ -1,6 +1,6 @@
-//! Discovery: which groups, versions and resources there are, in the plain and the aggregated form.
+//! Discovery of groups, versions and resources, in the plain and the aggregated form.
 //!
-//! Pure functions from a [`Registry`] to the documents that clients fetch before anything else.
+//! Pure functions from a [`Registry`] to the documents that clients fetch first.
 
 #[cfg(test)]
 mod tests;
@@ -10,10 +10,10 @@ use ring::digest::{SHA256, digest};
 use serde_json::json;
 use switchboard_object::{Map, Value};
 
-use crate::registry::{Group, Registry, Version};
-use crate::resource::{Resource, Subresource};
+use crate::registry::{ApiGroup, GroupVersionResources, Registry};
+use crate::resource::{ServedResource, Subresource};
 
-/// `/api`: the versions of the core group. `address` is where clients reach the server.
+/// Returns `/api`: the versions of the core group. `address` is the address at which clients reach the server.
 pub fn core_versions(registry: &Registry, address: &str) -> Value {
     let versions: Vec<&str> = registry.group("").iter().flat_map(|g| &g.versions).map(|v| &*v.name).collect();
     json!({
@@ -23,53 +23,53 @@ pub fn core_versions(registry: &Registry, address: &str) -> Value {
     })
 }
 
-/// `/apis`: all groups but the core one.
+/// Returns `/apis`: all groups except the core group.
 pub fn group_list(registry: &Registry) -> Value {
     let groups: Vec<Value> = named_groups(registry).map(|g| Value::Object(group_fields(g))).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
-/// `/apis/<group>`.
-pub fn group(group: &Group) -> Value {
+/// Returns `/apis/<group>`.
+pub fn group(group: &ApiGroup) -> Value {
     let mut document = group_fields(group);
     document.insert("kind".into(), "APIGroup".into());
     document.insert("apiVersion".into(), "v1".into());
     Value::Object(document)
 }
 
-/// `/api/v1` and `/apis/<group>/<version>`: the resources with their subresources.
-pub fn resource_list(group: &Group, version: &Version) -> Value {
+/// Returns `/api/v1` or `/apis/<group>/<version>`: the resources with their subresources.
+pub fn resource_list(group: &ApiGroup, version: &GroupVersionResources) -> Value {
     let resources: Vec<Value> = version.resources.iter().flat_map(|r| entries(r)).collect();
     let mut document =
         json!({"kind": "APIResourceList", "groupVersion": group_version(group, version), "resources": resources});
     if !group.name.is_empty() {
-        // The core group's list never had one, and clients were built around it.
+        // The core group's list has no apiVersion in kube-apiserver, and clients rely on that.
         document["apiVersion"] = "v1".into();
     }
     document
 }
 
-/// The aggregated form of `/api` (`core`) or `/apis`, everything in one document.
+/// Returns the aggregated form of `/api` (`core`) or `/apis`: everything in one document.
 pub fn aggregated(registry: &Registry, core: bool) -> Value {
     let items: Vec<Value> =
         registry.groups().filter(|g| g.name.is_empty() == core).map(|g| aggregated_group(g)).collect();
     json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
 }
 
-/// The tag of a discovery document, as the `Etag` header carries it without quotes.
+/// Returns the tag of a discovery document, the `Etag` header's value without quotes.
 pub fn etag(document: &[u8]) -> String {
     hex(digest(&ring::digest::SHA512, document).as_ref())
 }
 
-fn named_groups(registry: &Registry) -> impl Iterator<Item = &Group> {
+fn named_groups(registry: &Registry) -> impl Iterator<Item = &ApiGroup> {
     registry.groups().map(|g| &**g).filter(|g| !g.name.is_empty())
 }
 
-fn group_version(group: &Group, version: &Version) -> String {
+fn group_version(group: &ApiGroup, version: &GroupVersionResources) -> String {
     if group.name.is_empty() { version.name.to_string() } else { format!("{}/{}", group.name, version.name) }
 }
 
-fn group_fields(group: &Group) -> Map {
+fn group_fields(group: &ApiGroup) -> Map {
     let versions: Vec<Value> =
         group.versions.iter().map(|v| json!({"groupVersion": group_version(group, v), "version": &*v.name})).collect();
     let mut fields = Map::new();
@@ -79,8 +79,8 @@ fn group_fields(group: &Group) -> Map {
     fields
 }
 
-/// The resource itself, then its subresources.
-fn entries(resource: &Resource) -> Vec<Value> {
+/// Returns the entries of the resource and of its subresources.
+fn entries(resource: &ServedResource) -> Vec<Value> {
     let mut own = json!({
         "name": &*resource.plural,
         "singularName": &*resource.singular,
@@ -88,7 +88,7 @@ fn entries(resource: &Resource) -> Vec<Value> {
         "kind": resource.kind.kind,
         "verbs": strings(&resource.verbs),
     });
-    let fields = own.as_object_mut().expect("made as an object above");
+    let fields = own.as_object_mut().expect("created as an object above");
     insert_names(fields, resource);
     if let Some(hash) = storage_version_hash(resource) {
         fields.insert("storageVersionHash".into(), hash.into());
@@ -98,7 +98,7 @@ fn entries(resource: &Resource) -> Vec<Value> {
     all
 }
 
-fn subresource_entry(resource: &Resource, subresource: &Subresource) -> Value {
+fn subresource_entry(resource: &ServedResource, subresource: &Subresource) -> Value {
     let mut entry = json!({
         "name": format!("{}/{}", resource.plural, subresource.name),
         "singularName": "",
@@ -115,7 +115,7 @@ fn subresource_entry(resource: &Resource, subresource: &Subresource) -> Value {
     entry
 }
 
-fn insert_names(fields: &mut Map, resource: &Resource) {
+fn insert_names(fields: &mut Map, resource: &ServedResource) {
     if !resource.short_names.is_empty() {
         fields.insert("shortNames".into(), strings(&resource.short_names));
     }
@@ -124,7 +124,7 @@ fn insert_names(fields: &mut Map, resource: &Resource) {
     }
 }
 
-fn aggregated_group(group: &Group) -> Value {
+fn aggregated_group(group: &ApiGroup) -> Value {
     let versions: Vec<Value> = group
         .versions
         .iter()
@@ -137,7 +137,7 @@ fn aggregated_group(group: &Group) -> Value {
     json!({"metadata": metadata, "versions": versions})
 }
 
-fn aggregated_resource(resource: &Resource) -> Value {
+fn aggregated_resource(resource: &ServedResource) -> Value {
     let scope = if resource.namespaced { "Namespaced" } else { "Cluster" };
     let mut entry = json!({
         "resource": &*resource.plural,
@@ -146,7 +146,7 @@ fn aggregated_resource(resource: &Resource) -> Value {
         "singularResource": &*resource.singular,
         "verbs": strings(&resource.verbs),
     });
-    let fields = entry.as_object_mut().expect("made as an object above");
+    let fields = entry.as_object_mut().expect("created as an object above");
     insert_names(fields, resource);
     if !resource.subresources.is_empty() {
         let subresources = resource.subresources.iter().map(|s| {
@@ -157,8 +157,9 @@ fn aggregated_resource(resource: &Resource) -> Value {
     entry
 }
 
-/// Built-in resources leave group and version empty where they are the resource's own; CRDs spell them out.
-fn response_kind(resource: &Resource, subresource: Option<&Subresource>) -> Value {
+/// Returns the response kind. Built-in resources omit group and version where they equal the resource's own; CRDs do
+/// not.
+fn response_kind(resource: &ServedResource, subresource: Option<&Subresource>) -> Value {
     let kind = subresource.map_or(&resource.kind, |s| &s.kind);
     let own = (&kind.group, &kind.version) == (&resource.kind.group, &resource.kind.version);
     if own && resource.custom.is_none() {
@@ -168,8 +169,8 @@ fn response_kind(resource: &Resource, subresource: Option<&Subresource>) -> Valu
     }
 }
 
-/// Changes when objects are stored in another version. Kinds that are not stored have none.
-fn storage_version_hash(resource: &Resource) -> Option<String> {
+/// Returns a hash that changes with the storage version; `None` for kinds that are not stored.
+fn storage_version_hash(resource: &ServedResource) -> Option<String> {
     if !resource.verbs.iter().any(|v| &**v == "watch") {
         return None;
     }
@@ -178,7 +179,7 @@ fn storage_version_hash(resource: &Resource) -> Option<String> {
         // Two groups serve one stored kind.
         (None, "events.k8s.io", "Event") => ("", "v1"),
         (None, "autoscaling", "HorizontalPodAutoscaler") => ("autoscaling", "v2"),
-        // The release still states the version it once stored them in.
+        // The release still reports an earlier storage version.
         (None, "apiextensions.k8s.io", _) => ("apiextensions.k8s.io", "v1beta1"),
         (None, group, _) => (group, resource.kind.version.as_str()),
     };

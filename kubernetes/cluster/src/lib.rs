@@ -1,11 +1,11 @@
 //! A Kubernetes API server over a revisioned store: embedded in a process, or on a socket for kubectl.
 //!
 //! ```text
-//! kube::Client ──client──┐                        ┌─▶ paths: discovery, OpenAPI, health
-//!                        ├─▶ service ─▶ server ─▶ gate ─▶ verbs ─▶ store ─▶ disk
-//! kubectl ──listener─────┘              (auth)    │        │
-//!                                                 │        └─ kinds, metadata, crd: how a resource behaves
-//!                                                 └─ registry: what is served, built in or from CRDs
+//! kube::Client ──client──┐                           ┌─▶ paths: discovery, OpenAPI, health
+//!                        ├─▶ service ─▶ server ─▶ filters ─▶ verbs ─▶ store ─▶ disk
+//! kubectl ──listener─────┘              (auth)       │        │
+//!                                                    │        └─ kinds, metadata, crd: behavior of resources
+//!                                                    └─ registry: served resources, built in or from CRDs
 //! ```
 //!
 //! ```
@@ -16,18 +16,17 @@
 //! # }
 //! ```
 //!
-//! It schedules no pod, runs no container and calls no webhook: it is the API, its storage and the controllers the API
-//! itself needs.
+//! The crate schedules no pods, runs no containers and calls no webhooks: it provides the API, its storage and the
+//! controllers that the API itself needs.
 
-pub mod ambient;
-pub mod answer;
 pub mod auth;
 mod bootstrap;
 pub mod client;
+pub mod clock_and_rng;
 mod controllers;
 mod crd;
 pub mod discovery;
-pub mod frozen;
+pub mod dump;
 pub mod kinds;
 pub mod listener;
 pub mod metadata;
@@ -35,6 +34,7 @@ pub mod openapi;
 pub mod registry;
 pub mod request;
 pub mod resource;
+pub mod response;
 pub mod server;
 pub mod service;
 pub mod store;

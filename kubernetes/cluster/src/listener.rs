@@ -1,8 +1,8 @@
-//! The server on a socket: TLS, HTTP/1.1 and HTTP/2 on one port, and a stop that leaves nobody hanging.
+//! The server on a socket: TLS, HTTP/1.1 and HTTP/2 on one port, and a graceful shutdown.
 //!
 //! # Caveats
-//! A connection has [`HANDSHAKE`] to complete its handshake and [`HEADERS`] to send the head of a request; more than
-//! [`MAX_CONNECTIONS`] at once wait in the kernel's queue.
+//! A connection has [`HANDSHAKE_TIMEOUT`] for its handshake and [`HEADER_TIMEOUT`] for the head of a request. More than
+//! [`MAX_CONNECTIONS`] connections wait in the operating system's queue.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,29 +22,29 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use crate::auth::authentication::Peer;
-use crate::auth::certificates::{CertificateError, Certificates, Verifier};
+use crate::auth::certificates::{CertificateError, Certificates, ClientCertificateVerifier};
 use crate::server::Cluster;
 
-/// The most connections served at once.
+/// Largest number of concurrent connections.
 pub const MAX_CONNECTIONS: usize = 8_192;
-/// How long a TLS handshake may take.
-pub const HANDSHAKE: Duration = Duration::from_secs(10);
-/// How long a client may take to send the head of a request.
-pub const HEADERS: Duration = Duration::from_secs(30);
-/// How long requests under way may go on after the stop.
-pub const FAREWELL: Duration = Duration::from_secs(10);
-/// The most streams of one HTTP/2 connection; what upstream allows.
+/// Timeout of a TLS handshake.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout for the head of a request.
+pub const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Grace period for running requests at shutdown.
+pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
+/// Largest number of streams of one HTTP/2 connection, as in kube-apiserver.
 const MAX_STREAMS: u32 = 1_000;
 
-/// Why the server does not listen.
+/// Error of the listener.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// The address is taken or not ours.
+    /// Binding the address failed.
     #[error("could not listen on {address}")]
     Bind {
-        /// Where.
+        /// Address.
         address: SocketAddr,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
     /// The certificates cannot be used.
@@ -52,14 +52,14 @@ pub enum ListenError {
     Certificates(#[from] CertificateError),
 }
 
-/// A port that is taken, before the certificates for it are made.
+/// Bound port, before its certificates are created.
 #[derive(Debug)]
-pub struct Port {
+pub struct BoundPort {
     listener: TcpListener,
     address: SocketAddr,
 }
 
-/// A listener at work. Dropping it stops it at once; [`Listener::stop`] lets requests finish.
+/// Running listener. Dropping it stops it at once; [`Listener::stop`] lets requests finish.
 #[derive(Debug)]
 pub struct Listener {
     address: SocketAddr,
@@ -68,9 +68,9 @@ pub struct Listener {
     task: JoinHandle<()>,
 }
 
-impl Port {
-    /// Takes the port; port 0 takes a free one.
-    pub async fn take(address: SocketAddr) -> Result<Self, ListenError> {
+impl BoundPort {
+    /// Binds the port; port 0 binds a free one.
+    pub async fn bind(address: SocketAddr) -> Result<Self, ListenError> {
         let bound = async {
             let listener = TcpListener::bind(address).await?;
             let address = listener.local_addr()?;
@@ -80,18 +80,18 @@ impl Port {
         Ok(Self { listener, address })
     }
 
-    /// The address with the port that was taken.
+    /// Returns the address with the bound port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 }
 
 impl Cluster {
-    /// Serves on a port that was taken.
-    pub fn listen(&self, port: Port, certificates: &Certificates) -> Result<Listener, ListenError> {
+    /// Serves on a bound port.
+    pub fn listen(&self, port: BoundPort, certificates: &Certificates) -> Result<Listener, ListenError> {
         let config = certificates.server_config()?;
-        self.serve_at(&port.address.to_string());
-        let accept = Accept {
+        self.set_address(&port.address.to_string());
+        let accept = AcceptLoop {
             cluster: self.clone(),
             tls: TlsAcceptor::from(Arc::new(config)),
             verifier: certificates.verifier()?,
@@ -104,12 +104,12 @@ impl Cluster {
 }
 
 impl Listener {
-    /// Where it listens.
+    /// Returns the listen address.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Takes no more connections, ends watches, lets requests under way finish, and returns when all is done.
+    /// Accepts no more connections, ends watches, lets running requests finish, and returns when all are done.
     pub async fn stop(mut self) {
         self.stop.send_replace(true);
         self.cluster.stop();
@@ -124,14 +124,14 @@ impl Drop for Listener {
 }
 
 #[derive(Clone)]
-struct Accept {
+struct AcceptLoop {
     cluster: Cluster,
     tls: TlsAcceptor,
-    verifier: Arc<Verifier>,
+    verifier: Arc<ClientCertificateVerifier>,
     places: Arc<Semaphore>,
 }
 
-impl Accept {
+impl AcceptLoop {
     async fn run(self, listener: TcpListener, mut stopping: watch::Receiver<bool>) {
         let graceful = GracefulShutdown::new();
         loop {
@@ -148,7 +148,7 @@ impl Accept {
                         drop(place);
                     });
                 }
-                // Out of file descriptors, most likely: accepting again at once would spin.
+                // Probably out of file descriptors: accepting again at once would spin.
                 Err(error) => {
                     tracing::warn!(%error, "could not accept a connection");
                     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -156,30 +156,30 @@ impl Accept {
             }
         }
         drop(listener);
-        let _ = timeout(FAREWELL, graceful.shutdown()).await;
+        let _ = timeout(SHUTDOWN_TIMEOUT, graceful.shutdown()).await;
     }
 
     async fn serve(self, stream: TcpStream, watcher: Watcher) {
-        // A watch event is small and must not wait for a second one.
+        // A watch event is small and must not wait for another one.
         let _ = stream.set_nodelay(true);
-        let stream = match timeout(HANDSHAKE, self.tls.accept(stream)).await {
+        let stream = match timeout(HANDSHAKE_TIMEOUT, self.tls.accept(stream)).await {
             Ok(Ok(stream)) => stream,
-            Ok(Err(error)) => return tracing::debug!(%error, "a TLS handshake failed"),
-            Err(_) => return tracing::debug!("a TLS handshake took too long"),
+            Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
+            Err(_) => return tracing::debug!("TLS handshake timed out"),
         };
         let chain = stream.get_ref().1.peer_certificates().unwrap_or_default();
-        let now = self.cluster.inner().ambient.now().as_second().max(0) as u64;
+        let now = self.cluster.inner().clock_and_rng.now().as_second().max(0) as u64;
         let peer = Peer::from_chain(chain, &self.verifier, now);
         let service = self.cluster.service().map_request(move |mut request: Request<Incoming>| {
             request.extensions_mut().insert(peer.clone());
             request
         });
         let mut builder = Builder::new(TokioExecutor::new());
-        builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADERS);
+        builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
         builder.http2().timer(TokioTimer::new()).max_concurrent_streams(MAX_STREAMS);
         let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
         if let Err(error) = watcher.watch(connection.into_owned()).await {
-            tracing::debug!(error, "a connection ended early");
+            tracing::debug!(error, "connection closed early");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! `metadata` of every object: what may stand in it, and what an update may change.
+//! Validation of `metadata`, for all objects and for updates.
 //!
-//! Errors are those of apimachinery's `ValidateObjectMeta`, in its words and order.
+//! Errors are those of apimachinery's `ValidateObjectMeta`, with the same texts in the same order.
 
 #[cfg(test)]
 mod tests;
@@ -11,30 +11,30 @@ use serde_json::{Map, Value};
 use switchboard_object::field::{FieldError, FieldErrorKind};
 use switchboard_object::name;
 
-/// All annotations of an object together, keys and values.
+/// Largest size of an object's annotations, keys and values.
 pub const MAX_ANNOTATIONS_BYTES: usize = 256 * 1024;
-/// The longest name of a field manager.
+/// Longest name of a field manager.
 pub const MAX_FIELD_MANAGER_BYTES: usize = 128;
-/// The longest subresource in a managed fields entry.
+/// Longest subresource in a managed fields entry.
 pub const MAX_SUBRESOURCE_BYTES: usize = 256;
-/// What every update of a fixed field is answered with.
+/// Error text for an update of an immutable field.
 pub const IMMUTABLE: &str = "field is immutable";
 
-/// What the names of a kind look like.
+/// Rule for the names of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameRule {
-    /// One segment of a URL path: RBAC objects and every kind without a rule of its own.
+    /// Segment of a URL path: RBAC objects and every kind without a rule of its own.
     PathSegment,
-    /// A DNS subdomain: most kinds.
+    /// DNS subdomain: most kinds.
     Subdomain,
-    /// A DNS label: namespaces.
+    /// DNS label: namespaces.
     Label,
-    /// A DNS label that does not begin with a digit.
+    /// DNS label that does not begin with a digit.
     Label1035,
 }
 
 impl NameRule {
-    /// What is wrong with `text` as a name, or as the beginning of one.
+    /// Validates `text` as a name, or as the beginning of one.
     pub fn check(self, text: &str, prefix: bool) -> Vec<String> {
         match self {
             Self::PathSegment if prefix => name::path_segment_prefix(text),
@@ -46,7 +46,8 @@ impl NameRule {
     }
 }
 
-/// A prefix may end in a dash, since characters follow. (Go drops one character too many here; so do we.)
+/// Masks the dash at the end of a prefix, which is valid because characters follow. (Go drops one character too many
+/// here, which is reproduced.)
 fn masked(text: &str, prefix: bool) -> String {
     if prefix && text.len() > 1 && text.ends_with('-') && text.is_ascii() {
         format!("{}a", &text[..text.len() - 2])
@@ -55,7 +56,7 @@ fn masked(text: &str, prefix: bool) -> String {
     }
 }
 
-/// Checks `metadata` of an object about to be stored, at `path` (`metadata` for the object itself).
+/// Validates `metadata` of an object about to be stored, at `path` (`metadata` for the object itself).
 pub fn validate(metadata: &Value, namespaced: bool, rule: NameRule, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let generate = text(metadata, "generateName");
@@ -104,12 +105,12 @@ fn beyond_the_name(metadata: &Value, namespaced: bool, path: &str) -> Vec<FieldE
     errors
 }
 
-/// Checks the metadata of a resource inside of another one.
+/// Validates the metadata of an embedded resource.
 pub fn validate_embedded(metadata: &Value, path: &str) -> Vec<FieldError> {
     validate(metadata, !text(metadata, "namespace").is_empty(), NameRule::PathSegment, path)
 }
 
-/// Checks what an update does to `metadata`.
+/// Validates an update of `metadata`.
 pub fn validate_update(new: &Value, old: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if !old["deletionTimestamp"].is_null() {
@@ -140,7 +141,7 @@ pub fn validate_update(new: &Value, old: &Value, path: &str) -> Vec<FieldError> 
     errors
 }
 
-/// The part of an update's metadata that is the server's, not the client's: generation, uid, creation and deletion.
+/// Copies the system fields of the old metadata: generation, uid, creation and deletion.
 pub fn keep_system_fields(new: &mut Value, old: &Value) {
     let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     let old = &old["metadata"];
@@ -156,7 +157,7 @@ pub fn keep_system_fields(new: &mut Value, old: &Value) {
     }
 }
 
-/// Keys and values of labels.
+/// Validates keys and values of labels.
 pub fn labels(labels: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (key, value) in labels.as_object().into_iter().flatten() {
@@ -167,12 +168,12 @@ pub fn labels(labels: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// The key of a label.
+/// Validates the key of a label.
 pub fn label_name(key: &str, path: &str) -> Vec<FieldError> {
     name::qualified_name(key).into_iter().map(|m| FieldError::invalid(path, key, m)).collect()
 }
 
-/// Keys of annotations, in any case, and the size of all of them.
+/// Validates keys of annotations, in any case, and the total size.
 pub fn annotations(annotations: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let map = annotations.as_object();
@@ -188,7 +189,7 @@ pub fn annotations(annotations: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// `Too long: may not be more than N bytes`.
+/// Creates the error `Too long: may not be more than N bytes`.
 pub fn too_long(path: impl Into<String>, limit: usize) -> FieldError {
     let unit = if limit == 1 { "byte" } else { "bytes" };
     let detail = format!("may not be more than {limit} {unit}");
@@ -212,7 +213,7 @@ fn owner_references(references: &Value, path: &str) -> Vec<FieldError> {
 }
 
 fn two_controllers(references: &Value, path: &str, first: &str, second: &str) -> FieldError {
-    let shown = crate::kinds::internal::shown("[]v1.OwnerReference", references);
+    let shown = crate::kinds::internal::print_internal("[]v1.OwnerReference", references);
     let detail = format!(
         "{shown}: Only one reference can have Controller set to true. Found \"true\" in references for {first} and {second}"
     );
@@ -255,7 +256,7 @@ fn finalizers(finalizers: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// An object that is being deleted takes no new finalizers.
+/// Checks that an object that is being deleted gets no new finalizers.
 fn new_finalizers(new: &Value, old: &Value, path: &str) -> Vec<FieldError> {
     let old: BTreeSet<&str> = strings(old).collect();
     let extra: BTreeSet<&str> = strings(new).filter(|f| !old.contains(f)).collect();
@@ -291,7 +292,7 @@ fn managed_fields(entries: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// The name of a field manager: not too long, and printable.
+/// Validates the name of a field manager: not too long, and printable.
 pub fn field_manager(manager: &str, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if manager.len() > MAX_FIELD_MANAGER_BYTES {

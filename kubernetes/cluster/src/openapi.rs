@@ -1,12 +1,12 @@
-//! OpenAPI: what `kubectl explain`, client-side validation and code generators read.
+//! OpenAPI documents for `kubectl explain`, client-side validation and code generators.
 //!
 //! ```text
 //! Registry ─▶ operations ─▶ v3: one document per group and version, JSON
 //!   │                    └▶ v2: one document for everything, JSON or gnostic's protobuf
-//!   └▶ definitions: built-in ones as carried, custom ones from their CRDs
+//!   └▶ definitions: built-in ones from the data files, custom ones from their CRDs
 //! ```
 //!
-//! Built-in definitions carry no descriptions; those of CRDs are shown as the CRD states them.
+//! Built-in definitions have no descriptions; those of CRDs are served as in the CRD.
 
 mod custom;
 mod definitions;
@@ -21,17 +21,17 @@ use ring::digest::{SHA512, digest};
 use serde_json::json;
 use switchboard_object::{Map, Value};
 
-use crate::registry::{Group, Registry, Version};
+use crate::registry::{ApiGroup, GroupVersionResources, Registry};
 
 pub use protobuf::encode as encode_v2;
 pub use v2::document as v2_document;
 pub use v3::document as v3_document;
 
-/// The media type of the v2 document's protobuf form, as client-go asks for it.
+/// Media type of the v2 document's protobuf form, as client-go requests it.
 pub const PROTOBUF_V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// `/openapi/v3`: where the documents are. Each address carries a hash of what its document is made from, so that a
-/// client may keep it until the hash changes.
+/// Returns `/openapi/v3`: the URLs of the documents. Each URL has a hash of the document's inputs, so that clients can
+/// cache the document until the hash changes.
 pub fn v3_index(registry: &Registry) -> Value {
     let mut paths = Map::new();
     for group in registry.groups() {
@@ -45,20 +45,20 @@ pub fn v3_index(registry: &Registry) -> Value {
     json!({ "paths": paths })
 }
 
-/// The hash under which [`v3_index`] lists the document of this group and version.
-pub fn content_hash(group: &Group, version: &Version) -> String {
+/// Returns the hash of a group and version in [`v3_index`].
+pub fn content_hash(group: &ApiGroup, version: &GroupVersionResources) -> String {
     let mut text = format!("{} {}/{}", crate::version::GIT_VERSION, group.name, version.name);
     for resource in &version.resources {
         text.push_str(&format!(" {} {:?}", resource.plural, resource.subresources));
         if resource.custom.is_some() {
-            text.push_str(&resource.shape.stated().unwrap_or_default().to_string());
+            text.push_str(&resource.schema.published_schema().unwrap_or_default().to_string());
         }
     }
     digest(&SHA512, text.as_bytes()).as_ref().iter().map(|b| format!("{b:02X}")).collect()
 }
 
-/// `api/v1`, `apis/apps/v1`.
-fn v3_path(group: &Group, version: &Version) -> String {
+/// Returns `api/v1` or `apis/apps/v1`.
+fn v3_path(group: &ApiGroup, version: &GroupVersionResources) -> String {
     match &*group.name {
         "" => format!("api/{}", version.name),
         name => format!("apis/{name}/{}", version.name),

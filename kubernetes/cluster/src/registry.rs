@@ -1,88 +1,89 @@
-//! Which resources are served: the built-in ones and those CRDs add, in the order discovery lists them.
+//! Served resources: the built-in ones and those of CRDs, in the order of discovery.
 //!
 //! ```text
-//! Registry ─▶ Group "apps" ─▶ Version "v1" ─▶ Resource deployments, statefulsets, ...
+//! Registry ─▶ ApiGroup "apps" ─▶ GroupVersionResources "v1" ─▶ ServedResource deployments, statefulsets, ...
 //! ```
 //!
-//! A registry never changes. A CRD's change makes the next one, which shares all groups but the changed one.
+//! A registry is immutable. A change of a CRD creates the next registry, which shares all groups except the changed
+//! one.
 
 mod builtin;
 mod custom;
-mod order;
 #[cfg(test)]
 mod tests;
+mod version_order;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::resource::Resource;
+use crate::resource::ServedResource;
 
 pub use custom::{from_definition, from_stored};
-pub use order::compare_versions;
+pub use version_order::compare_versions;
 
-/// All resources served at one time.
+/// Resources served at one time.
 #[derive(Clone, Debug)]
 pub struct Registry {
-    groups: Vec<Arc<Group>>,
+    groups: Vec<Arc<ApiGroup>>,
     by_name: HashMap<Arc<str>, usize>,
 }
 
-/// An API group with its versions, the preferred one first.
+/// API group with its versions, the preferred one first.
 #[derive(Clone, Debug)]
-pub struct Group {
-    /// The group's name; empty for the core group.
+pub struct ApiGroup {
+    /// Name of the group; empty for the core group.
     pub name: Arc<str>,
-    /// Its versions, the preferred one first.
-    pub versions: Vec<Version>,
+    /// Versions, the preferred one first.
+    pub versions: Vec<GroupVersionResources>,
 }
 
-/// One version of a group with its resources by plural name.
+/// Version of a group with its resources by plural name.
 #[derive(Clone, Debug)]
-pub struct Version {
+pub struct GroupVersionResources {
     /// `v1`, `v1beta1`, ...
     pub name: Arc<str>,
-    /// The resources, sorted by plural name.
-    pub resources: Vec<Arc<Resource>>,
+    /// Resources, sorted by plural name.
+    pub resources: Vec<Arc<ServedResource>>,
 }
 
 impl Registry {
-    /// Only the built-in resources.
+    /// Returns the registry of the built-in resources.
     pub fn built_in() -> Arc<Self> {
         builtin::registry()
     }
 
-    /// The groups in the order discovery lists them; the core group comes first.
-    pub fn groups(&self) -> impl Iterator<Item = &Arc<Group>> {
+    /// Returns the groups in the order of discovery; the core group comes first.
+    pub fn groups(&self) -> impl Iterator<Item = &Arc<ApiGroup>> {
         self.groups.iter()
     }
 
-    /// The group of that name.
-    pub fn group(&self, name: &str) -> Option<&Arc<Group>> {
+    /// Returns the group of that name.
+    pub fn group(&self, name: &str) -> Option<&Arc<ApiGroup>> {
         self.by_name.get(name).map(|&at| &self.groups[at])
     }
 
-    /// The resource served under that group, version and plural name.
-    pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
+    /// Returns the resource with that group, version and plural name.
+    pub fn get(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<ServedResource>> {
         self.group(group)?.version(version)?.get(plural)
     }
 
-    /// The resource whose objects have that group, version and kind.
-    pub fn by_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<Resource>> {
+    /// Returns the resource of objects with that group, version and kind.
+    pub fn by_kind(&self, group: &str, version: &str, kind: &str) -> Option<&Arc<ServedResource>> {
         self.group(group)?.version(version)?.resources.iter().find(|r| r.kind.kind == kind)
     }
 
-    /// The resource in whichever version of the group is preferred among those that have it.
-    pub fn preferred(&self, group: &str, plural: &str) -> Option<&Arc<Resource>> {
+    /// Returns the resource in the group's preferred version among those that have it.
+    pub fn preferred(&self, group: &str, plural: &str) -> Option<&Arc<ServedResource>> {
         self.group(group)?.versions.iter().find_map(|v| v.get(plural))
     }
 
-    /// The same registry with `resources` (all versions of one CRD) served as `plural` of `group`, in place of what
-    /// was there; none removes it. Built-in resources cannot be replaced.
-    pub fn with_custom(&self, group: &str, plural: &str, resources: Vec<Arc<Resource>>) -> Self {
+    /// Returns a registry that serves `resources` (all versions of one CRD) as `plural` of `group`, in place of the
+    /// previous ones. An empty list removes them. Built-in resources cannot be replaced.
+    pub fn with_custom(&self, group: &str, plural: &str, resources: Vec<Arc<ServedResource>>) -> Self {
         let mut next = self.clone();
         let mut changed = match self.group(group) {
-            Some(found) => Group::clone(found),
-            None => Group { name: group.into(), versions: Vec::new() },
+            Some(found) => ApiGroup::clone(found),
+            None => ApiGroup { name: group.into(), versions: Vec::new() },
         };
         changed.replace(plural, resources);
         match (self.by_name.get(group), changed.versions.is_empty()) {
@@ -97,8 +98,8 @@ impl Registry {
         next
     }
 
-    /// Groups of CRDs stand behind the built-in ones, by name.
-    fn insert(&mut self, group: Group) {
+    /// Inserts a group. Groups of CRDs come after the built-in ones, sorted by name.
+    fn insert(&mut self, group: ApiGroup) {
         let built_in = builtin::registry().groups.len();
         let behind = &self.groups[built_in.min(self.groups.len())..];
         let at = built_in + behind.partition_point(|g| g.name < group.name);
@@ -110,20 +111,20 @@ impl Registry {
         self.by_name = self.groups.iter().enumerate().map(|(at, g)| (g.name.clone(), at)).collect();
     }
 
-    fn from_groups(groups: Vec<Arc<Group>>) -> Self {
+    fn from_groups(groups: Vec<Arc<ApiGroup>>) -> Self {
         let mut registry = Self { groups, by_name: HashMap::new() };
         registry.index();
         registry
     }
 }
 
-impl Group {
-    /// The version of that name.
-    pub fn version(&self, name: &str) -> Option<&Version> {
+impl ApiGroup {
+    /// Returns the version of that name.
+    pub fn version(&self, name: &str) -> Option<&GroupVersionResources> {
         self.versions.iter().find(|v| &*v.name == name)
     }
 
-    fn replace(&mut self, plural: &str, resources: Vec<Arc<Resource>>) {
+    fn replace(&mut self, plural: &str, resources: Vec<Arc<ServedResource>>) {
         for version in &mut self.versions {
             version.resources.retain(|r| &*r.plural != plural || r.custom.is_none());
         }
@@ -133,13 +134,13 @@ impl Group {
         self.versions.retain(|v| !v.resources.is_empty());
     }
 
-    fn add(&mut self, resource: Arc<Resource>) {
+    fn add(&mut self, resource: Arc<ServedResource>) {
         let name = resource.kind.version.as_str();
         let at = match self.versions.iter().position(|v| &*v.name == name) {
             Some(at) => at,
             None => {
                 let at = self.versions.partition_point(|v| compare_versions(&v.name, name).is_gt());
-                self.versions.insert(at, Version { name: name.into(), resources: Vec::new() });
+                self.versions.insert(at, GroupVersionResources { name: name.into(), resources: Vec::new() });
                 at
             }
         };
@@ -150,9 +151,9 @@ impl Group {
     }
 }
 
-impl Version {
-    /// The resource of that plural name.
-    pub fn get(&self, plural: &str) -> Option<&Arc<Resource>> {
+impl GroupVersionResources {
+    /// Returns the resource of that plural name.
+    pub fn get(&self, plural: &str) -> Option<&Arc<ServedResource>> {
         let at = self.resources.binary_search_by(|r| (*r.plural).cmp(plural)).ok()?;
         Some(&self.resources[at])
     }

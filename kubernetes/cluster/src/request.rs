@@ -1,4 +1,4 @@
-//! What a request asks for: URL, method and query as the attributes the verbs and the authorizer read.
+//! Attributes of a request, from URL, method and query, for the verbs and the authorizer.
 //!
 //! ```text
 //! GET /clusters/blue/apis/apps/v1/namespaces/shop/deployments/web/scale
@@ -18,26 +18,26 @@ pub mod write;
 use http::Method;
 use switchboard_object::status::Status;
 
-use self::query::Query;
+use self::query::UrlQuery;
 
-/// The longest path the server reads.
+/// Longest path that the server accepts.
 pub const MAX_PATH_BYTES: usize = 8 * 1024;
-/// The longest query the server reads: long label selectors fit, and no more.
+/// Longest query that the server accepts, with room for long label selectors.
 pub const MAX_QUERY_BYTES: usize = 256 * 1024;
-/// The logical cluster that paths without a `/clusters/<name>` prefix speak to.
+/// Logical cluster of paths without a `/clusters/<name>` prefix.
 pub const DEFAULT_CLUSTER: &str = "default";
 
-/// The attributes of a request.
+/// Attributes of a request.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Info {
-    /// The logical cluster.
+pub struct RequestInfo {
+    /// Logical cluster.
     pub cluster: String,
-    /// The path behind the cluster prefix, percent-decoded.
+    /// Path after the cluster prefix, percent-decoded.
     pub path: String,
-    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for paths that are not
-    /// resources the method in small letters.
+    /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`; for non-resource paths the
+    /// method in lower case.
     pub verb: &'static str,
-    /// The path names a resource.
+    /// Whether the path names a resource.
     pub is_resource: bool,
     /// API group; empty for the core group.
     pub group: String,
@@ -51,17 +51,17 @@ pub struct Info {
     pub namespace: String,
     /// Object name; empty when none.
     pub name: String,
-    /// More path segments than a resource path has.
+    /// Whether the path has more segments than a resource path.
     pub surplus: bool,
-    /// `fieldSelector` as given.
+    /// Unparsed `fieldSelector`.
     pub field_selector: String,
-    /// `labelSelector` as given.
+    /// Unparsed `labelSelector`.
     pub label_selector: String,
 }
 
-impl Info {
-    /// Reads the attributes of a request.
-    pub fn parse(method: &Method, path: &str, query: &Query) -> Result<Self, Status> {
+impl RequestInfo {
+    /// Parses the attributes of a request.
+    pub fn parse(method: &Method, path: &str, query: &UrlQuery) -> Result<Self, Status> {
         if path.len() > MAX_PATH_BYTES {
             return Err(Status::new(414, "BadRequest", "the request path is too long"));
         }
@@ -93,7 +93,7 @@ impl Info {
                 let message = format!("unable to determine kind and namespace from url, {path}");
                 return Err(Status::internal(message));
             }
-            // The old way to ask for a watch: /api/v1/watch/pods.
+            // Deprecated form of a watch: /api/v1/watch/pods.
             special @ ("watch" | "proxy") => {
                 rest = &rest[1..];
                 if special == "watch" { "watch" } else { "proxy" }
@@ -113,7 +113,7 @@ impl Info {
         Ok(())
     }
 
-    fn refine_verb(&mut self, query: &Query) {
+    fn refine_verb(&mut self, query: &UrlQuery) {
         if self.name.is_empty() && self.verb == "get" {
             self.verb = if query.flag("watch") == Some(true) { "watch" } else { "list" };
         }
@@ -127,7 +127,7 @@ impl Info {
     }
 }
 
-/// `/clusters/blue/api/v1/pods` is `/api/v1/pods` of the logical cluster `blue`.
+/// Splits `/clusters/blue/api/v1/pods` into the logical cluster `blue` and `/api/v1/pods`.
 fn split_cluster(path: &str) -> (&str, &str) {
     let Some(rest) = path.strip_prefix("/clusters/") else { return (DEFAULT_CLUSTER, path) };
     match rest.find('/') {

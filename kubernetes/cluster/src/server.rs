@@ -1,8 +1,8 @@
-//! The server: one store, its logical clusters, and the way of a request through it.
+//! The server: one store, its logical clusters, and request handling.
 //!
 //! ```text
-//! request ─▶ attributes ─▶ who? ─▶ may they? ─▶ path: discovery, health, ...
-//!                                           └─▶ resource: verb ─▶ store
+//! request ─▶ attributes ─▶ authentication ─▶ authorization ─▶ path: discovery, health, ...
+//!                                                          └─▶ resource: verb ─▶ store
 //! ```
 
 mod access;
@@ -15,62 +15,62 @@ mod paths;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use crate::ambient::Ambient;
-use crate::auth::gate::Gate;
+use crate::auth::filters::AuthKeys;
+use crate::clock_and_rng::ClockAndRng;
 use crate::controllers::Controllers;
-use crate::frozen::{Logs, Recorder};
-use crate::store::{Bounds, Store};
+use crate::dump::{DumpLogs, WriteRecorder};
+use crate::store::{ObjectStore, StoreLimits};
 
 pub(crate) use dispatch::{method_not_allowed, no_such_resource};
-pub use logical::Logical;
+pub use logical::LogicalCluster;
 
-/// The most logical clusters in one process.
+/// Largest number of logical clusters in one process.
 pub const MAX_LOGICAL_CLUSTERS: usize = 10_000;
 
-/// An embedded Kubernetes API server. Clones are handles to the same one.
+/// Embedded Kubernetes API server. Clones are handles to the same server.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    inner: Arc<Inner>,
+    inner: Arc<ServerState>,
 }
 
-/// What all handles and all requests share.
-pub struct Inner {
-    pub(crate) store: Store,
-    pub(crate) ambient: Ambient,
-    pub(crate) gate: Arc<Gate>,
-    logical: RwLock<BTreeMap<Arc<str>, Arc<Logical>>>,
+/// State shared by all handles and requests.
+pub struct ServerState {
+    pub(crate) store: ObjectStore,
+    pub(crate) clock_and_rng: ClockAndRng,
+    pub(crate) auth_keys: Arc<AuthKeys>,
+    logical: RwLock<BTreeMap<Arc<str>, Arc<LogicalCluster>>>,
     stop: tokio::sync::watch::Sender<bool>,
     address: OnceLock<String>,
-    /// The logs of a dump; a server that has them is read-only.
-    pub(crate) frozen: Option<Logs>,
-    /// Who keeps the writes to a dump, when they are not refused.
-    pub(crate) recorder: OnceLock<Recorder>,
+    /// Logs of a dump; a server with logs is read-only.
+    pub(crate) dump_logs: Option<DumpLogs>,
+    /// Recorder of writes to a dump, if they are not refused.
+    pub(crate) recorder: OnceLock<WriteRecorder>,
     pub(crate) controllers: OnceLock<Controllers>,
 }
 
-impl std::fmt::Debug for Inner {
+impl std::fmt::Debug for ServerState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Inner").field("store", &self.store).finish_non_exhaustive()
+        f.debug_struct("ServerState").field("store", &self.store).finish_non_exhaustive()
     }
 }
 
 impl Cluster {
-    /// A server in memory, ready to answer: default namespaces included, controllers running.
+    /// Creates a server in memory, ready to use: with default namespaces and running controllers.
     pub async fn ephemeral() -> Self {
-        let cluster = Self::over(Store::in_memory(Bounds::default()), Ambient::system()).await;
+        let cluster = Self::with_store(ObjectStore::in_memory(StoreLimits::default()), ClockAndRng::system()).await;
         cluster.start_controllers();
         cluster
     }
 
-    /// A server over a store, with the given time and chance.
-    pub async fn over(store: Store, ambient: Ambient) -> Self {
-        let gate = Gate::ephemeral().expect("the system has randomness");
-        Self::behind(gate, store, ambient).await
+    /// Creates a server over a store, with the given clock and random generator.
+    pub async fn with_store(store: ObjectStore, clock_and_rng: ClockAndRng) -> Self {
+        let auth_keys = AuthKeys::ephemeral().expect("the system has a random generator");
+        Self::with_keys(auth_keys, store, clock_and_rng).await
     }
 
-    /// A server with given keys.
-    pub async fn behind(gate: Gate, store: Store, ambient: Ambient) -> Self {
-        let cluster = Self { inner: Arc::new(Inner::new(Arc::new(gate), store, ambient, None)) };
+    /// Creates a server with the given keys.
+    pub async fn with_keys(auth_keys: AuthKeys, store: ObjectStore, clock_and_rng: ClockAndRng) -> Self {
+        let cluster = Self { inner: Arc::new(ServerState::new(Arc::new(auth_keys), store, clock_and_rng, None)) };
         for name in cluster.stored_names() {
             cluster.logical(&name).await;
         }
@@ -78,40 +78,46 @@ impl Cluster {
         cluster
     }
 
-    /// The logical clusters that have objects in the store.
+    /// Returns the logical clusters that have objects in the store.
     fn stored_names(&self) -> Vec<String> {
         let (mut names, mut after) = (Vec::<String>::new(), None);
         while let Some((key, _)) =
             self.inner.store.list("", after.as_deref(), 1, None).ok().and_then(|p| p.records.into_iter().next())
         {
             let name = key.cluster().to_string();
-            // Behind everything of this cluster.
+            // Sorts after all keys of this cluster.
             after = Some(format!("{name}/\u{10FFFF}"));
             names.push(name);
         }
         names
     }
 
-    /// The names of all logical clusters.
+    /// Returns the names of all logical clusters.
     pub fn logical_names(&self) -> Vec<Arc<str>> {
         self.inner.logical.read().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
     }
 
-    /// A server over what is in `store`, to which nothing is added, not even what every cluster begins with.
-    pub(crate) fn still(gate: Gate, store: Store, ambient: Ambient, logical: Arc<Logical>, logs: Logs) -> Self {
-        let inner = Inner::new(Arc::new(gate), store, ambient, Some(logs));
+    /// Creates a server over the content of `store`, without the initial objects of a cluster.
+    pub(crate) fn without_bootstrap(
+        auth_keys: AuthKeys,
+        store: ObjectStore,
+        clock_and_rng: ClockAndRng,
+        logical: Arc<LogicalCluster>,
+        logs: DumpLogs,
+    ) -> Self {
+        let inner = ServerState::new(Arc::new(auth_keys), store, clock_and_rng, Some(logs));
         let mut all = inner.logical.write().unwrap_or_else(PoisonError::into_inner);
         all.insert(logical.name().clone(), logical);
         drop(all);
         Self { inner: Arc::new(inner) }
     }
 
-    /// The logical cluster of that name; it is made when there is none yet.
-    pub async fn logical(&self, name: &str) -> Arc<Logical> {
-        if let Some(found) = self.inner.find(name) {
+    /// Returns the logical cluster of that name, created if it does not exist.
+    pub async fn logical(&self, name: &str) -> Arc<LogicalCluster> {
+        if let Some(found) = self.inner.find_logical(name) {
             return found;
         }
-        let made = Arc::new(Logical::new(name));
+        let made = Arc::new(LogicalCluster::new(name));
         made.bootstrap(&self.inner).await;
         crate::crd::load(&self.inner, &made).await;
         let made = {
@@ -124,8 +130,8 @@ impl Cluster {
         made
     }
 
-    /// Says where clients reach the server, for discovery.
-    pub fn serve_at(&self, address: &str) {
+    /// Sets the address at which clients reach the server, for discovery.
+    pub fn set_address(&self, address: &str) {
         let _ = self.inner.address.set(address.to_string());
     }
 
@@ -134,30 +140,40 @@ impl Cluster {
         self.inner.stop.send_replace(true);
     }
 
-    /// What requests share.
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
+    /// Returns the shared state.
+    pub(crate) fn inner(&self) -> &Arc<ServerState> {
         &self.inner
     }
 }
 
-impl Inner {
-    fn new(gate: Arc<Gate>, store: Store, ambient: Ambient, frozen: Option<Logs>) -> Self {
+impl ServerState {
+    fn new(auth_keys: Arc<AuthKeys>, store: ObjectStore, clock_and_rng: ClockAndRng, frozen: Option<DumpLogs>) -> Self {
         let (stop, _) = tokio::sync::watch::channel(false);
         let (address, controllers, recorder) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Self { store, ambient, logical: RwLock::default(), stop, gate, address, frozen, recorder, controllers }
+        Self {
+            store,
+            clock_and_rng: clock_and_rng,
+            logical: RwLock::default(),
+            stop,
+            auth_keys: auth_keys,
+            address,
+            dump_logs: frozen,
+            recorder,
+            controllers,
+        }
     }
 
-    /// The logical cluster of that name, when it exists.
-    pub(crate) fn find(&self, name: &str) -> Option<Arc<Logical>> {
+    /// Returns the logical cluster of that name, if it exists.
+    pub(crate) fn find_logical(&self, name: &str) -> Option<Arc<LogicalCluster>> {
         self.logical.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// Where clients reach the server.
+    /// Returns the address at which clients reach the server.
     pub(crate) fn address(&self) -> String {
         self.address.get().cloned().unwrap_or_else(|| "127.0.0.1:6443".into())
     }
 
-    /// Becomes true when the server stops.
+    /// Returns a receiver that becomes true when the server stops.
     pub(crate) fn stopping(&self) -> tokio::sync::watch::Receiver<bool> {
         self.stop.subscribe()
     }

@@ -1,4 +1,4 @@
-//! The server as a [`tower::Service`]: what a listener and the in-process client call.
+//! The server as a [`tower::Service`], for the listener and the in-process client.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -9,31 +9,31 @@ use std::task::{Context, Poll};
 use http::{Request, Response};
 use tower::Service as TowerService;
 
-use crate::answer::Body;
-use crate::server::{Cluster, Inner};
+use crate::response::ResponseBody;
+use crate::server::{Cluster, ServerState};
 
-/// Answers HTTP requests. Cheap to clone.
+/// HTTP service of a server. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Service {
-    inner: Arc<Inner>,
+pub struct HttpService {
+    inner: Arc<ServerState>,
 }
 
 impl Cluster {
-    /// The service that answers this cluster's requests.
-    pub fn service(&self) -> Service {
-        Service { inner: self.inner().clone() }
+    /// Returns the HTTP service of this cluster.
+    pub fn service(&self) -> HttpService {
+        HttpService { inner: self.inner().clone() }
     }
 }
 
-impl<B> TowerService<Request<B>> for Service
+impl<B> TowerService<Request<B>> for HttpService
 where
     B: http_body::Body + Send + 'static,
     B::Data: Send,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    type Response = Response<Body>;
+    type Response = Response<ResponseBody>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<ResponseBody>, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))

@@ -1,4 +1,4 @@
-//! The revisioned store under the API server.
+//! The revisioned store of the API server.
 //!
 //! ```text
 //!   put, delete ──▶ pending ──▶ disk (durable stores) ──▶ visible ──▶ get, list, watch
@@ -6,19 +6,19 @@
 //!                   against the newest write               the changes kept as history
 //! ```
 //!
-//! Every write is one change and one revision. A write becomes visible only once it is durable, so what a reader or a watcher has
-//! seen survives a crash; writers queue behind each other in `pending`, so that many share one disk flush while optimistic
-//! concurrency stays exact. Objects are encoded once, by the writer, and shared as bytes from then on.
+//! Every write is one change and one revision. A write becomes visible only once it is durable, so everything that
+//! readers and watchers have seen survives a crash. Writers queue in `pending`, so that many share one disk flush while
+//! optimistic concurrency stays exact. The writer encodes an object once; from then on its bytes are shared.
 
-mod bounds;
 pub mod disk;
-mod hub;
 mod key;
+mod limits;
 mod pending;
 mod state;
 #[cfg(test)]
 mod tests;
 mod watch;
+mod watch_groups;
 
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -26,79 +26,79 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
-pub use bounds::Bounds;
 pub use disk::OpenError;
-pub use key::Key;
-pub use watch::{Batch, Watch};
+pub use key::StoreKey;
+pub use limits::StoreLimits;
+pub use watch::{ChangeBatch, StoreWatch};
 
-use hub::Group;
-use pending::Pending;
-use state::State;
+use pending::PendingWrites;
+use state::StoreState;
+use watch_groups::WatchGroup;
 
-/// An encoded object as it was written at a revision.
+/// Encoded object at a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// The revision of that write.
+pub struct StoredObject {
+    /// Revision of the write.
     pub revision: u64,
-    /// The encoded object, `metadata.resourceVersion` included.
+    /// Encoded object, including `metadata.resourceVersion`.
     pub bytes: Bytes,
 }
 
-/// One write.
+/// Change by one write.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The revision it made.
+pub struct StoreChange {
+    /// Revision of the change.
     pub revision: u64,
-    /// What was written.
-    pub key: Key,
-    /// The object before, `None` when this created it.
-    pub before: Option<Record>,
-    /// The object after, `None` when this deleted it.
-    pub after: Option<Record>,
-    /// Of a delete: the final state, carrying the delete's revision. Otherwise empty.
+    /// Key of the object.
+    pub key: StoreKey,
+    /// Previous object; `None` for a create.
+    pub before: Option<StoredObject>,
+    /// New object; `None` for a delete.
+    pub after: Option<StoredObject>,
+    /// Final state of a deleted object, with the delete's revision. Empty for other changes.
     pub last: Bytes,
 }
 
-impl Change {
-    /// What a watch event shows: the object after the write, or the final state of a deleted one.
+impl StoreChange {
+    /// Returns the object of the watch event: the new object, or the final state of a deleted one.
     pub fn object(&self) -> &Bytes {
         self.after.as_ref().map_or(&self.last, |after| &after.bytes)
     }
 }
 
-/// What a writer believes to be stored.
+/// Expected state of an object before a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expect {
-    /// Nothing: this is a create.
+pub enum ExpectedState {
+    /// The object does not exist: a create.
     Absent,
-    /// The object as written at this revision.
+    /// The object was written at this revision.
     Revision(u64),
 }
 
-/// A part of a list.
+/// Page of a list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// The objects in key order.
-    pub records: Vec<(Key, Record)>,
-    /// The revision the whole list shows.
+pub struct StorePage {
+    /// Objects in key order.
+    pub records: Vec<(StoreKey, StoredObject)>,
+    /// Revision of the whole list.
     pub revision: u64,
-    /// How many objects follow.
+    /// Number of objects after this page.
     pub remaining: u64,
 }
 
-/// Why a read was refused.
+/// Error of a read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// The revision is older than the history.
     #[error("revision is compacted, the oldest available is {oldest}")]
     Compacted {
-        /// The oldest revision that can still be read.
+        /// Oldest readable revision.
         oldest: u64,
     },
-    /// The revision has not happened yet.
+    /// The revision does not exist yet.
     #[error("revision is in the future, the current one is {current}")]
     Future {
-        /// The newest revision.
+        /// Newest revision.
         current: u64,
     },
     /// The store was closed.
@@ -106,30 +106,30 @@ pub enum ReadError {
     Closed,
 }
 
-/// Why a write was refused. Nothing of a refused write is ever visible.
+/// Error of a write. A failed write is never visible, not even in part.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The stored object is not what the writer expected.
-    #[error("the stored object is not the expected one")]
+    /// The stored object is not in the expected state.
+    #[error("stored object is not in the expected state")]
     Conflict {
-        /// What is stored, `None` when nothing is.
-        current: Option<Record>,
+        /// Stored object; `None` if there is none.
+        current: Option<StoredObject>,
     },
-    /// The object is larger than the store takes.
+    /// The object exceeds the size limit.
     #[error("object of {bytes} bytes is larger than the limit of {limit}")]
     TooLarge {
-        /// Its encoded size.
+        /// Encoded size.
         bytes: usize,
         /// [`MAX_OBJECT_BYTES`].
         limit: usize,
     },
     /// Too many writes wait for the disk.
-    #[error("too many writes wait for the disk")]
+    #[error("too many pending writes")]
     Overloaded,
-    /// The disk failed; the store answers reads only until it is opened again.
+    /// The disk failed. The store is read-only until it is opened again.
     #[error("the store is read-only: {reason}")]
     ReadOnly {
-        /// What failed, and where.
+        /// Description of the failure.
         reason: Arc<str>,
     },
     /// The store was closed.
@@ -137,158 +137,171 @@ pub enum WriteError {
     Closed,
 }
 
-/// Far above what the API accepts in a request; keeps a log frame's length honest.
+/// Size limit of an object. Far above the API's limit for requests; it bounds the length of a log frame.
 pub const MAX_OBJECT_BYTES: usize = 16 << 20;
 
-/// A handle to the store; clones share it. The store closes with its last handle.
+/// Handle to the store; clones share it. The store closes with its last handle.
 ///
 /// # Guarantees
 /// - Reads and watches show writes in revision order and only durable ones. // test: guarantees_readers_see_only_durable_writes
-/// - Of concurrent writers that expect the same revision one wins.           // test: guarantees_one_of_many_writers_wins
-/// - Pages of a list at one revision fit together whatever is written meanwhile. // test: guarantees_pages_fit_together
+/// - Of concurrent writers that expect the same revision one succeeds.       // test: guarantees_one_of_many_writers_wins
+/// - Pages of a list at one revision are consistent despite concurrent writes. // test: guarantees_pages_fit_together
 /// - A watch shows every change after its revision once, or ends.            // test: guarantees_a_watch_misses_nothing
 #[derive(Clone, Debug)]
-pub struct Store {
-    inner: Arc<Inner>,
+pub struct ObjectStore {
+    inner: Arc<StoreHandle>,
 }
 
-/// Closes the store when the last handle goes; watches hold only [`Shared`].
+/// Handle that closes the store when dropped; watches hold only [`SharedStore`].
 #[derive(Debug)]
-struct Inner {
-    shared: Arc<Shared>,
-    /// Taken first by drop, so that what waits for the disk is still written and answered.
+struct StoreHandle {
+    shared: Arc<SharedStore>,
+    /// Taken first on drop, so that pending writes are still written and answered.
     disk: Option<disk::Committer>,
 }
 
-/// What handles, watches and the disk's thread share.
+/// State shared by handles, watches and the disk's thread.
 #[derive(Debug)]
-pub(crate) struct Shared {
-    bounds: Bounds,
-    state: RwLock<State>,
-    /// Locked before `state` where both are.
-    pending: Mutex<Pending>,
-    /// Wakes the disk's thread.
+pub(crate) struct SharedStore {
+    limits: StoreLimits,
+    state: RwLock<StoreState>,
+    /// Locked before `state` if both are needed.
+    pending: Mutex<PendingWrites>,
+    /// Notifies the disk's thread.
     work: Condvar,
 }
 
-impl Store {
-    /// A store that forgets everything with the process.
-    pub fn in_memory(bounds: Bounds) -> Store {
-        let shared = Arc::new(Shared::new(State::new(), bounds, false));
-        Store { inner: Arc::new(Inner { shared, disk: None }) }
+impl ObjectStore {
+    /// Creates a store in memory, without persistence.
+    pub fn in_memory(bounds: StoreLimits) -> ObjectStore {
+        let shared = Arc::new(SharedStore::new(StoreState::new(), bounds, false));
+        ObjectStore { inner: Arc::new(StoreHandle { shared, disk: None }) }
     }
 
-    /// A store whose acknowledged writes survive any crash, in a directory that one process at a time has open.
+    /// Opens a store in a directory. Its acknowledged writes survive any crash. Only one process at a time can open the
+    /// directory.
     ///
     /// # Errors
-    /// When the directory is in use, damaged, of a newer format, or out of reach.
-    pub fn open(dir: &Path, bounds: Bounds) -> Result<Store, OpenError> {
+    /// When the directory is in use, damaged, of a newer format, or inaccessible.
+    pub fn open(dir: &Path, bounds: StoreLimits) -> Result<ObjectStore, OpenError> {
         let (shared, disk) = disk::open(dir, bounds)?;
-        Ok(Store { inner: Arc::new(Inner { shared, disk: Some(disk) }) })
+        Ok(ObjectStore { inner: Arc::new(StoreHandle { shared, disk: Some(disk) }) })
     }
 
-    /// A store in memory that begins with what this one shows now, at the same revision and without its history.
+    /// Creates a store in memory that begins with the visible state of this one, at the same revision and without its
+    /// history.
     ///
-    /// Costs as much as there are objects, not as many bytes as they have: a test that needs a thousand clusters in the same state
-    /// makes that state once.
-    pub fn fork(&self) -> Store {
-        let bounds = self.shared().bounds.clone();
+    /// The cost depends on the number of objects, not on their size: a test that needs a thousand clusters in the same
+    /// state creates that state once.
+    pub fn fork(&self) -> ObjectStore {
+        let bounds = self.shared().limits.clone();
         let state = self.shared().read();
-        let state = State::at(state.objects.clone(), state.revision, state.revision);
-        Store { inner: Arc::new(Inner { shared: Arc::new(Shared::new(state, bounds, false)), disk: None }) }
+        let state = StoreState::at(state.objects.clone(), state.revision, state.revision);
+        ObjectStore {
+            inner: Arc::new(StoreHandle { shared: Arc::new(SharedStore::new(state, bounds, false)), disk: None }),
+        }
     }
 
-    /// The newest visible revision.
+    /// Returns the newest visible revision.
     pub fn revision(&self) -> u64 {
         self.shared().read().revision
     }
 
-    /// Why no write is taken any more, once the disk has failed.
-    pub fn refusal(&self) -> Option<WriteError> {
+    /// Returns the error of every write after the disk has failed.
+    pub fn disk_failure(&self) -> Option<WriteError> {
         self.inner.shared.pending().refusal.clone().map(WriteError::from)
     }
 
-    /// The oldest revision that can be listed at or watched from.
+    /// Returns the oldest revision for lists and watches.
     pub fn compacted(&self) -> u64 {
         self.shared().read().compacted
     }
 
-    /// The object stored under `key`.
-    pub fn get(&self, key: &Key) -> Option<Record> {
+    /// Returns the object stored under `key`.
+    pub fn get(&self, key: &StoreKey) -> Option<StoredObject> {
         self.shared().read().objects.get(key).cloned()
     }
 
-    /// The objects whose keys start with `prefix` and sort after the whole key `after`, at most `limit` (0: all), as they are or
-    /// as they were at revision `at`.
+    /// Lists the objects whose keys start with `prefix` and sort after the key `after`, at most `limit` (0: all), at
+    /// the newest revision or at revision `at`.
     ///
     /// # Errors
-    /// `Compacted` or `Future` when `at` is out of reach.
-    pub fn list(&self, prefix: &str, after: Option<&str>, limit: usize, at: Option<u64>) -> Result<Page, ReadError> {
+    /// `Compacted` or `Future` when `at` is not available.
+    pub fn list(
+        &self,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+        at: Option<u64>,
+    ) -> Result<StorePage, ReadError> {
         self.shared().read().list(prefix, after, limit, at)
     }
 
-    /// Stores what `encode` makes of the new revision, if what is stored is what is expected.
+    /// Writes an object, if the stored state is the expected one. `encode` encodes the object for its new revision.
     ///
-    /// `encode` runs while other writers wait: prepare outside what can be prepared. Once first polled the write takes place even
-    /// if the future is dropped.
+    /// `encode` runs while other writers wait, so prepare as much as possible outside. Once polled, the write is
+    /// executed even if the future is dropped.
     ///
     /// # Errors
     /// See [`WriteError`].
     pub async fn put(
         &self,
-        key: Key,
-        expect: Expect,
+        key: StoreKey,
+        expect: ExpectedState,
         encode: impl FnOnce(u64) -> Bytes + Send,
-    ) -> Result<Record, WriteError> {
+    ) -> Result<StoredObject, WriteError> {
         let staged = self.shared().stage(key, expect, |revision| {
             let bytes = encode(revision);
-            (Some(Record { revision, bytes }), Bytes::new())
+            (Some(StoredObject { revision, bytes }), Bytes::new())
         })?;
         let change = staged.durable().await?;
         Ok(change.after.clone().expect("a put stores something"))
     }
 
-    /// Deletes the object written at revision `expect`; `encode_last` makes its final state of the delete's revision.
+    /// Deletes the object written at revision `expect`. `encode_last` encodes its final state for the delete's
+    /// revision.
     ///
     /// # Errors
     /// See [`WriteError`].
     pub async fn delete(
         &self,
-        key: Key,
+        key: StoreKey,
         expect: u64,
         encode_last: impl FnOnce(u64) -> Bytes + Send,
     ) -> Result<u64, WriteError> {
-        let staged = self.shared().stage(key, Expect::Revision(expect), |revision| (None, encode_last(revision)))?;
+        let staged =
+            self.shared().stage(key, ExpectedState::Revision(expect), |revision| (None, encode_last(revision)))?;
         Ok(staged.durable().await?.revision)
     }
 
-    /// The changes after revision `after` of objects whose keys start with `prefix`, from the history and then as they happen.
+    /// Watches changes after revision `after` of objects whose keys start with `prefix`: first from the history, then
+    /// live.
     ///
     /// # Errors
-    /// `Compacted` or `Future` when `after` is out of reach.
-    pub fn watch(&self, prefix: &str, after: u64) -> Result<Watch, ReadError> {
+    /// `Compacted` or `Future` when `after` is not available.
+    pub fn watch(&self, prefix: &str, after: u64) -> Result<StoreWatch, ReadError> {
         let mut state = self.shared().write();
         state.check(after)?;
         let group = state.hub.join(prefix);
-        Ok(Watch::new(self.shared().clone(), prefix, after, group))
+        Ok(StoreWatch::new(self.shared().clone(), prefix, after, group))
     }
 
-    /// Tells the store the time since some fixed moment, so that it forgets changes older than the bound.
+    /// Sets the time since some fixed instant, so that changes beyond the age limit are dropped from the history.
     pub fn tick(&self, now: Duration) {
-        self.shared().write().tick(now, self.shared().bounds.history_age);
+        self.shared().write().tick(now, self.shared().limits.history_age);
     }
 
-    /// Forgets the changes up to and including `revision`.
+    /// Drops the changes up to and including `revision` from the history.
     pub fn compact(&self, revision: u64) {
         self.shared().write().compact(revision);
     }
 
-    fn shared(&self) -> &Arc<Shared> {
+    fn shared(&self) -> &Arc<SharedStore> {
         &self.inner.shared
     }
 }
 
-impl Drop for Inner {
+impl Drop for StoreHandle {
     fn drop(&mut self) {
         self.disk = None;
         let mut state = self.shared.write();
@@ -299,29 +312,29 @@ impl Drop for Inner {
     }
 }
 
-/// Wakes watchers; never under the state's lock, which they take at once.
-fn wake(groups: Vec<Arc<Group>>, revision: u64) {
+/// Notifies watchers. Must not be called under the state's lock, which they take at once.
+fn wake(groups: Vec<Arc<WatchGroup>>, revision: u64) {
     for group in groups {
         group.sender.send_replace(revision);
     }
 }
 
-// A panic of a caller's closure must not take the store down: nothing is changed before the closures have returned.
-impl Shared {
-    fn new(state: State, bounds: Bounds, durable: bool) -> Shared {
-        let pending = Mutex::new(Pending::new(state.revision, durable));
-        Shared { bounds, pending, state: RwLock::new(state), work: Condvar::new() }
+// A panic in a caller's closure must not stop the store: nothing changes before the closures have returned.
+impl SharedStore {
+    fn new(state: StoreState, bounds: StoreLimits, durable: bool) -> SharedStore {
+        let pending = Mutex::new(PendingWrites::new(state.revision, durable));
+        SharedStore { limits: bounds, pending, state: RwLock::new(state), work: Condvar::new() }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, State> {
+    fn read(&self) -> RwLockReadGuard<'_, StoreState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, State> {
+    fn write(&self) -> RwLockWriteGuard<'_, StoreState> {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pending(&self) -> MutexGuard<'_, Pending> {
+    fn pending(&self) -> MutexGuard<'_, PendingWrites> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,10 +1,10 @@
-//! Tables: what `kubectl get` prints.
+//! Tables for `kubectl get`.
 //!
 //! ```text
 //! objects ─▶ row (cells by kind) ─▶ Table { columnDefinitions, rows }
 //! ```
 //!
-//! Pure: the clock comes in as `now`, because ages are cells.
+//! Pure functions. Ages depend on the time, which is passed in as `now`.
 
 mod age;
 mod builtin;
@@ -21,24 +21,24 @@ use jiff::Timestamp;
 use serde_json::json;
 use switchboard_object::{Map, Value};
 
-use crate::resource::Resource;
+use crate::resource::ServedResource;
 
 pub use columns::columns;
 
-/// How much of the object each row carries.
+/// Part of the object that each row includes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Include {
-    /// Nothing.
+pub enum IncludeObject {
+    /// No object.
     None,
-    /// Its metadata.
+    /// Metadata of the object.
     #[default]
     Metadata,
-    /// All of it.
+    /// Whole object.
     Object,
 }
 
-impl Include {
-    /// Reads `includeObject`; an empty text is the default.
+impl IncludeObject {
+    /// Parses `includeObject`; an empty text is the default.
     pub fn parse(text: &str) -> Option<Self> {
         match text {
             "" | "Metadata" => Some(Self::Metadata),
@@ -49,8 +49,8 @@ impl Include {
     }
 }
 
-/// A table of `rows` under the resource's columns. `metadata` is that of the list, or of the single object.
-pub fn table(resource: &Resource, metadata: Value, rows: Vec<Value>, headers: bool) -> Value {
+/// Returns a table of `rows` with the resource's columns. `metadata` is that of the list, or of the single object.
+pub fn table(resource: &ServedResource, metadata: Value, rows: Vec<Value>, headers: bool) -> Value {
     let columns = if headers { columns(resource) } else { Value::Null };
     json!({
         "kind": "Table",
@@ -61,8 +61,8 @@ pub fn table(resource: &Resource, metadata: Value, rows: Vec<Value>, headers: bo
     })
 }
 
-/// The row of one object.
-pub fn row(resource: &Resource, object: &Value, now: Timestamp, include: Include) -> Value {
+/// Returns the row of an object.
+pub fn row(resource: &ServedResource, object: &Value, now: Timestamp, include: IncludeObject) -> Value {
     let (cells, conditions) = match &resource.custom {
         Some(custom) => (custom::cells(custom, object, now), None),
         None => builtin::cells(&resource.kind, object, now),
@@ -73,15 +73,15 @@ pub fn row(resource: &Resource, object: &Value, now: Timestamp, include: Include
         row.insert("conditions".into(), conditions);
     }
     let carried = match include {
-        Include::None => Value::Null,
-        Include::Metadata => partial(object),
-        Include::Object => object.clone(),
+        IncludeObject::None => Value::Null,
+        IncludeObject::Metadata => partial(object),
+        IncludeObject::Object => object.clone(),
     };
     row.insert("object".into(), carried);
     Value::Object(row)
 }
 
-/// The `PartialObjectMetadata` of an object.
+/// Returns the `PartialObjectMetadata` of an object.
 pub fn partial(object: &Value) -> Value {
     json!({
         "kind": "PartialObjectMetadata",

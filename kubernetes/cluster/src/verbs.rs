@@ -1,29 +1,29 @@
-//! What can be done to resources.
+//! Verbs of resources.
 
-mod account;
-mod behave;
+mod behavior;
 mod collection;
 mod commit;
+mod continue_token;
 mod convert;
 mod create;
 mod decode;
 mod delete;
-mod form;
 mod get;
 mod grants;
 mod list;
+mod list_selector;
 mod namespace;
 mod owners;
 mod patch;
+mod pod_service_account;
 mod pods;
 mod review;
 mod route;
 mod scale;
-mod select;
-mod steps;
-mod token;
+mod transform;
 mod update;
 mod watch;
+mod write_steps;
 
 pub(crate) use delete::remove;
 
@@ -35,38 +35,38 @@ use switchboard_object::Value;
 use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::status::Status;
 
-use crate::answer::Answer;
 use crate::auth::User;
 use crate::crd;
-use crate::request::Info;
+use crate::request::RequestInfo;
 use crate::request::body;
-use crate::request::media::Output;
-use crate::request::query::Query;
-use crate::resource::{LazyShape, Resource};
-use crate::server::{Inner, Logical};
-use crate::store::{Key, Record, WriteError};
+use crate::request::media::ResponseFormat;
+use crate::request::query::UrlQuery;
+use crate::resource::{LazySchema, ServedResource};
+use crate::response::ApiResponse;
+use crate::server::{LogicalCluster, ServerState};
+use crate::store::{StoreKey, StoredObject, WriteError};
 use crate::wire;
 
-/// One request for a resource, with everything a verb needs.
+/// Request for a resource, with everything a verb needs.
 #[derive(Clone)]
-pub(crate) struct Call {
-    pub inner: Arc<Inner>,
-    pub logical: Arc<Logical>,
-    pub resource: Arc<Resource>,
-    pub info: Info,
-    pub query: Query,
+pub(crate) struct ApiCall {
+    pub inner: Arc<ServerState>,
+    pub logical: Arc<LogicalCluster>,
+    pub resource: Arc<ServedResource>,
+    pub info: RequestInfo,
+    pub query: UrlQuery,
     pub headers: HeaderMap,
     pub user: User,
-    pub warnings: Warnings,
-    /// A write the server itself makes in the wake of another: nothing follows it.
-    pub quiet: bool,
+    pub warnings: RequestWarnings,
+    /// Whether this is a follow-up write of the server itself, which has no follow-up.
+    pub suppress_follow_up: bool,
 }
 
-/// Warnings collected while a request is answered; each text once.
+/// Warnings of a request, each text once.
 #[derive(Clone, Default)]
-pub(crate) struct Warnings(Arc<Mutex<Vec<String>>>);
+pub(crate) struct RequestWarnings(Arc<Mutex<Vec<String>>>);
 
-impl Warnings {
+impl RequestWarnings {
     /// Adds a warning.
     pub fn add(&self, text: impl Into<String>) {
         let text = text.into();
@@ -76,15 +76,15 @@ impl Warnings {
         }
     }
 
-    /// All of them.
+    /// Takes all warnings.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Does what the request asks.
-pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
-    if let Some(logs) = &call.inner.frozen {
+/// Executes a request.
+pub(crate) async fn run(call: ApiCall, body: Bytes) -> Result<ApiResponse, Status> {
+    if let Some(logs) = &call.inner.dump_logs {
         match (call.info.verb, call.info.subresource.as_str()) {
             ("get", "log") if &*call.resource.plural == "pods" => {
                 return logs.answer(&call.read(&call.find(&call.info.name)?), &call.query);
@@ -92,21 +92,21 @@ pub(crate) async fn run(call: Call, body: Bytes) -> Result<Answer, Status> {
             ("get" | "list" | "watch", _) => {}
             ("create", "") if call.is_review() => {}
             _ => {
-                let recorder = call.inner.recorder.get().cloned().ok_or_else(crate::frozen::read_only)?;
-                return crate::frozen::record::record(call, body, &recorder).await;
+                let recorder = call.inner.recorder.get().cloned().ok_or_else(crate::dump::read_only_status)?;
+                return crate::dump::record::record(call, body, &recorder).await;
             }
         }
     }
     perform(call, body).await
 }
 
-/// The path and the verb are ones the resource has.
-pub(crate) fn is_served(call: &Call) -> bool {
+/// Whether the resource has the path and the verb.
+pub(crate) fn is_served(call: &ApiCall) -> bool {
     route::check(call).is_ok()
 }
 
-/// Does it, whatever kind of server this is.
-pub(crate) async fn perform(call: Call, body: Bytes) -> Result<Answer, Status> {
+/// Executes a request, regardless of the kind of server.
+pub(crate) async fn perform(call: ApiCall, body: Bytes) -> Result<ApiResponse, Status> {
     if let Some(warning) = call.resource.custom.as_ref().and_then(|custom| custom.deprecation.as_ref()) {
         call.warnings.add(&**warning);
     }
@@ -136,24 +136,24 @@ pub(crate) async fn perform(call: Call, body: Bytes) -> Result<Answer, Status> {
     }
 }
 
-impl Call {
-    /// The namespace objects of this request live in; empty for cluster-scoped kinds.
+impl ApiCall {
+    /// Returns the namespace of the request's objects; empty for cluster-scoped kinds.
     pub fn namespace(&self) -> &str {
         if self.resource.namespaced { &self.info.namespace } else { "" }
     }
 
-    /// Where an object of this resource is stored.
-    pub fn key(&self, name: &str) -> Key {
-        Key::new(self.logical.name(), &self.stored_resource(), self.namespace(), name)
+    /// Returns the store key of an object of this resource.
+    pub fn key(&self, name: &str) -> StoreKey {
+        StoreKey::new(self.logical.name(), &self.stored_resource(), self.namespace(), name)
     }
 
-    /// The prefix of what this request lists.
+    /// Returns the store prefix of the request's list.
     pub fn prefix(&self) -> String {
         let namespace = Some(self.namespace()).filter(|n| !n.is_empty() || !self.resource.namespaced);
-        Key::prefix(self.logical.name(), &self.stored_resource(), namespace)
+        StoreKey::prefix(self.logical.name(), &self.stored_resource(), namespace)
     }
 
-    /// Where upstream would store the object; some messages say it.
+    /// Returns the path under which kube-apiserver stores the object; some messages contain it.
     pub fn storage_path(&self, name: &str) -> String {
         let group =
             if self.resource.custom.is_some() { format!("{}/", self.resource.kind.group) } else { String::new() };
@@ -161,39 +161,39 @@ impl Call {
         format!("/registry/{group}{}/{namespace}{name}", self.resource.plural)
     }
 
-    /// Keeps other Services waiting while this write takes addresses and ports that none of them may have; `None` for all
-    /// other kinds. They are chosen from what is not seen in use, so two that choose at once would choose the same.
-    pub async fn alone_with_addresses(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+    /// Locks address allocation while this write chooses addresses and ports; `None` for kinds other than Services.
+    /// Allocation chooses values that are not visibly in use, so two concurrent writes could choose the same.
+    pub async fn lock_addresses(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         let takes = self.resource.kind.group.is_empty() && self.resource.kind.kind == "Service";
         if takes { Some(self.logical.addresses.lock().await) } else { None }
     }
 
-    /// What must follow a write before it is answered: what is served follows the CRDs.
-    pub async fn written(&self, name: &str) {
-        if self.quiet {
+    /// Runs the follow-up of a write before its response: the registry follows the CRDs.
+    pub async fn after_write(&self, name: &str) {
+        if self.suppress_follow_up {
             return;
         }
         match &self.resource.custom {
-            None if &*self.resource.plural == crd::PLURAL => crd::follow(&self.inner, &self.logical, name).await,
-            // The last instance may be what the end of its CRD waits for.
+            None if &*self.resource.plural == crd::PLURAL => crd::reconcile(&self.inner, &self.logical, name).await,
+            // The deletion of a CRD may be waiting for this last instance.
             Some(custom) if custom.terminating => {
-                crd::follow(&self.inner, &self.logical, &self.stored_resource()).await;
+                crd::reconcile(&self.inner, &self.logical, &self.stored_resource()).await;
             }
             _ => {}
         }
     }
 
-    /// The same request for another namespace.
+    /// Returns the request for another namespace.
     pub fn in_namespace(&self, namespace: &str) -> Self {
-        let info = Info { namespace: namespace.into(), ..self.info.clone() };
+        let info = RequestInfo { namespace: namespace.into(), ..self.info.clone() };
         Self { info, ..self.clone() }
     }
 
-    /// The same request as decoding and managed fields see it: of the kind its subresource speaks.
-    pub fn speaking(&self, kind: GroupVersionKind) -> Self {
+    /// Returns the request for decoding and managed fields, with the kind of its subresource.
+    pub fn with_kind(&self, kind: GroupVersionKind) -> Self {
         let of = &self.resource;
-        let resource = Resource {
-            shape: LazyShape::built_in(kind.clone()),
+        let resource = ServedResource {
+            schema: LazySchema::built_in(kind.clone()),
             kind,
             plural: of.plural.clone(),
             singular: of.singular.clone(),
@@ -208,8 +208,13 @@ impl Call {
         Self { resource: resource.into(), ..self.clone() }
     }
 
-    /// A request of the server to itself.
-    pub fn internal(inner: &Arc<Inner>, logical: &Arc<Logical>, resource: &Arc<Resource>, info: Info) -> Self {
+    /// Creates an internal request of the server.
+    pub fn internal(
+        inner: &Arc<ServerState>,
+        logical: &Arc<LogicalCluster>,
+        resource: &Arc<ServedResource>,
+        info: RequestInfo,
+    ) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(http::header::USER_AGENT, http::HeaderValue::from_static("kube-apiserver"));
         Self {
@@ -217,33 +222,33 @@ impl Call {
             logical: logical.clone(),
             resource: resource.clone(),
             info,
-            query: Query::default(),
+            query: UrlQuery::default(),
             headers,
             user: User::loopback(),
-            warnings: Warnings::default(),
-            quiet: true,
+            warnings: RequestWarnings::default(),
+            suppress_follow_up: true,
         }
     }
 
-    /// The stored object of that name, or 404.
-    pub fn find(&self, name: &str) -> Result<Record, Status> {
+    /// Returns the stored object of that name, or 404.
+    pub fn find(&self, name: &str) -> Result<StoredObject, Status> {
         let found = self.inner.store.get(&self.key(name));
         found.ok_or_else(|| Status::not_found(&self.resource.group_resource(), name))
     }
 
-    /// Kind and version as they stand in front of served objects.
+    /// Returns kind and version in front of served objects.
     pub fn envelope(&self) -> String {
         wire::envelope(&self.resource.kind.api_version(), &self.resource.kind.kind, self.resource.custom.is_some())
     }
 
-    /// A stored object in the form that was asked for.
-    pub fn answer_object(&self, code: u16, stored: &Bytes) -> Result<Answer, Status> {
-        let record = Record { revision: u64::MAX, bytes: stored.clone() };
-        let served = if self.is_converted() { self.reserved(&record) } else { stored.clone() };
-        form::Shaper::new(self, Output::negotiate(&self.headers)?)?.object(code, &served)
+    /// Returns the response for a stored object, in the requested form.
+    pub fn answer_object(&self, code: u16, stored: &Bytes) -> Result<ApiResponse, Status> {
+        let record = StoredObject { revision: u64::MAX, bytes: stored.clone() };
+        let served = if self.is_converted() { self.to_served(&record) } else { stored.clone() };
+        transform::ResponseTransformer::new(self, ResponseFormat::negotiate(&self.headers)?)?.object(code, &served)
     }
 
-    /// The store did not take a write.
+    /// Returns the Status for a failed write to the store.
     pub fn write_failed(&self, error: &WriteError) -> Status {
         match error {
             WriteError::TooLarge { .. } => body::too_large(),
@@ -252,7 +257,7 @@ impl Call {
         }
     }
 
-    /// A string of an object's metadata.
+    /// Returns a string of an object's metadata.
     pub fn metadata<'a>(object: &'a Value, field: &str) -> &'a str {
         object["metadata"][field].as_str().unwrap_or_default()
     }

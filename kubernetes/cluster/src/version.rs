@@ -1,14 +1,14 @@
-//! Which Kubernetes release the server speaks as.
+//! Kubernetes release of the server.
 
 use serde_json::json;
 use switchboard_object::Value;
 
-/// The release whose behaviour is reproduced.
+/// Release whose behavior is reproduced.
 pub const GIT_VERSION: &str = "v1.36.1";
 /// Major and minor, as OpenAPI documents state them.
 pub const MAJOR_MINOR: &str = "1.36";
 
-/// `/version`.
+/// Returns `/version`.
 pub fn document() -> Value {
     json!({
         "major": "1",

@@ -1,8 +1,8 @@
-//! Objects as bytes: encoded once at the write, spliced from then on.
+//! Encoded objects: encoded once at the write, spliced from then on.
 //!
-//! Every stored object begins with its envelope, `{"kind":"Pod","apiVersion":"v1",`, and goes on with everything else in
-//! order. So a list drops the envelope of built-in kinds (as upstream does) and a custom resource is served in another
-//! version by exchanging it, without parsing.
+//! Every stored object begins with its envelope, `{"kind":"Pod","apiVersion":"v1",`, followed by the other fields in
+//! order. A list therefore drops the envelope of built-in kinds (as kube-apiserver does), and a custom resource is
+//! served in another version by replacing it, without parsing.
 
 #[cfg(test)]
 mod tests;
@@ -10,15 +10,15 @@ mod tests;
 use bytes::{BufMut, Bytes, BytesMut};
 use switchboard_object::{Map, Value};
 
-/// An encoded object that lacks only its revision.
+/// Encoded object without its revision.
 #[derive(Clone, Debug)]
-pub struct Template {
+pub struct ObjectTemplate {
     before: Vec<u8>,
     after: Vec<u8>,
 }
 
-impl Template {
-    /// Encodes `object`; its `metadata.resourceVersion` is left open.
+impl ObjectTemplate {
+    /// Encodes `object`, with a gap for its `metadata.resourceVersion`.
     pub fn new(object: &Value, custom: bool) -> Self {
         let empty = Map::new();
         let fields = object.as_object().unwrap_or(&empty);
@@ -47,8 +47,8 @@ impl Template {
         Self { before, after }
     }
 
-    /// The object at that revision.
-    pub fn at(&self, revision: u64) -> Bytes {
+    /// Returns the object at that revision.
+    pub fn with_revision(&self, revision: u64) -> Bytes {
         let digits = revision.to_string();
         let mut out = BytesMut::with_capacity(self.before.len() + digits.len() + self.after.len());
         out.put_slice(&self.before);
@@ -57,7 +57,7 @@ impl Template {
         out.freeze()
     }
 
-    /// The object without a revision: what a dry run answers with.
+    /// Returns the object without a revision, for the response to a dry run.
     pub fn without_revision(&self) -> Bytes {
         const OPEN: &[u8] = b",\"resourceVersion\":\"";
         let kept = self.before.strip_suffix(OPEN).unwrap_or(&self.before);
@@ -74,18 +74,18 @@ fn field(out: &mut Vec<u8>, key: &str, value: &Value) {
     serde_json::to_writer(&mut *out, value).expect("a value is encodable");
 }
 
-/// The length of a stored object's envelope, `{"kind":"..","apiVersion":"..",`.
+/// Returns the length of a stored object's envelope, `{"kind":"..","apiVersion":"..",`.
 pub fn envelope_bytes(stored: &[u8]) -> usize {
     const QUOTES: usize = 8;
     let last = stored.iter().enumerate().filter(|(_, b)| **b == b'"').nth(QUOTES - 1);
     match last {
-        // Behind the eighth quote stands the comma.
+        // The comma follows the eighth quote.
         Some((at, _)) if at + 2 <= stored.len() => at + 2,
         _ => 0,
     }
 }
 
-/// `{"kind":"Pod","apiVersion":"v1",`, or the other way round for custom resources.
+/// Returns `{"kind":"Pod","apiVersion":"v1",`, or with the fields swapped for custom resources.
 pub fn envelope(api_version: &str, kind: &str, custom: bool) -> String {
     if custom {
         format!("{{\"apiVersion\":\"{api_version}\",\"kind\":\"{kind}\",")
@@ -94,7 +94,7 @@ pub fn envelope(api_version: &str, kind: &str, custom: bool) -> String {
     }
 }
 
-/// The stored object as it is served under `envelope`.
+/// Returns the stored object as served under `envelope`.
 pub fn with_envelope(stored: &Bytes, envelope: &str) -> Bytes {
     if stored.starts_with(envelope.as_bytes()) {
         return stored.clone();
@@ -106,7 +106,7 @@ pub fn with_envelope(stored: &Bytes, envelope: &str) -> Bytes {
     out.freeze()
 }
 
-/// Reads a stored object.
+/// Parses a stored object.
 pub fn parse(stored: &[u8]) -> Value {
     serde_json::from_slice(stored).expect("the store holds what the server encoded")
 }

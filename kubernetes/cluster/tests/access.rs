@@ -1,4 +1,4 @@
-//! Rights through the in-process client: who may do what, and who they are.
+//! Authorization through the in-process client.
 #![allow(clippy::unwrap_used)]
 
 use http::Request;
@@ -20,9 +20,9 @@ const TOKEN: &str = "/api/v1/namespaces/default/serviceaccounts/web/token";
 const ACCOUNTS: &str = "/api/v1/namespaces/default/serviceaccounts";
 
 #[tokio::test]
-async fn a_user_without_roles_is_refused_in_upstreams_words() {
+async fn a_user_without_roles_gets_the_upstream_error() {
     let cluster = Cluster::ephemeral().await;
-    let client = cluster.client_as("default", User::named("bob").in_group("system:authenticated"));
+    let client = cluster.client_as("default", User::named("bob").with_group("system:authenticated"));
     let refused = post(&client, ACCOUNTS, json!({"metadata": {"name": "web"}})).await.unwrap_err();
     assert_eq!(
         refused,
@@ -68,7 +68,7 @@ fn bind(name: &str, role: &str, user: &str) -> Value {
 }
 
 #[tokio::test]
-async fn nobody_grants_what_they_do_not_hold() {
+async fn users_cannot_grant_rights_they_do_not_have() {
     let cluster = Cluster::ephemeral().await;
     let admin = cluster.client();
     let rules = json!([
@@ -77,7 +77,7 @@ async fn nobody_grants_what_they_do_not_hold() {
     ]);
     post(&admin, ROLES, json!({"metadata": {"name": "granter"}, "rules": rules})).await.unwrap();
     post(&admin, BINDINGS, bind("granter", "granter", "bob")).await.unwrap();
-    let bob = cluster.client_as("default", User::named("bob").in_group("system:authenticated"));
+    let bob = cluster.client_as("default", User::named("bob").with_group("system:authenticated"));
     let role = |name: &str, verbs: &[&str]| json!({"metadata": {"name": name}, "rules": [{"verbs": verbs, "apiGroups": [""], "resources": ["pods"]}]});
     post(&bob, ROLES, role("small", &["get"])).await.unwrap();
     assert_eq!(
@@ -91,7 +91,7 @@ async fn nobody_grants_what_they_do_not_hold() {
 }
 
 #[tokio::test]
-async fn impersonation_needs_the_right_and_then_has_the_rights_of_the_other() {
+async fn impersonation_needs_the_right_and_gives_the_users_rights() {
     let cluster = Cluster::ephemeral().await;
     let admin = cluster.client();
     post(&admin, BINDINGS, bind("alice", "cluster-admin", "alice")).await.unwrap();
@@ -107,11 +107,12 @@ async fn impersonation_needs_the_right_and_then_has_the_rights_of_the_other() {
     assert!(refused.contains("User \"bob\" cannot impersonate-on:user-info:list"), "{refused}");
 }
 
-/// Questions and the answers a real kube-apiserver with the same roles gave, one a line; the first line holds the roles.
+/// Access checks and the results recorded from kube-apiserver with the same roles, one per line; the first line holds
+/// the roles.
 const MATRIX: &str = include_str!("access/matrix.jsonl");
 
 #[tokio::test]
-async fn access_is_what_the_real_server_says() {
+async fn access_matches_kube_apiserver() {
     let cluster = Cluster::ephemeral().await;
     let admin = cluster.client();
     let mut lines = MATRIX.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

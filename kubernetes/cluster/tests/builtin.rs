@@ -1,4 +1,4 @@
-//! Built-in kinds through the in-process client: what the server adds around their rules.
+//! Built-in kinds through the in-process client: processing around the rules of the kinds.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use k8s_openapi::api::autoscaling::{v1 as v1_hpa, v2 as v2_hpa};
@@ -14,7 +14,7 @@ fn read<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
 }
 
 #[tokio::test]
-async fn an_event_is_the_same_in_both_groups() {
+async fn an_event_is_equal_in_both_groups() {
     let cluster = Cluster::ephemeral().await;
     let old: Api<core::Event> = Api::namespaced(cluster.client(), "default");
     let new: Api<events::Event> = Api::namespaced(cluster.client(), "default");
@@ -30,7 +30,7 @@ async fn an_event_is_the_same_in_both_groups() {
 }
 
 #[tokio::test]
-async fn an_autoscaler_is_the_same_in_both_versions() {
+async fn an_autoscaler_is_equal_in_both_versions() {
     let cluster = Cluster::ephemeral().await;
     let old: Api<v1_hpa::HorizontalPodAutoscaler> = Api::namespaced(cluster.client(), "default");
     let new: Api<v2_hpa::HorizontalPodAutoscaler> = Api::namespaced(cluster.client(), "default");
@@ -71,7 +71,7 @@ async fn a_pod_mounts_the_token_of_its_service_account() {
 }
 
 #[tokio::test]
-async fn a_pod_may_follow_its_namespace_at_once() {
+async fn a_pod_can_be_created_right_after_its_namespace() {
     let cluster = Cluster::ephemeral().await;
     let spaces: Api<core::Namespace> = Api::all(cluster.client());
     for index in 0..5 {

@@ -1,19 +1,19 @@
-//! The built-in kinds against recorded answers of a real kube-apiserver: one file a case in `tests/kinds`.
+//! Built-in kinds against responses recorded from kube-apiserver: one file per case in `tests/kinds`.
 //!
-//! A case is a `create` with its `answer` and `warnings`, and steps that `merge` a change into the last answer and
-//! send it as an update. Uids, times, allocated addresses and generated names are masked in both.
+//! A case is a `create` with its `answer` and `warnings`, and steps that `merge` a change into the last answer and send
+//! it as an update. Uids, times, allocated addresses and generated names are masked in both.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
-use switchboard_cluster::kinds::{Env, Requester, World, convert, strategy};
+use switchboard_cluster::kinds::{ClusterReader, Requester, WriteContext, convert, strategy};
 use switchboard_object::kind::{GroupVersion, GroupVersionKind};
 use switchboard_object::status::Status;
 
 #[test]
-fn answers_are_those_of_the_real_server() {
+fn responses_match_kube_apiserver() {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kinds");
     let only = std::env::var("CASE").unwrap_or_default();
     let mut failed = Vec::new();
@@ -33,9 +33,9 @@ fn answers_are_those_of_the_real_server() {
     assert!(failed.is_empty(), "{} cases differ:\n{}", failed.len(), failed.join("\n"));
 }
 
-/// Objects as the real server shows them in one group or version, and in the other.
+/// Compares objects that kube-apiserver served in two groups or versions.
 #[test]
-fn conversions_are_those_of_the_real_server() {
+fn conversions_match_kube_apiserver() {
     let cases: Value = serde_json::from_str(include_str!("conversions.json")).unwrap();
     let mut out = Vec::new();
     for case in cases.as_array().unwrap() {
@@ -54,10 +54,10 @@ fn conversions_are_those_of_the_real_server() {
     assert!(out.is_empty(), "{}", out.join("\n"));
 }
 
-/// What stands in the cluster besides what every cluster has.
-struct Cluster(Vec<Value>);
+/// Objects of the cluster besides the initial ones.
+struct FixtureCluster(Vec<Value>);
 
-impl Cluster {
+impl FixtureCluster {
     fn of(case: &Value) -> Self {
         let mut objects: Vec<Value> = case["world"].as_array().cloned().unwrap_or_default();
         for object in &mut objects {
@@ -74,7 +74,7 @@ impl Cluster {
     }
 }
 
-impl World for Cluster {
+impl ClusterReader for FixtureCluster {
     fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
         self.list(resource, namespace).into_iter().find(|o| o["metadata"]["name"] == name)
     }
@@ -88,7 +88,7 @@ impl World for Cluster {
             "storageclasses.storage.k8s.io" => "StorageClass",
             "ingressclasses.networking.k8s.io" => "IngressClass",
             "priorityclasses.scheduling.k8s.io" => "PriorityClass",
-            other => panic!("nobody should read {other}"),
+            other => panic!("unexpected read of {other}"),
         };
         let here = |o: &Value| o["metadata"]["namespace"].as_str().unwrap_or("") == namespace || namespace.is_empty();
         self.0.iter().filter(|o| o["kind"] == kind && here(o)).cloned().collect()
@@ -98,7 +98,7 @@ impl World for Cluster {
 fn run(case: &Value) -> Vec<String> {
     let groups = vec!["system:masters".to_string(), "system:authenticated".to_string()];
     let user = Requester { name: "admin", uid: "", groups: &groups, extra: credential() };
-    let env = Env { now: "TIME", random: 7, user, world: &Cluster::of(case) };
+    let env = WriteContext { now: "TIME", random: 7, user, cluster: &FixtureCluster::of(case) };
     let kind = kind_of(&case["create"]);
     let mut out = Vec::new();
     let mut warnings: Vec<String> = strategy(&kind).deprecation().map(String::from).into_iter().collect();
@@ -124,7 +124,7 @@ fn credential() -> BTreeMap<String, Vec<String>> {
     [("authentication.kubernetes.io/credential-id".to_string(), vec!["X509SHA256=MASKED".to_string()])].into()
 }
 
-fn create(kind: &GroupVersionKind, sent: &Value, env: &Env<'_>, warnings: &mut Vec<String>) -> Value {
+fn create(kind: &GroupVersionKind, sent: &Value, env: &WriteContext<'_>, warnings: &mut Vec<String>) -> Value {
     let strategy = strategy(kind);
     let mut object = sent.clone();
     if namespaced(kind) {
@@ -141,12 +141,8 @@ fn create(kind: &GroupVersionKind, sent: &Value, env: &Env<'_>, warnings: &mut V
     }
     let errors = strategy.validate_create(&object);
     if !errors.is_empty() {
-        return Status::invalid(
-            &strategy.refused_kind(kind),
-            object["metadata"]["name"].as_str().unwrap_or(""),
-            &errors,
-        )
-        .to_value();
+        return Status::invalid(&strategy.error_kind(kind), object["metadata"]["name"].as_str().unwrap_or(""), &errors)
+            .to_value();
     }
     warnings.extend(strategy.warnings(&object, None));
     if let Err(status) = strategy.review(&object, None, env) {
@@ -161,11 +157,11 @@ fn update(
     mut object: Value,
     live: &Value,
     status: bool,
-    env: &Env<'_>,
+    env: &WriteContext<'_>,
     warnings: &mut Vec<String>,
 ) -> Value {
     let strategy = strategy(kind);
-    // The server compares the name with the path before anything else.
+    // kube-apiserver compares the name with the path first.
     let (sent, path) = (object["metadata"]["name"].clone(), live["metadata"]["name"].clone());
     if sent != path {
         let message = format!(
@@ -189,12 +185,8 @@ fn update(
         strategy.validate_update(&object, live)
     };
     if !errors.is_empty() {
-        return Status::invalid(
-            &strategy.refused_kind(kind),
-            object["metadata"]["name"].as_str().unwrap_or(""),
-            &errors,
-        )
-        .to_value();
+        return Status::invalid(&strategy.error_kind(kind), object["metadata"]["name"].as_str().unwrap_or(""), &errors)
+            .to_value();
     }
     if !status {
         warnings.extend(strategy.warnings(&object, Some(live)));
@@ -237,7 +229,7 @@ fn merge(target: &mut Value, patch: &Value) {
     }
 }
 
-/// What differs from run to run, replaced as the recording replaced it.
+/// Masks values that differ between runs, like the recording.
 fn masked(mut value: Value, case: &Value) -> Value {
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("resourceVersion");

@@ -1,4 +1,4 @@
-//! Objects through the in-process client: what a test of an operator does.
+//! Objects through the in-process client, as in tests of operators.
 #![allow(clippy::unwrap_used)]
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};

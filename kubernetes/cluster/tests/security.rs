@@ -1,4 +1,4 @@
-//! Who gets in over the socket: certificates, tokens, nobody.
+//! Authentication over the socket: certificates, tokens, no credentials.
 #![allow(clippy::unwrap_used)]
 
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -10,60 +10,61 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_cluster::ambient::Ambient;
 use switchboard_cluster::auth::authentication::Authenticator;
-use switchboard_cluster::auth::certificates::{Certificates, Pair};
-use switchboard_cluster::auth::gate::Gate;
+use switchboard_cluster::auth::certificates::{CertificatePair, Certificates};
+use switchboard_cluster::auth::filters::AuthKeys;
 use switchboard_cluster::auth::token::TokenKey;
-use switchboard_cluster::listener::{Listener, Port};
-use switchboard_cluster::store::{Bounds, Store};
+use switchboard_cluster::clock_and_rng::ClockAndRng;
+use switchboard_cluster::listener::{BoundPort, Listener};
+use switchboard_cluster::store::{ObjectStore, StoreLimits};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// A server on loopback with a clock the test moves.
-struct Server {
+/// Server on loopback with a clock controlled by the test.
+struct TlsServer {
     certificates: Certificates,
     listener: Listener,
     clock: Arc<AtomicI64>,
 }
 
-struct Client<'a> {
+struct TlsClient<'a> {
     trusted: &'a Certificates,
-    certificate: Option<Pair>,
+    certificate: Option<CertificatePair>,
     token: Option<String>,
 }
 
-impl Server {
+impl TlsServer {
     async fn start() -> Self {
-        let port = Port::take("127.0.0.1:0".parse().unwrap()).await.unwrap();
+        let port = BoundPort::bind("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let now = Timestamp::now();
         let certificates = Certificates::ephemeral(&[port.address().ip()], now).unwrap();
-        let gate = Gate {
+        let auth_keys = AuthKeys {
             authenticator: Authenticator::new(TokenKey::ephemeral().unwrap(), Some("static-secret".into())),
             authority: certificates.authority.certificate.clone(),
         };
         let clock = Arc::new(AtomicI64::new(now.as_second()));
-        let (hand, system) = (clock.clone(), Ambient::system());
-        let ambient = Ambient::new(
+        let (hand, system) = (clock.clone(), ClockAndRng::system());
+        let clock_and_rng = ClockAndRng::new(
             move || Timestamp::from_second(hand.load(Ordering::Relaxed)).unwrap(),
             move |bytes| system.fill(bytes),
         );
-        let cluster = Cluster::behind(gate, Store::in_memory(Bounds::default()), ambient).await;
+        let cluster =
+            Cluster::with_keys(auth_keys, ObjectStore::in_memory(StoreLimits::default()), clock_and_rng).await;
         cluster.start_controllers();
         let listener = cluster.listen(port, &certificates).unwrap();
         Self { certificates, listener, clock }
     }
 
-    fn client(&self) -> Client<'_> {
-        Client { trusted: &self.certificates, certificate: None, token: None }
+    fn client(&self) -> TlsClient<'_> {
+        TlsClient { trusted: &self.certificates, certificate: None, token: None }
     }
 
-    fn admin(&self) -> Client<'_> {
-        Client { certificate: Some(self.certificates.admin.clone()), ..self.client() }
+    fn admin(&self) -> TlsClient<'_> {
+        TlsClient { certificate: Some(self.certificates.admin.clone()), ..self.client() }
     }
 
-    async fn ask(&self, client: &Client<'_>, method: &str, path: &str, body: Value) -> Result<(u16, Value), String> {
+    async fn ask(&self, client: &TlsClient<'_>, method: &str, path: &str, body: Value) -> Result<(u16, Value), String> {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let mut head = format!(
             "{method} {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-type: application/json\r\n\
@@ -78,7 +79,7 @@ impl Server {
         let mut stream = client.tls().connect(name, stream).await.map_err(|e| e.to_string())?;
         stream.write_all(format!("{head}\r\n{body}").as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        // The server may close without saying so.
+        // The server may close the connection without a TLS close notification.
         let _ = stream.read_to_end(&mut answer).await;
         let answer = String::from_utf8(answer).unwrap();
         let code = answer.split(' ').nth(1).unwrap().parse().unwrap();
@@ -90,7 +91,7 @@ impl Server {
         Ok((code, json.unwrap_or_default()))
     }
 
-    async fn code(&self, client: &Client<'_>, path: &str) -> u16 {
+    async fn code(&self, client: &TlsClient<'_>, path: &str) -> u16 {
         self.ask(client, "GET", path, Value::Null).await.unwrap().0
     }
 
@@ -105,7 +106,7 @@ impl Server {
     }
 }
 
-impl Client<'_> {
+impl TlsClient<'_> {
     fn tls(&self) -> TlsConnector {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.trusted.authority.certificate.as_bytes()).unwrap()).unwrap();
@@ -129,11 +130,11 @@ impl Client<'_> {
 }
 
 #[tokio::test]
-async fn nobody_without_credentials_sees_more_than_health_and_version() {
-    let server = Server::start().await;
-    let nobody = server.client();
+async fn without_credentials_only_health_and_version_are_visible() {
+    let server = TlsServer::start().await;
+    let anonymous = server.client();
     for path in ["/healthz", "/livez", "/readyz", "/version"] {
-        assert_eq!(server.code(&nobody, path).await, 200, "{path}");
+        assert_eq!(server.code(&anonymous, path).await, 200, "{path}");
     }
     let unauthorized = json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -142,22 +143,22 @@ async fn nobody_without_credentials_sees_more_than_health_and_version() {
     for path in
         ["/", "/api", "/apis", "/openapi/v3", "/api/v1/namespaces", "/api/v1/secrets", "/clusters/x/api", "/metrics"]
     {
-        let answer = server.ask(&nobody, "GET", path, Value::Null).await.unwrap();
+        let answer = server.ask(&anonymous, "GET", path, Value::Null).await.unwrap();
         assert_eq!(answer, (401, unauthorized.clone()), "{path}");
     }
     assert_eq!(server.code(&server.client().with_token("wrong"), "/healthz").await, 401);
 }
 
 #[tokio::test]
-async fn a_client_certificate_of_another_authority_is_worth_nothing() {
-    let server = Server::start().await;
+async fn a_client_certificate_of_another_authority_is_refused() {
+    let server = TlsServer::start().await;
     assert_eq!(server.code(&server.admin(), "/api/v1/namespaces").await, 200);
     let foreign = Certificates::ephemeral(&[], Timestamp::now()).unwrap();
-    let stranger = |token| Client { certificate: Some(foreign.admin.clone()), token, ..server.client() };
+    let stranger = |token| TlsClient { certificate: Some(foreign.admin.clone()), token, ..server.client() };
     assert_eq!(server.code(&stranger(None), "/api/v1/namespaces").await, 401);
     assert_eq!(server.code(&stranger(None), "/healthz").await, 401);
     assert_eq!(server.code(&stranger(Some("static-secret".into())), "/api/v1/namespaces").await, 200);
-    let careful = Client { trusted: &foreign, ..server.client() };
+    let careful = TlsClient { trusted: &foreign, ..server.client() };
     assert!(
         server.ask(&careful, "GET", "/healthz", Value::Null).await.is_err(),
         "our certificate is not trusted by all"
@@ -166,22 +167,22 @@ async fn a_client_certificate_of_another_authority_is_worth_nothing() {
 
 #[tokio::test]
 async fn a_certificate_gives_its_users_rights_and_no_more() {
-    let server = Server::start().await;
+    let server = TlsServer::start().await;
     let alice = server.certificates.client("alice", Some("devs"), Timestamp::now()).unwrap();
-    let alice = Client { certificate: Some(alice), ..server.client() };
+    let alice = TlsClient { certificate: Some(alice), ..server.client() };
     let (code, answer) = server.ask(&alice, "GET", "/api/v1/namespaces", Value::Null).await.unwrap();
     assert_eq!(code, 403);
     assert_eq!(
         answer["message"],
         "namespaces is forbidden: User \"alice\" cannot list resource \"namespaces\" in API group \"\" at the cluster scope"
     );
-    // Discovery is for everyone with credentials.
+    // Discovery is allowed for every authenticated user.
     assert_eq!(server.code(&alice, "/api").await, 200);
 }
 
 #[tokio::test]
 async fn a_token_ends_with_its_time_and_with_its_account() {
-    let server = Server::start().await;
+    let server = TlsServer::start().await;
     let token = server.token("web").await;
     let web = server.client().with_token(&token);
     assert_eq!(server.code(&web, "/api").await, 200);
@@ -198,36 +199,36 @@ async fn a_token_ends_with_its_time_and_with_its_account() {
     assert_eq!(server.code(&shop, "/api").await, 401, "an account of the same name is another one");
 }
 
-/// Keeps every log line of this process.
-struct Recorder;
+/// Subscriber that keeps every log line of this process.
+struct LogCapture;
 
 fn recorded() -> &'static Mutex<String> {
     static LINES: OnceLock<Mutex<String>> = OnceLock::new();
     LINES.get_or_init(Mutex::default)
 }
 
-struct Text;
+struct LogText;
 
-impl tracing::field::Visit for Text {
+impl tracing::field::Visit for LogText {
     fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
         recorded().lock().unwrap().push_str(&format!("{field}={value:?}\n"));
     }
 }
 
-impl tracing::Subscriber for Recorder {
+impl tracing::Subscriber for LogCapture {
     fn enabled(&self, _: &tracing::Metadata<'_>) -> bool {
         true
     }
     fn new_span(&self, span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
-        span.record(&mut Text);
+        span.record(&mut LogText);
         tracing::span::Id::from_u64(1)
     }
     fn record(&self, _: &tracing::span::Id, values: &tracing::span::Record<'_>) {
-        values.record(&mut Text);
+        values.record(&mut LogText);
     }
     fn record_follows_from(&self, _: &tracing::span::Id, _: &tracing::span::Id) {}
     fn event(&self, event: &tracing::Event<'_>) {
-        event.record(&mut Text);
+        event.record(&mut LogText);
     }
     fn enter(&self, _: &tracing::span::Id) {}
     fn exit(&self, _: &tracing::span::Id) {}
@@ -235,9 +236,9 @@ impl tracing::Subscriber for Recorder {
 
 #[tokio::test]
 async fn secrets_never_reach_a_log() {
-    tracing::subscriber::set_global_default(Recorder).unwrap();
+    tracing::subscriber::set_global_default(LogCapture).unwrap();
     tracing::info!("recording");
-    let server = Server::start().await;
+    let server = TlsServer::start().await;
     let token = server.token("quiet").await;
     server.code(&server.client().with_token(&token), "/api").await;
     server.code(&server.client().with_token(&format!("{token}x")), "/api").await;

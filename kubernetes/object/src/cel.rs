@@ -1,10 +1,10 @@
 //! CEL rules of custom resources (`x-kubernetes-validations`).
 //!
-//! The grammar is the `cel` crate's; types, values and evaluation are ours, because rules read JSON by its schema, must stop
-//! at a budget, and must fail in the words of the API server.
+//! The `cel` crate provides the grammar. Types, values and evaluation are implemented here, because rules read JSON by
+//! its schema, must stop at a budget, and must fail with the API server's messages.
 //!
 //! ```text
-//! rule ──parse──▶ tree ──check (with the CRD)──▶ refused or kept
+//! rule ──parse──▶ tree ──check (with the CRD)──▶ accepted or refused
 //!                   └────eval (with an object)──▶ true, or a field error
 //! ```
 
@@ -30,5 +30,5 @@ mod tests;
 
 pub use fuzz::fuzz;
 pub(crate) use rules::TOO_EXPENSIVE;
-pub use rules::{Place, RuleCost, check_rules};
-pub use validate::Rules;
+pub use rules::{RuleContext, RuleCost, check_rules};
+pub use validate::CelRules;

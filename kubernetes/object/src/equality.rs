@@ -1,24 +1,24 @@
-//! Semantic equality: what Go's `equality.Semantic.DeepEqual` takes for the same.
+//! Semantic equality, like Go's `equality.Semantic.DeepEqual`.
 //!
-//! An absent field, `null`, an empty list and an empty map are the same; quantities are compared by amount and times by instant
-//! where a schema says that a field is one.
+//! An absent field, `null`, an empty list and an empty map are equal. If a schema declares a field as a quantity or a
+//! time, quantities are compared by amount and times by instant.
 
 use crate::schema::{Definitions, Schema};
 use crate::{Map, Value, quantity::Quantity};
 
-/// Whether two values mean the same, without knowing their types.
+/// Whether two values are semantically equal, without knowing their types.
 pub fn equal(a: &Value, b: &Value) -> bool {
     compare(a, b, None)
 }
 
-/// Whether two values of this schema mean the same.
+/// Whether two values of this schema are semantically equal.
 pub fn equal_typed(definitions: &Definitions, schema: &Schema, a: &Value, b: &Value) -> bool {
     compare(a, b, Some((definitions, schema)))
 }
 
-type Typed<'a> = Option<(&'a Definitions, &'a Schema)>;
+type TypedSchema<'a> = Option<(&'a Definitions, &'a Schema)>;
 
-fn compare(a: &Value, b: &Value, typed: Typed<'_>) -> bool {
+fn compare(a: &Value, b: &Value, typed: TypedSchema<'_>) -> bool {
     match (a, b) {
         _ if is_empty(a) && is_empty(b) => true,
         (Value::Object(a), Value::Object(b)) => {
@@ -34,7 +34,7 @@ fn compare(a: &Value, b: &Value, typed: Typed<'_>) -> bool {
     }
 }
 
-fn field(a: &Map, b: &Map, key: &str, typed: Typed<'_>) -> bool {
+fn field(a: &Map, b: &Map, key: &str, typed: TypedSchema<'_>) -> bool {
     let child = typed.and_then(|(definitions, schema)| {
         let schema = definitions.resolve(schema);
         let child = schema.properties.get(key).or(schema.additional.as_ref())?;

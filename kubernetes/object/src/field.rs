@@ -1,18 +1,18 @@
-//! What is wrong with one field of an object, in the words of Kubernetes' `field.Error`.
+//! Field errors, in the words of Kubernetes' `field.Error`.
 
 use std::fmt;
 
 use crate::Value;
 use crate::quote::quote;
 
-/// The class of a field error; decides the cause's `reason` and how the message is put together.
+/// Class of a field error. It decides the cause's `reason` and the form of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldErrorKind {
     /// `Required value`.
     Required,
     /// `Invalid value`.
     Invalid,
-    /// `Unsupported value`; the detail lists the supported ones.
+    /// `Unsupported value`; the detail lists the supported values.
     NotSupported,
     /// `Duplicate value`.
     Duplicate,
@@ -30,21 +30,21 @@ pub enum FieldErrorKind {
     TypeInvalid,
 }
 
-/// One thing wrong with one field.
+/// Error about one field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FieldError {
-    /// The class.
+    /// Class of the error.
     pub kind: FieldErrorKind,
-    /// The path: `spec.containers[0].image`.
+    /// Path of the field: `spec.containers[0].image`.
     pub field: String,
-    /// The offending value; shown for the classes that show one.
+    /// Offending value; shown for the classes that show one.
     pub value: Option<Value>,
-    /// What is wrong with it.
+    /// Description of the error.
     pub detail: String,
 }
 
 impl FieldErrorKind {
-    /// The `reason` of the cause in a Status.
+    /// Returns the `reason` of the cause in a Status.
     pub fn reason(self) -> &'static str {
         match self {
             Self::Required => "FieldValueRequired",
@@ -76,22 +76,22 @@ impl FieldErrorKind {
 }
 
 impl FieldError {
-    /// A required field is missing.
+    /// Creates an error for a missing required field.
     pub fn required(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { kind: FieldErrorKind::Required, field: field.into(), value: None, detail: detail.into() }
     }
 
-    /// A value is not allowed.
+    /// Creates an error for a value that is not allowed.
     pub fn invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self { kind: FieldErrorKind::Invalid, field: field.into(), value: Some(value.into()), detail: detail.into() }
     }
 
-    /// A value of the wrong JSON type.
+    /// Creates an error for a value of the wrong JSON type.
     pub fn type_invalid(field: impl Into<String>, value: impl Into<Value>, detail: impl Into<String>) -> Self {
         Self { kind: FieldErrorKind::TypeInvalid, ..Self::invalid(field, value, detail) }
     }
 
-    /// A value outside an enumeration. `supported` is listed as given.
+    /// Creates an error for a value outside an enumeration. `supported` is listed as given.
     pub fn not_supported(field: impl Into<String>, value: impl Into<Value>, supported: &[&str]) -> Self {
         let quoted: Vec<String> = supported.iter().map(|s| quote(s)).collect();
         Self {
@@ -102,17 +102,17 @@ impl FieldError {
         }
     }
 
-    /// The same value stands twice.
+    /// Creates an error for a duplicate value.
     pub fn duplicate(field: impl Into<String>, value: impl Into<Value>) -> Self {
         Self { kind: FieldErrorKind::Duplicate, ..Self::invalid(field, value, "") }
     }
 
-    /// The field may not be set or changed.
+    /// Creates an error for a field that must not be set or changed.
     pub fn forbidden(field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { kind: FieldErrorKind::Forbidden, ..Self::required(field, detail) }
     }
 
-    /// The cause's message: everything but the path.
+    /// Returns the cause's message: everything except the path.
     pub fn message(&self) -> String {
         let mut out = self.kind.words().to_string();
         let shows_value = !matches!(
@@ -121,7 +121,7 @@ impl FieldError {
         );
         if let (true, Some(value)) = (shows_value, &self.value) {
             out.push_str(": ");
-            out.push_str(&shown(value));
+            out.push_str(&go_value(value));
         }
         if !self.detail.is_empty() {
             out.push_str(": ");
@@ -131,8 +131,8 @@ impl FieldError {
     }
 }
 
-/// A value as Go shows it: texts quoted, everything with an inside as JSON that is safe in HTML.
-fn shown(value: &Value) -> String {
+/// Formats a value as Go does: strings quoted, lists and objects as JSON that is safe in HTML.
+fn go_value(value: &Value) -> String {
     match value {
         Value::String(text) => quote(text),
         Value::Array(_) | Value::Object(_) => {

@@ -2,67 +2,67 @@
 
 use std::fmt;
 
-/// A group and version: `apps/v1`, or `v1` for the core group.
+/// Group and version: `apps/v1`, or `v1` for the core group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersion {
-    /// The API group; empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// The version, such as `v1`.
+    /// Version, such as `v1`.
     pub version: String,
 }
 
-/// A group, version and kind: `apps/v1, Kind=Deployment`.
+/// Group, version and kind: `apps/v1, Kind=Deployment`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersionKind {
-    /// The API group; empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// The version, such as `v1`.
+    /// Version, such as `v1`.
     pub version: String,
-    /// The kind, such as `Deployment`.
+    /// Kind, such as `Deployment`.
     pub kind: String,
 }
 
-/// A group and resource: `deployments.apps`.
+/// Group and resource: `deployments.apps`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupResource {
-    /// The API group; empty for the core group.
+    /// API group; empty for the core group.
     pub group: String,
-    /// The plural resource name, such as `deployments`.
+    /// Plural resource name, such as `deployments`.
     pub resource: String,
 }
 
 impl GroupVersion {
-    /// A group and version.
+    /// Creates a group and version.
     pub fn new(group: impl Into<String>, version: impl Into<String>) -> Self {
         Self { group: group.into(), version: version.into() }
     }
 
-    /// Reads an `apiVersion`: `v1` or `apps/v1`. `None` when it has more than one slash or an empty version.
+    /// Parses an `apiVersion`: `v1` or `apps/v1`. `None` if it has more than one slash or an empty version.
     pub fn parse(api_version: &str) -> Option<Self> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         (!version.is_empty() && !version.contains('/')).then(|| Self::new(group, version))
     }
 
-    /// The same group and version with a kind.
+    /// Adds a kind to the group and version.
     pub fn kind(&self, kind: impl Into<String>) -> GroupVersionKind {
         GroupVersionKind { group: self.group.clone(), version: self.version.clone(), kind: kind.into() }
     }
 }
 
 impl GroupVersionKind {
-    /// A group, version and kind.
+    /// Creates a group, version and kind.
     pub fn new(group: impl Into<String>, version: impl Into<String>, kind: impl Into<String>) -> Self {
         Self { group: group.into(), version: version.into(), kind: kind.into() }
     }
 
-    /// The `apiVersion` of objects of this kind.
+    /// Returns the `apiVersion` of objects of this kind.
     pub fn api_version(&self) -> String {
         GroupVersion::new(self.group.as_str(), self.version.as_str()).to_string()
     }
 }
 
 impl GroupResource {
-    /// A group and resource.
+    /// Creates a group and resource.
     pub fn new(group: impl Into<String>, resource: impl Into<String>) -> Self {
         Self { group: group.into(), resource: resource.into() }
     }
@@ -74,14 +74,14 @@ impl fmt::Display for GroupVersion {
     }
 }
 
-/// As Go prints it: `apps/v1, Kind=Deployment`.
+/// Formats as Go does: `apps/v1, Kind=Deployment`.
 impl fmt::Display for GroupVersionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}, Kind={}", self.group, self.version, self.kind)
     }
 }
 
-/// As error messages name it: `deployments.apps`, or `pods` for the core group.
+/// Formats as in error messages: `deployments.apps`, or `pods` for the core group.
 impl fmt::Display for GroupResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.group.is_empty() { f.write_str(&self.resource) } else { write!(f, "{}.{}", self.resource, self.group) }

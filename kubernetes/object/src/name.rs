@@ -1,10 +1,10 @@
-//! What names may look like, with the words Kubernetes uses when they do not.
+//! Validation of names, with the error texts of Kubernetes.
 //!
-//! Each function answers with the list of what is wrong, empty when nothing is, as Go's `util/validation` does.
+//! Each function returns a list of errors, empty if the value is valid, like Go's `util/validation`.
 
-/// The longest DNS label, and the longest label value.
+/// Longest DNS label, and longest label value.
 pub const MAX_LABEL_LENGTH: usize = 63;
-/// The longest DNS subdomain, which is the longest name of most objects.
+/// Longest DNS subdomain, which is the longest name of most objects.
 pub const MAX_SUBDOMAIN_LENGTH: usize = 253;
 
 const LABEL_FORMAT: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
@@ -19,7 +19,7 @@ const KEY_WORDS: &str =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 const VALUE_WORDS: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
 
-/// What is wrong with `value` as a DNS label (RFC 1123): namespaces, many object names.
+/// Validates `value` as a DNS label (RFC 1123): namespaces, many object names.
 pub fn dns1123_label(value: &str) -> Vec<String> {
     let mut errors = too_long(value, MAX_LABEL_LENGTH, "characters");
     if !is_label(value) {
@@ -32,7 +32,7 @@ pub fn dns1123_label(value: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with `value` as a DNS subdomain (RFC 1123): most object names.
+/// Validates `value` as a DNS subdomain (RFC 1123): most object names.
 pub fn dns1123_subdomain(value: &str) -> Vec<String> {
     let mut errors = too_long(value, MAX_SUBDOMAIN_LENGTH, "characters");
     if !is_subdomain(value) {
@@ -41,7 +41,7 @@ pub fn dns1123_subdomain(value: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with `value` as a wildcard subdomain, `*.example.com`: hosts of an Ingress.
+/// Validates `value` as a wildcard subdomain, `*.example.com`: hosts of an Ingress.
 pub fn wildcard_dns1123_subdomain(value: &str) -> Vec<String> {
     let mut errors = too_long(value, MAX_SUBDOMAIN_LENGTH, "characters");
     if !value.strip_prefix("*.").is_some_and(is_subdomain) {
@@ -50,7 +50,7 @@ pub fn wildcard_dns1123_subdomain(value: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with `value` as a DNS label of RFC 1035, which may not begin with a digit: Services, CRD names.
+/// Validates `value` as a DNS label of RFC 1035, which must not begin with a digit: Services, CRD names.
 pub fn dns1035_label(value: &str) -> Vec<String> {
     let mut errors = too_long(value, MAX_LABEL_LENGTH, "characters");
     if !(is_label(value) && value.starts_with(|c: char| c.is_ascii_lowercase())) {
@@ -59,7 +59,7 @@ pub fn dns1035_label(value: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with `value` as a qualified name, `example.com/part-of`: keys of labels and annotations, finalizers.
+/// Validates `value` as a qualified name, `example.com/part-of`: keys of labels and annotations, finalizers.
 pub fn qualified_name(value: &str) -> Vec<String> {
     let examples = &["MyName", "my.name", "123-abc"];
     let mut errors = Vec::new();
@@ -98,7 +98,7 @@ fn prefix_errors(prefix: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with `value` as the value of a label.
+/// Validates `value` as a label value.
 pub fn label_value(value: &str) -> Vec<String> {
     let mut errors = too_long(value, MAX_LABEL_LENGTH, "bytes");
     if !(value.is_empty() || is_key(value)) {
@@ -107,7 +107,7 @@ pub fn label_value(value: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with `value` as one segment of a URL path: names of RBAC objects and custom resources' parts.
+/// Validates `value` as one segment of a URL path: names of RBAC objects and parts of custom resources.
 pub fn path_segment(value: &str) -> Vec<String> {
     match value {
         "." | ".." => vec![format!("may not be '{value}'")],
@@ -115,12 +115,12 @@ pub fn path_segment(value: &str) -> Vec<String> {
     }
 }
 
-/// What is wrong with `value` as the beginning of a path segment: a `generateName`.
+/// Validates `value` as the beginning of a path segment: a `generateName`.
 pub fn path_segment_prefix(value: &str) -> Vec<String> {
     ["/", "%"].iter().filter(|c| value.contains(**c)).map(|c| format!("may not contain '{c}'")).collect()
 }
 
-/// What is wrong with `value` as the name of a port.
+/// Validates `value` as the name of a port.
 pub fn port_name(value: &str) -> Vec<String> {
     let mut errors = too_long(value, 15, "characters");
     let hyphen_or = |c: char| c == '-' || c.is_ascii_lowercase() || c.is_ascii_digit();
@@ -139,7 +139,7 @@ pub fn port_name(value: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with `value` as a percentage, `25%`.
+/// Validates `value` as a percentage, `25%`.
 pub fn percent(value: &str) -> Vec<String> {
     let digits = value.strip_suffix('%').unwrap_or("");
     if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) {
@@ -149,7 +149,7 @@ pub fn percent(value: &str) -> Vec<String> {
     vec![regex_error(words, "[0-9]+%", &["1%", "93%"])]
 }
 
-/// What is wrong with `value` as the name of an HTTP header.
+/// Validates `value` as the name of an HTTP header.
 pub fn http_header_name(value: &str) -> Vec<String> {
     if !value.is_empty() && value.bytes().all(|b| b == b'-' || b.is_ascii_alphanumeric()) {
         return Vec::new();
@@ -158,7 +158,7 @@ pub fn http_header_name(value: &str) -> Vec<String> {
     vec![regex_error(words, "[-A-Za-z0-9]+", &["X-Header-Name"])]
 }
 
-/// What is wrong with `value` as the name of an environment variable, by the rules the API server has today.
+/// Validates `value` as the name of an environment variable, by kube-apiserver's current rules.
 pub fn env_var_name(value: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if value.is_empty() {
@@ -171,7 +171,7 @@ pub fn env_var_name(value: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with `value` as a key of a ConfigMap or Secret.
+/// Validates `value` as a key of a ConfigMap or Secret.
 pub fn config_key(value: &str) -> Vec<String> {
     let mut errors = too_long(value, MAX_SUBDOMAIN_LENGTH, "characters");
     let allowed = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_');
@@ -187,7 +187,7 @@ pub fn config_key(value: &str) -> Vec<String> {
     errors
 }
 
-/// What is wrong with `value` as an identifier of C.
+/// Validates `value` as a C identifier.
 pub fn c_identifier(value: &str) -> Vec<String> {
     let first = |c: char| c == '_' || c.is_ascii_alphabetic();
     if value.starts_with(first) && value.chars().all(|c| first(c) || c.is_ascii_digit()) {
@@ -197,17 +197,17 @@ pub fn c_identifier(value: &str) -> Vec<String> {
     vec![regex_error(words, "[A-Za-z_][A-Za-z0-9_]*", &["my_name", "MY_NAME", "MyName"])]
 }
 
-/// What is wrong with `port` as the number of a port.
+/// Validates `port` as a port number.
 pub fn port_number(port: i64) -> Vec<String> {
     if (1..=65535).contains(&port) { Vec::new() } else { vec![inclusive_range_error(1, 65535)] }
 }
 
-/// Go's words for a number outside a range.
+/// Returns Go's error text for a number outside a range.
 pub fn inclusive_range_error(low: i64, high: i64) -> String {
     format!("must be between {low} and {high}, inclusive")
 }
 
-/// Go's words for a value that does not match a regular expression.
+/// Returns Go's error text for a value that does not match a regular expression.
 pub fn regex_error(words: &str, format: &str, examples: &[&str]) -> String {
     let quoted: Vec<String> = examples.iter().map(|e| format!("'{e}', ")).collect();
     if quoted.is_empty() {

@@ -1,6 +1,6 @@
 //! Quantities: `100m`, `1.5Gi`, `2e3`.
 //!
-//! Reading, the canonical form and comparison are Go's `resource.Quantity`, oddities included.
+//! Parsing, canonical form and comparison follow Go's `resource.Quantity`, oddities included.
 
 mod decimal;
 
@@ -8,11 +8,11 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use crate::Value;
-use decimal::Decimal;
+use decimal::DecimalAmount;
 
-/// How a quantity is written.
+/// Notation of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum QuantityFormat {
     /// `1e3`.
     DecimalExponent,
     /// `1Ki`.
@@ -21,30 +21,30 @@ pub enum Format {
     DecimalSi,
 }
 
-/// An amount with the form it is written in. Equality and order are the amount's.
+/// Amount with its notation. Equality and order compare the amount only.
 #[derive(Clone, Debug)]
 pub struct Quantity {
-    amount: Decimal,
-    format: Format,
-    // The text it was read from, when Go takes that for canonical.
+    amount: DecimalAmount,
+    format: QuantityFormat,
+    // Original text, if Go considers it canonical.
     text: Option<Box<str>>,
 }
 
-/// Text that is not a quantity, in Go's words.
+/// Error of a text that is not a quantity, in Go's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
-    /// Not a number with a suffix.
+    /// Neither a number nor a number with a suffix.
     #[error("quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'")]
     Format,
-    /// The number cannot be read.
+    /// Invalid number.
     #[error("unable to parse numeric part of quantity")]
     Number,
-    /// There is no such suffix.
+    /// Unknown suffix.
     #[error("unable to parse quantity's suffix")]
     Suffix,
 }
 
-// Numbers of up to this many digits take Go's fast path, which keeps more texts as they are.
+// Numbers with up to this many digits take Go's fast path, which keeps more texts unchanged.
 const FAST_DIGITS: usize = 18;
 const NANO: i64 = -9;
 const DECIMAL_SUFFIXES: [(&str, i32); 10] =
@@ -52,15 +52,15 @@ const DECIMAL_SUFFIXES: [(&str, i32); 10] =
 const BINARY_SUFFIXES: [(&str, i32); 6] = [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
 
 impl Quantity {
-    /// Reads a quantity.
+    /// Parses a quantity.
     ///
     /// # Errors
-    /// When the text is not one.
+    /// When the text is not a quantity.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         if text.is_empty() {
             return Err(QuantityError::Format);
         }
-        let parts = Parts::of(text)?;
+        let parts = QuantityParts::of(text)?;
         let (exponent, format) = interpret(parts.suffix).ok_or(QuantityError::Suffix)?;
         if let Some(fast) = parts.fast(text, exponent, format) {
             return Ok(fast);
@@ -69,26 +69,26 @@ impl Quantity {
         if !parts.has_digits() {
             return Err(QuantityError::Number);
         }
-        let mut amount = Decimal::new(parts.negative, &digits, -(parts.fraction.len() as i64));
+        let mut amount = DecimalAmount::new(parts.negative, &digits, -(parts.fraction.len() as i64));
         match format {
-            Format::BinarySi => amount = amount.times(1u64 << exponent),
+            QuantityFormat::BinarySi => amount = amount.times(1u64 << exponent),
             _ => amount = amount.shifted(i64::from(exponent)),
         }
         let mut amount = amount.rounded_away(NANO);
         let mut format = format;
-        if format == Format::BinarySi {
+        if format == QuantityFormat::BinarySi {
             amount = amount.capped(i64::MAX);
             if !amount.is_zero() && amount.magnitude_cmp_one() == Ordering::Less {
-                format = Format::DecimalSi;
+                format = QuantityFormat::DecimalSi;
             }
         }
         Ok(Self { amount, format, text: None })
     }
 
-    /// Reads a quantity from JSON: a string, or a number. `null` is zero.
+    /// Parses a quantity from JSON: a string or a number. `null` is zero.
     ///
     /// # Errors
-    /// When the value is not one.
+    /// When the value is not a quantity.
     pub fn from_value(value: &Value) -> Result<Self, QuantityError> {
         match value {
             Value::Null => Ok(Self::from_integer(0)),
@@ -97,26 +97,26 @@ impl Quantity {
         }
     }
 
-    /// A whole number, in decimal form.
+    /// Creates a quantity from an integer, in decimal notation.
     pub fn from_integer(value: i64) -> Self {
         Self {
-            amount: Decimal::new(value < 0, &value.unsigned_abs().to_string(), 0),
-            format: Format::DecimalSi,
+            amount: DecimalAmount::new(value < 0, &value.unsigned_abs().to_string(), 0),
+            format: QuantityFormat::DecimalSi,
             text: None,
         }
     }
 
-    /// The form it is written in.
-    pub fn format(&self) -> Format {
+    /// Returns the notation.
+    pub fn format(&self) -> QuantityFormat {
         self.format
     }
 
-    /// Whether it is zero.
+    /// Whether the amount is zero.
     pub fn is_zero(&self) -> bool {
         self.amount.is_zero()
     }
 
-    /// -1, 0 or 1.
+    /// Returns -1, 0 or 1.
     pub fn sign(&self) -> i32 {
         match (self.amount.is_zero(), self.amount.is_negative()) {
             (true, _) => 0,
@@ -125,37 +125,37 @@ impl Quantity {
         }
     }
 
-    /// The amount as a whole number, rounded away from zero, and kept within 64 bits.
+    /// Returns the amount as an integer, rounded away from zero and clamped to 64 bits.
     pub fn value(&self) -> i64 {
         self.amount.rounded_away(0).to_i64()
     }
 
-    /// The amount as a whole number, if it is one that fits.
+    /// Returns the amount as an integer, if it is one that fits 64 bits.
     pub fn as_integer(&self) -> Option<i64> {
         let rounded = self.amount.rounded_away(0);
         let value = rounded.to_i64();
-        let exact = Decimal::new(value < 0, &value.unsigned_abs().to_string(), 0);
+        let exact = DecimalAmount::new(value < 0, &value.unsigned_abs().to_string(), 0);
         (exact.compare(&self.amount) == Ordering::Equal).then_some(value)
     }
 
-    /// The amount in thousandths, rounded away from zero, and kept within 64 bits.
+    /// Returns the amount in thousandths, rounded away from zero and clamped to 64 bits.
     pub fn milli_value(&self) -> i64 {
         self.amount.clone().shifted(3).rounded_away(0).to_i64()
     }
 
-    /// The nearest floating-point number.
+    /// Returns the nearest floating-point number.
     pub fn to_f64(&self) -> f64 {
         self.amount.to_f64()
     }
 
-    /// The sum; a zero takes the other's form.
+    /// Returns the sum. A zero takes the notation of the other side.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         let format = if self.is_zero() { other.format } else { self.format };
         Self { amount: self.amount.plus(&other.amount), format, text: None }
     }
 
-    /// The difference; a zero takes the other's form.
+    /// Returns the difference. A zero takes the notation of the other side.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         let negated = Self { amount: other.amount.negated(), format: other.format, text: None };
@@ -166,18 +166,18 @@ impl Quantity {
         if self.is_zero() {
             return "0".to_string();
         }
-        let small = |bound: &Decimal| self.amount.magnitude_cmp(bound) == Ordering::Less;
+        let small = |bound: &DecimalAmount| self.amount.magnitude_cmp(bound) == Ordering::Less;
         let whole = self.amount.is_whole();
-        if self.format == Format::BinarySi && whole && !small(&Decimal::new(false, "1024", 0)) {
+        if self.format == QuantityFormat::BinarySi && whole && !small(&DecimalAmount::new(false, "1024", 0)) {
             let (digits, times) = self.amount.without_factors_of_1024();
             let suffix = BINARY_SUFFIXES.iter().find(|(_, e)| *e == times * 10).map_or("", |(s, _)| s);
             return format!("{digits}{suffix}");
         }
         let (digits, exponent) = self.amount.in_thousands();
         match self.format {
-            Format::DecimalExponent if exponent == 0 => digits,
-            Format::DecimalExponent => format!("{digits}e{exponent}"),
-            // Beyond the largest suffix Go prints none at all.
+            QuantityFormat::DecimalExponent if exponent == 0 => digits,
+            QuantityFormat::DecimalExponent => format!("{digits}e{exponent}"),
+            // Beyond the largest suffix, Go prints no suffix.
             _ => {
                 let known = DECIMAL_SUFFIXES.iter().find(|(_, e)| i64::from(*e) == exponent);
                 format!("{digits}{}", known.map_or("", |(s, _)| s))
@@ -215,17 +215,17 @@ impl Ord for Quantity {
     }
 }
 
-struct Parts<'a> {
+struct QuantityParts<'a> {
     negative: bool,
-    /// Digits before the point, without leading zeros; `0` when there are none.
+    /// Digits before the decimal point, without leading zeros; `0` if there are none.
     whole: &'a str,
     fraction: &'a str,
     suffix: &'a str,
-    /// The sign and number as written.
+    /// Sign and number as in the original text.
     number: &'a str,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> QuantityParts<'a> {
     fn of(text: &'a str) -> Result<Self, QuantityError> {
         let negative = text.starts_with('-');
         let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -251,11 +251,11 @@ impl<'a> Parts<'a> {
         self.number.bytes().any(|b| b.is_ascii_digit())
     }
 
-    // Go's path for numbers that fit an int64; it decides which texts are kept as they are.
-    fn fast(&self, text: &str, exponent: i32, format: Format) -> Option<Quantity> {
+    // Implements Go's path for numbers that fit an int64, which decides which texts are kept unchanged.
+    fn fast(&self, text: &str, exponent: i32, format: QuantityFormat) -> Option<Quantity> {
         let shifted = format!("{}{}", self.whole, self.fraction);
         let scale = match format {
-            Format::BinarySi => {
+            QuantityFormat::BinarySi => {
                 let room = 15 - self.whole.len() as i64 - (exponent as f32 * 3.0 / 10.0) as i64 - 1;
                 (self.fraction.is_empty() && room >= 0).then_some(0)?
             }
@@ -266,11 +266,11 @@ impl<'a> Parts<'a> {
         };
         let value: i64 = shifted.parse().ok()?;
         let kept = match format {
-            Format::BinarySi => value & 7 != 0,
+            QuantityFormat::BinarySi => value & 7 != 0,
             _ => scale % 3 == 0 && !shifted.ends_with("000") && !shifted.starts_with('0'),
         };
-        let mut amount = Decimal::new(self.negative, &shifted, scale);
-        if format == Format::BinarySi {
+        let mut amount = DecimalAmount::new(self.negative, &shifted, scale);
+        if format == QuantityFormat::BinarySi {
             amount = amount.times(1u64 << exponent);
         }
         let kept = kept || text == "0";
@@ -282,17 +282,17 @@ fn split_digits(text: &str) -> (&str, &str) {
     text.split_at(text.bytes().position(|b| !b.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-fn interpret(suffix: &str) -> Option<(i32, Format)> {
+fn interpret(suffix: &str) -> Option<(i32, QuantityFormat)> {
     let in_table = |table: &[(&str, i32)]| table.iter().find(|(s, _)| *s == suffix).map(|(_, e)| *e);
     if let Some(exponent) = in_table(&DECIMAL_SUFFIXES) {
-        return Some((exponent, Format::DecimalSi));
+        return Some((exponent, QuantityFormat::DecimalSi));
     }
     if let Some(exponent) = in_table(&BINARY_SUFFIXES) {
-        return Some((exponent, Format::BinarySi));
+        return Some((exponent, QuantityFormat::BinarySi));
     }
     let exponent: i64 = suffix.strip_prefix(['e', 'E'])?.parse().ok()?;
     // Go narrows to 32 bits the same way.
-    Some((exponent as i32, Format::DecimalExponent))
+    Some((exponent as i32, QuantityFormat::DecimalExponent))
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Go's `%q`: error texts quote values with it, and it differs from JSON's quoting for control and odd characters.
+//! Go's `%q`. Error texts quote values with it; it differs from JSON's quoting for control and unusual characters.
 
 use std::fmt::Write as _;
 
-/// `text` in double quotes, escaped as Go's `strconv.Quote` does.
+/// Returns `text` in double quotes, escaped like Go's `strconv.Quote`.
 pub fn quote(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -35,9 +35,9 @@ fn push_hex(out: &mut String, prefix: &str, c: char, width: usize) {
     write!(out, "{prefix}{:0width$x}", c as u32).expect("writing to a String cannot fail");
 }
 
-/// Go's `strconv.IsPrint`: what is not escaped in quotes.
-// Rust's Debug keeps the same characters as Go's IsPrint (letters, marks, numbers, punctuation, symbols, ASCII space)
-// but for combining marks at the start of a string, which Go keeps.
+/// Whether a character stays unescaped in quotes, like Go's `strconv.IsPrint`.
+// Rust's Debug leaves the same characters unescaped as Go's IsPrint (letters, marks, numbers, punctuation, symbols,
+// ASCII space), except for combining marks at the start of a string, which Go leaves.
 pub fn is_printable(c: char) -> bool {
     matches!(c, ' '..='~') || c.escape_debug().len() == 1 || is_combining(c)
 }

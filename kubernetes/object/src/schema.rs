@@ -1,4 +1,5 @@
-//! Schemas: one node type for built-in kinds (OpenAPI v3 with references) and for custom resources (structural schemas).
+//! Schemas: one node type for built-in kinds (OpenAPI v3 with references) and for custom resources (structural
+//! schemas).
 //!
 //! Server-side apply, strategic merge patch, validation, pruning and defaulting all walk this tree.
 
@@ -8,22 +9,21 @@ use std::sync::Arc;
 use crate::Value;
 
 mod builtin;
-mod checks;
 pub(crate) mod correlate;
 mod crd;
 mod crd_defaults;
-pub(crate) mod crd_parts;
-pub(crate) mod crd_shown;
-mod crd_whole;
-mod custom;
+pub(crate) mod crd_internal;
+mod crd_spec;
+pub(crate) mod crd_versions;
+mod custom_schema;
 mod decode;
 mod defaulting;
 mod embedded;
 pub(crate) mod field_path;
 pub(crate) mod formats;
-pub(crate) mod gobase64;
-pub(crate) mod gotime;
-mod gotype;
+pub(crate) mod go_base64;
+pub(crate) mod go_time;
+mod go_type;
 mod lists;
 mod numbers;
 mod openapi;
@@ -33,11 +33,11 @@ mod structural;
 #[cfg(test)]
 mod tests;
 mod validate;
+mod value_validation;
 
-pub use builtin::{Builtin, builtin};
-pub use checks::{Checks, Rule};
+pub use builtin::{BuiltinSchemas, builtin};
 pub use crd::{crd_warnings, default_crd, validate_crd, validate_crd_update};
-pub use custom::{CheckMetadata, Custom};
+pub use custom_schema::{CustomSchema, MetadataValidator};
 pub use decode::{DecodeError, decode, decode_definition, interpret};
 pub use defaulting::{default, drop_nulls};
 pub use embedded::{read_custom, validate_embedded};
@@ -45,11 +45,12 @@ pub use lists::validate_lists;
 pub use prune::prune;
 pub use structural::{structural, violations};
 pub use validate::{validate, validate_at};
+pub use value_validation::{ValidationRule, ValueValidation};
 
-/// The JSON type of a node.
+/// JSON type of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Type {
-    /// No `type` was given.
+pub enum SchemaType {
+    /// No `type`.
     #[default]
     Any,
     /// `object`.
@@ -72,98 +73,98 @@ pub enum ListType {
     /// Replaced as a whole.
     #[default]
     Atomic,
-    /// Scalars, each at most once.
+    /// Scalars without duplicates.
     Set,
     /// Objects identified by `map_keys`.
     Map,
 }
 
-/// One node of a schema.
+/// Node of a schema.
 #[derive(Clone, Debug, Default)]
 pub struct Schema {
-    /// The name of the definition this node stands for; the rest of the node is then only `default` and extensions.
+    /// Name of the referenced definition. In that case the node has only `default` and extensions of its own.
     pub reference: Option<Arc<str>>,
-    /// The JSON type.
-    pub kind: Type,
+    /// JSON type.
+    pub kind: SchemaType,
     /// `format`, such as `int32` or `date-time`.
     pub format: Option<Box<str>>,
     /// Named fields of an object.
     pub properties: BTreeMap<Box<str>, Arc<Schema>>,
-    /// The schema of all other fields, when they are allowed.
+    /// Schema of all other fields, if they are allowed.
     pub additional: Option<Arc<Schema>>,
-    /// The schema of a list's items.
+    /// Schema of a list's items.
     pub items: Option<Arc<Schema>>,
-    /// Fields that must be present.
+    /// Required fields.
     pub required: Vec<Box<str>>,
-    /// The value of an absent field.
+    /// Default of an absent field.
     pub default: Option<Value>,
-    /// `null` is a value.
+    /// Whether `null` is allowed.
     pub nullable: bool,
-    /// `x-kubernetes-list-type`; `None` when not given (atomic for lists without patch strategy).
+    /// `x-kubernetes-list-type`; `None` if not set (atomic for lists without a patch strategy).
     pub list_type: Option<ListType>,
     /// `x-kubernetes-list-map-keys`.
     pub map_keys: Vec<Box<str>>,
-    /// `x-kubernetes-map-type: atomic`.
+    /// Whether `x-kubernetes-map-type` is `atomic`.
     pub map_atomic: bool,
-    /// `x-kubernetes-map-type: granular`, which overrides an atomic type where it is referred to.
+    /// Whether `x-kubernetes-map-type` is `granular`, which overrides an atomic type of the referenced definition.
     pub map_granular: bool,
     /// `x-kubernetes-patch-merge-key`.
     pub patch_merge_key: Option<Box<str>>,
     /// `x-kubernetes-patch-strategy`, split at commas: `merge`, `replace`, `retainKeys`.
     pub patch_strategy: Vec<Box<str>>,
-    /// `x-kubernetes-int-or-string`.
+    /// Whether `x-kubernetes-int-or-string` is set.
     pub int_or_string: bool,
-    /// `x-kubernetes-preserve-unknown-fields`.
+    /// Whether `x-kubernetes-preserve-unknown-fields` is set.
     pub preserve_unknown: bool,
-    /// `x-kubernetes-embedded-resource`.
+    /// Whether `x-kubernetes-embedded-resource` is set.
     pub embedded_resource: bool,
-    /// Keywords only validation reads (`enum`, `pattern`, bounds, `allOf`, `x-kubernetes-validations`, ...).
-    pub checks: Option<Box<Checks>>,
+    /// Keywords that only validation reads (`enum`, `pattern`, bounds, `allOf`, `x-kubernetes-validations`, ...).
+    pub checks: Option<Box<ValueValidation>>,
 }
 
-/// Definitions by name, in which references are looked up. Cheap to clone.
+/// Definitions by name, for resolving references. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Definitions {
-    source: Source,
+    source: DefinitionSource,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+enum DefinitionSource {
     Named(Arc<BTreeMap<Arc<str>, Arc<Schema>>>),
     BuiltIn,
 }
 
-impl Default for Source {
+impl Default for DefinitionSource {
     fn default() -> Self {
         Self::Named(Arc::default())
     }
 }
 
 impl Definitions {
-    /// Definitions from a JSON object of OpenAPI v3 schemas by name.
+    /// Parses definitions from a JSON object of OpenAPI v3 schemas by name.
     pub fn from_json(schemas: &Value) -> Self {
         let Some(map) = schemas.as_object() else { return Self::default() };
         let by_name = map.iter().map(|(name, s)| (Arc::from(name.as_str()), Arc::new(Schema::from_json(s)))).collect();
-        Self { source: Source::Named(Arc::new(by_name)) }
+        Self { source: DefinitionSource::Named(Arc::new(by_name)) }
     }
 
-    /// The definitions of the built-in kinds, parsed as they are asked for.
+    /// Returns the definitions of the built-in kinds, each parsed on first use.
     pub fn built_in() -> Self {
-        Self { source: Source::BuiltIn }
+        Self { source: DefinitionSource::BuiltIn }
     }
 
-    /// The definition of that name.
+    /// Returns the definition of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<Schema>> {
         match &self.source {
-            Source::Named(by_name) => by_name.get(name),
-            Source::BuiltIn => builtin().get(name),
+            DefinitionSource::Named(by_name) => by_name.get(name),
+            DefinitionSource::BuiltIn => builtin().get(name),
         }
     }
 
-    /// The node that `schema` stands for: itself, or what its reference names (an unknown name allows anything).
+    /// Resolves a node: returns `schema` itself, or the definition it references. An unknown reference allows anything.
     pub fn resolve<'a>(&'a self, schema: &'a Schema) -> &'a Schema {
         let mut node = schema;
-        // A chain of references longer than this is a cycle.
+        // Longer chains of references are treated as cycles.
         const MAX_REFERENCE_HOPS: usize = 16;
         for _ in 0..MAX_REFERENCE_HOPS {
             match node.reference.as_ref().and_then(|name| self.get(name)) {
@@ -176,8 +177,8 @@ impl Definitions {
 }
 
 impl Schema {
-    /// Reads a node of OpenAPI v3 as the API server publishes it or as a CRD states it. Unknown keywords are kept in
-    /// `checks` or ignored; whether a CRD's schema is acceptable is decided elsewhere.
+    /// Parses an OpenAPI v3 node, as published by the API server or declared in a CRD. Unknown keywords are kept in
+    /// `checks` or ignored; [`structural()`] decides whether a CRD's schema is acceptable.
     pub fn from_json(json: &Value) -> Self {
         let mut schema = Schema::default();
         let Some(map) = json.as_object() else { return schema };
@@ -185,7 +186,7 @@ impl Schema {
         for (key, value) in map {
             match key.as_str() {
                 "$ref" => schema.reference = reference(value),
-                // The API server wraps a reference that has a default: {"allOf": [{"$ref": ..}], "default": {}}.
+                // kube-apiserver wraps a reference that has a default: {"allOf": [{"$ref": ..}], "default": {}}.
                 "allOf" if reference_of_all(value).is_some() => schema.reference = reference_of_all(value),
                 "type" => schema.kind = type_of(value),
                 "format" => schema.format = value.as_str().map(Into::into),
@@ -214,13 +215,13 @@ impl Schema {
                 }
             }
         }
-        schema.checks = Checks::from_json(&checks);
+        schema.checks = ValueValidation::from_json(&checks);
         schema
     }
 
-    /// Nothing is known of the value: what `additionalProperties: true` says.
-    pub(crate) fn says_nothing(&self) -> bool {
-        self.kind == Type::Any && !self.int_or_string && !self.preserve_unknown && self.reference.is_none()
+    /// Whether the node does not restrict the value, like `additionalProperties: true`.
+    pub(crate) fn is_unconstrained(&self) -> bool {
+        self.kind == SchemaType::Any && !self.int_or_string && !self.preserve_unknown && self.reference.is_none()
     }
 }
 
@@ -236,15 +237,15 @@ fn reference_of_all(value: &Value) -> Option<Arc<str>> {
     }
 }
 
-fn type_of(value: &Value) -> Type {
+fn type_of(value: &Value) -> SchemaType {
     match value.as_str() {
-        Some("object") => Type::Object,
-        Some("array") => Type::Array,
-        Some("string") => Type::String,
-        Some("integer") => Type::Integer,
-        Some("number") => Type::Number,
-        Some("boolean") => Type::Boolean,
-        _ => Type::Any,
+        Some("object") => SchemaType::Object,
+        Some("array") => SchemaType::Array,
+        Some("string") => SchemaType::String,
+        Some("integer") => SchemaType::Integer,
+        Some("number") => SchemaType::Number,
+        Some("boolean") => SchemaType::Boolean,
+        _ => SchemaType::Any,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Label and field selectors: which objects a request means.
+//! Label and field selectors.
 //!
 //! ```
 //! use switchboard_object::selector::LabelSelector;
@@ -11,9 +11,9 @@ mod label;
 mod parse;
 
 pub use field::{FieldSelector, FieldSelectorError, FieldTerm, escape_value};
-pub use label::{LabelSelector, Operator, Requirement};
+pub use label::{LabelSelector, Requirement, SelectorOperator};
 
-/// A label selector that cannot be understood, in the API server's words.
+/// Invalid label selector, with the API server's error text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LabelSelectorError(pub(crate) String);

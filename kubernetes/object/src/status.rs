@@ -1,6 +1,6 @@
-//! `Status`: how the API server says no.
+//! `Status`: error responses of the API server.
 //!
-//! Every refusal in the workspace is one of these, with the code, reason and message a Kubernetes client expects.
+//! Every API error in the workspace is a `Status`, with the code, reason and message that Kubernetes clients expect.
 
 use serde_json::json;
 
@@ -8,49 +8,50 @@ use crate::Value;
 use crate::field::FieldError;
 use crate::kind::{GroupResource, GroupVersionKind};
 
-/// A failed request, as a client sees it.
+/// Error response, as a client receives it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct Status {
-    /// The HTTP code.
+    /// HTTP code.
     pub code: u16,
-    /// The machine-readable reason, such as `NotFound`.
+    /// Machine-readable reason, such as `NotFound`.
     pub reason: &'static str,
-    /// What a person reads.
+    /// Message for users.
     pub message: String,
     /// `details` of the Status object: name, group, kind, causes, retryAfterSeconds.
     pub details: Option<Box<Value>>,
-    /// Where an expired list may go on, inconsistently.
+    /// Token with which an expired list can continue, inconsistently.
     pub continue_token: Option<Box<str>>,
 }
 
 impl Status {
-    /// A refusal without details.
+    /// Creates a Status without details.
     pub fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self { code, reason, message: message.into(), details: None, continue_token: None }
     }
 
-    /// The same refusal with `details`.
+    /// Sets `details`.
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(Box::new(details));
         self
     }
 
-    /// 404: the object is not there.
+    /// 404: the object does not exist.
     pub fn not_found(resource: &GroupResource, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{resource} {name:?} not found")).with_details(named(resource, name))
+        Self::new(404, "NotFound", format!("{resource} {name:?} not found"))
+            .with_details(object_details(resource, name))
     }
 
-    /// 409: an object of that name exists.
+    /// 409: an object with that name exists.
     pub fn already_exists(resource: &GroupResource, name: &str) -> Self {
         Self::new(409, "AlreadyExists", format!("{resource} {name:?} already exists"))
-            .with_details(named(resource, name))
+            .with_details(object_details(resource, name))
     }
 
-    /// 409: the write was based on an older revision, or a precondition does not hold.
+    /// 409: the write is based on an older revision, or a precondition failed.
     pub fn conflict(resource: &GroupResource, name: &str, why: &str) -> Self {
         let message = format!("Operation cannot be fulfilled on {resource} {name:?}: {why}");
-        Self::new(409, "Conflict", message).with_details(named(resource, name))
+        Self::new(409, "Conflict", message).with_details(object_details(resource, name))
     }
 
     /// 422: the object is not valid.
@@ -70,7 +71,7 @@ impl Status {
         Self::new(422, "Invalid", format!("{group_kind} {name:?} is invalid: {what}")).with_details(details)
     }
 
-    /// 400: the request cannot be understood.
+    /// 400: malformed request.
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
@@ -80,20 +81,20 @@ impl Status {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 403: the user may not do this. `message` is everything after `forbidden: `.
+    /// 403: the user is not allowed to do this. `message` is the text after `forbidden: `.
     pub fn forbidden(resource: &GroupResource, name: &str, message: &str) -> Self {
         let subject = match (resource.resource.is_empty(), name.is_empty()) {
             (true, _) => "forbidden".to_string(),
             (false, true) => format!("{resource} is forbidden"),
             (false, false) => format!("{resource} {name:?} is forbidden"),
         };
-        Self::new(403, "Forbidden", format!("{subject}: {message}")).with_details(named(resource, name))
+        Self::new(403, "Forbidden", format!("{subject}: {message}")).with_details(object_details(resource, name))
     }
 
     /// 405: the resource has no such verb.
     pub fn method_not_allowed(resource: &GroupResource, verb: &str) -> Self {
         let message = format!("{verb} is not supported on resources of kind \"{resource}\"");
-        Self::new(405, "MethodNotAllowed", message).with_details(named(resource, ""))
+        Self::new(405, "MethodNotAllowed", message).with_details(object_details(resource, ""))
     }
 
     /// 410: the requested revision is no longer kept.
@@ -101,30 +102,30 @@ impl Status {
         Self::new(410, "Expired", message)
     }
 
-    /// 413: the body is larger than the server reads.
+    /// 413: the body exceeds the server's limit.
     pub fn too_large(message: impl Into<String>) -> Self {
         Self::new(413, "RequestEntityTooLarge", message)
     }
 
-    /// 415: the body's media type is not one the server reads.
+    /// 415: the server does not accept the body's media type.
     pub fn unsupported_media_type(message: impl Into<String>) -> Self {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 500: our own fault.
+    /// 500: internal error.
     pub fn internal(message: impl Into<String>) -> Self {
         let message = message.into();
         let details = json!({"causes": [{"message": message}]});
         Self::new(500, "InternalError", format!("Internal error occurred: {message}")).with_details(details)
     }
 
-    /// The `Status` object to send.
+    /// Returns the `Status` object to send.
     pub fn to_value(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": self.message, "reason": self.reason, "code": self.code,
         });
-        // An error upstream did not expect has no reason, and then the field is left out.
+        // An error that kube-apiserver does not expect has no reason, and the field is omitted.
         if self.reason.is_empty() {
             status.as_object_mut().map(|s| s.remove("reason"));
         }
@@ -138,7 +139,7 @@ impl Status {
     }
 }
 
-fn named(resource: &GroupResource, name: &str) -> Value {
+fn object_details(resource: &GroupResource, name: &str) -> Value {
     let mut details = json!({"name": name, "group": resource.group, "kind": resource.resource});
     drop_empty(&mut details);
     details
@@ -150,7 +151,7 @@ fn drop_empty(details: &mut Value) {
     }
 }
 
-/// The errors as a message lists them: each text once. The causes keep all of them.
+/// Returns the errors for the message: each text once. The causes keep all errors.
 fn unique(errors: &[FieldError]) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for text in errors.iter().map(ToString::to_string) {

@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: answers recorded from a real kube-apiserver.
+//! CustomResourceDefinitions, with responses recorded from kube-apiserver.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::Path;
@@ -8,7 +8,7 @@ use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::schema::{crd_warnings, decode, default_crd, validate_crd};
 
 #[test]
-fn definitions_are_answered_as_recorded() {
+fn definitions_match_the_recordings() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/crd");
     let mut wrong = Vec::new();
     let mut checked = 0;
@@ -17,7 +17,7 @@ fn definitions_are_answered_as_recorded() {
         let document: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         for (index, case) in document["cases"].as_array().unwrap().iter().enumerate() {
             checked += 1;
-            let (found, expected) = (answer(&case["crd"]), recorded(case));
+            let (found, expected) = (answer(&case["crd"]), recorded_result(case));
             if found != expected {
                 let name = path.file_name().unwrap().to_string_lossy().to_string();
                 let spec = &case["crd"]["spec"];
@@ -42,7 +42,7 @@ fn answer(crd: &Value) -> (Vec<String>, Vec<String>) {
     (texts, warnings)
 }
 
-fn recorded(case: &Value) -> (Vec<String>, Vec<String>) {
+fn recorded_result(case: &Value) -> (Vec<String>, Vec<String>) {
     let texts = |key: &str| -> Vec<String> {
         case[key].as_array().into_iter().flatten().map(|text| masked(text.as_str().unwrap())).collect()
     };
@@ -50,7 +50,7 @@ fn recorded(case: &Value) -> (Vec<String>, Vec<String>) {
     (texts("errors"), warnings)
 }
 
-/// The name of the type of `self` ends in the time.
+/// Masks the name of the type of `self`, which ends in the time.
 fn masked(text: &str) -> String {
     const NAME: &str = "selfType";
     match text.split_once(NAME) {

@@ -1,38 +1,38 @@
-//! Custom resources against schemas: answers recorded from a real kube-apiserver, one file a schema.
+//! Custom resources against schemas, with responses recorded from kube-apiserver, one file per schema.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use switchboard_object::field::FieldError;
-use switchboard_object::schema::{Custom, DecodeError};
+use switchboard_object::schema::{CustomSchema, DecodeError};
 
-/// What the server answers: unknown fields, and the object or why not.
+/// Recorded response: unknown fields, and the object or the error.
 #[derive(Debug, PartialEq)]
-struct Answer {
+struct RecordedAnswer {
     warnings: Vec<String>,
-    outcome: Outcome,
+    outcome: RecordedOutcome,
 }
 
 #[derive(Debug, PartialEq)]
-enum Outcome {
+enum RecordedOutcome {
     Stored(Value),
     Invalid(Vec<String>),
     Refused(String),
 }
 
 #[test]
-fn custom_resources_are_answered_as_recorded() {
+fn custom_resources_match_the_recordings() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/custom");
     let mut wrong = Vec::new();
     let mut checked = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         let document: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
-        let schema = Custom::new(&document["schema"], true);
+        let schema = CustomSchema::new(&document["schema"], true);
         for (index, case) in document["cases"].as_array().unwrap().iter().enumerate() {
             checked += 1;
-            let (found, expected) = (answer(&schema, case), recorded(case));
+            let (found, expected) = (answer(&schema, case), recorded_answer(case));
             if found != expected {
                 let name = path.file_name().unwrap().to_string_lossy().to_string();
                 let object = &case["object"];
@@ -43,7 +43,7 @@ fn custom_resources_are_answered_as_recorded() {
     assert!(wrong.is_empty(), "{} of {checked} differ:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-fn answer(schema: &Custom, case: &Value) -> Answer {
+fn answer(schema: &CustomSchema, case: &Value) -> RecordedAnswer {
     // Rules see the type and the name.
     let mut object = case["object"].clone();
     object["apiVersion"] = json!("schema.example.com/v1");
@@ -51,24 +51,26 @@ fn answer(schema: &Custom, case: &Value) -> Answer {
     object["metadata"]["name"] = json!("o1");
     let mut warnings = match schema.read(&mut object) {
         Ok(warnings) => warnings,
-        Err(DecodeError::Value(text)) => return Answer { warnings: vec![], outcome: Outcome::Refused(text) },
+        Err(DecodeError::Value(text)) => {
+            return RecordedAnswer { warnings: vec![], outcome: RecordedOutcome::Refused(text) };
+        }
         Err(other) => panic!("{other}"),
     };
     schema.default(&mut object);
     let (errors, old_failures) = schema.validate(&object, case.get("old"), &|_, _| Vec::new());
     let outcome = match errors.as_slice() {
-        [] => Outcome::Stored(without_type(object)),
+        [] => RecordedOutcome::Stored(without_type(object)),
         errors => {
-            let mut texts: Vec<String> = errors.iter().map(shown).collect();
+            let mut texts: Vec<String> = errors.iter().map(display_error).collect();
             texts.sort();
-            Outcome::Invalid(texts)
+            RecordedOutcome::Invalid(texts)
         }
     };
     warnings.extend(old_failures);
-    Answer { warnings, outcome }
+    RecordedAnswer { warnings, outcome }
 }
 
-fn shown(error: &FieldError) -> String {
+fn display_error(error: &FieldError) -> String {
     format!("{}|{}|{}", error.field, error.kind.reason(), error.message())
 }
 
@@ -81,17 +83,21 @@ fn without_type(mut object: Value) -> Value {
     object
 }
 
-fn recorded(case: &Value) -> Answer {
+fn recorded_answer(case: &Value) -> RecordedAnswer {
     let texts = |key: &str| -> Vec<String> {
         case[key].as_array().into_iter().flatten().map(|text| text.as_str().unwrap().to_string()).collect()
     };
     let outcome = if case.get("errors").is_some() {
-        Outcome::Invalid(texts("errors"))
+        RecordedOutcome::Invalid(texts("errors"))
     } else if let Some(text) = case.get("refused") {
         let text = text.as_str().unwrap();
-        Outcome::Refused(text.split_once(" cannot be handled as a KIND: ").map_or(text, |(_, tail)| tail).to_string())
+        RecordedOutcome::Refused(
+            text.split_once(" cannot be handled as a KIND: ").map_or(text, |(_, tail)| tail).to_string(),
+        )
     } else {
-        Outcome::Stored(case["result"].as_object().cloned().map(Value::Object).unwrap_or(Value::Object(Map::new())))
+        RecordedOutcome::Stored(
+            case["result"].as_object().cloned().map(Value::Object).unwrap_or(Value::Object(Map::new())),
+        )
     };
-    Answer { warnings: texts("warnings"), outcome }
+    RecordedAnswer { warnings: texts("warnings"), outcome }
 }

@@ -1,15 +1,15 @@
-//! Answers recorded from Go for selectors, JSONPath and patches, each a line of data/go.jsonl.
+//! Results recorded from Go for selectors, JSONPath and patches, one per line of data/go.jsonl.
 #![allow(clippy::unwrap_used)]
 
 use std::io::BufRead;
 
 use serde_json::Value;
+use switchboard_object::jsonpath::JsonPathTemplate;
 use switchboard_object::patch::{json, merge, strategic};
-use switchboard_object::path::Path;
 use switchboard_object::schema::{Definitions, Schema};
 use switchboard_object::selector::{FieldSelector, LabelSelector};
 
-/// Another file of recorded answers, to look for differences with.
+/// Variable with the path of another file of recorded results to compare with.
 const MORE: &str = "SWITCHBOARD_GO_ANSWERS";
 
 fn ours(definitions: &Definitions, case: &Value) -> Result<String, String> {
@@ -24,7 +24,7 @@ fn ours(definitions: &Definitions, case: &Value) -> Result<String, String> {
         "label" => LabelSelector::parse(text).map(|s| s.to_string()).map_err(|e| e.to_string()),
         "field" => FieldSelector::parse(text).map(|s| s.to_string()).map_err(|e| e.to_string()),
         kind @ ("path" | "path-missing") => {
-            let found = Path::parse(text).and_then(|p| p.print(&doc, kind == "path-missing"));
+            let found = JsonPathTemplate::parse(text).and_then(|p| p.print(&doc, kind == "path-missing"));
             found.map_err(|e| e.to_string())
         }
         "jsonpatch" => json::apply(doc, &patch).map(written).map_err(|e| e.to_string()),
@@ -40,7 +40,7 @@ fn check(reader: impl BufRead) {
     let (mut count, mut wrong) = (0, Vec::new());
     for line in reader.lines() {
         let case: Value = serde_json::from_str(&line.unwrap()).unwrap();
-        // Go keeps the order of keys it did not look at.
+        // Go keeps the order of keys that it did not decode.
         let sorted = |text: &str| serde_json::from_str::<Value>(text).map(|v| switchboard_object::json::to_string(&v));
         let expected = match case["err"].as_str().unwrap() {
             "" if case.get("patch").is_some() => Ok(sorted(case["result"].as_str().unwrap()).unwrap()),
@@ -61,7 +61,7 @@ fn check(reader: impl BufRead) {
 }
 
 #[test]
-fn answers_are_gos() {
+fn results_match_go() {
     check(std::io::Cursor::new(include_str!("../data/go.jsonl")));
     if let Some(file) = std::env::var_os(MORE) {
         check(std::io::BufReader::new(std::fs::File::open(file).unwrap()));

@@ -1,30 +1,31 @@
-//! Argo CD's two kinds as the embedded cluster is told of them: what is used is described, all else is kept as it comes.
+//! CustomResourceDefinitions of Argo CD's kinds for the embedded cluster. The schema describes the fields that the
+//! engine uses and preserves all others.
 
 use serde_json::{Value, json};
 
 use crate::kinds::{APPLICATIONS, GROUP, PROJECTS, VERSION};
 
-/// The CustomResourceDefinitions of Application and AppProject.
+/// Returns the CustomResourceDefinitions of Application and AppProject.
 pub fn crds() -> Vec<Value> {
     vec![applications(), projects()]
 }
 
-fn free(description: &str) -> Value {
+fn open_schema(description: &str) -> Value {
     json!({"type": "object", "description": description, "x-kubernetes-preserve-unknown-fields": true})
 }
 
 fn applications() -> Value {
-    let mut spec = free("what is deployed, and where");
+    let mut spec = open_schema("what is deployed, and where");
     spec["required"] = json!(["destination", "project"]);
     spec["properties"] = json!({
         "project": {"type": "string", "description": "the AppProject that says what is allowed"},
-        "source": free("repository, path and revision"),
-        "destination": free("cluster, by server or name, and namespace"),
-        "syncPolicy": free("whether and how it deploys itself"),
+        "source": open_schema("repository, path and revision"),
+        "destination": open_schema("cluster, by server or name, and namespace"),
+        "syncPolicy": open_schema("whether and how it deploys itself"),
     });
     let schema = json!({"type": "object", "required": ["metadata", "spec"], "properties": {
         "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
-        "spec": spec, "operation": free("a sync that is asked for"), "status": free("what was found"),
+        "spec": spec, "operation": open_schema("a sync that is asked for"), "status": open_schema("what was found"),
     }});
     let columns = json!([
         {"name": "Sync Status", "type": "string", "jsonPath": ".status.sync.status"},
@@ -38,12 +39,12 @@ fn applications() -> Value {
 fn projects() -> Value {
     let schema = json!({"type": "object", "required": ["metadata", "spec"], "properties": {
         "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
-        "spec": free("repositories, destinations and kinds that are allowed"), "status": free("nothing yet"),
+        "spec": open_schema("repositories, destinations and kinds that are allowed"), "status": open_schema("nothing yet"),
     }});
     definition(PROJECTS.plural.as_ref(), "AppProject", "appproject", &["appproj", "appprojs"], schema, json!([]))
 }
 
-/// As in Argo CD, status is no subresource: a sync is asked for and ended by patching the object.
+/// There is no status subresource, as in Argo CD: clients start and stop a sync by patching the object.
 fn definition(plural: &str, kind: &str, singular: &str, short: &[&str], schema: Value, columns: Value) -> Value {
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",

@@ -1,89 +1,90 @@
-//! An Application on its way out: with its finalizer, its objects go first.
+//! Deletion of an Application and, with its finalizer, of its objects.
 
 use serde_json::Value;
 
-use crate::field::{annotation, has_option, list};
-use crate::status::Live;
-use crate::target::{Key, tracked_by};
+use crate::object_fields::{annotation, has_option, list};
+use crate::status::LiveObjects;
+use crate::target::{ResourceKey, tracked_by};
 
-/// The finalizer that keeps an Application until its objects are gone.
+/// Finalizer that keeps an Application until its objects are deleted.
 pub const FINALIZER: &str = "resources-finalizer.argocd.argoproj.io";
 
-/// How objects that belong to others are let go.
+/// Deletion propagation policy for dependent objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Propagation {
-    /// Those first.
+pub enum DeletionPropagation {
+    /// Dependents are deleted first.
     Foreground,
-    /// Those later.
+    /// Dependents are deleted later.
     Background,
 }
 
-impl Propagation {
-    /// As an API server is told.
-    pub fn word(self) -> &'static str {
+impl DeletionPropagation {
+    /// Value of `propagationPolicy` in a delete request.
+    pub fn as_str(self) -> &'static str {
         match self {
-            Propagation::Foreground => "Foreground",
-            Propagation::Background => "Background",
+            DeletionPropagation::Foreground => "Foreground",
+            DeletionPropagation::Background => "Background",
         }
     }
 }
 
-/// How an Application's objects are removed with it; nothing when they stay.
-pub fn cascades(application: &Value) -> Option<Propagation> {
-    let ours = list(application, "/metadata/finalizers").filter_map(Value::as_str).filter(|one| is_ours(one));
+/// Returns the policy for deleting an Application's objects with it, or `None` if they are kept.
+pub fn cascade_propagation(application: &Value) -> Option<DeletionPropagation> {
+    let ours =
+        list(application, "/metadata/finalizers").filter_map(Value::as_str).filter(|one| is_argocd_finalizer(one));
     let forms: Vec<&str> = ours.collect();
     match forms.iter().any(|form| form.ends_with("/background")) {
         _ if forms.is_empty() => None,
-        true => Some(Propagation::Background),
-        false => Some(Propagation::Foreground),
+        true => Some(DeletionPropagation::Background),
+        false => Some(DeletionPropagation::Foreground),
     }
 }
 
-fn is_ours(finalizer: &str) -> bool {
+fn is_argocd_finalizer(finalizer: &str) -> bool {
     finalizer == FINALIZER
         || ["/foreground", "/background"].iter().any(|form| finalizer.strip_suffix(form) == Some(FINALIZER))
 }
 
-/// The finalizers that stay when ours are gone.
-pub fn others(application: &Value) -> Value {
-    let kept = list(application, "/metadata/finalizers").filter(|one| !one.as_str().is_some_and(is_ours));
+/// Returns the finalizers of other controllers.
+pub fn other_finalizers(application: &Value) -> Value {
+    let kept = list(application, "/metadata/finalizers").filter(|one| !one.as_str().is_some_and(is_argocd_finalizer));
     kept.cloned().collect()
 }
 
-/// What is left of an Application's objects.
+/// Objects of a deleted Application that still exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Left {
-    /// To be removed.
-    pub there: Vec<Key>,
-    /// On their way out.
-    pub going: Vec<Key>,
+pub struct RemainingObjects {
+    /// Objects that must be deleted.
+    pub present: Vec<ResourceKey>,
+    /// Objects that are terminating.
+    pub terminating: Vec<ResourceKey>,
 }
 
-/// Finds what is left: what is the Application's, and not to be kept.
-pub fn left(application: &str, live: &Live) -> Left {
-    let mut left = Left { there: Vec::new(), going: Vec::new() };
+/// Finds the live objects that belong to the Application and are not retained.
+pub fn remaining_objects(application: &str, live: &LiveObjects) -> RemainingObjects {
+    let mut remaining = RemainingObjects { present: Vec::new(), terminating: Vec::new() };
     for (key, (_, object)) in live {
         let Some(object) = object.as_ref().filter(|object| tracked_by(object, key) == Some(application)) else {
             continue;
         };
-        if is_kept(object) {
+        if is_retained(object) {
             continue;
         }
         match object["metadata"]["deletionTimestamp"].is_string() {
-            true => left.going.push(key.clone()),
-            false => left.there.push(key.clone()),
+            true => remaining.terminating.push(key.clone()),
+            false => remaining.present.push(key.clone()),
         }
     }
-    left
+    remaining
 }
 
-/// Whether an object says that it stays when its Application goes.
-fn is_kept(object: &Value) -> bool {
+/// Whether the object is retained when its Application is deleted.
+fn is_retained(object: &Value) -> bool {
     has_option(object, "argocd.argoproj.io/sync-options", "Delete=false")
         || annotation(object, "helm.sh/resource-policy") == "keep"
 }
 
-/// Whether an object says that it stays when it is not wanted any more.
+/// Whether the object is retained when its manifest is removed.
 pub fn is_never_pruned(object: &Value) -> bool {
     has_option(object, "argocd.argoproj.io/sync-options", "Prune=false")
         || annotation(object, "helm.sh/resource-policy") == "keep"
@@ -99,17 +100,17 @@ mod tests {
     #[test]
     fn the_finalizer_says_whether_and_how() {
         let with = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
-        assert_eq!(cascades(&with(json!([]))), None);
-        assert_eq!(cascades(&with(json!(["other"]))), None);
-        assert_eq!(cascades(&with(json!([FINALIZER]))), Some(Propagation::Foreground));
+        assert_eq!(cascade_propagation(&with(json!([]))), None);
+        assert_eq!(cascade_propagation(&with(json!(["other"]))), None);
+        assert_eq!(cascade_propagation(&with(json!([FINALIZER]))), Some(DeletionPropagation::Foreground));
         let background = with(json!(["other", format!("{FINALIZER}/background")]));
-        assert_eq!(cascades(&background), Some(Propagation::Background));
-        assert_eq!(others(&background), json!(["other"]));
+        assert_eq!(cascade_propagation(&background), Some(DeletionPropagation::Background));
+        assert_eq!(other_finalizers(&background), json!(["other"]));
     }
 
     #[test]
     fn what_is_the_applications_goes_unless_it_says_otherwise() {
-        let key = |name: &str| Key {
+        let key = |name: &str| ResourceKey {
             group: String::new(),
             kind: "ConfigMap".into(),
             namespace: "x".into(),
@@ -130,7 +131,7 @@ mod tests {
             .as_mut()
             .into_iter()
             .for_each(|one| one["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z"));
-        let live: Live = [
+        let live: LiveObjects = [
             object("a", json!({})),
             object("kept", json!({"argocd.argoproj.io/sync-options": "Validate=false, Delete=false"})),
             object("helm", json!({"helm.sh/resource-policy": "keep"})),
@@ -140,6 +141,9 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        assert_eq!(left("shop", &live), Left { there: vec![key("a")], going: vec![key("going")] });
+        assert_eq!(
+            remaining_objects("shop", &live),
+            RemainingObjects { present: vec![key("a")], terminating: vec![key("going")] }
+        );
     }
 }

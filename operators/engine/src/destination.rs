@@ -1,66 +1,66 @@
-//! Which cluster an Application is deployed to: the one it lives on, or one that a Secret beside it names.
+//! Resolution of an Application's destination: the cluster it lives on, or one declared by a Secret in its namespace.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::field::text;
-use crate::target::Key;
+use crate::object_fields::text;
+use crate::target::ResourceKey;
 
-/// The address Argo CD has for the cluster it runs on.
+/// Argo CD's address of the cluster it runs on.
 pub const IN_CLUSTER_SERVER: &str = "https://kubernetes.default.svc";
-/// And its name.
+/// Argo CD's name of the cluster it runs on.
 pub const IN_CLUSTER: &str = "in-cluster";
-/// The label that says what a Secret is for.
+/// Label with the purpose of a Secret.
 pub const SECRET_TYPE: &str = "argocd.argoproj.io/secret-type";
 
-/// A cluster that can be deployed to.
+/// Cluster that Applications can be deployed to.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Cluster {
-    /// Its name.
+pub struct DestinationCluster {
+    /// Name of the cluster.
     pub name: String,
-    /// Its address.
+    /// API server address.
     pub server: String,
-    /// Namespace and name of the Secret that names it; absent for the cluster Applications live on.
+    /// Namespace and name of the Secret that declares the cluster; `None` for the cluster the Applications live on.
     pub secret: Option<(String, String)>,
-    /// The namespaces that are deployed to; none is all.
+    /// Namespaces that may be deployed to; empty for all.
     pub namespaces: Vec<String>,
-    /// Whether kinds without a namespace are deployed though namespaces are named.
+    /// Whether cluster-scoped kinds are deployed although the namespaces are restricted.
     pub cluster_resources: bool,
 }
 
-impl Cluster {
-    /// The cluster Applications live on.
-    pub fn here() -> Self {
+impl DestinationCluster {
+    /// Returns the cluster the Applications live on.
+    pub fn in_cluster() -> Self {
         let (name, server) = (IN_CLUSTER.to_string(), IN_CLUSTER_SERVER.to_string());
         Self { name, server, secret: None, namespaces: Vec::new(), cluster_resources: false }
     }
 
-    /// The cluster that a Secret names; none if it has no address.
-    pub fn of(secret: &Value) -> Option<Self> {
-        let server = datum(secret, "server").trim_end_matches('/').to_string();
+    /// Reads the cluster that a Secret declares, or `None` if the Secret has no server address.
+    pub fn from_secret(secret: &Value) -> Option<Self> {
+        let server = secret_value(secret, "server").trim_end_matches('/').to_string();
         let key = (text(secret, "/metadata/namespace").to_string(), text(secret, "/metadata/name").to_string());
         let is_here = server == IN_CLUSTER_SERVER;
-        let namespaces = datum(secret, "namespaces");
-        let namespaces = if namespaces.is_empty() { Vec::new() } else { namespaces.split(',').map(named).collect() };
+        let namespaces = secret_value(secret, "namespaces");
+        let namespaces = if namespaces.is_empty() { Vec::new() } else { namespaces.split(',').map(trimmed).collect() };
         (!server.is_empty()).then(|| Self {
-            name: datum(secret, "name"),
+            name: secret_value(secret, "name"),
             server,
             secret: (!is_here).then_some(key),
             namespaces,
-            cluster_resources: datum(secret, "clusterResources") == "true",
+            cluster_resources: secret_value(secret, "clusterResources") == "true",
         })
     }
 
-    /// Whether objects of a namespace are deployed; without one, of kinds that have none.
+    /// Whether objects of a namespace are deployed; the empty namespace stands for cluster-scoped kinds.
     pub fn manages(&self, namespace: &str) -> bool {
         let is_named = self.namespaces.iter().any(|one| one == namespace);
         self.namespaces.is_empty() || is_named || (namespace.is_empty() && self.cluster_resources)
     }
 
-    /// Why an object is not deployed, in the words of Argo CD's library; nothing when it is.
-    pub fn refuses(&self, key: &Key) -> Option<String> {
-        let Key { kind, namespace, name, .. } = key;
+    /// Returns the reason why an object is not deployed, with the message of Argo CD's library, or `None` if it is.
+    pub fn refusal_reason(&self, key: &ResourceKey) -> Option<String> {
+        let ResourceKey { kind, namespace, name, .. } = key;
         match (self.manages(namespace), namespace.is_empty()) {
             (true, _) => None,
             (_, true) => Some(format!("Cluster level {kind} {name:?} can not be managed when in namespaced mode")),
@@ -69,28 +69,28 @@ impl Cluster {
     }
 }
 
-fn named(text: &str) -> String {
+fn trimmed(text: &str) -> String {
     text.trim().to_string()
 }
 
-/// A value of a Secret, decoded.
-pub(crate) fn datum(secret: &Value, key: &str) -> String {
+/// Decodes a value of a Secret.
+pub(crate) fn secret_value(secret: &Value, key: &str) -> String {
     let coded = secret["data"].get(key).and_then(Value::as_str).unwrap_or_default();
     STANDARD.decode(coded).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
 }
 
-/// The cluster that a destination means, of those that Secrets name.
+/// Finds the cluster of a destination among those that Secrets declare.
 ///
 /// # Errors
-/// In Argo CD's words.
-pub fn resolve(destination: &Value, named: &[Cluster]) -> Result<Cluster, String> {
+/// If there is no such cluster, with Argo CD's message.
+pub fn resolve(destination: &Value, named: &[DestinationCluster]) -> Result<DestinationCluster, String> {
     let (server, name) = (text(destination, "/server").trim_end_matches('/'), text(destination, "/name"));
-    let here = Cluster::here();
+    let here = DestinationCluster::in_cluster();
     let all = || named.iter().chain(named.iter().all(|one| one.server != here.server).then_some(&here));
     match (server, name) {
         ("", "") => Err("Destination server missing from app spec".to_string()),
         ("", name) => {
-            let found: Vec<&Cluster> = all().filter(|one| one.name == name).collect();
+            let found: Vec<&DestinationCluster> = all().filter(|one| one.name == name).collect();
             match found[..] {
                 [] => Err(format!("there are no clusters with this name: {name}")),
                 [one] => Ok(one.clone()),
@@ -124,9 +124,14 @@ mod tests {
 
     #[test]
     fn a_destination_is_this_cluster_or_one_of_a_secret() {
-        let named = [Cluster::of(&secret("managed-env-1", "https://a/clusters/x?managedEnvironment=1")).unwrap()];
-        assert_eq!(resolve(&json!({"name": "in-cluster"}), &named), Ok(Cluster::here()));
-        assert_eq!(resolve(&json!({"server": "https://kubernetes.default.svc/"}), &named), Ok(Cluster::here()));
+        let named =
+            [DestinationCluster::from_secret(&secret("managed-env-1", "https://a/clusters/x?managedEnvironment=1"))
+                .unwrap()];
+        assert_eq!(resolve(&json!({"name": "in-cluster"}), &named), Ok(DestinationCluster::in_cluster()));
+        assert_eq!(
+            resolve(&json!({"server": "https://kubernetes.default.svc/"}), &named),
+            Ok(DestinationCluster::in_cluster())
+        );
         let env = resolve(&json!({"name": "managed-env-1", "namespace": "x"}), &named).unwrap();
         assert_eq!(env.secret, Some(("argocd".into(), "managed-env-1".into())));
         assert_eq!(resolve(&json!({"server": env.server.clone()}), &named), Ok(env));
@@ -139,11 +144,12 @@ mod tests {
             for (key, value) in more.as_object().unwrap() {
                 secret["data"][key] = json!(STANDARD.encode(value.as_str().unwrap()));
             }
-            Cluster::of(&secret).unwrap()
+            DestinationCluster::from_secret(&secret).unwrap()
         };
-        let told = |cluster: &Cluster, kind: &str, namespace: &str| {
-            let key = Key { group: String::new(), kind: kind.into(), namespace: namespace.into(), name: "x".into() };
-            cluster.refuses(&key)
+        let told = |cluster: &DestinationCluster, kind: &str, namespace: &str| {
+            let key =
+                ResourceKey { group: String::new(), kind: kind.into(), namespace: namespace.into(), name: "x".into() };
+            cluster.refusal_reason(&key)
         };
         let all = of(json!({}));
         assert_eq!((told(&all, "ConfigMap", "any"), told(&all, "Namespace", "")), (None, None));
@@ -160,7 +166,10 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_as_argo_cd_says_it() {
-        let twice = [Cluster::of(&secret("a", "https://1")).unwrap(), Cluster::of(&secret("a", "https://2")).unwrap()];
+        let twice = [
+            DestinationCluster::from_secret(&secret("a", "https://1")).unwrap(),
+            DestinationCluster::from_secret(&secret("a", "https://2")).unwrap(),
+        ];
         for (destination, told) in [
             (json!({}), "Destination server missing from app spec"),
             (json!({"name": "x"}), "there are no clusters with this name: x"),

@@ -1,30 +1,32 @@
-//! Patterns of projects and directories: `*`, `?`, `[a-z]`, `{a,b}`. Nothing separates, so that `*` goes over a `/`; but for addresses of
-//! repositories, in which only `**` does.
+//! Glob patterns of projects and directories: `*`, `?`, `[a-z]`, `{a,b}`. `*` also matches `/`, except in repository
+//! addresses, where only `**` does.
 
-/// How many patterns the braces of one may stand for.
+/// Maximum number of patterns that the braces of one pattern expand to.
 const MAX_ALTERNATIVES: usize = 64;
-/// The longest pattern that is read.
+/// Maximum length of a pattern.
 const MAX_PATTERN: usize = 1024;
 
-/// Whether all of the text matches.
+/// Whether the pattern matches the whole text.
 pub fn matches(pattern: &str, text: &str) -> bool {
-    fits(pattern, text, None)
+    matches_with_separator(pattern, text, None)
 }
 
-/// Whether all of an address matches: `*` and `?` end at a `/`, `**` does not.
+/// Whether the pattern matches the whole address. `*` and `?` do not match a `/`, `**` does.
 pub fn matches_address(pattern: &str, address: &str) -> bool {
-    fits(pattern, address, Some('/'))
+    matches_with_separator(pattern, address, Some('/'))
 }
 
-fn fits(pattern: &str, text: &str, separator: Option<char>) -> bool {
+fn matches_with_separator(pattern: &str, text: &str, separator: Option<char>) -> bool {
     if pattern.len() > MAX_PATTERN {
         return false;
     }
     let text: Vec<char> = text.chars().collect();
-    alternatives(pattern).iter().any(|pattern| plain(&pattern.chars().collect::<Vec<_>>(), &text, separator))
+    alternatives(pattern)
+        .iter()
+        .any(|pattern| matches_without_braces(&pattern.chars().collect::<Vec<_>>(), &text, separator))
 }
 
-/// The patterns that one with braces stands for.
+/// Expands the braces of a pattern.
 fn alternatives(pattern: &str) -> Vec<String> {
     let mut waiting = vec![pattern.to_string()];
     let mut done = Vec::new();
@@ -44,17 +46,17 @@ fn alternatives(pattern: &str) -> Vec<String> {
     done
 }
 
-/// Where a star stands: behind it in the pattern, and up to where it took the text.
-type Star = Option<(usize, usize)>;
+/// Backtracking point of a star: the position behind it in the pattern, and the end of the text it has matched.
+type StarPosition = Option<(usize, usize)>;
 
-/// Without braces. A star takes as little as it can, and more when the rest does not fit. One that ends at a separator gives way to
-/// the last that does not.
-fn plain(pattern: &[char], text: &[char], separator: Option<char>) -> bool {
+/// Matches a pattern without braces. A star matches as little as possible, and more if the rest does not match. If a
+/// star that stops at separators cannot match more, the last `**` is extended instead.
+fn matches_without_braces(pattern: &[char], text: &[char], separator: Option<char>) -> bool {
     let (mut at, mut seen) = (0, 0);
-    let (mut star, mut wide): (Star, Star) = (None, None);
+    let (mut star, mut wide): (StarPosition, StarPosition) = (None, None);
     while seen < text.len() {
         let ends = Some(text[seen]) == separator;
-        match one(&pattern[at..], text[seen], ends) {
+        match consumed_by(&pattern[at..], text[seen], ends) {
             Some(used) => (at, seen) = (at + used, seen + 1),
             None if pattern.get(at) == Some(&'*') => {
                 let stars = pattern[at..].iter().take_while(|letter| **letter == '*').count();
@@ -83,8 +85,9 @@ fn plain(pattern: &[char], text: &[char], separator: Option<char>) -> bool {
     pattern[at..].iter().all(|letter| *letter == '*')
 }
 
-/// How much of the pattern one letter uses up; none when it does not match, or a star must. `ends` says that it separates.
-fn one(pattern: &[char], letter: char, ends: bool) -> Option<usize> {
+/// Returns the length of the pattern that matches this character, or `None` if it does not match or the pattern starts
+/// with a star. `ends` is true for a separator.
+fn consumed_by(pattern: &[char], letter: char, ends: bool) -> Option<usize> {
     match *pattern.first()? {
         '*' => None,
         '?' => (!ends).then_some(1),

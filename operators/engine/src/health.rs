@@ -1,70 +1,70 @@
-//! How a live object does, kind by kind, as Argo CD assesses it.
+//! Health of live objects by kind, with Argo CD's rules.
 
 mod workload;
 
 use serde_json::{Value, json};
 
-use crate::field::{annotation, list, text};
 use crate::kinds::GROUP;
+use crate::object_fields::{annotation, list, text};
 
-/// How something does; from best to worst.
+/// Health status code, ordered from best to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Code {
-    /// As it should be.
+pub enum HealthCode {
+    /// The object works as specified.
     Healthy,
-    /// Halted by somebody.
+    /// The object is paused.
     Suspended,
-    /// On its way.
+    /// The object is not healthy yet but may become so.
     Progressing,
-    /// Not there.
+    /// The object does not exist.
     Missing,
-    /// Failed.
+    /// The object has failed.
     Degraded,
-    /// It cannot be told.
+    /// The health cannot be determined.
     Unknown,
 }
 
-impl Code {
-    /// In Argo CD's word.
-    pub fn word(self) -> &'static str {
+impl HealthCode {
+    /// Argo CD's name of the code.
+    pub fn as_str(self) -> &'static str {
         match self {
-            Code::Healthy => "Healthy",
-            Code::Suspended => "Suspended",
-            Code::Progressing => "Progressing",
-            Code::Missing => "Missing",
-            Code::Degraded => "Degraded",
-            Code::Unknown => "Unknown",
+            HealthCode::Healthy => "Healthy",
+            HealthCode::Suspended => "Suspended",
+            HealthCode::Progressing => "Progressing",
+            HealthCode::Missing => "Missing",
+            HealthCode::Degraded => "Degraded",
+            HealthCode::Unknown => "Unknown",
         }
     }
 }
 
-/// How an object does, and why.
+/// Health of one object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Health {
-    /// How.
-    pub code: Code,
-    /// Why; may be empty.
+pub struct ObjectHealth {
+    /// Status code.
+    pub code: HealthCode,
+    /// Reason; may be empty.
     pub message: String,
 }
 
-impl Health {
-    fn of(code: Code, message: impl Into<String>) -> Self {
+impl ObjectHealth {
+    fn new(code: HealthCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 
-    /// As it stands in a status.
-    pub fn value(&self) -> Value {
+    /// Returns the health as it appears in an Application's status.
+    pub fn to_value(&self) -> Value {
         match self.message.is_empty() {
-            true => json!({"status": self.code.word()}),
-            false => json!({"status": self.code.word(), "message": self.message}),
+            true => json!({"status": self.code.as_str()}),
+            false => json!({"status": self.code.as_str(), "message": self.message}),
         }
     }
 }
 
-/// How a live object does; nothing for kinds that have no health.
-pub fn of(live: &Value) -> Option<Health> {
+/// Assesses the health of a live object. `None` for kinds without health.
+pub fn assess(live: &Value) -> Option<ObjectHealth> {
     if !text(live, "/metadata/deletionTimestamp").is_empty() {
-        return Some(Health::of(Code::Progressing, "Pending deletion"));
+        return Some(ObjectHealth::new(HealthCode::Progressing, "Pending deletion"));
     }
     let api_version = text(live, "/apiVersion");
     let group = api_version.split_once('/').map_or("", |(group, _)| group);
@@ -76,16 +76,22 @@ pub fn of(live: &Value) -> Option<Health> {
         ("batch", "Job") => Some(workload::job(live)),
         ("", "Pod") => Some(workload::pod(live)),
         ("", "Service") => Some(service(live)),
-        ("", "PersistentVolumeClaim") => Some(claim(live)),
+        ("", "PersistentVolumeClaim") => Some(persistent_volume_claim(live)),
         ("networking.k8s.io" | "extensions", "Ingress") => Some(ingress(live)),
         (GROUP, "Application") => {
-            // Argo CD has it from a script of its own, which reads the same.
+            // Argo CD uses a Lua script with the same result.
             let status = text(live, "/status/health/status");
-            let known = [Code::Healthy, Code::Suspended, Code::Progressing, Code::Missing, Code::Degraded];
+            let known = [
+                HealthCode::Healthy,
+                HealthCode::Suspended,
+                HealthCode::Progressing,
+                HealthCode::Missing,
+                HealthCode::Degraded,
+            ];
             known
                 .into_iter()
-                .find(|code| code.word() == status)
-                .map(|code| Health::of(code, text(live, "/status/health/message")))
+                .find(|code| code.as_str() == status)
+                .map(|code| ObjectHealth::new(code, text(live, "/status/health/message")))
         }
         _ => None,
     }
@@ -95,31 +101,31 @@ fn has_address(live: &Value) -> bool {
     list(live, "/status/loadBalancer/ingress").next().is_some()
 }
 
-fn service(live: &Value) -> Health {
+fn service(live: &Value) -> ObjectHealth {
     let waits = text(live, "/spec/type") == "LoadBalancer" && !has_address(live);
-    Health::of(if waits { Code::Progressing } else { Code::Healthy }, "")
+    ObjectHealth::new(if waits { HealthCode::Progressing } else { HealthCode::Healthy }, "")
 }
 
-fn ingress(live: &Value) -> Health {
-    Health::of(if has_address(live) { Code::Healthy } else { Code::Progressing }, "")
+fn ingress(live: &Value) -> ObjectHealth {
+    ObjectHealth::new(if has_address(live) { HealthCode::Healthy } else { HealthCode::Progressing }, "")
 }
 
-fn claim(live: &Value) -> Health {
+fn persistent_volume_claim(live: &Value) -> ObjectHealth {
     let code = match text(live, "/status/phase") {
-        "Lost" => Code::Degraded,
-        "Pending" => Code::Progressing,
-        "Bound" => Code::Healthy,
-        _ => Code::Unknown,
+        "Lost" => HealthCode::Degraded,
+        "Pending" => HealthCode::Progressing,
+        "Bound" => HealthCode::Healthy,
+        _ => HealthCode::Unknown,
     };
-    Health::of(code, "")
+    ObjectHealth::new(code, "")
 }
 
-/// How an Application does: as its worst object. What is missing does not count unless everything is: that it is missing is
-/// said by the sync status already.
+/// Returns the health of an Application: the worst of its objects. Missing objects count only if all are missing,
+/// because the sync status already reports them.
 ///
-/// `objects` are all that are managed; none for one that is not there.
-pub fn of_application<'a>(objects: impl IntoIterator<Item = Option<&'a Value>>) -> Code {
-    let (mut worst, mut any, mut live) = (Code::Healthy, false, false);
+/// `objects` are all managed objects, with `None` for each missing one.
+pub fn application_health<'a>(objects: impl IntoIterator<Item = Option<&'a Value>>) -> HealthCode {
+    let (mut worst, mut any, mut live) = (HealthCode::Healthy, false, false);
     for object in objects {
         any = true;
         let Some(object) = object else { continue };
@@ -127,11 +133,11 @@ pub fn of_application<'a>(objects: impl IntoIterator<Item = Option<&'a Value>>) 
         if annotation(object, "argocd.argoproj.io/ignore-healthcheck") == "true" {
             continue;
         }
-        if let Some(health) = of(object) {
+        if let Some(health) = assess(object) {
             worst = worst.max(health.code);
         }
     }
-    if any && !live { worst.max(Code::Missing) } else { worst }
+    if any && !live { worst.max(HealthCode::Missing) } else { worst }
 }
 
 #[cfg(test)]

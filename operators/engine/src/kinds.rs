@@ -1,46 +1,46 @@
-//! The kinds the engine serves, and how a manifest's kind is found on the cluster it goes to.
+//! Kinds that the engine serves, and lookup of a manifest's kind on the destination cluster.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use switchboard_kernel::operator::Stop;
+use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::resource::{Resource, Selection};
-use switchboard_kernel::view::At;
+use switchboard_kernel::view::ClusterView;
 use switchboard_object::DISCOVERY;
 use switchboard_object::kind::GroupVersion;
 
-use crate::field::{list, text};
+use crate::object_fields::{list, text};
 
-/// The group of Argo CD's kinds.
+/// API group of Argo CD's kinds.
 pub const GROUP: &str = "argoproj.io";
-/// Their version.
+/// API version of Argo CD's kinds.
 pub const VERSION: &str = "v1alpha1";
-/// What is deployed.
+/// Application: a source and the destination to deploy it to.
 pub const APPLICATIONS: Resource = Resource::namespaced(GROUP, VERSION, "Application", "applications");
-/// What an Application may do.
+/// AppProject: the permissions of Applications.
 pub const PROJECTS: Resource = Resource::namespaced(GROUP, VERSION, "AppProject", "appprojects");
-/// Clusters and repositories are Secrets.
+/// Secret: declares clusters and repository credentials.
 pub const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
-/// Made when an Application says so.
-pub const NAMESPACES: Resource = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
-/// Where kinds that are not built in are found.
+/// Namespace: created if an Application requests it.
+pub const NAMESPACES: Resource = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
+/// CustomResourceDefinition: declares kinds that are not built in.
 pub const DEFINITIONS: Resource =
-    Resource::cluster_wide("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    Resource::cluster_scoped("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
 
 static BUILT_IN: LazyLock<HashMap<(String, String), Resource>> = LazyLock::new(|| {
     let documents: Value = serde_json::from_str(DISCOVERY).expect("the carried discovery is JSON");
     let groups: Vec<Value> =
         ["/api", "/apis"].iter().flat_map(|path| list(&documents[*path], "/items").cloned()).collect();
-    groups.iter().flat_map(of_group).collect()
+    groups.iter().flat_map(resources_of_group).collect()
 });
 
-/// The kind of a manifest; `None` while the cluster serves no such kind.
+/// Returns the resource of a manifest's kind, or `None` while the cluster does not serve the kind.
 ///
 /// # Errors
-/// [`Stop::Parked`] when the definitions were not read yet.
-pub fn kind(at: At<'_>, api_version: &str, kind: &str) -> Result<Option<Resource>, Stop> {
+/// [`DecideError::NotCached`] if the CustomResourceDefinitions have not been read yet.
+pub fn resolve(at: ClusterView<'_>, api_version: &str, kind: &str) -> Result<Option<Resource>, DecideError> {
     if let Some(known) = BUILT_IN.get(&(api_version.to_string(), kind.to_string())) {
         return Ok(Some(known.clone()));
     }
@@ -48,16 +48,16 @@ pub fn kind(at: At<'_>, api_version: &str, kind: &str) -> Result<Option<Resource
         return Ok(None);
     };
     let definitions = at.list(&DEFINITIONS, &Selection::all())?;
-    // Most definitions are of other groups, and their schemas are long: the name says the group.
+    // Most definitions belong to other groups and have long schemas, so the name is used to filter by group.
     let mut of_group = definitions
         .iter()
         .filter(|definition| definition.key.name.split_once('.').is_some_and(|(_, group)| group == version.group));
-    Ok(of_group.find_map(|definition| defined(&definition.value(), &version, kind)))
+    Ok(of_group.find_map(|definition| resource_of_definition(&definition.value(), &version, kind)))
 }
 
-fn defined(definition: &Value, version: &GroupVersion, kind: &str) -> Option<Resource> {
+fn resource_of_definition(definition: &Value, version: &GroupVersion, kind: &str) -> Option<Resource> {
     let serves = list(definition, "/spec/versions").any(|one| one["name"] == version.version && one["served"] == true);
-    // A definition that was just made is not served yet.
+    // A new definition is not served until it is established.
     let established =
         list(definition, "/status/conditions").any(|one| one["type"] == "Established" && one["status"] == "True");
     (serves && established && text(definition, "/spec/names/kind") == kind).then(|| Resource {
@@ -69,7 +69,7 @@ fn defined(definition: &Value, version: &GroupVersion, kind: &str) -> Option<Res
     })
 }
 
-fn of_group(group: &Value) -> Vec<((String, String), Resource)> {
+fn resources_of_group(group: &Value) -> Vec<((String, String), Resource)> {
     let name = text(group, "/metadata/name");
     let mut found = Vec::new();
     for version in list(group, "/versions") {

@@ -1,4 +1,4 @@
-//! The embedded GitOps engine: Argo CD's `Application` and `AppProject`, served by an operator of the kernel.
+//! Embedded GitOps engine: an operator for Argo CD's `Application` and `AppProject`.
 //!
 //! ```text
 //!  Application ─▶ permitted? ─▶ source (git: YAML, chart) ─▶ target ─▶ compare ─▶ status ─▶ automated sync?
@@ -6,22 +6,22 @@
 //!                AppProject                                       live objects ◀── sync ◀── operation
 //! ```
 //!
-//! It is for trying and for testing, on machines without Argo CD: what it writes is what Argo CD writes, for plain YAML and for
-//! charts from git. docs/GITOPS.md says what it does not do.
+//! Use it to try and test the GitOps Service on machines without Argo CD. For plain YAML and charts from git it writes
+//! what Argo CD writes; docs/GITOPS.md lists what it does not support.
 //!
-//! All modules but `source` decide: they know no clock, no file and no network. [`operator::Engine`] is one operator for each
-//! cluster that is deployed to; [`source::Sources`] is what they ask about repositories.
+//! All modules except `source` are decision logic without clock, files or network. Each destination cluster has one
+//! [`operator::EngineOperator`]; all of them read repositories through [`source::RepositorySources`].
 
-pub mod auto;
+pub mod auto_sync;
 pub mod compare;
 pub mod crds;
 pub mod deletion;
 pub mod destination;
-mod field;
 pub mod glob;
 pub mod health;
 pub mod kinds;
 pub mod manifests;
+mod object_fields;
 pub mod operation;
 pub mod operator;
 pub mod project;

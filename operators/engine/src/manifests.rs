@@ -1,4 +1,4 @@
-//! From files to objects: plain YAML, or a chart. Errors are told as Argo CD tells them.
+//! Generation of objects from plain YAML or a chart. Error messages are Argo CD's.
 
 mod chart;
 
@@ -7,45 +7,51 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use switchboard_object::yaml;
 
-use crate::field::text;
 use crate::glob;
+use crate::object_fields::text;
 
-/// How many objects one Application may have.
+/// Maximum number of objects of one Application.
 pub const MAX_OBJECTS: usize = 10_000;
-/// A file with this text in it is left alone.
+/// Marker in a file that excludes it.
 const SKIP: &str = "+argocd:skip-file-rendering";
 
-/// Gives a file of the repository by its path; none when there is no such file.
-pub type Elsewhere<'a> = &'a dyn Fn(&str) -> Result<Option<Vec<u8>>, String>;
+/// Function that reads a file of the repository by its path, or returns `None` if there is none.
+pub type RepositoryFileReader<'a> = &'a dyn Fn(&str) -> Result<Option<Vec<u8>>, String>;
 
-/// Files by name, from the Application's folder.
-pub type Files = BTreeMap<String, Vec<u8>>;
+/// Files of the Application's folder by relative name.
+pub type FolderFiles = BTreeMap<String, Vec<u8>>;
 
-/// What an Application's folder is made into.
+/// Objects generated from an Application's folder.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Made {
-    /// `Directory` or `Helm`.
+pub struct GeneratedManifests {
+    /// Source type: `Directory` or `Helm`.
     pub source_type: &'static str,
-    /// The objects.
+    /// Generated objects.
     pub objects: Vec<Value>,
 }
 
-/// For whom it is made.
+/// Application and namespace that manifests are generated for.
 #[derive(Clone, Copy, Debug)]
-pub struct For<'a> {
-    /// The Application's name, which is the release's unless that is said.
+pub struct ReleaseTarget<'a> {
+    /// Name of the Application, and the default name of the release.
     pub application: &'a str,
-    /// The namespace it goes to.
+    /// Destination namespace.
     pub namespace: &'a str,
 }
 
-/// Makes objects of a folder. `elsewhere` gives a file of the repository by its path: values may lie outside of the folder.
+/// Generates the objects of a folder. `elsewhere` reads a file of the repository by its path, because value files may
+/// lie outside of the folder.
 ///
 /// # Errors
-/// In Argo CD's words.
-pub fn make(source: &Value, files: &Files, whose: For<'_>, elsewhere: Elsewhere<'_>) -> Result<Made, String> {
+/// If a manifest or chart is invalid, with Argo CD's message.
+pub fn generate(
+    source: &Value,
+    files: &FolderFiles,
+    whose: ReleaseTarget<'_>,
+    elsewhere: RepositoryFileReader<'_>,
+) -> Result<GeneratedManifests, String> {
     let is = |field: &str| source[field].is_object();
-    if is("plugin") || is("kustomize") || kustomization(files) && !is("directory") && !is("helm") {
+    if is("plugin") || is("kustomize") || is_kustomization(files) && !is("directory") && !is("helm") {
         return Err("the embedded engine knows plain YAML and Helm charts, no Kustomize and no plugins".to_string());
     }
     let (source_type, objects) = if files.contains_key("Chart.yaml") && !is("directory") {
@@ -56,15 +62,15 @@ pub fn make(source: &Value, files: &Files, whose: For<'_>, elsewhere: Elsewhere<
     if objects.len() > MAX_OBJECTS {
         return Err(format!("{} objects are more than the {MAX_OBJECTS} that are deployed at once", objects.len()));
     }
-    Ok(Made { source_type, objects: objects.into_iter().flat_map(unrolled).collect() })
+    Ok(GeneratedManifests { source_type, objects: objects.into_iter().flat_map(list_items).collect() })
 }
 
-fn kustomization(files: &Files) -> bool {
+fn is_kustomization(files: &FolderFiles) -> bool {
     ["kustomization.yaml", "kustomization.yml", "Kustomization"].iter().any(|name| files.contains_key(*name))
 }
 
-/// A `List` is its items.
-fn unrolled(object: Value) -> Vec<Value> {
+/// Replaces a `List` by its items.
+fn list_items(object: Value) -> Vec<Value> {
     let is_list = text(&object, "/kind").ends_with("List");
     match object.get("items").and_then(Value::as_array) {
         Some(items) if is_list => items.clone(),
@@ -72,7 +78,7 @@ fn unrolled(object: Value) -> Vec<Value> {
     }
 }
 
-fn directory(source: &Value, files: &Files) -> Result<Vec<Value>, String> {
+fn directory(source: &Value, files: &FolderFiles) -> Result<Vec<Value>, String> {
     let recurse = source["directory"]["recurse"] == true;
     let (include, exclude) = (text(source, "/directory/include"), text(source, "/directory/exclude"));
     let mut objects = Vec::new();
@@ -100,7 +106,7 @@ fn documents(name: &str, content: &str) -> Result<Vec<Value>, String> {
     let broken = |why: String| format!("Failed to unmarshal {base:?}: failed to unmarshal manifest: {why}");
     let read = match yaml::read_all(content) {
         Ok(read) => read,
-        // A YAML file about something else is nobody's fault.
+        // YAML files without manifests are ignored.
         Err(_) if !looks_like_one && !name.ends_with(".json") => return Ok(Vec::new()),
         Err(error) => return Err(broken(error.to_string())),
     };

@@ -1,107 +1,122 @@
-//! The operator: one for each cluster that is deployed to, all over the same Applications.
+//! The engine's operators: one for each destination cluster, all with the same Applications.
 
-mod hosted;
+mod destination_operators;
+mod reconciliation;
 mod repository;
-mod syncing;
-mod work;
+mod sync;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
-use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
-use switchboard_kernel::place::{ClusterName, Place, Topology};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::resource::Selection;
-use switchboard_kernel::view::{Outside, View};
+use switchboard_kernel::topology::{ClusterName, ClusterType, Topology};
+use switchboard_kernel::view::{ExternalClient, View};
 
-use crate::field::annotation;
 use crate::kinds::APPLICATIONS;
-use crate::source::Sources;
+use crate::object_fields::annotation;
+use crate::source::RepositorySources;
 
-pub use hosted::Hosted;
-use work::Work;
+pub use destination_operators::DestinationOperators;
+use reconciliation::Reconciliation;
 
-/// The operator's name, and the beginning of those for other clusters.
+/// Name of the operator, and prefix of the names for other clusters.
 pub const NAME: &str = "engine";
-/// The annotation of an Application that is left alone.
+/// Annotation of an Application that is skipped.
 const SKIP: &str = "argocd.argoproj.io/skip-reconcile";
 
-/// Deploys Applications to one cluster.
-pub struct Engine {
+/// Operator that deploys Applications to one cluster.
+pub struct EngineOperator {
     name: String,
-    /// The cluster Applications live on.
-    here: ClusterName,
-    /// The cluster that is deployed to and the Secret that names it; absent for the cluster Applications live on.
-    there: Option<(ClusterName, (String, String))>,
-    sources: Arc<Sources>,
-    hosted: Arc<Hosted>,
+    /// Cluster the Applications live on.
+    home: ClusterName,
+    /// Destination cluster and the Secret that declares it; `None` for the cluster the Applications live on.
+    destination: Option<(ClusterName, (String, String))>,
+    sources: Arc<RepositorySources>,
+    destinations: Arc<DestinationOperators>,
 }
 
-impl Engine {
-    /// For Applications of a cluster that go to the same cluster. It also tells of those that go nowhere.
-    pub fn here(cluster: ClusterName, sources: Arc<Sources>, hosted: Arc<Hosted>) -> Self {
-        Self { name: NAME.to_string(), here: cluster, there: None, sources, hosted }
+impl EngineOperator {
+    /// Creates the operator for Applications whose destination is their own cluster. It also reports errors of
+    /// Applications without a usable destination.
+    pub fn in_cluster(
+        cluster: ClusterName,
+        sources: Arc<RepositorySources>,
+        hosted: Arc<DestinationOperators>,
+    ) -> Self {
+        Self { name: NAME.to_string(), home: cluster, destination: None, sources, destinations: hosted }
     }
 
-    /// For Applications of a cluster that go to one that a Secret names.
-    pub fn there(
+    /// Creates the operator for Applications whose destination is declared by a Secret.
+    pub fn remote(
         here: ClusterName,
         secret: (String, String),
         there: ClusterName,
-        sources: Arc<Sources>,
-        hosted: Arc<Hosted>,
+        sources: Arc<RepositorySources>,
+        hosted: Arc<DestinationOperators>,
     ) -> Self {
-        Self { name: Self::name_of(&secret), here, there: Some((there, secret)), sources, hosted }
+        Self {
+            name: Self::name_of(&secret),
+            home: here,
+            destination: Some((there, secret)),
+            sources,
+            destinations: hosted,
+        }
     }
 
-    /// The name of the operator for a cluster that a Secret names.
+    /// Returns the name of the operator for a cluster that a Secret declares.
     pub fn name_of((namespace, name): &(String, String)) -> String {
         format!("{NAME}@{namespace}.{name}")
     }
 
-    /// Where Applications are deployed to, in the kernel's words.
-    pub(crate) const TO: Place = Place::UserWorkload;
+    /// Cluster type of the destination.
+    pub(crate) const DESTINATION: ClusterType = ClusterType::UserWorkload;
 }
 
-impl Outward for Engine {
+impl ExternalOperator for EngineOperator {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn declaration(&self) -> Declaration {
-        let every = BTreeSet::from([Declared::every_kind(), Declared::every_kind().at(Self::TO)]);
+        let every = BTreeSet::from([AccessRule::every_kind(), AccessRule::every_kind().on(Self::DESTINATION)]);
         Declaration {
             inputs: every.clone(),
             outputs: every,
             service_account: None,
-            units: Units::Each { place: Place::Configuration, resource: APPLICATIONS, selection: Selection::all() },
+            units: Units::Each {
+                cluster_type: ClusterType::Configuration,
+                resource: APPLICATIONS,
+                selection: Selection::all(),
+            },
         }
     }
 
     fn topology(&self) -> Option<Topology> {
-        let there = self.there.as_ref().map_or(&self.here, |(cluster, _)| cluster);
-        Some(Topology::of([self.here.clone(), self.here.clone(), there.clone()]))
+        let there = self.destination.as_ref().map_or(&self.home, |(cluster, _)| cluster);
+        Some(Topology::of([self.home.clone(), self.home.clone(), there.clone()]))
     }
 
-    fn reach(&self, request: &Value) -> Result<Value, String> {
+    fn call(&self, request: &Value) -> Result<Value, String> {
         match request.get("cluster") {
-            Some(secret) => self.hosted.ask(secret),
-            None => self.sources.ask(request),
+            Some(secret) => self.destinations.query(secret),
+            None => self.sources.query(request),
         }
     }
 
-    /// Repositories are fetched and read, and nothing else is done with them.
-    fn acts(&self, _request: &Value) -> bool {
+    /// Requests only fetch and read repositories.
+    fn has_side_effects(&self, _request: &Value) -> bool {
         false
     }
 
-    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let Some(object) = view.get(&APPLICATIONS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
         let application = object.value();
         if annotation(&application, SKIP) == "true" {
             return Ok(Plan::nothing());
         }
-        Work::new(self, view, outside, application).decide()
+        Reconciliation::new(self, view, outside, application).decide()
     }
 }

@@ -1,31 +1,31 @@
-//! What a project allows: repositories, destinations, kinds. In Argo CD's words.
+//! Permissions of a project for repositories, destinations and kinds, with Argo CD's messages.
 
 use serde_json::Value;
-use switchboard_git::normalise;
+use switchboard_git::normalize;
 
-use crate::destination::Cluster;
-use crate::field::{list, text};
+use crate::destination::DestinationCluster;
 use crate::glob;
 use crate::kinds::GROUP;
+use crate::object_fields::{list, text};
 
-/// A project, read.
+/// Parsed AppProject.
 #[derive(Clone, Debug)]
 pub struct Project {
     name: String,
     spec: Value,
-    /// The namespace of its Argo CD.
+    /// Namespace of the project's Argo CD.
     home: String,
 }
 
 impl Project {
-    /// Of an AppProject.
-    pub fn of(object: &Value) -> Self {
+    /// Reads an AppProject.
+    pub fn from_object(object: &Value) -> Self {
         let (name, home) = (text(object, "/metadata/name"), text(object, "/metadata/namespace"));
         Self { name: name.to_string(), spec: object["spec"].clone(), home: home.to_string() }
     }
 
-    /// What Argo CD installs under the name `default`: everything is allowed. It stands in while there is no such object in the
-    /// namespace of an Argo CD.
+    /// Returns the project `default` that Argo CD installs, which allows everything. It is used if the namespace has no
+    /// such object.
     pub fn default_project(home: &str) -> Self {
         let any = serde_json::json!({
             "sourceRepos": ["*"], "destinations": [{"server": "*", "namespace": "*"}],
@@ -34,30 +34,31 @@ impl Project {
         Self { name: "default".to_string(), spec: any, home: home.to_string() }
     }
 
-    /// Its name.
+    /// Name of the project.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether a repository may be deployed from: as Argo CD has it, whatever the case of its letters. What a host takes for two
-    /// repositories is one here, so that none is reached past a pattern that denies it.
+    /// Whether the project permits a repository. The comparison ignores case, as in Argo CD: addresses that a host may
+    /// treat as one repository are one here, so that no spelling bypasses a denying pattern.
     ///
-    /// A pattern that denies permits nothing, as Argo CD's manual has it. Its code takes one for a permission of all others.
+    /// A denying pattern permits nothing by itself, as documented by Argo CD. Argo CD's code treats it as permission
+    /// for all others.
     pub fn permits_source(&self, url: &str) -> bool {
-        let url = compared(url);
+        let url = comparable(url);
         let mut any = false;
         for pattern in list(&self.spec, "/sourceRepos").filter_map(Value::as_str) {
             match pattern.strip_prefix('!') {
-                Some(denied) if denied == "*" || glob::matches_address(&compared(denied), &url) => return false,
+                Some(denied) if denied == "*" || glob::matches_address(&comparable(denied), &url) => return false,
                 Some(_) => {}
-                None => any |= pattern == "*" || glob::matches_address(&compared(pattern), &url),
+                None => any |= pattern == "*" || glob::matches_address(&comparable(pattern), &url),
             }
         }
         any
     }
 
-    /// Whether a namespace of a cluster may be deployed to.
-    pub fn permits_destination(&self, cluster: &Cluster, namespace: &str) -> bool {
+    /// Whether the project permits a namespace of a cluster as destination.
+    pub fn permits_destination(&self, cluster: &DestinationCluster, namespace: &str) -> bool {
         let mut any = false;
         for item in list(&self.spec, "/destinations") {
             let (name, server, space) = (text(item, "/name"), text(item, "/server"), text(item, "/namespace"));
@@ -76,7 +77,7 @@ impl Project {
         any
     }
 
-    /// Whether objects of a kind may be deployed.
+    /// Whether the project permits objects of a kind.
     pub fn permits_kind(&self, group: &str, kind: &str, name: &str, namespaced: bool) -> bool {
         let among = |field: &str| {
             list(&self.spec, field).any(|item| {
@@ -92,10 +93,18 @@ impl Project {
         among("/clusterResourceWhitelist") && !among("/clusterResourceBlacklist")
     }
 
-    /// Why an object may not be deployed, in Argo CD's words; nothing when it may.
-    pub fn refuses(&self, cluster: &Cluster, group: &str, kind: &str, namespace: &str, name: &str) -> Option<String> {
+    /// Returns Argo CD's message why an object is denied, or `None` if it is permitted.
+    pub fn denial_reason(
+        &self,
+        cluster: &DestinationCluster,
+        group: &str,
+        kind: &str,
+        namespace: &str,
+        name: &str,
+    ) -> Option<String> {
         let namespaced = !namespace.is_empty();
-        // Every namespace with Applications is an Argo CD of its own: one made elsewhere would obey no project but the one beside it.
+        // Every namespace with Applications is an Argo CD of its own. An Application created in another namespace would
+        // only be restricted by a project in that namespace.
         let is_elsewhere = group == GROUP && cluster.secret.is_none() && namespace != self.home;
         if is_elsewhere || !self.permits_kind(group, kind, name, namespaced) {
             return Some(format!("resource {group}:{kind} is not permitted in project {}", self.name));
@@ -118,14 +127,14 @@ fn matches(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// The form in which a project's patterns and addresses are compared.
-fn compared(url: &str) -> String {
-    normalised(&url.to_lowercase())
+/// Normalizes addresses and patterns for comparison.
+fn comparable(url: &str) -> String {
+    normalized(&url.to_lowercase())
 }
 
-/// The form in which addresses are compared here: a slash at the end makes no other repository.
-pub(crate) fn normalised(url: &str) -> String {
-    normalise(url).trim_end_matches('/').to_string()
+/// Normalizes an address and removes trailing slashes.
+pub(crate) fn normalized(url: &str) -> String {
+    normalize(url).trim_end_matches('/').to_string()
 }
 
 #[cfg(test)]
@@ -135,14 +144,14 @@ mod tests {
     use super::*;
 
     fn project(spec: Value) -> Project {
-        Project::of(&json!({"metadata": {"name": "team"}, "spec": spec}))
+        Project::from_object(&json!({"metadata": {"name": "team"}, "spec": spec}))
     }
 
-    fn cluster(name: &str, server: &str) -> Cluster {
-        Cluster { name: name.into(), server: server.into(), ..Cluster::here() }
+    fn cluster(name: &str, server: &str) -> DestinationCluster {
+        DestinationCluster { name: name.into(), server: server.into(), ..DestinationCluster::in_cluster() }
     }
 
-    /// What the service writes into a project is the repository in the form in which they are compared.
+    /// The GitOps Service writes repositories into projects in the normalized form.
     #[test]
     fn a_repository_over_ssh_is_permitted_under_each_of_its_names() {
         let names = [
@@ -154,12 +163,12 @@ mod tests {
             "https://Host/x.git",
         ];
         for url in names {
-            for row in [url.to_string(), normalise(url)] {
+            for row in [url.to_string(), normalize(url)] {
                 let one = project(json!({"sourceRepos": [row]}));
                 for other in names {
                     assert_eq!(one.permits_source(other), url == other, "{row} permits {other}");
                 }
-                assert!(one.permits_source(&normalise(url)));
+                assert!(one.permits_source(&normalize(url)));
             }
         }
         let both = project(json!({"sourceRepos": ["git@host:org/*"]}));
@@ -177,7 +186,7 @@ mod tests {
         assert!(Project::default_project("argocd").permits_source("ssh://any"));
     }
 
-    /// Many hosts take `Secret` and `secret` for one repository.
+    /// Many hosts treat `Secret` and `secret` as one repository.
     #[test]
     fn no_pattern_is_passed_by_capitals() {
         let team = project(json!({"sourceRepos": ["https://git.example/Team/*", "!https://git.example/team/secret"]}));
@@ -210,9 +219,9 @@ mod tests {
             (json!(["!https://github.com/argoproj/*"]), "https://github.com/argoproj/argoproj.git", false),
             (json!(["!https://gitlab.com/group/**"]), "https://gitlab.com/group/sub-group/repo/owner", false),
             (json!(["!https://github.com/argoproj/*.git", "*"]), "https://github.com/argoproj1/test2.git", true),
-            // Otherwise than in Argo CD: its code permits what a pattern does not deny,
+            // Differs from Argo CD, whose code permits everything that a pattern does not deny.
             (json!(["!https://github.com/argoproj/*"]), "https://github.com/other/app.git", false),
-            // and its star ends at a slash here, too, so that nothing would be denied.
+            // Differs from Argo CD, where this `*` stops at a slash and would deny nothing.
             (json!(["*", "!*"]), "https://github.com/argoproj/test", false),
         ] {
             assert_eq!(project(json!({"sourceRepos": patterns})).permits_source(url), wanted, "{patterns} {url}");
@@ -237,27 +246,32 @@ mod tests {
     #[test]
     fn an_argo_cd_is_made_by_nobody_who_deploys() {
         let any = Project::default_project("argocd");
-        let here = Cluster::here();
+        let here = DestinationCluster::in_cluster();
         assert_eq!(
-            any.refuses(&here, "argoproj.io", "Application", "argocd", "more"),
+            any.denial_reason(&here, "argoproj.io", "Application", "argocd", "more"),
             None,
             "applications of applications"
         );
         for kind in ["Application", "AppProject"] {
-            let told = any.refuses(&here, "argoproj.io", kind, "shop", "mine");
+            let told = any.denial_reason(&here, "argoproj.io", kind, "shop", "mine");
             assert_eq!(told, Some(format!("resource argoproj.io:{kind} is not permitted in project default")));
         }
-        let away = Cluster { secret: Some(("argocd".into(), "far".into())), ..cluster("far", "https://far") };
-        assert_eq!(any.refuses(&away, "argoproj.io", "Application", "shop", "mine"), None, "nobody here serves it");
+        let away =
+            DestinationCluster { secret: Some(("argocd".into(), "far".into())), ..cluster("far", "https://far") };
+        assert_eq!(
+            any.denial_reason(&away, "argoproj.io", "Application", "shop", "mine"),
+            None,
+            "nobody here serves it"
+        );
     }
 
     #[test]
     fn kinds_of_namespaces_are_allowed_unless_said_and_cluster_wide_ones_only_if_said() {
         let plain = project(json!({"destinations": [{"server": "*", "namespace": "*"}]}));
         let here = cluster("in-cluster", "https://kubernetes.default.svc");
-        assert_eq!(plain.refuses(&here, "", "ConfigMap", "shop", "a"), None);
+        assert_eq!(plain.denial_reason(&here, "", "ConfigMap", "shop", "a"), None);
         assert_eq!(
-            plain.refuses(&here, "", "Namespace", "", "shop").as_deref(),
+            plain.denial_reason(&here, "", "Namespace", "", "shop").as_deref(),
             Some("resource :Namespace is not permitted in project team")
         );
         let strict = project(json!({
@@ -269,7 +283,7 @@ mod tests {
             strict.permits_kind("", "Namespace", "shop-1", false) && !strict.permits_kind("", "Namespace", "x", false)
         );
         assert_eq!(
-            strict.refuses(&here, "", "ConfigMap", "shop", "a").as_deref(),
+            strict.denial_reason(&here, "", "ConfigMap", "shop", "a").as_deref(),
             Some("namespace shop is not permitted in project 'team'")
         );
     }

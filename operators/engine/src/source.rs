@@ -1,4 +1,4 @@
-//! What the operators ask of repositories. The one module here that reads a clock, files and the network.
+//! Access to repositories. The only module of this crate with a clock, files and network.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,71 +6,72 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use switchboard_git::{Commit, Git, GitError, HostKeys, Login, Refs, Revision, Settings};
+use switchboard_git::{Commit, Git, GitError, GitSettings, HostKeys, Login, Refs, Revision};
 
-use crate::field::{stamp, text, time};
-use crate::manifests::{self, For};
+use crate::manifests::{self, ReleaseTarget};
+use crate::object_fields::{format_time, parse_time, text};
 
-/// How often a repository is looked at when nobody asks for it.
+/// Default interval at which repositories are polled.
 pub const POLL: Duration = Duration::from_secs(180);
-/// How long a repository that could not be read is left alone.
-const PAUSE: Duration = Duration::from_secs(10);
-/// How much younger than its time an object may be: Kubernetes writes whole seconds.
+/// Time after an error before a repository is read again.
+const ERROR_BACKOFF: Duration = Duration::from_secs(10);
+/// Precision of Kubernetes timestamps, which are whole seconds.
 const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
-/// How many answers are kept.
-const MAX_KEPT: usize = 512;
+/// Maximum number of cached results.
+const MAX_CACHE_ENTRIES: usize = 512;
 
-/// Which Secret a login comes from: namespace, name.
-pub type Credential = (String, String);
+/// Namespace and name of the Secret with a login.
+pub type CredentialSecret = (String, String);
 
-/// Something about a repository, and who asked: what one login opens is no answer for another.
-type Asked = (String, Login);
+/// Cache key: an item of a repository and the login it was read with. Logins do not share results.
+type RepositoryKey = (String, Login);
 
-/// Repositories, and what was read of them.
-pub struct Sources {
+/// Repositories with cached references and manifests.
+pub struct RepositorySources {
     git: Git,
     poll: Duration,
     known_hosts: std::path::PathBuf,
-    logins: Mutex<BTreeMap<Credential, Login>>,
-    looked: Mutex<HashMap<Asked, Look>>,
-    made: Mutex<HashMap<Asked, Arc<Value>>>,
+    logins: Mutex<BTreeMap<CredentialSecret, Login>>,
+    remote_refs: Mutex<HashMap<RepositoryKey, LsRemoteResult>>,
+    manifests: Mutex<HashMap<RepositoryKey, Arc<Value>>>,
 }
 
-/// What a server said, and when.
+/// References of a repository at a point in time.
 #[derive(Clone)]
-struct Look {
+struct LsRemoteResult {
     began: Timestamp,
-    /// The Application that it was made for, and since when that is there.
-    asked: (String, String),
-    at: Instant,
+    /// Application that the references were listed for, and its creation time.
+    requester: (String, String),
+    started: Instant,
     time: String,
     refs: Result<Refs, String>,
 }
 
-impl Sources {
-    /// With git used so, looking every `poll`.
-    pub fn new(settings: Settings, poll: Duration) -> Self {
+impl RepositorySources {
+    /// Creates the sources with git settings and a poll interval.
+    pub fn new(settings: GitSettings, poll: Duration) -> Self {
         Self {
             known_hosts: settings.cache.join("known_hosts"),
             git: Git::new(settings),
             poll,
             logins: Mutex::default(),
-            looked: Mutex::default(),
-            made: Mutex::default(),
+            remote_refs: Mutex::default(),
+            manifests: Mutex::default(),
         }
     }
 
-    /// How often repositories are looked at.
+    /// Poll interval of repositories.
     pub fn poll(&self) -> Duration {
         self.poll
     }
 
-    /// Takes a login for questions to come: it must not stand in a question, which is recorded. `hosts` are lines of known hosts.
-    pub fn learn(&self, credential: Credential, username: &str, password: &str, key: &str, hosts: &str) {
+    /// Stores the login of a Secret for later requests, which must not contain it because they are recorded. `hosts`
+    /// are `known_hosts` lines.
+    pub fn set_login(&self, credential: CredentialSecret, username: &str, password: &str, key: &str, hosts: &str) {
         let login = if !key.is_empty() {
             let hosts = match hosts {
-                "" => HostKeys::First(self.known_hosts.clone()),
-                lines => HostKeys::Known(lines.to_string()),
+                "" => HostKeys::AcceptNew(self.known_hosts.clone()),
+                lines => HostKeys::KnownHosts(lines.to_string()),
             };
             Login::Key { private_key: key.to_string(), hosts }
         } else if !password.is_empty() {
@@ -81,25 +82,26 @@ impl Sources {
         lock(&self.logins).insert(credential, login);
     }
 
-    /// Answers what stands in a repository: `{revision, resolvedAt, sourceType, objects}`. The server is asked anew for a question
-    /// that is `fresh`, and, unless it is about a commit, for one of a source that `changed` or that has a `since` after the last look.
+    /// Returns the content of a repository: `{revision, resolvedAt, sourceType, objects}`. The references are listed
+    /// again if the request is `fresh`, or, unless its revision is a SHA, if the source has `changed` or the references
+    /// are older than `since`.
     ///
     /// # Errors
-    /// In Argo CD's words.
-    pub fn ask(&self, request: &Value) -> Result<Value, String> {
+    /// If the repository or its manifests cannot be read, with Argo CD's message.
+    pub fn query(&self, request: &Value) -> Result<Value, String> {
         let unknown = |why: String| format!("rpc error: code = Unknown desc = {why}");
         let (url, wanted) = (text(request, "/source/repoURL"), text(request, "/revision"));
         let login = self.login(request);
         let (revision, time) = self.resolve(url, wanted, &login, request).map_err(unknown)?;
         let what = json!([revision.to_string(), request["source"], request["application"], request["namespace"]]);
         let key = (what.to_string(), login.clone());
-        let known = lock(&self.made).get(&key).cloned();
+        let known = lock(&self.manifests).get(&key).cloned();
         let made = match known {
             Some(made) => made,
             None => {
-                let made = Arc::new(self.make(request, url, &login, &revision).map_err(unknown)?);
-                let mut kept = lock(&self.made);
-                if kept.len() >= MAX_KEPT {
+                let made = Arc::new(self.generate(request, url, &login, &revision).map_err(unknown)?);
+                let mut kept = lock(&self.manifests);
+                if kept.len() >= MAX_CACHE_ENTRIES {
                     kept.clear();
                 }
                 kept.insert(key, made.clone());
@@ -117,21 +119,22 @@ impl Sources {
         lock(&self.logins).get(&credential).cloned().unwrap_or_default()
     }
 
-    /// The commit that a name stands for, and when the server said so.
+    /// Resolves a revision, and returns it with the time at which the references were listed.
     fn resolve(&self, url: &str, wanted: &str, login: &Login, request: &Value) -> Result<(Revision, String), String> {
         let pinned = Commit::parse(wanted).map(Revision::Commit);
         let key = if pinned.is_some() { format!("{url} {wanted}") } else { url.to_string() };
         let key = (key, login.clone());
-        let known = lock(&self.looked).get(&key).cloned();
-        let lasts = |look: &Look| look.at.elapsed() < if look.refs.is_ok() { self.poll } else { PAUSE };
-        // A commit is what it is, whoever asks for it and since when.
+        let known = lock(&self.remote_refs).get(&key).cloned();
+        let lasts =
+            |look: &LsRemoteResult| look.started.elapsed() < if look.refs.is_ok() { self.poll } else { ERROR_BACKOFF };
+        // A SHA always resolves to the same commit.
         let moves = pinned.is_none();
         let fresh = request["fresh"] == true || (moves && request["changed"] == true);
-        let since = time(text(request, "/since")).filter(|_| moves);
+        let since = parse_time(text(request, "/since")).filter(|_| moves);
         let asked = (text(request, "/application").to_string(), text(request, "/since").to_string());
-        let is_later = |look: &Look| since.is_none_or(|since| look.began.duration_since(since) >= ROUNDING);
-        // Whoever had it made needs no other, whatever the second.
-        let is_new = |look: &Look| look.asked == asked || is_later(look);
+        let is_later = |look: &LsRemoteResult| since.is_none_or(|since| look.began.duration_since(since) >= ROUNDING);
+        // References listed for the same Application are recent enough, even within the same second.
+        let is_new = |look: &LsRemoteResult| look.requester == asked || is_later(look);
         let look = match known.filter(|look| !fresh && is_new(look) && lasts(look)) {
             Some(look) => look,
             None => {
@@ -140,10 +143,16 @@ impl Sources {
                     Some(_) => self.git.address(url).map(|_| Refs::default()),
                     None => self.git.ls_remote(url, login),
                 };
-                let refs = refs.map_err(|error| format!("failed to list refs: {}", whole(&error)));
-                let look = Look { began, asked, at: Instant::now(), time: stamp(Timestamp::now()), refs };
-                let mut looked = lock(&self.looked);
-                if looked.len() >= MAX_KEPT {
+                let refs = refs.map_err(|error| format!("failed to list refs: {}", error_chain(&error)));
+                let look = LsRemoteResult {
+                    began,
+                    requester: asked,
+                    started: Instant::now(),
+                    time: format_time(Timestamp::now()),
+                    refs,
+                };
+                let mut looked = lock(&self.remote_refs);
+                if looked.len() >= MAX_CACHE_ENTRIES {
                     looked.clear();
                 }
                 looked.insert(key, look.clone());
@@ -151,11 +160,11 @@ impl Sources {
             }
         };
         let refs = look.refs?;
-        let revision = pinned.map_or_else(|| refs.resolve(wanted).map_err(|error| whole(&error)), Ok)?;
+        let revision = pinned.map_or_else(|| refs.resolve(wanted).map_err(|error| error_chain(&error)), Ok)?;
         Ok((revision, look.time))
     }
 
-    fn make(&self, request: &Value, url: &str, login: &Login, revision: &Revision) -> Result<Value, String> {
+    fn generate(&self, request: &Value, url: &str, login: &Login, revision: &Revision) -> Result<Value, String> {
         let source = &request["source"];
         let path = text(source, "/path");
         if !text(source, "/chart").is_empty() {
@@ -164,21 +173,22 @@ impl Sources {
         if path.starts_with('/') {
             return Err(format!("{path}: app path is absolute"));
         }
-        let tree = self.git.fetch(url, login, revision).map_err(|error| whole(&error))?;
+        let tree = self.git.fetch(url, login, revision).map_err(|error| error_chain(&error))?;
         let files = tree.files(path).map_err(|error| match error {
             GitError::NoPath(missing) if missing == path => format!("{path}: app path does not exist"),
             GitError::Link(_) if path.split('/').any(|part| part == "..") => format!("{path}: app path outside root"),
-            error => whole(&error),
+            error => error_chain(&error),
         })?;
-        let whose = For { application: text(request, "/application"), namespace: text(request, "/namespace") };
-        let elsewhere = |path: &str| tree.file(path).map_err(|error| whole(&error));
-        let made = manifests::make(source, &files, whose, &elsewhere)?;
+        let whose =
+            ReleaseTarget { application: text(request, "/application"), namespace: text(request, "/namespace") };
+        let elsewhere = |path: &str| tree.file(path).map_err(|error| error_chain(&error));
+        let made = manifests::generate(source, &files, whose, &elsewhere)?;
         Ok(json!({"revision": tree.commit().as_str(), "sourceType": made.source_type, "objects": made.objects}))
     }
 }
 
-/// An error with its causes.
-fn whole(error: &GitError) -> String {
+/// Joins the messages of an error and its causes.
+fn error_chain(error: &GitError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(next) = cause {

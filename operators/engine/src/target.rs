@@ -1,88 +1,90 @@
-//! What is wanted, as it would stand on the cluster: namespace, tracking, what was applied last.
+//! Target objects: manifests with namespace, tracking annotation and last-applied annotation.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use switchboard_kernel::resource::Resource;
 
-use crate::compare::{LAST_APPLIED, MAX_LAST_APPLIED, normalised};
-use crate::field::{annotation, list, text};
+use crate::compare::{LAST_APPLIED, MAX_LAST_APPLIED, normalized};
+use crate::object_fields::{annotation, list, text};
 
-/// The annotation by which an object is known to be an Application's: Argo CD's way since 3.0.
+/// Annotation that assigns an object to an Application. Argo CD's default tracking method since 3.0.
 pub const TRACKING: &str = "argocd.argoproj.io/tracking-id";
-/// The annotation with an object's turn in a sync.
+/// Annotation with the sync wave of an object.
 const WAVE: &str = "argocd.argoproj.io/sync-wave";
-/// Annotations of objects that run at a point of a sync instead of being part of it.
+/// Annotations of hooks, which run at a point of a sync instead of being part of it.
 const HOOKS: [&str; 2] = ["argocd.argoproj.io/hook", "helm.sh/hook"];
 
-/// An object by what it is.
+/// Identity of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// Group.
+pub struct ResourceKey {
+    /// API group.
     pub group: String,
     /// Kind.
     pub kind: String,
-    /// Namespace; empty for kinds without.
+    /// Namespace; empty for cluster-scoped kinds.
     pub namespace: String,
     /// Name.
     pub name: String,
 }
 
-/// An object that is wanted.
+/// Target object of an Application.
 #[derive(Clone, Debug)]
-pub struct Target {
-    /// What it is.
-    pub key: Key,
-    /// The version of its group.
+pub struct TargetObject {
+    /// Key of the object.
+    pub key: ResourceKey,
+    /// Version of its group.
     pub version: String,
-    /// Where it is served; none while the cluster serves no such kind.
+    /// Resource that serves the kind; `None` while the cluster does not serve it.
     pub resource: Option<Resource>,
-    /// The object.
+    /// Manifest.
     pub object: Value,
-    /// Its turn.
+    /// Sync wave.
     pub wave: i64,
 }
 
-/// What is wanted, and what is odd about it.
+/// All target objects of an Application, with warnings.
 #[derive(Clone, Debug, Default)]
-pub struct Targets {
-    /// By what they are.
-    pub wanted: BTreeMap<Key, Target>,
-    /// Hooks are not run: where no pods run they would never end.
-    pub hooks: Vec<Key>,
+pub struct TargetObjects {
+    /// Target objects by key.
+    pub objects: BTreeMap<ResourceKey, TargetObject>,
+    /// Hooks, which the engine does not run: on a cluster without pods they would never finish.
+    pub hooks: Vec<ResourceKey>,
     /// Conditions: type and message.
     pub warnings: Vec<(&'static str, String)>,
 }
 
-/// Group and version of an `apiVersion`.
+/// Splits an `apiVersion` into group and version.
 pub fn group_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
 
-/// Whether an object is a definition of a kind. Those are not tracked: whoever removes one removes all objects of the kind.
+/// Whether the object is a CustomResourceDefinition. Definitions are not tracked: deleting one deletes all objects of
+/// the kind.
 fn is_definition(group: &str, kind: &str) -> bool {
     group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition"
 }
 
-/// The objects of an Application, of this name and for this namespace. `kind_of` says where a kind is served.
+/// Builds the target objects of an Application for a destination namespace. `kind_of` returns the resource that serves
+/// a kind.
 ///
 /// # Errors
-/// What `kind_of` says.
-pub fn targets<E>(
+/// Errors of `kind_of`.
+pub fn target_objects<E>(
     application: &str,
     namespace: &str,
     objects: Vec<Value>,
     mut kind_of: impl FnMut(&str, &str) -> Result<Option<Resource>, E>,
-) -> Result<Targets, E> {
-    let mut found = Targets::default();
-    let mut seen: BTreeMap<Key, usize> = BTreeMap::new();
+) -> Result<TargetObjects, E> {
+    let mut found = TargetObjects::default();
+    let mut seen: BTreeMap<ResourceKey, usize> = BTreeMap::new();
     for object in objects {
         let api_version = text(&object, "/apiVersion").to_string();
         let (group, version) = group_version(&api_version);
         let kind = text(&object, "/kind").to_string();
         let resource = kind_of(&api_version, &kind)?;
         let namespaced = resource.as_ref().is_none_or(|resource| resource.namespaced);
-        let mut object = normalised(object);
+        let mut object = normalized(object);
         let own = text(&object, "/metadata/namespace").to_string();
         let within = match (namespaced, own.is_empty()) {
             (false, _) => String::new(),
@@ -90,21 +92,21 @@ pub fn targets<E>(
             (true, false) => own,
         };
         let name = text(&object, "/metadata/name").to_string();
-        let key = Key { group: group.to_string(), kind, namespace: within.clone(), name };
+        let key = ResourceKey { group: group.to_string(), kind, namespace: within.clone(), name };
         if HOOKS.iter().any(|hook| !annotation(&object, hook).is_empty()) || key.name.is_empty() {
             found.hooks.push(key);
             continue;
         }
-        place(&mut object, &within);
+        set_namespace(&mut object, &within);
         if !is_definition(group, &key.kind) {
             let tracked = if within.is_empty() { namespace } else { &within };
             object["metadata"]["annotations"][TRACKING] =
-                json!(tracking(application, &Key { namespace: tracked.into(), ..key.clone() }));
+                json!(tracking(application, &ResourceKey { namespace: tracked.into(), ..key.clone() }));
         }
-        remember(&mut object, &key);
+        set_last_applied(&mut object, &key);
         *seen.entry(key.clone()).or_default() += 1;
         let wave = annotation(&object, WAVE).parse().unwrap_or(0);
-        found.wanted.insert(key.clone(), Target { key, version: version.to_string(), resource, object, wave });
+        found.objects.insert(key.clone(), TargetObject { key, version: version.to_string(), resource, object, wave });
     }
     for (key, times) in seen.into_iter().filter(|(_, times)| *times > 1) {
         let id = format!("{}/{}/{}/{}", key.group, key.kind, key.namespace, key.name);
@@ -114,7 +116,7 @@ pub fn targets<E>(
     Ok(found)
 }
 
-fn place(object: &mut Value, namespace: &str) {
+fn set_namespace(object: &mut Value, namespace: &str) {
     let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     match namespace.is_empty() {
         true => drop(metadata.remove("namespace")),
@@ -125,9 +127,9 @@ fn place(object: &mut Value, namespace: &str) {
     }
 }
 
-/// The values of a Secret are not written a second time, and a text that is too long is left out: what an earlier commit said is
-/// then not noticed to be gone.
-fn remember(object: &mut Value, key: &Key) {
+/// Sets the last-applied annotation. It is omitted for Secrets, and for manifests that are too long: for those, fields
+/// removed by a commit are not detected.
+fn set_last_applied(object: &mut Value, key: &ResourceKey) {
     if key.group.is_empty() && key.kind == "Secret" {
         return;
     }
@@ -140,13 +142,13 @@ fn remember(object: &mut Value, key: &Key) {
     }
 }
 
-/// What the tracking annotation of an object says.
-pub fn tracking(application: &str, key: &Key) -> String {
+/// Returns the value of the tracking annotation.
+pub fn tracking(application: &str, key: &ResourceKey) -> String {
     format!("{application}:{}/{}:{}/{}", key.group, key.kind, key.namespace, key.name)
 }
 
-/// The Application that an object says it is of; none if its annotation was copied from another object.
-pub fn tracked_by<'a>(live: &'a Value, key: &Key) -> Option<&'a str> {
+/// Returns the Application that tracks the object, or `None` if the annotation was copied from another object.
+pub fn tracked_by<'a>(live: &'a Value, key: &ResourceKey) -> Option<&'a str> {
     let (application, rest) = annotation(live, TRACKING).split_once(':')?;
     let (kind, name) = rest.split_once(':')?;
     let own_name = name
@@ -155,7 +157,7 @@ pub fn tracked_by<'a>(live: &'a Value, key: &Key) -> Option<&'a str> {
     (kind == format!("{}/{}", key.group, key.kind) && own_name).then_some(application)
 }
 
-/// The images of an object's pods.
+/// Returns the images of an object's pods.
 pub fn images(object: &Value) -> Vec<String> {
     let pods = ["/spec", "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"];
     let containers = ["initContainers", "containers"];
@@ -166,7 +168,7 @@ pub fn images(object: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The order in which objects of one turn are applied: what others need comes first.
+/// Returns the position of a kind within a wave: kinds that others depend on come first.
 pub fn kind_order(kind: &str) -> usize {
     const ORDER: [&str; 30] = [
         "Namespace",
@@ -218,20 +220,20 @@ mod tests {
         })
     }
 
-    fn made(objects: Vec<Value>) -> Targets {
-        targets("shop", "prod", objects, kind_of).unwrap()
+    fn targets_of(objects: Vec<Value>) -> TargetObjects {
+        target_objects("shop", "prod", objects, kind_of).unwrap()
     }
 
     #[test]
     fn objects_get_a_namespace_and_are_tracked() {
-        let made = made(vec![
+        let made = targets_of(vec![
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}),
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "other"}}),
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n", "namespace": "odd"}}),
             json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "b"}}),
         ]);
         let said: Vec<(&str, &str)> =
-            made.wanted.values().map(|one| (one.key.namespace.as_str(), annotation(&one.object, TRACKING))).collect();
+            made.objects.values().map(|one| (one.key.namespace.as_str(), annotation(&one.object, TRACKING))).collect();
         assert_eq!(
             said,
             [
@@ -242,14 +244,19 @@ mod tests {
             ]
         );
         assert!(made.warnings.is_empty());
-        for target in made.wanted.values().filter(|one| one.key.kind != "CustomResourceDefinition") {
+        for target in made.objects.values().filter(|one| one.key.kind != "CustomResourceDefinition") {
             assert_eq!(tracked_by(&target.object, &target.key), Some("shop"));
         }
     }
 
     #[test]
     fn a_copied_annotation_tracks_nothing() {
-        let key = Key { group: String::new(), kind: "ConfigMap".into(), namespace: "prod".into(), name: "copy".into() };
+        let key = ResourceKey {
+            group: String::new(),
+            kind: "ConfigMap".into(),
+            namespace: "prod".into(),
+            name: "copy".into(),
+        };
         let live = json!({"metadata": {"annotations": {TRACKING: "shop:/ConfigMap:prod/a"}}});
         assert_eq!(tracked_by(&live, &key), None);
         assert_eq!(tracked_by(&json!({}), &key), None);
@@ -259,17 +266,17 @@ mod tests {
     fn hooks_are_set_aside_and_what_comes_twice_is_told() {
         let a = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
         let hook = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "h", "annotations": {"helm.sh/hook": "pre-install"}}});
-        let made = made(vec![a.clone(), hook, a]);
-        assert_eq!((made.wanted.len(), made.hooks.len()), (1, 1));
+        let made = targets_of(vec![a.clone(), hook, a]);
+        assert_eq!((made.objects.len(), made.hooks.len()), (1, 1));
         assert_eq!(made.warnings[0].1, "Resource /ConfigMap/prod/a appeared 2 times among application resources.");
     }
 
     #[test]
     fn values_of_secrets_are_not_written_twice() {
-        let made = made(vec![
+        let made = targets_of(vec![
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "stringData": {"a": "hunter2"}}),
         ]);
-        let secret = &made.wanted.values().next().unwrap().object;
+        let secret = &made.objects.values().next().unwrap().object;
         assert_eq!(annotation(secret, LAST_APPLIED), "");
         assert!(!secret.to_string().contains("hunter2"));
     }

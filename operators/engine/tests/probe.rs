@@ -1,4 +1,4 @@
-//! The engine bears every fault: killed at any write, late, blind or unanswered, it ends where it would have.
+//! Fault-injection tests: whatever fault is injected at a write or an event, the engine reaches the same end state.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,25 +8,25 @@ use std::sync::{Arc, LazyLock};
 
 use serde_json::{Value, json};
 use switchboard_engine::crds::crds;
-use switchboard_engine::operator::{Engine, Hosted};
-use switchboard_engine::source::{POLL, Sources};
-use switchboard_git::Settings;
-use switchboard_kernel::operator::{Operator, Reaching};
-use switchboard_kernel::place::ClusterName;
-use switchboard_probe::{Class, Probe, Step, schedule};
+use switchboard_engine::operator::{DestinationOperators, EngineOperator};
+use switchboard_engine::source::{POLL, RepositorySources};
+use switchboard_git::GitSettings;
+use switchboard_kernel::operator::{ExternalAdapter, Operator};
+use switchboard_kernel::topology::ClusterName;
+use switchboard_probe::{FaultClass, Probe, ScriptStep, schedule};
 use tempfile::TempDir;
 
-/// How many faults of a schedule are tried, spread over all of it; all with the variable `SWITCHBOARD_PROBE_ALL`.
+/// Number of faults that are sampled from a schedule. The variable `SWITCHBOARD_PROBE_ALL` selects all of them.
 const SAMPLE: usize = 40;
 
-/// A repository with two commits: `a` and `b`, then another `a` and `c`.
-struct Given {
+/// Repository with two commits: `a` and `b`, then a changed `a` and `c`.
+struct SampleRepository {
     folder: TempDir,
     commits: [String; 2],
-    sources: Arc<Sources>,
+    sources: Arc<RepositorySources>,
 }
 
-static GIVEN: LazyLock<Given> = LazyLock::new(|| {
+static SAMPLE_REPOSITORY: LazyLock<SampleRepository> = LazyLock::new(|| {
     let folder = TempDir::new().unwrap();
     let repository = folder.path().join("repository");
     std::fs::create_dir(&repository).unwrap();
@@ -38,8 +38,8 @@ static GIVEN: LazyLock<Given> = LazyLock::new(|| {
     write(&repository, "c", "two");
     std::fs::remove_file(repository.join("b.yaml")).unwrap();
     let second = commit(&repository);
-    let settings = Settings::in_folder(&folder.path().join("cache")).with_files();
-    Given { folder, commits: [first, second], sources: Arc::new(Sources::new(settings, POLL)) }
+    let settings = GitSettings::with_cache(&folder.path().join("cache")).with_local_files();
+    SampleRepository { folder, commits: [first, second], sources: Arc::new(RepositorySources::new(settings, POLL)) }
 });
 
 fn git(folder: &Path, arguments: &[&str]) -> String {
@@ -62,8 +62,12 @@ fn commit(repository: &Path) -> String {
 }
 
 fn operators() -> Vec<Arc<dyn Operator>> {
-    let engine = Engine::here(ClusterName::new("main"), GIVEN.sources.clone(), Arc::new(Hosted::default()));
-    vec![Arc::new(Reaching(engine))]
+    let engine = EngineOperator::in_cluster(
+        ClusterName::new("main"),
+        SAMPLE_REPOSITORY.sources.clone(),
+        Arc::new(DestinationOperators::default()),
+    );
+    vec![Arc::new(ExternalAdapter(engine))]
 }
 
 fn application(more: Value) -> Value {
@@ -73,22 +77,22 @@ fn application(more: Value) -> Value {
 }
 
 fn whole(commit: usize) -> Value {
-    let url = format!("file://{}", GIVEN.folder.path().join("repository").display());
+    let url = format!("file://{}", SAMPLE_REPOSITORY.folder.path().join("repository").display());
     let mut application = application(json!({"spec": {
         "project": "default", "destination": {"name": "in-cluster", "namespace": "prod"},
-        "source": {"repoURL": url, "path": ".", "targetRevision": GIVEN.commits[commit]},
+        "source": {"repoURL": url, "path": ".", "targetRevision": SAMPLE_REPOSITORY.commits[commit]},
         "syncPolicy": {"automated": {"prune": true, "selfHeal": true}},
     }}));
     application["metadata"]["finalizers"] = json!(["resources-finalizer.argocd.argoproj.io/background"]);
     application
 }
 
-fn at(commit: usize) -> Step {
-    Step::patch(application(json!({"spec": {"source": {"targetRevision": GIVEN.commits[commit]}}})))
+fn at(commit: usize) -> ScriptStep {
+    ScriptStep::patch(application(json!({"spec": {"source": {"targetRevision": SAMPLE_REPOSITORY.commits[commit]}}})))
 }
 
-/// An undisturbed run, then faults of these classes of the schedule that follows from it.
-fn borne(script: Vec<Step>, classes: &[Class]) {
+/// Runs the script without faults, then with the faults of these classes from the resulting schedule.
+fn assert_survives(script: Vec<ScriptStep>, classes: &[FaultClass]) {
     let ground =
         crds().into_iter().chain([json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "prod"}})]);
     let ground: Vec<Value> = ground.collect();
@@ -96,7 +100,7 @@ fn borne(script: Vec<Step>, classes: &[Class]) {
     let undisturbed = probe().only([]).run();
     undisturbed.assert_ok();
     let mut all = schedule(undisturbed.writes, undisturbed.events);
-    all.retain(|fault| classes.iter().any(|class| fault.is(*class)));
+    all.retain(|fault| classes.iter().any(|class| fault.has_class(*class)));
     let step = match std::env::var_os("SWITCHBOARD_PROBE_ALL") {
         Some(_) => 1,
         None => (all.len() / SAMPLE).max(1),
@@ -106,14 +110,17 @@ fn borne(script: Vec<Step>, classes: &[Class]) {
     report.assert_ok();
 }
 
-/// What an API server refused was tried again, which the status says: so only the process dies here.
+/// The status reports retries after refused requests, so only crashes are injected here.
 #[test]
 fn a_deployment_changes_and_stays() {
-    borne(vec![Step::apply(whole(0)), at(1)], &[Class::Crash]);
+    assert_survives(vec![ScriptStep::apply(whole(0)), at(1)], &[FaultClass::Crash]);
 }
 
 #[test]
 fn a_deployment_comes_and_goes() {
-    let script = vec![Step::apply(whole(0)), at(1), Step::delete(application(json!({})))];
-    borne(script, &[Class::Crash, Class::Answer, Class::Stale, Class::Missed, Class::Merged]);
+    let script = vec![ScriptStep::apply(whole(0)), at(1), ScriptStep::delete(application(json!({})))];
+    assert_survives(
+        script,
+        &[FaultClass::Crash, FaultClass::Response, FaultClass::Stale, FaultClass::Missed, FaultClass::Merged],
+    );
 }

@@ -1,4 +1,4 @@
-//! What is kept of repositories, and for whom.
+//! Tests of the repository cache and its separation by login.
 
 #![allow(clippy::unwrap_used)]
 
@@ -7,15 +7,15 @@ use std::process::Command;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
-use switchboard_engine::source::{POLL, Sources};
-use switchboard_git::Settings;
+use switchboard_engine::source::{POLL, RepositorySources};
+use switchboard_git::GitSettings;
 use tempfile::TempDir;
 
 #[path = "../../git/src/git/tests/server.rs"]
 #[allow(dead_code, reason = "not all that it can do is asked for here")]
 mod server;
 
-use server::Server;
+use server::HttpFileServer;
 
 fn git(folder: &Path, arguments: &[&str]) -> String {
     let mut command = Command::new("git");
@@ -25,7 +25,7 @@ fn git(folder: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_string()
 }
 
-/// A repository with one ConfigMap in `deploy`, and its commit.
+/// Creates a repository with one ConfigMap in `deploy`, and returns its commit.
 fn repository() -> (TempDir, String) {
     let folder = TempDir::new().unwrap();
     git(folder.path(), &["init", "--quiet", "--initial-branch=main", "."]);
@@ -49,50 +49,50 @@ fn question(url: &str, revision: &str, credential: Value) -> Value {
     })
 }
 
-/// One tenant's private repository is nobody else's, whatever was read of it before.
+/// A tenant's private repository is not readable with other logins, even if it is cached.
 #[test]
 fn a_repository_is_read_by_nobody_with_anothers_login() {
     let (folder, commit) = repository();
-    let server = Server::start(folder.path(), Some("bob:hunter2"));
+    let server = HttpFileServer::start(folder.path(), Some("bob:hunter2"));
     let (url, cache) = (server.url("/.git"), TempDir::new().unwrap());
-    let sources = Sources::new(Settings::in_folder(cache.path()), POLL);
+    let sources = RepositorySources::new(GitSettings::with_cache(cache.path()), POLL);
     let who = |name: &str| ("argocd".to_string(), name.to_string());
-    sources.learn(who("a"), "bob", "hunter2", "", "");
-    sources.learn(who("wrong"), "bob", "hunter3", "", "");
+    sources.set_login(who("a"), "bob", "hunter2", "", "");
+    sources.set_login(who("wrong"), "bob", "hunter3", "", "");
     let named = |name: &str| json!({"namespace": "argocd", "name": name});
-    // One that is refused keeps nobody else out.
-    assert!(sources.ask(&question(&url, "main", Value::Null)).is_err());
+    // A rejected request does not affect other logins.
+    assert!(sources.query(&question(&url, "main", Value::Null)).is_err());
     for revision in ["main", &commit] {
-        assert_eq!(sources.ask(&question(&url, revision, named("a"))).unwrap()["revision"], commit.as_str());
+        assert_eq!(sources.query(&question(&url, revision, named("a"))).unwrap()["revision"], commit.as_str());
     }
     let within = url.replace("http://", "http://bob:hunter2@");
-    assert!(sources.ask(&question(&within, "main", Value::Null)).is_ok());
+    assert!(sources.query(&question(&within, "main", Value::Null)).is_ok());
     for revision in ["main", &commit, &commit[..8]] {
         for credential in [Value::Null, named("wrong"), named("nobody")] {
-            let told = sources.ask(&question(&url, revision, credential.clone()));
+            let told = sources.query(&question(&url, revision, credential.clone()));
             assert!(told.is_err(), "{revision} as {credential}: {told:?}");
         }
     }
-    // Nor is one whose Secret holds another login by now.
-    sources.learn(who("a"), "bob", "hunter3", "", "");
-    assert!(sources.ask(&question(&url, &commit, named("a"))).is_err());
+    // The login of the Secret has changed, so the cached result is not used.
+    sources.set_login(who("a"), "bob", "hunter3", "", "");
+    assert!(sources.query(&question(&url, &commit, named("a"))).is_err());
 }
 
-/// What a server said before somebody asked for the first time may be out of date for them.
+/// References listed before an Application was created may be outdated for it.
 #[test]
 fn a_look_is_no_older_than_who_asks() {
     let (folder, first) = repository();
     let (url, cache) = (format!("file://{}", folder.path().display()), TempDir::new().unwrap());
-    let sources = Sources::new(Settings::in_folder(cache.path()).with_files(), POLL);
+    let sources = RepositorySources::new(GitSettings::with_cache(cache.path()).with_local_files(), POLL);
     let ask = |since: Timestamp| {
         let mut question = question(&url, "main", Value::Null);
         question["since"] = json!(Timestamp::from_second(since.as_second()).unwrap().to_string());
-        sources.ask(&question).unwrap()["revision"].as_str().unwrap().to_string()
+        sources.query(&question).unwrap()["revision"].as_str().unwrap().to_string()
     };
     let long_ago = Timestamp::now() - SignedDuration::from_secs(60);
     assert_eq!(ask(long_ago), first);
     let second = add(folder.path(), "other");
     assert_eq!(ask(long_ago), first, "what was said is kept for a while");
-    // Times of objects are whole seconds: one of this second may be younger than the look.
+    // Creation times are whole seconds, so an Application created in this second may be younger than the references.
     assert_eq!(ask(Timestamp::now()), second);
 }

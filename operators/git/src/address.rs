@@ -1,25 +1,25 @@
-//! Addresses of repositories: which are let through, and what stands in them.
+//! Repository addresses: which schemes are allowed, and the credentials that an address may contain.
 
 use std::fmt;
 
 use crate::error::GitError;
 use crate::login::Login;
 
-/// How a repository is reached.
+/// Transport protocol of a repository address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scheme {
-    /// Over TLS.
+    /// HTTP over TLS.
     Https,
-    /// In clear.
+    /// HTTP in plaintext.
     Http,
-    /// Over ssh; also as `git@host:path`.
+    /// SSH, also in the scp-like form `git@host:path`.
     Ssh,
-    /// A repository of this machine.
+    /// A repository on the local machine.
     File,
 }
 
 impl Scheme {
-    /// As git names it.
+    /// Name of the scheme in git's configuration.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Scheme::Https => "https",
@@ -30,22 +30,23 @@ impl Scheme {
     }
 }
 
-/// The longest address that is read.
+/// Maximum length of an address.
 const MAX_BYTES: usize = 4096;
 
-/// The address of a repository, without a password that may have stood in it.
+/// Address of a repository, with any password removed from the text.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Address {
+pub struct RepositoryAddress {
     text: String,
     scheme: Scheme,
     login: Option<Login>,
 }
 
-impl Address {
-    /// Reads an address.
+impl RepositoryAddress {
+    /// Parses an address.
     ///
     /// # Errors
-    /// When it is none, or of a scheme that is not among those allowed. Programs as transports (`ext::`) never are.
+    /// If the text is not an address, or its scheme is not in `allowed`. Transport helpers such as `ext::` are never
+    /// allowed.
     pub fn parse(text: &str, allowed: &[Scheme]) -> Result<Self, GitError> {
         let refuse = |why: &str| Err(GitError::Address(why.to_string()));
         let text = text.trim();
@@ -64,9 +65,9 @@ impl Address {
                 "http" => Scheme::Http,
                 "ssh" | "git+ssh" | "ssh+git" => Scheme::Ssh,
                 "file" => Scheme::File,
-                other => return refuse(&format!("`{}://` is none of https, http, ssh and file", shown(other))),
+                other => return refuse(&format!("`{}://` is none of https, http, ssh and file", shortened(other))),
             },
-            None if is_short_ssh(text) => Scheme::Ssh,
+            None if is_scp_like(text) => Scheme::Ssh,
             None => return refuse("it has no scheme such as https://"),
         };
         if !allowed.contains(&scheme) {
@@ -79,7 +80,7 @@ impl Address {
         Ok(Self::without_password(text, scheme))
     }
 
-    /// A password in an address would be on git's command line, and in its messages.
+    /// Moves a password out of the address: git would show it on its command line and in its messages.
     fn without_password(text: &str, scheme: Scheme) -> Self {
         let plain = Self { text: text.to_string(), scheme, login: None };
         if !matches!(scheme, Scheme::Https | Scheme::Http) {
@@ -89,27 +90,27 @@ impl Address {
         let end = rest.find('/').unwrap_or(rest.len());
         let Some(at) = rest[..end].rfind('@') else { return plain };
         let Some((user, password)) = rest[..at].split_once(':') else { return plain };
-        let login = Login::Password { username: unescaped(user), password: unescaped(password) };
+        let login = Login::Password { username: percent_decoded(user), password: percent_decoded(password) };
         Self { text: format!("{begin}://{}", &rest[at + 1..]), scheme, login: Some(login) }
     }
 
-    /// How it is reached.
+    /// Transport protocol of the address.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
 
-    /// As git is given it.
+    /// Text of the address as passed to git.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Who stood in it, with a password.
+    /// User name and password that the original address contained.
     pub(crate) fn login(&self) -> Option<&Login> {
         self.login.as_ref()
     }
 
-    /// Scheme, host and port, for https and http.
-    pub(crate) fn web_server(&self) -> Option<String> {
+    /// Scheme, host and port of an https or http address.
+    pub(crate) fn http_origin(&self) -> Option<String> {
         if !matches!(self.scheme, Scheme::Https | Scheme::Http) {
             return None;
         }
@@ -120,8 +121,8 @@ impl Address {
     }
 }
 
-/// `git@host:path`, and no path of this machine.
-fn is_short_ssh(text: &str) -> bool {
+/// Whether the text has git's scp-like form `git@host:path` and is not a local path.
+fn is_scp_like(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     !host.is_empty() && !host.contains('/') && !path.is_empty() && !path.starts_with(':')
 }
@@ -136,11 +137,11 @@ fn host(text: &str, scheme: Scheme) -> &str {
     authority.rsplit('@').next().unwrap_or(authority)
 }
 
-fn shown(text: &str) -> String {
+fn shortened(text: &str) -> String {
     text.chars().take(16).collect()
 }
 
-fn unescaped(text: &str) -> String {
+fn percent_decoded(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -160,13 +161,13 @@ fn unescaped(text: &str) -> String {
     String::from_utf8_lossy(&plain).into_owned()
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for RepositoryAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl fmt::Debug for Address {
+impl fmt::Debug for RepositoryAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Address({})", self.text)
     }

@@ -1,85 +1,85 @@
-//! Why git did not do what it was asked for.
+//! Errors of git operations.
 
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Why a repository was not read. No text holds a credential.
+/// Error of a repository operation. No message contains a credential.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// There is no git.
+    /// The `git` program is not installed.
     #[error(
         "there is no program `git` on this machine\nhint: install git (Debian: apt install git, Fedora: dnf install git), or put it on PATH"
     )]
     NoGit,
-    /// The text is no address of a repository, or none that is let through.
+    /// The text is not a repository address, or its scheme is not allowed.
     #[error("the repository's address cannot be used: {0}")]
     Address(String),
-    /// A name, a password or a key that git cannot be given.
+    /// A user name, password or key cannot be passed to git.
     #[error("the repository's credential cannot be used: {0}")]
     Login(&'static str),
-    /// The server knows no such repository.
+    /// The server has no such repository.
     #[error("repository not found: {0}")]
     NotFound(String),
-    /// The server does not let this login in.
+    /// The server rejected the login.
     #[error("authentication failed: {0}")]
-    Denied(String),
-    /// The server is not the one it is known as.
+    AuthenticationFailed(String),
+    /// The server's SSH host key does not match the known key.
     #[error("the server's host key is not known: {0}")]
     HostKey(String),
-    /// The server does not answer.
+    /// The server cannot be reached.
     #[error("the repository's server cannot be reached: {0}")]
     Unreachable(String),
-    /// It took too long.
-    #[error("git took longer than {} s to {act}, and was stopped", .after.as_secs())]
-    Deadline {
-        /// What was to be done.
-        act: &'static str,
-        /// How long it had.
-        after: Duration,
+    /// Git did not finish in time.
+    #[error("git took longer than {} s to {action}, and was stopped", .timeout.as_secs())]
+    Timeout {
+        /// Action that git was run for, as a verb phrase.
+        action: &'static str,
+        /// Time limit of the action.
+        timeout: Duration,
     },
-    /// It is more than is read.
-    #[error("{what} is larger than {most} {unit}")]
+    /// A repository, file or output exceeds its limit.
+    #[error("{subject} is larger than {limit} {unit}")]
     TooLarge {
-        /// What.
-        what: String,
-        /// The bound.
-        most: u64,
-        /// Of what.
+        /// Object that is too large.
+        subject: String,
+        /// Limit that was exceeded.
+        limit: u64,
+        /// Unit of the limit.
         unit: &'static str,
     },
-    /// A name that stands for no commit.
+    /// A revision that names no commit.
     #[error("unable to resolve '{0}' to a commit SHA")]
     NoRevision(String),
     /// The commit is not in the repository.
     #[error("the repository has no commit {0}")]
     NoCommit(String),
-    /// There is no such file or folder.
+    /// No such file or folder.
     #[error("{0}: path does not exist")]
     NoPath(String),
-    /// A symbolic link out of the repository, or in a circle.
+    /// A symbolic link that leads out of the repository or back to itself.
     #[error("the symbolic link {0} leads out of the repository, or back to itself")]
     Link(String),
-    /// The cache cannot be used.
+    /// The cache folder cannot be used.
     #[error("could not use the folder of fetched repositories, {}", .0.display())]
     Cache(PathBuf, #[source] io::Error),
-    /// Anything else that git said.
-    #[error("git could not {act}: {message}")]
+    /// Any other failure that git reported.
+    #[error("git could not {action}: {message}")]
     Failed {
-        /// What was to be done.
-        act: &'static str,
-        /// In its words.
+        /// Action that git was run for, as a verb phrase.
+        action: &'static str,
+        /// Message that git printed.
         message: String,
     },
 }
 
 impl GitError {
-    /// From what git said, in the words it uses when no language is set.
-    pub(crate) fn said(act: &'static str, stderr: &str) -> Self {
-        let message = telling(stderr);
+    /// Classifies git's standard error, which is in English because the locale is `C`.
+    pub(crate) fn from_stderr(act: &'static str, stderr: &str) -> Self {
+        let message = error_lines(stderr);
         let lower = stderr.to_ascii_lowercase();
         let says = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-        // A server that hides its repositories from strangers says so in many ways; the order is from the clearest on.
+        // Servers that hide private repositories report this in many ways; the clearest messages are tested first.
         if says(&["host key verification failed", "remote host identification has changed"]) {
             return Self::HostKey(message);
         }
@@ -96,7 +96,7 @@ impl GitError {
             "load key",
             "invalid format",
         ]) {
-            return Self::Denied(message);
+            return Self::AuthenticationFailed(message);
         }
         if says(&[
             "not found",
@@ -125,12 +125,12 @@ impl GitError {
         ]) {
             return Self::Unreachable(message);
         }
-        Self::Failed { act, message }
+        Self::Failed { action: act, message }
     }
 }
 
-/// The lines of git that say what happened, as one.
-fn telling(stderr: &str) -> String {
+/// Joins the error lines of git into one line.
+fn error_lines(stderr: &str) -> String {
     const MOST: usize = 1024;
     let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("warning:"));
     let mut text = lines.collect::<Vec<_>>().join("; ");

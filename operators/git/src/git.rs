@@ -1,52 +1,52 @@
-//! Reading repositories: their references, their commits into a cache of bare repositories.
+//! Reading of references, and of commits into a cache of bare repositories.
 
 mod cache;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::address::{Address, Scheme};
+use crate::address::{RepositoryAddress, Scheme};
 use crate::error::GitError;
-use crate::login::{Login, Means, means, whose};
-use crate::program::{Program, Run};
+use crate::login::{Login, LoginEnvironment, effective_login, login_environment};
+use crate::program::{GitCommand, GitProgram};
 use crate::refs::{Commit, Refs, Revision};
-use crate::tree::Tree;
-use cache::Cache;
+use crate::tree::CommitTree;
+use cache::RepositoryCache;
 
 pub use cache::MAX_CACHE_BYTES;
 
-/// How many bytes one repository may take in the cache.
+/// Default maximum size of one repository in the cache.
 pub const MAX_REPOSITORY_BYTES: u64 = 512 << 20;
-/// How long a list of references may be.
+/// Maximum size of a list of references.
 const MAX_REFS_BYTES: usize = 64 << 20;
-/// How much git may say where nothing is expected.
-const MAX_LITTLE_BYTES: usize = 1 << 20;
+/// Maximum output of commands that print little or nothing.
+const MAX_SMALL_OUTPUT_BYTES: usize = 1 << 20;
 const LS_REMOTE_DEADLINE: Duration = Duration::from_secs(30);
 const FETCH_DEADLINE: Duration = Duration::from_secs(90);
 const LOCAL_DEADLINE: Duration = Duration::from_secs(30);
 
-/// How git is used.
+/// Settings of the git client.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    /// The folder that fetched repositories are kept in; made when missing.
+pub struct GitSettings {
+    /// Folder of fetched repositories, created if it does not exist.
     pub cache: PathBuf,
-    /// The program: a path, or a name that is looked for where programs are.
+    /// Path of the git program, or a name to look up in `PATH`.
     pub program: PathBuf,
-    /// How repositories may be reached.
+    /// Allowed transport protocols.
     pub allowed: Vec<Scheme>,
-    /// A settings file of git's that counts, for instance for `url.….insteadOf`; none counts without.
+    /// Git configuration file to use, for instance for `url.….insteadOf`. Without it, git reads no user configuration.
     pub config: Option<PathBuf>,
-    /// How long asking for references may take.
+    /// Time limit of `git ls-remote`.
     pub ls_remote_deadline: Duration,
-    /// How long fetching may take.
+    /// Time limit of `git fetch`.
     pub fetch_deadline: Duration,
-    /// How many bytes one repository may take.
+    /// Maximum size of one repository in the cache.
     pub repository_bytes: u64,
 }
 
-impl Settings {
-    /// With repositories kept in this folder; of other machines only.
-    pub fn in_folder(cache: &Path) -> Self {
+impl GitSettings {
+    /// Creates settings with a cache folder that allow remote repositories only.
+    pub fn with_cache(cache: &Path) -> Self {
         Self {
             cache: cache.to_path_buf(),
             program: PathBuf::from("git"),
@@ -58,9 +58,10 @@ impl Settings {
         }
     }
 
-    /// Repositories of this machine as well: whoever names an address then reads what this process may read.
+    /// Allows repositories of the local machine as well. A user who can choose the address can then read every file
+    /// that this process can read.
     #[must_use]
-    pub fn with_files(mut self) -> Self {
+    pub fn with_local_files(mut self) -> Self {
         if !self.allowed.contains(&Scheme::File) {
             self.allowed.push(Scheme::File);
         }
@@ -68,88 +69,90 @@ impl Settings {
     }
 }
 
-/// Git, as this process uses it. Shared by threads; clones use the same cache.
+/// Git client of this process. It can be shared between threads, and clones use the same cache.
 #[derive(Clone, Debug)]
 pub struct Git {
-    settings: Settings,
-    cache: Cache,
+    settings: GitSettings,
+    cache: RepositoryCache,
 }
 
 impl Git {
-    /// With these settings.
-    pub fn new(settings: Settings) -> Self {
-        Self { cache: Cache::new(&settings.cache), settings }
+    /// Creates a client with these settings.
+    pub fn new(settings: GitSettings) -> Self {
+        Self { cache: RepositoryCache::new(&settings.cache), settings }
     }
 
-    /// Reads an address as these settings allow it.
+    /// Parses an address and checks it against the allowed schemes.
     ///
     /// # Errors
-    /// When it is not allowed, or none.
-    pub fn address(&self, url: &str) -> Result<Address, GitError> {
-        Address::parse(url, &self.settings.allowed)
+    /// If the text is not an address, or its scheme is not allowed.
+    pub fn address(&self, url: &str) -> Result<RepositoryAddress, GitError> {
+        RepositoryAddress::parse(url, &self.settings.allowed)
     }
 
-    /// What a server says it has. Nothing is fetched.
+    /// Lists the references of a repository without fetching anything.
     ///
     /// # Errors
-    /// When it does not answer, or not to this login.
+    /// If the server does not answer or rejects the login.
     pub fn ls_remote(&self, url: &str, login: &Login) -> Result<Refs, GitError> {
         let address = self.address(url)?;
         let scratch = self.cache.scratch()?;
-        let means = means(&address, login, scratch.path())?;
-        let run = Run {
-            act: "list the references",
+        let means = login_environment(&address, login, scratch.path())?;
+        let run = GitCommand {
+            action: "list the references",
             arguments: &["ls-remote", "--symref", "--quiet", "--", address.as_str()],
             input: Vec::new(),
             output_bytes: MAX_REFS_BYTES,
             deadline: self.settings.ls_remote_deadline,
-            look: &|| Ok(()),
+            watchdog: &|| Ok(()),
         };
         let said = self.program(scratch.path()).run(run, &means)?;
-        Refs::read(&String::from_utf8_lossy(&said))
+        Refs::parse(&String::from_utf8_lossy(&said))
     }
 
-    /// The files of a commit, fetched unless they are in the cache. What was fetched with a login is there for that login alone.
+    /// Returns the files of a commit, and fetches it if the cache does not have it. A repository fetched with a login
+    /// is served from the cache to the same login only.
     ///
     /// # Errors
-    /// When the commit cannot be had, or is larger than the bounds.
-    pub fn fetch(&self, url: &str, login: &Login, revision: &Revision) -> Result<Tree, GitError> {
+    /// If the commit cannot be fetched or exceeds the limits.
+    pub fn fetch(&self, url: &str, login: &Login, revision: &Revision) -> Result<CommitTree, GitError> {
         let address = self.address(url)?;
         let scratch = self.cache.scratch()?;
-        let repository = self.cache.repository(address.as_str(), whose(&address, login))?;
+        let repository = self.cache.repository(address.as_str(), effective_login(&address, login))?;
         let lock = self.cache.lock(&repository)?;
         if repository.size() > self.settings.repository_bytes {
             repository.remove()?;
         }
         if !repository.exists() {
-            let path = repository.text()?;
-            self.quietly(
+            let path = repository.path_text()?;
+            self.run_small(
                 scratch.path(),
                 "make a repository",
                 &["init", "--quiet", "--bare", "--template=", "--", path],
             )?;
         }
-        let commit = match self.known(&repository.path, revision)? {
+        let commit = match self.find_commit(&repository.path, revision)? {
             Some(commit) => commit,
             None => {
-                let means = means(&address, login, scratch.path())?;
-                self.get(&address, &means, &repository, revision)?;
-                self.known(&repository.path, revision)?.ok_or_else(|| GitError::NoCommit(revision.to_string()))?
+                let means = login_environment(&address, login, scratch.path())?;
+                self.fetch_commit(&address, &means, &repository, revision)?;
+                self.find_commit(&repository.path, revision)?.ok_or_else(|| GitError::NoCommit(revision.to_string()))?
             }
         };
         repository.touch()?;
-        let tree = Tree::list(self, repository.path.clone(), commit)?;
+        let tree = CommitTree::list(self, repository.path.clone(), commit)?;
         drop(lock);
         self.cache.shrink(&repository);
         Ok(tree)
     }
 
-    /// One commit when the server gives it, all of them otherwise: some servers give only what a name stands for.
-    fn get(
+    /// Fetches the one commit, or all references if the server refuses: some servers only serve commits that a
+    /// reference points to.
+    fn fetch_commit(
         &self,
-        address: &Address,
-        means: &Means,
-        to: &cache::Repository,
+        address: &RepositoryAddress,
+        means: &LoginEnvironment,
+        to: &cache::CachedRepository,
         revision: &Revision,
     ) -> Result<(), GitError> {
         const FETCH: [&str; 7] = [
@@ -163,20 +166,20 @@ impl Git {
         ];
         let bound = || match to.size() > self.settings.repository_bytes {
             true => Err(GitError::TooLarge {
-                what: "the repository".to_string(),
-                most: self.settings.repository_bytes,
+                subject: "the repository".to_string(),
+                limit: self.settings.repository_bytes,
                 unit: "bytes",
             }),
             false => Ok(()),
         };
         let fetch = |arguments: &[&str]| {
-            let run = Run {
-                act: "fetch the commit",
+            let run = GitCommand {
+                action: "fetch the commit",
                 arguments,
                 input: Vec::new(),
-                output_bytes: MAX_LITTLE_BYTES,
+                output_bytes: MAX_SMALL_OUTPUT_BYTES,
                 deadline: self.settings.fetch_deadline,
-                look: &bound,
+                watchdog: &bound,
             };
             self.program(&to.path).run(run, means).and_then(|_| bound())
         };
@@ -184,7 +187,7 @@ impl Git {
             Revision::Commit(commit) => {
                 fetch(&[&FETCH[..], &["--depth=1", "--", address.as_str(), commit.as_str()]].concat())
             }
-            Revision::Short(_) => Err(GitError::NoCommit(revision.to_string())),
+            Revision::Abbreviated(_) => Err(GitError::NoCommit(revision.to_string())),
         };
         let got = match got {
             Err(GitError::Failed { .. } | GitError::NoCommit(_)) => {
@@ -200,23 +203,23 @@ impl Git {
         got
     }
 
-    /// The commit, if the repository in the cache has it.
-    fn known(&self, repository: &Path, revision: &Revision) -> Result<Option<Commit>, GitError> {
+    /// Returns the commit if the cached repository contains it.
+    fn find_commit(&self, repository: &Path, revision: &Revision) -> Result<Option<Commit>, GitError> {
         let wanted = format!("{revision}^{{commit}}");
         let arguments = ["rev-parse", "--quiet", "--verify", "--end-of-options", &wanted];
-        match self.quietly(repository, "look for the commit", &arguments) {
+        match self.run_small(repository, "look for the commit", &arguments) {
             Ok(said) => Ok(Commit::parse(String::from_utf8_lossy(&said).trim())),
             Err(GitError::Failed { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn quietly(&self, folder: &Path, act: &'static str, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
-        self.local(folder, act, arguments, Vec::new(), MAX_LITTLE_BYTES)
+    fn run_small(&self, folder: &Path, act: &'static str, arguments: &[&str]) -> Result<Vec<u8>, GitError> {
+        self.run_local(folder, act, arguments, Vec::new(), MAX_SMALL_OUTPUT_BYTES)
     }
 
-    /// A run that speaks with nobody.
-    pub(crate) fn local(
+    /// Runs a git command that uses no network.
+    pub(crate) fn run_local(
         &self,
         folder: &Path,
         act: &'static str,
@@ -224,12 +227,13 @@ impl Git {
         input: Vec<u8>,
         output_bytes: usize,
     ) -> Result<Vec<u8>, GitError> {
-        let run = Run { act, arguments, input, output_bytes, deadline: LOCAL_DEADLINE, look: &|| Ok(()) };
-        self.program(folder).run(run, &Means::default())
+        let run =
+            GitCommand { action: act, arguments, input, output_bytes, deadline: LOCAL_DEADLINE, watchdog: &|| Ok(()) };
+        self.program(folder).run(run, &LoginEnvironment::default())
     }
 
-    fn program<'a>(&'a self, folder: &'a Path) -> Program<'a> {
-        Program {
+    fn program<'a>(&'a self, folder: &'a Path) -> GitProgram<'a> {
+        GitProgram {
             git: &self.settings.program,
             allowed: &self.settings.allowed,
             config: self.settings.config.as_ref(),

@@ -1,17 +1,18 @@
-//! Git repositories, read through the `git` program.
+//! Read-only access to git repositories through the `git` program.
 //!
 //! ```text
-//!  address + Login ─▶ ls_remote ─▶ Refs ─▶ resolve ─▶ Commit ─▶ fetch ─▶ Tree ─▶ files, within bounds
-//!                        └─────────── program: environment, deadline, bounds ───────────┘
+//!  address + Login ─▶ ls_remote ─▶ Refs ─▶ resolve ─▶ Commit ─▶ fetch ─▶ CommitTree ─▶ files, within limits
+//!                        └─────────── GitProgram: environment, timeout, limits ──────────┘
 //! ```
 //!
-//! The program is used, and no library: a library that speaks https, ssh and file costs minutes of build, and for ssh and file it
-//! starts programs all the same. All of it blocks; callers with a runtime give it a thread.
+//! The crate runs the program instead of linking a library: a library with https, ssh and file support adds minutes to
+//! the build, and still starts programs for ssh and file. All functions block, so callers with an async runtime run
+//! them on a thread.
 //!
 //! ```no_run
-//! use switchboard_git::{Git, Login, Settings};
+//! use switchboard_git::{Git, GitSettings, Login};
 //!
-//! let git = Git::new(Settings::in_folder("cache".as_ref()));
+//! let git = Git::new(GitSettings::with_cache("cache".as_ref()));
 //! let refs = git.ls_remote("https://git.example/team/app.git", &Login::None)?;
 //! let commit = refs.resolve("main")?;
 //! let tree = git.fetch("https://git.example/team/app.git", &Login::None, &commit)?;
@@ -21,25 +22,25 @@
 //! # Ok::<(), switchboard_git::GitError>(())
 //! ```
 //!
-//! This crate never writes to a repository, never runs a hook, never follows a submodule, and never asks a person.
+//! This crate never writes to a remote repository, runs a hook, follows a submodule or prompts for input.
 //!
 //! # Guarantees
-//! - A credential stands on no command line and in no message. // test: guarantees_a_password_is_never_told
-//! - What a repository holds leads to no file of this machine. // test: guarantees_links_lead_nowhere_else
+//! - A credential appears on no command line and in no message.   // test: guarantees_a_password_is_never_told
+//! - A repository cannot make a read leave the repository.        // test: guarantees_links_lead_nowhere_else
 
 mod address;
 mod error;
 mod git;
 mod login;
-mod normal;
+mod normal_form;
 mod program;
 mod refs;
 mod tree;
 
-pub use address::{Address, Scheme};
+pub use address::{RepositoryAddress, Scheme};
 pub use error::GitError;
-pub use git::{Git, MAX_CACHE_BYTES, MAX_REPOSITORY_BYTES, Settings};
+pub use git::{Git, GitSettings, MAX_CACHE_BYTES, MAX_REPOSITORY_BYTES};
 pub use login::{HostKeys, Login};
-pub use normal::normalise;
+pub use normal_form::normalize;
 pub use refs::{Commit, Refs, Revision};
-pub use tree::{MAX_FILE_BYTES, MAX_FILES, MAX_TREE_BYTES, Tree};
+pub use tree::{CommitTree, MAX_FILE_BYTES, MAX_FILES, MAX_TREE_BYTES};

@@ -1,4 +1,4 @@
-//! As whom a repository is read.
+//! Credentials for repositories.
 
 use std::fmt;
 use std::fs::OpenOptions;
@@ -6,41 +6,41 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::address::{Address, Scheme};
+use crate::address::{RepositoryAddress, Scheme};
 use crate::error::GitError;
 
-/// As whom a repository is read. Never printed.
+/// Credential for a repository. Never printed.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub enum Login {
-    /// As anybody.
+    /// Anonymous access.
     #[default]
     None,
-    /// A name and a password or token, for https.
+    /// User name and password or token, for https.
     Password {
-        /// Who; any name does for most tokens.
+        /// User name; most servers accept any name with a token.
         username: String,
-        /// The password or token.
+        /// Password or token.
         password: String,
     },
-    /// A private key, for ssh.
+    /// Private key, for ssh.
     Key {
-        /// In OpenSSH's or PEM form.
+        /// Key in OpenSSH or PEM format.
         private_key: String,
-        /// Which servers are believed to be who they say.
+        /// Verification of the server's host key.
         hosts: HostKeys,
     },
 }
 
-/// Which ssh servers are believed to be who they say.
+/// Verification of SSH host keys.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Default)]
 pub enum HostKeys {
-    /// Those of these lines, in the form of `known_hosts`; no others.
-    Known(String),
-    /// Whoever answers first under a name; kept in this file, and from then on no other.
-    First(PathBuf),
-    /// Anybody. For tests.
+    /// Accepts the hosts of these `known_hosts` lines only.
+    KnownHosts(String),
+    /// Accepts the first key of a host, records it in this file, and rejects any other key from then on.
+    AcceptNew(PathBuf),
+    /// Accepts any key. For tests.
     #[default]
-    Any,
+    AcceptAny,
 }
 
 impl fmt::Debug for Login {
@@ -53,57 +53,69 @@ impl fmt::Debug for Login {
     }
 }
 
-/// The variables by which git's credential helper gets what it hands on.
+/// Environment variables that pass the credential to git's credential helper.
 const USERNAME: &str = "SWITCHBOARD_GIT_USERNAME";
 const PASSWORD: &str = "SWITCHBOARD_GIT_PASSWORD";
-/// Git runs it through the shell, and reads lines from it; it is told `get`, `store` or `erase`.
+/// Credential helper that git runs through the shell with the argument `get`, `store` or `erase`.
 const HELPER: &str = concat!(
     r#"!f() { test "$1" = get && printf 'username=%s\npassword=%s\n' "$SWITCHBOARD_GIT_USERNAME" "#,
     r#""$SWITCHBOARD_GIT_PASSWORD"; }; f"#
 );
 
-/// What git is given for a login: settings, and variables of its environment.
+/// Git configuration and environment variables for a login.
 #[derive(Default)]
-pub(crate) struct Means {
+pub(crate) struct LoginEnvironment {
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) variables: Vec<(&'static str, String)>,
-    /// What must not be told, in whatever git says.
-    pub(crate) hidden: Vec<String>,
+    /// Texts to redact in git's output.
+    pub(crate) secrets: Vec<String>,
 }
 
-/// As whom a repository is read: whoever stands in its address, unless another is given.
-pub(crate) fn whose<'a>(address: &'a Address, login: &'a Login) -> &'a Login {
+/// Returns the login to use: the given one, or the one in the address if none is given.
+pub(crate) fn effective_login<'a>(address: &'a RepositoryAddress, login: &'a Login) -> &'a Login {
     address.login().filter(|_| *login == Login::None).unwrap_or(login)
 }
 
-/// Prepares a login. `scratch` is a folder that only this user can look into, and that goes with the run.
-pub(crate) fn means(address: &Address, login: &Login, scratch: &Path) -> Result<Means, GitError> {
-    match whose(address, login) {
-        Login::None => {
-            Ok(if address.scheme() == Scheme::Ssh { ssh(None, &HostKeys::Any, scratch)? } else { Means::default() })
+/// Prepares a login. `scratch` is a folder that only the current user can read and that is deleted after the run.
+pub(crate) fn login_environment(
+    address: &RepositoryAddress,
+    login: &Login,
+    scratch: &Path,
+) -> Result<LoginEnvironment, GitError> {
+    match effective_login(address, login) {
+        Login::None => Ok(if address.scheme() == Scheme::Ssh {
+            ssh_environment(None, &HostKeys::AcceptAny, scratch)?
+        } else {
+            LoginEnvironment::default()
+        }),
+        Login::Password { username, password } => password_environment(address, username, password),
+        Login::Key { private_key, hosts } if address.scheme() == Scheme::Ssh => {
+            ssh_environment(Some(private_key), hosts, scratch)
         }
-        Login::Password { username, password } => password_means(address, username, password),
-        Login::Key { private_key, hosts } if address.scheme() == Scheme::Ssh => ssh(Some(private_key), hosts, scratch),
         Login::Key { .. } => Err(GitError::Login("a private key is for ssh")),
     }
 }
 
-fn password_means(address: &Address, username: &str, password: &str) -> Result<Means, GitError> {
-    let Some(server) = address.web_server() else {
+fn password_environment(
+    address: &RepositoryAddress,
+    username: &str,
+    password: &str,
+) -> Result<LoginEnvironment, GitError> {
+    let Some(server) = address.http_origin() else {
         return Err(GitError::Login("a name and a password are for https"));
     };
     if username.contains(['\n', '\r', '\0']) || password.contains(['\n', '\r', '\0']) {
         return Err(GitError::Login("it has a line break in it"));
     }
-    // For this server alone: one that sends us elsewhere does not send the password along.
-    Ok(Means {
+    // Limited to this server, so that a redirect does not send the password to another one.
+    Ok(LoginEnvironment {
         settings: vec![(format!("credential.{server}.helper"), HELPER.to_string())],
         variables: vec![(USERNAME, username.to_string()), (PASSWORD, password.to_string())],
-        hidden: [password].into_iter().filter(|text| !text.is_empty()).map(ToString::to_string).collect(),
+        secrets: [password].into_iter().filter(|text| !text.is_empty()).map(ToString::to_string).collect(),
     })
 }
 
-fn ssh(key: Option<&str>, hosts: &HostKeys, scratch: &Path) -> Result<Means, GitError> {
+fn ssh_environment(key: Option<&str>, hosts: &HostKeys, scratch: &Path) -> Result<LoginEnvironment, GitError> {
     let broken = |error| GitError::Cache(scratch.to_path_buf(), error);
     let mut command =
         "ssh -F /dev/null -o BatchMode=yes -o IdentitiesOnly=yes -o IdentityAgent=none -o ConnectTimeout=20 \
@@ -111,23 +123,23 @@ fn ssh(key: Option<&str>, hosts: &HostKeys, scratch: &Path) -> Result<Means, Git
             .to_string();
     if let Some(key) = key {
         let file = scratch.join("key");
-        // ssh does not read a key without its last line break.
+        // ssh rejects a key without its final line break.
         write_private(&file, &format!("{}\n", key.trim())).map_err(broken)?;
         command.push_str(&format!(" -i {}", quoted(&file)?));
     } else {
         command.push_str(" -i /dev/null");
     }
     let (check, file) = match hosts {
-        HostKeys::Known(lines) => {
+        HostKeys::KnownHosts(lines) => {
             let file = scratch.join("known_hosts");
             write_private(&file, lines).map_err(broken)?;
             ("yes", file)
         }
-        HostKeys::First(file) => ("accept-new", file.clone()),
-        HostKeys::Any => ("no", PathBuf::from("/dev/null")),
+        HostKeys::AcceptNew(file) => ("accept-new", file.clone()),
+        HostKeys::AcceptAny => ("no", PathBuf::from("/dev/null")),
     };
     command.push_str(&format!(" -o StrictHostKeyChecking={check} -o UserKnownHostsFile={}", quoted(&file)?));
-    Ok(Means { settings: Vec::new(), variables: vec![("GIT_SSH_COMMAND", command)], hidden: Vec::new() })
+    Ok(LoginEnvironment { settings: Vec::new(), variables: vec![("GIT_SSH_COMMAND", command)], secrets: Vec::new() })
 }
 
 fn quoted(path: &Path) -> Result<String, GitError> {

@@ -1,4 +1,4 @@
-//! One run of git: its environment, its deadline, what it may say.
+//! Execution of git: environment, time limit and output limits.
 
 use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
@@ -12,14 +12,14 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::address::Scheme;
 use crate::error::GitError;
-use crate::login::Means;
+use crate::login::LoginEnvironment;
 
-/// How much of what git complains of is kept.
+/// Maximum size of standard error that is kept.
 const MAX_STDERR_BYTES: usize = 64 << 10;
-/// How often a run is looked at: whether it has grown too large.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// What is taken over of this process's environment: where programs are, and how the network is reached.
-const TAKEN_OVER: [&str; 14] = [
+/// Interval between checks of a running command, for instance of the repository's size.
+const WATCHDOG_INTERVAL: Duration = Duration::from_millis(100);
+/// Variables inherited from this process: where programs are, and how the network is reached.
+const INHERITED_VARIABLES: [&str; 14] = [
     "PATH",
     "TMPDIR",
     "HTTP_PROXY",
@@ -35,7 +35,8 @@ const TAKEN_OVER: [&str; 14] = [
     "GIT_SSL_CAINFO",
     "GIT_SSL_CAPATH",
 ];
-/// Settings of every run. Nothing of a repository or of this machine runs, and nothing but what is asked for is fetched.
+/// Configuration of every command. It disables hooks and programs of the repository and of the machine, and every
+/// implicit fetch.
 const SETTINGS: [(&str, &str); 14] = [
     ("core.hooksPath", "/dev/null"),
     ("core.fsmonitor", "false"),
@@ -53,53 +54,54 @@ const SETTINGS: [(&str, &str); 14] = [
     ("advice.detachedHead", "false"),
 ];
 
-/// A run that is about to be made.
-pub(crate) struct Run<'a> {
-    /// What it is for, as a verb.
-    pub(crate) act: &'static str,
-    /// The arguments. What comes from outside stands behind a `--`.
+/// Arguments and limits of one git command.
+pub(crate) struct GitCommand<'a> {
+    /// Action for error messages, as a verb phrase.
+    pub(crate) action: &'static str,
+    /// Command-line arguments. Untrusted values follow a `--`.
     pub(crate) arguments: &'a [&'a str],
-    /// What it reads.
+    /// Standard input.
     pub(crate) input: Vec<u8>,
-    /// The most it may write to its output.
+    /// Maximum size of standard output.
     pub(crate) output_bytes: usize,
-    /// How long it may take.
+    /// Time limit.
     pub(crate) deadline: Duration,
-    /// Looked at while it runs; an error ends it.
-    pub(crate) look: &'a dyn Fn() -> Result<(), GitError>,
+    /// Check that runs repeatedly while git runs. An error stops git.
+    pub(crate) watchdog: &'a dyn Fn() -> Result<(), GitError>,
 }
 
-/// Where git is started.
-pub(crate) struct Program<'a> {
-    /// The program.
+/// Git program and its fixed environment.
+pub(crate) struct GitProgram<'a> {
+    /// Path of the program.
     pub(crate) git: &'a Path,
-    /// The protocols it may use.
+    /// Allowed transport protocols.
     pub(crate) allowed: &'a [Scheme],
-    /// The settings file of the user, if one counts.
+    /// User configuration file, if one is used.
     pub(crate) config: Option<&'a PathBuf>,
-    /// The folder it stands in, and that is its home.
+    /// Working directory, which is also `HOME`.
     pub(crate) folder: &'a Path,
 }
 
-impl Program<'_> {
-    /// Runs git, and gives its output.
-    pub(crate) fn run(&self, run: Run<'_>, means: &Means) -> Result<Vec<u8>, GitError> {
+impl GitProgram<'_> {
+    /// Runs git and returns its standard output.
+    pub(crate) fn run(&self, run: GitCommand<'_>, means: &LoginEnvironment) -> Result<Vec<u8>, GitError> {
         let mut command = Command::new(self.git);
         command.args(run.arguments).current_dir(self.folder).process_group(0);
         self.environment(&mut command, means);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => GitError::NoGit,
-            _ => GitError::Failed { act: run.act, message: error.to_string() },
+            _ => GitError::Failed { action: run.action, message: error.to_string() },
         })?;
         let mut stdin = child.stdin.take().expect("stdin was asked for as a pipe");
-        let stdout = head(child.stdout.take().expect("stdout was asked for as a pipe"), run.output_bytes);
-        let stderr = head(child.stderr.take().expect("stderr was asked for as a pipe"), MAX_STDERR_BYTES);
-        // What is written may be more than a pipe holds, and git writes while it reads. A git that ended reads no more.
+        let stdout = read_head(child.stdout.take().expect("stdout was asked for as a pipe"), run.output_bytes);
+        let stderr = read_head(child.stderr.take().expect("stderr was asked for as a pipe"), MAX_STDERR_BYTES);
+        // The input may exceed a pipe's buffer while git writes output, so a thread writes it. If git has exited, the
+        // write fails.
         let input = run.input;
         let writing = std::thread::spawn(move || drop(stdin.write_all(&input)));
-        let ended = wait(&child, run.deadline, run.look);
-        // What it started goes with it.
+        let ended = wait(&child, run.deadline, run.watchdog);
+        // Child processes of git are killed with it.
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         let status = child.wait();
         let _ = writing.join();
@@ -107,22 +109,22 @@ impl Program<'_> {
         let (stderr, _) = stderr.join().unwrap_or_default();
         match ended {
             Ok(true) => {}
-            Ok(false) => return Err(GitError::Deadline { act: run.act, after: run.deadline }),
+            Ok(false) => return Err(GitError::Timeout { action: run.action, timeout: run.deadline }),
             Err(error) => return Err(error),
         }
         if cut {
             let what = "what git has to say".to_string();
-            return Err(GitError::TooLarge { what, most: run.output_bytes as u64, unit: "bytes" });
+            return Err(GitError::TooLarge { subject: what, limit: run.output_bytes as u64, unit: "bytes" });
         }
         if !status.is_ok_and(|status| status.success()) {
-            return Err(GitError::said(run.act, &hide(&String::from_utf8_lossy(&stderr), &means.hidden)));
+            return Err(GitError::from_stderr(run.action, &redact(&String::from_utf8_lossy(&stderr), &means.secrets)));
         }
         Ok(stdout)
     }
 
-    fn environment(&self, command: &mut Command, means: &Means) {
+    fn environment(&self, command: &mut Command, means: &LoginEnvironment) {
         command.env_clear();
-        for name in TAKEN_OVER {
+        for name in INHERITED_VARIABLES {
             if let Some(value) = std::env::var_os(name) {
                 command.env(name, value);
             }
@@ -145,7 +147,7 @@ impl Program<'_> {
     }
 }
 
-/// Whether it ended in time.
+/// Returns whether the process exited in time.
 fn wait(child: &Child, deadline: Duration, look: &dyn Fn() -> Result<(), GitError>) -> Result<bool, GitError> {
     let end = Instant::now() + deadline;
     let Ok(handle) = pidfd_open(Pid::from_child(child), PidfdFlags::empty()) else { return Ok(true) };
@@ -155,7 +157,7 @@ fn wait(child: &Child, deadline: Duration, look: &dyn Fn() -> Result<(), GitErro
         if left.is_zero() {
             return Ok(false);
         }
-        let nap = left.min(LOOK_EVERY);
+        let nap = left.min(WATCHDOG_INTERVAL);
         let nap = Timespec { tv_sec: 0, tv_nsec: nap.subsec_nanos().max(1).into() };
         match poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&nap)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
@@ -165,8 +167,9 @@ fn wait(child: &Child, deadline: Duration, look: &dyn Fn() -> Result<(), GitErro
     }
 }
 
-/// Keeps the beginning, and reads to the end: nobody is to wait for a reader. True when there was more.
-fn head(mut from: impl Read + Send + 'static, most: usize) -> JoinHandle<(Vec<u8>, bool)> {
+/// Keeps the first `most` bytes but reads to the end, so that the writer never blocks. The flag is true if there was
+/// more.
+fn read_head(mut from: impl Read + Send + 'static, most: usize) -> JoinHandle<(Vec<u8>, bool)> {
     const CHUNK_BYTES: usize = 64 << 10;
     std::thread::spawn(move || {
         let (mut kept, mut cut) = (Vec::new(), false);
@@ -180,7 +183,7 @@ fn head(mut from: impl Read + Send + 'static, most: usize) -> JoinHandle<(Vec<u8
     })
 }
 
-fn hide(text: &str, hidden: &[String]) -> String {
+fn redact(text: &str, hidden: &[String]) -> String {
     hidden.iter().fold(text.to_string(), |text, secret| text.replace(secret, "…"))
 }
 

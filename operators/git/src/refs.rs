@@ -1,27 +1,27 @@
-//! What a server says it has, and which commit a name stands for.
+//! References of a repository, and the resolution of names to commits.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::error::GitError;
 
-/// How many references a server may have.
+/// Maximum number of references.
 const MAX_REFS: usize = 500_000;
-/// The fewest letters of an abbreviated commit, as Argo CD has it.
-const SHORT: usize = 7;
-const FULL: usize = 40;
+/// Minimum length of an abbreviated SHA, as in Argo CD.
+const MIN_ABBREVIATED_LENGTH: usize = 7;
+const SHA_LENGTH: usize = 40;
 
-/// A commit, by its forty letters.
+/// Commit, identified by its 40-digit SHA.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Commit(String);
 
 impl Commit {
-    /// A commit of these letters; none if they are not forty of `0-9a-f`.
+    /// Parses a SHA. `None` if the text is not 40 hex digits.
     pub fn parse(text: &str) -> Option<Self> {
-        (text.len() == FULL && is_hex(text)).then(|| Self(text.to_ascii_lowercase()))
+        (text.len() == SHA_LENGTH && is_hex(text)).then(|| Self(text.to_ascii_lowercase()))
     }
 
-    /// Its letters.
+    /// Hex digits of the SHA.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -33,36 +33,36 @@ impl fmt::Display for Commit {
     }
 }
 
-/// What a name stands for.
+/// Result of resolving a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Revision {
     /// A commit.
     Commit(Commit),
-    /// The beginning of a commit's letters; which one is known once all are fetched.
-    Short(String),
+    /// Abbreviated SHA, which can only be completed after all commits are fetched.
+    Abbreviated(String),
 }
 
 impl fmt::Display for Revision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Revision::Commit(commit) => commit.fmt(f),
-            Revision::Short(short) => f.write_str(short),
+            Revision::Abbreviated(short) => f.write_str(short),
         }
     }
 }
 
-/// The references of a repository.
+/// References of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refs {
-    /// What `HEAD` points to, such as `refs/heads/main`.
+    /// Target of `HEAD`, such as `refs/heads/main`.
     pub head: Option<String>,
-    /// Commits by full name; a tag with a message by the commit it is of.
+    /// Commits by full reference name. An annotated tag maps to the commit it points to.
     pub commits: BTreeMap<String, Commit>,
 }
 
 impl Refs {
-    /// Reads what `git ls-remote --symref` prints.
-    pub(crate) fn read(text: &str) -> Result<Self, GitError> {
+    /// Parses the output of `git ls-remote --symref`.
+    pub(crate) fn parse(text: &str) -> Result<Self, GitError> {
         let mut refs = Refs::default();
         for line in text.lines() {
             let Some((what, name)) = line.split_once('\t') else { continue };
@@ -72,22 +72,22 @@ impl Refs {
                 }
                 continue;
             }
-            // What a tag with a message is of comes behind it, and counts.
+            // The commit of an annotated tag follows the tag object and replaces it.
             if let Some(commit) = Commit::parse(what) {
                 refs.commits.insert(name.strip_suffix("^{}").unwrap_or(name).to_string(), commit);
             }
             if refs.commits.len() > MAX_REFS {
                 let what = "the list of references".to_string();
-                return Err(GitError::TooLarge { what, most: MAX_REFS as u64, unit: "references" });
+                return Err(GitError::TooLarge { subject: what, limit: MAX_REFS as u64, unit: "references" });
             }
         }
         Ok(refs)
     }
 
-    /// The commit of a branch, a tag, a full name, `HEAD` (also when empty), forty letters or the first of them.
+    /// Resolves a branch, tag, full reference name, `HEAD` (also the empty text), or a full or abbreviated SHA.
     ///
     /// # Errors
-    /// When there is nothing of that name.
+    /// If the repository has no such reference.
     pub fn resolve(&self, revision: &str) -> Result<Revision, GitError> {
         let name = if revision.trim().is_empty() { "HEAD" } else { revision.trim() };
         if let Some(commit) = Commit::parse(name) {
@@ -104,8 +104,8 @@ impl Refs {
         if let Some(commit) = names.iter().find_map(|name| self.commits.get(name)) {
             return Ok(Revision::Commit(commit.clone()));
         }
-        if (SHORT..FULL).contains(&name.len()) && is_hex(name) {
-            return Ok(Revision::Short(name.to_ascii_lowercase()));
+        if (MIN_ABBREVIATED_LENGTH..SHA_LENGTH).contains(&name.len()) && is_hex(name) {
+            return Ok(Revision::Abbreviated(name.to_ascii_lowercase()));
         }
         Err(GitError::NoRevision(name.to_string()))
     }

@@ -1,52 +1,54 @@
-//! The fleet: many Argo CD instances, and which of them serves whom.
+//! Fleet of Argo CD instances, and the assignment of placements to them.
 //!
 //! ```text
-//!  unit (tenant, environment) ──place──▶ the least loaded active instance that has room
-//!                             ──moving─▶ another one, while what was deployed stays as it is
+//!  placement (tenant, environment) ──place──▶ the least loaded active instance with capacity
+//!                                  ──move───▶ another instance, while deployed resources are unchanged
 //! ```
 //!
-//! A unit is never split over instances: an Argo CD watches a whole environment whether it deploys one Application there or fifty.
+//! A placement is never split across instances: an Argo CD watches a whole environment, whether it deploys one
+//! Application there or fifty.
 //!
-//! # For whoever decides on deployments
-//! 1. [`place()`] says which instance a unit is on. Its changes go into the transaction that inserts the Application: they are what
-//!    keeps two backends from placing one unit twice, and a new Application from being added to an instance that the unit is leaving.
-//! 2. An Operation about an Application begins only with [`may_begin`], whose change goes into the transaction that begins it; without
-//!    it the Operation waits. An Application that [`moving::is_held`] is left as it is by everybody but the move.
-//! 3. What an Application says counts only if [`counts`].
+//! # Rules for deployment decisions
+//! 1. [`place()`] returns the instance of a placement. Commit its changes in the transaction that inserts the Application: they prevent
+//!    two backends from placing it twice, and prevent new Applications on an instance that the placement is leaving.
+//! 2. Begin an Operation about an Application only with the changes of [`may_begin`], committed in the same transaction. If it returns
+//!    `None`, the Operation waits. Only the move may change an Application for which [`moves::is_owned_by_move`] is true.
+//! 3. Use the status of an Application only if [`is_assigned_instance`] is true.
 
-pub mod moving;
-pub mod place;
+pub mod moves;
+pub mod placement;
 pub mod setup;
 
-use switchboard_ledger::Change;
+use switchboard_ledger::RowChange;
 use switchboard_ledger::ids::{ManagedEnvironmentId, UserId};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::{Application, EngineInstance};
 
-pub use place::{Candidate, Coming, NoRoom, Placed, place};
+pub use placement::{IncomingLoad, InstanceCandidate, NoCapacity, PlacementDecision, place};
 
-/// What is placed as one: the Applications of one tenant for one environment.
+/// Key of a placement: one tenant's Applications for one environment.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Unit {
-    /// The tenant.
+pub struct PlacementKey {
+    /// Tenant.
     pub user: UserId,
-    /// The environment.
+    /// Environment.
     pub environment: ManagedEnvironmentId,
 }
 
-/// Whether an Operation about an Application of this unit may begin; if so, the change that makes sure of it.
+/// Returns the changes that allow an Operation about an Application to begin, or `None` if it must wait for a move.
 ///
-/// A unit that was never placed here is one of the original's: nobody moves it.
-pub fn may_begin(placement: Option<&Placement>) -> Option<Vec<Change>> {
+/// A placement without a row was made by managed-gitops and is never moved.
+pub fn may_begin(placement: Option<&Placement>) -> Option<Vec<RowChange>> {
     match placement {
         None => Some(vec![]),
-        Some(placement) if placement.moving.is_none() => Some(vec![Change::hold(placement)]),
+        Some(placement) if placement.moving.is_none() => Some(vec![RowChange::require_unchanged(placement)]),
         Some(_) => None,
     }
 }
 
-/// Whether what an Application of this namespace says is about its row: only the instance that has the row may say so.
-pub fn counts(row: &Application, instances: &[EngineInstance], namespace: &str) -> bool {
+/// Whether the instance in this namespace is assigned to the Application's row. Status reports of other instances are
+/// ignored.
+pub fn is_assigned_instance(row: &Application, instances: &[EngineInstance], namespace: &str) -> bool {
     instances.iter().any(|instance| instance.id == row.instance && instance.namespace == namespace)
 }
 

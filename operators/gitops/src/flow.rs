@@ -1,20 +1,20 @@
-//! What is decided: from resources, rows and Argo CD's objects to changes of rows and writes to Kubernetes.
+//! Reconciliation logic: from resources, rows and Argo CD's objects to row changes and Kubernetes writes.
 //!
 //! ```text
-//!  read ─▶ decide ─▶ changes (one transaction) ─▶ writes (each may be made again) ─▶ read …
+//!  read ─▶ decide ─▶ changes (one transaction) ─▶ writes (idempotent) ─▶ read …
 //! ```
 //!
-//! Nothing waits in here. What is under way is seen in the rows when the same is decided again, so that a kill between any two steps
-//! loses nothing: the wish for an agent is a row that is committed with what it is about. The database tells of it, and an object rings
-//! for it when it stays open.
+//! Functions never wait. Work in progress is visible in the rows when the decision is repeated, so that a crash between
+//! any two steps loses nothing: the request to an agent is a row that is committed with the change it is about. The
+//! database notifies the agent, and an Operation object notifies it again while the row stays open.
 //!
 //! # Expected flow
-//! A role reads the resource from the kernel's view and the rows in one [`switchboard_ledger::View`], decides, commits the changes and
-//! reads again if [`switchboard_ledger::LedgerError::is_conflict`] says that it was too late; then come the writes, as a plan. Rows
-//! are outside of Kubernetes: all of this is one question through the kernel's door (`Outward::reach`), whose answer, the writes,
-//! holds no credential. `switchboard_ledger::Signals` says which rows changed, and so which unit is to be woken. Questions
-//! ([`environment::Question`], [`credential::Question`]) are asked by whoever has a network, and their answers kept until the digest is
-//! another.
+//! A role reads the resource from the kernel's view and the rows in one [`switchboard_ledger::LedgerView`], decides,
+//! and commits the changes. If [`switchboard_ledger::LedgerError::is_conflict`] is true, it reads again. Then it
+//! executes the writes as a plan. To the kernel, all of this is one query of an external operator, whose answer, the
+//! writes, contains no credential. `switchboard_ledger::Signals` reports which rows changed, and so which unit to
+//! trigger. Checks ([`environment::ClusterCheck`],
+//! [`credential::CredentialCheck`]) are executed by a caller with network access, and their results are kept until the digest changes.
 
 pub mod agent;
 pub mod credential;
@@ -26,31 +26,31 @@ pub mod sync_run;
 pub mod tenant;
 
 use serde_json::Value;
-use switchboard_ledger::{Change, Moment};
+use switchboard_ledger::{DbTimestamp, RowChange};
 
-/// When something is decided, in both forms it is written in.
+/// Time of a decision in both formats in which it is written.
 #[derive(Clone, Copy, Debug)]
-pub struct Now<'a> {
-    /// For rows.
-    pub moment: Moment,
-    /// For conditions, as RFC 3339.
+pub struct DecisionTime<'a> {
+    /// Time for rows.
+    pub timestamp: DbTimestamp,
+    /// Time for conditions, in RFC 3339 format.
     pub text: &'a str,
 }
 
-/// What was decided.
+/// Result of a decision.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Decision {
-    /// What becomes of rows, in one transaction, before anything is written.
-    pub changes: Vec<Change>,
-    /// What is written then, in this order.
-    pub writes: Vec<Write>,
-    /// When to decide again though nothing changed.
-    pub again_ms: Option<u64>,
+pub struct ReconcileResult {
+    /// Row changes, committed in one transaction before anything is written.
+    pub changes: Vec<RowChange>,
+    /// Writes to execute after the commit, in this order.
+    pub writes: Vec<KubernetesWrite>,
+    /// Delay after which the decision is repeated without an event.
+    pub requeue_after_ms: Option<u64>,
 }
 
-/// An object, by name.
+/// Reference to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct WriteTarget {
     /// Group and version.
     pub api_version: &'static str,
     /// Kind.
@@ -61,25 +61,25 @@ pub struct Target {
     pub name: String,
 }
 
-/// A write to Kubernetes. Made again, it changes nothing more.
+/// Idempotent write to Kubernetes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Write {
-    /// Creates an object; one that is there is left as it is.
+pub enum KubernetesWrite {
+    /// Creates an object unless it exists.
     Create(Value),
-    /// Replaces an object that still is of the version it says.
+    /// Replaces an object if it still has the given resourceVersion.
     Update(Value),
-    /// Merges into an object.
-    Merge(Target, Value),
+    /// Applies a JSON merge patch to an object.
+    Merge(WriteTarget, Value),
     /// Replaces the status of an object.
-    Status(Target, Value),
-    /// Deletes an object; one that is gone is no error.
-    Delete(Target),
+    Status(WriteTarget, Value),
+    /// Deletes an object; a missing object is not an error.
+    Delete(WriteTarget),
 }
 
-impl Decision {
-    /// Looks again in so many milliseconds at the latest.
-    pub fn again_in(&mut self, ms: u64) {
-        self.again_ms = Some(self.again_ms.map_or(ms, |sooner| sooner.min(ms)));
+impl ReconcileResult {
+    /// Requests that the decision is repeated after at most this many milliseconds.
+    pub fn requeue_in(&mut self, ms: u64) {
+        self.requeue_after_ms = Some(self.requeue_after_ms.map_or(ms, |sooner| sooner.min(ms)));
     }
 }
 

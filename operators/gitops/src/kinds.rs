@@ -1,4 +1,4 @@
-//! The kinds of `managed-gitops.redhat.com/v1alpha1`, as tenants write them and as they are answered.
+//! Kinds of `managed-gitops.redhat.com/v1alpha1`.
 
 pub mod condition;
 pub mod credential;
@@ -9,21 +9,22 @@ pub mod meta;
 pub mod operation;
 pub mod sync_run;
 
-pub use condition::{Condition, MetaCondition, Truth};
+pub use condition::{ConditionStatus, DeploymentCondition, MetaCondition};
 pub use credential::RepositoryCredential;
-pub use deployment::Deployment;
+pub use deployment::GitOpsDeployment;
 pub use environment::ManagedEnvironment;
-pub use meta::Meta;
-pub use operation::Operation;
+pub use meta::ObjectMeta;
+pub use operation::OperationObject;
 pub use sync_run::SyncRun;
 
-/// The group of all of them.
+/// API group of the kinds.
 pub const GROUP: &str = "managed-gitops.redhat.com";
 
 /// Group and version.
 pub const API_VERSION: &str = "managed-gitops.redhat.com/v1alpha1";
 
-/// The definitions, as YAML. What the original's webhooks refuse, these refuse by rules of their own, in the same words.
+/// CustomResourceDefinitions as YAML. Their validation rules reject what managed-gitops's webhooks reject, with the
+/// same messages.
 pub const CRDS: [&str; 5] = [
     include_str!("../data/crds/gitopsdeployments.yaml"),
     include_str!("../data/crds/gitopsdeploymentsyncruns.yaml"),

@@ -1,22 +1,22 @@
-//! The GitOps Service: tenants say what they want deployed, Argo CD instances deploy it, a database stands between.
+//! GitOps Service: tenants declare deployments, Argo CD instances execute them, and a database connects both.
 //!
 //! ```text
 //!  GitOpsDeployment ─▶ flow ─▶ rows (ledger) ─▶ flow ─▶ Application, AppProject, Secrets ─▶ Argo CD
-//!       .status ◀──── tell ◀── ApplicationState ◀── pack ◀──── .status ◀───────────────────┘
+//!       .status ◀── report ◀── ApplicationState ◀── pack ◀──── .status ◀───────────────────┘
 //!             backend                                      agent
 //! ```
 //!
-//! Everything here is a function of its arguments: resources, rows and Argo CD's objects in; changes of rows and writes to
-//! Kubernetes out. Who reads and writes them is somebody else.
+//! All functions are pure: they take resources, rows and Argo CD's objects, and return row changes and Kubernetes
+//! writes. The crate `switchboard_service` reads and writes them.
 //!
 //! ```
-//! use switchboard_gitops::repository::normalise;
+//! use switchboard_gitops::repository::normalize;
 //!
-//! assert_eq!(normalise("https://Git.Example/Shop/Web.git"), "https://git.example/Shop/Web");
-//! assert_eq!(normalise("git@git.example:Shop/Web.git"), "ssh://git@git.example/Shop/Web");
+//! assert_eq!(normalize("https://Git.Example/Shop/Web.git"), "https://git.example/Shop/Web");
+//! assert_eq!(normalize("git@git.example:Shop/Web.git"), "ssh://git@git.example/Shop/Web");
 //! ```
 //!
-//! It will never open a connection, read a clock or make an id.
+//! This crate never opens a connection, reads a clock or generates an id.
 
 pub mod argo;
 pub mod fleet;

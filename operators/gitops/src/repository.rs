@@ -1,45 +1,45 @@
-//! Git repositories: which URLs are the same, and what a credential must hold.
+//! Git repositories: identity of URLs, and the login that a Secret must contain.
 
-pub use switchboard_git::normalise;
-use switchboard_git::{Address, GitError, Scheme};
+pub use switchboard_git::normalize;
+use switchboard_git::{GitError, RepositoryAddress, Scheme};
 
 fn has_prefix(text: &str, prefix: &str) -> bool {
     text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
-/// Whether a URL holds a login. It would be kept in clear wherever the URL is; a credential is not.
+/// Whether a URL contains a login. URLs are stored in plaintext, credentials are not.
 pub fn has_login(url: &str) -> bool {
     let url = url.trim();
     let (scheme, rest) = url.split_once("://").unwrap_or(("ssh", url));
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    // A name alone, as in ssh://git@host, is no secret; in https:// it may be a token.
+    // A user name alone is no secret in ssh://git@host, but may be a token in https://.
     rest[..end].rfind('@').is_some_and(|at| rest[..at].contains(':') || !has_prefix(scheme, "ssh"))
 }
 
-/// Characters by which Argo CD takes what a project permits for a pattern, or for something that it forbids.
-const OF_PATTERNS: &[char] = &['*', '?', '[', ']', '{', '}', '!', '\\'];
+/// Characters that Argo CD treats as part of a pattern or a negation in a project.
+const PATTERN_CHARS: &[char] = &['*', '?', '[', ']', '{', '}', '!', '\\'];
 
-/// How a repository may be reached.
+/// Supported schemes.
 const SCHEMES: &[Scheme] = &[Scheme::Https, Scheme::Http, Scheme::Ssh, Scheme::File];
 
-/// Whether a URL may be that of many repositories.
+/// Whether a URL may be a pattern for several repositories.
 pub fn is_pattern(url: &str) -> bool {
-    url.contains(OF_PATTERNS)
+    url.contains(PATTERN_CHARS)
 }
 
-/// What is wrong with a URL as that of one repository, in the words for a condition. A tenant's project permits just what stands here:
-/// a pattern would permit repositories that nobody named.
-pub fn judge(field: &str, url: &str) -> Result<(), String> {
-    if let Some(bad) = url.chars().find(|c| OF_PATTERNS.contains(c)) {
+/// Validates the URL of one repository, with an error message for a condition. A tenant's project permits exactly this
+/// URL, and a pattern would permit other repositories.
+pub fn validate(field: &str, url: &str) -> Result<(), String> {
+    if let Some(bad) = url.chars().find(|c| PATTERN_CHARS.contains(c)) {
         return Err(format!("{field} is to name one repository, and contains a character of patterns: {bad:?}"));
     }
-    Address::parse(url, SCHEMES).map(drop).map_err(|error| match error {
+    RepositoryAddress::parse(url, SCHEMES).map(drop).map_err(|error| match error {
         GitError::Address(why) => format!("{field} is no address of a git repository: {why}"),
         other => format!("{field} is no address of a git repository: {other}"),
     })
 }
 
-/// A URL as people and programs are shown it: whoever may look at a deployment need not learn the password in its URL.
+/// Removes the login from a URL for display, because users who may read a deployment must not see the password.
 pub fn without_login(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://").filter(|_| has_login(url)) else { return url.to_string() };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -47,28 +47,28 @@ pub fn without_login(url: &str) -> String {
     format!("{scheme}://{}", &rest[begin..])
 }
 
-/// What a Secret holds for a repository.
+/// Login from a Secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Login {
-    /// A name and a password, for HTTPS.
+pub enum RepositoryLogin {
+    /// User name and password, for HTTPS.
     Password {
-        /// Who.
+        /// User name.
         username: String,
-        /// Proof.
-        password: switchboard_ledger::Secret,
+        /// Password.
+        password: switchboard_ledger::SecretString,
     },
-    /// A private key, for SSH.
-    Key(switchboard_ledger::Secret),
+    /// Private key, for SSH.
+    Key(switchboard_ledger::SecretString),
 }
 
-/// What a Secret must hold for a repository of this URL; none if it does not.
-pub fn login(url: &str, username: &str, password: &str, key: &str) -> Option<Login> {
+/// Returns the login that a repository of this URL requires, or `None` if the Secret does not contain it.
+pub fn login(url: &str, username: &str, password: &str, key: &str) -> Option<RepositoryLogin> {
     let https = has_prefix(url.trim(), "https://") || has_prefix(url.trim(), "http://");
     if https && !password.is_empty() {
-        return Some(Login::Password { username: username.to_string(), password: password.into() });
+        return Some(RepositoryLogin::Password { username: username.to_string(), password: password.into() });
     }
     if !https && !key.trim().is_empty() {
-        return Some(Login::Key(key.into()));
+        return Some(RepositoryLogin::Key(key.into()));
     }
     None
 }

@@ -1,36 +1,36 @@
-//! The marks by which an object is known to be ours.
+//! Annotations that mark an object as managed by the integrations manager.
 
 use serde_json::{Map, Value};
 
 use crate::hash;
 
-/// Who made it.
+/// Program that manages the object.
 pub const INTEGRATION: &str = "qontract.integration";
-/// Which version of who made it.
+/// Version of that program.
 pub const VERSION: &str = "qontract.integration_version";
-/// The hash of what was wanted.
+/// Hash of the desired object.
 pub const SHA256SUM: &str = "qontract.sha256sum";
-/// When it was last written.
+/// Time of the last write.
 pub const UPDATE: &str = "qontract.update";
-/// For whom it was made: the upstream.
+/// Caller that the object is managed for: the upstream.
 pub const CALLER: &str = "qontract.caller_name";
-/// All of them.
+/// All annotations of qontract-reconcile.
 pub const ALL: [&str; 5] = [INTEGRATION, VERSION, SHA256SUM, UPDATE, CALLER];
-/// What `oc apply` keeps to know what to remove.
+/// Annotation that `oc apply` uses to find removed fields.
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The name under which the original writes, and therefore this as well.
+/// Program name that qontract-reconcile writes, and therefore Switchboard as well.
 pub const OUR_NAME: &str = "integrations-manager";
-/// The version the original writes.
+/// Version that qontract-reconcile writes.
 pub const OUR_VERSION: &str = "0.1.0";
 
-/// The object with its marks. `update` is left out of what is printed for comparison.
+/// Returns the object with its annotations. `update` is omitted in output for comparison.
 pub fn annotate(object: &Value, caller: &str, update: Option<jiff::Timestamp>) -> Value {
     let sum = hash::hash(object);
     annotate_with(object, caller, &sum, update)
 }
 
-/// The same when the hash is known.
+/// Returns the object with its annotations and a known hash.
 pub fn annotate_with(object: &Value, caller: &str, sum: &str, update: Option<jiff::Timestamp>) -> Value {
     let mut object = object.clone();
     let Value::Object(body) = &mut object else { return object };
@@ -53,22 +53,22 @@ pub fn annotate_with(object: &Value, caller: &str, sum: &str, update: Option<jif
     object
 }
 
-/// What the marks of an object say.
+/// Values of an object's annotations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Marks {
-    /// Who made it.
+pub struct QontractAnnotations {
+    /// Program that manages the object.
     pub integration: Option<String>,
-    /// Which version of who made it.
+    /// Version of that program.
     pub version: Option<String>,
-    /// The hash of what was wanted.
+    /// Hash of the desired object.
     pub sum: Option<String>,
-    /// For whom it was made.
+    /// Caller that the object is managed for.
     pub caller: Option<String>,
 }
 
-impl Marks {
-    /// Reads them.
-    pub fn of(object: &Value) -> Self {
+impl QontractAnnotations {
+    /// Reads the annotations of an object.
+    pub fn from_object(object: &Value) -> Self {
         let text = |name: &str| {
             let found = object.get("metadata")?.get("annotations")?.get(name)?;
             found.as_str().map(str::to_string)
@@ -76,7 +76,7 @@ impl Marks {
         Self { integration: text(INTEGRATION), version: text(VERSION), sum: text(SHA256SUM), caller: text(CALLER) }
     }
 
-    /// Whether they say that we made it: our name, our major version, a hash.
+    /// Whether the annotations have the manager's name, its major version and a hash.
     pub fn are_ours(&self) -> bool {
         let major = |version: &str| version.split('.').next().and_then(|major| major.parse::<u64>().ok());
         let same_major = self
@@ -103,9 +103,9 @@ mod tests {
         assert_eq!(marks["qontract.update"], "2026-01-02T03:04:05Z");
         assert_eq!(marks["qontract.sha256sum"], json!(hash::hash(&marked)));
         assert_eq!(marks.as_object().unwrap().len(), 5);
-        assert!(Marks::of(&marked).are_ours());
+        assert!(QontractAnnotations::from_object(&marked).are_ours());
         let mut other = marked.clone();
         other["metadata"]["annotations"][VERSION] = "1.0.0".into();
-        assert!(!Marks::of(&other).are_ours());
+        assert!(!QontractAnnotations::from_object(&other).are_ours());
     }
 }

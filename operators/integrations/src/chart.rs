@@ -1,83 +1,83 @@
-//! The chart that makes workloads of values.
+//! Chart that renders integrations to workloads.
 
-mod own;
+mod builtin;
 
 use std::path::Path;
 
 use serde_json::{Map, Value};
 use switchboard_chart::chart::{Chart as Loaded, LoadError};
-use switchboard_chart::file::File;
-use switchboard_chart::folder::Links;
-use switchboard_chart::output::{self, Wanted};
+use switchboard_chart::file::ChartFile;
+use switchboard_chart::folder::SymlinkPolicy;
+use switchboard_chart::output::{self, OutputOptions};
 use switchboard_chart::release::Release;
-use switchboard_chart::render::{Compiled, RenderError, Request};
+use switchboard_chart::render::{ChartRenderError, CompiledChart, RenderRequest};
 use switchboard_chart::values::floats;
 
-/// The release the original renders as, which charts may print.
+/// Release name that qontract-reconcile renders with, which charts may print.
 const RELEASE: &str = "release-name";
-/// The namespace the original renders for.
+/// Namespace that qontract-reconcile renders with.
 const NAMESPACE: &str = "qontract-reconcile";
 
-/// A chart that could not be used.
+/// Error of loading or rendering a chart.
 #[derive(Debug, thiserror::Error)]
 pub enum ChartError {
-    /// It cannot be loaded.
+    /// The chart cannot be loaded.
     #[error("could not load the chart {0}")]
     Load(String, #[source] LoadError),
-    /// It cannot be rendered.
+    /// The chart cannot be rendered.
     #[error("could not render the chart")]
-    Render(#[from] RenderError),
+    Render(#[from] ChartRenderError),
 }
 
-/// A chart, parsed once, shared by all that render it.
-pub struct Chart {
-    compiled: Compiled,
+/// Parsed chart, shared by all renderings.
+pub struct IntegrationsChart {
+    compiled: CompiledChart,
 }
 
-impl Chart {
-    /// The project's own chart, which makes what the original's makes.
-    pub fn own() -> Self {
-        Self::of_files("integrations", own::files()).expect("the chart of the project is one")
+impl IntegrationsChart {
+    /// Returns the built-in chart, which renders the same objects as qontract-reconcile's.
+    pub fn builtin() -> Self {
+        Self::from_files("integrations", builtin::files()).expect("the chart of the project is one")
     }
 
     /// Loads a chart from its folder or its archive.
     ///
     /// # Errors
-    /// When it is none.
+    /// If the path is not a chart.
     pub fn load(path: &Path) -> Result<Self, ChartError> {
-        let loaded = Loaded::load(path, Links::Inside);
+        let loaded = Loaded::load(path, SymlinkPolicy::Inside);
         let loaded = loaded.map_err(|error| ChartError::Load(path.display().to_string(), error))?;
-        Ok(Self { compiled: Compiled::new(loaded) })
+        Ok(Self { compiled: CompiledChart::new(loaded) })
     }
 
-    /// A chart of files in memory.
+    /// Creates a chart from files in memory.
     ///
     /// # Errors
-    /// When it is none.
-    pub fn of_files(name: &str, files: Vec<File>) -> Result<Self, ChartError> {
+    /// If the files are not a chart.
+    pub fn from_files(name: &str, files: Vec<ChartFile>) -> Result<Self, ChartError> {
         let loaded = Loaded::from_files(files).map_err(|error| ChartError::Load(name.to_string(), error))?;
-        Ok(Self { compiled: Compiled::new(loaded) })
+        Ok(Self { compiled: CompiledChart::new(loaded) })
     }
 
-    /// What each of its templates writes for values.
+    /// Renders the values and returns the output of each template.
     ///
     /// # Errors
-    /// When a template fails.
-    pub fn texts(&self, values: Map<String, Value>) -> Result<Vec<String>, ChartError> {
+    /// If a template fails.
+    pub fn render_files(&self, values: Map<String, Value>) -> Result<Vec<String>, ChartError> {
         Ok(self.compiled.render_files(&request(values))?.into_values().collect())
     }
 
-    /// What `helm template` prints for values.
+    /// Renders the values and returns the output of `helm template`.
     ///
     /// # Errors
-    /// When a template fails, or what it writes is no YAML.
-    pub fn printed(&self, values: Map<String, Value>) -> Result<String, ChartError> {
+    /// If a template fails or its output is not YAML.
+    pub fn render_text(&self, values: Map<String, Value>) -> Result<String, ChartError> {
         let rendered = self.compiled.render(&request(values))?;
-        Ok(output::text(&rendered, &Wanted::default()).unwrap_or_default())
+        Ok(output::text(&rendered, &OutputOptions::default()).unwrap_or_default())
     }
 }
 
-fn request(values: Map<String, Value>) -> Request {
+fn request(values: Map<String, Value>) -> RenderRequest {
     let Value::Object(values) = floats(Value::Object(values)) else { unreachable!("a map stays one") };
-    Request { values, ..Request::new(Release::new(RELEASE, NAMESPACE)) }
+    RenderRequest { values, ..RenderRequest::new(Release::new(RELEASE, NAMESPACE)) }
 }

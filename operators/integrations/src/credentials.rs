@@ -1,88 +1,88 @@
-//! Tokens of clusters: where the data says they lie, and who can read there. The one door for a secret store.
+//! Tokens of clusters: their location in the data, and the stores that contain them. The only access to secret stores.
 
 use std::fmt;
 use std::future::Future;
 use std::path::{Component, Path, PathBuf};
 use std::pin::Pin;
 
-use crate::model::Token;
+use crate::model::TokenReference;
 
-/// The largest token that is read.
+/// Maximum size of a token.
 pub const MAX_TOKEN_BYTES: u64 = 64 << 10;
 
-/// A secret. It is not printed.
+/// Token of a cluster. Never printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct ClusterToken(String);
 
-impl Secret {
-    /// Takes a secret in.
+impl ClusterToken {
+    /// Wraps a token.
     pub fn new(text: String) -> Self {
         Self(text)
     }
 
-    /// The secret itself, for who sends it.
+    /// Returns the token, for sending it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ClusterToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
     }
 }
 
-/// A secret that cannot be read.
+/// Error of reading a token.
 #[derive(Debug, thiserror::Error)]
 #[error("could not read the token {path} ({field}): {why}")]
-pub struct SecretError {
-    /// Where it should lie.
+pub struct ClusterTokenError {
+    /// Path of the secret.
     pub path: String,
-    /// In which field.
+    /// Field of the secret.
     pub field: String,
-    /// Why.
+    /// Cause.
     pub why: String,
 }
 
-impl SecretError {
-    /// Of a token.
-    pub fn of(token: &Token, why: impl fmt::Display) -> Self {
+impl ClusterTokenError {
+    /// Creates the error for a token.
+    pub fn new(token: &TokenReference, why: impl fmt::Display) -> Self {
         Self { path: token.path.clone(), field: token.field.clone(), why: why.to_string() }
     }
 }
 
-/// What a store answers, once it has.
-pub type Reading<'a> = Pin<Box<dyn Future<Output = Result<Secret, SecretError>> + Send + 'a>>;
+/// Future of a token.
+pub type TokenFuture<'a> = Pin<Box<dyn Future<Output = Result<ClusterToken, ClusterTokenError>> + Send + 'a>>;
 
-/// Somebody who keeps secrets.
+/// Store of secrets.
 pub trait SecretStore: Send + Sync {
-    /// A field of a secret.
-    fn read<'a>(&'a self, token: &'a Token) -> Reading<'a>;
+    /// Reads a field of a secret.
+    fn read<'a>(&'a self, token: &'a TokenReference) -> TokenFuture<'a>;
 }
 
-/// Secrets in files: `<directory>/<path>/<field>`, as Kubernetes mounts them and as `vault agent` writes them.
+/// Secrets in files `<directory>/<path>/<field>`, as mounted by Kubernetes or written by `vault agent`.
 #[derive(Clone, Debug)]
-pub struct Files(pub PathBuf);
+pub struct SecretFiles(pub PathBuf);
 
-impl SecretStore for Files {
-    fn read<'a>(&'a self, token: &'a Token) -> Reading<'a> {
+impl SecretStore for SecretFiles {
+    fn read<'a>(&'a self, token: &'a TokenReference) -> TokenFuture<'a> {
         Box::pin(std::future::ready(read_file(&self.0, token)))
     }
 }
 
-fn read_file(directory: &Path, token: &Token) -> Result<Secret, SecretError> {
+fn read_file(directory: &Path, token: &TokenReference) -> Result<ClusterToken, ClusterTokenError> {
     let relative = Path::new(&token.path).join(&token.field);
     let inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
     if !inside {
-        return Err(SecretError::of(token, "it leads out of the directory of secrets"));
+        return Err(ClusterTokenError::new(token, "it leads out of the directory of secrets"));
     }
     let path = directory.join(relative);
-    let size = std::fs::metadata(&path).map_err(|error| SecretError::of(token, error))?.len();
+    let size = std::fs::metadata(&path).map_err(|error| ClusterTokenError::new(token, error))?.len();
     if size > MAX_TOKEN_BYTES {
-        return Err(SecretError::of(token, format!("it is larger than {MAX_TOKEN_BYTES} bytes")));
+        return Err(ClusterTokenError::new(token, format!("it is larger than {MAX_TOKEN_BYTES} bytes")));
     }
-    let text = std::fs::read_to_string(&path).map_err(|error| SecretError::of(token, error))?;
-    Ok(Secret::new(text.trim().to_string()))
+    let text = std::fs::read_to_string(&path).map_err(|error| ClusterTokenError::new(token, error))?;
+    Ok(ClusterToken::new(text.trim().to_string()))
 }
 
 #[cfg(test)]
@@ -96,8 +96,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join("creds/kube")).unwrap();
         std::fs::write(dir.path().join("creds/kube/token"), "secret\n").unwrap();
-        let token = |path: &str, field: &str| Token { path: path.to_string(), field: field.to_string() };
-        let read = |token: &Token| read_file(dir.path(), token);
+        let token = |path: &str, field: &str| TokenReference { path: path.to_string(), field: field.to_string() };
+        let read = |token: &TokenReference| read_file(dir.path(), token);
         assert_eq!(read(&token("creds/kube", "token")).unwrap().reveal(), "secret");
         assert_eq!(format!("{:?}", read(&token("creds/kube", "token")).unwrap()), "Secret(…)");
         assert!(read(&token("creds", "gone")).is_err());

@@ -1,4 +1,4 @@
-//! What is wanted on every cluster, in every namespace: objects with their hashes, and whose shard each is.
+//! Desired objects of every cluster and namespace, with their hashes and shards.
 
 mod build;
 
@@ -8,16 +8,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use switchboard_kernel::resource::Resource;
 
-pub use build::Builder;
+pub use build::DesiredBuilder;
 
 use crate::annotations;
-use crate::model::{Disabled, Entry, Namespace};
-use crate::parameters::Parameters;
-use crate::problem::Problem;
+use crate::model::{DisabledEntry, IntegrationNamespace, ManagedEntry};
+use crate::parameters::SourcedParameters;
+use crate::problem::DataProblem;
 use crate::sharding::Shard;
 use crate::values;
 
-/// The kinds that are made and looked after, and no others.
+/// Kinds that are managed.
 pub static KINDS: [Resource; 4] = [
     Resource::namespaced("apps", "v1", "Deployment", "deployments"),
     Resource::namespaced("apps", "v1", "StatefulSet", "statefulsets"),
@@ -25,136 +25,138 @@ pub static KINDS: [Resource; 4] = [
     Resource::namespaced("", "v1", "Service", "services"),
 ];
 
-/// The kind of that name.
+/// Returns the resource of a managed kind.
 pub fn resource(kind: &str) -> Option<&'static Resource> {
     KINDS.iter().find(|resource| resource.kind == kind)
 }
 
-/// An object that is wanted.
+/// Desired object.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Object {
-    /// Its kind.
+pub struct DesiredObject {
+    /// Resource of the object.
     pub kind: &'static Resource,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// The object, without marks.
+    /// Object without the manager's annotations.
     pub body: Value,
-    /// Its hash.
+    /// Hash of the object.
     pub hash: String,
-    /// The shard it is; none for what is shared.
+    /// Shard of the object; `None` for shared objects.
     pub shard: Option<Shard>,
 }
 
-/// An integration in a namespace.
+/// Integration in a namespace.
 #[derive(Clone, Debug)]
-pub struct Installed {
-    /// What the data says.
-    pub entry: Entry,
-    /// Its shards.
+pub struct DesiredIntegration {
+    /// Entry in the data.
+    pub entry: ManagedEntry,
+    /// Shards of the integration.
     pub shards: Vec<Shard>,
-    /// Its objects, in the chart's order.
-    pub objects: Arc<Vec<Object>>,
-    /// The parameters that were given.
-    pub parameters: Arc<Parameters>,
-    /// Objects of the data that could not be made shards of: what they made before is not to be removed.
-    pub incomplete: Vec<Problem>,
+    /// Objects of the integration, in the chart's order.
+    pub objects: Arc<Vec<DesiredObject>>,
+    /// Parameters that were passed to the Template.
+    pub parameters: Arc<SourcedParameters>,
+    /// Problems with objects that could not become shards. Their existing workloads are kept.
+    pub incomplete: Vec<DataProblem>,
 }
 
-impl Installed {
-    /// Its values, as charts get them.
+impl DesiredIntegration {
+    /// Returns the chart values of the integration.
     pub fn values(&self) -> Value {
         values::of_entry(&self.entry, &self.shards)
     }
 }
 
-/// A namespace on a cluster.
+/// Namespace on a cluster.
 #[derive(Clone, Debug)]
-pub struct Target {
-    /// The namespace.
-    pub namespace: Arc<Namespace>,
-    /// What runs there, in the order of the data.
-    pub integrations: Vec<Installed>,
-    /// Objects of nobody alone.
-    pub shared: Arc<Vec<Object>>,
-    /// The parameters these were given.
-    pub shared_parameters: Arc<Parameters>,
-    /// Why nobody knows what is shared: what there is of it is not to go.
-    pub broken: Option<Problem>,
+pub struct DesiredNamespace {
+    /// Namespace in the data.
+    pub namespace: Arc<IntegrationNamespace>,
+    /// Integrations in the namespace, in the order of the data.
+    pub integrations: Vec<DesiredIntegration>,
+    /// Objects that belong to no single integration.
+    pub shared: Arc<Vec<DesiredObject>>,
+    /// Parameters of the shared objects.
+    pub shared_parameters: Arc<SourcedParameters>,
+    /// Problem that prevented rendering the shared objects. Existing ones are kept.
+    pub broken: Option<DataProblem>,
 }
 
-impl Target {
-    /// All objects, in the chart's order: workloads, what runs at times, what is shared.
-    pub fn objects(&self) -> Vec<&Object> {
-        let (crons, others): (Vec<&Installed>, Vec<&Installed>) =
+impl DesiredNamespace {
+    /// Returns all objects in the chart's order: workloads, CronJobs, shared objects.
+    pub fn objects(&self) -> Vec<&DesiredObject> {
+        let (crons, others): (Vec<&DesiredIntegration>, Vec<&DesiredIntegration>) =
             self.integrations.iter().partition(|one| values::is_cron(&one.entry.spec));
         let all = others.into_iter().chain(crons).flat_map(|one| one.objects.iter());
         all.chain(self.shared.iter()).collect()
     }
 
-    /// The values of all integrations, as the original hands them to the chart.
+    /// Returns the chart values of all integrations, in the form qontract-reconcile passes to the chart.
     pub fn values(&self) -> Map<String, Value> {
-        values::of_all(self.integrations.iter().map(Installed::values))
+        values::of_all(self.integrations.iter().map(DesiredIntegration::values))
     }
 
-    /// An integration by its name.
-    pub fn integration(&self, name: &str) -> Option<&Installed> {
+    /// Finds an integration by name.
+    pub fn integration(&self, name: &str) -> Option<&DesiredIntegration> {
         self.integrations.iter().find(|one| *one.entry.integration == *name)
     }
 }
 
 /// Cluster and namespace.
-pub type TargetName = (Arc<str>, Arc<str>);
+pub type NamespaceKey = (Arc<str>, Arc<str>);
 
-/// All that is wanted, from one bundle.
+/// Desired objects of one bundle.
 #[derive(Clone, Debug, Default)]
-pub struct Desired {
-    /// The bundle.
+pub struct DesiredObjects {
+    /// SHA of the bundle.
     pub sha: String,
-    /// The commit of the bundle.
+    /// Commit of the bundle.
     pub commit: Option<String>,
-    /// Whose objects these are.
+    /// Caller that the objects are managed for.
     pub caller: String,
-    /// Whether no upstream was named: the caller is then the default one, for integrations of all upstreams.
-    pub unnamed: bool,
-    /// By cluster and namespace.
-    pub targets: BTreeMap<TargetName, Target>,
-    /// Namespaces of the data in which nothing runs.
-    pub empty: Vec<Arc<Namespace>>,
-    /// What is not used, and why.
-    pub disabled: Vec<Disabled>,
-    /// Files that could not be read, and may have said what is to run.
-    pub unreadable: Vec<Problem>,
-    /// Files that could not be read, of schemas that nothing here is made of.
-    pub unrelated: Vec<Problem>,
-    /// How many charts were rendered for it; what was known from before was not.
+    /// Whether no upstream was configured, so that the caller is the default one and integrations of all upstreams are
+    /// included.
+    pub is_upstream_default: bool,
+    /// Namespaces with their desired objects.
+    pub namespaces: BTreeMap<NamespaceKey, DesiredNamespace>,
+    /// Namespaces of the data without integrations.
+    pub empty: Vec<Arc<IntegrationNamespace>>,
+    /// Entries that are not used, with the reason.
+    pub disabled: Vec<DisabledEntry>,
+    /// Unreadable files that may define integrations.
+    pub unreadable: Vec<DataProblem>,
+    /// Unreadable files of schemas that are not used.
+    pub unrelated: Vec<DataProblem>,
+    /// Number of charts that were rendered, without cached results.
     pub rendered: usize,
 }
 
-impl Desired {
-    /// Everything that is wrong, by file.
-    pub fn problems(&self) -> Vec<Problem> {
+impl DesiredObjects {
+    /// Returns all problems, sorted by file.
+    pub fn problems(&self) -> Vec<DataProblem> {
         let disabled = self.disabled.iter().map(|one| &one.problem);
-        let incomplete = self.targets.values().flat_map(|target| &target.integrations).flat_map(|one| &one.incomplete);
-        let broken = self.targets.values().filter_map(|target| target.broken.as_ref());
+        let incomplete =
+            self.namespaces.values().flat_map(|target| &target.integrations).flat_map(|one| &one.incomplete);
+        let broken = self.namespaces.values().filter_map(|target| target.broken.as_ref());
         let files = self.unreadable.iter().chain(&self.unrelated);
-        let mut problems: Vec<Problem> = files.chain(disabled).chain(incomplete).chain(broken).cloned().collect();
+        let mut problems: Vec<DataProblem> = files.chain(disabled).chain(incomplete).chain(broken).cloned().collect();
         problems.sort();
         problems.dedup();
         problems
     }
 
-    /// How many objects are wanted.
+    /// Returns the number of desired objects.
     pub fn len(&self) -> usize {
-        self.targets.values().map(|target| target.objects().len()).sum()
+        self.namespaces.values().map(|target| target.objects().len()).sum()
     }
 
-    /// Whether nothing is wanted.
+    /// Whether there are no desired objects.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// An object with its marks, but for the time it is written.
-    pub fn marked(&self, object: &Object) -> Value {
+    /// Returns an object with its annotations except the update time.
+    pub fn annotated(&self, object: &DesiredObject) -> Value {
         annotations::annotate_with(&object.body, &self.caller, &object.hash, None)
     }
 }

@@ -1,4 +1,4 @@
-//! What changes between two sets of wanted objects: field by field, the same change told once.
+//! Differences between two sets of desired objects, field by field. Equal changes are reported once.
 
 mod fields;
 mod markdown;
@@ -10,91 +10,91 @@ use serde::Serialize;
 
 pub use fields::{FieldChange, changes};
 
-use crate::desired::{Desired, Installed, Object, Target};
-use crate::model::Disabled;
-use crate::problem::Problem;
+use crate::desired::{DesiredIntegration, DesiredNamespace, DesiredObject, DesiredObjects};
+use crate::model::DisabledEntry;
+use crate::problem::DataProblem;
 
-/// What happens to an object.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Fate {
-    /// It is made.
+pub enum ChangeKind {
+    /// The object is created.
     Added,
-    /// It is another.
+    /// The object is changed.
     Changed,
-    /// It is deleted.
+    /// The object is deleted.
     Removed,
 }
 
-/// An object that does not stay as it is.
+/// Location of a changed object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Place {
-    /// The environment of its namespace.
+pub struct ObjectLocation {
+    /// Environment of the namespace.
     pub environment: String,
-    /// Its cluster.
+    /// Cluster.
     pub cluster: String,
-    /// Its namespace.
+    /// Namespace.
     pub namespace: String,
-    /// Its kind.
+    /// Kind.
     pub kind: String,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The integration; empty for what is shared.
+    /// Integration; empty for shared objects.
     pub integration: String,
-    /// The shard; empty where there is one alone.
+    /// Shard; empty if there is only one.
     pub shard: String,
 }
 
-/// One change, and all objects it is made to.
+/// Objects with the same change.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Group {
-    /// What happens to them.
-    pub fate: Fate,
-    /// Which fields change and how; none for objects that are made or deleted.
+pub struct ChangeGroup {
+    /// Kind of the change.
+    pub fate: ChangeKind,
+    /// Changed fields; empty for created and deleted objects.
     pub fields: Vec<FieldChange>,
-    /// The objects.
-    pub objects: Vec<Place>,
+    /// Objects.
+    pub objects: Vec<ObjectLocation>,
 }
 
-/// All that changes.
+/// All changes between two bundles.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Report {
-    /// The bundle before.
+pub struct DiffReport {
+    /// SHA of the old bundle.
     pub from: String,
-    /// The bundle after.
+    /// SHA of the new bundle.
     pub to: String,
-    /// The changes; those of most objects first.
-    pub groups: Vec<Group>,
-    /// What was not wrong before.
-    pub new_problems: Vec<Problem>,
-    /// What is wrong in both.
-    pub old_problems: Vec<Problem>,
+    /// Changes, those with the most objects first.
+    pub groups: Vec<ChangeGroup>,
+    /// Problems of the new bundle only.
+    pub new_problems: Vec<DataProblem>,
+    /// Problems of both bundles.
+    pub old_problems: Vec<DataProblem>,
 }
 
-impl Report {
-    /// What changes between two sets.
-    pub fn of(from: &Desired, to: &Desired) -> Self {
-        let (before, after) = (placed(from), placed(to));
-        let mut groups: BTreeMap<(Fate, String, String), Group> = BTreeMap::new();
-        let keys: BTreeSet<&Key<'_>> = before.keys().chain(after.keys()).collect();
+impl DiffReport {
+    /// Compares two sets of desired objects.
+    pub fn compare(from: &DesiredObjects, to: &DesiredObjects) -> Self {
+        let (before, after) = (located_objects(from), located_objects(to));
+        let mut groups: BTreeMap<(ChangeKind, String, String), ChangeGroup> = BTreeMap::new();
+        let keys: BTreeSet<&LocationKey<'_>> = before.keys().chain(after.keys()).collect();
         for key in keys {
             let (fate, fields, place) = match (before.get(key), after.get(key)) {
                 (Some(one), Some(other)) if one.1.hash == other.1.hash => continue,
-                (Some(one), Some(other)) => (Fate::Changed, changes(&one.1.body, &other.1.body), &other.0),
-                (None, Some(other)) => (Fate::Added, Vec::new(), &other.0),
-                (Some(one), None) if stays(to, &one.0) => continue,
-                (Some(one), None) => (Fate::Removed, Vec::new(), &one.0),
+                (Some(one), Some(other)) => (ChangeKind::Changed, changes(&one.1.body, &other.1.body), &other.0),
+                (None, Some(other)) => (ChangeKind::Added, Vec::new(), &other.0),
+                (Some(one), None) if is_retained(to, &one.0) => continue,
+                (Some(one), None) => (ChangeKind::Removed, Vec::new(), &one.0),
                 (None, None) => continue,
             };
-            let whose = if fate == Fate::Changed { String::new() } else { place.integration.clone() };
+            let whose = if fate == ChangeKind::Changed { String::new() } else { place.integration.clone() };
             let same = serde_json::to_string(&fields).unwrap_or_default();
             let group = groups.entry((fate, whose, same));
-            group.or_insert_with(|| Group { fate, fields, objects: Vec::new() }).objects.push(place.clone());
+            group.or_insert_with(|| ChangeGroup { fate, fields, objects: Vec::new() }).objects.push(place.clone());
         }
-        let mut groups: Vec<Group> = groups.into_values().collect();
+        let mut groups: Vec<ChangeGroup> = groups.into_values().collect();
         groups.iter_mut().for_each(|group| group.objects.sort());
         groups.sort_by(|a, b| (a.fate, b.objects.len(), &a.objects).cmp(&(b.fate, a.objects.len(), &b.objects)));
-        let (old, now): (BTreeSet<Problem>, BTreeSet<Problem>) =
+        let (old, now): (BTreeSet<DataProblem>, BTreeSet<DataProblem>) =
             (from.problems().into_iter().collect(), to.problems().into_iter().collect());
         Self {
             from: from.sha.clone(),
@@ -105,41 +105,41 @@ impl Report {
         }
     }
 
-    /// Whether something changes.
+    /// Whether any object changes.
     pub fn changes(&self) -> bool {
         !self.groups.is_empty()
     }
 
-    /// How many objects have that fate.
-    pub fn count(&self, fate: Fate) -> usize {
+    /// Returns the number of objects with this kind of change.
+    pub fn count(&self, fate: ChangeKind) -> usize {
         self.groups.iter().filter(|group| group.fate == fate).map(|group| group.objects.len()).sum()
     }
 }
 
-/// Whether an object that is no longer wanted is left alone all the same, because what is said of it cannot be read: nothing is
-/// deleted on account of a mistake.
-fn stays(to: &Desired, place: &Place) -> bool {
-    let is_of = |one: &Disabled| {
+/// Whether an object that is no longer desired is kept because its entry has a problem: an invalid file causes no
+/// deletions.
+fn is_retained(to: &DesiredObjects, place: &ObjectLocation) -> bool {
+    let is_of = |one: &DisabledEntry| {
         let here = |(cluster, name): &(Arc<str>, Arc<str>)| **cluster == *place.cluster && **name == *place.namespace;
         one.integration.as_deref().is_none_or(|name| name == place.integration)
             && one.namespace.as_ref().is_none_or(here)
     };
-    let target = to.targets.get(&(Arc::from(place.cluster.as_str()), Arc::from(place.namespace.as_str())));
+    let target = to.namespaces.get(&(Arc::from(place.cluster.as_str()), Arc::from(place.namespace.as_str())));
     let mut here = target.into_iter().flat_map(|target| &target.integrations);
     !to.unreadable.is_empty()
         || to.disabled.iter().any(is_of)
         || here.any(|one| !one.incomplete.is_empty() && *one.entry.integration == *place.integration)
 }
 
-type Key<'a> = (&'a str, &'a str, &'a str, &'a str);
+type LocationKey<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// Every object with where it is.
-fn placed(desired: &Desired) -> BTreeMap<Key<'_>, (Place, &Object)> {
+/// Returns all objects with their locations.
+fn located_objects(desired: &DesiredObjects) -> BTreeMap<LocationKey<'_>, (ObjectLocation, &DesiredObject)> {
     let mut all = BTreeMap::new();
-    for ((cluster, namespace), target) in &desired.targets {
-        let mut put = |integration: Option<&Installed>, object| {
+    for ((cluster, namespace), target) in &desired.namespaces {
+        let mut put = |integration: Option<&DesiredIntegration>, object| {
             let key = (&**cluster, &**namespace, object_kind(object), object.name.as_str());
-            all.insert(key, (place(target, integration, object), object));
+            all.insert(key, (location(target, integration, object), object));
         };
         for one in &target.integrations {
             one.objects.iter().for_each(|object| put(Some(one), object));
@@ -149,14 +149,18 @@ fn placed(desired: &Desired) -> BTreeMap<Key<'_>, (Place, &Object)> {
     all
 }
 
-fn object_kind(object: &Object) -> &str {
+fn object_kind(object: &DesiredObject) -> &str {
     &object.kind.kind
 }
 
-fn place(target: &Target, integration: Option<&Installed>, object: &Object) -> Place {
+fn location(
+    target: &DesiredNamespace,
+    integration: Option<&DesiredIntegration>,
+    object: &DesiredObject,
+) -> ObjectLocation {
     let alone = integration.is_none_or(|one| one.shards.len() == 1 && one.shards[0].key.is_empty());
     let shard = object.shard.as_ref().filter(|_| !alone).map(crate::sharding::Shard::name);
-    Place {
+    ObjectLocation {
         environment: target.namespace.environment.name.to_string(),
         cluster: target.namespace.cluster.name.to_string(),
         namespace: target.namespace.name.to_string(),

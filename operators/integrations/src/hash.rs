@@ -1,20 +1,20 @@
-//! The hash an object carries in `qontract.sha256sum`: to the bit what the original's code computes.
+//! Hash of an object for `qontract.sha256sum`, identical to the one that qontract-reconcile computes.
 
 use serde_json::{Map, Value};
 
 use crate::annotations;
 use crate::source::sha256;
 
-/// What a server or another program adds, which is not part of what was wanted.
+/// Fields that servers and other programs add, which are not part of the desired object.
 const SERVER_FIELDS: [&str; 7] =
     ["creationTimestamp", "resourceVersion", "generation", "selfLink", "uid", "namespace", "managedFields"];
 
-/// The hash of an object; the same whether it carries marks or not.
+/// Hashes an object. The manager's annotations do not affect the hash.
 pub fn hash(object: &Value) -> String {
     sha256(python_json(&canonical(object)).as_bytes())
 }
 
-/// The object without what is not part of what was wanted.
+/// Removes everything that is not part of the desired object.
 pub fn canonical(object: &Value) -> Value {
     let mut object = object.clone();
     let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default().to_string();
@@ -46,7 +46,7 @@ pub fn canonical(object: &Value) -> Value {
     object
 }
 
-/// JSON as `json.dumps(…, sort_keys=True)` prints it: with spaces, keys sorted, ASCII alone.
+/// Formats JSON like Python's `json.dumps(…, sort_keys=True)`: with spaces, sorted keys and ASCII only.
 pub fn python_json(value: &Value) -> String {
     let mut out = String::new();
     write(value, &mut out);
@@ -74,7 +74,7 @@ fn write(value: &Value, out: &mut String) {
         }
         Value::Object(map) => {
             out.push('{');
-            // Maps are sorted by bytes, which is how Python sorts text of one plane.
+            // Maps are sorted by bytes, which equals Python's order within the Basic Multilingual Plane.
             for (index, (key, item)) in map.iter().enumerate() {
                 if index > 0 {
                     out.push_str(", ");
@@ -109,7 +109,7 @@ fn quoted(text: &str, out: &mut String) {
     out.push('"');
 }
 
-/// A float as Python's `repr` prints it.
+/// Formats a float like Python's `repr`.
 pub fn python_float(float: f64) -> String {
     let scientific = format!("{float:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

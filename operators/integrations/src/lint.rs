@@ -1,13 +1,13 @@
-//! What is wrong, and what is questionable, in integrations and all they refer to: before it is merged.
+//! Linter for integrations and everything they refer to, for use before a merge.
 //!
-//! Errors are what keeps a part of the data from being used: they are found by reading it as a run does. Warnings are
-//! what a run takes and somebody may not have meant. Nothing is asked of a cluster.
+//! Errors prevent a part of the data from being used; they are found by reading the data like a run. Warnings are
+//! accepted by a run but may be unintended. The linter needs no cluster.
 
 mod fields;
 mod names;
-mod near;
 mod references;
 mod spec;
+mod suggestion;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,77 +15,77 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::field::Field;
-use crate::meta::Meta;
-use crate::model::{Entry, INTEGRATION, Model, Scope};
-use crate::problem::Problem;
-use crate::render::check;
-use crate::sharding::{Context, Divider, Shard};
+use crate::data_field::DataField;
+use crate::meta::IntegrationMeta;
+use crate::model::{DataScope, INTEGRATION, IntegrationModel, ManagedEntry};
+use crate::problem::DataProblem;
+use crate::render::check_names;
+use crate::sharding::{Shard, ShardBuilder, ShardingContext};
 use crate::source::Bundle;
 use crate::values::is_cron;
 
-/// How many findings are told; a broken base would otherwise be told once for everything on it.
+/// Maximum number of findings, in case one broken file affects all others.
 pub const MAX_FINDINGS: usize = 10_000;
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// A part of the data is not used.
     Error,
-    /// All of it is used, perhaps not as it was meant.
+    /// All data is used, but possibly not as intended.
     Warning,
 }
 
-/// What is looked for.
+/// Rule of the linter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rule {
-    /// A file that is no datafile.
+pub enum LintRule {
+    /// File that is not a datafile.
     Unreadable,
-    /// Something of the wrong type, absent, or that refers to nothing.
+    /// Field that is missing, has the wrong type, or has an unresolvable reference.
     Unusable,
-    /// A strategy that cannot be carried out, or an override that matches no shard.
+    /// Invalid sharding strategy, or an override that matches no shard.
     Sharding,
-    /// A name that stands twice where it must be one.
+    /// Name that is not unique.
     DuplicateName,
-    /// A field by its name of earlier years.
+    /// Field with an outdated name.
     RenamedField,
-    /// A field that nobody reads.
+    /// Field that is not used.
     UnknownField,
-    /// A field that the schema of app-interface asks for.
+    /// Field that app-interface's schema requires.
     MissingField,
-    /// A reference that leads nowhere, in a field that integrations do not need.
+    /// Unresolvable reference in a field that integrations do not need.
     BrokenReference,
-    /// References that lead in a circle.
+    /// Circular references.
     Cycle,
-    /// A value that Kubernetes or the program will not take.
+    /// Value that Kubernetes or the integration rejects.
     BadValue,
-    /// A field that does nothing beside the others.
+    /// Field without effect in combination with the others.
     NoEffect,
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for LintRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = serde_json::to_value(self).unwrap_or_default();
         f.write_str(name.as_str().unwrap_or_default())
     }
 }
 
-/// One thing that was found.
+/// Finding of the linter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Finding {
-    /// How bad it is.
+pub struct LintFinding {
+    /// Severity.
     pub severity: Severity,
-    /// What was looked for.
-    pub rule: Rule,
-    /// Where, what, and what helps.
+    /// Rule.
+    pub rule: LintRule,
+    /// Position, message and hint.
     #[serde(flatten)]
-    pub problem: Problem,
+    pub problem: DataProblem,
 }
 
-/// `error: /integrations/a.yml:12: managed[0].sharding: …`, with the hint on a line of its own.
-impl fmt::Display for Finding {
+/// Formats as `error: /integrations/a.yml:12: managed[0].sharding: …`, with the hint on its own line.
+impl fmt::Display for LintFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.severity {
             Severity::Error => "error",
@@ -99,12 +99,12 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Looks at a bundle. Findings are in the order of files and lines, each told once.
-pub fn lint(bundle: &Bundle, meta: &Meta) -> Vec<Finding> {
-    let mut found = Found::default();
-    used(bundle, meta, &mut found);
+/// Checks a bundle. Findings are sorted by file and line, without duplicates.
+pub fn lint(bundle: &Bundle, meta: &IntegrationMeta) -> Vec<LintFinding> {
+    let mut found = LintFindings::default();
+    check_model(bundle, meta, &mut found);
     for file in bundle.of_schema(INTEGRATION) {
-        let file = Field::of(bundle, file);
+        let file = DataField::root(bundle, file);
         fields::integration(&file, &mut found);
         spec::integration(&file, &mut found);
     }
@@ -113,29 +113,29 @@ pub fn lint(bundle: &Bundle, meta: &Meta) -> Vec<Finding> {
     found.finish()
 }
 
-/// What a run finds: it is read as a run reads it.
-fn used(bundle: &Bundle, meta: &Meta, found: &mut Found) {
+/// Reports problems that a run has with the data.
+fn check_model(bundle: &Bundle, meta: &IntegrationMeta, found: &mut LintFindings) {
     for problem in bundle.problems() {
-        found.error(Rule::Unreadable, problem.clone());
+        found.error(LintRule::Unreadable, problem.clone());
     }
-    let model = Model::read(bundle, &Scope::default());
+    let model = IntegrationModel::read(bundle, &DataScope::default());
     for disabled in &model.disabled {
-        found.error(Rule::Unusable, disabled.problem.clone());
+        found.error(LintRule::Unusable, disabled.problem.clone());
     }
-    let mut divider = Divider::new(Context { bundle, meta, compat: false });
+    let mut divider = ShardBuilder::new(ShardingContext { bundle, meta, compat: false });
     for entry in &model.entries {
         match divider.shards(entry) {
             Ok(divided) => {
-                named(entry, &divided.shards, found);
-                divided.problems.into_iter().for_each(|problem| found.error(Rule::Sharding, problem));
+                check_object_names(entry, &divided.shards, found);
+                divided.problems.into_iter().for_each(|problem| found.error(LintRule::Sharding, problem));
             }
-            Err(problem) => found.error(Rule::Sharding, problem),
+            Err(problem) => found.error(LintRule::Sharding, problem),
         }
     }
 }
 
-/// Whether the objects of an entry can have their names; of many that cannot, the first is told.
-fn named(entry: &Entry, shards: &[Shard], found: &mut Found) {
+/// Checks the object names of an entry, and reports the first invalid one.
+fn check_object_names(entry: &ManagedEntry, shards: &[Shard], found: &mut LintFindings) {
     let kind = match entry.spec.get("cache") {
         _ if is_cron(&entry.spec) => "CronJob",
         Some(Value::Bool(true)) => "StatefulSet",
@@ -144,39 +144,39 @@ fn named(entry: &Entry, shards: &[Shard], found: &mut Found) {
     let app = format!("qontract-reconcile-{}", entry.integration);
     let wrong = shards.iter().find_map(|shard| {
         let metadata = json!({"name": format!("{app}{}", shard.suffix), "labels": {"app": app}});
-        check(&json!({"kind": kind, "metadata": metadata}), true).err()
+        check_names(&json!({"kind": kind, "metadata": metadata}), true).err()
     });
     if let Some(why) = wrong {
-        found.error(Rule::BadValue, entry.problem(why));
+        found.error(LintRule::BadValue, entry.problem(why));
     }
 }
 
-/// Findings while they are made.
+/// Collected findings.
 #[derive(Default)]
-pub(crate) struct Found(BTreeSet<(String, usize, Finding)>);
+pub(crate) struct LintFindings(BTreeSet<(String, usize, LintFinding)>);
 
-impl Found {
-    fn error(&mut self, rule: Rule, problem: Problem) {
+impl LintFindings {
+    fn error(&mut self, rule: LintRule, problem: DataProblem) {
         self.add(Severity::Error, rule, problem);
     }
 
-    fn warn(&mut self, rule: Rule, problem: Problem) {
+    fn warn(&mut self, rule: LintRule, problem: DataProblem) {
         self.add(Severity::Warning, rule, problem);
     }
 
-    fn add(&mut self, severity: Severity, rule: Rule, problem: Problem) {
+    fn add(&mut self, severity: Severity, rule: LintRule, problem: DataProblem) {
         if self.0.len() < MAX_FINDINGS {
-            let at = (problem.file.to_string(), problem.line.unwrap_or(0), Finding { severity, rule, problem });
+            let at = (problem.file.to_string(), problem.line.unwrap_or(0), LintFinding { severity, rule, problem });
             self.0.insert(at);
         }
     }
 
-    /// In order. What is an error already is not a warning as well.
-    fn finish(self) -> Vec<Finding> {
-        let all: Vec<Finding> = self.0.into_iter().map(|(_, _, finding)| finding).collect();
+    /// Returns the findings in order. A warning that repeats an error is omitted.
+    fn finish(self) -> Vec<LintFinding> {
+        let all: Vec<LintFinding> = self.0.into_iter().map(|(_, _, finding)| finding).collect();
         let errors = all.iter().filter(|finding| finding.severity == Severity::Error);
-        let errors: BTreeSet<Problem> = errors.map(|finding| finding.problem.clone()).collect();
-        let kept = |finding: &Finding| finding.severity == Severity::Error || !errors.contains(&finding.problem);
+        let errors: BTreeSet<DataProblem> = errors.map(|finding| finding.problem.clone()).collect();
+        let kept = |finding: &LintFinding| finding.severity == Severity::Error || !errors.contains(&finding.problem);
         all.into_iter().filter(kept).collect()
     }
 }

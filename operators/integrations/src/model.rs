@@ -1,4 +1,4 @@
-//! What the data says: integrations, where each is to run, how, and in how many shards.
+//! Model of the data: integrations with their namespaces, specs and sharding.
 
 mod aliases;
 mod namespace;
@@ -11,56 +11,61 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 pub use aliases::RENAMED;
-pub use namespace::{Cluster, Environment, Namespace, Token};
-pub use overrides::{Override, ShardName};
-pub use spec::known as known_spec_fields;
+pub use namespace::{IntegrationCluster, IntegrationEnvironment, IntegrationNamespace, TokenReference};
+pub use overrides::{ShardOverride, ShardSelector};
+pub use spec::field_names as known_spec_fields;
 
-use crate::field::Field;
-use crate::problem::Problem;
+use crate::data_field::DataField;
+use crate::problem::DataProblem;
 use crate::source::Bundle;
 
-/// The schema of integration files.
+/// Schema of integration files.
 pub const INTEGRATION: &str = "/app-sre/integration-1.yml";
-/// The schema of AWS account files.
+/// Schema of AWS account files.
 pub const AWS_ACCOUNT: &str = "/aws/account-1.yml";
-/// The schema of cluster files.
+/// Schema of cluster files.
 pub const CLUSTER: &str = "/openshift/cluster-1.yml";
-/// The schema of OCM organization files.
+/// Schema of OCM organization files.
 pub const OCM_ORGANIZATION: &str = "/openshift/openshift-cluster-manager-1.yml";
-/// The schema of namespace files.
+/// Schema of namespace files.
 pub const NAMESPACE: &str = "/openshift/namespace-1.yml";
-/// The schema of namespace files that hold their cluster and environment themselves.
+/// Schema of namespace files with inline cluster and environment.
 pub const LEAN_NAMESPACE: &str = "/openshift/lean-namespace-1.yml";
 
-/// The schema of environment files.
+/// Schema of environment files.
 pub const ENVIRONMENT: &str = "/app-sre/environment-1.yml";
 
-/// An integration in one namespace: one element of `managed`.
+/// Integration in one namespace: an element of `managed`.
 #[derive(Clone, Debug)]
-pub struct Entry {
-    /// The integration's name.
+pub struct ManagedEntry {
+    /// Name of the integration.
     pub integration: Arc<str>,
-    /// Its file.
+    /// File of the integration.
     pub file: Arc<str>,
-    /// The element: `managed[0]`.
+    /// Position of the element: `managed[0]`.
     pub field: String,
-    /// Its line.
+    /// Line of the element.
     pub line: Option<usize>,
-    /// The upstream of the integration.
+    /// Upstream of the integration.
     pub upstream: Option<String>,
-    /// The schemas that its file lets it read, where the file says so.
+    /// Schemas that the file permits the integration to read, if it lists them.
     pub schemas: Option<Arc<[String]>>,
-    /// Where it runs.
-    pub namespace: Arc<Namespace>,
-    /// How it runs: `spec` as charts get it.
+    /// Namespace to run in.
+    pub namespace: Arc<IntegrationNamespace>,
+    /// `spec` in the form of chart values.
     pub spec: Map<String, Value>,
-    /// How it is divided.
+    /// Sharding of the integration.
     pub sharding: Sharding,
 }
 
-impl Entry {
-    fn read(element: &Field<'_>, head: &Head, namespace: Arc<Namespace>, compat: bool) -> Result<Self, Problem> {
-        let spec = element.need("spec")?;
+impl ManagedEntry {
+    fn read(
+        element: &DataField<'_>,
+        head: &IntegrationHeader,
+        namespace: Arc<IntegrationNamespace>,
+        compat: bool,
+    ) -> Result<Self, DataProblem> {
+        let spec = element.required("spec")?;
         Ok(Self {
             integration: head.name.clone(),
             file: element.file().path.clone(),
@@ -74,56 +79,56 @@ impl Entry {
         })
     }
 
-    /// Something is wrong with it.
-    pub fn problem(&self, message: impl std::fmt::Display) -> Problem {
-        let problem = Problem::of_file(&self.file, message).at_line(self.line);
-        Problem { field: self.field.clone(), ..problem }
+    /// Creates a problem with the entry.
+    pub fn problem(&self, message: impl std::fmt::Display) -> DataProblem {
+        let problem = DataProblem::of_file(&self.file, message).at_line(self.line);
+        DataProblem { field: self.field.clone(), ..problem }
     }
 }
 
-/// What an integration's file says of all its elements.
-struct Head {
+/// Fields that all entries of a file share.
+struct IntegrationHeader {
     name: Arc<str>,
     upstream: Option<String>,
     schemas: Option<Arc<[String]>>,
 }
 
-impl Head {
-    fn read(file: &Field<'_>) -> Result<Self, Problem> {
-        let (name, upstream) = (Arc::from(file.need_text("name")?), file.some_text("upstream")?);
+impl IntegrationHeader {
+    fn read(file: &DataField<'_>) -> Result<Self, DataProblem> {
+        let (name, upstream) = (Arc::from(file.required_text("name")?), file.optional_text("upstream")?);
         let listed = file.file().value().get("schemas").and_then(Value::as_array).cloned();
         let texts = |all: Vec<Value>| all.iter().filter_map(|one| one.as_str().map(str::to_string)).collect();
         Ok(Self { name, upstream, schemas: listed.map(texts) })
     }
 }
 
-/// How an integration is divided.
+/// Sharding of an integration.
 #[derive(Clone, Debug)]
 pub struct Sharding {
-    /// Into what.
-    pub strategy: Strategy,
-    /// What is different in single shards.
-    pub overrides: Vec<Override>,
+    /// Strategy.
+    pub strategy: ShardingStrategy,
+    /// Overrides of single shards.
+    pub overrides: Vec<ShardOverride>,
 }
 
-/// Into what an integration is divided.
+/// Sharding strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Strategy {
-    /// Into that many shards.
+pub enum ShardingStrategy {
+    /// Fixed number of shards.
     Static(i64),
-    /// Into as many shards as there are objects, or a part of that many.
+    /// Number of shards derived from the number of objects.
     Counted {
-        /// The schema of the objects counted.
+        /// Schema of the counted objects.
         schema: String,
-        /// How many of them one shard is for.
+        /// Number of objects per shard.
         per_shard: i64,
     },
-    /// Into one shard for each object of a schema.
-    PerObject(ObjectKind),
+    /// One shard for each object of a schema.
+    PerObject(PerObjectStrategy),
 }
 
-impl Strategy {
-    /// The schema of the files that it makes or counts shards of.
+impl ShardingStrategy {
+    /// Returns the schema of the files that determine the shards.
     pub fn schema(&self) -> Option<&str> {
         match self {
             Self::Static(_) => None,
@@ -133,85 +138,85 @@ impl Strategy {
     }
 }
 
-/// Objects that are shards.
+/// Strategy with one shard for each object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ObjectKind {
-    /// The strategy's name.
+pub struct PerObjectStrategy {
+    /// Name of the strategy.
     pub strategy: String,
-    /// The schema of the objects.
+    /// Schema of the objects.
     pub schema: String,
-    /// The path of what the argument and the shard key are.
+    /// Path of the field with the shard key, which is also the value of the argument.
     pub key: String,
-    /// The option the integration is given.
+    /// Option that is passed to the integration.
     pub argument: String,
-    /// Whether objects that disable the integration were always left out.
-    pub honours_disable: bool,
-    /// Whether shards can be divided once more.
+    /// Whether qontract-reconcile omits objects that disable the integration.
+    pub honors_disable: bool,
+    /// Whether shards can have sub-shards.
     pub sub_shards: bool,
 }
 
-/// Something that is not used because of a problem.
+/// Part of the data that is not used because of a problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Disabled {
-    /// The integration, where it is known.
+pub struct DisabledEntry {
+    /// Integration, if known.
     pub integration: Option<Arc<str>>,
-    /// Cluster and namespace, where they are known.
+    /// Cluster and namespace, if known.
     pub namespace: Option<(Arc<str>, Arc<str>)>,
-    /// Why.
-    pub problem: Problem,
+    /// Problem.
+    pub problem: DataProblem,
 }
 
-/// All that is wanted.
+/// All entries of a bundle.
 #[derive(Clone, Debug, Default)]
-pub struct Model {
-    /// The elements of all `managed` lists, integrations by path.
-    pub entries: Vec<Entry>,
-    /// What is not used.
-    pub disabled: Vec<Disabled>,
-    /// The namespaces of the data, by path, whether something runs there or not.
-    pub namespaces: BTreeMap<Arc<str>, Arc<Namespace>>,
+pub struct IntegrationModel {
+    /// Elements of all `managed` lists, sorted by file.
+    pub entries: Vec<ManagedEntry>,
+    /// Parts of the data that are not used.
+    pub disabled: Vec<DisabledEntry>,
+    /// Namespaces of the data by path, with or without integrations.
+    pub namespaces: BTreeMap<Arc<str>, Arc<IntegrationNamespace>>,
 }
 
-/// What the model is read for.
+/// Part of the data to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Scope {
-    /// Only this environment; all when absent.
+pub struct DataScope {
+    /// Environment; `None` for all.
     pub environment: Option<String>,
-    /// Only integrations of this upstream; all when absent.
+    /// Upstream of the integrations; `None` for all.
     pub upstream: Option<String>,
-    /// Exactly as the original: names of the seeds are not understood.
+    /// Whether to match qontract-reconcile byte for byte, without support for outdated field names.
     pub compat: bool,
 }
 
-impl Model {
+impl IntegrationModel {
     /// Reads a bundle.
-    pub fn read(bundle: &Bundle, scope: &Scope) -> Self {
+    pub fn read(bundle: &Bundle, scope: &DataScope) -> Self {
         let mut model = Self::default();
         for schema in [NAMESPACE, LEAN_NAMESPACE] {
             for file in bundle.of_schema(schema) {
-                // A namespace that is wrong is told of where something wants to run there.
-                if let Ok(namespace) = Namespace::read(&Field::of(bundle, file)) {
+                // An invalid namespace is reported by the entries that use it.
+                if let Ok(namespace) = IntegrationNamespace::read(&DataField::root(bundle, file)) {
                     model.namespaces.insert(file.path.clone(), Arc::new(namespace));
                 }
             }
         }
         for file in bundle.of_schema(INTEGRATION) {
-            model.integration(&Field::of(bundle, file), scope);
+            model.integration(&DataField::root(bundle, file), scope);
         }
-        model.namespaces.retain(|_, namespace| scope.takes(namespace));
+        model.namespaces.retain(|_, namespace| scope.includes(namespace));
         model
     }
 
-    /// The environments that a bundle knows, by name.
+    /// Returns the names of all environments of a bundle.
     pub fn environments(bundle: &Bundle) -> BTreeSet<String> {
         let files = bundle.of_schema(ENVIRONMENT).filter_map(|file| file.value().get("name")?.as_str());
-        let model = Self::read(bundle, &Scope::default());
+        let model = Self::read(bundle, &DataScope::default());
         let of_namespaces = model.namespaces.values().map(|namespace| namespace.environment.name.to_string());
         files.map(str::to_string).chain(of_namespaces).collect()
     }
 
-    fn integration(&mut self, file: &Field<'_>, scope: &Scope) {
-        let head = match Head::read(file) {
+    fn integration(&mut self, file: &DataField<'_>, scope: &DataScope) {
+        let head = match IntegrationHeader::read(file) {
             Ok(head) => head,
             Err(problem) => return self.disable(None, None, problem),
         };
@@ -224,7 +229,7 @@ impl Model {
             Err(problem) => return self.disable(Some(&name), None, problem),
         };
         for element in elements {
-            let namespace = match self.place(&element, scope) {
+            let namespace = match self.target_namespace(&element, scope) {
                 Ok(Some(namespace)) => namespace,
                 Ok(None) => continue,
                 Err(problem) => {
@@ -233,30 +238,34 @@ impl Model {
                 }
             };
             let place = (namespace.cluster.name.clone(), namespace.name.clone());
-            match Entry::read(&element, &head, namespace, scope.compat) {
+            match ManagedEntry::read(&element, &head, namespace, scope.compat) {
                 Ok(entry) => self.entries.push(entry),
                 Err(problem) => self.disable(Some(&name), Some(place), problem),
             }
         }
     }
 
-    /// Where an element is to run; `None` when that is not looked at.
-    fn place(&self, element: &Field<'_>, scope: &Scope) -> Result<Option<Arc<Namespace>>, Problem> {
-        let reference = element.need("namespace")?;
+    /// Returns the namespace of an entry, or `None` if it is out of scope.
+    fn target_namespace(
+        &self,
+        element: &DataField<'_>,
+        scope: &DataScope,
+    ) -> Result<Option<Arc<IntegrationNamespace>>, DataProblem> {
+        let reference = element.required("namespace")?;
         let namespace = match self.namespaces.get(&reference.file().path) {
             Some(known) => known.clone(),
-            None => Arc::new(Namespace::read(&reference)?),
+            None => Arc::new(IntegrationNamespace::read(&reference)?),
         };
-        Ok(Some(namespace).filter(|namespace| scope.takes(namespace)))
+        Ok(Some(namespace).filter(|namespace| scope.includes(namespace)))
     }
 
-    fn disable(&mut self, integration: Option<&Arc<str>>, place: Option<(Arc<str>, Arc<str>)>, problem: Problem) {
-        self.disabled.push(Disabled { integration: integration.cloned(), namespace: place, problem });
+    fn disable(&mut self, integration: Option<&Arc<str>>, place: Option<(Arc<str>, Arc<str>)>, problem: DataProblem) {
+        self.disabled.push(DisabledEntry { integration: integration.cloned(), namespace: place, problem });
     }
 }
 
-impl Scope {
-    fn takes(&self, namespace: &Namespace) -> bool {
+impl DataScope {
+    fn includes(&self, namespace: &IntegrationNamespace) -> bool {
         self.environment.as_ref().is_none_or(|wanted| *wanted == *namespace.environment.name)
     }
 }

@@ -1,100 +1,101 @@
-//! Parameters of the chart's Template, and which of several givers wins.
+//! Parameters of the chart's Template, and the precedence of their sources.
 //!
-//! Weakest first: the Template's own values, the environment's file, variables of the process that are parameters of the
-//! Template, references to commits of the environment's file, references on the command line, and the image.
+//! From lowest to highest: the Template's own values, the environment's file, variables of the process that are
+//! parameters of the Template, references to commits in the environment's file, references on the command line, and the
+//! image.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use crate::hash::python_float;
-use crate::model::Environment;
-use crate::settings::Settings;
+use crate::model::IntegrationEnvironment;
+use crate::settings::RenderSettings;
 
-/// The parameter of an environment that names commits by repository.
+/// Parameter of an environment with commits by repository.
 const UPSTREAM_REPOS: &str = "INTEGRATION_UPSTREAM_REPOS";
 
-/// What stands for the tag of a commit that nobody knows, with the reason behind it. No object may keep it.
+/// Placeholder for the tag of an unknown commit, followed by the reason. No object may contain it.
 pub const UNKNOWN: &str = "unknown commit: ";
 
-/// Who gave a parameter its value.
+/// Source of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Giver {
-    /// The environment's file.
+pub enum ParameterSource {
+    /// Environment's file.
     Environment,
-    /// A variable of the process.
+    /// Variable of the process.
     Variable,
-    /// A reference in the environment's file.
+    /// Reference in the environment's file.
     EnvironmentReference,
-    /// A reference on the command line.
+    /// Reference on the command line.
     Reference,
-    /// The image that was asked for, or the default one.
+    /// Configured or default image.
     Image,
 }
 
-/// A parameter's value, and who gave it.
+/// Value of a parameter, with its source.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Parameter {
-    /// The value.
+pub struct SourcedParameter {
+    /// Value.
     pub value: String,
-    /// Who gave it.
-    pub from: Giver,
+    /// Source.
+    pub from: ParameterSource,
 }
 
 /// Parameters by name.
-pub type Parameters = BTreeMap<String, Parameter>;
+pub type SourcedParameters = BTreeMap<String, SourcedParameter>;
 
-/// The parameters for an environment, of which the Template has those.
+/// Collects the parameters of an environment. `known` are the parameters of the Template.
 ///
 /// # Errors
-/// When a commit is not known, or a parameter cannot have its name.
+/// If a commit is unknown or a parameter has an invalid name.
 pub fn collect(
     known: &BTreeSet<&str>,
-    environment: &Environment,
-    settings: &Settings,
+    environment: &IntegrationEnvironment,
+    settings: &RenderSettings,
     hash_length: usize,
-) -> Result<Parameters, String> {
+) -> Result<SourcedParameters, String> {
     let compat = settings.scope.compat;
-    let mut parameters = Parameters::new();
+    let mut parameters = SourcedParameters::new();
     let mut give =
-        |name: &str, value: String, from| drop(parameters.insert(name.to_string(), Parameter { value, from }));
+        |name: &str, value: String, from| drop(parameters.insert(name.to_string(), SourcedParameter { value, from }));
     for (name, value) in &environment.parameters {
         if compat && !is_variable_name(name) {
             return Err(format!("`{name}` cannot be the name of a parameter"));
         }
-        if let Some(text) = if compat { Some(python_text(value)) } else { text(value) } {
-            give(name, text, Giver::Environment);
+        if let Some(text) = if compat { Some(python_text(value)) } else { json_text(value) } {
+            give(name, text, ParameterSource::Environment);
         }
     }
     for (name, value) in settings.variables.iter().filter(|(name, _)| known.contains(name.as_str())) {
-        give(name, value.clone(), Giver::Variable);
+        give(name, value.clone(), ParameterSource::Variable);
     }
     let mut tag = None;
     for one in environment.parameters.get(UPSTREAM_REPOS).and_then(Value::as_array).into_iter().flatten() {
         if one.get("repo").and_then(Value::as_str) == Some(settings.caller()) {
             let reference = one.get("ref").and_then(Value::as_str);
             let reference = reference.ok_or_else(|| format!("{UPSTREAM_REPOS} names no ref"))?;
-            tag = Some((settings.commit(reference), Giver::EnvironmentReference));
+            tag = Some((settings.commit(reference), ParameterSource::EnvironmentReference));
         }
     }
     if let Some(reference) = settings.image_tag_from_ref.get(&*environment.name) {
-        tag = Some((settings.commit(reference), Giver::Reference));
+        tag = Some((settings.commit(reference), ParameterSource::Reference));
     }
     if let Some((commit, from)) = tag {
         let short = match commit {
             Ok(commit) => commit.chars().take(hash_length).collect(),
             Err(why) if compat => return Err(why),
-            // Only what runs the image of that tag is lost by it.
+            // Only objects that use the tag are affected.
             Err(why) => format!("{UNKNOWN}{why}"),
         };
         give("IMAGE_TAG", short, from);
         if !compat && known.contains("IMAGE_DIGEST") {
-            // A digest that came with another tag would win over this one when the image is pulled.
+            // The digest belongs to another tag and would take precedence when the image is pulled.
             give("IMAGE_DIGEST", String::new(), from);
         }
     }
-    give("IMAGE", settings.image().to_string(), Giver::Image);
+    give("IMAGE", settings.image().to_string(), ParameterSource::Image);
     Ok(parameters)
 }
 
@@ -103,8 +104,8 @@ fn is_variable_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.chars().all(fits)
 }
 
-/// A value as people mean it: JSON's words, and nothing given for null.
-fn text(value: &Value) -> Option<String> {
+/// Formats a value as JSON; null becomes no parameter.
+fn json_text(value: &Value) -> Option<String> {
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
@@ -112,7 +113,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-/// A value as Python's `str` prints it.
+/// Formats a value like Python's `str`.
 fn python_text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

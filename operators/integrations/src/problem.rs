@@ -1,41 +1,41 @@
-//! What is wrong with the data: which file, which line, which field.
+//! Problems in the data, with file, line and field.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// Something in a datafile that keeps a part of it from being used.
+/// Problem that prevents the use of a part of the data.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Problem {
-    /// The datafile, as others refer to it: `/integrations/aws-ami-share.yml`.
+pub struct DataProblem {
+    /// Path of the datafile: `/integrations/aws-ami-share.yml`.
     pub file: Arc<str>,
-    /// The line, counted from one, where the source has lines.
+    /// Line, counted from one, if the source has lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// The field: `managed[0].sharding.strategy`; empty for the file itself.
+    /// Field: `managed[0].sharding.strategy`; empty for the file itself.
     pub field: String,
-    /// What is wrong.
+    /// Message.
     pub message: String,
-    /// What helps.
+    /// Hint for a solution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-impl Problem {
-    /// Of a file as a whole.
+impl DataProblem {
+    /// Creates a problem with a file as a whole.
     pub fn of_file(file: &str, message: impl fmt::Display) -> Self {
         Self { file: Arc::from(file), line: None, field: String::new(), message: message.to_string(), hint: None }
     }
 
-    /// At a line.
+    /// Sets the line.
     #[must_use]
     pub fn at_line(mut self, line: Option<usize>) -> Self {
         self.line = line;
         self
     }
 
-    /// With what helps.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl fmt::Display) -> Self {
         self.hint = Some(hint.to_string());
@@ -43,8 +43,8 @@ impl Problem {
     }
 }
 
-/// `/integrations/a.yml:12: managed[0].sharding.strategy: there is no strategy "per-moon"`.
-impl fmt::Display for Problem {
+/// Formats as `/integrations/a.yml:12: managed[0].sharding.strategy: there is no strategy "per-moon"`.
+impl fmt::Display for DataProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if let Some(line) = self.line {

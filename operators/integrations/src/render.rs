@@ -1,12 +1,12 @@
-//! From values to objects: the chart writes a Template, the Template gets its parameters.
+//! Rendering from values to objects: the chart writes a Template, which is processed with parameters.
 //!
 //! ```text
-//!  values ─▶ chart ─▶ text ─▶ YAML 1.1 ─▶ Template ─▶ parameters put in ─▶ objects
-//!    └ hidden texts ─────────────┴ put back                                  └ mended
+//!  values ─▶ chart ─▶ text ─▶ YAML 1.1 ─▶ Template ─▶ parameters ─▶ objects
+//!    └ texts replaced ───────────┴ restored                          └ repaired
 //! ```
 //!
-//! The original renders a namespace at once, so that one bad value loses all of it. Here each integration is rendered alone,
-//! unless all is to be as it was.
+//! qontract-reconcile renders a whole namespace at once, so that one invalid value affects all of it. Here each
+//! integration is rendered separately, except in compatibility mode.
 
 mod cron;
 mod names;
@@ -15,102 +15,106 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 use switchboard_chart::manifest;
-use switchboard_chart::openshift::{Chance, Given, Template, TemplateError};
+use switchboard_chart::openshift::{ExpressionRandom, OpenShiftTemplate, OpenShiftTemplateError, ProcessOptions};
 
-use crate::chart::{Chart, ChartError};
-use crate::model::{Entry, Environment};
-use crate::parameters::{self, Parameters};
-use crate::repair::{self, Hidden};
-use crate::settings::Settings;
+use crate::chart::{ChartError, IntegrationsChart};
+use crate::model::{IntegrationEnvironment, ManagedEntry};
+use crate::parameters::{self, SourcedParameters};
+use crate::repair::{self, TextPlaceholders};
+use crate::settings::RenderSettings;
 use crate::sharding::Shard;
-use crate::source::yaml::{self, Times, YamlError};
+use crate::source::yaml::{self, DateHandling, PyYamlError};
 use crate::values;
 
-pub use names::check;
+pub use names::check_names;
 
-/// Why values did not become objects.
+/// Error of rendering values to objects.
 #[derive(Debug, thiserror::Error)]
-pub enum RenderError {
-    /// The chart refused.
+pub enum IntegrationRenderError {
+    /// The chart failed.
     #[error(transparent)]
     Chart(#[from] ChartError),
-    /// What the chart wrote is no YAML.
+    /// The output of the chart is not YAML.
     #[error("what the chart wrote cannot be read")]
-    Yaml(#[from] YamlError),
+    Yaml(#[from] PyYamlError),
     /// The Template cannot be processed.
     #[error("could not process the Template")]
-    Template(#[from] TemplateError),
+    Template(#[from] OpenShiftTemplateError),
     /// A parameter has no value.
     #[error("{0}")]
     Parameters(String),
 }
 
-/// What becomes of values.
+/// Rendered objects.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rendered {
-    /// The objects, in the chart's order.
+pub struct RenderedObjects {
+    /// Objects, in the chart's order.
     pub objects: Vec<Value>,
-    /// The parameters that were given.
-    pub parameters: Parameters,
+    /// Parameters that were passed to the Template.
+    pub parameters: SourcedParameters,
 }
 
-/// What everything is rendered with.
+/// Input that all renderings share.
 #[derive(Clone, Copy)]
-pub struct Context<'a> {
-    /// The chart.
-    pub chart: &'a Chart,
-    /// What the run is told.
-    pub settings: &'a Settings,
-    /// How much of a commit is a tag.
+pub struct RenderContext<'a> {
+    /// Chart.
+    pub chart: &'a IntegrationsChart,
+    /// Settings of the run.
+    pub settings: &'a RenderSettings,
+    /// Length of image tags.
     pub hash_length: usize,
 }
 
-type Outcome<T> = Result<T, RenderError>;
+type RenderResult<T> = Result<T, IntegrationRenderError>;
 
-impl Context<'_> {
-    /// The objects of one integration, alone.
+impl RenderContext<'_> {
+    /// Renders one integration.
     ///
     /// # Errors
-    /// When its values do not become objects.
-    pub fn entry(&self, entry: &Entry, shards: &[Shard]) -> Outcome<Rendered> {
+    /// If its values cannot be rendered.
+    pub fn entry(&self, entry: &ManagedEntry, shards: &[Shard]) -> RenderResult<RenderedObjects> {
         if values::is_cron(&entry.spec) {
             return cron::render(self, entry, shards);
         }
         self.spec(values::of_entry(entry, shards), &entry.namespace.environment)
     }
 
-    /// The objects of one integration's values.
-    fn spec(&self, mut spec: Value, environment: &Environment) -> Outcome<Rendered> {
-        let hidden = Hidden::of(&mut spec);
+    /// Renders the values of one integration.
+    fn spec(&self, mut spec: Value, environment: &IntegrationEnvironment) -> RenderResult<RenderedObjects> {
+        let hidden = TextPlaceholders::insert(&mut spec);
         let mut rendered = self.values(values::of_all([spec]), environment, |template| {
-            hidden.reveal(template);
+            hidden.restore(template);
             repair::parameters(template);
         })?;
         rendered.objects.iter_mut().for_each(repair::object);
         Ok(rendered)
     }
 
-    /// What is there beside integrations: the Service.
+    /// Renders the shared objects: the Service.
     ///
     /// # Errors
-    /// When the chart cannot do without any.
-    pub fn shared(&self, environment: &Environment) -> Outcome<Rendered> {
+    /// If the chart requires at least one integration.
+    pub fn shared(&self, environment: &IntegrationEnvironment) -> RenderResult<RenderedObjects> {
         self.values(values::of_all([]), environment, |_| {})
     }
 
-    /// All objects of a namespace at once, as the original makes them.
+    /// Renders all objects of a namespace at once, like qontract-reconcile.
     ///
     /// # Errors
-    /// When one of the values does not become an object.
-    pub fn namespace(&self, specs: Vec<Value>, environment: &Environment) -> Outcome<Rendered> {
+    /// If any of the values cannot be rendered.
+    pub fn namespace(&self, specs: Vec<Value>, environment: &IntegrationEnvironment) -> RenderResult<RenderedObjects> {
         self.values(values::of_all(specs), environment, |_| {})
     }
 
-    /// The objects of values as they are, say those of a values file.
+    /// Renders given values, for example those of a values file.
     ///
     /// # Errors
-    /// When they do not become objects.
-    pub fn given(&self, values: Map<String, Value>, environment: &Environment) -> Outcome<Rendered> {
+    /// If the values cannot be rendered.
+    pub fn values_file(
+        &self,
+        values: Map<String, Value>,
+        environment: &IntegrationEnvironment,
+    ) -> RenderResult<RenderedObjects> {
         let mut rendered = self.values(values, environment, repair::parameters)?;
         if !self.settings.scope.compat {
             rendered.objects.iter_mut().for_each(repair::object);
@@ -121,13 +125,13 @@ impl Context<'_> {
     fn values(
         &self,
         values: Map<String, Value>,
-        environment: &Environment,
+        environment: &IntegrationEnvironment,
         mend: impl Fn(&mut Value),
-    ) -> Outcome<Rendered> {
-        let mut rendered = Rendered::default();
-        for text in self.chart.texts(values)? {
+    ) -> RenderResult<RenderedObjects> {
+        let mut rendered = RenderedObjects::default();
+        for text in self.chart.render_files(values)? {
             for (_, document) in manifest::split(&text) {
-                let mut value = yaml::read(document, Times::Refused)?;
+                let mut value = yaml::read(document, DateHandling::Refused)?;
                 if value.is_null() {
                     continue;
                 }
@@ -142,18 +146,23 @@ impl Context<'_> {
         Ok(rendered)
     }
 
-    fn process(&self, template: Value, environment: &Environment, into: &mut Rendered) -> Outcome<()> {
-        let template = Template::of(template)?;
+    fn process(
+        &self,
+        template: Value,
+        environment: &IntegrationEnvironment,
+        into: &mut RenderedObjects,
+    ) -> RenderResult<()> {
+        let template = OpenShiftTemplate::from_object(template)?;
         let known: BTreeSet<&str> = template.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let given = parameters::collect(&known, environment, self.settings, self.hash_length);
-        let parameters = given.map_err(RenderError::Parameters)?;
+        let parameters = given.map_err(IntegrationRenderError::Parameters)?;
         let values = parameters.iter().map(|(name, parameter)| (name.clone(), parameter.value.clone()));
-        let given = Given { parameters: values.collect(), ignore_unknown: true, ..Given::default() };
-        // No parameter of an integration is made by chance: what is wanted would be another thing each time.
-        let objects = template.process(&given, &mut Chance::seeded(0))?;
+        let given = ProcessOptions { parameters: values.collect(), ignore_unknown: true, ..ProcessOptions::default() };
+        // A fixed seed keeps the desired objects stable. Integrations have no generated parameters.
+        let objects = template.process(&given, &mut ExpressionRandom::seeded(0))?;
         let unknown = parameters.values().find_map(|parameter| parameter.value.strip_prefix(parameters::UNKNOWN));
-        if let Some(why) = unknown.filter(|_| objects.iter().any(|object| holds(object, parameters::UNKNOWN))) {
-            return Err(RenderError::Parameters(why.to_string()));
+        if let Some(why) = unknown.filter(|_| objects.iter().any(|object| contains_text(object, parameters::UNKNOWN))) {
+            return Err(IntegrationRenderError::Parameters(why.to_string()));
         }
         into.objects.extend(objects);
         into.parameters.extend(parameters.into_iter().filter(|(_, one)| !one.value.starts_with(parameters::UNKNOWN)));
@@ -161,12 +170,12 @@ impl Context<'_> {
     }
 }
 
-/// Whether a text stands somewhere in a value.
-fn holds(value: &Value, text: &str) -> bool {
+/// Whether a value contains a text.
+fn contains_text(value: &Value, text: &str) -> bool {
     match value {
         Value::String(found) => found.contains(text),
-        Value::Array(list) => list.iter().any(|one| holds(one, text)),
-        Value::Object(map) => map.values().any(|one| holds(one, text)),
+        Value::Array(list) => list.iter().any(|one| contains_text(one, text)),
+        Value::Object(map) => map.values().any(|one| contains_text(one, text)),
         _ => false,
     }
 }

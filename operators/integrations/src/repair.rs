@@ -1,88 +1,88 @@
-//! What the original's way of rendering breaks, and how it is mended without touching the chart.
+//! Repair of rendering defects without changes to the chart.
 //!
-//! The chart writes some texts without quotes, so that `true` becomes a flag and `a: b` breaks the document. Such texts are
-//! hidden behind a word that no reader of YAML takes for anything else, and put back once the document is read. What the
-//! chart writes for texts that come through unharmed is not touched: objects that are right today keep their hashes.
+//! The chart writes some texts without quotes, so that `true` becomes a boolean and `a: b` breaks the document. Such
+//! texts are replaced by placeholders before rendering and restored after parsing. Texts that survive rendering are not
+//! replaced, so that correct objects keep their hashes.
 
 use serde_json::{Map, Value};
 
 use crate::source::sha256;
-use crate::source::yaml::{self, Times};
+use crate::source::yaml::{self, DateHandling};
 
-/// From which number on Go prints a float with an exponent.
+/// Smallest number that Go formats with an exponent as a float.
 const FIRST_WITH_EXPONENT: i64 = 1_000_000;
 
-/// Texts that were hidden.
+/// Texts replaced by placeholders.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Hidden {
+pub struct TextPlaceholders {
     prefix: String,
     texts: Vec<String>,
 }
 
-impl Hidden {
-    /// Hides the texts of an integration's values that would not come through.
-    pub fn of(spec: &mut Value) -> Self {
+impl TextPlaceholders {
+    /// Replaces the texts of an integration's values that would not survive rendering.
+    pub fn insert(spec: &mut Value) -> Self {
         let mut hidden =
             Self { prefix: format!("sw{}n", &sha256(spec.to_string().as_bytes())[..10]), texts: Vec::new() };
         if let Some(Value::Array(entries)) = spec.get_mut("extraEnv") {
             for entry in entries.iter_mut().filter_map(Value::as_object_mut) {
-                entry.values_mut().for_each(|value| hidden.plain(value));
+                entry.values_mut().for_each(|value| hidden.replace_unquoted(value));
             }
         }
         for name in ["resources", "fluentdResources"] {
             for side in ["limits", "requests"] {
                 let amounts = spec.get_mut(name).and_then(|one| one.get_mut(side)).and_then(Value::as_object_mut);
-                amounts.into_iter().flat_map(Map::values_mut).for_each(|value| hidden.plain(value));
+                amounts.into_iter().flat_map(Map::values_mut).for_each(|value| hidden.replace_unquoted(value));
             }
         }
         for name in ["command", "sleepDurationSecs", "storage", "storageClassName"] {
             if let Some(value) = spec.get_mut(name).filter(|value| breaks(value)) {
-                hidden.hide(value);
+                hidden.replace_text(value);
             }
         }
         for shard in spec.get_mut("shard_specs").and_then(Value::as_array_mut).into_iter().flatten() {
             let Some(key) = shard.get_mut("shard_key") else { continue };
             if key.as_str().is_some_and(|key| key.contains(['"', '\\', '\n'])) {
-                hidden.hide(key);
+                hidden.replace_text(key);
             }
         }
         for name in ["successfulJobHistoryLimit", "failedJobHistoryLimit"] {
             if let Some(value) = spec.get_mut(name).filter(|v| v.as_i64().is_some_and(|n| n >= FIRST_WITH_EXPONENT)) {
-                // Numbers of charts are floats; as a text its digits stay.
+                // Chart numbers are floats; a text preserves the digits.
                 *value = Value::String(value.to_string());
             }
         }
         hidden
     }
 
-    /// Hides a text that is written without quotes, unless it is read as what it is. An empty one stays empty.
-    fn plain(&mut self, value: &mut Value) {
+    /// Replaces a text that is written without quotes, unless it is parsed as the same text. An empty text is kept.
+    fn replace_unquoted(&mut self, value: &mut Value) {
         let Some(text) = value.as_str().filter(|text| !text.is_empty()) else { return };
         if read_plain(text).as_ref().and_then(Value::as_str) != Some(text) {
-            self.hide(value);
+            self.replace_text(value);
         }
     }
 
-    fn hide(&mut self, value: &mut Value) {
+    fn replace_text(&mut self, value: &mut Value) {
         let Value::String(text) = value else { return };
         let word = format!("{}{}x", self.prefix, self.texts.len());
         self.texts.push(std::mem::replace(text, word));
     }
 
-    /// Puts the texts back.
-    pub fn reveal(&self, value: &mut Value) {
+    /// Restores the texts.
+    pub fn restore(&self, value: &mut Value) {
         if self.texts.is_empty() {
             return;
         }
         match value {
-            Value::String(text) if text.contains(&self.prefix) => *text = self.revealed(text),
-            Value::Array(list) => list.iter_mut().for_each(|item| self.reveal(item)),
-            Value::Object(map) => map.values_mut().for_each(|item| self.reveal(item)),
+            Value::String(text) if text.contains(&self.prefix) => *text = self.restored(text),
+            Value::Array(list) => list.iter_mut().for_each(|item| self.restore(item)),
+            Value::Object(map) => map.values_mut().for_each(|item| self.restore(item)),
             _ => {}
         }
     }
 
-    fn revealed(&self, text: &str) -> String {
+    fn restored(&self, text: &str) -> String {
         let mut text = text.to_string();
         for (index, hidden) in self.texts.iter().enumerate() {
             text = text.replace(&format!("{}{index}x", self.prefix), hidden);
@@ -92,18 +92,18 @@ impl Hidden {
 }
 
 fn read_plain(text: &str) -> Option<Value> {
-    let document = yaml::read(&format!("v: {text}\n"), Times::Refused).ok()?;
+    let document = yaml::read(&format!("v: {text}\n"), DateHandling::Refused).ok()?;
     let Value::Object(mut map) = document else { return None };
     (map.len() == 1).then(|| map.remove("v")).flatten()
 }
 
-/// Whether a text that is written without quotes breaks the document around it.
+/// Whether a text without quotes breaks the document.
 fn breaks(value: &Value) -> bool {
     let Some(text) = value.as_str().filter(|text| !text.is_empty()) else { return false };
     !read_plain(text).is_some_and(|value| value.is_string() || value.is_number())
 }
 
-/// Makes the values of parameters texts: a Template takes nothing else.
+/// Converts the values of parameters to texts, which Templates require.
 pub fn parameters(template: &mut Value) {
     let parameters = template.get_mut("parameters").and_then(Value::as_array_mut);
     for parameter in parameters.into_iter().flatten() {
@@ -113,7 +113,7 @@ pub fn parameters(template: &mut Value) {
     }
 }
 
-/// Mends a made object: images without a digest behind the `@`, and entries that stand twice.
+/// Repairs a rendered object: images with an empty digest, and duplicate list entries.
 pub fn object(object: &mut Value) {
     match object {
         Value::Array(list) => list.iter_mut().for_each(self::object),
@@ -121,7 +121,9 @@ pub fn object(object: &mut Value) {
             for (key, value) in map.iter_mut() {
                 match value {
                     Value::String(image) if key == "image" && image.ends_with('@') => drop(image.pop()),
-                    Value::Array(list) if matches!(key.as_str(), "volumes" | "volumeMounts" | "env") => once(list),
+                    Value::Array(list) if matches!(key.as_str(), "volumes" | "volumeMounts" | "env") => {
+                        deduplicate(list)
+                    }
                     _ => {}
                 }
                 self::object(value);
@@ -131,8 +133,8 @@ pub fn object(object: &mut Value) {
     }
 }
 
-/// Only what is the same to the letter: the API refuses a volume that stands twice.
-fn once(list: &mut Vec<Value>) {
+/// Removes identical entries; the API server rejects duplicate volumes.
+fn deduplicate(list: &mut Vec<Value>) {
     let mut kept: Vec<Value> = Vec::with_capacity(list.len());
     for item in list.drain(..) {
         if !kept.contains(&item) {
@@ -150,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// Spec 8.3, 8: what is written without quotes stays the text it was.
+    /// Spec 8.3, 8: texts without quotes keep their value.
     #[test]
     fn only_texts_that_would_not_come_through_are_hidden_and_all_come_back() {
         let spec = json!({
@@ -161,12 +163,12 @@ mod tests {
             "storage": "10", "shard_specs": [{"shard_key": "a\"b"}], "successfulJobHistoryLimit": 2_000_000,
         });
         let mut shown = spec.clone();
-        let hidden = Hidden::of(&mut shown);
+        let hidden = TextPlaceholders::insert(&mut shown);
         assert_eq!(hidden.texts, ["true", "a: b", "#x", "*x", "5", "ON", "1", "a\"b"]);
         assert_eq!(shown["extraEnv"][0], spec["extraEnv"][0]);
         assert_eq!(shown["extraEnv"][6]["value"], "");
         assert_eq!((&shown["storage"], &shown["successfulJobHistoryLimit"]), (&json!("10"), &json!("2000000")));
-        hidden.reveal(&mut shown);
+        hidden.restore(&mut shown);
         assert_eq!(shown["extraEnv"], spec["extraEnv"]);
         assert_eq!(shown["resources"], spec["resources"]);
     }

@@ -1,49 +1,49 @@
-//! What a run is told beside the data.
+//! Settings of a run.
 
 use std::collections::BTreeMap;
 
-use crate::meta::Meta;
-use crate::model::Scope;
+use crate::meta::IntegrationMeta;
+use crate::model::DataScope;
 
-/// The image unless another is named.
+/// Default image.
 pub const DEFAULT_IMAGE: &str = "quay.io/app-sre/qontract-reconcile";
-/// The upstream unless another is named.
+/// Default upstream.
 pub const DEFAULT_UPSTREAM: &str = "https://github.com/app-sre/qontract-reconcile";
-/// How much of a commit is an image's tag, unless the data says otherwise.
+/// Default length of image tags, which are abbreviated commits.
 pub const DEFAULT_HASH_LENGTH: usize = 7;
 
-/// What a run is told.
+/// Settings of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings {
-    /// Which part of the data, and whether exactly as the original.
-    pub scope: Scope,
-    /// The image of all integrations; [`DEFAULT_IMAGE`] when absent.
+pub struct RenderSettings {
+    /// Part of the data to read, and whether to match qontract-reconcile byte for byte.
+    pub scope: DataScope,
+    /// Image of all integrations; [`DEFAULT_IMAGE`] if `None`.
     pub image: Option<String>,
-    /// References to commits by environment, whose images are taken.
+    /// Git references by environment whose commits are the image tags.
     pub image_tag_from_ref: BTreeMap<String, String>,
-    /// Variables of the process: those that are parameters of the chart are taken.
+    /// Variables of the process; those that are parameters of the chart are used.
     pub variables: BTreeMap<String, String>,
-    /// Commits of references, by upstream and reference.
+    /// Commits by upstream and reference.
     pub commits: BTreeMap<(String, String), String>,
-    /// Which options integrations have.
-    pub meta: Meta,
+    /// Options of integrations.
+    pub meta: IntegrationMeta,
 }
 
-impl Settings {
-    /// Whose objects these are.
+impl RenderSettings {
+    /// Returns the caller that objects are managed for.
     pub fn caller(&self) -> &str {
         self.scope.upstream.as_deref().unwrap_or(DEFAULT_UPSTREAM)
     }
 
-    /// The image of all integrations.
+    /// Returns the image of all integrations.
     pub fn image(&self) -> &str {
         self.image.as_deref().unwrap_or(DEFAULT_IMAGE)
     }
 
-    /// The commit of a reference: what is told, or the reference itself when it is a whole commit.
+    /// Returns the commit of a reference: the configured one, or the reference itself if it is a full SHA.
     ///
     /// # Errors
-    /// When it is neither.
+    /// If the commit is unknown.
     pub fn commit(&self, reference: &str) -> Result<String, String> {
         let upstream = self.caller();
         if let Some(commit) = self.commits.get(&(upstream.to_string(), reference.to_string())) {
@@ -58,11 +58,11 @@ impl Settings {
     }
 }
 
-/// `ENV=REF`, as `--image-tag-from-ref` has it.
+/// Parses the `ENV=REF` of `--image-tag-from-ref`.
 ///
 /// # Errors
-/// When there is not exactly one `=` with something on both sides.
-pub fn reference(text: &str) -> Result<(String, String), String> {
+/// If the text does not have exactly one `=` with text on both sides.
+pub fn parse_reference(text: &str) -> Result<(String, String), String> {
     match text.split('=').collect::<Vec<_>>()[..] {
         [environment, reference] if !environment.is_empty() && !reference.is_empty() => {
             Ok((environment.to_string(), reference.to_string()))
@@ -77,16 +77,16 @@ mod tests {
 
     #[test]
     fn references_are_pairs() {
-        assert_eq!(reference("stage=main"), Ok(("stage".to_string(), "main".to_string())));
+        assert_eq!(parse_reference("stage=main"), Ok(("stage".to_string(), "main".to_string())));
         for wrong in ["stage", "stage=", "=main", "a=b=c", ""] {
-            assert!(reference(wrong).is_err(), "{wrong}");
+            assert!(parse_reference(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_commit_is_told_or_is_one() {
         let sha = "0123456789abcdef0123456789abcdef01234567".to_string();
-        let mut settings = Settings::default();
+        let mut settings = RenderSettings::default();
         assert_eq!(settings.commit(&sha), Ok(sha.clone()));
         assert!(settings.commit("main").is_err());
         settings.commits.insert((DEFAULT_UPSTREAM.to_string(), "main".to_string()), sha.clone());

@@ -1,9 +1,9 @@
-//! From a strategy and the data to shards.
+//! Division of integrations into shards.
 //!
 //! ```text
-//!  static ─▶ 0..n          ┐
-//!  counted ─▶ n of data    ├─▶ shards ─▶ overrides laid over, each must match ─▶ sub-shards
-//!  per object ─▶ one each  ┘
+//!  static ─▶ 0..n            ┐
+//!  counted ─▶ n of data      ├─▶ shards ─▶ overrides, each must match ─▶ sub-shards
+//!  per object ─▶ one each    ┘
 //! ```
 
 mod objects;
@@ -13,38 +13,38 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::meta::Meta;
-use crate::model::{Entry, ObjectKind, Override, ShardName, Strategy};
-use crate::problem::Problem;
+use crate::meta::IntegrationMeta;
+use crate::model::{ManagedEntry, PerObjectStrategy, ShardOverride, ShardSelector, ShardingStrategy};
+use crate::problem::DataProblem;
 use crate::source::Bundle;
-use objects::{Candidate, Candidates};
+use objects::{ShardCandidate, ShardCandidates};
 
-/// How many shards one entry may have.
+/// Maximum number of shards of an entry.
 pub const MAX_SHARDS: i64 = 20_000;
 
-/// One shard.
+/// Shard of an integration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shard {
-    /// How many there are of its kind; empty where shards are told apart by key.
+    /// Number of shards; empty if shards have keys.
     pub shards: String,
-    /// Its number; empty where shards are told apart by key.
+    /// Number of the shard; empty if shards have keys.
     pub id: String,
-    /// What it is for; empty where shards are numbered.
+    /// Key of the shard; empty if shards have numbers.
     pub key: String,
-    /// The end of its objects' names.
+    /// Suffix of object names.
     pub suffix: String,
-    /// Its arguments.
+    /// Arguments.
     pub extra_args: String,
-    /// What is different in it, as charts get it.
+    /// Overrides in the form of chart values.
     pub overrides: Option<Map<String, Value>>,
-    /// Arguments of an override, which stand behind the others.
+    /// Additional arguments of an override.
     pub own_args: Option<String>,
-    /// The datafile it is for.
+    /// Datafile of the shard.
     pub file: Option<Arc<str>>,
 }
 
 impl Shard {
-    /// As charts get it.
+    /// Returns the shard in the form of chart values.
     pub fn values(&self) -> Value {
         let mut values = Map::new();
         for (name, text) in [
@@ -62,7 +62,7 @@ impl Shard {
         Value::Object(values)
     }
 
-    /// Its name for people: its key, with the number of a part behind it, else its number.
+    /// Returns the display name: the key with the number of the sub-shard, or the number.
     pub fn name(&self) -> String {
         match (self.key.is_empty(), self.id.is_empty()) {
             (true, _) => self.id.clone(),
@@ -71,70 +71,71 @@ impl Shard {
         }
     }
 
-    /// What is different in it, for people.
-    pub fn difference(&self, name: &str) -> Option<&Value> {
+    /// Returns an overridden value.
+    pub fn override_value(&self, name: &str) -> Option<&Value> {
         self.overrides.as_ref()?.get(name)
     }
 }
 
-/// What shards are made of.
+/// Input of sharding.
 #[derive(Clone, Copy)]
-pub struct Context<'a> {
-    /// The data.
+pub struct ShardingContext<'a> {
+    /// Data.
     pub bundle: &'a Bundle,
-    /// Which options integrations have.
-    pub meta: &'a Meta,
-    /// Exactly as the original.
+    /// Options of integrations.
+    pub meta: &'a IntegrationMeta,
+    /// Whether to match qontract-reconcile byte for byte.
     pub compat: bool,
 }
 
-/// Shards of an entry, and what is wrong with objects that would have been more.
+/// Shards of an entry, with problems of objects that could not become shards.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shards {
-    /// The shards, in the order of the data.
+pub struct ShardSet {
+    /// Shards, in the order of the data.
     pub shards: Vec<Shard>,
-    /// Objects that could not be made shards of.
-    pub problems: Vec<Problem>,
+    /// Problems of objects that could not become shards.
+    pub problems: Vec<DataProblem>,
 }
 
-/// Divides entries; objects of a schema are looked at once for all of them.
-pub struct Divider<'a> {
-    context: Context<'a>,
-    candidates: BTreeMap<(String, String), Candidates>,
+/// Divides entries into shards, and reads the objects of a schema once for all entries.
+pub struct ShardBuilder<'a> {
+    context: ShardingContext<'a>,
+    candidates: BTreeMap<(String, String), ShardCandidates>,
 }
 
-type Outcome<T> = Result<T, Problem>;
+type ShardingResult<T> = Result<T, DataProblem>;
 
-impl<'a> Divider<'a> {
-    /// For a bundle.
-    pub fn new(context: Context<'a>) -> Self {
+impl<'a> ShardBuilder<'a> {
+    /// Creates a builder for a bundle.
+    pub fn new(context: ShardingContext<'a>) -> Self {
         Self { context, candidates: BTreeMap::new() }
     }
 
-    /// The shards of an entry.
+    /// Returns the shards of an entry.
     ///
     /// # Errors
-    /// When its strategy cannot be carried out, or an override matches nothing.
-    pub fn shards(&mut self, entry: &Entry) -> Outcome<Shards> {
+    /// If the strategy cannot be applied or an override matches no shard.
+    pub fn shards(&mut self, entry: &ManagedEntry) -> ShardingResult<ShardSet> {
         let mut divided = match &entry.sharding.strategy {
-            Strategy::Static(count) => self.numbered(entry, *count)?,
-            Strategy::Counted { schema, per_shard } => {
+            ShardingStrategy::Static(count) => self.numbered(entry, *count)?,
+            ShardingStrategy::Counted { schema, per_shard } => {
                 let objects = self.counted(entry, schema)?;
                 self.numbered(entry, (objects + per_shard - 1) / per_shard)?
             }
-            Strategy::PerObject(kind) => self.per_object(entry, kind)?,
+            ShardingStrategy::PerObject(kind) => self.per_object(entry, kind)?,
         };
-        self.lay_over(entry, &mut divided.shards)?;
+        self.apply_overrides(entry, &mut divided.shards)?;
         self.check_schemas(entry, &divided.shards)?;
         Ok(divided)
     }
 
-    /// An image that reads what the integration's file does not list would end with `Forbidden schemas`: what runs stays.
-    fn check_schemas(&self, entry: &Entry, shards: &[Shard]) -> Outcome<()> {
+    /// Rejects images that read schemas the integration's file does not list. They would fail with `Forbidden schemas`;
+    /// running workloads are kept.
+    fn check_schemas(&self, entry: &ManagedEntry, shards: &[Shard]) -> ShardingResult<()> {
         let Some(listed) = entry.schemas.as_deref().filter(|_| !self.context.compat) else { return Ok(()) };
         let of_spec = entry.spec.get("imageRef").and_then(Value::as_str).unwrap_or_default();
         for shard in shards {
-            let image = shard.difference("imageRef").and_then(Value::as_str).unwrap_or(of_spec);
+            let image = shard.override_value("imageRef").and_then(Value::as_str).unwrap_or(of_spec);
             let unlisted = self.context.meta.unlisted(&entry.integration, image, listed);
             if !unlisted.is_empty() {
                 let what = if image.is_empty() { "its image".to_string() } else { format!("image `{image}`") };
@@ -146,10 +147,10 @@ impl<'a> Divider<'a> {
         Ok(())
     }
 
-    /// How many objects of a schema there are for an entry. Around one that cannot be read nothing is counted: there would
-    /// be a shard less, and what each of the others is for would change.
-    fn counted(&mut self, entry: &Entry, schema: &str) -> Outcome<i64> {
-        let Context { bundle, compat, .. } = self.context;
+    /// Counts the objects of a schema. If one is unreadable, nothing is counted: one shard less would change the work
+    /// of all others.
+    fn counted(&mut self, entry: &ManagedEntry, schema: &str) -> ShardingResult<i64> {
+        let ShardingContext { bundle, compat, .. } = self.context;
         let candidates = self.candidates(schema, "name");
         let broken = candidates.problems.first().or_else(|| bundle.unread_of(schema).next());
         let count = candidates.enabled(&entry.integration).count();
@@ -162,7 +163,7 @@ impl<'a> Divider<'a> {
         }
     }
 
-    fn numbered(&self, entry: &Entry, count: i64) -> Outcome<Shards> {
+    fn numbered(&self, entry: &ManagedEntry, count: i64) -> ShardingResult<ShardSet> {
         if count < 1 && !self.context.compat {
             let hint =
                 "to stop it, disable its shards or remove the entry; no shards at all would delete its workloads";
@@ -178,12 +179,12 @@ impl<'a> Divider<'a> {
             extra_args: base_arguments(entry),
             ..Shard::default()
         };
-        Ok(Shards { shards: (0..count).map(shard).collect(), problems: Vec::new() })
+        Ok(ShardSet { shards: (0..count).map(shard).collect(), problems: Vec::new() })
     }
 
-    fn per_object(&mut self, entry: &Entry, kind: &ObjectKind) -> Outcome<Shards> {
+    fn per_object(&mut self, entry: &ManagedEntry, kind: &PerObjectStrategy) -> ShardingResult<ShardSet> {
         self.check_option(entry, kind)?;
-        let honours_disable = kind.honours_disable || !self.context.compat;
+        let honours_disable = kind.honors_disable || !self.context.compat;
         let candidates = self.candidates(&kind.schema, &kind.key);
         let problems = candidates.problems.clone();
         let mut shards = Vec::new();
@@ -191,7 +192,7 @@ impl<'a> Divider<'a> {
             if honours_disable && candidate.disables(&entry.integration) {
                 continue;
             }
-            shards.push(of_object(entry, kind, candidate));
+            shards.push(object_shard(entry, kind, candidate));
         }
         if shards.is_empty() && !self.context.compat {
             let why = problems.first().map(|problem| format!(": {problem}")).unwrap_or_default();
@@ -200,13 +201,13 @@ impl<'a> Divider<'a> {
                 .problem(message)
                 .hint("to stop it, remove the entry; no shards would delete its workloads"));
         }
-        Ok(Shards { shards, problems })
+        Ok(ShardSet { shards, problems })
     }
 
-    /// Which integrations have the option is known of those that are recorded; of others it is believed.
-    fn check_option(&self, entry: &Entry, kind: &ObjectKind) -> Outcome<()> {
+    /// Checks that the integration supports the option. Unrecorded integrations are assumed to.
+    fn check_option(&self, entry: &ManagedEntry, kind: &PerObjectStrategy) -> ShardingResult<()> {
         let (name, option, strategy) = (&entry.integration, &kind.argument, &kind.strategy);
-        let has = self.context.meta.has(name, option).unwrap_or(!self.context.compat);
+        let has = self.context.meta.has_option(name, option).unwrap_or(!self.context.compat);
         if has {
             return Ok(());
         }
@@ -221,21 +222,21 @@ impl<'a> Divider<'a> {
         Err(entry.problem(message))
     }
 
-    fn candidates(&mut self, schema: &str, key: &str) -> &Candidates {
+    fn candidates(&mut self, schema: &str, key: &str) -> &ShardCandidates {
         let bundle = self.context.bundle;
         let at = (schema.to_string(), key.to_string());
-        self.candidates.entry(at).or_insert_with(|| Candidates::of(bundle, schema, key))
+        self.candidates.entry(at).or_insert_with(|| ShardCandidates::from_bundle(bundle, schema, key))
     }
 
-    fn lay_over(&mut self, entry: &Entry, shards: &mut Vec<Shard>) -> Outcome<()> {
-        let mut taken: BTreeMap<usize, &Override> = BTreeMap::new();
+    fn apply_overrides(&mut self, entry: &ManagedEntry, shards: &mut Vec<Shard>) -> ShardingResult<()> {
+        let mut taken: BTreeMap<usize, &ShardOverride> = BTreeMap::new();
         for over in &entry.sharding.overrides {
             let found = self.matching(entry, over, shards)?;
             for index in found {
                 if let Some(other) = taken.insert(index, over).filter(|_| !self.context.compat) {
-                    let line = other.place.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-                    let message = format!("means the same shard as {}{line}", other.place.field);
-                    return Err(Problem { message, ..over.place.clone() });
+                    let line = other.position.line.map(|line| format!(" (line {line})")).unwrap_or_default();
+                    let message = format!("means the same shard as {}{line}", other.position.field);
+                    return Err(DataProblem { message, ..over.position.clone() });
                 }
             }
         }
@@ -250,12 +251,12 @@ impl<'a> Divider<'a> {
                 shard.own_args = Some(more.clone());
                 shard.extra_args = format!("{} {more}", shard.extra_args).trim_start().to_string();
             }
-            match over.sub_shards.filter(|count| *count > 0 && self.may_divide(entry)) {
+            match over.sub_shards.filter(|count| *count > 0 && self.allows_sub_shards(entry)) {
                 Some(count) if count > MAX_SHARDS => {
                     let message = format!("divides a shard into {count}; at most {MAX_SHARDS} are made");
-                    return Err(Problem { message, ..over.place.clone() });
+                    return Err(DataProblem { message, ..over.position.clone() });
                 }
-                Some(count) => divided.extend(parts(&shard, count)),
+                Some(count) => divided.extend(sub_shards(&shard, count)),
                 None => divided.push(shard),
             }
         }
@@ -263,29 +264,30 @@ impl<'a> Divider<'a> {
         Ok(())
     }
 
-    fn may_divide(&self, entry: &Entry) -> bool {
+    fn allows_sub_shards(&self, entry: &ManagedEntry) -> bool {
         match &entry.sharding.strategy {
-            Strategy::PerObject(kind) => kind.sub_shards || !self.context.compat,
+            ShardingStrategy::PerObject(kind) => kind.sub_shards || !self.context.compat,
             _ => false,
         }
     }
 
-    /// The shards an override means; in the original's way by name alone, and none is as good as one.
-    fn matching(&mut self, entry: &Entry, over: &Override, shards: &[Shard]) -> Outcome<Vec<usize>> {
+    /// Returns the shards that an override selects. In compatibility mode they are compared by name, and none may
+    /// match.
+    fn matching(&mut self, entry: &ManagedEntry, over: &ShardOverride, shards: &[Shard]) -> ShardingResult<Vec<usize>> {
         let compat = self.context.compat;
-        let numbered = !matches!(entry.sharding.strategy, Strategy::PerObject(_));
+        let numbered = !matches!(entry.sharding.strategy, ShardingStrategy::PerObject(_));
         if over.sub_shards.is_some() && numbered && !compat {
             let message = "Static sub_sharding can only be applied to Key based sharding".to_string();
-            return Err(Problem { message, ..over.place.clone() });
+            return Err(DataProblem { message, ..over.position.clone() });
         }
         let file_name = |shard: &Shard| {
             let file = self.context.bundle.file(shard.file.as_deref()?)?;
             file.value().get("name").and_then(Value::as_str)
         };
         let means = |shard: &Shard| match &over.shard {
-            ShardName::File { name, .. } if compat => file_name(shard) == Some(name),
-            ShardName::File { path, .. } => shard.file.as_ref() == Some(path),
-            ShardName::Id(id) => !compat && (if shard.key.is_empty() { shard.id == *id } else { shard.key == *id }),
+            ShardSelector::File { name, .. } if compat => file_name(shard) == Some(name),
+            ShardSelector::File { path, .. } => shard.file.as_ref() == Some(path),
+            ShardSelector::Id(id) => !compat && (if shard.key.is_empty() { shard.id == *id } else { shard.key == *id }),
         };
         let found: Vec<usize> = (0..shards.len()).filter(|index| means(&shards[*index])).collect();
         if found.is_empty() && !compat {
@@ -294,37 +296,37 @@ impl<'a> Divider<'a> {
         Ok(found)
     }
 
-    fn unmatched(&self, entry: &Entry, over: &Override, shards: &[Shard]) -> Problem {
+    fn unmatched(&self, entry: &ManagedEntry, over: &ShardOverride, shards: &[Shard]) -> DataProblem {
         let known: Vec<String> = shards.iter().take(8).map(Shard::name).collect();
         let more = if shards.len() > known.len() { ", …" } else { "" };
         let exist = format!("its shards are {}{more}", known.join(", "));
         let (message, hint) = match &over.shard {
-            ShardName::Id(id) => (format!("there is no shard `{id}`"), exist),
-            ShardName::File { path, name } => {
+            ShardSelector::Id(id) => (format!("there is no shard `{id}`"), exist),
+            ShardSelector::File { path, name } => {
                 let schema = self.context.bundle.file(path).map(|file| file.schema.to_string()).unwrap_or_default();
                 let message = format!("{name} ({path}) is no shard of {}", entry.integration);
                 match &entry.sharding.strategy {
-                    Strategy::PerObject(kind) if kind.schema == schema => {
+                    ShardingStrategy::PerObject(kind) if kind.schema == schema => {
                         (message, format!("{path} disables {}, or cannot be read", entry.integration))
                     }
-                    Strategy::PerObject(kind) => {
+                    ShardingStrategy::PerObject(kind) => {
                         (message, format!("shards are files of {}, and this is one of {schema}", kind.schema))
                     }
                     _ => (message, format!("shards are numbered; name one as `shard: \"0\"`; {exist}")),
                 }
             }
         };
-        Problem { message, hint: Some(hint), ..over.place.clone() }
+        DataProblem { message, hint: Some(hint), ..over.position.clone() }
     }
 }
 
-fn base_arguments(entry: &Entry) -> String {
+fn base_arguments(entry: &ManagedEntry) -> String {
     entry.spec.get("extraArgs").and_then(Value::as_str).unwrap_or_default().to_string()
 }
 
-fn of_object(entry: &Entry, kind: &ObjectKind, candidate: &Candidate) -> Shard {
+fn object_shard(entry: &ManagedEntry, kind: &PerObjectStrategy, candidate: &ShardCandidate) -> Shard {
     let key = &candidate.key;
-    // Ids of organizations are written in capitals, which names of objects may not be. Names that are names stay.
+    // Organization ids have upper-case letters, which object names may not contain. Other keys are kept as they are.
     let suffix = match kind.strategy.as_str() {
         "per-aws-account" | "per-openshift-cluster" => key.clone(),
         _ => key.to_lowercase(),
@@ -332,15 +334,15 @@ fn of_object(entry: &Entry, kind: &ObjectKind, candidate: &Candidate) -> Shard {
     Shard {
         key: key.clone(),
         suffix: format!("-{suffix}"),
-        // The space stays when there is nothing in front of it: it is part of the hash of what runs today.
+        // The leading space is part of the hashes of existing objects.
         extra_args: format!("{} {} {key}", base_arguments(entry), kind.argument),
         file: Some(candidate.file.clone()),
         ..Shard::default()
     }
 }
 
-/// A shard divided once more; numbers stand behind the name even when there is one part.
-fn parts(shard: &Shard, count: i64) -> impl Iterator<Item = Shard> {
+/// Divides a shard into sub-shards, numbered even if there is only one.
+fn sub_shards(shard: &Shard, count: i64) -> impl Iterator<Item = Shard> {
     let mut overrides = shard.overrides.clone().unwrap_or_default();
     overrides.remove("subSharding");
     (0..count).map(move |id| Shard {

@@ -1,24 +1,24 @@
-//! Values as charts get them: what the data says of integrations, with their shards.
+//! Chart values of integrations and their shards.
 
 use serde_json::{Map, Value};
 
-use crate::model::Entry;
+use crate::model::ManagedEntry;
 use crate::sharding::Shard;
 
-/// An integration with its shards.
-pub fn of_entry(entry: &Entry, shards: &[Shard]) -> Value {
+/// Returns the values of an integration with its shards.
+pub fn of_entry(entry: &ManagedEntry, shards: &[Shard]) -> Value {
     let mut spec = entry.spec.clone();
     spec.insert("name".to_string(), Value::String(entry.integration.to_string()));
     spec.insert("shard_specs".to_string(), shards.iter().map(Shard::values).collect());
     Value::Object(spec)
 }
 
-/// Whether an integration runs at times instead of all the time.
+/// Whether an integration runs as a CronJob.
 pub fn is_cron(spec: &Map<String, Value>) -> bool {
     spec.get("cron").and_then(Value::as_str).is_some_and(|cron| !cron.is_empty())
 }
 
-/// Values of several integrations: those that run all the time, and those that run at times.
+/// Returns the values of several integrations, separated into workloads and CronJobs.
 pub fn of_all(specs: impl IntoIterator<Item = Value>) -> Map<String, Value> {
     let (crons, others): (Vec<Value>, Vec<Value>) =
         specs.into_iter().partition(|spec| spec.as_object().is_some_and(is_cron));

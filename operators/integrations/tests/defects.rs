@@ -1,15 +1,15 @@
-//! Defects of the original that show with its own chart's shape only; others have their tests beside the code.
+//! Defects of qontract-reconcile that only appear with its chart. Tests of other defects are beside the code.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::Value;
-use switchboard_integrations::chart::Chart;
-use switchboard_integrations::desired::{Builder, Desired};
-use switchboard_integrations::settings::Settings;
+use switchboard_integrations::chart::IntegrationsChart;
+use switchboard_integrations::desired::{DesiredBuilder, DesiredObjects};
+use switchboard_integrations::settings::RenderSettings;
 use switchboard_integrations::source::Bundle;
 
 const RESOURCES: &str = "resources: {requests: {cpu: '1', memory: 1Mi}, limits: {cpu: '2', memory: 2Mi}}";
 
-fn built(parameters: &str, integrations: &[(&str, &str, &str)]) -> Desired {
+fn built(parameters: &str, integrations: &[(&str, &str, &str)]) -> DesiredObjects {
     let lean = format!(
         "$schema: /openshift/lean-namespace-1.yml\nname: ns\ncluster: {{name: c, serverUrl: u}}\n\
          environment: {{name: e, parameters: {{{parameters}}}}}\n"
@@ -22,17 +22,17 @@ fn built(parameters: &str, integrations: &[(&str, &str, &str)]) -> Desired {
         );
         texts.push((format!("/{name}.yml"), text));
     }
-    let bundle = Bundle::of_texts(texts.iter().map(|(path, text)| (path.as_str(), text.as_str())));
-    let desired = Builder::new(Chart::own(), Settings::default()).build(&bundle);
+    let bundle = Bundle::from_texts(texts.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    let desired = DesiredBuilder::new(IntegrationsChart::builtin(), RenderSettings::default()).build(&bundle);
     assert_eq!(desired.problems(), []);
     desired
 }
 
-fn bodies(desired: &Desired) -> Vec<Value> {
-    desired.targets.values().flat_map(|target| target.objects()).map(|object| object.body.clone()).collect()
+fn bodies(desired: &DesiredObjects) -> Vec<Value> {
+    desired.namespaces.values().flat_map(|target| target.objects()).map(|object| object.body.clone()).collect()
 }
 
-/// Spec 8.3, 12: with two of them, what an environment says of a parameter that both declare was lost.
+/// Spec 8.3, 12: an environment's value was lost if two integrations declared the parameter.
 #[test]
 fn a_parameter_that_several_integrations_declare_can_be_set() {
     let logs = ", logs: {slack: true, slackErrorFilter: true}";
@@ -44,7 +44,7 @@ fn a_parameter_that_several_integrations_declare_can_be_set() {
     }
 }
 
-/// Spec 8.1, 1: one whole number of CPUs stopped an environment.
+/// Spec 8.1, 1: a whole number of CPUs stopped the reconciliation of an environment.
 #[test]
 fn whole_numbers_of_cpus_are_amounts() {
     let bodies = bodies(&built("", &[("a", "", "")]));
@@ -52,8 +52,8 @@ fn whole_numbers_of_cpus_are_amounts() {
     assert_eq!((&resources["requests"]["cpu"], &resources["limits"]["cpu"]), (&"1".into(), &"2".into()));
 }
 
-/// Spec 8.2, 6: unless it is asked for, all shards of an integration share one selector, as they always did: selectors cannot change,
-/// and another one would be another hash for every object that runs today.
+/// Spec 8.2, 6: by default, all shards of an integration share one selector, as in qontract-reconcile: selectors are
+/// immutable, and another one would change the hash of every existing object.
 #[test]
 fn shards_share_one_selector() {
     let bodies = bodies(&built("", &[("a", "", "  sharding: {strategy: static, shards: 2}\n")]));

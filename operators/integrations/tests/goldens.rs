@@ -1,16 +1,16 @@
-//! What the original's chart and `oc process` make of the original's own test values, to the byte and to the hash. The data
-//! lies beside the checkout, in `../shared/data/integrations`.
+//! Comparison with the output of qontract-reconcile's chart and `oc process` for qontract-reconcile's own test values,
+//! including hashes. The data is outside of the repository, in `../shared/data/integrations`.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use switchboard_integrations::chart::Chart;
+use switchboard_integrations::chart::IntegrationsChart;
 use switchboard_integrations::hash::hash;
-use switchboard_integrations::model::Environment;
-use switchboard_integrations::render::Context;
-use switchboard_integrations::settings::Settings;
+use switchboard_integrations::model::IntegrationEnvironment;
+use switchboard_integrations::render::RenderContext;
+use switchboard_integrations::settings::RenderSettings;
 
 fn data(part: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/integrations").join(part);
@@ -33,20 +33,20 @@ fn map(value: Value) -> Map<String, Value> {
 
 #[test]
 fn every_recorded_case_is_the_same_to_the_byte_and_to_the_hash() {
-    let chart = Chart::load(&data("chart")).unwrap();
+    let chart = IntegrationsChart::load(&data("chart")).unwrap();
     let index = json("index.json");
-    let environment = Environment { name: "golden".into(), parameters: map(index["params"].clone()) };
+    let environment = IntegrationEnvironment { name: "golden".into(), parameters: map(index["params"].clone()) };
     for compat in [true, false] {
-        let mut settings = Settings::default();
+        let mut settings = RenderSettings::default();
         settings.scope.compat = compat;
-        let context = Context { chart: &chart, settings: &settings, hash_length: 7 };
+        let context = RenderContext { chart: &chart, settings: &settings, hash_length: 7 };
         let cases = index["cases"].as_array().unwrap();
         assert_eq!(cases.len(), 31);
         for case in cases {
             let name = case["test"].as_str().unwrap();
             let values = map(json(&format!("{name}.values.json")));
-            assert_eq!(chart.printed(values.clone()).unwrap(), text(&format!("{name}.rendered.yaml")), "{name}");
-            let made = context.given(values, &environment).unwrap();
+            assert_eq!(chart.render_text(values.clone()).unwrap(), text(&format!("{name}.rendered.yaml")), "{name}");
+            let made = context.values_file(values, &environment).unwrap();
             assert_eq!(Value::from(made.objects.clone()), json(&format!("{name}.processed.json")), "{name}");
             let objects = case["objects"].as_array().unwrap();
             assert_eq!(objects.len(), made.objects.len(), "{name}");
@@ -60,23 +60,23 @@ fn every_recorded_case_is_the_same_to_the_byte_and_to_the_hash() {
 
 #[test]
 fn the_managers_own_deployment_is_the_same_to_the_byte() {
-    let chart = Chart::load(&data("chart")).unwrap();
+    let chart = IntegrationsChart::load(&data("chart")).unwrap();
     for name in ["values-manager", "values-manager-fedramp"] {
         let values = switchboard_chart::values::read(&text(&format!("chart/{name}.yaml"))).unwrap();
-        let printed = chart.printed(values).unwrap();
+        let printed = chart.render_text(values).unwrap();
         assert_eq!(printed, text(&format!("manager/{name}.rendered.yaml")), "{name}");
     }
 }
 
-/// Spec 8.3, 11: what the API would refuse, a volume that stands twice, is not in what is written.
+/// Spec 8.3, 11: a duplicate volume, which the API server rejects, is removed.
 #[test]
 fn the_fedramp_deployment_has_each_volume_once() {
-    let chart = Chart::load(&data("chart")).unwrap();
+    let chart = IntegrationsChart::load(&data("chart")).unwrap();
     let values = switchboard_chart::values::read(&text("chart/values-manager-fedramp.yaml")).unwrap();
-    let settings = Settings::default();
-    let environment = Environment { name: "x".into(), parameters: Map::new() };
-    let context = Context { chart: &chart, settings: &settings, hash_length: 7 };
-    for object in context.given(values, &environment).unwrap().objects {
+    let settings = RenderSettings::default();
+    let environment = IntegrationEnvironment { name: "x".into(), parameters: Map::new() };
+    let context = RenderContext { chart: &chart, settings: &settings, hash_length: 7 };
+    for object in context.values_file(values, &environment).unwrap().objects {
         let volumes = object.pointer("/spec/template/spec/volumes").and_then(Value::as_array).cloned();
         let mut names: Vec<String> = volumes.into_iter().flatten().map(|volume| volume["name"].to_string()).collect();
         let all = names.len();

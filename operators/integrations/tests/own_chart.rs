@@ -1,14 +1,15 @@
-//! The project's own chart makes what the original's does, of all values that are recorded. They lie beside the checkout.
+//! Comparison of the built-in chart with qontract-reconcile's for all recorded values. The data is outside of the
+//! repository.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
-use switchboard_integrations::chart::Chart;
-use switchboard_integrations::model::Environment;
-use switchboard_integrations::render::Context;
-use switchboard_integrations::settings::Settings;
+use switchboard_integrations::chart::IntegrationsChart;
+use switchboard_integrations::model::IntegrationEnvironment;
+use switchboard_integrations::render::RenderContext;
+use switchboard_integrations::settings::RenderSettings;
 
 fn data(part: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/integrations").join(part);
@@ -25,22 +26,27 @@ fn map(value: Value) -> Map<String, Value> {
     map
 }
 
-fn made(chart: &Chart, values: Map<String, Value>, parameters: Map<String, Value>, compat: bool) -> Vec<Value> {
-    let mut settings = Settings::default();
+fn render_objects(
+    chart: &IntegrationsChart,
+    values: Map<String, Value>,
+    parameters: Map<String, Value>,
+    compat: bool,
+) -> Vec<Value> {
+    let mut settings = RenderSettings::default();
     settings.scope.compat = compat;
-    let environment = Environment { name: "recorded".into(), parameters };
-    Context { chart, settings: &settings, hash_length: 7 }.given(values, &environment).unwrap().objects
+    let environment = IntegrationEnvironment { name: "recorded".into(), parameters };
+    RenderContext { chart, settings: &settings, hash_length: 7 }.values_file(values, &environment).unwrap().objects
 }
 
 #[test]
 fn of_every_recorded_case_the_objects_are_the_same() {
     let index = json("index.json");
-    let chart = Chart::own();
+    let chart = IntegrationsChart::builtin();
     for case in index["cases"].as_array().unwrap() {
         let name = case["test"].as_str().unwrap();
         for compat in [true, false] {
             let values = map(json(&format!("{name}.values.json")));
-            let objects = made(&chart, values, map(index["params"].clone()), compat);
+            let objects = render_objects(&chart, values, map(index["params"].clone()), compat);
             assert_eq!(Value::from(objects), json(&format!("{name}.processed.json")), "{name}");
         }
     }
@@ -48,13 +54,13 @@ fn of_every_recorded_case_the_objects_are_the_same() {
 
 #[test]
 fn of_the_managers_own_values_the_objects_are_the_same() {
-    let theirs = Chart::load(&data("chart")).unwrap();
+    let theirs = IntegrationsChart::load(&data("chart")).unwrap();
     for name in ["values-manager", "values-manager-fedramp"] {
         let text = fs::read_to_string(data(&format!("chart/{name}.yaml"))).unwrap();
         let values = switchboard_chart::values::read(&text).unwrap();
         for compat in [true, false] {
-            let ours = made(&Chart::own(), values.clone(), Map::new(), compat);
-            assert_eq!(ours, made(&theirs, values.clone(), Map::new(), compat), "{name}");
+            let ours = render_objects(&IntegrationsChart::builtin(), values.clone(), Map::new(), compat);
+            assert_eq!(ours, render_objects(&theirs, values.clone(), Map::new(), compat), "{name}");
             assert!(!ours.is_empty());
         }
     }

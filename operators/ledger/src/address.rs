@@ -1,4 +1,4 @@
-//! Where the database is.
+//! Addresses of databases.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,38 +6,39 @@ use std::str::FromStr;
 
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
-/// A database: `postgres://…`, `sqlite:FILE` or `sqlite::memory:`. Its words never repeat the password.
+/// Address of a database: `postgres://…`, `sqlite:FILE` or `sqlite::memory:`. Its text forms never contain the
+/// password.
 #[derive(Clone)]
 pub struct Address {
-    pub(crate) place: Place,
-    told: String,
+    pub(crate) kind: AddressKind,
+    display: String,
 }
 
 #[derive(Clone)]
-pub(crate) enum Place {
+pub(crate) enum AddressKind {
     Postgres(Box<PgConnectOptions>),
     File(PathBuf),
     Memory,
 }
 
-/// Why an address is not understood.
+/// Error of [`Address::parse`].
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
-    /// Neither of the two databases.
+    /// The address begins with neither scheme.
     #[error("could not understand the database's address: it begins neither with `postgres://` nor with `sqlite:`")]
     Unknown,
-    /// A URL that PostgreSQL's driver does not take.
+    /// sqlx rejected the PostgreSQL URL.
     #[error("could not understand the URL of PostgreSQL")]
     Postgres(#[source] sqlx::Error),
-    /// `sqlite:` and nothing behind it.
+    /// `sqlite:` without a file name.
     #[error("could not find the name of a file behind `sqlite:`")]
     NoFile,
 }
 
 impl Address {
-    /// Reads an address.
+    /// Parses an address.
     ///
-    /// PostgreSQL is spoken to over TLS, and its certificate and name are checked, unless `sslmode` in the URL says otherwise or
+    /// Connections to PostgreSQL use TLS and verify the server's certificate and name, unless the URL sets `sslmode` or
     /// the server is on this machine.
     pub fn parse(text: &str) -> Result<Address, AddressError> {
         if text.starts_with("postgres://") || text.starts_with("postgresql://") {
@@ -48,28 +49,28 @@ impl Address {
                 let local = is_local(&options);
                 options.ssl_mode(if local { PgSslMode::Prefer } else { PgSslMode::VerifyFull })
             };
-            let told = match options.get_socket() {
+            let display = match options.get_socket() {
                 Some(socket) => format!("PostgreSQL at {}", socket.display()),
                 None => format!("PostgreSQL at {}:{}", options.get_host(), options.get_port()),
             };
-            return Ok(Address { place: Place::Postgres(Box::new(options)), told });
+            return Ok(Address { kind: AddressKind::Postgres(Box::new(options)), display });
         }
         let file = text.strip_prefix("sqlite:").ok_or(AddressError::Unknown)?;
         match file.strip_prefix("//").unwrap_or(file) {
-            ":memory:" => Ok(Address { place: Place::Memory, told: "SQLite in memory".to_string() }),
+            ":memory:" => Ok(Address { kind: AddressKind::Memory, display: "SQLite in memory".to_string() }),
             "" => Err(AddressError::NoFile),
-            file => Ok(Address { place: Place::File(file.into()), told: format!("SQLite in {file}") }),
+            file => Ok(Address { kind: AddressKind::File(file.into()), display: format!("SQLite in {file}") }),
         }
     }
 
-    /// As a flag has it, without the password: whoever types it has to add that.
+    /// Returns the address as a command-line flag, without the password, which the user has to add.
     pub fn url(&self) -> String {
-        match &self.place {
-            Place::Memory => "sqlite::memory:".to_string(),
-            Place::File(file) => {
+        match &self.kind {
+            AddressKind::Memory => "sqlite::memory:".to_string(),
+            AddressKind::File(file) => {
                 format!("sqlite:{}", std::path::absolute(file).unwrap_or_else(|_| file.clone()).display())
             }
-            Place::Postgres(options) => {
+            AddressKind::Postgres(options) => {
                 let database = options.get_database().unwrap_or_default();
                 let host = match options.get_socket() {
                     Some(socket) => return format!("postgres:///{database}?host={}", socket.display()),
@@ -80,14 +81,14 @@ impl Address {
         }
     }
 
-    /// Whether it is a file that is not there yet: to open it makes it.
+    /// Whether the address is a SQLite file that does not exist yet. Opening the database creates the file.
     pub fn is_absent(&self) -> bool {
-        matches!(&self.place, Place::File(file) if !file.exists())
+        matches!(&self.kind, AddressKind::File(file) if !file.exists())
     }
 
-    /// Whether it is PostgreSQL without TLS that somebody asked for.
+    /// Whether the address is a remote PostgreSQL server for which the URL turns TLS verification off.
     pub fn is_unprotected(&self) -> bool {
-        matches!(&self.place, Place::Postgres(options)
+        matches!(&self.kind, AddressKind::Postgres(options)
             if matches!(options.get_ssl_mode(), PgSslMode::Disable | PgSslMode::Allow | PgSslMode::Prefer) && !is_local(options))
     }
 }
@@ -101,13 +102,13 @@ fn is_local(options: &PgConnectOptions) -> bool {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.told)
+        f.write_str(&self.display)
     }
 }
 
 impl fmt::Debug for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Address({})", self.told)
+        write!(f, "Address({})", self.display)
     }
 }
 

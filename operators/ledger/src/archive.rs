@@ -1,44 +1,44 @@
-//! All rows at once, out and in: credentials stay as they are stored, sealed or not.
+//! Export and import of all rows. Credentials stay as they are stored, sealed or in plaintext.
 
-use crate::key::Key;
+use crate::key::RowKey;
 use crate::ledger::{Ledger, LedgerError, within, within_deadline};
 use crate::pool::Intent;
 use crate::row::{Table, key_of};
-use crate::rows::{TABLES, fleet, left, settings};
-use crate::seal::{Place, Trial};
-use crate::value::{Kind, Value};
+use crate::rows::{TABLES, fleet, settings, tenant_clusters};
+use crate::seal::{CredentialCell, KeyCheck};
+use crate::value::{ColumnType, SqlValue};
 
 use std::time::Duration;
 
-/// How many rows are read at once.
+/// Rows per query of an export.
 const PAGE_ROWS: u32 = 500;
 
-/// How long all rows may take to be written.
+/// Deadline for writing all rows of an import.
 const IMPORT_DEADLINE: Duration = Duration::from_secs(10 * 60);
 
-/// A row as it is stored: of which table, and its values in the order of the table's columns.
-pub type Stored = (&'static Table, Vec<Value>);
+/// Row as stored: its table, and its values in the order of the table's columns.
+pub type StoredRow = (&'static Table, Vec<SqlValue>);
 
-/// Every table whose rows are kept, each after those it refers to.
+/// Returns every table that an archive contains, each after the tables it refers to.
 pub fn tables() -> impl DoubleEndedIterator<Item = &'static Table> {
-    TABLES.iter().chain(fleet::TABLES).chain(left::TABLES).chain(settings::TABLES).copied()
+    TABLES.iter().chain(fleet::TABLES).chain(tenant_clusters::TABLES).chain(settings::TABLES).copied()
 }
 
 impl Ledger {
-    /// Every row, as one state, each after those it refers to.
+    /// Exports every row from one consistent state, each after the rows it refers to.
     ///
     /// # Errors
-    /// As reading.
-    pub async fn export(&self) -> Result<Vec<Stored>, LedgerError> {
+    /// When the database fails.
+    pub async fn export(&self) -> Result<Vec<StoredRow>, LedgerError> {
         let dialect = self.pool.dialect();
         let mut transaction = within("begin to read", self.pool.begin(Intent::Read)).await?;
-        let mut rows: Vec<Stored> = Vec::new();
+        let mut rows: Vec<StoredRow> = Vec::new();
         for table in tables() {
-            let kinds = stored_kinds(table);
-            let mut after: Option<Key> = None;
+            let kinds = stored_types(table);
+            let mut after: Option<RowKey> = None;
             loop {
-                let parts: Vec<Value> =
-                    after.iter().flat_map(Key::parts).map(|part| Value::from(part.as_str())).collect();
+                let parts: Vec<SqlValue> =
+                    after.iter().flat_map(RowKey::parts).map(|part| SqlValue::from(part.as_str())).collect();
                 let sql = dialect.select(table, &[], after.is_some(), Some(PAGE_ROWS));
                 let page = within("read rows", transaction.fetch(sql, &kinds, &parts)).await?;
                 let Some(last) = page.last() else { break };
@@ -50,11 +50,12 @@ impl Ledger {
         Ok(rows)
     }
 
-    /// These rows in place of all there are, whole or not at all.
+    /// Replaces all rows of the database with these rows, atomically.
     ///
     /// # Errors
-    /// When one of them is refused, or refers to a row that is not among them, or a key opens nothing that is sealed with it.
-    pub async fn import(&self, rows: &[Stored]) -> Result<(), LedgerError> {
+    /// When the database refuses a row, a row refers to one that is not among them, or a key opens none of the
+    /// credentials sealed with it.
+    pub async fn import(&self, rows: &[StoredRow]) -> Result<(), LedgerError> {
         self.try_keys(rows)?;
         let dialect = self.pool.dialect();
         let mut transaction = within("begin to write", self.pool.begin(Intent::Write)).await?;
@@ -69,25 +70,27 @@ impl Ledger {
         };
         within_deadline("write all rows", IMPORT_DEADLINE, all).await?;
         within("commit changes", transaction.commit()).await?;
-        self.bell.send_modify(|rung| *rung += 1);
+        self.commit_notifier.send_modify(|count| *count += 1);
         Ok(())
     }
 
-    fn try_keys(&self, rows: &[Stored]) -> Result<(), LedgerError> {
-        let mut trial = Trial::default();
+    fn try_keys(&self, rows: &[StoredRow]) -> Result<(), LedgerError> {
+        let mut key_check = KeyCheck::default();
         for (table, values) in rows {
             let key = key_of(table, values);
-            for (column, value) in table.columns.iter().zip(values).filter(|(column, _)| column.kind == Kind::Secret) {
-                let place = Place { table: table.name, column: column.name, key: &key };
-                trial.open(&self.sealing, value.as_text().unwrap_or_default(), place);
+            for (column, value) in
+                table.columns.iter().zip(values).filter(|(column, _)| column.kind == ColumnType::Secret)
+            {
+                let cell = CredentialCell { table: table.name, column: column.name, key: &key };
+                key_check.open(&self.sealer, value.as_text().unwrap_or_default(), cell);
             }
         }
-        Ok(trial.end()?)
+        Ok(key_check.end()?)
     }
 }
 
-/// What columns hold as they are stored: a credential is a text.
-pub fn stored_kinds(table: &Table) -> Vec<Kind> {
-    let stored = |kind: Kind| if kind == Kind::Secret { Kind::Text } else { kind };
+/// Returns the types of a table's columns as stored: a credential is text.
+pub fn stored_types(table: &Table) -> Vec<ColumnType> {
+    let stored = |kind: ColumnType| if kind == ColumnType::Secret { ColumnType::Text } else { kind };
     table.columns.iter().map(|column| stored(column.kind)).collect()
 }

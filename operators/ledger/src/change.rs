@@ -1,152 +1,152 @@
-//! Changes as data: what is to become of which row, decided by somebody else.
+//! Changes of rows, as data. Other crates decide on them.
 
-use crate::key::Key;
+use crate::key::RowKey;
 use crate::ledger::Filter;
 use crate::row::{Row, Table, key_of};
-use crate::value::Value;
+use crate::value::SqlValue;
 
-/// One change of one row. A list of them is made in its order, whole or not at all.
+/// Change of one row. A list of changes is applied in order and atomically.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// A row that was not there.
+pub enum RowChange {
+    /// Inserts a row; the commit fails if its key exists.
     Insert {
-        /// Of this table.
+        /// Table of the row.
         table: &'static Table,
-        /// With these values.
-        values: Vec<Value>,
+        /// Values of the row.
+        values: Vec<SqlValue>,
     },
-    /// A row, unless one of its key is there already.
+    /// Inserts a row unless its key exists.
     Ensure {
-        /// Of this table.
+        /// Table of the row.
         table: &'static Table,
-        /// With these values.
-        values: Vec<Value>,
+        /// Values of the row.
+        values: Vec<SqlValue>,
     },
-    /// A row, in place of the one of its key if there is one.
+    /// Inserts a row, or replaces the row of its key.
     Put {
-        /// Of this table.
+        /// Table of the row.
         table: &'static Table,
-        /// With these values.
-        values: Vec<Value>,
+        /// Values of the row.
+        values: Vec<SqlValue>,
     },
-    /// A row that must still be as it was when this was decided.
+    /// Updates a row; the commit fails if the row has changed since it was read.
     Update {
-        /// Of this table.
+        /// Table of the row.
         table: &'static Table,
-        /// As it was read.
-        was: Vec<Value>,
-        /// As it should be.
-        values: Vec<Value>,
+        /// Values as they were read.
+        was: Vec<SqlValue>,
+        /// New values.
+        values: Vec<SqlValue>,
     },
-    /// A row that must go. That it has gone already is no conflict: the same deletion may be decided twice.
+    /// Deletes a row. A missing row is no conflict: the same deletion may be decided twice.
     Delete {
-        /// Of this table.
+        /// Table of the row.
         table: &'static Table,
-        /// Of this key.
-        key: Key,
+        /// Key of the row.
+        key: RowKey,
     },
-    /// Nothing is written, but all is refused unless this row still is as it was read.
-    Hold {
-        /// Of this table.
+    /// Writes nothing; the commit fails if the row has changed since it was read.
+    RequireUnchanged {
+        /// Table of the row.
         table: &'static Table,
-        /// As it was read.
-        was: Vec<Value>,
+        /// Values as they were read.
+        was: Vec<SqlValue>,
     },
-    /// Nothing is written, but all is refused unless this row still is as it was read and nothing is counted above its bound, with what
-    /// was changed before it in the same list. No two that ask this of the same row are made at once: the later one counts what the
-    /// earlier one has written.
-    Room {
-        /// Of this table.
+    /// Writes nothing; the commit fails if the row has changed since it was read, or if a count exceeds its limit. The
+    /// counts include earlier changes of the same list. Two commits that check limits of the same row are serialized,
+    /// so the later one counts the rows of the earlier one.
+    RequireLimits {
+        /// Table of the row.
         table: &'static Table,
-        /// As it was read.
-        was: Vec<Value>,
-        /// What may be there.
-        bounds: Vec<Bound>,
+        /// Values as they were read.
+        was: Vec<SqlValue>,
+        /// Limits that must hold.
+        limits: Vec<RowLimit>,
     },
 }
 
-/// So many rows may be there, of all these together.
+/// Maximum for the total number of some rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bound {
-    /// Which rows are counted.
+pub struct RowLimit {
+    /// Rows that count.
     pub rows: Vec<(&'static Table, Filter)>,
-    /// How many there may be.
-    pub most: u64,
+    /// Maximum number of rows.
+    pub max_rows: u64,
 }
 
-impl Bound {
-    /// So many, of none yet.
-    pub fn of(most: u64) -> Bound {
-        Bound { rows: Vec::new(), most }
+impl RowLimit {
+    /// Returns a limit that counts no rows yet.
+    pub fn at_most(most: u64) -> RowLimit {
+        RowLimit { rows: Vec::new(), max_rows: most }
     }
 
-    /// Counts these as well.
+    /// Adds rows to the count.
     #[must_use]
-    pub fn counting<R: Row>(mut self, rows: Filter) -> Bound {
+    pub fn counting<R: Row>(mut self, rows: Filter) -> RowLimit {
         self.rows.push((R::TABLE, rows));
         self
     }
 }
 
-impl Change {
-    /// Adds a row; all is refused if one of its key is there.
-    pub fn insert<R: Row>(row: &R) -> Change {
-        Change::Insert { table: R::TABLE, values: row.values() }
+impl RowChange {
+    /// Inserts a row; the commit fails if its key exists.
+    pub fn insert<R: Row>(row: &R) -> RowChange {
+        RowChange::Insert { table: R::TABLE, values: row.values() }
     }
 
-    /// Adds a row unless one of its key is there.
-    pub fn ensure<R: Row>(row: &R) -> Change {
-        Change::Ensure { table: R::TABLE, values: row.values() }
+    /// Inserts a row unless its key exists.
+    pub fn ensure<R: Row>(row: &R) -> RowChange {
+        RowChange::Ensure { table: R::TABLE, values: row.values() }
     }
 
-    /// Adds a row, or replaces the one of its key.
-    pub fn put<R: Row>(row: &R) -> Change {
-        Change::Put { table: R::TABLE, values: row.values() }
+    /// Inserts a row, or replaces the row of its key.
+    pub fn put<R: Row>(row: &R) -> RowChange {
+        RowChange::Put { table: R::TABLE, values: row.values() }
     }
 
-    /// Replaces a row; all is refused if it is no longer `was`. Both have the same key.
-    pub fn update<R: Row>(was: &R, row: &R) -> Change {
-        Change::Update { table: R::TABLE, was: was.values(), values: row.values() }
+    /// Updates a row; the commit fails if the row is no longer `was`. Both have the same key.
+    pub fn update<R: Row>(was: &R, row: &R) -> RowChange {
+        RowChange::Update { table: R::TABLE, was: was.values(), values: row.values() }
     }
 
-    /// Removes a row.
-    pub fn delete<R: Row>(row: &R) -> Change {
-        Change::Delete { table: R::TABLE, key: row.key() }
+    /// Deletes a row.
+    pub fn delete<R: Row>(row: &R) -> RowChange {
+        RowChange::Delete { table: R::TABLE, key: row.key() }
     }
 
-    /// Refuses all if the row is no longer `was`.
-    pub fn hold<R: Row>(was: &R) -> Change {
-        Change::Hold { table: R::TABLE, was: was.values() }
+    /// Fails the commit if the row is no longer `was`.
+    pub fn require_unchanged<R: Row>(was: &R) -> RowChange {
+        RowChange::RequireUnchanged { table: R::TABLE, was: was.values() }
     }
 
-    /// Refuses all if the row is no longer `was`, or more is there than these allow.
-    pub fn room<R: Row>(was: &R, bounds: Vec<Bound>) -> Change {
-        Change::Room { table: R::TABLE, was: was.values(), bounds }
+    /// Fails the commit if the row is no longer `was`, or if a count exceeds its limit.
+    pub fn require_limits<R: Row>(was: &R, bounds: Vec<RowLimit>) -> RowChange {
+        RowChange::RequireLimits { table: R::TABLE, was: was.values(), limits: bounds }
     }
 
-    /// The table it is about.
+    /// Returns the table of the row.
     pub fn table(&self) -> &'static Table {
         match self {
-            Change::Insert { table, .. }
-            | Change::Ensure { table, .. }
-            | Change::Put { table, .. }
-            | Change::Update { table, .. }
-            | Change::Delete { table, .. }
-            | Change::Hold { table, .. }
-            | Change::Room { table, .. } => table,
+            RowChange::Insert { table, .. }
+            | RowChange::Ensure { table, .. }
+            | RowChange::Put { table, .. }
+            | RowChange::Update { table, .. }
+            | RowChange::Delete { table, .. }
+            | RowChange::RequireUnchanged { table, .. }
+            | RowChange::RequireLimits { table, .. } => table,
         }
     }
 
-    /// The row it is about.
-    pub fn key(&self) -> Key {
+    /// Returns the key of the row.
+    pub fn key(&self) -> RowKey {
         match self {
-            Change::Delete { key, .. } => key.clone(),
-            Change::Insert { table, values }
-            | Change::Ensure { table, values }
-            | Change::Put { table, values }
-            | Change::Update { table, values, .. }
-            | Change::Hold { table, was: values }
-            | Change::Room { table, was: values, .. } => key_of(table, values),
+            RowChange::Delete { key, .. } => key.clone(),
+            RowChange::Insert { table, values }
+            | RowChange::Ensure { table, values }
+            | RowChange::Put { table, values }
+            | RowChange::Update { table, values, .. }
+            | RowChange::RequireUnchanged { table, was: values }
+            | RowChange::RequireLimits { table, was: values, .. } => key_of(table, values),
         }
     }
 }

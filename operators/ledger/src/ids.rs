@@ -1,9 +1,10 @@
-//! Ids of rows, one type for each table, so that none is taken for another; and the words that some columns choose from.
+//! Ids of rows, a type for each table so that they cannot be confused, and enums for columns with a fixed set of
+//! values.
 
 use std::fmt;
 
-use crate::key::Key;
-use crate::value::{Field, Kind, Value};
+use crate::key::RowKey;
+use crate::value::{ColumnField, ColumnType, SqlValue};
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -12,7 +13,7 @@ macro_rules! ids {
         pub struct $name(String);
 
         impl $name {
-            /// The id as text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -24,9 +25,9 @@ macro_rules! ids {
             }
         }
 
-        impl From<&$name> for Key {
-            fn from(id: &$name) -> Key {
-                Key::of([id.as_str()])
+        impl From<&$name> for RowKey {
+            fn from(id: &$name) -> RowKey {
+                RowKey::of([id.as_str()])
             }
         }
 
@@ -36,29 +37,29 @@ macro_rules! ids {
             }
         }
 
-        impl Field for $name {
-            const KIND: Kind = Kind::Text;
-            fn to_value(&self) -> Value {
-                Value::Text(Some(self.0.clone()))
+        impl ColumnField for $name {
+            const KIND: ColumnType = ColumnType::Text;
+            fn to_value(&self) -> SqlValue {
+                SqlValue::Text(Some(self.0.clone()))
             }
-            fn from_value(value: Value) -> Option<$name> {
+            fn from_value(value: SqlValue) -> Option<$name> {
                 String::from_value(value).filter(|text| !text.is_empty()).map($name)
             }
         }
 
-        impl Field for Option<$name> {
-            const KIND: Kind = Kind::Text;
-            fn to_value(&self) -> Value {
-                Value::Text(self.as_ref().map(|id| id.0.clone()))
+        impl ColumnField for Option<$name> {
+            const KIND: ColumnType = ColumnType::Text;
+            fn to_value(&self) -> SqlValue {
+                SqlValue::Text(self.as_ref().map(|id| id.0.clone()))
             }
-            fn from_value(value: Value) -> Option<Option<$name>> {
+            fn from_value(value: SqlValue) -> Option<Option<$name>> {
                 let text = Option::<String>::from_value(value)?;
                 Some(text.map($name))
             }
         }
 
-        impl From<&$name> for Value {
-            fn from(id: &$name) -> Value {
+        impl From<&$name> for SqlValue {
+            fn from(id: &$name) -> SqlValue {
                 id.to_value()
             }
         }
@@ -68,159 +69,159 @@ macro_rules! ids {
 ids! {
     /// Credentials of a cluster.
     CredentialsId;
-    /// A cluster that hosts Argo CD.
+    /// Cluster that hosts Argo CD.
     EngineClusterId;
-    /// One Argo CD.
+    /// Argo CD instance.
     EngineInstanceId;
-    /// A target of deployments.
+    /// Target of deployments.
     ManagedEnvironmentId;
-    /// A tenant.
+    /// Tenant.
     UserId;
-    /// A piece of work for the agent.
+    /// Operation, a request to the agent.
     OperationId;
-    /// An Application of Argo CD.
+    /// Application of Argo CD.
     ApplicationId;
-    /// A sync that was asked for.
+    /// Requested sync.
     SyncOperationId;
     /// Credentials of a git repository.
     RepositoryCredentialsId;
-    /// A repository that a tenant's project may use.
+    /// Repository that a tenant's project permits.
     AppProjectRepositoryId;
-    /// An environment that a tenant's project may use.
+    /// Environment that a tenant's project permits.
     AppProjectManagedEnvironmentId;
-    /// A move of a unit from one Argo CD to another.
+    /// Move of a placement between Argo CD instances.
     MoveId;
-    /// A service account of ours on a tenant's cluster.
+    /// Service account that Switchboard created on a tenant's cluster.
     ServiceAccountId;
-    /// What Kubernetes calls a thing, once and for all.
+    /// Uid of a Kubernetes object.
     Uid;
 }
 
-macro_rules! words {
+macro_rules! stored_enums {
     ($($(#[$doc:meta])* $name:ident { $($(#[$what:meta])* $word:ident = $text:literal,)* })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$what])* $word,)* }
 
         impl $name {
-            /// The word as it is stored.
+            /// Returns the value as stored.
             pub fn as_str(self) -> &'static str {
                 match self { $($name::$word => $text,)* }
             }
         }
 
-        impl Field for $name {
-            const KIND: Kind = Kind::Text;
-            fn to_value(&self) -> Value {
-                Value::from(self.as_str())
+        impl ColumnField for $name {
+            const KIND: ColumnType = ColumnType::Text;
+            fn to_value(&self) -> SqlValue {
+                SqlValue::from(self.as_str())
             }
-            fn from_value(value: Value) -> Option<$name> {
+            fn from_value(value: SqlValue) -> Option<$name> {
                 match value.as_text()? { $($text => Some($name::$word),)* _ => None }
             }
         }
 
-        impl From<$name> for Value {
-            fn from(word: $name) -> Value {
+        impl From<$name> for SqlValue {
+            fn from(word: $name) -> SqlValue {
                 word.to_value()
             }
         }
     )*};
 }
 
-words! {
-    /// How far the agent is with an Operation.
+stored_enums! {
+    /// State of an Operation.
     OperationState {
-        /// Nobody has begun.
+        /// No agent has started the Operation.
         Waiting = "Waiting",
-        /// An agent works on it.
+        /// An agent works on the Operation.
         InProgress = "In_Progress",
-        /// Done.
+        /// The Operation succeeded.
         Completed = "Completed",
-        /// Given up, with a reason.
+        /// The Operation failed; the row has the reason.
         Failed = "Failed",
     }
-    /// Which table an Operation points into.
+    /// Table that an Operation refers to.
     OperationResource {
-        /// A target's credentials.
+        /// Credentials of a target.
         ManagedEnvironment = "ManagedEnvironment",
-        /// A sync.
+        /// Sync.
         SyncOperation = "SyncOperation",
-        /// An Application.
+        /// Application.
         Application = "Application",
         /// Credentials of a repository.
         RepositoryCredentials = "RepositoryCredentials",
-        /// An Argo CD.
+        /// Argo CD instance.
         EngineInstance = "GitOpsEngineInstance",
     }
-    /// What a sync should do.
+    /// Desired state of a sync.
     DesiredState {
-        /// Go on until it is done.
+        /// The sync runs to completion.
         Running = "Running",
-        /// Stop.
+        /// The sync is terminated.
         Terminated = "Terminated",
     }
-    /// Which kind of a tenant's resource has a row.
+    /// Kind of a tenant's resource that has a row.
     ApiResource {
-        /// An environment.
+        /// Managed environment.
         ManagedEnvironment = "GitOpsDeploymentManagedEnvironment",
-        /// A sync run.
+        /// Sync run.
         SyncRun = "GitOpsDeploymentSyncRun",
         /// Credentials of a repository.
         RepositoryCredential = "GitOpsDeploymentRepositoryCredential",
     }
-    /// The table of that row.
+    /// Table of the row.
     ApiRelation {
-        /// ManagedEnvironment.
+        /// Table `managedenvironment`.
         ManagedEnvironment = "ManagedEnvironment",
-        /// SyncOperation.
+        /// Table `syncoperation`.
         SyncOperation = "SyncOperation",
-        /// RepositoryCredentials.
+        /// Table `repositorycredentials`.
         RepositoryCredential = "RepositoryCredential",
     }
-    /// Which kind of a Kubernetes object identifies a row.
+    /// Kind of a Kubernetes object that identifies a row.
     KubernetesResource {
-        /// A namespace.
+        /// Namespace.
         Namespace = "Namespace",
     }
-    /// The table of that row.
+    /// Table of the row.
     KubernetesRelation {
-        /// A target that is a namespace of the same cluster.
+        /// Target that is a namespace of the same cluster.
         ManagedEnvironment = "ManagedEnvironment",
-        /// A cluster that hosts Argo CD.
+        /// Cluster that hosts Argo CD.
         EngineCluster = "GitopsEngineCluster",
-        /// One Argo CD.
+        /// Argo CD instance.
         EngineInstance = "GitopsEngineInstance",
     }
-    /// Whether an Argo CD is given new units.
+    /// Whether an Argo CD instance receives new placements.
     InstanceState {
-        /// It is.
+        /// The instance receives new placements.
         Active = "active",
-        /// It keeps what it has.
+        /// The instance keeps its placements and receives no new ones.
         Cordoned = "cordoned",
     }
-    /// How far a move is. The words are in the order of the steps; a step that is named is the one under way.
+    /// Step of a move that is in progress. The variants are in the order of the steps.
     MoveStep {
-        /// No new Operation begins; those that have begun end.
+        /// No new Operation starts; running Operations finish.
         Freeze = "freeze",
-        /// Project and Secrets come to be at the target.
+        /// The project and the Secrets are created at the target.
         Prepare = "prepare",
-        /// Applications come to be at the target, asleep.
+        /// The Applications are created at the target, with reconciliation paused.
         Copy = "copy",
-        /// Applications at the source fall asleep.
+        /// Reconciliation of the Applications at the source is paused.
         Pause = "pause",
-        /// Applications at the source go; what they deployed stays.
+        /// The Applications at the source are deleted; their deployed resources stay.
         Release = "release",
-        /// The rows name the target.
-        Flip = "flip",
-        /// Applications at the target wake up and compare.
-        Wake = "wake",
-        /// What nobody uses at the source any more goes.
-        Clean = "clean",
-        /// Over.
+        /// The rows are switched to the target.
+        Cutover = "flip",
+        /// Reconciliation of the Applications at the target resumes.
+        Resume = "wake",
+        /// Unused objects at the source are deleted.
+        Cleanup = "clean",
+        /// The move is complete.
         Done = "done",
-        /// All becomes as it was at the source.
-        Return = "return",
-        /// Over, and the unit is where it was.
-        Returned = "returned",
+        /// The changes at the source and at the target are undone.
+        Rollback = "return",
+        /// The rollback is complete; the placement is where it was.
+        RolledBack = "returned",
     }
 }

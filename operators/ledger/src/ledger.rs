@@ -1,12 +1,12 @@
-//! The ledger: questions that see one state, changes that are made whole or not at all.
+//! The ledger: consistent reads and atomic commits.
 
 mod batch;
+mod batching;
 mod commit;
 mod error;
 mod filter;
-mod pace;
-mod question;
-mod reading;
+mod query;
+mod shared_reads;
 mod view;
 
 use std::sync::Arc;
@@ -16,120 +16,120 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::address::Address;
-use crate::change::Change;
-use crate::key::Key;
+use crate::change::RowChange;
+use crate::key::RowKey;
 use crate::pool::Pool;
 use crate::row::Row;
-use crate::seal::Sealing;
+use crate::seal::Sealer;
 
-use batch::Commits;
-use reading::Readings;
+use batch::CommitQueue;
+use shared_reads::SharedReads;
 
-pub use error::{LedgerError, Trouble};
+pub use error::{ConnectionProblem, LedgerError};
 pub use filter::Filter;
-pub use view::View;
+pub use view::LedgerView;
 
-/// How long one question or one list of changes may take.
+/// Deadline of a query or a commit.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
-/// How often changes are tried again that the database gave up because of others made at the same time.
+/// Maximum number of attempts for a commit that the database aborts because of concurrent transactions.
 const MAX_COMMIT_ATTEMPTS: u32 = 5;
 
-/// A database with the service's tables.
+/// Database with the tables of the GitOps Service.
 ///
 /// # Guarantees
-/// - A list of changes is made whole or not at all.                       // test: guarantees_changes_are_made_whole_or_not_at_all
-/// - A row that is no longer as it was read is not overwritten.           // test: guarantees_a_row_that_changed_is_not_overwritten
-/// - No more rows are there than a [`crate::Change::Room`] allows.          // test: guarantees_no_more_is_there_than_may_be
-/// - A view sees one state, whatever is committed meanwhile.              // test: guarantees_a_view_sees_one_state
-/// - A view sees whatever was committed before it was asked for.          // test: whoever_reads_sees_what_was_committed_before
-/// - Who is refused takes nobody along who commits at the same time.      // test: who_is_refused_takes_nobody_along
-/// - No credential is stored in clear when there is a key.                // test: guarantees_no_credential_is_stored_in_clear
+/// - A list of changes is atomic.                                         // test: guarantees_changes_are_atomic
+/// - A row that has changed since it was read is not overwritten.         // test: guarantees_a_row_that_changed_is_not_overwritten
+/// - A [`RowChange::RequireLimits`] is never exceeded.                    // test: guarantees_row_limits_hold
+/// - A view reads one state, whatever is committed meanwhile.             // test: guarantees_a_view_is_consistent
+/// - A view sees every commit that completed before it was opened.        // test: a_view_sees_earlier_commits
+/// - A rejected commit does not affect commits of its batch.              // test: a_rejected_commit_does_not_affect_others
+/// - No credential is stored in plaintext when there is a key.            // test: guarantees_no_credential_is_stored_in_plaintext
 ///
 /// # Caveats
-/// - If the connection is lost while changes are committed, nobody knows whether they were made: [`LedgerError::Query`]. Read
-///   again and decide again.
-/// - Those who come at the same time share transactions: who keeps a [`View`] for long keeps a connection for as long.
-/// - A database in memory has one connection. Whoever holds a [`View`] of it and commits waits for himself.
+/// - If the connection is lost during a commit, its outcome is unknown: [`LedgerError::Query`]. Read and decide again.
+/// - Concurrent callers share transactions: a [`LedgerView`] that is kept for long holds a connection for as long.
+/// - A database in memory has one connection. A caller that keeps a [`LedgerView`] of it and commits deadlocks.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     pub(crate) pool: Pool,
-    pub(crate) sealing: Arc<Sealing>,
-    /// Rung after each commit of this process.
-    pub(crate) bell: watch::Sender<u64>,
-    asked: Arc<Asked>,
-    readings: Arc<Readings>,
-    commits: Arc<Commits>,
-    /// Whoever asks, connections are used by the runtime that made them.
+    pub(crate) sealer: Arc<Sealer>,
+    /// Notifies the change streams of this process; incremented after each commit.
+    pub(crate) commit_notifier: watch::Sender<u64>,
+    counters: Arc<LedgerCounters>,
+    shared_reads: Arc<SharedReads>,
+    commits: Arc<CommitQueue>,
+    /// Runtime that opened the connections. Only this runtime may use them, whatever runtime the caller is on.
     runtime: tokio::runtime::Handle,
-    told: String,
+    location: String,
 }
 
-/// What was asked of a database by this process.
+/// Counters of the queries and commits of this process.
 #[derive(Debug, Default)]
-struct Asked {
+struct LedgerCounters {
     views: AtomicU64,
     commits: AtomicU64,
     rows: AtomicU64,
-    questions: AtomicU64,
+    queries: AtomicU64,
     transactions: AtomicU64,
 }
 
-/// How much was asked of a database, for whoever counts.
+/// Number of queries and commits of this process, for metrics and tests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Views that were opened.
+pub struct LedgerCounts {
+    /// Views opened.
     pub views: u64,
-    /// Lists of changes that were tried.
+    /// Commits attempted.
     pub commits: u64,
-    /// Rows that were read in views.
+    /// Rows read by views.
     pub rows: u64,
-    /// Questions that were asked in views.
-    pub questions: u64,
-    /// Transactions that all of that took: those who come at the same time share one.
+    /// Queries of views.
+    pub queries: u64,
+    /// Transactions of all views and commits. Concurrent callers share transactions.
     pub transactions: u64,
 }
 
 impl Ledger {
-    /// Connects to the database. Its tables may still be missing: see [`Ledger::migrate`].
-    pub async fn open(address: &Address, sealing: Sealing) -> Result<Ledger, LedgerError> {
-        let told = address.to_string();
-        let pool = Pool::connect(address).await.map_err(|source| LedgerError::Connect { to: told.clone(), source })?;
-        let asked = Arc::default();
+    /// Connects to the database. The tables may still be missing: see [`Ledger::migrate`].
+    pub async fn open(address: &Address, sealer: Sealer) -> Result<Ledger, LedgerError> {
+        let location = address.to_string();
+        let pool =
+            Pool::connect(address).await.map_err(|source| LedgerError::Connect { to: location.clone(), source })?;
+        let counters = Arc::default();
         let runtime = tokio::runtime::Handle::current();
-        let readings = Readings::new(pool.clone(), Arc::clone(&asked), runtime.clone());
-        let (sealing, bell, commits) = (Arc::new(sealing), watch::Sender::new(0), Arc::default());
-        Ok(Ledger { pool, sealing, bell, asked, readings, commits, runtime, told })
+        let shared_reads = SharedReads::new(pool.clone(), Arc::clone(&counters), runtime.clone());
+        let (sealer, commit_notifier, commits) = (Arc::new(sealer), watch::Sender::new(0), Arc::default());
+        Ok(Ledger { pool, sealer, commit_notifier, counters, shared_reads, commits, runtime, location })
     }
 
-    /// Where the database is, in words.
-    pub fn told(&self) -> &str {
-        &self.told
+    /// Returns a description of the database for messages.
+    pub fn location(&self) -> &str {
+        &self.location
     }
 
-    /// How much was asked of it until now, by this process; signals count their own.
-    pub fn counts(&self) -> Counts {
-        let Asked { views, commits, rows, questions, transactions } = &*self.asked;
-        let all = [views, commits, rows, questions, transactions].map(|count| count.load(Ordering::Relaxed));
-        let [views, commits, rows, questions, transactions] = all;
-        Counts { views, commits, rows, questions, transactions }
+    /// Returns the counters of this process. Change streams have counters of their own.
+    pub fn counts(&self) -> LedgerCounts {
+        let LedgerCounters { views, commits, rows, queries, transactions } = &*self.counters;
+        let all = [views, commits, rows, queries, transactions].map(|count| count.load(Ordering::Relaxed));
+        let [views, commits, rows, queries, transactions] = all;
+        LedgerCounts { views, commits, rows, queries, transactions }
     }
 
-    /// A view of the database as it is now.
-    pub async fn view(&self) -> Result<View, LedgerError> {
-        self.asked.views.fetch_add(1, Ordering::Relaxed);
-        Ok(View::new(self.readings.seat().await?, Arc::clone(&self.sealing)))
+    /// Opens a view of the current state.
+    pub async fn view(&self) -> Result<LedgerView, LedgerError> {
+        self.counters.views.fetch_add(1, Ordering::Relaxed);
+        Ok(LedgerView::new(self.shared_reads.join().await?, Arc::clone(&self.sealer)))
     }
 
-    /// The row of a key, if there is one.
-    pub async fn get<R: Row>(&self, key: &Key) -> Result<Option<R>, LedgerError> {
+    /// Returns the row of a key.
+    pub async fn get<R: Row>(&self, key: &RowKey) -> Result<Option<R>, LedgerError> {
         let mut view = self.view().await?;
         let row = view.get(key).await?;
         view.end();
         Ok(row)
     }
 
-    /// All rows that a filter lets through, in the order of their keys.
+    /// Returns all rows that match a filter, in the order of their keys.
     pub async fn list<R: Row>(&self, filter: &Filter) -> Result<Vec<R>, LedgerError> {
         let mut view = self.view().await?;
         let rows = view.list(filter).await?;
@@ -137,18 +137,18 @@ impl Ledger {
         Ok(rows)
     }
 
-    /// Makes changes, in their order, whole or not at all.
-    pub async fn commit(&self, changes: &[Change]) -> Result<(), LedgerError> {
+    /// Commits changes in order, atomically.
+    pub async fn commit(&self, changes: &[RowChange]) -> Result<(), LedgerError> {
         if changes.is_empty() {
             return Ok(());
         }
-        self.asked.commits.fetch_add(1, Ordering::Relaxed);
-        Commits::make(self, changes).await
+        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        CommitQueue::make(self, changes).await
     }
 
-    /// Tells those who follow changes in this process.
-    fn ring(&self) {
-        self.bell.send_modify(|rung| *rung += 1);
+    /// Notifies the change streams of this process.
+    fn notify_listeners(&self) {
+        self.commit_notifier.send_modify(|count| *count += 1);
     }
 
     /// Closes all connections.
@@ -157,7 +157,7 @@ impl Ledger {
     }
 }
 
-/// Waits for the database, but not for ever.
+/// Runs a database call with the default deadline.
 pub(crate) async fn within<T>(
     act: &'static str,
     work: impl Future<Output = Result<T, sqlx::Error>>,
@@ -165,7 +165,7 @@ pub(crate) async fn within<T>(
     within_deadline(act, DEADLINE, work).await
 }
 
-/// The same, for what may take longer.
+/// Runs a database call with a deadline of its own.
 pub(crate) async fn within_deadline<T>(
     act: &'static str,
     deadline: Duration,
@@ -173,6 +173,6 @@ pub(crate) async fn within_deadline<T>(
 ) -> Result<T, LedgerError> {
     match tokio::time::timeout(deadline, work).await {
         Ok(done) => done.map_err(|source| LedgerError::Query { act, source: Arc::new(source) }),
-        Err(_) => Err(LedgerError::Late { act, deadline_s: deadline.as_secs() }),
+        Err(_) => Err(LedgerError::Timeout { act, deadline_s: deadline.as_secs() }),
     }
 }

@@ -1,22 +1,23 @@
-//! What the GitOps Service remembers: tenants, environments, applications, operations; in PostgreSQL or in SQLite.
+//! Storage of the GitOps Service (tenants, environments, applications, operations) in PostgreSQL or SQLite.
 //!
 //! ```text
-//!  rows (typed) ─▶ Change ─┐                                   ┌─▶ PostgreSQL 15+ ─ NOTIFY ─┐
-//!                          ├─▶ statement ─▶ one transaction ───┤                            ├─▶ Signals
-//!  Filter ──▶ View ────────┘        seal (credentials)         └─▶ SQLite ─── in process ───┘
+//!  rows (typed) ─▶ RowChange ─┐                                   ┌─▶ PostgreSQL 15+ ─ NOTIFY ─┐
+//!                             ├─▶ statement ─▶ one transaction ───┤                            ├─▶ ChangeStream
+//!  Filter ──▶ LedgerView ─────┘        seal (credentials)         └─▶ SQLite ─── in process ───┘
 //! ```
 //!
-//! The seventeen tables are those of the service that was there before, with its names and columns, so that its programs and
-//! ours read the same database; what is ours alone is named `switchboard_…`, or is a column with a default.
+//! Seventeen tables are those of managed-gitops, with its names and columns, so that both programs can use the same
+//! database. Tables that only Switchboard has are named `switchboard_…`; columns that only Switchboard has are nullable
+//! or have a default.
 //!
-//! A change is data: what is decided elsewhere arrives as a list of [`Change`]s and is made whole or not at all.
+//! Changes are data: the caller decides on a list of [`RowChange`]s, and the ledger commits it atomically.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().expect("a runtime").block_on(async {
 //! use switchboard_ledger::rows::ClusterUser;
-//! use switchboard_ledger::{Address, Change, Key, Ledger, Sealing};
+//! use switchboard_ledger::{Address, Ledger, RowChange, RowKey, Sealer};
 //!
-//! let ledger = Ledger::open(&Address::parse("sqlite::memory:")?, Sealing::plain()).await?;
+//! let ledger = Ledger::open(&Address::parse("sqlite::memory:")?, Sealer::plain()).await?;
 //! ledger.migrate().await?;
 //! let tenant = ClusterUser {
 //!     id: "u-1".into(),
@@ -24,38 +25,38 @@
 //!     created_on: Default::default(),
 //!     display_name: Some("shop".into()),
 //! };
-//! ledger.commit(&[Change::insert(&tenant)]).await?;
-//! assert_eq!(ledger.get::<ClusterUser>(&Key::from(&tenant.id)).await?, Some(tenant));
+//! ledger.commit(&[RowChange::insert(&tenant)]).await?;
+//! assert_eq!(ledger.get::<ClusterUser>(&RowKey::from(&tenant.id)).await?, Some(tenant));
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).expect("the example holds");
 //! ```
 //!
-//! It will never decide what a row should say, read a Kubernetes object, or make an id or a time of its own.
+//! The crate never decides on the content of a row, reads no Kubernetes objects, and generates neither ids nor times.
 
 pub mod address;
 pub mod archive;
 pub mod change;
+pub mod change_stream;
 pub mod ids;
 pub mod key;
 pub mod ledger;
 pub mod migration;
+#[cfg(feature = "real")]
+pub mod postgres_server;
 pub mod row;
 pub mod rows;
 pub mod seal;
 pub mod secret;
-#[cfg(feature = "real")]
-pub mod server;
-pub mod signal;
 pub mod value;
 
 mod pool;
 mod statement;
 
 pub use address::Address;
-pub use change::{Bound, Change};
-pub use key::Key;
-pub use ledger::{Counts, Filter, Ledger, LedgerError, View};
+pub use change::{RowChange, RowLimit};
+pub use change_stream::{ChangeEvent, ChangeStream};
+pub use key::RowKey;
+pub use ledger::{Filter, Ledger, LedgerCounts, LedgerError, LedgerView};
 pub use row::{Column, Row, Table};
-pub use seal::Sealing;
-pub use secret::Secret;
-pub use signal::{Signal, Signals};
-pub use value::{Kind, Moment, Value};
+pub use seal::Sealer;
+pub use secret::SecretString;
+pub use value::{ColumnType, DbTimestamp, SqlValue};

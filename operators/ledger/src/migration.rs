@@ -1,9 +1,9 @@
-//! How a database comes to have the tables: a new one, one of the original, one of an earlier version of ours.
+//! Migration of a database: an empty one, one of managed-gitops, or one of an earlier version of Switchboard.
 //!
-//! All steps and all credentials that are to be stored otherwise are one transaction.
+//! All steps, and the resealing of credentials, are one transaction.
 
 mod credentials;
-mod inspect;
+mod schema;
 
 use std::time::Duration;
 
@@ -12,63 +12,63 @@ use ring::digest::{SHA256, digest};
 use crate::ledger::{Ledger, LedgerError, within, within_deadline};
 use crate::pool::{Intent, Transaction};
 use crate::statement::Dialect;
-use crate::value::Value;
+use crate::value::SqlValue;
 
-pub use inspect::Found;
+pub use schema::SchemaState;
 
-/// The newest version of the original, whose tables are our first step.
-pub const ORIGINAL_VERSION: i64 = 20;
+/// Newest schema version of managed-gitops, whose tables are the first step.
+pub const MANAGED_GITOPS_VERSION: i64 = 20;
 
-/// How long one step may take: indexes of large tables.
+/// Deadline of one step; indexes of large tables take long.
 const STEP_DEADLINE: Duration = Duration::from_secs(10 * 60);
 
-/// One step, in the words of both databases.
-struct Step {
+/// Migration step, with the SQL for both databases.
+struct MigrationStep {
     version: i64,
     name: &'static str,
     postgres: &'static str,
     sqlite: &'static str,
 }
 
-/// Steps are never changed once released: a new one is added.
-const STEPS: &[Step] = &[
-    Step {
+/// A released step never changes: its digest is stored. Add a new step instead.
+const STEPS: &[MigrationStep] = &[
+    MigrationStep {
         version: 1,
         name: "the tables of the original",
         postgres: include_str!("../migrations/postgres/0001_original.sql"),
         sqlite: include_str!("../migrations/sqlite/0001_original.sql"),
     },
-    Step {
+    MigrationStep {
         version: 2,
         name: "wider columns, indexes, log of changes",
         postgres: include_str!("../migrations/postgres/0002_switchboard.sql"),
         sqlite: include_str!("../migrations/sqlite/0002_switchboard.sql"),
     },
-    Step {
+    MigrationStep {
         version: 3,
         name: "which Argo CD serves whom",
         postgres: include_str!("../migrations/postgres/0003_fleet.sql"),
         sqlite: include_str!("../migrations/sqlite/0003_fleet.sql"),
     },
-    Step {
+    MigrationStep {
         version: 4,
         name: "what is to be removed from clusters of tenants",
         postgres: include_str!("../migrations/postgres/0004_left.sql"),
         sqlite: include_str!("../migrations/sqlite/0004_left.sql"),
     },
-    Step {
+    MigrationStep {
         version: 5,
         name: "what a backend was told",
         postgres: include_str!("../migrations/postgres/0005_settings.sql"),
         sqlite: include_str!("../migrations/sqlite/0005_settings.sql"),
     },
-    Step {
+    MigrationStep {
         version: 6,
         name: "tokens of service accounts on clusters of tenants",
         postgres: include_str!("../migrations/postgres/0006_token.sql"),
         sqlite: include_str!("../migrations/sqlite/0006_token.sql"),
     },
-    Step {
+    MigrationStep {
         version: 7,
         name: "changes are logged by statement",
         postgres: include_str!("../migrations/postgres/0007_statements.sql"),
@@ -76,147 +76,147 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// What a migration will do, or has done.
+/// Steps that a migration will apply, or has applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// What the database holds before.
-    pub found: Found,
+pub struct MigrationPlan {
+    /// Schema before the migration.
+    pub schema: SchemaState,
     /// Version and name of each step.
     pub steps: Vec<(i64, &'static str)>,
-    /// How many credentials are stored otherwise than they should be now.
+    /// Number of credentials to reseal.
     pub credentials: usize,
 }
 
-impl Plan {
-    /// Whether there is nothing to do.
+impl MigrationPlan {
+    /// Whether the migration has nothing to do.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.credentials == 0
     }
 }
 
-/// Why a database is left as it is.
+/// Error for which a database is left unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
-    /// It is the original's, but not the newest version of it.
+    /// The schema is that of managed-gitops, at an older version.
     #[error(
-        "could not take over the original's database: it is at version {0}, and only {ORIGINAL_VERSION} can be taken over"
+        "could not take over the original's database: it is at version {0}, and only {MANAGED_GITOPS_VERSION} can be taken over"
     )]
-    OldOriginal(i64),
-    /// A migration of the original stopped half-way.
+    OldManagedGitops(i64),
+    /// A migration of managed-gitops failed half-way.
     #[error("could not take over the original's database: its migration to version {0} failed half-way")]
     Dirty(i64),
-    /// A newer Switchboard was here.
+    /// A newer version of Switchboard migrated the database.
     #[error("could not use the database: a newer version made step {0} of it")]
     Newer(i64),
-    /// A step was made of other words than ours.
+    /// The SQL of an applied step differs from this version's.
     #[error("could not use the database: its step {0} is not the one of this version")]
     Altered(i64),
-    /// It has tables of our names, made by nobody we know.
+    /// Tables of these names exist, but neither managed-gitops nor Switchboard created them.
     #[error("could not use the database: it has a table `{0}`, but neither the original nor Switchboard made it")]
     Foreign(String),
-    /// A table is not what it should be.
+    /// A table lacks a column.
     #[error("could not use the database: `{table}` has no column `{column}`")]
-    Missing {
-        /// The table.
+    MissingColumn {
+        /// Name of the table.
         table: &'static str,
-        /// The column.
+        /// Name of the column.
         column: String,
     },
-    /// The tables are missing, or older than this program.
+    /// The tables are missing, or older than this version.
     #[error("could not use the database: its tables are not those of this version")]
-    Behind,
+    OutOfDate,
     /// The database failed.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
 }
 
 impl Ledger {
-    /// What [`Ledger::migrate`] would do. Writes nothing and locks nothing.
-    pub async fn plan_migration(&self) -> Result<Plan, MigrationError> {
+    /// Returns the plan of [`Ledger::migrate`]. Writes nothing and takes no locks.
+    pub async fn plan_migration(&self) -> Result<MigrationPlan, MigrationError> {
         let mut transaction = within("begin to read", self.pool.begin(Intent::Read)).await?;
         let plan = self.plan_in(&mut transaction, true).await?;
         within("end reading", transaction.rollback()).await?;
         Ok(plan)
     }
 
-    /// Makes the database what this version needs, and stores all credentials as they should be stored now.
+    /// Migrates the database to this version, and reseals all credentials with the current key.
     ///
     /// # Guarantees
-    /// - Two that migrate at once do it once.                             // test: guarantees_two_that_migrate_at_once_do_it_once
-    /// - Rows of the original are kept.                                   // test: guarantees_rows_of_the_original_are_kept
-    pub async fn migrate(&self) -> Result<Plan, MigrationError> {
+    /// - Concurrent migrations run once.                                   // test: guarantees_concurrent_migrations_run_once
+    /// - Rows of managed-gitops are kept.                                  // test: guarantees_rows_of_managed_gitops_are_kept
+    pub async fn migrate(&self) -> Result<MigrationPlan, MigrationError> {
         let mut transaction = within("begin to migrate", self.pool.begin(Intent::Write)).await?;
         if self.pool.dialect() == Dialect::Postgres {
-            // The number is ours alone; the lock goes with the transaction.
+            // Switchboard's own lock number; the transaction releases the lock.
             let lock = "set local lock_timeout = '20s'; select pg_advisory_xact_lock(8317942301)";
             within("wait for another migration", transaction.script(lock)).await?;
         }
         let plan = self.plan_in(&mut transaction, true).await?;
-        if matches!(plan.found, Found::Original | Found::Nothing) {
+        if matches!(plan.schema, SchemaState::ManagedGitops | SchemaState::Empty) {
             within("begin the list of steps", transaction.script(STEPS_TABLE)).await?;
         }
         for step in STEPS {
-            let left = plan.steps.iter().any(|(version, _)| *version == step.version);
-            if left {
-                let words = step.words(self.pool.dialect());
-                within_deadline("make the tables", STEP_DEADLINE, transaction.script(words)).await?;
+            let is_pending = plan.steps.iter().any(|(version, _)| *version == step.version);
+            if is_pending {
+                let sql = step.sql(self.pool.dialect());
+                within_deadline("make the tables", STEP_DEADLINE, transaction.script(sql)).await?;
             }
-            // The first step is what the original has made already.
-            if left || (plan.found == Found::Original && step.version == STEPS[0].version) {
-                self.note(&mut transaction, step).await?;
+            // The first step consists of the tables that managed-gitops has created already.
+            if is_pending || (plan.schema == SchemaState::ManagedGitops && step.version == STEPS[0].version) {
+                self.record_step(&mut transaction, step).await?;
             }
         }
         if plan.credentials > 0 {
-            credentials::store_again(&mut transaction, self.pool.dialect(), &self.sealing).await?;
+            credentials::reseal(&mut transaction, self.pool.dialect(), &self.sealer).await?;
         }
         within("commit the migration", transaction.commit()).await?;
-        self.bell.send_modify(|rung| *rung += 1);
+        self.commit_notifier.send_modify(|count| *count += 1);
         Ok(plan)
     }
 
-    /// Refuses a database that is not what this version needs. Credentials are not looked at.
+    /// Fails if the schema is not that of this version. Credentials are not checked.
     pub async fn check_schema(&self) -> Result<(), MigrationError> {
         let mut transaction = within("begin to read", self.pool.begin(Intent::Read)).await?;
         let plan = self.plan_in(&mut transaction, false).await?;
         within("end reading", transaction.rollback()).await?;
-        if plan.steps.is_empty() { Ok(()) } else { Err(MigrationError::Behind) }
+        if plan.steps.is_empty() { Ok(()) } else { Err(MigrationError::OutOfDate) }
     }
 
-    async fn plan_in(&self, transaction: &mut Transaction, credentials: bool) -> Result<Plan, MigrationError> {
+    async fn plan_in(&self, transaction: &mut Transaction, credentials: bool) -> Result<MigrationPlan, MigrationError> {
         let dialect = self.pool.dialect();
-        let found = inspect::inspect(transaction, dialect).await?;
+        let found = schema::inspect(transaction, dialect).await?;
         let done = match &found {
-            Found::Nothing => 0,
-            Found::Original => 1,
-            Found::Ours { version } => *version,
+            SchemaState::Empty => 0,
+            SchemaState::ManagedGitops => 1,
+            SchemaState::Switchboard { version } => *version,
         };
-        let left = STEPS.iter().filter(|step| step.version > done);
-        let steps = left.map(|step| (step.version, step.name)).collect();
+        let pending = STEPS.iter().filter(|step| step.version > done);
+        let steps = pending.map(|step| (step.version, step.name)).collect();
         let credentials = match &found {
-            Found::Nothing => 0,
+            SchemaState::Empty => 0,
             _ if !credentials => 0,
-            _ => credentials::count_others(transaction, dialect, &self.sealing, done).await?,
+            _ => credentials::count_outdated(transaction, dialect, &self.sealer, done).await?,
         };
-        Ok(Plan { found, steps, credentials })
+        Ok(MigrationPlan { schema: found, steps, credentials })
     }
 
-    async fn note(&self, transaction: &mut Transaction, step: &Step) -> Result<(), LedgerError> {
+    async fn record_step(&self, transaction: &mut Transaction, step: &MigrationStep) -> Result<(), LedgerError> {
         let sql = "insert into switchboard_step (version, name, digest) values ($1, $2, $3)";
-        let words = [
-            Value::Integer(Some(step.version)),
-            Value::from(step.name),
-            Value::from(&*step.digest(self.pool.dialect())),
+        let values = [
+            SqlValue::Integer(Some(step.version)),
+            SqlValue::from(step.name),
+            SqlValue::from(&*step.digest(self.pool.dialect())),
         ];
-        within("note a step", transaction.execute(sql.to_string(), &words)).await.map(drop)
+        within("note a step", transaction.execute(sql.to_string(), &values)).await.map(drop)
     }
 }
 
-/// Which steps were made.
+/// Table of the applied steps.
 const STEPS_TABLE: &str =
     "create table switchboard_step (version bigint primary key, name text not null, digest text not null)";
 
-impl Step {
-    fn words(&self, dialect: Dialect) -> &'static str {
+impl MigrationStep {
+    fn sql(&self, dialect: Dialect) -> &'static str {
         match dialect {
             Dialect::Postgres => self.postgres,
             Dialect::Sqlite => self.sqlite,
@@ -224,6 +224,6 @@ impl Step {
     }
 
     fn digest(&self, dialect: Dialect) -> String {
-        digest(&SHA256, self.words(dialect).as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+        digest(&SHA256, self.sql(dialect).as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }

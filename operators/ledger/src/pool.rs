@@ -1,4 +1,4 @@
-//! Connections to either database, and the few things that are done with one. Everything above speaks of values.
+//! Connections to either database. The other modules deal with values only.
 
 mod postgres;
 mod sqlite;
@@ -7,52 +7,52 @@ use std::time::Duration;
 
 use sqlx::{AssertSqlSafe, PgPool, Postgres, Sqlite, SqlitePool};
 
-use crate::address::{Address, Place};
+use crate::address::{Address, AddressKind};
 use crate::statement::Dialect;
-use crate::value::{Kind, Value};
+use crate::value::{ColumnType, SqlValue};
 
-/// The most connections to PostgreSQL of one process, the listening one included.
+/// Maximum number of PostgreSQL connections of a process, including the listening one.
 const MAX_POSTGRES_CONNECTIONS: u32 = 16;
 
-/// The most connections to a SQLite file: one writes, the others read.
+/// Maximum number of connections to a SQLite file: one writes, the others read.
 const MAX_SQLITE_CONNECTIONS: u32 = 4;
 
-/// How long a connection is waited for.
+/// Deadline for a connection.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
-/// How long those who come one after the other wait for each other, so that they ask PostgreSQL together: so long for each that came
-/// last time, up to [`POSTGRES_GATHER_MAX`].
-const POSTGRES_GATHER: Duration = Duration::from_millis(10);
+/// Delay per caller of the previous batch before the next batch of queries goes to PostgreSQL, up to
+/// [`POSTGRES_MAX_BATCH_DELAY`].
+const POSTGRES_BATCH_DELAY: Duration = Duration::from_millis(10);
 
-/// The longest that is.
-const POSTGRES_GATHER_MAX: Duration = Duration::from_millis(40);
+/// Maximum delay of a batch.
+const POSTGRES_MAX_BATCH_DELAY: Duration = Duration::from_millis(40);
 
-/// How long a writer waits for another one of the same file.
+/// Time a writer waits for another writer of the same file.
 const BUSY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// A statement for one row, and the same for any number of them; the latter is in PostgreSQL's words alone.
+/// SQL for one row, and for any number of rows. PostgreSQL alone has the latter.
 #[derive(Debug)]
 pub struct Statement {
     pub one: String,
-    pub each: String,
+    pub bulk: String,
 }
 
-/// Connections to the database.
+/// Connection pool.
 #[derive(Clone, Debug)]
 pub enum Pool {
     Postgres(PgPool),
     Sqlite(SqlitePool),
 }
 
-/// What a transaction is for.
+/// Purpose of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Intent {
-    /// All of it sees one state of the database.
+    /// All queries see one state of the database.
     Read,
     Write,
 }
 
-/// A transaction. Dropped, it leaves nothing behind.
+/// Transaction, which is rolled back when dropped.
 pub enum Transaction {
     Postgres(sqlx::Transaction<'static, Postgres>),
     Sqlite(sqlx::Transaction<'static, Sqlite>),
@@ -60,10 +60,10 @@ pub enum Transaction {
 
 impl Pool {
     pub async fn connect(address: &Address) -> Result<Pool, sqlx::Error> {
-        match &address.place {
-            Place::Postgres(options) => postgres::connect(options).await.map(Pool::Postgres),
-            Place::File(file) => sqlite::open(file).await.map(Pool::Sqlite),
-            Place::Memory => sqlite::memory().await.map(Pool::Sqlite),
+        match &address.kind {
+            AddressKind::Postgres(options) => postgres::connect(options).await.map(Pool::Postgres),
+            AddressKind::File(file) => sqlite::open(file).await.map(Pool::Sqlite),
+            AddressKind::Memory => sqlite::memory().await.map(Pool::Sqlite),
         }
     }
 
@@ -74,21 +74,21 @@ impl Pool {
         }
     }
 
-    /// How many may read at a time, and leave connections to those who write and listen.
-    pub fn max_readings(&self) -> usize {
+    /// Maximum number of concurrent read sessions, which leaves connections to writers and the listener.
+    pub fn max_read_sessions(&self) -> usize {
         match self {
             Pool::Postgres(_) => MAX_POSTGRES_CONNECTIONS as usize / 2,
             Pool::Sqlite(_) => MAX_SQLITE_CONNECTIONS as usize - 1,
         }
     }
 
-    /// The time between two readings, and between two commits, if so many came to the last. A statement costs PostgreSQL more than ten
-    /// rows do, and SQLite not.
-    pub fn gather(&self, came: usize) -> Duration {
+    /// Delay between two batches, given the size of the last one. For PostgreSQL, a statement costs more than ten rows;
+    /// for SQLite it does not.
+    pub fn batch_delay(&self, size: usize) -> Duration {
         match self {
             Pool::Postgres(_) => {
-                let times = u32::try_from(came).unwrap_or(u32::MAX).max(1);
-                POSTGRES_GATHER.saturating_mul(times).min(POSTGRES_GATHER_MAX)
+                let times = u32::try_from(size).unwrap_or(u32::MAX).max(1);
+                POSTGRES_BATCH_DELAY.saturating_mul(times).min(POSTGRES_MAX_BATCH_DELAY)
             }
             Pool::Sqlite(_) => Duration::ZERO,
         }
@@ -98,15 +98,15 @@ impl Pool {
         let begin = match (self, intent) {
             (Pool::Postgres(_), Intent::Read) => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
             (Pool::Postgres(_), Intent::Write) | (Pool::Sqlite(_), Intent::Read) => "BEGIN",
-            // To begin by reading and then to write fails as soon as somebody else wrote in between.
+            // A transaction that reads first and writes later fails as soon as another connection writes in between.
             (Pool::Sqlite(_), Intent::Write) => "BEGIN IMMEDIATE",
         };
         match self.clone() {
             Pool::Postgres(pool) => {
-                to_the_end(async move { pool.begin_with(begin).await }).await.map(Transaction::Postgres)
+                run_to_completion(async move { pool.begin_with(begin).await }).await.map(Transaction::Postgres)
             }
             Pool::Sqlite(pool) => {
-                to_the_end(async move { pool.begin_with(begin).await }).await.map(Transaction::Sqlite)
+                run_to_completion(async move { pool.begin_with(begin).await }).await.map(Transaction::Sqlite)
             }
         }
     }
@@ -119,9 +119,9 @@ impl Pool {
     }
 }
 
-/// Begins to the end even if whoever asked stops waiting: the driver takes a connection whose BEGIN was sent and not heard of for one
-/// outside of any transaction, and gives it to the next who asks.
-async fn to_the_end<T: Send + 'static>(
+/// Runs BEGIN to completion even if the caller is cancelled: sqlx takes a connection whose BEGIN was sent without a
+/// response for one outside of any transaction, and hands it to the next caller.
+async fn run_to_completion<T: Send + 'static>(
     work: impl Future<Output = Result<T, sqlx::Error>> + Send + 'static,
 ) -> Result<T, sqlx::Error> {
     tokio::spawn(work).await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
@@ -135,17 +135,17 @@ impl Transaction {
         }
     }
 
-    /// Runs a statement for each of these rows, which have values of these kinds.
-    pub async fn execute_each(
+    /// Runs a statement for each of these rows, whose values have these types.
+    pub async fn execute_bulk(
         &mut self,
         statement: Statement,
-        kinds: &[Kind],
-        rows: &[Vec<Value>],
+        kinds: &[ColumnType],
+        rows: &[Vec<SqlValue>],
     ) -> Result<(), sqlx::Error> {
         match self {
             Transaction::Postgres(transaction) => {
-                let rows: Vec<&[Value]> = rows.iter().map(Vec::as_slice).collect();
-                let query = postgres::bind_each(sqlx::query(AssertSqlSafe(statement.each)), kinds, &rows);
+                let rows: Vec<&[SqlValue]> = rows.iter().map(Vec::as_slice).collect();
+                let query = postgres::bind_bulk(sqlx::query(AssertSqlSafe(statement.bulk)), kinds, &rows);
                 query.execute(&mut **transaction).await.map(drop)
             }
             Transaction::Sqlite(_) => {
@@ -157,37 +157,38 @@ impl Transaction {
         }
     }
 
-    /// Asks a question for each of these values, which are of the kinds `asked`; answers each with rows of the kinds `answered`.
-    pub async fn fetch_each(
+    /// Runs a query for each of these parameter lists; returns the rows of each.
+    pub async fn fetch_bulk(
         &mut self,
         statement: &Statement,
-        asked: &[Kind],
-        values: &[&[Value]],
-        answered: &[Kind],
-    ) -> Result<Vec<Vec<Vec<Value>>>, sqlx::Error> {
+        parameter_types: &[ColumnType],
+        values: &[&[SqlValue]],
+        result_types: &[ColumnType],
+    ) -> Result<Vec<Vec<Vec<SqlValue>>>, sqlx::Error> {
         match self {
             Transaction::Postgres(transaction) => {
-                let query = sqlx::query(AssertSqlSafe(statement.each.clone()));
-                let rows = postgres::bind_each(query, asked, values).fetch_all(&mut **transaction).await?;
+                let query = sqlx::query(AssertSqlSafe(statement.bulk.clone()));
+                let rows = postgres::bind_bulk(query, parameter_types, values).fetch_all(&mut **transaction).await?;
                 let mut all = vec![Vec::new(); values.len()];
                 for row in &rows {
-                    let (place, values) = postgres::read_placed(row, answered)?;
-                    all.get_mut(place).ok_or(sqlx::Error::RowNotFound)?.push(values);
+                    let (number, values) = postgres::read_numbered(row, result_types)?;
+                    all.get_mut(number).ok_or(sqlx::Error::RowNotFound)?.push(values);
                 }
                 Ok(all)
             }
             Transaction::Sqlite(_) => {
                 let mut all = Vec::with_capacity(values.len());
                 for values in values {
-                    all.push(self.fetch(statement.one.clone(), answered, values).await?);
+                    all.push(self.fetch(statement.one.clone(), result_types, values).await?);
                 }
                 Ok(all)
             }
         }
     }
 
-    /// Runs a statement; says how many rows it touched. `sql` is made of names of ours, never of anybody's input.
-    pub async fn execute(&mut self, sql: String, values: &[Value]) -> Result<u64, sqlx::Error> {
+    /// Runs a statement and returns the number of affected rows. `sql` consists of constant names and never contains
+    /// input.
+    pub async fn execute(&mut self, sql: String, values: &[SqlValue]) -> Result<u64, sqlx::Error> {
         match self {
             Transaction::Postgres(transaction) => {
                 let query = postgres::bind(sqlx::query(AssertSqlSafe(sql)), values);
@@ -200,13 +201,13 @@ impl Transaction {
         }
     }
 
-    /// Asks a question; answers rows of values of these kinds.
+    /// Runs a query and returns its rows, with values of these types.
     pub async fn fetch(
         &mut self,
         sql: String,
-        kinds: &[Kind],
-        values: &[Value],
-    ) -> Result<Vec<Vec<Value>>, sqlx::Error> {
+        kinds: &[ColumnType],
+        values: &[SqlValue],
+    ) -> Result<Vec<Vec<SqlValue>>, sqlx::Error> {
         match self {
             Transaction::Postgres(transaction) => {
                 let query = postgres::bind(sqlx::query(AssertSqlSafe(sql)), values);
@@ -221,7 +222,7 @@ impl Transaction {
         }
     }
 
-    /// Runs several statements that take no values.
+    /// Runs several statements without parameters.
     pub async fn script(&mut self, sql: &'static str) -> Result<(), sqlx::Error> {
         match self {
             Transaction::Postgres(transaction) => sqlx::raw_sql(sql).execute(&mut **transaction).await.map(drop),

@@ -1,36 +1,36 @@
-//! What a table is, and how a Rust value is a row of it.
+//! Tables, and the mapping between their rows and Rust structs.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-use crate::key::Key;
-use crate::value::{Kind, Value};
+use crate::key::RowKey;
+use crate::value::{ColumnType, SqlValue};
 
-/// A table: its name and its columns in the order in which rows give their values.
+/// Table with its columns, in the order of a row's values.
 #[derive(Debug)]
 pub struct Table {
-    /// As the database calls it, in lower case.
+    /// Name in the database, in lower case.
     pub name: &'static str,
-    /// Its columns, but for `seq_id`, which is for whoever debugs.
+    /// Columns, without `seq_id`, which only serves debugging.
     pub columns: &'static [Column],
 }
 
-/// A column.
+/// Column of a table.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct Column {
-    /// As the database calls it.
+    /// Name in the database.
     pub name: &'static str,
-    /// What it holds.
-    pub kind: Kind,
-    /// Whether it is part of the primary key.
+    /// Type of the values.
+    pub kind: ColumnType,
+    /// Whether the column is part of the primary key.
     pub key: bool,
-    /// The most characters it holds; for what is not text, 0.
+    /// Maximum length of a text in characters; 0 for other types.
     pub max_chars: usize,
-    /// Whether the original has no such column.
-    pub ours: bool,
+    /// Whether managed-gitops lacks the column.
+    pub switchboard_only: bool,
 }
 
-/// No two tables have one name.
+/// Table names are unique.
 impl PartialEq for Table {
     fn eq(&self, other: &Table) -> bool {
         self.name == other.name
@@ -46,54 +46,54 @@ impl Hash for Table {
 }
 
 impl Table {
-    /// The columns of the primary key.
+    /// Returns the columns of the primary key.
     pub fn keys(&self) -> impl Iterator<Item = &'static Column> {
         self.columns.iter().filter(|column| column.key)
     }
 
-    /// The column of this name.
+    /// Returns the column of this name.
     pub fn column(&self, name: &str) -> Option<&'static Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 }
 
-/// A row of one of the tables.
+/// Row of a table.
 pub trait Row: Sized + Clone + PartialEq + fmt::Debug + Send + Sync + 'static {
-    /// Its table.
+    /// Table of the row.
     const TABLE: &'static Table;
 
-    /// Its values, in the order of the table's columns.
-    fn values(&self) -> Vec<Value>;
+    /// Returns the values, in the order of the table's columns.
+    fn values(&self) -> Vec<SqlValue>;
 
-    /// The row of these values.
-    fn from_values(values: Vec<Value>) -> Result<Self, Unreadable>;
+    /// Builds a row from its values.
+    fn from_values(values: Vec<SqlValue>) -> Result<Self, UnreadableColumn>;
 
-    /// Its primary key.
-    fn key(&self) -> Key {
+    /// Returns the primary key.
+    fn key(&self) -> RowKey {
         key_of(Self::TABLE, &self.values())
     }
 }
 
-/// The key among a row's values.
-pub(crate) fn key_of(table: &Table, values: &[Value]) -> Key {
+/// Returns the primary key among a row's values.
+pub(crate) fn key_of(table: &Table, values: &[SqlValue]) -> RowKey {
     let columns = table.columns.iter().zip(values).filter(|(column, _)| column.key);
     columns.map(|(_, value)| value.as_text().unwrap_or_default().to_string()).collect()
 }
 
-/// A row says what this program has no word for.
+/// Error for a value that this version does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("could not understand `{column}` of a row of `{table}`")]
-pub struct Unreadable {
-    /// Whose row.
+pub struct UnreadableColumn {
+    /// Table of the row.
     pub table: &'static str,
-    /// Which column. Its value is not said: it may be a credential in the wrong place.
+    /// Column of the value. The value is not repeated: it may be a misplaced credential.
     pub column: &'static str,
 }
 
-/// Declares a row: the struct, its table, and the way from one to the other.
+/// Declares a row: the struct, its table, and the conversion between both.
 macro_rules! rows {
     ($($(#[$doc:meta])* $name:ident = $table:literal {
-        $($(#[$what:meta])* $field:ident: $type:ty = $column:literal $(max $max:literal)? $(key $key:tt)? $(ours $ours:tt)?,)*
+        $($(#[$what:meta])* $field:ident: $type:ty = $column:literal $(max $max:literal)? $(key $key:tt)? $(switchboard_only $switchboard_only:tt)?,)*
     })*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,32 +104,32 @@ macro_rules! rows {
                 name: $table,
                 columns: &[$($crate::row::Column {
                     name: $column,
-                    kind: <$type as $crate::value::Field>::KIND,
+                    kind: <$type as $crate::value::ColumnField>::KIND,
                     key: false $(|| $key)?,
                     max_chars: 0 $(+ $max)?,
-                    ours: false $(|| $ours)?,
+                    switchboard_only: false $(|| $switchboard_only)?,
                 },)*],
             };
 
-            fn values(&self) -> Vec<$crate::value::Value> {
-                vec![$($crate::value::Field::to_value(&self.$field),)*]
+            fn values(&self) -> Vec<$crate::value::SqlValue> {
+                vec![$($crate::value::ColumnField::to_value(&self.$field),)*]
             }
 
-            fn from_values(values: Vec<$crate::value::Value>) -> Result<Self, $crate::row::Unreadable> {
+            fn from_values(values: Vec<$crate::value::SqlValue>) -> Result<Self, $crate::row::UnreadableColumn> {
                 let mut values = values.into_iter();
                 let mut next = |column| {
-                    values.next().ok_or($crate::row::Unreadable { table: $table, column }).map(|value| (column, value))
+                    values.next().ok_or($crate::row::UnreadableColumn { table: $table, column }).map(|value| (column, value))
                 };
                 Ok($name {$($field: {
                     let (column, value) = next($column)?;
-                    <$type as $crate::value::Field>::from_value(value)
-                        .ok_or($crate::row::Unreadable { table: $table, column })?
+                    <$type as $crate::value::ColumnField>::from_value(value)
+                        .ok_or($crate::row::UnreadableColumn { table: $table, column })?
                 },)*})
             }
         }
     )*
 
-    /// Every table, each after those it refers to.
+    /// Every table, each after the tables it refers to.
     pub const TABLES: &[&$crate::row::Table] = &[$(<$name as $crate::row::Row>::TABLE,)*];
     };
 }

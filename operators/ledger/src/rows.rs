@@ -1,9 +1,9 @@
-//! The rows of the seventeen tables. Names and columns are the original's; the limits are ours where they are wider. Tables
-//! that are ours alone are in [`fleet`] and [`left`].
+//! Rows of the seventeen tables of managed-gitops, with its names and columns; some limits are wider. Tables that only
+//! Switchboard has are in the submodules.
 
 pub mod fleet;
-pub mod left;
 pub mod settings;
+pub mod tenant_clusters;
 
 use crate::ids::{
     ApiRelation, ApiResource, AppProjectManagedEnvironmentId, AppProjectRepositoryId, ApplicationId, CredentialsId,
@@ -11,262 +11,263 @@ use crate::ids::{
     OperationId, OperationResource, OperationState, RepositoryCredentialsId, SyncOperationId, Uid, UserId,
 };
 use crate::row::rows;
-use crate::secret::Secret;
-use crate::value::Moment;
+use crate::secret::SecretString;
+use crate::value::DbTimestamp;
 
 rows! {
-    /// How to reach a cluster, and as whom.
+    /// Address and credentials of a cluster.
     ClusterCredentials = "clustercredentials" {
-        /// The row.
+        /// Id of the row.
         id: CredentialsId = "clustercredentials_cred_id" max 48 key true,
         /// URL of the API server.
         host: Option<String> = "host" max 2048,
-        /// The kubeconfig the tenant gave.
-        kube_config: Option<Secret> = "kube_config" max 1048576,
-        /// The context of it that is used.
+        /// Kubeconfig from the tenant.
+        kube_config: Option<SecretString> = "kube_config" max 1048576,
+        /// Context of the kubeconfig.
         kube_config_context: Option<String> = "kube_config_context" max 512,
-        /// Token of the service account that Argo CD is to be.
-        bearer_token: Option<Secret> = "serviceaccount_bearer_token" max 65536,
+        /// Token of the service account for Argo CD.
+        bearer_token: Option<SecretString> = "serviceaccount_bearer_token" max 65536,
         /// Namespace of that service account.
         service_account_namespace: Option<String> = "serviceaccount_ns" max 128,
-        /// Whether the server's certificate is not checked.
+        /// Whether to skip verification of the server's certificate.
         allow_insecure: bool = "allowinsecure_skiptlsverify",
-        /// Namespaces that may be deployed to, sorted, with commas; none is all.
+        /// Namespaces that may be deployed to, sorted and separated by commas; `None` for all.
         namespaces: Option<String> = "namespaces" max 65536,
-        /// Whether kinds that have no namespace may be deployed, too.
+        /// Whether cluster-scoped kinds may be deployed as well.
         cluster_resources: bool = "cluster_resources",
-        /// When the row was made.
-        created_on: Moment = "created_on",
-        /// Ours: certificates the server's is signed by, PEM.
-        ca_data: Option<String> = "ca_data" max 1048576 ours true,
-        /// Ours: certificate to show the server, PEM.
-        client_certificate: Option<String> = "client_certificate_data" max 1048576 ours true,
-        /// Ours: key of that certificate, PEM.
-        client_key: Option<Secret> = "client_key_data" max 1048576 ours true,
-        /// Ours: whether the service account and its role on the target were made by this service and are to be removed by it.
-        own_service_account: bool = "own_serviceaccount" ours true,
-        /// Ours: digest of what the tenant's Secret said when these were taken from it. It tells that a credential was rotated.
-        source_digest: Option<String> = "source_digest" max 64 ours true,
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
+        /// Switchboard only: CA certificates of the server, PEM.
+        ca_data: Option<String> = "ca_data" max 1048576 switchboard_only true,
+        /// Switchboard only: client certificate, PEM.
+        client_certificate: Option<String> = "client_certificate_data" max 1048576 switchboard_only true,
+        /// Switchboard only: key of the client certificate, PEM.
+        client_key: Option<SecretString> = "client_key_data" max 1048576 switchboard_only true,
+        /// Switchboard only: whether the service created the service account and its role on the target, and removes
+        /// them later.
+        own_service_account: bool = "own_serviceaccount" switchboard_only true,
+        /// Switchboard only: digest of the tenant's Secret that these credentials were read from, to detect rotations.
+        source_digest: Option<String> = "source_digest" max 64 switchboard_only true,
     }
 
-    /// A cluster that hosts Argo CD.
+    /// Cluster that hosts Argo CD.
     EngineCluster = "gitopsenginecluster" {
-        /// The row.
+        /// Id of the row.
         id: EngineClusterId = "gitopsenginecluster_id" max 48 key true,
-        /// Its credentials; placeholders where the agent runs in that cluster.
+        /// Credentials of the cluster; placeholders where the agent runs in that cluster.
         credentials: CredentialsId = "clustercredentials_id" max 48,
     }
 
-    /// One Argo CD: a namespace of a cluster.
+    /// Argo CD instance: a namespace of a cluster.
     EngineInstance = "gitopsengineinstance" {
-        /// The row.
+        /// Id of the row.
         id: EngineInstanceId = "gitopsengineinstance_id" max 48 key true,
-        /// Its namespace.
+        /// Namespace of the object.
         namespace: String = "namespace_name" max 253,
-        /// Which namespace of that name.
+        /// Uid of the namespace.
         namespace_uid: Uid = "namespace_uid" max 48,
-        /// Its cluster.
+        /// Cluster of the instance.
         cluster: EngineClusterId = "enginecluster_id" max 48,
     }
 
-    /// A target of deployments: a cluster, or the tenant's own namespace.
+    /// Target of deployments: a cluster, or the tenant's own namespace.
     ManagedEnvironment = "managedenvironment" {
-        /// The row.
+        /// Id of the row.
         id: ManagedEnvironmentId = "managedenvironment_id" max 48 key true,
-        /// For people.
+        /// Display name.
         name: String = "name" max 256,
-        /// How to reach it.
+        /// Credentials of the target.
         credentials: CredentialsId = "clustercredentials_id" max 48,
-        /// When the row was made.
-        created_on: Moment = "created_on",
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
     }
 
-    /// A tenant.
+    /// Tenant.
     ClusterUser = "clusteruser" {
-        /// The row.
+        /// Id of the row.
         id: UserId = "clusteruser_id" max 48 key true,
-        /// The uid of the tenant's namespace.
+        /// Uid of the tenant's namespace.
         user_name: String = "user_name" max 256,
-        /// When the row was made.
-        created_on: Moment = "created_on",
-        /// The name of that namespace.
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
+        /// Name of that namespace.
         display_name: Option<String> = "display_name" max 253,
     }
 
-    /// Which tenant uses which environment through which Argo CD.
+    /// Use of an environment by a tenant through an Argo CD instance.
     ClusterAccess = "clusteraccess" {
-        /// The tenant.
+        /// Tenant.
         user: UserId = "clusteraccess_user_id" max 48 key true,
-        /// The environment.
+        /// Environment.
         environment: ManagedEnvironmentId = "clusteraccess_managed_environment_id" max 48 key true,
-        /// The Argo CD.
+        /// Argo CD instance.
         instance: EngineInstanceId = "clusteraccess_gitops_engine_instance_id" max 48 key true,
-        /// When the row was made.
-        created_on: Moment = "created_on",
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
     }
 
-    /// A piece of work for the agent: look at this row and make Argo CD as it says.
+    /// Request to the agent to reconcile the objects of a row.
     Operation = "operation" {
-        /// The row.
+        /// Id of the row.
         id: OperationId = "operation_id" max 48 key true,
-        /// For the agent of this Argo CD.
+        /// Argo CD instance whose agent works on the request.
         instance: EngineInstanceId = "instance_id" max 48,
-        /// The key of the row to look at.
+        /// Key of the row.
         resource_id: String = "resource_id" max 48,
-        /// On whose behalf.
+        /// Tenant of the request.
         owner: Option<UserId> = "operation_owner_user_id" max 48,
-        /// The table of that row.
+        /// Table of the row.
         resource: OperationResource = "resource_type" max 32,
-        /// When it was asked for.
-        created_on: Moment = "created_on",
-        /// When `state` last changed.
-        last_state_update: Moment = "last_state_update",
-        /// How far it is.
+        /// Creation time of the request.
+        created_on: DbTimestamp = "created_on",
+        /// Time of the last change of `state`.
+        last_state_update: DbTimestamp = "last_state_update",
+        /// State of the request.
         state: OperationState = "state" max 30,
-        /// Why it failed.
+        /// Reason of a failure.
         human_readable_state: Option<String> = "human_readable_state" max 1024,
-        /// How long it is kept when it is over, in seconds.
+        /// Time in seconds that the row is kept after completion.
         gc_expiration_s: Option<i64> = "gc_expiration_time",
     }
 
-    /// What Argo CD should deploy.
+    /// Desired Application of Argo CD.
     Application = "application" {
-        /// The row.
+        /// Id of the row.
         id: ApplicationId = "application_id" max 48 key true,
-        /// The name of the Application object.
+        /// Name of the Application object.
         name: String = "name" max 256,
-        /// The object as it should be, as YAML.
+        /// Desired object, as YAML.
         spec_field: String = "spec_field" max 1048576,
-        /// On which Argo CD.
+        /// Argo CD instance of the Application.
         instance: EngineInstanceId = "engine_instance_inst_id" max 48,
-        /// To which target; none once the target was removed.
+        /// Target of the Application; `None` once the target was removed.
         environment: Option<ManagedEnvironmentId> = "managed_environment_id" max 48,
-        /// When the row was made.
-        created_on: Moment = "created_on",
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
     }
 
-    /// What Argo CD last said of it.
+    /// Last observed status of an Application.
     ApplicationState = "applicationstate" {
-        /// Of which Application.
+        /// Application of the status.
         application: ApplicationId = "applicationstate_application_id" max 48 key true,
-        /// Its `.status`, as YAML, as gzip.
+        /// `.status` of the object, as gzipped YAML.
         status: Option<Vec<u8>> = "argocd_application_status",
     }
 
-    /// Which GitOpsDeployment is which Application.
+    /// Application of a GitOpsDeployment.
     DeploymentToApplication = "deploymenttoapplicationmapping" {
-        /// The uid of the GitOpsDeployment.
+        /// Uid of the GitOpsDeployment.
         deployment_uid: Uid = "deploymenttoapplicationmapping_uid_id" max 48 key true,
-        /// Its name.
+        /// Name of the object.
         name: Option<String> = "name" max 256,
-        /// Its namespace.
+        /// Namespace of the object.
         namespace: Option<String> = "namespace" max 253,
-        /// Which namespace of that name.
+        /// Uid of the namespace.
         namespace_uid: Option<Uid> = "namespace_uid" max 48,
-        /// The Application.
+        /// Application.
         application: ApplicationId = "application_id" max 48,
     }
 
-    /// Which object of Kubernetes identifies which row.
+    /// Row of a Kubernetes object.
     KubernetesToDatabase = "kubernetestodbresourcemapping" {
-        /// The kind of the object.
+        /// Kind of the object.
         resource: KubernetesResource = "kubernetes_resource_type" max 64 key true,
-        /// The object.
+        /// Uid of the object.
         resource_uid: Uid = "kubernetes_resource_uid" max 64 key true,
-        /// The table.
+        /// Table of the row.
         relation: KubernetesRelation = "db_relation_type" max 64 key true,
-        /// The key of the row.
+        /// Key of the row.
         relation_key: String = "db_relation_key" max 64 key true,
     }
 
-    /// Which resource of a tenant is which row.
+    /// Row of a tenant's resource.
     ApiToDatabase = "apicrtodatabasemapping" {
-        /// The kind of the resource.
+        /// Kind of the resource.
         resource: ApiResource = "api_resource_type" max 64 key true,
-        /// The resource.
+        /// Uid of the resource.
         resource_uid: Uid = "api_resource_uid" max 64 key true,
-        /// Its name.
+        /// Name of the object.
         name: String = "api_resource_name" max 256,
-        /// Its namespace.
+        /// Namespace of the object.
         namespace: String = "api_resource_namespace" max 256,
-        /// Which namespace of that name.
+        /// Uid of the namespace.
         namespace_uid: Uid = "api_resource_namespace_uid" max 64,
-        /// The table.
+        /// Table of the row.
         relation: ApiRelation = "db_relation_type" max 32 key true,
-        /// The key of the row.
+        /// Key of the row.
         relation_key: String = "db_relation_key" max 64 key true,
     }
 
-    /// A sync that a tenant asked for.
+    /// Sync that a tenant requested.
     SyncOperation = "syncoperation" {
-        /// The row.
+        /// Id of the row.
         id: SyncOperationId = "syncoperation_id" max 48 key true,
-        /// Of which Application; none once it was removed.
+        /// Application to sync; `None` once the Application was removed.
         application: Option<ApplicationId> = "application_id" max 48,
-        /// The name of the GitOpsDeployment.
+        /// Name of the GitOpsDeployment.
         deployment_name: String = "deployment_name" max 256,
-        /// To which revision.
+        /// Revision to sync to.
         revision: String = "revision" max 256,
-        /// Whether it should go on.
+        /// Desired state of the sync.
         desired_state: DesiredState = "desired_state" max 16,
-        /// When the row was made.
-        created_on: Moment = "created_on",
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
     }
 
-    /// How to reach a git repository, and as whom.
+    /// Address and credentials of a git repository.
     RepositoryCredentials = "repositorycredentials" {
-        /// The row.
+        /// Id of the row.
         id: RepositoryCredentialsId = "repositorycredentials_id" max 48 key true,
-        /// Whose.
+        /// Tenant of the row.
         user: UserId = "repo_cred_user_id" max 48,
-        /// The repository.
+        /// URL of the repository.
         url: String = "repo_cred_url" max 2048,
-        /// Who to be, with a password.
+        /// User name for a password.
         username: Option<String> = "repo_cred_user" max 256,
-        /// That password.
-        password: Option<Secret> = "repo_cred_pass" max 65536,
-        /// A private key instead of both.
-        ssh_key: Option<Secret> = "repo_cred_ssh" max 65536,
-        /// The name of the Secret.
+        /// Password of the user.
+        password: Option<SecretString> = "repo_cred_pass" max 65536,
+        /// Private key, as an alternative to user name and password.
+        ssh_key: Option<SecretString> = "repo_cred_ssh" max 65536,
+        /// Name of the tenant's Secret.
         secret: String = "repo_cred_secret" max 253,
-        /// For which Argo CD.
+        /// Argo CD instance of the credentials.
         instance: EngineInstanceId = "repo_cred_engine_id" max 48,
-        /// When the row was made.
-        created_on: Moment = "created_on",
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
     }
 
-    /// A repository that a tenant's project may use.
+    /// Repository that a tenant's project permits.
     AppProjectRepository = "appprojectrepository" {
-        /// The row.
+        /// Id of the row.
         id: AppProjectRepositoryId = "appproject_repository_id" max 48 key true,
-        /// Whose.
+        /// Tenant of the row.
         user: UserId = "clusteruser_id" max 48,
-        /// The repository, normalised.
+        /// Normalized URL of the repository.
         repo_url: String = "repo_url" max 2048,
-        /// When the row was made.
-        created_on: Moment = "created_on",
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
     }
 
-    /// An environment that a tenant's project may use.
+    /// Environment that a tenant's project permits.
     AppProjectManagedEnvironment = "appprojectmanagedenvironment" {
-        /// The row.
+        /// Id of the row.
         id: AppProjectManagedEnvironmentId = "appproject_managedenv_id" max 48 key true,
-        /// Whose.
+        /// Tenant of the row.
         user: UserId = "clusteruser_id" max 48,
-        /// The environment.
+        /// Environment.
         environment: ManagedEnvironmentId = "managed_environment_id" max 48,
-        /// When the row was made.
-        created_on: Moment = "created_on",
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
     }
 
-    /// Whose an Application is.
+    /// Owner of an Application.
     ApplicationOwner = "applicationowner" {
-        /// The Application.
+        /// Application.
         application: ApplicationId = "application_owner_application_id" max 48 key true,
-        /// The tenant.
+        /// Tenant.
         user: UserId = "application_owner_user_id" max 48 key true,
-        /// When the row was made.
-        created_on: Moment = "created_on",
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
     }
 }
 

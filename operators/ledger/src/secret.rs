@@ -1,30 +1,30 @@
-//! A text that must not be seen.
+//! Texts that must not be printed.
 
 use std::fmt;
 
-/// A credential in clear: it can be asked for, but never printed by accident.
+/// Credential in plaintext, which its `Debug` form does not show.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Secret(String);
+pub struct SecretString(String);
 
-impl Secret {
-    /// The credential itself. Whoever calls this answers for where it goes.
+impl SecretString {
+    /// Returns the credential. The caller is responsible for where it goes.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-impl<T: Into<String>> From<T> for Secret {
-    fn from(text: T) -> Secret {
-        Secret(text.into())
+impl<T: Into<String>> From<T> for SecretString {
+    fn from(text: T) -> SecretString {
+        SecretString(text.into())
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for SecretString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(…)")
     }

@@ -1,9 +1,9 @@
-//! The words of SQL for a change or a question, in the dialect of either database. Values never stand in them.
+//! SQL of changes and queries, in the dialect of either database. Values are always parameters.
 
-pub mod each;
+pub mod bulk;
 
 use crate::row::{Column, Table};
-use crate::value::Kind;
+use crate::value::ColumnType;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
@@ -12,18 +12,18 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Where the `number`th value goes.
-    pub fn parameter(self, number: usize, kind: Kind) -> String {
+    /// Returns the placeholder of the `number`th value.
+    pub fn parameter(self, number: usize, kind: ColumnType) -> String {
         match (self, kind) {
-            // A TIMESTAMP takes no number, and a driver's own time type would bring a second calendar in.
-            (Dialect::Postgres, Kind::Moment) => {
+            // A TIMESTAMP takes no number, and sqlx's own time types would add another date library.
+            (Dialect::Postgres, ColumnType::Timestamp) => {
                 format!("(timestamp 'epoch' + ${number}::bigint * interval '1 microsecond')")
             }
             _ => format!("${number}"),
         }
     }
 
-    /// A column as it is read.
+    /// Returns the expression that reads a column.
     pub fn selected(self, column: &Column) -> String {
         match self {
             Dialect::Postgres => selected(column),
@@ -36,7 +36,7 @@ impl Dialect {
         columns.join(", ")
     }
 
-    /// Adds a row of all its values.
+    /// Inserts a row.
     pub fn insert(self, table: &Table) -> String {
         let names: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         let values: Vec<String> =
@@ -44,17 +44,17 @@ impl Dialect {
         format!("insert into {} ({}) values ({})", table.name, names.join(", "), values.join(", "))
     }
 
-    /// Adds a row unless one of its key is there.
+    /// Inserts a row unless its key exists.
     pub fn ensure(self, table: &Table) -> String {
         format!("{} on conflict ({}) do nothing", self.insert(table), key_names(table))
     }
 
-    /// Adds a row, or replaces the one of its key.
+    /// Inserts a row, or replaces the row of its key.
     pub fn put(self, table: &Table) -> String {
-        format!("{} on conflict ({}) do {}", self.insert(table), key_names(table), excluded(table))
+        format!("{} on conflict ({}) do {}", self.insert(table), key_names(table), on_conflict(table))
     }
 
-    /// Replaces the row of a key by all its values.
+    /// Updates all columns of the row of a key.
     pub fn update(self, table: &Table) -> String {
         let columns = || table.columns.iter().enumerate();
         let is = |(at, column): (usize, &Column)| format!("{} = {}", column.name, self.parameter(at + 1, column.kind));
@@ -63,64 +63,66 @@ impl Dialect {
         format!("update {} set {} where {}", table.name, sets.join(", "), key.join(" and "))
     }
 
-    /// The row of a key, which nobody changes until the transaction ends.
+    /// Selects the row of a key and locks it until the transaction ends.
     pub fn lock(self, table: &Table, lock: Lock) -> String {
         let lock = match (self, lock) {
             (Dialect::Postgres, Lock::Update) => " for update",
             (Dialect::Postgres, Lock::Share) => " for share",
-            // The whole database is ours from the beginning of a transaction that writes.
+            // A SQLite transaction that writes locks the whole database from its beginning.
             (Dialect::Sqlite, _) => "",
         };
-        format!("select {} from {} where {}{lock}", self.list(table), table.name, key_is(table))
+        format!("select {} from {} where {}{lock}", self.list(table), table.name, key_condition(table))
     }
 
-    /// Removes the row of a key.
+    /// Deletes the row of a key.
     pub fn delete(self, table: &Table) -> String {
-        format!("delete from {} where {}", table.name, key_is(table))
+        format!("delete from {} where {}", table.name, key_condition(table))
     }
 
-    /// How many rows have given values in some columns.
-    pub fn count(self, table: &Table, equal: &[Equal]) -> String {
+    /// Counts the rows that match the filters.
+    pub fn count(self, table: &Table, equal: &[ColumnFilter]) -> String {
         let mut text = format!("select count(*) from {}", table.name);
-        let wheres = self.wheres(equal).0;
-        if !wheres.is_empty() {
-            text.push_str(&format!(" where {}", wheres.join(" and ")));
+        let conditions = self.conditions(equal).0;
+        if !conditions.is_empty() {
+            text.push_str(&format!(" where {}", conditions.join(" and ")));
         }
         text
     }
 
-    /// What columns must have, and how many values that takes.
+    /// Returns the conditions for columns, and the number of values they take.
     ///
-    /// A column that should be NULL takes no value. `=` and not `is not distinct from`: only the former uses an index.
-    fn wheres(self, equal: &[Equal]) -> (Vec<String>, usize) {
+    /// A condition for NULL takes no value. `=` is used instead of `is not distinct from` because only `=` uses an
+    /// index.
+    fn conditions(self, equal: &[ColumnFilter]) -> (Vec<String>, usize) {
         let mut number = 0;
-        let mut place = |kind: Kind| {
+        let mut placeholder = |kind: ColumnType| {
             number += 1;
             self.parameter(number, kind)
         };
-        let mut wheres = Vec::new();
-        for Equal { column, null, values } in equal {
-            let places: Vec<String> = (0..*values).map(|_| place(column.kind)).collect();
-            wheres.push(match (null, &*places) {
+        let mut conditions = Vec::new();
+        for ColumnFilter { column, null, values } in equal {
+            let placeholders: Vec<String> = (0..*values).map(|_| placeholder(column.kind)).collect();
+            conditions.push(match (null, &*placeholders) {
                 (true, _) => format!("{} is null", column.name),
                 (false, [one]) => format!("{} = {one}", column.name),
                 (false, []) => "1 = 0".to_string(),
                 (false, some) => format!("{} in ({})", column.name, some.join(", ")),
             });
         }
-        (wheres, number)
+        (conditions, number)
     }
 
-    /// Rows of which some columns have given values, after a key if `after`, in the order of their keys.
-    pub fn select(self, table: &Table, equal: &[Equal], after: bool, limit: Option<u32>) -> String {
-        let (mut wheres, number) = self.wheres(equal);
+    /// Selects the rows that match the filters, after a key if `after`, in the order of their keys.
+    pub fn select(self, table: &Table, equal: &[ColumnFilter], after: bool, limit: Option<u32>) -> String {
+        let (mut conditions, number) = self.conditions(equal);
         if after {
-            let places: Vec<String> = table.keys().enumerate().map(|(at, _)| format!("${}", number + at + 1)).collect();
-            wheres.push(format!("({}) > ({})", key_names(table), places.join(", ")));
+            let placeholders: Vec<String> =
+                table.keys().enumerate().map(|(at, _)| format!("${}", number + at + 1)).collect();
+            conditions.push(format!("({}) > ({})", key_names(table), placeholders.join(", ")));
         }
         let mut text = format!("select {} from {}", self.list(table), table.name);
-        if !wheres.is_empty() {
-            text.push_str(&format!(" where {}", wheres.join(" and ")));
+        if !conditions.is_empty() {
+            text.push_str(&format!(" where {}", conditions.join(" and ")));
         }
         text.push_str(&format!(" order by {}", key_names(table)));
         if let Some(limit) = limit {
@@ -130,43 +132,44 @@ impl Dialect {
     }
 }
 
-/// What may be done to a row while it is locked.
+/// Row lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// It is about to be changed.
+    /// The row is about to be changed.
     Update,
-    /// Others may read it, nobody may change it.
+    /// Other transactions may read the row but not change it.
     Share,
 }
 
-/// A column that has one of so many given values, or none.
+/// Condition that a column has one of `values` values, or is NULL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Equal {
+pub struct ColumnFilter {
     pub column: &'static Column,
     pub null: bool,
     pub values: usize,
 }
 
-/// A column as PostgreSQL is asked for it.
+/// Returns PostgreSQL's expression that reads a column.
 fn selected(column: &Column) -> String {
     let name = column.name;
     match column.kind {
-        Kind::Moment => format!("(extract(epoch from {name}) * 1000000)::bigint"),
-        Kind::Integer => format!("{name}::bigint"),
-        // A column may become wider while a connection has the question prepared; its answer's type must not change with it.
-        Kind::Text | Kind::Secret => format!("{name}::text"),
+        ColumnType::Timestamp => format!("(extract(epoch from {name}) * 1000000)::bigint"),
+        ColumnType::Integer => format!("{name}::bigint"),
+        // A column may become wider while a connection has the query prepared; the type of its result must stay the
+        // same.
+        ColumnType::Text | ColumnType::Secret => format!("{name}::text"),
         _ => name.to_string(),
     }
 }
 
-/// What becomes of a row whose key is there.
-fn excluded(table: &Table) -> String {
+/// Returns the action for a key that exists.
+fn on_conflict(table: &Table) -> String {
     let rest = table.columns.iter().filter(|column| !column.key);
     let sets: Vec<String> = rest.map(|column| format!("{0} = excluded.{0}", column.name)).collect();
     if sets.is_empty() { "nothing".to_string() } else { format!("update set {}", sets.join(", ")) }
 }
 
-fn key_is(table: &Table) -> String {
+fn key_condition(table: &Table) -> String {
     let keys = table.keys().enumerate();
     let equal: Vec<String> = keys.map(|(at, column)| format!("{} = ${}", column.name, at + 1)).collect();
     equal.join(" and ")

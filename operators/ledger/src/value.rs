@@ -1,222 +1,223 @@
-//! What a column can hold, the same on both databases.
+//! Values of columns, independent of the database.
 
 use std::hash::{Hash, Hasher};
 
-use crate::secret::Secret;
+use crate::secret::SecretString;
 
-/// Microseconds since 1970, UTC: what PostgreSQL's TIMESTAMP resolves.
+/// Point in time in microseconds, UTC, the resolution of PostgreSQL's TIMESTAMP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment {
+pub struct DbTimestamp {
     /// Microseconds since 1970-01-01T00:00:00Z.
     pub unix_us: i64,
 }
 
-impl Moment {
-    /// The moment so many microseconds after 1970.
-    pub fn from_unix_us(unix_us: i64) -> Moment {
-        Moment { unix_us }
+impl DbTimestamp {
+    /// Returns the time so many microseconds after 1970-01-01T00:00:00Z.
+    pub fn from_unix_us(unix_us: i64) -> DbTimestamp {
+        DbTimestamp { unix_us }
     }
 
-    /// The moment `ms` milliseconds later.
-    pub fn plus_ms(self, ms: i64) -> Moment {
-        Moment { unix_us: self.unix_us.saturating_add(ms.saturating_mul(1000)) }
+    /// Returns the time `ms` milliseconds later.
+    pub fn plus_ms(self, ms: i64) -> DbTimestamp {
+        DbTimestamp { unix_us: self.unix_us.saturating_add(ms.saturating_mul(1000)) }
     }
 
-    /// How long after `earlier` this is; negative if before.
-    pub fn since_ms(self, earlier: Moment) -> i64 {
+    /// Returns the milliseconds since `earlier`; negative if this is before it.
+    pub fn since_ms(self, earlier: DbTimestamp) -> i64 {
         self.unix_us.saturating_sub(earlier.unix_us) / 1000
     }
 }
 
-/// What kind of value a column holds.
+/// Type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum ColumnType {
     /// Text.
     Text,
     /// Text that is sealed before it is stored.
     Secret,
-    /// A whole number.
+    /// Integer.
     Integer,
-    /// Yes or no.
+    /// Boolean.
     Boolean,
-    /// A point in time.
-    Moment,
+    /// Point in time.
+    Timestamp,
     /// Bytes.
     Bytes,
 }
 
-/// One value of a row; `None` is NULL.
+/// Value of a column; `None` is NULL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Value {
+pub enum SqlValue {
     /// Text.
     Text(Option<String>),
-    /// A credential, in clear on this side of the seal.
-    Secret(Option<Secret>),
-    /// A whole number.
+    /// Credential in plaintext; only its stored form is sealed.
+    Secret(Option<SecretString>),
+    /// Integer.
     Integer(Option<i64>),
-    /// Yes or no.
+    /// Boolean.
     Boolean(Option<bool>),
-    /// A point in time.
-    Moment(Option<Moment>),
+    /// Point in time.
+    Timestamp(Option<DbTimestamp>),
     /// Bytes.
     Bytes(Option<Vec<u8>>),
 }
 
-impl Value {
-    /// The kind this is a value of.
-    pub fn kind(&self) -> Kind {
+impl SqlValue {
+    /// Returns the type of the value.
+    pub fn kind(&self) -> ColumnType {
         match self {
-            Value::Text(_) => Kind::Text,
-            Value::Secret(_) => Kind::Secret,
-            Value::Integer(_) => Kind::Integer,
-            Value::Boolean(_) => Kind::Boolean,
-            Value::Moment(_) => Kind::Moment,
-            Value::Bytes(_) => Kind::Bytes,
+            SqlValue::Text(_) => ColumnType::Text,
+            SqlValue::Secret(_) => ColumnType::Secret,
+            SqlValue::Integer(_) => ColumnType::Integer,
+            SqlValue::Boolean(_) => ColumnType::Boolean,
+            SqlValue::Timestamp(_) => ColumnType::Timestamp,
+            SqlValue::Bytes(_) => ColumnType::Bytes,
         }
     }
 
-    /// The text, if it is one and there is one.
+    /// Returns the text, if the value is text and not NULL.
     pub fn as_text(&self) -> Option<&str> {
         match self {
-            Value::Text(text) => text.as_deref(),
+            SqlValue::Text(text) => text.as_deref(),
             _ => None,
         }
     }
 }
 
-/// Credentials are alike here: nothing of them goes anywhere.
-impl Hash for Value {
+/// All credentials have the same hash, so that the hash reveals nothing.
+impl Hash for SqlValue {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
-            Value::Text(text) => text.hash(state),
-            Value::Secret(_) => {}
-            Value::Integer(number) => number.hash(state),
-            Value::Boolean(yes) => yes.hash(state),
-            Value::Moment(moment) => moment.hash(state),
-            Value::Bytes(bytes) => bytes.hash(state),
+            SqlValue::Text(text) => text.hash(state),
+            SqlValue::Secret(_) => {}
+            SqlValue::Integer(number) => number.hash(state),
+            SqlValue::Boolean(yes) => yes.hash(state),
+            SqlValue::Timestamp(moment) => moment.hash(state),
+            SqlValue::Bytes(bytes) => bytes.hash(state),
         }
     }
 }
 
-impl From<&str> for Value {
-    fn from(text: &str) -> Value {
-        Value::Text(Some(text.to_string()))
+impl From<&str> for SqlValue {
+    fn from(text: &str) -> SqlValue {
+        SqlValue::Text(Some(text.to_string()))
     }
 }
 
-impl From<Moment> for Value {
-    fn from(moment: Moment) -> Value {
-        Value::Moment(Some(moment))
+impl From<DbTimestamp> for SqlValue {
+    fn from(moment: DbTimestamp) -> SqlValue {
+        SqlValue::Timestamp(Some(moment))
     }
 }
 
-/// A Rust type that is one column of a row.
+/// Rust type of a column's values.
 ///
-/// NULL and the empty text are one: the original's driver writes an empty Go string as NULL and reads NULL as empty.
-pub trait Field: Sized {
-    /// What the column holds.
-    const KIND: Kind;
-    /// This, as a value.
-    fn to_value(&self) -> Value;
-    /// The value as this; `None` if it cannot be.
-    fn from_value(value: Value) -> Option<Self>;
+/// NULL and the empty text are the same: the database driver of managed-gitops writes an empty Go string as NULL and
+/// reads NULL as empty.
+pub trait ColumnField: Sized {
+    /// Type of the column.
+    const KIND: ColumnType;
+    /// Converts to a value of the column.
+    fn to_value(&self) -> SqlValue;
+    /// Converts from a value of the column; `None` if the value does not fit.
+    fn from_value(value: SqlValue) -> Option<Self>;
 }
 
-impl Field for String {
-    const KIND: Kind = Kind::Text;
-    fn to_value(&self) -> Value {
-        Value::Text(Some(self.clone()))
+impl ColumnField for String {
+    const KIND: ColumnType = ColumnType::Text;
+    fn to_value(&self) -> SqlValue {
+        SqlValue::Text(Some(self.clone()))
     }
-    fn from_value(value: Value) -> Option<String> {
-        let Value::Text(text) = value else { return None };
+    fn from_value(value: SqlValue) -> Option<String> {
+        let SqlValue::Text(text) = value else { return None };
         Some(text.unwrap_or_default())
     }
 }
 
-impl Field for Option<String> {
-    const KIND: Kind = Kind::Text;
-    fn to_value(&self) -> Value {
-        Value::Text(self.clone().filter(|text| !text.is_empty()))
+impl ColumnField for Option<String> {
+    const KIND: ColumnType = ColumnType::Text;
+    fn to_value(&self) -> SqlValue {
+        SqlValue::Text(self.clone().filter(|text| !text.is_empty()))
     }
-    fn from_value(value: Value) -> Option<Option<String>> {
-        let Value::Text(text) = value else { return None };
+    fn from_value(value: SqlValue) -> Option<Option<String>> {
+        let SqlValue::Text(text) = value else { return None };
         Some(text.filter(|text| !text.is_empty()))
     }
 }
 
-impl Field for Option<Secret> {
-    const KIND: Kind = Kind::Secret;
-    fn to_value(&self) -> Value {
-        Value::Secret(self.clone().filter(|secret| !secret.is_empty()))
+impl ColumnField for Option<SecretString> {
+    const KIND: ColumnType = ColumnType::Secret;
+    fn to_value(&self) -> SqlValue {
+        SqlValue::Secret(self.clone().filter(|secret| !secret.is_empty()))
     }
-    fn from_value(value: Value) -> Option<Option<Secret>> {
-        let Value::Secret(secret) = value else { return None };
+    fn from_value(value: SqlValue) -> Option<Option<SecretString>> {
+        let SqlValue::Secret(secret) = value else { return None };
         Some(secret.filter(|secret| !secret.is_empty()))
     }
 }
 
-impl Field for Option<i64> {
-    const KIND: Kind = Kind::Integer;
-    fn to_value(&self) -> Value {
-        Value::Integer(*self)
+impl ColumnField for Option<i64> {
+    const KIND: ColumnType = ColumnType::Integer;
+    fn to_value(&self) -> SqlValue {
+        SqlValue::Integer(*self)
     }
-    fn from_value(value: Value) -> Option<Option<i64>> {
-        let Value::Integer(number) = value else { return None };
+    fn from_value(value: SqlValue) -> Option<Option<i64>> {
+        let SqlValue::Integer(number) = value else { return None };
         Some(number)
     }
 }
 
-impl Field for i64 {
-    const KIND: Kind = Kind::Integer;
-    fn to_value(&self) -> Value {
-        Value::Integer(Some(*self))
+impl ColumnField for i64 {
+    const KIND: ColumnType = ColumnType::Integer;
+    fn to_value(&self) -> SqlValue {
+        SqlValue::Integer(Some(*self))
     }
-    fn from_value(value: Value) -> Option<i64> {
-        let Value::Integer(number) = value else { return None };
+    fn from_value(value: SqlValue) -> Option<i64> {
+        let SqlValue::Integer(number) = value else { return None };
         number
     }
 }
 
-impl Field for bool {
-    const KIND: Kind = Kind::Boolean;
-    fn to_value(&self) -> Value {
-        Value::Boolean(Some(*self))
+impl ColumnField for bool {
+    const KIND: ColumnType = ColumnType::Boolean;
+    fn to_value(&self) -> SqlValue {
+        SqlValue::Boolean(Some(*self))
     }
-    fn from_value(value: Value) -> Option<bool> {
-        let Value::Boolean(yes) = value else { return None };
+    fn from_value(value: SqlValue) -> Option<bool> {
+        let SqlValue::Boolean(yes) = value else { return None };
         Some(yes.unwrap_or_default())
     }
 }
 
-impl Field for Moment {
-    const KIND: Kind = Kind::Moment;
-    fn to_value(&self) -> Value {
-        Value::Moment(Some(*self))
+impl ColumnField for DbTimestamp {
+    const KIND: ColumnType = ColumnType::Timestamp;
+    fn to_value(&self) -> SqlValue {
+        SqlValue::Timestamp(Some(*self))
     }
-    fn from_value(value: Value) -> Option<Moment> {
-        let Value::Moment(moment) = value else { return None };
+    fn from_value(value: SqlValue) -> Option<DbTimestamp> {
+        let SqlValue::Timestamp(moment) = value else { return None };
         moment
     }
 }
 
-impl Field for Option<Moment> {
-    const KIND: Kind = Kind::Moment;
-    fn to_value(&self) -> Value {
-        Value::Moment(*self)
+impl ColumnField for Option<DbTimestamp> {
+    const KIND: ColumnType = ColumnType::Timestamp;
+    fn to_value(&self) -> SqlValue {
+        SqlValue::Timestamp(*self)
     }
-    fn from_value(value: Value) -> Option<Option<Moment>> {
-        let Value::Moment(moment) = value else { return None };
+    fn from_value(value: SqlValue) -> Option<Option<DbTimestamp>> {
+        let SqlValue::Timestamp(moment) = value else { return None };
         Some(moment)
     }
 }
 
-impl Field for Option<Vec<u8>> {
-    const KIND: Kind = Kind::Bytes;
-    fn to_value(&self) -> Value {
-        Value::Bytes(self.clone())
+impl ColumnField for Option<Vec<u8>> {
+    const KIND: ColumnType = ColumnType::Bytes;
+    fn to_value(&self) -> SqlValue {
+        SqlValue::Bytes(self.clone())
     }
-    fn from_value(value: Value) -> Option<Option<Vec<u8>>> {
-        let Value::Bytes(bytes) = value else { return None };
+    fn from_value(value: SqlValue) -> Option<Option<Vec<u8>>> {
+        let SqlValue::Bytes(bytes) = value else { return None };
         Some(bytes)
     }
 }

@@ -1,19 +1,19 @@
-//! The ledger, on SQLite and, with the feature `real`, on PostgreSQL: every case on both.
+//! Tests of the ledger. Every case runs on SQLite and, with the feature `real`, on PostgreSQL.
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "ledger/base.rs"]
-mod base;
+#[path = "ledger/change_stream.rs"]
+mod change_stream;
 #[path = "ledger/changes.rs"]
 mod changes;
+#[path = "ledger/concurrency.rs"]
+mod concurrency;
+#[path = "ledger/database.rs"]
+mod database;
+#[cfg(feature = "real")]
+#[path = "ledger/managed_gitops.rs"]
+mod managed_gitops;
 #[path = "ledger/migrations.rs"]
 mod migrations;
 #[path = "ledger/samples.rs"]
 mod samples;
-#[path = "ledger/signals.rs"]
-mod signals;
-#[cfg(feature = "real")]
-#[path = "ledger/takeover.rs"]
-mod takeover;
-#[path = "ledger/together.rs"]
-mod together;

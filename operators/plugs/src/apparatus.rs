@@ -11,37 +11,37 @@
 //! thin shell that the operator's door to the outside opens; `attend` is how a decision uses both.
 
 mod answer;
-mod attend;
 mod body;
 mod call;
-mod crowd;
+mod call_limit;
+mod driver;
 mod endpoint;
-mod life;
+mod lifecycle;
 mod pod;
 
-pub use answer::{Answer, AnswerError, config_answer, config_values};
-pub use attend::{Attendant, Outcome};
-pub use body::{Coupled, config_body, config_key, event_body, event_mark};
-pub use call::{CALL_TIMEOUT, Call, Caller, MAX_ANSWER_BYTES, PING_TIMEOUT, Said};
-pub use endpoint::{EndpointError, base_url, shown, url};
-pub use life::{
-    DEFAULT_IDLE_SECONDS, PING_EVERY, REPLACE_AFTER, Renewal, STARTUP_DEADLINE, Step, after_an_end, deadline_after,
-    decide, needs_renewal, unanswered,
+pub use answer::{AnswerError, CallAnswer, config_answer, config_values};
+pub use body::{CoupledPair, config_body, config_key, event_body, event_mark};
+pub use call::{ApparatusCall, ApparatusCaller, CALL_TIMEOUT, CallResult, MAX_ANSWER_BYTES, PING_TIMEOUT};
+pub use driver::{ApparatusDriver, CallOutcome};
+pub use endpoint::{EndpointError, base_url, display_url, url};
+pub use lifecycle::{
+    DEFAULT_IDLE_SECONDS, DeadlineRenewal, PING_EVERY, PodStep, REPLACE_AFTER, STARTUP_DEADLINE, deadline_after,
+    decide, renewed_deadline, step_after_failed_ping, with_last_end,
 };
 pub use pod::{
-    ADDRESS_ANNOTATION, ANSWERED_ANNOTATION, IDLE_ANNOTATION, Names, PodError, SPEC_HASH_ANNOTATION, names, pod,
-    service, spec_hash,
+    ADDRESS_ANNOTATION, ANSWERED_ANNOTATION, ApparatusNames, IDLE_ANNOTATION, PodError, SPEC_HASH_ANNOTATION, names,
+    pod, service, spec_hash,
 };
 
 use serde_json::Value;
 
-use crate::render::Who;
+use crate::render::CouplingSide;
 
 /// The apparatus of a Plug or a Socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Apparatus<'a> {
     /// Whose.
-    pub who: Who,
+    pub side: CouplingSide,
     /// The Plug or Socket.
     pub owner: &'a Value,
     /// Its `spec.apparatus`.
@@ -50,9 +50,9 @@ pub struct Apparatus<'a> {
 
 impl<'a> Apparatus<'a> {
     /// That of an object; nothing when it has none.
-    pub fn of(who: Who, owner: &'a Value) -> Option<Self> {
+    pub fn of(side: CouplingSide, owner: &'a Value) -> Option<Self> {
         let spec = owner.pointer("/spec/apparatus").filter(|spec| spec.is_object())?;
-        Some(Self { who, owner, spec })
+        Some(Self { side, owner, spec })
     }
 
     /// Whether it runs in a pod; otherwise it is somewhere else, and neither started nor stopped.

@@ -6,17 +6,20 @@
 
 mod condition;
 mod content;
-mod notice;
+mod events;
 mod record;
 mod storage;
 #[cfg(test)]
 mod tests;
 
-pub use condition::{Condition, Shown, Stand, conditions, shown};
-pub use content::{Content, folded, hash, holds};
-pub use notice::{Notice, notice, warning};
-pub use record::{Identity, Made, Pending, Record, Snapshot, Told, binding_name, called};
+pub use condition::{PlugState, StatusCondition, StatusExtras, conditions, plug_status};
+pub use content::{CouplingContent, contains, fold_string_data, hash};
+pub use events::{EventKind, kubernetes_event, warning_event};
+pub use record::{
+    AppliedObject, ConfigAnswer, CouplingRecord, CouplingSnapshot, ObjectIdentity, PendingEvent, binding_name,
+    call_step,
+};
 pub use storage::{
     ADMITTED_LABEL, COUPLED_LABEL, FAILING_LABEL, PLUG_ANNOTATION, PLUG_NAMESPACE_LABEL, PLUG_UID_LABEL, RECORD_TYPE,
-    SECRETS, SOCKET_LABEL, StorageError, former_name, load, record_name, stored,
+    SECRETS, SOCKET_LABEL, StorageError, from_secret, legacy_record_name, record_name, to_secret,
 };

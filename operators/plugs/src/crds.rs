@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use switchboard_kernel::resource::Resource;
 
 use crate::model::{DEFERRED_RESOURCES, GROUP, PLUGS, SOCKETS, VERSION};
-use parts::{column, count, free, list, map_of, object, rule, text, word};
+use parts::{column, count, free_object, list, map_of, object, rule, string_enum, text};
 
 /// The CustomResourceDefinitions of Plug, Socket and DeferredResource.
 pub fn crds() -> Vec<Value> {
@@ -53,10 +53,10 @@ fn sockets() -> Value {
     }));
     fields["consent"] = object(json!({
         "namespaces": list(json!({"type": "string"}), "namespaces that may use the socket, by name"),
-        "namespaceSelector": free("namespaces that may use the socket, by label: matchLabels, matchExpressions"),
+        "namespaceSelector": free_object("namespaces that may use the socket, by label: matchLabels, matchExpressions"),
     }));
     fields["deletionPolicy"] =
-        word(&["KeepPlugs", "DeletePlugs"], "KeepPlugs", "what becomes of plugs when the socket is deleted");
+        string_enum(&["KeepPlugs", "DeletePlugs"], "KeepPlugs", "what becomes of plugs when the socket is deleted");
     let columns = json!([
         column("Plugs", "integer", ".status.plugs.coupled"),
         column("Limit", "integer", ".spec.limit"),
@@ -83,7 +83,7 @@ fn deferred_resources() -> Value {
             "timeout": {"type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX,
                 "description": "seconds that must have passed since this object was made"},
             "waitFor": list(wait_for, "what must be there first, in the same namespace"),
-            "resource": free("what is made then, in the same namespace"),
+            "resource": free_object("what is made then, in the same namespace"),
             "serviceAccountName": {"type": "string", "default": "default", "description": "whom it is made as"},
         })),
         &["resource"],

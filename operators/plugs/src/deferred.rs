@@ -4,74 +4,74 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_kernel::operator::{Declaration, Declared, Operator, ServiceAccount, Stop, Unit, Units};
-use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{Act, Mutation, PatchForm, Plan};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, ServiceAccount, Unit, Units};
+use switchboard_kernel::plan::{Mutation, PatchType, Plan, WriteOp};
 use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::View;
 
-use crate::authority::with_way_out;
-use crate::coupling::{Condition, Identity, conditions, folded, holds, warning};
+use crate::coupling::{ObjectIdentity, StatusCondition, conditions, contains, fold_string_data, warning_event};
 use crate::kinds;
-use crate::model::{DEFERRED_RESOURCES, DeferredResource, FINALIZER, Meta, WaitFor};
+use crate::model::{DEFERRED_RESOURCES, DeferredResource, FINALIZER, PlugMeta, WaitFor};
+use crate::rbac::with_hint;
 use crate::refusal::is_final;
 
 /// The operator of deferred resources.
-pub struct Deferred;
+pub struct DeferredOperator;
 
-impl Operator for Deferred {
+impl Operator for DeferredOperator {
     fn name(&self) -> &str {
         "deferredresources"
     }
 
     fn declaration(&self) -> Declaration {
         Declaration {
-            inputs: BTreeSet::from([Declared::every_kind()]),
-            outputs: BTreeSet::from([Declared::every_kind()]),
+            inputs: BTreeSet::from([AccessRule::every_kind()]),
+            outputs: BTreeSet::from([AccessRule::every_kind()]),
             service_account: None,
             units: Units::Each {
-                place: Place::Configuration,
+                cluster_type: ClusterType::Configuration,
                 resource: DEFERRED_RESOURCES,
                 selection: Selection::all(),
             },
         }
     }
 
-    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let found = view.get(&DEFERRED_RESOURCES, unit.namespace(), unit.name())?;
         let Some(object) = found.map(|object| object.value()) else { return Ok(Plan::nothing()) };
-        let meta = Meta::of(&object);
-        let run = Run { view, object, plan: Plan::in_order(), now: crate::plug::now(view), meta };
-        match (run.meta.deleting, run.meta.kept) {
+        let meta = PlugMeta::of(&object);
+        let run = DeferredRun { view, object, plan: Plan::ordered(), now: crate::plug::now(view), meta };
+        match (run.meta.is_deleting, run.meta.has_finalizer) {
             (true, false) => Ok(Plan::nothing()),
-            (true, true) => run.bury(),
+            (true, true) => run.finalize(),
             (false, _) => run.resolve(),
         }
     }
 }
 
-struct Run<'a> {
+struct DeferredRun<'a> {
     view: &'a View,
     object: Value,
-    meta: Meta,
+    meta: PlugMeta,
     plan: Plan,
     now: String,
 }
 
-impl Run<'_> {
-    fn resolve(mut self) -> Result<Plan, Stop> {
+impl DeferredRun<'_> {
+    fn resolve(mut self) -> Result<Plan, DecideError> {
         let deferred = match DeferredResource::read(&self.object) {
             Ok(deferred) => deferred,
             Err(error) => return Ok(self.failed(&error.to_string()).blocked(error.to_string())),
         };
-        self.keep();
-        if let Some(refusal) = self.refused(&deferred).filter(|words| !self.shows(words)) {
-            crate::authority::watch(self.view, &self.meta.namespace)?;
+        self.ensure_finalizer();
+        if let Some(refusal) = self.refusal(&deferred).filter(|words| !self.is_shown(words)) {
+            crate::rbac::watch_roles(self.view, &self.meta.namespace)?;
             return Ok(self.failed(&refusal).failing(refusal));
         }
-        if let Some(wait) = self.left(&deferred) {
+        if let Some(wait) = self.remaining_wait(&deferred) {
             self.show(false, "Pending", "waiting for timeout", None, None);
-            return Ok(self.plan.waiting("its timeout to pass").again_after(wait));
+            return Ok(self.plan.waiting("its timeout to pass").requeue_after(wait));
         }
         for (number, one) in deferred.wait_for.iter().enumerate() {
             if let Some(on) = self.missing(one)? {
@@ -80,28 +80,30 @@ impl Run<'_> {
                 return Ok(self.plan.waiting(on));
             }
         }
-        self.make(&deferred)
+        self.apply(&deferred)
     }
 
     /// What was refused of the run before, with the field that asked for it.
-    fn refused(&self, deferred: &DeferredResource) -> Option<String> {
-        let message = self.view.refused().first().map(|refusal| refusal.message.clone())?;
+    fn refusal(&self, deferred: &DeferredResource) -> Option<String> {
+        let message = self.view.rejected_writes().first().map(|refusal| refusal.message.clone())?;
         let account = ServiceAccount { namespace: self.meta.namespace.clone(), name: deferred.service_account.clone() };
-        let words = if message.contains("is forbidden") { with_way_out(&message, &account) } else { message };
+        let words = if message.contains("is forbidden") { with_hint(&message, &account) } else { message };
         Some(format!("spec.resource: {words}"))
     }
 
     /// How long it must still wait.
-    fn left(&self, deferred: &DeferredResource) -> Option<Duration> {
+    fn remaining_wait(&self, deferred: &DeferredResource) -> Option<Duration> {
         let created: jiff::Timestamp = self.meta.created.parse().ok()?;
         let due = created.checked_add(jiff::SignedDuration::from_secs(i64::from(deferred.timeout_s))).ok()?;
         let left = due.duration_since(self.view.now());
         Duration::try_from(left).ok().filter(|left| !left.is_zero())
     }
 
-    fn missing(&self, wanted: &WaitFor) -> Result<Option<String>, Stop> {
+    fn missing(&self, wanted: &WaitFor) -> Result<Option<String>, DecideError> {
         let words = format!("{} {} to appear", wanted.kind, wanted.name);
-        let Some(resource) = kinds::kind(self.view, &wanted.api_version, &wanted.kind)? else { return Ok(Some(words)) };
+        let Some(resource) = kinds::resource(self.view, &wanted.api_version, &wanted.kind)? else {
+            return Ok(Some(words));
+        };
         let namespace = if resource.namespaced { self.meta.namespace.as_str() } else { "" };
         let Some(found) = self.view.get(&resource, namespace, &wanted.name)? else { return Ok(Some(words)) };
         let Some(condition) = &wanted.condition else { return Ok(None) };
@@ -111,7 +113,7 @@ impl Run<'_> {
         Ok((!holds).then(|| format!("{} {} to be {condition}", wanted.kind, wanted.name)))
     }
 
-    fn make(mut self, deferred: &DeferredResource) -> Result<Plan, Stop> {
+    fn apply(mut self, deferred: &DeferredResource) -> Result<Plan, DecideError> {
         let Some((resource, name)) = self.child_of(&deferred.resource)? else {
             let kind = deferred.resource["kind"].as_str().unwrap_or_default();
             let version = deferred.resource["apiVersion"].as_str().unwrap_or_default();
@@ -129,7 +131,7 @@ impl Run<'_> {
         let live = self.view.get(&resource, &namespace, &name)?.map(|object| object.value());
         let uid = live.as_ref().map(|live| live["metadata"]["uid"].clone()).unwrap_or_default();
         let child = json!({"apiVersion": resource.api_version(), "kind": resource.kind, "namespace": namespace, "name": name, "uid": uid});
-        let known = self.made_child();
+        let known = self.applied_child();
         if known.as_ref().is_some_and(|known| !is_same(known, &child)) {
             self.remove_child()?;
         }
@@ -140,7 +142,7 @@ impl Run<'_> {
                 is_same(&known, &child) && (known["uid"].as_str().is_none_or(str::is_empty) || known["uid"] == uid)
             }),
         };
-        if live.as_ref().is_none_or(|live| !holds(live, &body)) {
+        if live.as_ref().is_none_or(|live| !contains(live, &body)) {
             if live.is_none() {
                 // Before it is there: whoever deletes this object must know that the other is ours.
                 self.show(false, "Pending", "waiting for resource", Some((&child, true)), None);
@@ -148,8 +150,8 @@ impl Run<'_> {
             let account = self.account();
             let manager =
                 format!("deferredresource:{}", crate::coupling::hash(&(&self.meta.namespace, &self.meta.name)));
-            let body = folded(body);
-            self.plan.push(Mutation::apply(&resource, body).acting_as(account).managed_by(manager).regardless());
+            let body = fold_string_data(body);
+            self.plan.push(Mutation::apply(&resource, body).acting_as(account).managed_by(manager).unconditional());
         }
         if live.is_some() {
             self.show(true, "Success", "success", Some((&child, made)), None);
@@ -158,7 +160,7 @@ impl Run<'_> {
     }
 
     /// The object that was made for it, as its status says; of its own namespace, whoever wrote that status.
-    fn made_child(&self) -> Option<Value> {
+    fn applied_child(&self) -> Option<Value> {
         let child = &self.object["status"]["ownerReferences"];
         let namespace = child["namespace"].as_str().unwrap_or_default();
         let own = namespace.is_empty() || namespace == self.meta.namespace;
@@ -171,35 +173,35 @@ impl Run<'_> {
     }
 
     /// Removes what was made for it, if it still is that.
-    fn remove_child(&mut self) -> Result<(), Stop> {
-        let Some(child) = self.made_child() else { return Ok(()) };
+    fn remove_child(&mut self) -> Result<(), DecideError> {
+        let Some(child) = self.applied_child() else { return Ok(()) };
         let text = |name: &str| child[name].as_str().unwrap_or_default();
-        let Some(resource) = kinds::kind(self.view, text("apiVersion"), text("kind"))? else { return Ok(()) };
+        let Some(resource) = kinds::resource(self.view, text("apiVersion"), text("kind"))? else { return Ok(()) };
         let found = self.view.get(&resource, text("namespace"), text("name"))?.map(|object| object.value());
         let Some(found) = found.filter(|found| found["metadata"]["deletionTimestamp"].is_null()) else { return Ok(()) };
         if text("uid").is_empty() || found["metadata"]["uid"] == text("uid") {
             let mut write = Mutation::delete(&resource, text("namespace"), text("name")).acting_as(self.account());
-            write.act = Act::Delete { propagation: Some("Background".to_string()) };
+            write.operation = WriteOp::Delete { propagation: Some("Background".to_string()) };
             self.plan.push(write);
         }
         Ok(())
     }
 
-    fn child_of(&self, resource: &Value) -> Result<Option<(Resource, String)>, Stop> {
+    fn child_of(&self, resource: &Value) -> Result<Option<(Resource, String)>, DecideError> {
         let text = |pointer: &str| resource.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
-        let kind = kinds::kind(self.view, &text("/apiVersion"), &text("/kind"))?;
+        let kind = kinds::resource(self.view, &text("/apiVersion"), &text("/kind"))?;
         Ok(kind.map(|kind| (kind, text("/metadata/name"))))
     }
 
     /// What it made goes with it. A server that is busy is asked again; what nobody may remove is left, and told.
-    fn bury(mut self) -> Result<Plan, Stop> {
-        match self.view.refused().iter().find(|refused| is_final(&refused.message)) {
+    fn finalize(mut self) -> Result<Plan, DecideError> {
+        match self.view.rejected_writes().iter().find(|refused| is_final(&refused.message)) {
             None => self.remove_child()?,
             Some(refused) => {
                 let words = format!("gave up on what was made: {}", refused.message);
-                let about = Identity::of(&self.meta);
+                let about = ObjectIdentity::of(&self.meta);
                 let (kind, now) = (&DEFERRED_RESOURCES.kind, &self.now);
-                self.plan.push(warning(kind, &about, "TeardownIncomplete", &words, now));
+                self.plan.push(warning_event(kind, &about, "TeardownIncomplete", &words, now));
             }
         }
         let all = self.object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
@@ -207,8 +209,8 @@ impl Run<'_> {
         Ok(self.plan)
     }
 
-    fn keep(&mut self) {
-        if !self.meta.kept {
+    fn ensure_finalizer(&mut self) {
+        if !self.meta.has_finalizer {
             let mut all = self.object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
             all.push(FINALIZER.into());
             self.set_finalizers(&all);
@@ -218,10 +220,10 @@ impl Run<'_> {
     fn set_finalizers(&mut self, all: &[Value]) {
         let body = json!({"metadata": {"finalizers": all}});
         let (namespace, name) = (&self.meta.namespace, &self.meta.name);
-        self.plan.push(Mutation::patch(&DEFERRED_RESOURCES, namespace, name, PatchForm::Merge, body));
+        self.plan.push(Mutation::patch(&DEFERRED_RESOURCES, namespace, name, PatchType::Merge, body));
     }
 
-    fn shows(&self, words: &str) -> bool {
+    fn is_shown(&self, words: &str) -> bool {
         let all = self.object["status"]["conditions"].as_array();
         all.into_iter().flatten().any(|one| one["type"] == "Failed" && one["message"] == words)
     }
@@ -232,7 +234,7 @@ impl Run<'_> {
             ("Failed", true, "Error".to_string(), words.to_string()),
         ];
         let kept = self.object["status"].clone();
-        self.put(wanted, kept);
+        self.write_status(wanted, kept);
         self.plan
     }
 
@@ -251,10 +253,10 @@ impl Run<'_> {
         }
         let mut wanted = vec![("Resolved", resolved, reason.to_string(), message.to_string())];
         wanted.extend(waiting.map(|words| ("Waiting", true, "ResourceMissing".to_string(), words)));
-        self.put(wanted, kept);
+        self.write_status(wanted, kept);
     }
 
-    fn put(&mut self, wanted: Vec<Condition>, mut status: Value) {
+    fn write_status(&mut self, wanted: Vec<StatusCondition>, mut status: Value) {
         let before = &self.object["status"];
         status["conditions"] = conditions(wanted, self.meta.generation, &before["conditions"], &self.now);
         if *before != status {

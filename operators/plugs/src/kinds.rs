@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use serde_json::Value;
-use switchboard_kernel::operator::Stop;
+use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::View;
 use switchboard_object::DISCOVERY;
@@ -14,19 +14,19 @@ use switchboard_object::kind::GroupVersion;
 
 /// The kind of definitions.
 pub const DEFINITIONS: Resource =
-    Resource::cluster_wide("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    Resource::cluster_scoped("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
 
 static BUILT_IN: LazyLock<HashMap<(String, String), Resource>> = LazyLock::new(|| {
     let documents: Value = serde_json::from_str(DISCOVERY).expect("the carried discovery is JSON");
     let groups = ["/api", "/apis"].into_iter().flat_map(|path| list(&documents[path]["items"]));
-    groups.flat_map(of_group).collect()
+    groups.flat_map(group_resources).collect()
 });
 
 /// The kind of an object, by `apiVersion` and `kind`; `None` while the cluster serves no such kind.
 ///
 /// # Errors
 /// [`Stop::Parked`] when the definitions were not read yet.
-pub fn kind(view: &View, api_version: &str, kind: &str) -> Result<Option<Resource>, Stop> {
+pub fn resource(view: &View, api_version: &str, kind: &str) -> Result<Option<Resource>, DecideError> {
     if let Some(known) = built_in(api_version, kind) {
         return Ok(Some(known.clone()));
     }
@@ -38,7 +38,7 @@ pub fn kind(view: &View, api_version: &str, kind: &str) -> Result<Option<Resourc
     let of_group = definitions
         .iter()
         .filter(|definition| definition.key.name.split_once('.').is_some_and(|(_, group)| group == version.group));
-    Ok(of_group.filter_map(|definition| defined(&definition.value(), &version, kind)).next())
+    Ok(of_group.filter_map(|definition| defined_resource(&definition.value(), &version, kind)).next())
 }
 
 /// A kind that every cluster of this release serves.
@@ -46,7 +46,7 @@ pub fn built_in(api_version: &str, kind: &str) -> Option<&'static Resource> {
     BUILT_IN.get(&(api_version.to_string(), kind.to_string()))
 }
 
-fn defined(definition: &Value, version: &GroupVersion, kind: &str) -> Option<Resource> {
+fn defined_resource(definition: &Value, version: &GroupVersion, kind: &str) -> Option<Resource> {
     let spec = &definition["spec"];
     let serves = list(&spec["versions"]).any(|one| one["name"] == version.version && one["served"] == true);
     if !serves || spec["names"]["kind"] != kind {
@@ -61,7 +61,7 @@ fn defined(definition: &Value, version: &GroupVersion, kind: &str) -> Option<Res
     })
 }
 
-fn of_group(group: &Value) -> Vec<((String, String), Resource)> {
+fn group_resources(group: &Value) -> Vec<((String, String), Resource)> {
     let name = group["metadata"]["name"].as_str().unwrap_or_default();
     let mut found = Vec::new();
     for version in list(&group["versions"]) {
@@ -105,9 +105,9 @@ mod tests {
     fn a_definition_serves_its_versions_and_no_other() {
         let definition = serde_json::json!({"spec": {"group": "x.io", "scope": "Cluster", "names": {"kind": "Box", "plural": "boxen"},
             "versions": [{"name": "v1", "served": true}, {"name": "v2", "served": false}]}});
-        let boxes = defined(&definition, &GroupVersion::new("x.io", "v1"), "Box").unwrap();
+        let boxes = defined_resource(&definition, &GroupVersion::new("x.io", "v1"), "Box").unwrap();
         assert_eq!((boxes.plural.as_ref(), boxes.namespaced), ("boxen", false));
-        assert_eq!(defined(&definition, &GroupVersion::new("x.io", "v2"), "Box"), None);
-        assert_eq!(defined(&definition, &GroupVersion::new("x.io", "v1"), "Crate"), None);
+        assert_eq!(defined_resource(&definition, &GroupVersion::new("x.io", "v2"), "Box"), None);
+        assert_eq!(defined_resource(&definition, &GroupVersion::new("x.io", "v1"), "Crate"), None);
     }
 }

@@ -23,17 +23,17 @@
 //! an event or an error.
 
 pub mod apparatus;
-pub mod authority;
-pub mod board;
 pub mod coupling;
 pub mod crds;
 pub mod deferred;
+pub mod graph;
 pub mod kinds;
 pub mod model;
+pub mod overview;
 pub mod path;
-pub mod picture;
 pub mod plug;
 pub mod preview;
+pub mod rbac;
 mod refusal;
 pub mod render;
 pub mod socket;
@@ -44,6 +44,10 @@ use std::sync::Arc;
 use switchboard_kernel::operator::Operator;
 
 /// All operators of this crate, as the kernel hosts them.
-pub fn operators(options: plug::Options) -> Vec<Arc<dyn Operator>> {
-    vec![plug::Plugs::operator(options.clone()), socket::Sockets::operator(options), Arc::new(deferred::Deferred)]
+pub fn operators(options: plug::PlugOptions) -> Vec<Arc<dyn Operator>> {
+    vec![
+        plug::PlugOperator::operator(options.clone()),
+        socket::SocketOperator::operator(options),
+        Arc::new(deferred::DeferredOperator),
+    ]
 }

@@ -16,13 +16,13 @@ mod var;
 use serde_json::Value;
 use switchboard_kernel::resource::Resource as Kind;
 
-pub use apparatus::{Apparatus, DEFAULT_IDLE_TIMEOUT_S};
-pub use consent::{Consent, Denied};
+pub use apparatus::{ApparatusSpec, DEFAULT_IDLE_TIMEOUT_S};
+pub use consent::{Consent, ConsentDenied};
 pub use deferred::{DeferredResource, WaitFor};
-pub use field::{Field, ModelError};
-pub use interface::{Interface, InterfaceName, Property, Schemas, Type};
-pub use resource::{Action, Event, Resource, Template};
-pub use side::{Side, Sources};
+pub use field::{ModelError, SpecField};
+pub use interface::{Interface, InterfaceName, InterfaceSchemas, Property, PropertyType};
+pub use resource::{CouplingEvent, ObjectTemplate, ResourceAction, ResourceEntry};
+pub use side::{SideSpec, ValueSources};
 pub use var::{ObjectRef, Var};
 
 /// The API group of the three kinds.
@@ -40,7 +40,7 @@ pub const DEFERRED_RESOURCES: Kind = Kind::namespaced(GROUP, VERSION, "DeferredR
 
 /// Who an object is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Meta {
+pub struct PlugMeta {
     /// Its name.
     pub name: String,
     /// Its namespace.
@@ -50,9 +50,9 @@ pub struct Meta {
     /// Counts changes of its spec.
     pub generation: i64,
     /// It is being deleted.
-    pub deleting: bool,
+    pub is_deleting: bool,
     /// It carries our finalizer.
-    pub kept: bool,
+    pub has_finalizer: bool,
     /// When it was made, as RFC 3339; empty offline.
     pub created: String,
 }
@@ -61,22 +61,22 @@ pub struct Meta {
 #[derive(Clone, Debug)]
 pub struct Plug {
     /// Who it is.
-    pub meta: Meta,
+    pub meta: PlugMeta,
     /// The socket it wants: namespace and name.
     pub socket: Option<(String, String)>,
     /// The interface it was written for, when it says so.
     pub interface: Option<InterfaceName>,
     /// What it brings.
-    pub side: Side,
+    pub side: SideSpec,
     /// The object as templates see it: without status and bookkeeping.
-    pub seen: Value,
+    pub manifest: Value,
 }
 
 /// Fulfils requests to integrate.
 #[derive(Clone, Debug)]
 pub struct Socket {
     /// Who it is.
-    pub meta: Meta,
+    pub meta: PlugMeta,
     /// What both sides must and may bring; all passes when absent.
     pub interface: Option<Interface>,
     /// How many plugs may be coupled at a time.
@@ -86,9 +86,9 @@ pub struct Socket {
     /// Its deletion deletes its plugs, as the existing operator does; they are kept otherwise.
     pub deletes_plugs: bool,
     /// What it brings.
-    pub side: Side,
+    pub side: SideSpec,
     /// The object as templates see it: without status and bookkeeping.
-    pub seen: Value,
+    pub manifest: Value,
 }
 
 impl Plug {
@@ -97,19 +97,19 @@ impl Plug {
     /// # Errors
     /// [`ModelError`] names the field that cannot be read.
     pub fn read(object: &Value) -> Result<Self, ModelError> {
-        let spec = Field::root(object).at("spec");
-        let meta = Meta::of(object);
+        let spec = SpecField::root(object).at("spec");
+        let meta = PlugMeta::of(object);
         let socket = spec.at("socket");
-        let target = match socket.is_given() {
+        let target = match socket.is_set() {
             false => None,
             true => {
-                let name = socket.at("name").needed_text("names the socket to couple to")?;
-                let namespace = socket.at("namespace").filled_text()?.unwrap_or_else(|| meta.namespace.clone());
+                let name = socket.at("name").required_text("names the socket to couple to")?;
+                let namespace = socket.at("namespace").non_empty_text()?.unwrap_or_else(|| meta.namespace.clone());
                 Some((namespace, name))
             }
         };
         let interface = InterfaceName::read(&spec.at("interface"))?;
-        Ok(Self { socket: target, interface, side: Side::read(&spec)?, seen: seen(object), meta })
+        Ok(Self { socket: target, interface, side: SideSpec::read(&spec)?, manifest: manifest(object), meta })
     }
 }
 
@@ -119,26 +119,26 @@ impl Socket {
     /// # Errors
     /// [`ModelError`] names the field that cannot be read.
     pub fn read(object: &Value) -> Result<Self, ModelError> {
-        let spec = Field::root(object).at("spec");
+        let spec = SpecField::root(object).at("spec");
         let policy = spec.at("deletionPolicy");
-        let deletes_plugs = match policy.filled_text()?.as_deref() {
+        let deletes_plugs = match policy.non_empty_text()?.as_deref() {
             None | Some("KeepPlugs") => false,
             Some("DeletePlugs") => true,
-            Some(_) => return Err(policy.wrong("is neither KeepPlugs nor DeletePlugs")),
+            Some(_) => return Err(policy.error("is neither KeepPlugs nor DeletePlugs")),
         };
         Ok(Self {
-            meta: Meta::of(object),
+            meta: PlugMeta::of(object),
             interface: Interface::read(&spec.at("interface"))?,
             limit: spec.at("limit").count()?,
             consent: Consent::read(&spec)?,
             deletes_plugs,
-            side: Side::read(&spec)?,
-            seen: seen(object),
+            side: SideSpec::read(&spec)?,
+            manifest: manifest(object),
         })
     }
 }
 
-impl Meta {
+impl PlugMeta {
     /// Who an object is.
     pub fn of(object: &Value) -> Self {
         let metadata = &object["metadata"];
@@ -149,15 +149,15 @@ impl Meta {
             namespace,
             uid: text("uid"),
             generation: metadata["generation"].as_i64().unwrap_or_default(),
-            deleting: metadata["deletionTimestamp"].is_string(),
-            kept: metadata["finalizers"].as_array().is_some_and(|all| all.iter().any(|one| one == FINALIZER)),
+            is_deleting: metadata["deletionTimestamp"].is_string(),
+            has_finalizer: metadata["finalizers"].as_array().is_some_and(|all| all.iter().any(|one| one == FINALIZER)),
             created: text("creationTimestamp"),
         }
     }
 }
 
 /// What changes without its user changing anything is not shown to templates: they would render otherwise with every write.
-fn seen(object: &Value) -> Value {
+fn manifest(object: &Value) -> Value {
     const BOOKKEEPING: [&str; 5] =
         ["resourceVersion", "generation", "managedFields", "finalizers", "deletionGracePeriodSeconds"];
     let mut seen = object.clone();

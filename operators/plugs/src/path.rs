@@ -23,8 +23,8 @@ mod query;
 
 use serde_json::Value;
 
-use get::Search;
-use node::Node;
+use get::PathSearch;
+use node::JsonNode;
 
 /// The longest path.
 pub const MAX_PATH_BYTES: usize = 4096;
@@ -52,7 +52,7 @@ pub enum PathError {
 /// # Errors
 /// [`PathError`] when the path cannot be followed in any object.
 pub fn read(object: &Value, path: &str) -> Result<Option<Value>, PathError> {
-    Ok(found(object, path)?.map(|node| node.value()))
+    Ok(lookup(object, path)?.map(|node| node.value()))
 }
 
 /// The same as the text of a var: strings as they are, numbers and truths as one writes them, null as nothing, lists and maps as
@@ -61,10 +61,10 @@ pub fn read(object: &Value, path: &str) -> Result<Option<Value>, PathError> {
 /// # Errors
 /// As [`read`].
 pub fn text(object: &Value, path: &str) -> Result<Option<String>, PathError> {
-    Ok(found(object, path)?.map(|node| node.text()))
+    Ok(lookup(object, path)?.map(|node| node.text()))
 }
 
-fn found(object: &Value, path: &str) -> Result<Option<Node>, PathError> {
+fn lookup(object: &Value, path: &str) -> Result<Option<JsonNode>, PathError> {
     let path = path.trim();
     if path.len() > MAX_PATH_BYTES {
         return Err(PathError::TooLong(path.len()));
@@ -74,11 +74,11 @@ fn found(object: &Value, path: &str) -> Result<Option<Node>, PathError> {
         return Err(PathError::Unclosed(open));
     }
     if let Some(steps) = kustomize::steps(path) {
-        return Ok(kustomize::follow(object, &steps).map(Node::of));
+        return Ok(kustomize::follow(object, &steps).map(JsonNode::of));
     }
-    let mut search = Search::new();
-    let found = search.get(Some(&Node::of(object)), path);
-    if search.spent() { Err(PathError::TooCostly) } else { Ok(found) }
+    let mut search = PathSearch::new();
+    let found = search.get(Some(&JsonNode::of(object)), path);
+    if search.is_exhausted() { Err(PathError::TooCostly) } else { Ok(found) }
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@
 //! nobody here; and the sum is written by this unit alone, however many plugs come at once.
 
 mod admission;
-mod burial;
 mod calls;
+mod finalize;
 mod objects;
-mod sum;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -19,170 +19,176 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use switchboard_kernel::object::Object;
 use switchboard_kernel::operator::{
-    Declaration, Declared, Operator, Outward, Reaching, ServiceAccount, Stop, Unit, Units,
+    AccessRule, DecideError, Declaration, ExternalAdapter, ExternalOperator, Operator, ServiceAccount, Unit, Units,
 };
-use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{Mutation, PatchForm, Plan};
+use switchboard_kernel::plan::{Mutation, PatchType, Plan};
 use switchboard_kernel::resource::Selection;
-use switchboard_kernel::view::{Outside, View};
+use switchboard_kernel::topology::ClusterType;
+use switchboard_kernel::view::{ExternalClient, View};
 
-use crate::apparatus::{Apparatus, Attendant, Caller};
-use crate::coupling::{Identity, Made, Notice, RECORD_TYPE, SECRETS, SOCKET_LABEL, conditions, notice};
-use crate::model::{Event, FINALIZER, Meta, SOCKETS, Socket};
-use crate::plug::Options;
+use crate::apparatus::{Apparatus, ApparatusCaller, ApparatusDriver};
+use crate::coupling::{
+    AppliedObject, EventKind, ObjectIdentity, RECORD_TYPE, SECRETS, SOCKET_LABEL, conditions, kubernetes_event,
+};
+use crate::model::{CouplingEvent, FINALIZER, PlugMeta, SOCKETS, Socket};
+use crate::plug::PlugOptions;
 use crate::refusal;
-use crate::render::Who;
-use sum::{Sum, differ_in_numbers_alone, status};
+use crate::render::CouplingSide;
+use summary::{PlugSummary, differ_only_in_counts, status};
 
-pub use sum::MAX_LISTED_PLUGS;
+pub use summary::MAX_LISTED_PLUGS;
 
 /// How long the number of plugs rests before another is written, for each of them: where there are few, it is told at once.
-pub const SUM_REST: Duration = Duration::from_millis(20);
+pub const SUMMARY_INTERVAL: Duration = Duration::from_millis(20);
 /// And how long at most.
-pub const MAX_SUM_REST: Duration = Duration::from_secs(1);
+pub const MAX_SUMMARY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The operator of sockets.
-pub struct Sockets {
-    options: Options,
-    caller: Caller,
+pub struct SocketOperator {
+    options: PlugOptions,
+    caller: ApparatusCaller,
 }
 
-impl Sockets {
+impl SocketOperator {
     /// With these options.
-    pub fn new(options: Options) -> Self {
-        Self { options, caller: Caller::default() }
+    pub fn new(options: PlugOptions) -> Self {
+        Self { options, caller: ApparatusCaller::default() }
     }
 
     /// As the kernel hosts it.
-    pub fn operator(options: Options) -> Arc<dyn Operator> {
-        Arc::new(Reaching(Self::new(options)))
+    pub fn operator(options: PlugOptions) -> Arc<dyn Operator> {
+        Arc::new(ExternalAdapter(Self::new(options)))
     }
 }
 
-impl Outward for Sockets {
+impl ExternalOperator for SocketOperator {
     fn name(&self) -> &str {
         "sockets"
     }
 
     fn declaration(&self) -> Declaration {
         Declaration {
-            inputs: BTreeSet::from([Declared::every_kind()]),
-            outputs: BTreeSet::from([Declared::every_kind()]),
+            inputs: BTreeSet::from([AccessRule::every_kind()]),
+            outputs: BTreeSet::from([AccessRule::every_kind()]),
             service_account: None,
-            units: Units::Each { place: Place::Configuration, resource: SOCKETS, selection: Selection::all() },
+            units: Units::Each {
+                cluster_type: ClusterType::Configuration,
+                resource: SOCKETS,
+                selection: Selection::all(),
+            },
         }
     }
 
-    fn reach(&self, request: &Value) -> Result<Value, String> {
+    fn call(&self, request: &Value) -> Result<Value, String> {
         self.caller.reach(request)
     }
 
-    fn acts(&self, request: &Value) -> bool {
-        Caller::acts(request)
+    fn has_side_effects(&self, request: &Value) -> bool {
+        ApparatusCaller::acts(request)
     }
 
     fn settings(&self) -> Value {
         self.options.settings()
     }
 
-    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let Some(object) = view.get(&SOCKETS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
         let object = object.value();
-        let meta = Meta::of(&object);
-        if meta.deleting && !meta.kept {
+        let meta = PlugMeta::of(&object);
+        if meta.is_deleting && !meta.has_finalizer {
             return Ok(Plan::nothing());
         }
         // Records are believed where nobody else writes, and nowhere else.
-        let of_it = Selection::namespace(&self.options.home).labelled(&format!("{SOCKET_LABEL}={}", meta.uid));
+        let of_it = Selection::namespace(&self.options.namespace).with_labels(&format!("{SOCKET_LABEL}={}", meta.uid));
         // Who they are and how they stand is in their metadata: what they hold is not even read.
         let head = |record: &Object| {
-            let head = record.typed::<Head>().ok().filter(|head| head.of_type == RECORD_TYPE)?;
+            let head = record.typed::<RecordHead>().ok().filter(|head| head.of_type == RECORD_TYPE)?;
             Some(json!({"metadata": head.metadata}))
         };
         let records: Vec<Value> = view.list(&SECRETS, &of_it)?.iter().filter_map(head).collect();
         let now = crate::plug::now(view);
-        let attendant = Attendant { view, outside, caller: &self.caller };
-        let unit = Ground { view, attendant, object: &object, meta: &meta, now: &now, strict: self.options.strict };
-        match (meta.deleting, Socket::read(&object)) {
-            (true, socket) => unit.bury(&records, socket.ok().as_ref()),
-            (false, Ok(socket)) => unit.live(&records, &socket),
-            (false, Err(error)) => unit.wrong(&records, &error.to_string()),
+        let driver = ApparatusDriver { view, outside, caller: &self.caller };
+        let unit = SocketRun { view, driver, object: &object, meta: &meta, now: &now, strict: self.options.strict };
+        match (meta.is_deleting, Socket::read(&object)) {
+            (true, socket) => unit.finalize(&records, socket.ok().as_ref()),
+            (false, Ok(socket)) => unit.reconcile(&records, &socket),
+            (false, Err(error)) => unit.reject(&records, &error.to_string()),
         }
     }
 }
 
 #[derive(serde::Deserialize)]
-struct Head {
+struct RecordHead {
     metadata: Value,
     #[serde(rename = "type", default)]
     of_type: String,
 }
 
 /// What a run has in its hands.
-struct Ground<'a> {
+struct SocketRun<'a> {
     view: &'a View,
-    attendant: Attendant<'a>,
+    driver: ApparatusDriver<'a>,
     object: &'a Value,
-    meta: &'a Meta,
+    meta: &'a PlugMeta,
     now: &'a str,
     strict: bool,
 }
 
-impl Ground<'_> {
-    fn live(&self, records: &[Value], socket: &Socket) -> Result<Plan, Stop> {
-        if let Some(first) = self.call_created(socket)? {
+impl SocketRun<'_> {
+    fn reconcile(&self, records: &[Value], socket: &Socket) -> Result<Plan, DecideError> {
+        if let Some(first) = self.notify_created(socket)? {
             return Ok(first);
         }
-        let mut plan = Plan::in_order();
-        self.keep(&mut plan);
-        let sum = Sum::of(records);
-        if let Some(words) = self.refused()?.filter(|words| !self.shows(words)) {
+        let mut plan = Plan::ordered();
+        self.ensure_finalizer(&mut plan);
+        let sum = PlugSummary::of(records);
+        if let Some(words) = self.refusal()?.filter(|words| !self.is_shown(words)) {
             // Shown by a run of its own: a run that is refused writes nothing of what stands behind.
-            self.show(&mut plan, &sum, &self.object["status"], Some(&words));
+            self.show_summary(&mut plan, &sum, &self.object["status"], Some(&words));
             return Ok(plan.failing(words));
         }
         let known = match self.create(&mut plan, socket) {
             Ok(known) => known,
-            Err(Problem::Stop(stop)) => return Err(stop),
-            Err(Problem::Waits(on)) => return Ok(plan.waiting(on)),
-            Err(Problem::Words(words)) => return self.wrong(records, &words),
+            Err(SocketHalt::Decide(stop)) => return Err(stop),
+            Err(SocketHalt::Waiting(on)) => return Ok(plan.waiting(on)),
+            Err(SocketHalt::Invalid(words)) => return self.reject(records, &words),
         };
         if let Some(limit) = socket.limit {
             admission::admit(&mut plan, records, limit);
         }
-        self.show(&mut plan, &sum, &known, None);
-        if let Some(apparatus) = Apparatus::of(Who::Socket, &socket.seen) {
-            self.attendant.rest(&apparatus, &mut plan)?;
+        self.show_summary(&mut plan, &sum, &known, None);
+        if let Some(apparatus) = Apparatus::of(CouplingSide::Socket, &socket.manifest) {
+            self.driver.stop_if_idle(&apparatus, &mut plan)?;
         }
         Ok(plan)
     }
 
-    fn wrong(&self, records: &[Value], words: &str) -> Result<Plan, Stop> {
-        let mut plan = Plan::in_order();
-        self.keep(&mut plan);
-        self.show(&mut plan, &Sum::of(records), &self.object["status"], Some(words));
+    fn reject(&self, records: &[Value], words: &str) -> Result<Plan, DecideError> {
+        let mut plan = Plan::ordered();
+        self.ensure_finalizer(&mut plan);
+        self.show_summary(&mut plan, &PlugSummary::of(records), &self.object["status"], Some(words));
         Ok(plan.blocked(words))
     }
 
     /// What was refused of the run before, with the field that asked for it.
-    fn refused(&self) -> Result<Option<String>, Stop> {
-        let Some(first) = self.view.refused().first() else { return Ok(None) };
+    fn refusal(&self) -> Result<Option<String>, DecideError> {
+        let Some(first) = self.view.rejected_writes().first() else { return Ok(None) };
         let account = self.object["spec"]["serviceAccountName"].as_str().unwrap_or("default").to_string();
         let account = ServiceAccount { namespace: self.meta.namespace.clone(), name: account };
         if first.message.contains("is forbidden") {
             // A role that comes makes it worth another try at once.
-            crate::authority::watch(self.view, &self.meta.namespace)?;
+            crate::rbac::watch_roles(self.view, &self.meta.namespace)?;
         }
-        Ok(Some(refusal::words(first, &self.known(), &self.meta.name, &account)))
+        Ok(Some(refusal::describe(first, &self.applied_objects(), &self.meta.name, &account)))
     }
 
-    fn shows(&self, words: &str) -> bool {
+    fn is_shown(&self, words: &str) -> bool {
         let all = self.object["status"]["conditions"].as_array();
         all.into_iter().flatten().any(|one| one["type"] == "Failed" && one["message"] == words)
     }
 
-    fn keep(&self, plan: &mut Plan) {
-        if !self.meta.kept {
+    fn ensure_finalizer(&self, plan: &mut Plan) {
+        if !self.meta.has_finalizer {
             let mut all = self.object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
             all.push(FINALIZER.into());
             self.set_finalizers(plan, &all);
@@ -191,47 +197,61 @@ impl Ground<'_> {
 
     fn set_finalizers(&self, plan: &mut Plan, all: &[Value]) {
         let body = json!({"metadata": {"finalizers": all}});
-        plan.push(Mutation::patch(&SOCKETS, &self.meta.namespace, &self.meta.name, PatchForm::Merge, body));
+        plan.push(Mutation::patch(&SOCKETS, &self.meta.namespace, &self.meta.name, PatchType::Merge, body));
     }
 
     /// Tells of the socket itself, once: a mark in its status says that this was done. Gives the status with what is known then.
-    fn create(&self, plan: &mut Plan, socket: &Socket) -> Result<Value, Problem> {
+    fn create(&self, plan: &mut Plan, socket: &Socket) -> Result<Value, SocketHalt> {
         let mut known = self.object["status"].clone();
         if known["created"] == true {
             return Ok(known);
         }
-        let all = self.rendered(socket, Event::Created)?;
-        let made: Vec<Made> = all.iter().map(|one| self.made(one, socket)).collect::<Result<_, _>>()?;
+        let all = self.rendered_objects(socket, CouplingEvent::Created)?;
+        let made: Vec<AppliedObject> =
+            all.iter().map(|one| self.applied_object(one, socket)).collect::<Result<_, _>>()?;
         if !made.is_empty() {
             known["made"] = json!(made);
         }
-        self.intend_to_recreate(&mut known, &all, Event::Created, socket)?;
+        self.record_recreations(&mut known, &all, CouplingEvent::Created, socket)?;
         if self.condition("Coupled").is_none() {
             let wanted = vec![("Coupled", false, "SocketCreated".to_string(), "socket created".to_string())];
             known["conditions"] = conditions(wanted, self.meta.generation, &known["conditions"], self.now);
         }
-        self.write(plan, known.clone());
-        self.perform(plan, &all, Event::Created, socket, &known)?;
-        let about = Identity::of(self.meta);
-        plan.push(notice(Who::Socket, &about, Notice::Came(Event::Created), "", self.now));
+        self.write_status(plan, known.clone());
+        self.perform(plan, &all, CouplingEvent::Created, socket, &known)?;
+        let about = ObjectIdentity::of(self.meta);
+        plan.push(kubernetes_event(
+            CouplingSide::Socket,
+            &about,
+            EventKind::Lifecycle(CouplingEvent::Created),
+            "",
+            self.now,
+        ));
         for (reason, message) in warnings(socket, self.strict) {
-            plan.push(notice(Who::Socket, &about, Notice::Warning { reason, message }, "", self.now));
+            plan.push(kubernetes_event(
+                CouplingSide::Socket,
+                &about,
+                EventKind::Warning { reason, message },
+                "",
+                self.now,
+            ));
         }
         known["created"] = true.into();
         Ok(known)
     }
 
     /// What it says of its plugs. Where only the number of many has changed it is written once in a while: they come by the hundred.
-    fn show(&self, plan: &mut Plan, sum: &Sum, known: &Value, failed: Option<&str>) {
+    fn show_summary(&self, plan: &mut Plan, sum: &PlugSummary, known: &Value, failed: Option<&str>) {
         let before = &self.object["status"];
         let mut status = status(sum, known, failed, self.meta.generation, &before["conditions"], self.now);
         let written = before["summed"].as_str().and_then(|time| time.parse().ok());
         let age = written.map(|written| self.view.now().duration_since(written).unsigned_abs());
-        let rest = SUM_REST.saturating_mul(u32::try_from(sum.all.len()).unwrap_or(u32::MAX)).min(MAX_SUM_REST);
+        let rest =
+            SUMMARY_INTERVAL.saturating_mul(u32::try_from(sum.all.len()).unwrap_or(u32::MAX)).min(MAX_SUMMARY_INTERVAL);
         if let Some(left) = age.and_then(|age| rest.checked_sub(age)).filter(|left| !left.is_zero())
-            && differ_in_numbers_alone(before, &status)
+            && differ_only_in_counts(before, &status)
         {
-            plan.again = Some(plan.again.map_or(left, |again| again.min(left)));
+            plan.requeue_after = Some(plan.requeue_after.map_or(left, |again| again.min(left)));
             return;
         }
         if !before["summed"].is_null() {
@@ -239,11 +259,11 @@ impl Ground<'_> {
         }
         if *before != status {
             status["summed"] = self.view.now().to_string().into();
-            self.write(plan, status);
+            self.write_status(plan, status);
         }
     }
 
-    fn write(&self, plan: &mut Plan, status: Value) {
+    fn write_status(&self, plan: &mut Plan, status: Value) {
         if self.object["status"] != status {
             let mut object = self.object.clone();
             object["status"] = status;
@@ -269,14 +289,14 @@ fn warnings(socket: &Socket, strict: bool) -> Vec<(&'static str, &'static str)> 
 }
 
 /// Why a socket cannot be told of.
-enum Problem {
-    Stop(Stop),
-    Words(String),
-    Waits(String),
+enum SocketHalt {
+    Decide(DecideError),
+    Invalid(String),
+    Waiting(String),
 }
 
-impl From<Stop> for Problem {
-    fn from(stop: Stop) -> Self {
-        Problem::Stop(stop)
+impl From<DecideError> for SocketHalt {
+    fn from(stop: DecideError) -> Self {
+        SocketHalt::Decide(stop)
     }
 }

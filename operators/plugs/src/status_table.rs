@@ -1,10 +1,10 @@
 //! `plugs status` as people read it, in the manner of `juju status --relations`.
 
-use crate::board::{Board, PlugRow, SocketRow};
+use crate::overview::{PlugOverview, PlugRow, SocketRow};
 
 /// What is shown.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Shown {
+pub struct TableOptions {
     /// A table of integrations as well.
     pub relations: bool,
     /// Ages and reasons as well.
@@ -12,21 +12,21 @@ pub struct Shown {
 }
 
 /// The tables. `age` makes a span of a time of creation: what time it is, is not known here.
-pub fn status_table(board: &Board, shown: Shown, age: &dyn Fn(&str) -> String) -> String {
+pub fn status_table(overview: &PlugOverview, shown: TableOptions, age: &dyn Fn(&str) -> String) -> String {
     let mut tables = Vec::new();
-    if !board.sockets.is_empty() {
-        tables.push(table(&socket_rows(board, shown, age)));
+    if !overview.sockets.is_empty() {
+        tables.push(table(&socket_rows(overview, shown, age)));
     }
-    if !board.plugs.is_empty() {
-        tables.push(table(&plug_rows(board, shown, age)));
+    if !overview.plugs.is_empty() {
+        tables.push(table(&plug_rows(overview, shown, age)));
     }
-    if shown.relations && !board.plugs.is_empty() {
-        tables.push(table(&relation_rows(board)));
+    if shown.relations && !overview.plugs.is_empty() {
+        tables.push(table(&relation_rows(overview)));
     }
     tables.join("\n")
 }
 
-fn socket_rows(board: &Board, shown: Shown, age: &dyn Fn(&str) -> String) -> Vec<Vec<String>> {
+fn socket_rows(overview: &PlugOverview, shown: TableOptions, age: &dyn Fn(&str) -> String) -> Vec<Vec<String>> {
     let mut head = vec!["Socket", "Plugs", "Limit", "State"];
     head.extend(shown.wide.then_some(["Interface", "Age"]).into_iter().flatten());
     head.push("Message");
@@ -40,10 +40,10 @@ fn socket_rows(board: &Board, shown: Shown, age: &dyn Fn(&str) -> String) -> Vec
         row.push(socket.message.clone());
         row
     };
-    rows(&head, board.sockets.iter().map(row))
+    rows(&head, overview.sockets.iter().map(row))
 }
 
-fn plug_rows(board: &Board, shown: Shown, age: &dyn Fn(&str) -> String) -> Vec<Vec<String>> {
+fn plug_rows(overview: &PlugOverview, shown: TableOptions, age: &dyn Fn(&str) -> String) -> Vec<Vec<String>> {
     let mut head = vec!["Plug", "Socket", "State"];
     head.extend(shown.wide.then_some(["Reason", "Age"]).into_iter().flatten());
     head.push("Message");
@@ -55,18 +55,18 @@ fn plug_rows(board: &Board, shown: Shown, age: &dyn Fn(&str) -> String) -> Vec<V
         row.push(plug.message.clone());
         row
     };
-    rows(&head, board.plugs.iter().map(row))
+    rows(&head, overview.plugs.iter().map(row))
 }
 
-fn relation_rows(board: &Board) -> Vec<Vec<String>> {
+fn relation_rows(overview: &PlugOverview) -> Vec<Vec<String>> {
     let row = |plug: &PlugRow| {
-        let socket = board.socket(plug);
+        let socket = overview.socket(plug);
         let interface = socket.map_or_else(|| "-".to_string(), |socket| dash(&socket.interface));
         let missing = if plug.socket_exists || plug.socket.is_empty() { "" } else { " (missing)" };
         let state = if plug.coupled { "coupled" } else { "apart" };
         vec![format!("{}{missing}", dash(&plug.socket)), plug.name.clone(), interface, state.to_string()]
     };
-    rows(&["Integration provider", "Requirer", "Interface", "Integration"], board.plugs.iter().map(row))
+    rows(&["Integration provider", "Requirer", "Interface", "Integration"], overview.plugs.iter().map(row))
 }
 
 fn rows(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Vec<Vec<String>> {

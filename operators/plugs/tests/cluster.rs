@@ -3,9 +3,9 @@
 
 #[path = "cluster/conformance.rs"]
 mod conformance;
-#[path = "cluster/secrecy.rs"]
-mod secrecy;
-#[path = "cluster/stage.rs"]
-mod stage;
+#[path = "cluster/fixture.rs"]
+mod fixture;
+#[path = "cluster/redaction.rs"]
+mod redaction;
 #[path = "cluster/teardown.rs"]
 mod teardown;

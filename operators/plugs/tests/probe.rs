@@ -11,12 +11,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use switchboard_kernel::operator::Operator;
 use switchboard_plugs::crds::crds;
-use switchboard_plugs::plug::{Options, Plugs};
-use switchboard_plugs::socket::Sockets;
-use switchboard_probe::{Class, Probe, Step, schedule};
+use switchboard_plugs::plug::{PlugOperator, PlugOptions};
+use switchboard_plugs::socket::SocketOperator;
+use switchboard_probe::{FaultClass, Probe, ScriptStep, schedule};
 
 fn operators() -> Vec<Arc<dyn Operator>> {
-    vec![Plugs::operator(Options::default()), Sockets::operator(Options::default())]
+    vec![PlugOperator::operator(PlugOptions::default()), SocketOperator::operator(PlugOptions::default())]
 }
 
 fn object(kind: &str, namespace: &str, name: &str, spec: Value) -> Value {
@@ -65,7 +65,7 @@ fn quiet_plug(name: &str, socket: &str) -> Value {
 }
 
 /// The kinds, and accounts that may do everything with ConfigMaps.
-fn ground() -> Vec<Value> {
+fn base_objects() -> Vec<Value> {
     let mut all = crds();
     for namespace in ["shop", "data"] {
         let meta = json!({"name": "all", "namespace": namespace});
@@ -78,14 +78,14 @@ fn ground() -> Vec<Value> {
     all
 }
 
-fn probe(given: Vec<Value>, script: Vec<Step>) -> Probe {
-    Probe::of_all(operators).given(ground().into_iter().chain(given)).script(script)
+fn probe(given: Vec<Value>, script: Vec<ScriptStep>) -> Probe {
+    Probe::of_all(operators).given(base_objects().into_iter().chain(given)).script(script)
 }
 
 /// How many faults of a schedule are tried, spread over all of it; all with the variable `SWITCHBOARD_PROBE_ALL`.
 const SAMPLE: usize = 30;
 
-fn spread<T>(all: Vec<T>, wanted: usize) -> Vec<T> {
+fn spread_sample<T>(all: Vec<T>, wanted: usize) -> Vec<T> {
     let step = match std::env::var_os("SWITCHBOARD_PROBE_ALL") {
         Some(_) => 1,
         None => (all.len() / wanted).max(1),
@@ -94,18 +94,18 @@ fn spread<T>(all: Vec<T>, wanted: usize) -> Vec<T> {
 }
 
 /// A plug of a name, at a socket.
-type Named = fn(&str, &str) -> Value;
+type PlugMaker = fn(&str, &str) -> Value;
 
 /// An undisturbed run, then faults of the schedule that follows from it. Who does not see every state leaves other traces of
 /// the way, so those faults are tried with plugs that leave none.
-fn borne(probe: impl Fn(Named) -> Probe) {
-    let blind = [Class::Stale, Class::Missed, Class::Merged];
-    for (plug, is_blind) in [(plug as Named, false), (quiet_plug, true)] {
+fn assert_survives_faults(probe: impl Fn(PlugMaker) -> Probe) {
+    let blind = [FaultClass::Stale, FaultClass::Missed, FaultClass::Merged];
+    for (plug, is_blind) in [(plug as PlugMaker, false), (quiet_plug, true)] {
         let undisturbed = probe(plug).only([]).run();
         undisturbed.assert_ok();
         let mut all = schedule(undisturbed.writes, undisturbed.events);
-        all.retain(|fault| blind.iter().any(|class| fault.is(*class)) == is_blind);
-        let report = probe(plug).only(spread(all, SAMPLE)).run();
+        all.retain(|fault| blind.iter().any(|class| fault.has_class(*class)) == is_blind);
+        let report = probe(plug).only(spread_sample(all, SAMPLE)).run();
         println!("{} runs, {} writes, {} events", report.runs, report.writes, report.events);
         report.assert_ok();
     }
@@ -113,11 +113,11 @@ fn borne(probe: impl Fn(Named) -> Probe) {
 
 #[test]
 fn couple_update_and_decouple() {
-    borne(|plug| {
+    assert_survives_faults(|plug| {
         let script = vec![
-            Step::apply(plug("web", "db")),
-            Step::patch(object("Socket", "data", "db", json!({"config": {"hello": "mars"}}))),
-            Step::delete(object("Plug", "shop", "web", json!({}))),
+            ScriptStep::apply(plug("web", "db")),
+            ScriptStep::patch(object("Socket", "data", "db", json!({"config": {"hello": "mars"}}))),
+            ScriptStep::delete(object("Plug", "shop", "web", json!({}))),
         ];
         probe(vec![socket("db", "world")], script)
     });
@@ -125,17 +125,17 @@ fn couple_update_and_decouple() {
 
 #[test]
 fn another_socket() {
-    borne(|plug| {
-        let script = vec![Step::patch(object("Plug", "shop", "web", json!({"socket": {"name": "other"}})))];
+    assert_survives_faults(|plug| {
+        let script = vec![ScriptStep::patch(object("Plug", "shop", "web", json!({"socket": {"name": "other"}})))];
         probe(vec![socket("db", "world"), socket("other", "there"), plug("web", "db")], script)
     });
 }
 
 #[test]
 fn a_socket_goes_with_its_plugs_coupled() {
-    borne(|plug| {
+    assert_survives_faults(|plug| {
         let plugs = ["one", "two"].map(|name| plug(name, "db"));
-        let script = vec![Step::delete(object("Socket", "data", "db", json!({})))];
+        let script = vec![ScriptStep::delete(object("Socket", "data", "db", json!({})))];
         probe([vec![socket("db", "world")], plugs.to_vec()].concat(), script)
     });
 }
@@ -147,14 +147,16 @@ const CROWD_SAMPLE: usize = 2;
 fn a_socket_goes_with_thirty_plugs_coupled() {
     let bare = |name: String| object("Plug", "shop", &name, json!({"socket": {"name": "db", "namespace": "data"}}));
     let plugs: Vec<Value> = (0..30).map(|number| bare(format!("p{number}"))).collect();
-    let script = vec![Step::delete(object("Socket", "data", "db", json!({})))];
+    let script = vec![ScriptStep::delete(object("Socket", "data", "db", json!({})))];
     let given = [vec![object("Socket", "data", "db", json!({}))], plugs].concat();
     let undisturbed = probe(given.clone(), script.clone()).only([]).run();
     undisturbed.assert_ok();
     assert!(undisturbed.writes > 300, "{} writes", undisturbed.writes);
     let all = schedule(undisturbed.writes, undisturbed.events);
-    let classes = [Class::Crash, Class::Answer, Class::Stale, Class::Missed, Class::Merged];
-    let of = |class: &Class| spread(all.iter().filter(|fault| fault.is(*class)).cloned().collect(), CROWD_SAMPLE);
+    let classes = [FaultClass::Crash, FaultClass::Response, FaultClass::Stale, FaultClass::Missed, FaultClass::Merged];
+    let of = |class: &FaultClass| {
+        spread_sample(all.iter().filter(|fault| fault.has_class(*class)).cloned().collect(), CROWD_SAMPLE)
+    };
     // And crashes all along the way.
     let crashes = (150..450).step_by(60).map(|at| format!("crash-at-write:{at}").parse().unwrap());
     let report = probe(given, script).only(classes.iter().flat_map(of).chain(crashes)).run();

@@ -1,87 +1,97 @@
-//! The agent: from rows to Argo CD's objects, and from what Argo CD says back to rows.
+//! Agent: writes rows as objects of Argo CD, and the status of Argo CD back to rows.
 
+mod application_cache;
 mod applications;
-mod belongings;
-mod follow;
-mod memory;
-mod moved;
+mod argocd_objects;
+mod desired_objects;
+mod finished_moves;
 mod operations;
+mod orphans;
+mod row_events;
 mod step;
-mod strays;
-mod wanted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use switchboard_kernel::operator::{Operator, Reaching};
+use switchboard_kernel::operator::{ExternalAdapter, Operator};
 use switchboard_ledger::ids::{EngineClusterId, EngineInstanceId, Uid};
 use switchboard_ledger::rows::EngineInstance;
-use switchboard_ledger::{LedgerError, View};
+use switchboard_ledger::{LedgerError, LedgerView};
 
-use crate::open::Open;
+use crate::open_operations::OpenOperations;
 use crate::rows;
 use crate::store::Store;
-use follow::Asked;
-use memory::Memory;
-use operations::Names;
+use application_cache::ApplicationCache;
+use operations::ObjectNames;
+use row_events::OpenOperation;
 
-/// The operator of Operations.
+/// Operator of Operations.
 pub const OPERATIONS_NAME: &str = "gitops-operations";
-/// The operator of Applications.
+/// Operator of Applications.
 pub const APPLICATIONS_NAME: &str = "gitops-applications";
-/// The operator of Argo CD's Secrets.
+/// Operator of Argo CD's Secrets.
 pub const SECRETS_NAME: &str = "gitops-secrets";
-/// The operator of Argo CD's projects.
+/// Operator of Argo CD's projects.
 pub const PROJECTS_NAME: &str = "gitops-projects";
 
-/// Of how many Operations it is kept in mind which objects they are about.
-const MAX_GUESSES: usize = 10_000;
+/// Maximum number of Operations whose object names are cached.
+const MAX_CACHED_NAMES: usize = 10_000;
 
-/// How long an Application stays that no row has there. After a restore, rows are made anew from tenants' resources, and its own may be
-/// among them.
+/// Time before an Application without a row is released. After a restore, rows are recreated from the tenants'
+/// resources, and the row of the Application may be among them.
 pub const ORPHAN_GRACE: Duration = Duration::from_secs(10 * 60);
 
-/// The agent role. It works for every Argo CD of its own cluster that the database knows, and for none of another: that has an agent
-/// of its own.
+/// Agent role. It serves every Argo CD instance of its own cluster that the database knows. Other clusters have agents
+/// of their own.
 #[derive(Clone)]
-pub struct Agent(Arc<Inner>);
+pub struct Agent(Arc<AgentShared>);
 
-struct Inner {
+struct AgentShared {
     store: Store,
     isolated: bool,
     orphan_grace: Duration,
-    /// What its cluster is known by.
+    /// Identity of the agent's cluster.
     cluster: Uid,
-    /// Clusters by their rows that are its own: what is so stays so.
-    own: Mutex<BTreeSet<EngineClusterId>>,
-    /// Which objects open Operations were about when they were last looked at.
-    names: Mutex<BTreeMap<String, Names>>,
-    memory: Mutex<Memory>,
-    /// What is asked for and not done, as far as the database told.
-    open: Mutex<Open<Asked>>,
+    /// Rows of clusters that are known to be the agent's own. This never changes.
+    local_clusters: Mutex<BTreeSet<EngineClusterId>>,
+    /// Objects of open Operations, as they were last read.
+    names: Mutex<BTreeMap<String, ObjectNames>>,
+    application_cache: Mutex<ApplicationCache>,
+    /// Open Operations, according to the last events.
+    open: Mutex<OpenOperations<OpenOperation>>,
 }
 
 impl Agent {
-    /// Over a database, for the cluster that is known by this uid ([`crate::setup::known_as`]). With `isolated`, tenants have projects
-    /// of their own; as the backend's.
+    /// Returns the agent of a database for the cluster with this identity ([`crate::setup::cluster_uid`]). With
+    /// `isolated`, tenants have projects of their own; the backend needs the same setting.
     pub fn new(store: Store, isolated: bool, cluster: Uid) -> Agent {
-        Agent::patient(store, isolated, cluster, ORPHAN_GRACE)
+        Agent::with_orphan_grace(store, isolated, cluster, ORPHAN_GRACE)
     }
 
-    /// The same, with another patience for Applications that no row knows.
-    pub fn patient(store: Store, isolated: bool, cluster: Uid, orphan_grace: Duration) -> Agent {
-        let (own, names, memory, open) = (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
-        Agent(Arc::new(Inner { store, isolated, orphan_grace, cluster, own, names, memory, open }))
+    /// Returns an agent with another grace period for Applications without a row.
+    pub fn with_orphan_grace(store: Store, isolated: bool, cluster: Uid, orphan_grace: Duration) -> Agent {
+        let (local_clusters, names, application_cache, open) =
+            (Mutex::default(), Mutex::default(), Mutex::default(), Mutex::default());
+        Agent(Arc::new(AgentShared {
+            store,
+            isolated,
+            orphan_grace,
+            cluster,
+            local_clusters,
+            names,
+            application_cache,
+            open,
+        }))
     }
 
-    /// Its operators.
+    /// Returns the operators of the role.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
         vec![
-            Arc::new(Reaching(operations::Operations(self.clone()))),
-            Arc::new(Reaching(applications::Applications(self.clone()))),
-            Arc::new(Reaching(belongings::Belongings::secrets(self.clone()))),
-            Arc::new(Reaching(belongings::Belongings::projects(self.clone()))),
+            Arc::new(ExternalAdapter(operations::Operations(self.clone()))),
+            Arc::new(ExternalAdapter(applications::Applications(self.clone()))),
+            Arc::new(ExternalAdapter(argocd_objects::ArgoCdObjects::secrets(self.clone()))),
+            Arc::new(ExternalAdapter(argocd_objects::ArgoCdObjects::projects(self.clone()))),
         ]
     }
 
@@ -89,30 +99,34 @@ impl Agent {
         &self.0.store
     }
 
-    /// Whether an Argo CD is on its cluster.
-    async fn has(&self, view: &mut View, instance: &EngineInstance) -> Result<bool, LedgerError> {
-        let own = || self.0.own.lock().unwrap_or_else(PoisonError::into_inner);
-        if own().contains(&instance.cluster) {
+    /// Whether an Argo CD instance is on the agent's cluster.
+    async fn is_local(&self, view: &mut LedgerView, instance: &EngineInstance) -> Result<bool, LedgerError> {
+        let local_clusters = || self.0.local_clusters.lock().unwrap_or_else(PoisonError::into_inner);
+        if local_clusters().contains(&instance.cluster) {
             return Ok(true);
         }
-        let has = rows::is_at(view, instance, &self.0.cluster).await?;
-        if has {
-            own().insert(instance.cluster.clone());
+        let is_local = rows::is_on_cluster(view, instance, &self.0.cluster).await?;
+        if is_local {
+            local_clusters().insert(instance.cluster.clone());
         }
-        Ok(has)
+        Ok(is_local)
     }
 
-    /// The Argo CD of a row, if it is on its cluster.
-    async fn instance(&self, view: &mut View, id: &EngineInstanceId) -> Result<Option<EngineInstance>, LedgerError> {
+    /// Returns the Argo CD instance of a row, if it is on the agent's cluster.
+    async fn instance(
+        &self,
+        view: &mut LedgerView,
+        id: &EngineInstanceId,
+    ) -> Result<Option<EngineInstance>, LedgerError> {
         let Some(instance) = rows::instance(view, id).await? else { return Ok(None) };
-        Ok(self.has(view, &instance).await?.then_some(instance))
+        Ok(self.is_local(view, &instance).await?.then_some(instance))
     }
 
     fn is_isolated(&self) -> bool {
         self.0.isolated
     }
 
-    fn open(&self) -> MutexGuard<'_, Open<Asked>> {
+    fn open_operations(&self) -> MutexGuard<'_, OpenOperations<OpenOperation>> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -120,19 +134,19 @@ impl Agent {
         self.0.orphan_grace
     }
 
-    /// What is kept in mind of Applications.
-    fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.0.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the cache of Applications.
+    fn application_cache(&self) -> MutexGuard<'_, ApplicationCache> {
+        self.0.application_cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn guessed(&self, operation: &str) -> Option<Names> {
+    fn cached_names(&self, operation: &str) -> Option<ObjectNames> {
         self.0.names.lock().unwrap_or_else(PoisonError::into_inner).get(operation).cloned()
     }
 
-    fn guess(&self, operation: &str, names: Option<Names>) {
+    fn cache_names(&self, operation: &str, names: Option<ObjectNames>) {
         let mut all = self.0.names.lock().unwrap_or_else(PoisonError::into_inner);
         match names {
-            Some(names) if all.len() < MAX_GUESSES => drop(all.insert(operation.to_string(), names)),
+            Some(names) if all.len() < MAX_CACHED_NAMES => drop(all.insert(operation.to_string(), names)),
             _ => drop(all.remove(operation)),
         }
     }

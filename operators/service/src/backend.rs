@@ -1,156 +1,160 @@
-//! The backend: from tenants' resources to rows, and from rows to what tenants are told.
+//! Backend: writes tenants' resources as rows, and rows back as the status of the resources.
 
+mod backend_state;
 mod credentials;
 mod deployments;
 mod environments;
-mod failing;
-mod follow;
-mod news;
-mod roomless;
+mod failed_deployments;
+mod row_events;
 mod sync_runs;
 mod tenants;
+mod unplaced;
 mod upkeep;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_gitops::flow::{credential, environment, recheck};
 use switchboard_kernel::host::Handle;
-use switchboard_kernel::operator::{Declaration, Declared, Operator, OperatorName, Reaching, Unit, Units};
-use switchboard_kernel::place::Place;
+use switchboard_kernel::operator::{AccessRule, Declaration, ExternalAdapter, Operator, OperatorName, Unit, Units};
 use switchboard_kernel::resource::{Resource, Selection};
-use switchboard_ledger::Moment;
+use switchboard_kernel::topology::ClusterType;
+use switchboard_ledger::DbTimestamp;
 use switchboard_ledger::ids::{EngineInstanceId, OperationId, Uid};
 
-use self::failing::Failing;
-use self::roomless::Roomless;
-use crate::asked::Asked;
-use crate::desk::Desk;
-use crate::network::{self, Network};
-use crate::open::Open;
+use self::failed_deployments::FailedDeployments;
+use self::unplaced::UnplacedDeployments;
+use crate::external_checks::CheckQueue;
+use crate::network::{self, ExternalChecker};
+use crate::open_operations::OpenOperations;
+use crate::request::UnitRequest;
 use crate::resources::{CREDENTIALS, DEPLOYMENTS, ENVIRONMENTS, NAMESPACES, SECRETS, SYNC_RUNS};
-use crate::rows::Named;
+use crate::rows::TenantResource;
 use crate::store::Store;
-use news::Settled;
+use backend_state::SettledNamespaces;
 
-/// The operator of GitOpsDeployments.
+/// Operator of GitOpsDeployments.
 pub const DEPLOYMENTS_NAME: &str = "gitops-deployments";
-/// The operator of GitOpsDeploymentSyncRuns.
+/// Operator of GitOpsDeploymentSyncRuns.
 pub const SYNC_RUNS_NAME: &str = "gitops-sync-runs";
-/// The operator of GitOpsDeploymentManagedEnvironments.
+/// Operator of GitOpsDeploymentManagedEnvironments.
 pub const ENVIRONMENTS_NAME: &str = "gitops-environments";
-/// The operator of GitOpsDeploymentRepositoryCredentials.
+/// Operator of GitOpsDeploymentRepositoryCredentials.
 pub const CREDENTIALS_NAME: &str = "gitops-credentials";
 
-/// The operator of all Operations.
+/// Operator of all Operations.
 pub const UPKEEP_NAME: &str = "gitops-upkeep";
-/// The operator of namespaces.
+/// Operator of namespaces.
 pub const TENANTS_NAME: &str = "gitops-tenants";
 
-/// How long an Operation that nobody rings for is left alone: somebody else may be about to.
-pub const RING_AFTER: Duration = Duration::from_secs(60);
+/// Age at which an open Operation without an Operation resource gets one. Until then its creator may still create it.
+pub const NOTIFY_AFTER: Duration = Duration::from_secs(60);
 
-/// How a backend works.
+/// Settings of a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// Whether each tenant has a project of its own. Without, as in the original, tenants share what Argo CD may do.
+pub struct BackendSettings {
+    /// Whether each tenant has a project of its own. Otherwise tenants share the permissions of Argo CD, as in
+    /// managed-gitops.
     pub isolated: bool,
     /// Whether other backends keep their tenants in the same database.
-    pub shared: bool,
-    /// What the tenants' cluster is known by: with it, one that shares its database knows its own tenants when they are gone.
+    pub shared_database: bool,
+    /// Identity of the tenants' cluster. With a shared database, it identifies the backend's own tenants after their
+    /// deletion.
     pub cluster: Option<Uid>,
-    /// Whether Argo CD runs on the tenants' cluster: only then is a tenant's own namespace a place to deploy to.
+    /// Whether Argo CD runs on the tenants' cluster. Only then can tenants deploy to their own namespaces.
     pub in_cluster: bool,
-    /// What the cluster is known by that is rung on ([`crate::setup::known_as`]); any Argo CD is taken to be on it if nobody says.
+    /// Identity of the engine cluster ([`crate::setup::cluster_uid`]). Without it, every instance is taken to be on the
+    /// engine cluster.
     pub engine: Option<Uid>,
-    /// How long an Operation that nobody rings for is left alone.
-    pub ring_after: Duration,
-    /// How soon at the earliest credentials that work are tried again.
+    /// Age at which an open Operation without an Operation resource gets one.
+    pub notify_after: Duration,
+    /// Minimum interval between checks of working credentials.
     pub recheck: Duration,
 }
 
-impl Default for Settings {
+impl Default for BackendSettings {
     fn default() -> Self {
-        let recheck = Duration::from_millis(recheck::EVERY_MS.unsigned_abs());
-        Settings {
+        let recheck = Duration::from_millis(recheck::MIN_RECHECK_MS.unsigned_abs());
+        BackendSettings {
             isolated: true,
-            shared: false,
+            shared_database: false,
             cluster: None,
             in_cluster: true,
             engine: None,
-            ring_after: RING_AFTER,
+            notify_after: NOTIFY_AFTER,
             recheck,
         }
     }
 }
 
-/// The backend role.
+/// Backend role.
 #[derive(Clone)]
-pub struct Backend(Arc<Inner>);
+pub struct Backend(Arc<BackendShared>);
 
-struct Inner {
+struct BackendShared {
     store: Store,
-    failing: Failing,
-    roomless: Roomless,
-    settings: Settings,
-    environments: Arc<Desk<environment::Question, environment::Answer>>,
-    /// Questions about service accounts that nobody wants any more.
-    accounts: Arc<Desk<environment::Question, environment::Answer>>,
-    credentials: Arc<Desk<credential::Question, credential::Answer>>,
-    /// Operations that are open, as far as the database told, each with its Argo CD.
-    open: Mutex<Open<EngineInstanceId>>,
-    settled: Settled,
-    /// Deployments that go when an Operation is over, and have no rows to be found by.
+    failing: FailedDeployments,
+    unplaced: UnplacedDeployments,
+    settings: BackendSettings,
+    environments: Arc<CheckQueue<environment::ClusterCheck, environment::ClusterCheckResult>>,
+    /// Checks of service accounts to remove.
+    accounts: Arc<CheckQueue<environment::ClusterCheck, environment::ClusterCheckResult>>,
+    credentials: Arc<CheckQueue<credential::CredentialCheck, credential::CredentialCheckResult>>,
+    /// Open Operations with their instances, according to the last events.
+    open: Mutex<OpenOperations<EngineInstanceId>>,
+    settled: SettledNamespaces,
+    /// Units of deployments that wait for an Operation and can no longer be found by rows.
     removals: Mutex<BTreeMap<OperationId, Unit>>,
-    /// From when on Operations that are over are looked through; at once if nobody has.
-    sweep: Mutex<Option<Moment>>,
+    /// Time of the next cleanup of finished Operations; `None` for immediately.
+    sweep: Mutex<Option<DbTimestamp>>,
 }
 
 impl Backend {
-    /// Over a database.
-    pub fn new(store: Store, settings: Settings) -> Backend {
-        Backend(Arc::new(Inner {
+    /// Returns the backend of a database.
+    pub fn new(store: Store, settings: BackendSettings) -> Backend {
+        Backend(Arc::new(BackendShared {
             store,
-            failing: Failing::default(),
-            roomless: Roomless::default(),
+            failing: FailedDeployments::default(),
+            unplaced: UnplacedDeployments::default(),
             settings,
             environments: Arc::default(),
             accounts: Arc::default(),
             credentials: Arc::default(),
             open: Mutex::default(),
-            settled: Settled::default(),
+            settled: SettledNamespaces::default(),
             removals: Mutex::default(),
             sweep: Mutex::default(),
         }))
     }
 
-    /// Its operators: tenants are on the configuration cluster, Argo CD is on the management cluster.
+    /// Returns the operators of the role. Tenants are on the configuration cluster, Argo CD is on the management
+    /// cluster.
     pub fn operators(&self) -> Vec<Arc<dyn Operator>> {
         vec![
-            Arc::new(Reaching(deployments::Deployments(self.clone()))),
-            Arc::new(Reaching(sync_runs::SyncRuns(self.clone()))),
-            Arc::new(Reaching(environments::Environments(self.clone()))),
-            Arc::new(Reaching(credentials::Credentials(self.clone()))),
-            Arc::new(Reaching(tenants::Tenants(self.clone()))),
-            Arc::new(Reaching(upkeep::Upkeep(self.clone()))),
+            Arc::new(ExternalAdapter(deployments::Deployments(self.clone()))),
+            Arc::new(ExternalAdapter(sync_runs::SyncRuns(self.clone()))),
+            Arc::new(ExternalAdapter(environments::Environments(self.clone()))),
+            Arc::new(ExternalAdapter(credentials::Credentials(self.clone()))),
+            Arc::new(ExternalAdapter(tenants::Tenants(self.clone()))),
+            Arc::new(ExternalAdapter(upkeep::Upkeep(self.clone()))),
         ]
     }
 
-    /// The names of its operators.
+    /// Returns the names of the operators.
     pub fn names() -> [OperatorName; 6] {
         [DEPLOYMENTS_NAME, SYNC_RUNS_NAME, ENVIRONMENTS_NAME, CREDENTIALS_NAME, TENANTS_NAME, UPKEEP_NAME]
             .map(OperatorName::new)
     }
 
-    /// Answers what its units ask of clusters and git servers, until the kernel stops.
-    pub async fn answer<N: Network>(&self, network: Arc<N>, handle: Handle) {
+    /// Runs the checks of clusters and git servers until the kernel stops.
+    pub async fn run_external_checks<N: ExternalChecker>(&self, network: Arc<N>, handle: Handle) {
         let (environments, credentials) = (self.0.environments.clone(), self.0.credentials.clone());
         let accounts = self.0.accounts.clone();
-        let of_clusters = || network::Clusters(network.clone());
-        let of_repositories = network::Repositories(network.clone());
-        let (of_environments, of_credentials) = (network::Turns::default(), network::Turns::default());
+        let of_clusters = || network::ClusterChecks(network.clone());
+        let of_repositories = network::RepositoryChecks(network.clone());
+        let (of_environments, of_credentials) = (network::UnitLocks::default(), network::UnitLocks::default());
         tokio::join!(
             network::serve(environments, ENVIRONMENTS_NAME, handle.clone(), of_clusters(), &of_environments),
             network::serve(accounts, ENVIRONMENTS_NAME, handle.clone(), of_clusters(), &of_environments),
@@ -158,7 +162,7 @@ impl Backend {
         );
     }
 
-    fn open(&self) -> MutexGuard<'_, Open<EngineInstanceId>> {
+    fn open_operations(&self) -> MutexGuard<'_, OpenOperations<EngineInstanceId>> {
         self.0.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -166,17 +170,17 @@ impl Backend {
         self.0.removals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn settled(&self) -> &Settled {
+    fn settled(&self) -> &SettledNamespaces {
         &self.0.settled
     }
 
-    /// When Operations that are over are next looked through, and what it is from now on.
-    fn sweep(&self) -> MutexGuard<'_, Option<Moment>> {
+    /// Returns the time of the next cleanup, to read and to set.
+    fn sweep(&self) -> MutexGuard<'_, Option<DbTimestamp>> {
         self.0.sweep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many deployments have an error, as their status says.
-    pub fn failing(&self) -> u64 {
+    /// Returns the number of deployments whose status has an error.
+    pub fn failed_deployments(&self) -> u64 {
         self.0.failing.count()
     }
 
@@ -184,34 +188,44 @@ impl Backend {
         &self.0.store
     }
 
-    fn settings(&self) -> &Settings {
+    fn settings(&self) -> &BackendSettings {
         &self.0.settings
     }
 
-    /// How often credentials of a resource are tried.
+    /// Returns the interval of checks of a resource's credentials.
     fn recheck_ms(&self, resource: &Uid) -> i64 {
-        recheck::every_ms(i64::try_from(self.settings().recheck.as_millis()).unwrap_or(i64::MAX), resource)
+        recheck::recheck_interval_ms(i64::try_from(self.settings().recheck.as_millis()).unwrap_or(i64::MAX), resource)
     }
 
-    fn named<'a>(&'a self, asked: &'a Asked, tenant: Option<&'a Namespace>) -> Named<'a> {
-        let Settings { shared, cluster, .. } = self.settings();
-        Named { namespace: &asked.namespace, name: &asked.name, tenant, shared: *shared, cluster: cluster.as_ref() }
+    fn resource_ref<'a>(&'a self, request: &'a UnitRequest, tenant: Option<&'a TenantNamespace>) -> TenantResource<'a> {
+        let BackendSettings { shared_database, cluster, .. } = self.settings();
+        TenantResource {
+            namespace: &request.namespace,
+            name: &request.name,
+            tenant,
+            shared_database: *shared_database,
+            cluster: cluster.as_ref(),
+        }
     }
 }
 
-/// Reads tenants' kinds, and writes the status of its own.
+/// Returns the declaration of an operator that reads tenants' kinds and writes the status of its own kind.
 fn declaration(units: &Resource, more: &[&Resource]) -> Declaration {
-    let mut inputs: BTreeSet<Declared> = more.iter().copied().map(Declared::every).collect();
-    inputs.extend([Declared::every(&NAMESPACES), Declared::every(units)]);
+    let mut inputs: BTreeSet<AccessRule> = more.iter().copied().map(AccessRule::every).collect();
+    inputs.extend([AccessRule::every(&NAMESPACES), AccessRule::every(units)]);
     Declaration {
         inputs,
-        outputs: BTreeSet::from([Declared::every(units)]),
+        outputs: BTreeSet::from([AccessRule::every(units)]),
         service_account: None,
-        units: Units::Each { place: Place::Configuration, resource: units.clone(), selection: Selection::all() },
+        units: Units::Each {
+            cluster_type: ClusterType::Configuration,
+            resource: units.clone(),
+            selection: Selection::all(),
+        },
     }
 }
 
-/// What each operator reads beside its own kind.
+/// Kinds that each operator reads beside its own.
 const READS: [(&Resource, &[&Resource]); 4] = [
     (&DEPLOYMENTS, &[&ENVIRONMENTS]),
     (&SYNC_RUNS, &[&DEPLOYMENTS]),

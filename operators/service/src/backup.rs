@@ -1,55 +1,55 @@
-//! Backup and restore: all rows as lines of JSON, with credentials as they are stored; and what is to be put right after older rows
-//! came back, so that nothing that was deployed is deleted or deployed twice.
+//! Backup and restore: all rows as lines of JSON, with credentials as they are stored. A restore corrects older rows,
+//! so that no deployed resource is deleted or deployed twice.
 
-mod adopt;
-mod found;
+mod adoption;
 mod line;
 #[cfg(test)]
 mod tests;
+mod unknown_applications;
 
 use std::io::{BufRead, Write};
 
-use switchboard_ledger::archive::Stored;
+use switchboard_ledger::archive::StoredRow;
 use switchboard_ledger::{Ledger, LedgerError, Row};
 
-use crate::fleet::{Engine, EngineError};
+use crate::fleet::{EngineClient, EngineError};
 use crate::settings;
 
-pub use adopt::Adopted;
+pub use adoption::AdoptionResult;
 pub use line::LineError;
 
-/// The longest line that is read: a kubeconfig in it may have a megabyte.
+/// Maximum length of a line; a kubeconfig may take a megabyte.
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
-/// Why there is no backup, or no restore.
+/// Error of a backup or a restore.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// The database failed.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The file failed.
+    /// The file could not be read or written.
     #[error("could not read or write the backup")]
     File(#[from] std::io::Error),
-    /// The file is no backup.
+    /// The file is not a valid backup.
     #[error("could not read line {number} of the backup")]
     Line {
-        /// Which, from 1.
+        /// Number of the line, from 1.
         number: usize,
-        /// Why.
+        /// Error of the line.
         #[source]
         source: LineError,
     },
-    /// A namespace of an instance says that it is another database's.
+    /// The annotation of an instance's namespace names another database.
     #[error(
         "could not restore: namespace `{0}`, which the backup takes for an Argo CD instance of its own, is one of another database\nhint: give the cluster of the backup's instances with --kubeconfig or --context; if that other database is gone, take the annotation `managed-gitops.redhat.com/database` off the namespace"
     )]
-    OfAnother(String),
+    OtherDatabase(String),
     /// The cluster failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
 }
 
-/// Writes every row, as one state; answers how many.
+/// Writes every row of one consistent state. Returns the number of rows.
 ///
 /// # Errors
 /// When the database or the file fails.
@@ -57,63 +57,68 @@ pub async fn backup(ledger: &Ledger, to: &mut impl Write) -> Result<usize, Backu
     let rows = ledger.export().await?;
     writeln!(to, "{}", line::HEADER)?;
     for row in &rows {
-        writeln!(to, "{}", line::written(row))?;
+        writeln!(to, "{}", line::format_row(row))?;
     }
-    // A file that was cut off is known by its missing end.
+    // The last line shows that the file is complete.
     writeln!(to, "{}", line::end(rows.len()))?;
     to.flush()?;
     Ok(rows.len())
 }
 
-/// A backup that was read whole.
-pub struct Kept(Vec<Stored>);
+/// Rows of a complete backup.
+pub struct BackupRows(Vec<StoredRow>);
 
-/// Reads a backup, and changes nothing.
+/// Reads a backup without changing anything.
 ///
 /// # Errors
-/// When the file is none, or not whole.
-pub fn open(from: &mut impl BufRead) -> Result<Kept, BackupError> {
-    Ok(Kept(read(from)?.into_iter().filter(is_kept).map(at_rest).collect()))
+/// When the file is not a backup or is incomplete.
+pub fn open(from: &mut impl BufRead) -> Result<BackupRows, BackupError> {
+    Ok(BackupRows(read(from)?.into_iter().filter(is_backed_up).map(without_move).collect()))
 }
 
-/// Puts a backup in place of all rows there are, then looks at the clusters of the instances for what has moved since.
+/// Replaces all rows by those of a backup, then looks for changes since the backup on the cluster of the instances.
 ///
-/// What was under way when it was made is not gone on with: Operations and moves are left out. Rows that are newer than the backup
-/// are made again from the tenants' resources, and find their Applications by name.
+/// Operations and moves are left out, because they were in progress. Rows that are newer than the backup are recreated
+/// from the tenants' resources, and find their Applications by name.
 ///
 /// # Errors
-/// When the database or the cluster fails; then all is as it was, but for what could not be looked at.
-pub async fn restore(ledger: &Ledger, engine: &Engine, kept: &Kept) -> Result<(usize, Adopted), BackupError> {
+/// When the database or the cluster fails. Then everything is unchanged, except for the corrections that could not be
+/// made.
+pub async fn restore(
+    ledger: &Ledger,
+    engine: &EngineClient,
+    kept: &BackupRows,
+) -> Result<(usize, AdoptionResult), BackupError> {
     let rows = &kept.0;
-    let objects = adopt::look(engine).await?;
-    // One that is older than that databases are told apart is taken for one of the database that it goes into.
-    let (own, before) = (adopt::database_of(rows), settings::database(ledger).await?);
-    adopt::check(rows, own.as_deref().or(before.as_deref()), engine).await?;
+    let objects = adoption::list_applications(engine).await?;
+    // A backup without a database id counts as one of the current database.
+    let (own, before) = (adoption::database_of(rows), settings::database_id(ledger).await?);
+    adoption::check(rows, own.as_deref().or(before.as_deref()), engine).await?;
     ledger.import(rows).await?;
     if let Some(before) = before.filter(|_| own.is_none()) {
-        settings::keep_database(ledger, &before).await?;
+        settings::save_database_id(ledger, &before).await?;
     }
-    let adopted = adopt::adopt(ledger, engine, &objects).await?;
+    let adopted = adoption::adopt(ledger, engine, &objects).await?;
     Ok((rows.len(), adopted))
 }
 
-fn is_kept((table, _): &Stored) -> bool {
+fn is_backed_up((table, _): &StoredRow) -> bool {
     let left_out = [switchboard_ledger::rows::Operation::TABLE, switchboard_ledger::rows::fleet::Move::TABLE];
     !left_out.contains(table)
 }
 
-/// A unit is on its way no longer.
-fn at_rest((table, mut values): Stored) -> Stored {
+/// Removes the move from a placement.
+fn without_move((table, mut values): StoredRow) -> StoredRow {
     if table == switchboard_ledger::rows::fleet::Placement::TABLE
         && let Some(at) = table.columns.iter().position(|column| column.name == "move_id")
         && let Some(value) = values.get_mut(at)
     {
-        *value = switchboard_ledger::Value::Text(None);
+        *value = switchboard_ledger::SqlValue::Text(None);
     }
     (table, values)
 }
 
-fn read(from: &mut impl BufRead) -> Result<Vec<Stored>, BackupError> {
+fn read(from: &mut impl BufRead) -> Result<Vec<StoredRow>, BackupError> {
     let mut rows = Vec::new();
     let mut number = 0;
     loop {
@@ -122,13 +127,13 @@ fn read(from: &mut impl BufRead) -> Result<Vec<Stored>, BackupError> {
         let size = std::io::Read::take(&mut *from, MAX_LINE_BYTES).read_line(&mut text)?;
         let wrong = |source| BackupError::Line { number, source };
         match (number, size) {
-            (_, 0) => return Err(wrong(LineError::Cut)),
+            (_, 0) => return Err(wrong(LineError::Truncated)),
             (1, _) if text.trim_end() == line::HEADER => {}
-            (1, _) => return Err(wrong(LineError::NoBackup)),
+            (1, _) => return Err(wrong(LineError::NotABackup)),
             _ => match line::read(&text).map_err(wrong)? {
-                line::Line::Row(row) => rows.push(row),
-                line::Line::End(count) if count == rows.len() => return Ok(rows),
-                line::Line::End(_) => return Err(wrong(LineError::Cut)),
+                line::BackupLine::Row(row) => rows.push(row),
+                line::BackupLine::End(count) if count == rows.len() => return Ok(rows),
+                line::BackupLine::End(_) => return Err(wrong(LineError::Truncated)),
             },
         }
     }

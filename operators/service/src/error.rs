@@ -1,42 +1,42 @@
-//! What can go wrong between a unit and its rows.
+//! Errors of units.
 
 use std::error::Error;
 
-use switchboard_gitops::argo::cluster_secret::SecretError;
+use switchboard_gitops::argo::cluster_secret::ClusterSecretError;
 use switchboard_gitops::argo::status::StatusError;
 use switchboard_ledger::LedgerError;
 
-/// Why a unit could not decide.
+/// Error of a decision.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// The database did not do what it should.
+    /// The database failed.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// Rows changed faster than anything could be decided about them.
+    /// Other writers changed the rows in every attempt.
     #[error("could not commit: rows were changed by others {attempts} times in a row")]
     Contended {
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: u32,
     },
-    /// An object is not what its kind says.
+    /// An object does not match its kind.
     #[error("could not understand an object")]
     Shape(#[from] serde_json::Error),
-    /// No time can be read from a text.
+    /// A time could not be parsed.
     #[error("could not understand the time of a question")]
     Time(#[from] jiff::Error),
-    /// What Argo CD says cannot be stored.
+    /// The status of an Application cannot be stored.
     #[error(transparent)]
     Status(#[from] StatusError),
-    /// There is no Secret for a cluster.
+    /// The Secret of a cluster cannot be built.
     #[error(transparent)]
-    Secret(#[from] SecretError),
-    /// A test lets the process die here.
+    Secret(#[from] ClusterSecretError),
+    /// A test stops the process here.
     #[error("could not commit: the process is being stopped")]
     Stopped,
 }
 
-/// An error with all of its sources, for people.
-pub fn told(error: &dyn Error) -> String {
+/// Returns an error with all of its sources, separated by colons.
+pub fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(inner) = source {

@@ -1,10 +1,10 @@
-//! Ids of new rows: random, in the form the original gives them.
+//! Random ids for new rows, in the format of managed-gitops.
 
 use std::fmt::Write as _;
 
 use ring::rand::{SecureRandom, SystemRandom};
 
-/// A random UUID (RFC 4122, version 4).
+/// Returns a random UUID (RFC 4122, version 4).
 pub fn new() -> String {
     let mut bytes = [0u8; 16];
     SystemRandom::new().fill(&mut bytes).expect("the system gives random bytes");

@@ -1,44 +1,44 @@
-//! How fast the roles work. What waits for others waits without holding anything, so that these are wide.
+//! Rate limits of the roles. Waiting units hold no resources, so the limits are wide.
 
 use std::time::Duration;
 
 use switchboard_kernel::limits::{GlobalLimits, Limits};
 
-/// How long further changes of the same unit are collected.
+/// Time to collect further changes of the same unit.
 const DEBOUNCE: Duration = Duration::from_millis(20);
-/// How long a unit rests.
-const COOL_DOWN: Duration = Duration::from_millis(50);
-/// Writes of one operator in a second.
+/// Minimum time between two runs of a unit.
+const COOLDOWN: Duration = Duration::from_millis(50);
+/// Writes of one operator per second.
 const WRITES_PER_SECOND: u32 = 1000;
-/// Writes of one operator in a minute.
+/// Writes of one operator per minute.
 const WRITES_PER_MINUTE: u32 = 60_000;
-/// The longest wait after failures: a database that is back is noticed within this.
+/// Maximum delay after failures. A recovered database is noticed within this time.
 const BACKOFF_MAX: Duration = Duration::from_secs(15);
-/// Units of one operator that decide at a time. What those ask of the database who come at the same time is asked together, so that
-/// many cost it less than few.
+/// Concurrent decisions of one operator. Concurrent queries share transactions, so many decisions cost the database
+/// less than few.
 const MAX_CONCURRENT: u32 = 48;
-/// How long a decision may take, with all it asks of the database.
-const TIMEOUT: Duration = Duration::from_secs(60);
+/// Deadline of a decision, including its queries.
+const DECISION_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The limits of one operator of a role.
+/// Returns the limits of one operator of a role.
 ///
-/// There is no regular look: the database says what changed, and a deployment that stands still costs no question.
+/// There is no periodic resync: the change stream triggers units, and an unchanged deployment causes no queries.
 pub fn limits() -> Limits {
     Limits {
         debounce: DEBOUNCE,
-        cool_down: COOL_DOWN,
+        cool_down: COOLDOWN,
         writes_per_second: WRITES_PER_SECOND,
         writes_per_minute: WRITES_PER_MINUTE,
         resync: None,
         backoff_first: Duration::from_millis(500),
         backoff_max: BACKOFF_MAX,
-        timeout: TIMEOUT,
+        timeout: DECISION_TIMEOUT,
         max_concurrent: MAX_CONCURRENT,
         ..Limits::default()
     }
 }
 
-/// The limits of a process that hosts nothing but roles.
+/// Returns the limits of a process that only hosts roles.
 pub fn global() -> GlobalLimits {
     GlobalLimits { max_concurrent: 2 * MAX_CONCURRENT, requests_per_second: 4000, ..GlobalLimits::default() }
 }

@@ -1,6 +1,7 @@
-//! What Prometheus reads of the GitOps Service: the original's names with the original's meaning, and ours beside them.
+//! Prometheus metrics of the GitOps Service: those of managed-gitops with the same names and meanings, and
+//! Switchboard's own.
 //!
-//! Everything is counted when somebody asks: a service that nobody scrapes asks its database nothing.
+//! Everything is counted during a scrape: a service that is not scraped causes no queries.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -9,59 +10,60 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::Value;
 use switchboard_gitops::argo::{API_VERSION, DATABASE_ID, application};
-use switchboard_gitops::fleet::{Candidate, moving};
+use switchboard_gitops::fleet::{InstanceCandidate, moves};
 use switchboard_gitops::kinds;
 use switchboard_ledger::ids::{EngineClusterId, KubernetesRelation, OperationResource, OperationState, Uid};
 use switchboard_ledger::rows::fleet::Move;
 use switchboard_ledger::rows::{DeploymentToApplication, KubernetesToDatabase, Operation};
 use switchboard_ledger::{Filter, Ledger};
 
-use crate::fleet::{Engine, Entry, FleetError, entries};
+use crate::fleet::{EngineClient, FleetError, FleetInstance, entries};
 use crate::rows;
 
-/// Within how many seconds an Application must have been compared to count as reconciled, as in the original.
+/// Age in seconds up to which the last comparison of an Application counts as reconciled, as in managed-gitops.
 const RECONCILED_S: i64 = 180;
 
-/// How long the engine cluster may keep those waiting who ask for a page: Prometheus gives up after ten seconds, and has nothing then.
-const LOOK: Duration = Duration::from_secs(8);
+/// Deadline of the engine cluster in a scrape. Prometheus gives up after ten seconds and then has no metrics at all.
+const SCRAPE_DEADLINE: Duration = Duration::from_secs(8);
 
-/// The state of an instance that was never added to the fleet.
+/// State of an instance that was never added to the fleet.
 const UNREGISTERED: &str = "unregistered";
 
-/// What is counted.
+/// Counts of a scrape.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Counts {
-    /// Deployments.
+pub struct GitOpsCounts {
+    /// Number of deployments.
     pub deployments: u64,
-    /// Deployments with an error. Rows tell of those whose Application could not be made as it should be; a backend knows of those
-    /// that it refused as well: see [`crate::Backend::failing`].
+    /// Number of failed deployments. Rows only show those whose Application failed; a backend also knows those that it
+    /// rejected: see
+    /// [`crate::Backend::failed_deployments`].
     pub failures: u64,
-    /// Operations by state, in the order of [`STATES`].
+    /// Operations by state, in the order of [`OPERATION_STATES`].
     pub operations: [u64; 4],
     /// Instances with their load.
-    pub instances: Vec<Entry>,
-    /// What their clusters are known by: the uid of `kube-system`. One of which none is known is told by its row.
+    pub instances: Vec<FleetInstance>,
+    /// Identities of the clusters: the uid of `kube-system`. A cluster without one is labelled by the id of its row.
     pub clusters: BTreeMap<EngineClusterId, Uid>,
-    /// Moves under way.
+    /// Number of open moves.
     pub moves: u64,
-    /// What the engine cluster says; none where it is not asked.
+    /// Counts of the engine cluster; `None` if it was not queried.
     pub engine: Option<EngineCounts>,
 }
 
-/// What is counted on the engine cluster.
+/// Counts of the engine cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EngineCounts {
-    /// Operation resources.
+    /// Number of Operation resources.
     pub operations: u64,
-    /// Applications that were compared lately, in percent.
+    /// Percentage of recently compared Applications.
     pub reconciled_percent: f64,
 }
 
-/// The states of [`Counts::operations`].
-pub const STATES: [OperationState; 4] =
+/// States of [`GitOpsCounts::operations`].
+pub const OPERATION_STATES: [OperationState; 4] =
     [OperationState::Waiting, OperationState::InProgress, OperationState::Completed, OperationState::Failed];
 
-/// What could not be counted.
+/// Error of a scrape.
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
     /// The database failed.
@@ -70,37 +72,37 @@ pub enum MetricsError {
     /// The engine cluster failed.
     #[error("could not count what the engine cluster has")]
     Objects(#[source] FleetError),
-    /// The engine cluster is silent.
+    /// The engine cluster did not respond within the deadline.
     #[error(
         "could not count what the engine cluster has: no answer within {} s\nhint: does the cluster run, and does this machine reach it?",
-        LOOK.as_secs()
+        SCRAPE_DEADLINE.as_secs()
     )]
     Late,
 }
 
-/// Counts rows, and, with an engine cluster, objects.
+/// Counts rows and, with an engine cluster, objects.
 ///
 /// # Errors
 /// When the database or the cluster fails.
-pub async fn count(ledger: &Ledger, engine: Option<&Engine>) -> Result<Counts, MetricsError> {
+pub async fn count(ledger: &Ledger, engine: Option<&EngineClient>) -> Result<GitOpsCounts, MetricsError> {
     let mut counts = count_rows(ledger).await.map_err(MetricsError::Rows)?;
     if let Some(engine) = engine {
-        counts.engine = Some(look(engine, &counts.instances).await.map_err(MetricsError::Objects)?);
+        counts.engine = Some(count_objects(engine, &counts.instances).await.map_err(MetricsError::Objects)?);
     }
     Ok(counts)
 }
 
-/// The page as a role serves it: all that could be counted, whether that is all, and why not. A cluster that is away hides no rows,
-/// and a database that is away is told of: a page with nothing on it looks as if nothing were wrong.
+/// Returns the metrics page of a role and the error if it is incomplete. A failing cluster does not hide the rows, and
+/// a failing database is reported by a metric, because an empty page would look healthy.
 ///
-/// `failing` is what a backend knows of deployments with an error.
-pub async fn page(ledger: &Ledger, engine: Option<&Engine>, failing: u64) -> (String, Option<MetricsError>) {
+/// `failing` is the number of failed deployments that a backend knows.
+pub async fn page(ledger: &Ledger, engine: Option<&EngineClient>, failing: u64) -> (String, Option<MetricsError>) {
     let mut counts = match count_rows(ledger).await {
-        Ok(counts) => Counts { failures: counts.failures.max(failing), ..counts },
-        Err(error) => return (ok(false), Some(MetricsError::Rows(error))),
+        Ok(counts) => GitOpsCounts { failures: counts.failures.max(failing), ..counts },
+        Err(error) => return (scrape_success(false), Some(MetricsError::Rows(error))),
     };
     let Some(engine) = engine else { return (text(&counts), None) };
-    let error = match tokio::time::timeout(LOOK, look(engine, &counts.instances)).await {
+    let error = match tokio::time::timeout(SCRAPE_DEADLINE, count_objects(engine, &counts.instances)).await {
         Ok(Ok(found)) => {
             counts.engine = Some(found);
             return (text(&counts), None);
@@ -108,19 +110,19 @@ pub async fn page(ledger: &Ledger, engine: Option<&Engine>, failing: u64) -> (St
         Ok(Err(error)) => MetricsError::Objects(error),
         Err(_) => MetricsError::Late,
     };
-    (format!("{}{}", gauges(&counts), ok(false)), Some(error))
+    (format!("{}{}", gauges(&counts), scrape_success(false)), Some(error))
 }
 
-fn ok(is: bool) -> String {
+fn scrape_success(is: bool) -> String {
     let name = "switchboard_gitops_metrics_ok";
     let help = "Whether all could be counted: 0 is without what the database or the engine cluster did not say.";
     format!("# HELP {name} {help}\n# TYPE {name} gauge\n{name} {}\n", u8::from(is))
 }
 
-async fn count_rows(ledger: &Ledger) -> Result<Counts, FleetError> {
+async fn count_rows(ledger: &Ledger) -> Result<GitOpsCounts, FleetError> {
     let mut view = ledger.view().await?;
-    let mut counts = Counts::default();
-    for (at, state) in STATES.into_iter().enumerate() {
+    let mut counts = GitOpsCounts::default();
+    for (at, state) in OPERATION_STATES.into_iter().enumerate() {
         counts.operations[at] = view.count::<Operation>("state", state).await?;
     }
     let failed = Filter::all().is("state", OperationState::Failed).is("resource_type", OperationResource::Application);
@@ -129,7 +131,7 @@ async fn count_rows(ledger: &Ledger) -> Result<Counts, FleetError> {
     for id in &failed {
         let about = rows::operations(&mut view, id).await?;
         let about = about.iter().filter(|row| row.resource == OperationResource::Application);
-        // What went well since has failed no longer.
+        // A later success makes up for a failure.
         let newest = about.max_by_key(|row| row.created_on);
         counts.failures += u64::from(newest.is_some_and(|row| row.state == OperationState::Failed));
     }
@@ -139,14 +141,14 @@ async fn count_rows(ledger: &Ledger) -> Result<Counts, FleetError> {
     for row in view.list::<KubernetesToDatabase>(&known).await? {
         counts.clusters.insert(EngineClusterId::from(row.relation_key), row.resource_uid);
     }
-    counts.moves = view.list::<Move>(&Filter::all()).await?.iter().filter(|row| moving::is_open(row)).count() as u64;
+    counts.moves = view.list::<Move>(&Filter::all()).await?.iter().filter(|row| moves::is_open(row)).count() as u64;
     view.end();
     Ok(counts)
 }
 
-async fn look(engine: &Engine, instances: &[Entry]) -> Result<EngineCounts, FleetError> {
+async fn count_objects(engine: &EngineClient, instances: &[FleetInstance]) -> Result<EngineCounts, FleetError> {
     let (mut operations, mut applications) = (0, Vec::new());
-    // Two of one name are on two clusters, and only one is looked at.
+    // Namespaces of the same name are on different clusters, of which one is queried.
     let places: BTreeSet<&str> = instances.iter().map(|entry| entry.candidate.instance.namespace.as_str()).collect();
     for namespace in places {
         operations += engine.list(kinds::API_VERSION, kinds::operation::KIND, namespace, "").await?.len() as u64;
@@ -155,7 +157,7 @@ async fn look(engine: &Engine, instances: &[Entry]) -> Result<EngineCounts, Flee
     Ok(EngineCounts { operations, reconciled_percent: reconciled(&applications, Timestamp::now()) })
 }
 
-/// The part of Applications that were compared lately, in percent; of none, all.
+/// Returns the percentage of recently compared Applications; 100 if there are none.
 fn reconciled(applications: &[Value], now: Timestamp) -> f64 {
     let lately = |object: &&Value| {
         let at = object["status"]["reconciledAt"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
@@ -167,21 +169,22 @@ fn reconciled(applications: &[Value], now: Timestamp) -> f64 {
     }
 }
 
-/// Which instance. Its namespace alone may be of several clusters, and `instance` is Prometheus' own word for whom it asked.
-fn labels(counts: &Counts, entry: &Entry) -> String {
-    let Candidate { instance, member, .. } = &entry.candidate;
+/// Returns the labels of an instance. Namespaces of several clusters may have the same name, and `instance` is a label
+/// of Prometheus itself.
+fn labels(counts: &GitOpsCounts, entry: &FleetInstance) -> String {
+    let InstanceCandidate { instance, member, .. } = &entry.candidate;
     let cluster = counts.clusters.get(&instance.cluster).map_or(instance.cluster.as_str(), Uid::as_str);
     let state = member.as_ref().map_or(UNREGISTERED, |member| member.state.as_str());
     let namespace = &instance.namespace;
     format!("{{argocd_namespace=\"{namespace}\",cluster=\"{cluster}\",state=\"{state}\"}}")
 }
 
-/// The page, when all could be counted.
-pub fn text(counts: &Counts) -> String {
-    format!("{}{}", gauges(counts), ok(true))
+/// Returns the page of a complete scrape.
+pub fn text(counts: &GitOpsCounts) -> String {
+    format!("{}{}", gauges(counts), scrape_success(true))
 }
 
-fn gauges(counts: &Counts) -> String {
+fn gauges(counts: &GitOpsCounts) -> String {
     let mut page = String::new();
     let mut gauge = |name: &str, help: &str, lines: &[(String, f64)]| {
         let _ = writeln!(page, "# HELP {name} {help}\n# TYPE {name} gauge");
@@ -204,11 +207,11 @@ fn gauges(counts: &Counts) -> String {
     let labelled = |label: &str, value: u64| [(format!("{{gitopsDeployment=\"{label}\"}}"), value as f64)];
     gauge("active_gitopsDeployments", "GitOpsDeployments.", &labelled("success", counts.deployments));
     gauge("gitopsDeployments_failures", "GitOpsDeployments that failed.", &labelled("fail", counts.failures));
-    let each = |value: &dyn Fn(&Entry) -> f64| -> Vec<(String, f64)> {
+    let each = |value: &dyn Fn(&FleetInstance) -> f64| -> Vec<(String, f64)> {
         counts.instances.iter().map(|entry| (labels(counts, entry), value(entry))).collect()
     };
     let limit = |of: fn(&switchboard_ledger::rows::fleet::Member) -> i64| {
-        move |entry: &Entry| entry.candidate.member.as_ref().map_or(0.0, |member| of(member) as f64)
+        move |entry: &FleetInstance| entry.candidate.member.as_ref().map_or(0.0, |member| of(member) as f64)
     };
     let name = "switchboard_gitops_instance_applications";
     gauge(name, "Applications of an Argo CD instance.", &each(&|entry| entry.candidate.applications as f64));

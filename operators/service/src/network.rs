@@ -1,4 +1,4 @@
-//! Who answers questions: clusters and git servers are asked here, beside the units, within bounds.
+//! Runs the external checks of clusters and git servers, beside the units and with limited concurrency.
 
 pub mod cluster;
 
@@ -9,166 +9,174 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use switchboard_gitops::flow::{credential, environment};
-use switchboard_gitops::kinds::credential::Outcome;
+use switchboard_gitops::kinds::credential::CredentialOutcome;
 use switchboard_kernel::host::Handle;
 use switchboard_kernel::operator::{OperatorName, Unit};
-use switchboard_ledger::Moment;
+use switchboard_ledger::DbTimestamp;
 use tokio::sync::Semaphore;
 
-use crate::desk::Desk;
+use crate::external_checks::CheckQueue;
 
-/// How many questions of one tenant are asked at a time: one that names clusters which do not answer delays itself alone.
-const MAX_OF_TENANT: usize = 2;
-/// How many questions are asked at a time.
-const MAX_AT_ONCE: usize = 64;
-/// How long one is counted among those: whoever is silent longer than this waits on its tenant's account alone.
-const PROMPT: Duration = Duration::from_secs(3);
-/// How long one may take. To make a service account, and to wait for its token, is the longest.
-const DEADLINE: Duration = Duration::from_secs(150);
+/// Concurrent checks of one tenant. A tenant with unresponsive clusters only delays itself.
+const MAX_PER_TENANT: usize = 2;
+/// Concurrent checks of all tenants.
+const MAX_CONCURRENT: usize = 64;
+/// Time after which a check no longer counts towards [`MAX_CONCURRENT`], only towards its tenant's limit.
+const SLOW_AFTER: Duration = Duration::from_secs(3);
+/// Deadline of a check. Creating a service account and waiting for its token takes longest.
+const CHECK_DEADLINE: Duration = Duration::from_secs(150);
 
-/// An answer that takes its time.
-pub type Later<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+/// Boxed future.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Somebody with a network.
-pub trait Network: Send + Sync + 'static {
-    /// Asks a cluster.
-    fn environment<'a>(&'a self, question: &'a environment::Question) -> Later<'a, environment::Answer>;
+/// Checks that need network access.
+pub trait ExternalChecker: Send + Sync + 'static {
+    /// Checks a cluster.
+    fn check_environment<'a>(
+        &'a self,
+        question: &'a environment::ClusterCheck,
+    ) -> BoxFuture<'a, environment::ClusterCheckResult>;
 
-    /// Asks a git server.
-    fn credential<'a>(&'a self, question: &'a credential::Question) -> Later<'a, Outcome>;
+    /// Checks the credentials of a git server.
+    fn check_credential<'a>(&'a self, question: &'a credential::CredentialCheck) -> BoxFuture<'a, CredentialOutcome>;
 }
 
-/// What is under way, by tenant or by unit.
-struct Lanes {
-    /// How many at a time.
-    width: usize,
-    lanes: Mutex<BTreeMap<Box<str>, Weak<Semaphore>>>,
+/// Semaphores by tenant or by unit.
+struct ConcurrencyLimits {
+    /// Permits of each semaphore.
+    max_concurrent: usize,
+    limits: Mutex<BTreeMap<Box<str>, Weak<Semaphore>>>,
 }
 
-impl Lanes {
-    fn new(width: usize) -> Lanes {
-        Lanes { width, lanes: Mutex::default() }
+impl ConcurrencyLimits {
+    fn new(max_concurrent: usize) -> ConcurrencyLimits {
+        ConcurrencyLimits { max_concurrent, limits: Mutex::default() }
     }
 
     fn of(&self, name: &str) -> Arc<Semaphore> {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
-        lanes.retain(|_, lane| lane.strong_count() > 0);
-        if let Some(lane) = lanes.get(name).and_then(Weak::upgrade) {
-            return lane;
+        let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        limits.retain(|_, limit| limit.strong_count() > 0);
+        if let Some(limit) = limits.get(name).and_then(Weak::upgrade) {
+            return limit;
         }
-        let lane = Arc::new(Semaphore::new(self.width));
-        lanes.insert(name.into(), Arc::downgrade(&lane));
-        lane
+        let limit = Arc::new(Semaphore::new(self.max_concurrent));
+        limits.insert(name.into(), Arc::downgrade(&limit));
+        limit
     }
 }
 
-/// Whose turn it is at a unit: what is made for it somewhere and what is removed there again never happen at once.
-pub struct Turns(Lanes);
+/// Locks by unit: a creation and a removal for the same unit never run concurrently.
+pub struct UnitLocks(ConcurrencyLimits);
 
-impl Default for Turns {
+impl Default for UnitLocks {
     fn default() -> Self {
-        Turns(Lanes::new(1))
+        UnitLocks(ConcurrencyLimits::new(1))
     }
 }
 
-/// Answers what lies on a desk until nobody asks any more, and wakes whoever asked.
-pub async fn serve<Q, A, F>(desk: Arc<Desk<Q, A>>, operator: &str, handle: Handle, answer: F, turns: &Turns)
+/// Runs the queued checks and triggers their units, until the queue is dropped.
+pub async fn serve<Q, A, F>(queue: Arc<CheckQueue<Q, A>>, operator: &str, handle: Handle, answer: F, locks: &UnitLocks)
 where
     Q: Clone + PartialEq + Send + Sync + 'static,
     A: Clone + Send + Sync + 'static,
-    F: AsyncAnswer<Q, A>,
+    F: AsyncCheck<Q, A>,
 {
-    let Some(mut inbox) = desk.inbox() else { return };
+    let Some(mut receiver) = queue.receiver() else { return };
     let answer = Arc::new(answer);
-    let lanes = Lanes::new(MAX_OF_TENANT);
-    let all = Arc::new(Semaphore::new(MAX_AT_ONCE));
+    let limits = ConcurrencyLimits::new(MAX_PER_TENANT);
+    let all = Arc::new(Semaphore::new(MAX_CONCURRENT));
     let operator = OperatorName::new(operator);
-    while let Some((unit, question)) = inbox.recv().await {
-        let (desk, handle, operator, answer) = (desk.clone(), handle.clone(), operator.clone(), answer.clone());
-        let (turn, lane, all) = (turns.0.of(&unit.to_string()), lanes.of(unit.namespace()), all.clone());
+    while let Some((unit, question)) = receiver.recv().await {
+        let (queue, handle, operator, answer) = (queue.clone(), handle.clone(), operator.clone(), answer.clone());
+        let (lock, limit, all) = (locks.0.of(&unit.to_string()), limits.of(unit.namespace()), all.clone());
         tokio::spawn(async move {
             {
-                let Ok(_turn) = turn.acquire().await else { return };
-                let (Ok(_of_tenant), Ok(of_all)) = (lane.acquire().await, all.acquire().await) else { return };
-                if !desk.is_asked(&unit, &question) {
+                let Ok(_turn) = lock.acquire().await else { return };
+                let (Ok(_of_tenant), Ok(of_all)) = (limit.acquire().await, all.acquire().await) else { return };
+                if !queue.is_pending_check(&unit, &question) {
                     return;
                 }
-                let late = answer.late(&question);
-                let mut asking = std::pin::pin!(tokio::time::timeout(DEADLINE, answer.answer(&question)));
-                let answered = match tokio::time::timeout(PROMPT, &mut asking).await {
+                let timeout_answer = answer.timeout_answer(&question);
+                let mut asking = std::pin::pin!(tokio::time::timeout(CHECK_DEADLINE, answer.answer(&question)));
+                let answered = match tokio::time::timeout(SLOW_AFTER, &mut asking).await {
                     Ok(prompt) => prompt,
                     Err(_) => {
                         drop(of_all);
                         asking.await
                     }
                 };
-                let answered = answered.unwrap_or(late);
-                let is_refusal = answer.is_refusal(&answered);
-                desk.put(&unit, &question, answered, is_refusal, now());
+                let answered = answered.unwrap_or(timeout_answer);
+                let should_retry = answer.should_retry(&answered);
+                queue.record(&unit, &question, answered, should_retry, now());
             }
-            wake(&handle, operator.clone(), unit.clone()).await;
-            // A unit whose object is gone has no clock of its own.
-            if let Some(ms) = desk.again_ms(&unit, now()) {
+            enqueue(&handle, operator.clone(), unit.clone()).await;
+            // The kernel has no timer for a unit whose object is deleted.
+            if let Some(ms) = queue.retry_after_ms(&unit, now()) {
                 tokio::time::sleep(Duration::from_millis(ms)).await;
-                wake(&handle, operator, unit).await;
+                enqueue(&handle, operator, unit).await;
             }
         });
     }
 }
 
-async fn wake(handle: &Handle, operator: OperatorName, unit: Unit) {
-    // A kernel that has stopped asks again when it is back.
-    let _ = handle.tell(operator, vec![unit]).await;
+async fn enqueue(handle: &Handle, operator: OperatorName, unit: Unit) {
+    // A stopped kernel enqueues the checks again when it starts.
+    let _ = handle.enqueue(operator, vec![unit]).await;
 }
 
-fn now() -> Moment {
-    Moment::from_unix_us(Timestamp::now().as_microsecond())
+fn now() -> DbTimestamp {
+    DbTimestamp::from_unix_us(Timestamp::now().as_microsecond())
 }
 
-/// How questions of one sort are answered.
-pub trait AsyncAnswer<Q, A>: Send + Sync + 'static {
-    /// Asks.
-    fn answer<'a>(&'a self, question: &'a Q) -> Later<'a, A>;
-    /// What is said when it took too long.
-    fn late(&self, question: &Q) -> A;
-    /// Whether it is to be asked again some day.
-    fn is_refusal(&self, answer: &A) -> bool;
+/// Checks of one kind.
+pub trait AsyncCheck<Q, A>: Send + Sync + 'static {
+    /// Runs a check.
+    fn answer<'a>(&'a self, question: &'a Q) -> BoxFuture<'a, A>;
+    /// Returns the answer for a check that exceeded its deadline.
+    fn timeout_answer(&self, question: &Q) -> A;
+    /// Whether the check is retried after this answer.
+    fn should_retry(&self, answer: &A) -> bool;
 }
 
-/// Questions to clusters.
-pub struct Clusters<N>(pub Arc<N>);
+/// Checks of clusters.
+pub struct ClusterChecks<N>(pub Arc<N>);
 
-impl<N: Network> AsyncAnswer<environment::Question, environment::Answer> for Clusters<N> {
-    fn answer<'a>(&'a self, question: &'a environment::Question) -> Later<'a, environment::Answer> {
-        self.0.environment(question)
+impl<N: ExternalChecker> AsyncCheck<environment::ClusterCheck, environment::ClusterCheckResult> for ClusterChecks<N> {
+    fn answer<'a>(&'a self, question: &'a environment::ClusterCheck) -> BoxFuture<'a, environment::ClusterCheckResult> {
+        self.0.check_environment(question)
     }
 
-    fn late(&self, question: &environment::Question) -> environment::Answer {
-        cluster::late(question)
+    fn timeout_answer(&self, question: &environment::ClusterCheck) -> environment::ClusterCheckResult {
+        cluster::timeout_answer(question)
     }
 
-    fn is_refusal(&self, answer: &environment::Answer) -> bool {
-        matches!(answer, environment::Answer::Refused { .. } | environment::Answer::Kept { .. })
+    fn should_retry(&self, answer: &environment::ClusterCheckResult) -> bool {
+        matches!(answer, environment::ClusterCheckResult::Refused { .. } | environment::ClusterCheckResult::Kept { .. })
     }
 }
 
-/// Questions to git servers.
-pub struct Repositories<N>(pub Arc<N>);
+/// Checks of git servers.
+pub struct RepositoryChecks<N>(pub Arc<N>);
 
-impl<N: Network> AsyncAnswer<credential::Question, credential::Answer> for Repositories<N> {
-    fn answer<'a>(&'a self, question: &'a credential::Question) -> Later<'a, credential::Answer> {
+impl<N: ExternalChecker> AsyncCheck<credential::CredentialCheck, credential::CredentialCheckResult>
+    for RepositoryChecks<N>
+{
+    fn answer<'a>(
+        &'a self,
+        question: &'a credential::CredentialCheck,
+    ) -> BoxFuture<'a, credential::CredentialCheckResult> {
         Box::pin(async {
-            let outcome = self.0.credential(question).await;
-            credential::Answer { digest: question.digest.clone(), outcome }
+            let outcome = self.0.check_credential(question).await;
+            credential::CredentialCheckResult { digest: question.digest.clone(), outcome }
         })
     }
 
-    fn late(&self, question: &credential::Question) -> credential::Answer {
-        let outcome = Outcome::Unchecked("the repository did not answer in time".to_string());
-        credential::Answer { digest: question.digest.clone(), outcome }
+    fn timeout_answer(&self, question: &credential::CredentialCheck) -> credential::CredentialCheckResult {
+        let outcome = CredentialOutcome::Unchecked("the repository did not answer in time".to_string());
+        credential::CredentialCheckResult { digest: question.digest.clone(), outcome }
     }
 
-    fn is_refusal(&self, answer: &credential::Answer) -> bool {
-        answer.outcome != Outcome::Valid
+    fn should_retry(&self, answer: &credential::CredentialCheckResult) -> bool {
+        answer.outcome != CredentialOutcome::Valid
     }
 }

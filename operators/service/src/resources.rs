@@ -1,4 +1,4 @@
-//! The kinds that both roles read and write.
+//! Kinds that both roles read and write.
 
 use switchboard_kernel::resource::Resource;
 
@@ -6,33 +6,33 @@ const GROUP: &str = "managed-gitops.redhat.com";
 const ARGO: &str = "argoproj.io";
 const V1ALPHA1: &str = "v1alpha1";
 
-/// What tenants want deployed.
+/// Deployments of tenants.
 pub const DEPLOYMENTS: Resource = Resource::namespaced(GROUP, V1ALPHA1, "GitOpsDeployment", "gitopsdeployments");
-/// Deploy now.
+/// Manual syncs.
 pub const SYNC_RUNS: Resource =
     Resource::namespaced(GROUP, V1ALPHA1, "GitOpsDeploymentSyncRun", "gitopsdeploymentsyncruns");
-/// Clusters to deploy to.
+/// Target clusters.
 pub const ENVIRONMENTS: Resource =
     Resource::namespaced(GROUP, V1ALPHA1, "GitOpsDeploymentManagedEnvironment", "gitopsdeploymentmanagedenvironments");
-/// How to read repositories.
+/// Repository credentials.
 pub const CREDENTIALS: Resource = Resource::namespaced(
     GROUP,
     V1ALPHA1,
     "GitOpsDeploymentRepositoryCredential",
     "gitopsdeploymentrepositorycredentials",
 );
-/// What rings for the agent.
+/// Notifications of the agent.
 pub const OPERATIONS: Resource = Resource::namespaced(GROUP, V1ALPHA1, "Operation", "operations");
-/// What Argo CD deploys.
+/// Applications of Argo CD.
 pub const APPLICATIONS: Resource = Resource::namespaced(ARGO, V1ALPHA1, "Application", "applications");
-/// What a tenant's Applications may use.
+/// Permissions of a tenant's Applications.
 pub const PROJECTS: Resource = Resource::namespaced(ARGO, V1ALPHA1, "AppProject", "appprojects");
-/// Credentials, of tenants and of Argo CD.
+/// Credentials of tenants and of Argo CD.
 pub const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 /// Tenants.
-pub const NAMESPACES: Resource = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
+pub const NAMESPACES: Resource = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
 
-/// All of them.
+/// All kinds.
 const ALL: [&Resource; 9] = [
     &DEPLOYMENTS,
     &SYNC_RUNS,
@@ -45,7 +45,7 @@ const ALL: [&Resource; 9] = [
     &NAMESPACES,
 ];
 
-/// The one that objects of this `apiVersion` and kind are of.
+/// Returns the resource of an `apiVersion` and a kind.
 pub fn of(api_version: &str, kind: &str) -> Option<&'static Resource> {
     ALL.into_iter().find(|one| one.kind == kind && one.api_version() == api_version)
 }

@@ -1,57 +1,58 @@
-//! Rows that belong together, read in one view.
+//! Reads of related rows.
 
 use std::collections::BTreeSet;
 
-use switchboard_gitops::fleet::moving;
-use switchboard_gitops::flow::operation::REMOVAL;
-use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_gitops::fleet::moves;
+use switchboard_gitops::flow::operation::REMOVAL_PREFIX;
+use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_gitops::flow::{credential, deployment, environment, sync_run};
 use switchboard_ledger::ids::{
     ApiRelation, ApiResource, ApplicationId, EngineInstanceId, KubernetesRelation, ManagedEnvironmentId, OperationId,
     OperationResource, OperationState, Uid, UserId,
 };
 use switchboard_ledger::rows::fleet::Move;
-use switchboard_ledger::rows::left::{Home, ServiceAccount};
+use switchboard_ledger::rows::tenant_clusters::{ServiceAccount, TenantCluster};
 use switchboard_ledger::rows::{
     ApiToDatabase, Application, ApplicationOwner, ClusterAccess, ClusterUser, DeploymentToApplication, EngineInstance,
     KubernetesToDatabase, ManagedEnvironment, Operation, RepositoryCredentials, SyncOperation,
 };
-use switchboard_ledger::{Filter, Key, LedgerError, View};
+use switchboard_ledger::{Filter, LedgerError, LedgerView, RowKey};
 
-type Read<T> = Result<T, LedgerError>;
+type ReadResult<T> = Result<T, LedgerError>;
 
-/// The tenant of a namespace.
+/// Returns the tenant of a namespace.
 ///
 /// # Errors
-/// As reading.
-pub async fn user(view: &mut View, namespace: &Uid) -> Read<Option<ClusterUser>> {
+/// When the database fails.
+pub async fn user(view: &mut LedgerView, namespace: &Uid) -> ReadResult<Option<ClusterUser>> {
     Ok(view.list(&Filter::all().is("user_name", namespace.as_str())).await?.pop())
 }
 
-/// The environment that is a tenant's own namespace.
+/// Returns the environment of a tenant's own namespace.
 ///
 /// # Errors
-/// As reading.
-pub async fn own_environment(view: &mut View, namespace: &Uid) -> Read<Option<KubernetesToDatabase>> {
+/// When the database fails.
+pub async fn own_environment(view: &mut LedgerView, namespace: &Uid) -> ReadResult<Option<KubernetesToDatabase>> {
     let filter = Filter::all()
         .is("kubernetes_resource_uid", namespace.as_str())
         .is("db_relation_type", KubernetesRelation::ManagedEnvironment);
     Ok(view.list(&filter).await?.pop())
 }
 
-/// An Argo CD.
+/// Returns an Argo CD instance.
 ///
 /// # Errors
-/// As reading.
-pub async fn instance(view: &mut View, id: &EngineInstanceId) -> Read<Option<EngineInstance>> {
-    view.get(&Key::from(id)).await
+/// When the database fails.
+pub async fn instance(view: &mut LedgerView, id: &EngineInstanceId) -> ReadResult<Option<EngineInstance>> {
+    view.get(&RowKey::from(id)).await
 }
 
-/// Whether an Argo CD is on the cluster that is known by this uid. One whose cluster no uid is known of is taken to be: nobody can tell.
+/// Whether an instance is on the cluster with this identity. An instance of a cluster without a known uid counts,
+/// because it may be.
 ///
 /// # Errors
-/// As reading.
-pub async fn is_at(view: &mut View, instance: &EngineInstance, cluster: &Uid) -> Read<bool> {
+/// When the database fails.
+pub async fn is_on_cluster(view: &mut LedgerView, instance: &EngineInstance, cluster: &Uid) -> ReadResult<bool> {
     let filter = Filter::all()
         .is("db_relation_type", KubernetesRelation::EngineCluster)
         .is("db_relation_key", instance.cluster.as_str());
@@ -59,52 +60,52 @@ pub async fn is_at(view: &mut View, instance: &EngineInstance, cluster: &Uid) ->
     Ok(known.is_empty() || known.iter().any(|row| row.resource_uid == *cluster))
 }
 
-/// The Argo CD in a namespace of that cluster.
+/// Returns the instance in a namespace of a cluster.
 ///
 /// # Errors
-/// As reading.
-pub async fn instance_in(view: &mut View, namespace: &str, cluster: &Uid) -> Read<Option<EngineInstance>> {
+/// When the database fails.
+pub async fn instance_in(view: &mut LedgerView, namespace: &str, cluster: &Uid) -> ReadResult<Option<EngineInstance>> {
     for instance in view.list::<EngineInstance>(&Filter::all().is("namespace_name", namespace)).await? {
-        if is_at(view, &instance, cluster).await? {
+        if is_on_cluster(view, &instance, cluster).await? {
             return Ok(Some(instance));
         }
     }
     Ok(None)
 }
 
-/// Operations about a row, of whatever table: ids are never the same.
+/// Returns the Operations about a row of any table; ids are unique across tables.
 ///
 /// # Errors
-/// As reading.
-pub async fn operations(view: &mut View, resource_id: &str) -> Read<Vec<Operation>> {
+/// When the database fails.
+pub async fn operations(view: &mut LedgerView, resource_id: &str) -> ReadResult<Vec<Operation>> {
     view.list(&Filter::all().is("resource_id", resource_id)).await
 }
 
-/// Every Argo CD that knows a tenant: through which it may deploy, or which was asked about something of its own. Rows of the
-/// first go with environments, and its project may be there yet.
+/// Returns the instances that know a tenant: those that it may deploy through, and those of its Operations. Accesses
+/// are deleted with environments, while the project may still exist.
 ///
 /// # Errors
-/// As reading.
-pub async fn instances_of(view: &mut View, user: &UserId) -> Read<BTreeSet<EngineInstanceId>> {
+/// When the database fails.
+pub async fn instances_of(view: &mut LedgerView, user: &UserId) -> ReadResult<BTreeSet<EngineInstanceId>> {
     let accesses: Vec<ClusterAccess> = view.list(&Filter::all().is("clusteraccess_user_id", user)).await?;
-    let asked: Vec<Operation> = view.list(&Filter::all().is("operation_owner_user_id", user)).await?;
+    let operations: Vec<Operation> = view.list(&Filter::all().is("operation_owner_user_id", user)).await?;
     let accesses = accesses.into_iter().map(|access| access.instance);
-    Ok(accesses.chain(asked.into_iter().map(|row| row.instance)).collect())
+    Ok(accesses.chain(operations.into_iter().map(|row| row.instance)).collect())
 }
 
-/// One Operation.
+/// Returns an Operation.
 ///
 /// # Errors
-/// As reading.
-pub async fn operation(view: &mut View, id: &OperationId) -> Read<Option<Operation>> {
-    view.get(&Key::from(id)).await
+/// When the database fails.
+pub async fn operation(view: &mut LedgerView, id: &OperationId) -> ReadResult<Option<Operation>> {
+    view.get(&RowKey::from(id)).await
 }
 
-/// Operations that remove what a deployment was: one, or one for each Argo CD that may have had it.
+/// Returns the Operations that remove a deployment: a single one, or one for each instance that may have had it.
 ///
 /// # Errors
-/// As reading.
-pub async fn removals(view: &mut View, deployment: &Uid) -> Read<Vec<Operation>> {
+/// When the database fails.
+pub async fn removals(view: &mut LedgerView, deployment: &Uid) -> ReadResult<Vec<Operation>> {
     let id = deployment::removal_id(deployment);
     let mut all = operations(view, deployment.as_str()).await?;
     if !all.iter().any(|row| row.id == id) {
@@ -113,86 +114,93 @@ pub async fn removals(view: &mut View, deployment: &Uid) -> Read<Vec<Operation>>
     Ok(all)
 }
 
-/// Every Argo CD.
+/// Returns all instances.
 ///
 /// # Errors
-/// As reading.
-pub async fn instances(view: &mut View) -> Read<BTreeSet<EngineInstanceId>> {
+/// When the database fails.
+pub async fn instances(view: &mut LedgerView) -> ReadResult<BTreeSet<EngineInstanceId>> {
     let all: Vec<EngineInstance> = view.list(&Filter::all()).await?;
     Ok(all.into_iter().map(|instance| instance.id).collect())
 }
 
-/// Operations that somebody still waits for. Those that are over, and by far the most, are not read.
+/// Returns the open Operations. Finished ones, which are far more, are not read.
 ///
 /// # Errors
-/// As reading.
-pub async fn open_operations(view: &mut View) -> Read<Vec<Operation>> {
+/// When the database fails.
+pub async fn open_operations(view: &mut LedgerView) -> ReadResult<Vec<Operation>> {
     let mut open = view.list(&Filter::all().is("state", OperationState::Waiting)).await?;
     open.extend(view.list::<Operation>(&Filter::all().is("state", OperationState::InProgress)).await?);
     Ok(open)
 }
 
-/// Whether the removal of anything that a tenant deployed is under way.
+/// Whether a removal of a tenant's deployment is in progress.
 ///
 /// # Errors
-/// As reading.
-pub async fn has_open_removal(view: &mut View, user: &UserId) -> Read<bool> {
+/// When the database fails.
+pub async fn has_open_removal(view: &mut LedgerView, user: &UserId) -> ReadResult<bool> {
     let filter = Filter::all()
         .is("operation_owner_user_id", user)
         .is("resource_type", OperationResource::Application)
-        .any("state", [OperationState::Waiting, OperationState::InProgress]);
-    Ok(view.list::<Operation>(&filter).await?.iter().any(|row| row.id.as_str().starts_with(REMOVAL)))
+        .is_any_of("state", [OperationState::Waiting, OperationState::InProgress]);
+    Ok(view.list::<Operation>(&filter).await?.iter().any(|row| row.id.as_str().starts_with(REMOVAL_PREFIX)))
 }
 
-/// Whether anything that uses an environment is on its way from one Argo CD to another.
+/// Whether a placement of the environment is being moved.
 ///
 /// # Errors
-/// As reading.
-pub async fn is_moving(view: &mut View, environment: &ManagedEnvironmentId) -> Read<bool> {
+/// When the database fails.
+pub async fn is_moving(view: &mut LedgerView, environment: &ManagedEnvironmentId) -> ReadResult<bool> {
     let moves: Vec<Move> = view.list(&Filter::all().is("move_environment_id", environment)).await?;
-    Ok(moves.iter().any(moving::is_open))
+    Ok(moves.iter().any(moves::is_open))
 }
 
-/// Syncs of a tenant that somebody still waits for.
+/// Returns the open syncs of a tenant.
 ///
 /// # Errors
-/// As reading.
-pub async fn open_syncs(view: &mut View, user: &UserId) -> Read<Vec<String>> {
+/// When the database fails.
+pub async fn open_syncs(view: &mut LedgerView, user: &UserId) -> ReadResult<Vec<String>> {
     let filter = Filter::all()
         .is("operation_owner_user_id", user)
         .is("resource_type", OperationResource::SyncOperation)
-        .any("state", [OperationState::Waiting, OperationState::InProgress]);
+        .is_any_of("state", [OperationState::Waiting, OperationState::InProgress]);
     Ok(view.list::<Operation>(&filter).await?.into_iter().map(|row| row.resource_id).collect())
 }
 
-/// Whether somebody still waits for it.
+/// Whether the Operation has not finished.
 pub fn is_open(row: &Operation) -> bool {
     matches!(row.state, OperationState::Waiting | OperationState::InProgress)
 }
 
-/// Deployments of a name: of this namespace, and of earlier ones of its name if the database is this backend's alone.
+/// Returns the deployments of a name, including those of earlier namespaces of the same name if the database is not
+/// shared.
 ///
 /// # Errors
-/// As reading.
-pub async fn deployments(view: &mut View, of: &Named<'_>) -> Read<Vec<deployment::Known>> {
+/// When the database fails.
+pub async fn deployments(
+    view: &mut LedgerView,
+    of: &TenantResource<'_>,
+) -> ReadResult<Vec<deployment::DeploymentRows>> {
     let filter = Filter::all().is("name", of.name).is("namespace", of.namespace);
     let mut known = Vec::new();
     for mapping in view.list::<DeploymentToApplication>(&filter).await? {
-        if of.takes(view, mapping.namespace_uid.as_ref()).await? {
+        if of.includes(view, mapping.namespace_uid.as_ref()).await? {
             known.push(deployment(view, mapping).await?);
         }
     }
     Ok(known)
 }
 
-/// All that belongs to a deployment.
+/// Returns all rows of a deployment.
 ///
 /// # Errors
-/// As reading.
-pub async fn deployment(view: &mut View, mapping: DeploymentToApplication) -> Read<deployment::Known> {
-    let key = Key::from(&mapping.application);
+/// When the database fails.
+pub async fn deployment(
+    view: &mut LedgerView,
+    mapping: DeploymentToApplication,
+) -> ReadResult<deployment::DeploymentRows> {
+    let key = RowKey::from(&mapping.application);
     let of = |column| Filter::all().is(column, &mapping.application);
-    Ok(deployment::Known {
+    Ok(deployment::DeploymentRows {
         application: view.get(&key).await?,
         state: view.get(&key).await?,
         owners: view.list(&of("application_owner_application_id")).await?,
@@ -201,42 +209,43 @@ pub async fn deployment(view: &mut View, mapping: DeploymentToApplication) -> Re
     })
 }
 
-/// Who is asked about: a resource by its name.
+/// Resource of a tenant, by name.
 #[derive(Clone, Copy, Debug)]
-pub struct Named<'a> {
-    /// Its namespace.
+pub struct TenantResource<'a> {
+    /// Namespace of the resource.
     pub namespace: &'a str,
-    /// Its name.
+    /// Name of the resource.
     pub name: &'a str,
-    /// That namespace, if it is there.
-    pub tenant: Option<&'a Namespace>,
-    /// Whether other backends keep their tenants in the same database: namespaces of one name may then be several.
-    pub shared: bool,
-    /// What the tenants' cluster is known by.
+    /// The namespace, if it exists.
+    pub tenant: Option<&'a TenantNamespace>,
+    /// Whether other backends keep their tenants in the same database, so that namespaces of the same name may be
+    /// several.
+    pub shared_database: bool,
+    /// Identity of the tenants' cluster.
     pub cluster: Option<&'a Uid>,
 }
 
-impl Named<'_> {
-    async fn takes(&self, view: &mut View, namespace: Option<&Uid>) -> Read<bool> {
-        if !self.shared || self.tenant.is_some_and(|tenant| namespace == Some(&tenant.uid)) {
+impl TenantResource<'_> {
+    async fn includes(&self, view: &mut LedgerView, namespace: Option<&Uid>) -> ReadResult<bool> {
+        if !self.shared_database || self.tenant.is_some_and(|tenant| namespace == Some(&tenant.uid)) {
             return Ok(true);
         }
-        // One that is gone, or was before: it is known which cluster it was on.
+        // For a deleted or an earlier namespace, the cluster of the tenant is known.
         let (Some(namespace), Some(cluster)) = (namespace, self.cluster) else { return Ok(false) };
         match user(view, namespace).await? {
-            Some(user) => is_home(view, &user.id, cluster).await,
+            Some(user) => is_tenant_of_cluster(view, &user.id, cluster).await,
             None => Ok(false),
         }
     }
 
-    async fn mappings(&self, view: &mut View, resource: ApiResource) -> Read<Vec<ApiToDatabase>> {
+    async fn mappings(&self, view: &mut LedgerView, resource: ApiResource) -> ReadResult<Vec<ApiToDatabase>> {
         let filter = Filter::all()
             .is("api_resource_type", resource)
             .is("api_resource_name", self.name)
             .is("api_resource_namespace", self.namespace);
         let mut taken = Vec::new();
         for mapping in view.list::<ApiToDatabase>(&filter).await? {
-            if self.takes(view, Some(&mapping.namespace_uid)).await? {
+            if self.includes(view, Some(&mapping.namespace_uid)).await? {
                 taken.push(mapping);
             }
         }
@@ -244,41 +253,44 @@ impl Named<'_> {
     }
 }
 
-/// Whether a tenant is of this cluster.
+/// Whether a tenant belongs to this cluster.
 ///
 /// # Errors
-/// As reading.
-pub async fn is_home(view: &mut View, user: &UserId, cluster: &Uid) -> Read<bool> {
-    Ok(view.get::<Home>(&Key::from(user)).await?.is_some_and(|home| home.cluster == *cluster))
+/// When the database fails.
+pub async fn is_tenant_of_cluster(view: &mut LedgerView, user: &UserId, cluster: &Uid) -> ReadResult<bool> {
+    Ok(view.get::<TenantCluster>(&RowKey::from(user)).await?.is_some_and(|home| home.cluster == *cluster))
 }
 
-/// Sync runs of a name.
+/// Returns the sync runs of a name.
 ///
 /// # Errors
-/// As reading.
-pub async fn sync_runs(view: &mut View, of: &Named<'_>) -> Read<Vec<sync_run::Known>> {
+/// When the database fails.
+pub async fn sync_runs(view: &mut LedgerView, of: &TenantResource<'_>) -> ReadResult<Vec<sync_run::SyncRunRows>> {
     let mut known = Vec::new();
     for mapping in of.mappings(view, ApiResource::SyncRun).await? {
-        if let Some(sync) = view.get::<SyncOperation>(&Key::from(mapping.relation_key.as_str())).await? {
-            known.push(sync_run::Known { mapping, sync });
+        if let Some(sync) = view.get::<SyncOperation>(&RowKey::from(mapping.relation_key.as_str())).await? {
+            known.push(sync_run::SyncRunRows { mapping, sync });
         }
     }
     Ok(known)
 }
 
-/// Environments of a name, with everything that refers to them.
+/// Returns the environments of a name, with all rows that refer to them.
 ///
 /// # Errors
-/// As reading.
-pub async fn environments(view: &mut View, of: &Named<'_>) -> Read<Vec<environment::Known>> {
+/// When the database fails.
+pub async fn environments(
+    view: &mut LedgerView,
+    of: &TenantResource<'_>,
+) -> ReadResult<Vec<environment::EnvironmentRows>> {
     let mut known = Vec::new();
     for mapping in of.mappings(view, ApiResource::ManagedEnvironment).await? {
-        let Some(row) = view.get::<ManagedEnvironment>(&Key::from(mapping.relation_key.as_str())).await? else {
+        let Some(row) = view.get::<ManagedEnvironment>(&RowKey::from(mapping.relation_key.as_str())).await? else {
             continue;
         };
-        let Some(credentials) = view.get(&Key::from(&row.credentials)).await? else { continue };
+        let Some(credentials) = view.get(&RowKey::from(&row.credentials)).await? else { continue };
         let of = |column| Filter::all().is(column, &row.id);
-        known.push(environment::Known {
+        known.push(environment::EnvironmentRows {
             mapping,
             credentials,
             permissions: view.list(&of("managed_environment_id")).await?,
@@ -290,41 +302,44 @@ pub async fn environments(view: &mut View, of: &Named<'_>) -> Read<Vec<environme
     Ok(known)
 }
 
-/// Service accounts of ours of environments of a name.
+/// Returns the created service accounts of the environments of a name.
 ///
 /// # Errors
-/// As reading.
-pub async fn accounts(view: &mut View, of: &Named<'_>) -> Read<Vec<ServiceAccount>> {
+/// When the database fails.
+pub async fn accounts(view: &mut LedgerView, of: &TenantResource<'_>) -> ReadResult<Vec<ServiceAccount>> {
     let filter = Filter::all().is("resource_name", of.name).is("resource_namespace", of.namespace);
     let mut taken = Vec::new();
     for account in view.list::<ServiceAccount>(&filter).await? {
-        if of.takes(view, Some(&account.namespace_uid)).await? {
+        if of.includes(view, Some(&account.namespace_uid)).await? {
             taken.push(account);
         }
     }
     Ok(taken)
 }
 
-/// Credentials of a name.
+/// Returns the repository credentials of a name.
 ///
 /// # Errors
-/// As reading.
-pub async fn credentials(view: &mut View, of: &Named<'_>) -> Read<Vec<credential::Known>> {
+/// When the database fails.
+pub async fn credentials(
+    view: &mut LedgerView,
+    of: &TenantResource<'_>,
+) -> ReadResult<Vec<credential::CredentialRows>> {
     let mut known = Vec::new();
     for mapping in of.mappings(view, ApiResource::RepositoryCredential).await? {
-        let key = Key::from(mapping.relation_key.as_str());
+        let key = RowKey::from(mapping.relation_key.as_str());
         if let Some(row) = view.get::<RepositoryCredentials>(&key).await? {
-            known.push(credential::Known { mapping, row });
+            known.push(credential::CredentialRows { mapping, row });
         }
     }
     Ok(known)
 }
 
-/// The row of an environment's resource.
+/// Returns the mapping of an environment's resource to its row.
 ///
 /// # Errors
-/// As reading.
-pub async fn environment_of(view: &mut View, resource: &Uid) -> Read<Option<ApiToDatabase>> {
+/// When the database fails.
+pub async fn environment_of(view: &mut LedgerView, resource: &Uid) -> ReadResult<Option<ApiToDatabase>> {
     let filter = Filter::all()
         .is("api_resource_type", ApiResource::ManagedEnvironment)
         .is("api_resource_uid", resource.as_str())
@@ -332,32 +347,32 @@ pub async fn environment_of(view: &mut View, resource: &Uid) -> Read<Option<ApiT
     Ok(view.list(&filter).await?.pop())
 }
 
-/// The resource of an environment's row.
+/// Returns the name of the resource of an environment's row.
 ///
 /// # Errors
-/// As reading.
-pub async fn name_of_environment(view: &mut View, id: &str) -> Read<Option<String>> {
+/// When the database fails.
+pub async fn name_of_environment(view: &mut LedgerView, id: &str) -> ReadResult<Option<String>> {
     let filter = Filter::all().is("db_relation_type", ApiRelation::ManagedEnvironment).is("db_relation_key", id);
     Ok(view.list::<ApiToDatabase>(&filter).await?.pop().map(|mapping| mapping.name))
 }
 
-/// The Application of a deployment.
+/// Returns the Application of a deployment.
 ///
 /// # Errors
-/// As reading.
-pub async fn application_of(view: &mut View, deployment: &Uid) -> Read<Option<Application>> {
-    let mapping: Option<DeploymentToApplication> = view.get(&Key::from(deployment)).await?;
+/// When the database fails.
+pub async fn application_of(view: &mut LedgerView, deployment: &Uid) -> ReadResult<Option<Application>> {
+    let mapping: Option<DeploymentToApplication> = view.get(&RowKey::from(deployment)).await?;
     match mapping {
-        Some(mapping) => view.get(&Key::from(&mapping.application)).await,
+        Some(mapping) => view.get(&RowKey::from(&mapping.application)).await,
         None => Ok(None),
     }
 }
 
-/// Whose an Application is.
+/// Returns the owner of an Application.
 ///
 /// # Errors
-/// As reading.
-pub async fn owner_of(view: &mut View, application: &ApplicationId) -> Read<Option<ApplicationOwner>> {
+/// When the database fails.
+pub async fn owner_of(view: &mut LedgerView, application: &ApplicationId) -> ReadResult<Option<ApplicationOwner>> {
     let filter = Filter::all().is("application_owner_application_id", application);
     Ok(view.list(&filter).await?.pop())
 }

@@ -1,66 +1,66 @@
-//! What a backend was told, kept for commands that have nothing but the database.
+//! Settings of a backend, stored for commands that only have the database.
 
 use switchboard_ledger::rows::settings::Setting;
-use switchboard_ledger::{Change, Key, Ledger, LedgerError};
+use switchboard_ledger::{Ledger, LedgerError, RowChange, RowKey};
 
 use crate::error::ServiceError;
 use crate::ids;
 use crate::store::Store;
 
 /// Whether tenants have projects of their own.
-const ISOLATION: &str = "isolation";
+const ISOLATION_SETTING: &str = "isolation";
 
-/// What the database is known by on clusters.
-pub(crate) const DATABASE: &str = "database";
+/// Id of the database on clusters.
+pub(crate) const DATABASE_SETTING: &str = "database";
 
-/// Keeps whether tenants have projects of their own, as a backend is told when it starts.
+/// Stores whether tenants have projects of their own. Called when a backend starts.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn keep_isolation(store: &Store, isolated: bool) -> Result<(), ServiceError> {
+pub async fn save_isolation(store: &Store, isolated: bool) -> Result<(), ServiceError> {
     if isolation(store.ledger()).await? == Some(isolated) {
         return Ok(());
     }
-    let row = Setting { name: ISOLATION.to_string(), value: isolated.to_string() };
-    store.commit(&[Change::put(&row)]).await.map(drop)
+    let row = Setting { name: ISOLATION_SETTING.to_string(), value: isolated.to_string() };
+    store.commit(&[RowChange::put(&row)]).await.map(drop)
 }
 
-/// What the backend that started last was told; none if none has since there is a place to keep it.
+/// Returns the setting of the backend that started last; `None` if no backend has stored it yet.
 ///
 /// # Errors
 /// When the database fails.
 pub async fn isolation(ledger: &Ledger) -> Result<Option<bool>, LedgerError> {
-    let row: Option<Setting> = ledger.get(&Key::from(ISOLATION)).await?;
+    let row: Option<Setting> = ledger.get(&RowKey::from(ISOLATION_SETTING)).await?;
     Ok(row.and_then(|row| row.value.parse().ok()))
 }
 
-/// What the database is known by on clusters; none if it has marked nothing yet.
+/// Returns the id of the database on clusters; `None` if it has marked no namespace yet.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn database(ledger: &Ledger) -> Result<Option<String>, LedgerError> {
-    let row: Option<Setting> = ledger.get(&Key::from(DATABASE)).await?;
+pub async fn database_id(ledger: &Ledger) -> Result<Option<String>, LedgerError> {
+    let row: Option<Setting> = ledger.get(&RowKey::from(DATABASE_SETTING)).await?;
     Ok(row.map(|row| row.value))
 }
 
-/// The same, made if there is none. It is part of every backup.
+/// Returns the id of the database on clusters and creates it if it is missing. The id is part of every backup.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn own_database(ledger: &Ledger) -> Result<String, LedgerError> {
-    if let Some(known) = database(ledger).await? {
+pub async fn get_or_create_database_id(ledger: &Ledger) -> Result<String, LedgerError> {
+    if let Some(known) = database_id(ledger).await? {
         return Ok(known);
     }
-    let made = ids::new();
-    keep_database(ledger, &made).await?;
-    // Somebody else may have been faster.
-    Ok(database(ledger).await?.unwrap_or(made))
+    let created = ids::new();
+    save_database_id(ledger, &created).await?;
+    // Another process may have created one first.
+    Ok(database_id(ledger).await?.unwrap_or(created))
 }
 
-/// Has the database known by this, unless it is known by something.
+/// Stores the id of the database on clusters, unless it has one.
 ///
 /// # Errors
 /// When the database fails.
-pub async fn keep_database(ledger: &Ledger, id: &str) -> Result<(), LedgerError> {
-    ledger.commit(&[Change::ensure(&Setting { name: DATABASE.to_string(), value: id.to_string() })]).await
+pub async fn save_database_id(ledger: &Ledger, id: &str) -> Result<(), LedgerError> {
+    ledger.commit(&[RowChange::ensure(&Setting { name: DATABASE_SETTING.to_string(), value: id.to_string() })]).await
 }

@@ -1,132 +1,134 @@
-//! What must be there before the roles begin: the kinds on the clusters, and the Argo CD that the database knows.
+//! Setup before the roles start: the kinds on the clusters, and the first Argo CD instance.
 
 use http::Request;
 use kube::Client;
 use serde_json::{Value, json};
-use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_gitops::kinds::CRDS;
 use switchboard_ledger::ids::Uid;
 use switchboard_ledger::rows::EngineInstance;
-use switchboard_ledger::{Filter, Moment};
+use switchboard_ledger::{DbTimestamp, Filter};
 use switchboard_object::yaml;
 
-use crate::asked::text;
 use crate::error::ServiceError;
-use crate::fleet::Engine;
+use crate::fleet::EngineClient;
+use crate::request::text;
 use crate::store::Store;
 use crate::{ids, instance, rows, settings};
 
-/// The namespace by whose uid a cluster is known; and what one is known by that has no such namespace.
-pub const SYSTEM: &str = "kube-system";
+/// Namespace whose uid identifies a cluster; also the identity of a cluster without that namespace.
+pub const SYSTEM_NAMESPACE: &str = "kube-system";
 
-/// Why a cluster is not ready.
+/// Error of the setup.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
-    /// It did not do what it was asked.
+    /// A request to the cluster failed.
     #[error("could not {act}")]
     Cluster {
-        /// What it was asked.
+        /// Action, as a verb with its object.
         act: String,
-        /// What it said.
+        /// Error of kube.
         #[source]
         source: Box<kube::Error>,
     },
-    /// The database did not.
+    /// The database failed.
     #[error(transparent)]
     Service(#[from] ServiceError),
 }
 
-/// The uid of a namespace; none if it is not there.
+/// Returns a namespace; `None` if it does not exist.
 ///
 /// # Errors
-/// When the cluster does not say.
-pub async fn namespace(client: &Client, name: &str) -> Result<Option<Namespace>, SetupError> {
+/// When the cluster fails.
+pub async fn namespace(client: &Client, name: &str) -> Result<Option<TenantNamespace>, SetupError> {
     match send(client, "GET", &format!("/api/v1/namespaces/{name}"), Value::Null).await {
-        Ok(found) => Ok(Some(Namespace { name: name.to_string(), uid: Uid::from(text(&found, "/metadata/uid")) })),
+        Ok(found) => {
+            Ok(Some(TenantNamespace { name: name.to_string(), uid: Uid::from(text(&found, "/metadata/uid")) }))
+        }
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-        Err(error) => Err(failed(format!("look at namespace `{name}`"), error)),
+        Err(error) => Err(cluster_error(format!("look at namespace `{name}`"), error)),
     }
 }
 
-/// What a cluster is known by; none for one that has nothing to be known by, as a logical cluster of kcp. Two such may or may not
-/// be the same.
+/// Returns the identity of a cluster; `None` for a cluster without `kube-system`, such as a logical cluster of kcp. Two
+/// of those may or may not be the same.
 ///
 /// # Errors
-/// When the cluster does not say.
-pub async fn identity(client: &Client) -> Result<Option<Uid>, SetupError> {
-    Ok(namespace(client, SYSTEM).await?.map(|system| system.uid))
+/// When the cluster fails.
+pub async fn cluster_identity(client: &Client) -> Result<Option<Uid>, SetupError> {
+    Ok(namespace(client, SYSTEM_NAMESPACE).await?.map(|system| system.uid))
 }
 
-/// What a cluster of Argo CDs is known by in the database.
+/// Returns the identity of an engine cluster in the database.
 ///
 /// # Errors
-/// When the cluster does not say.
-pub async fn known_as(client: &Client) -> Result<Uid, SetupError> {
-    Ok(identity(client).await?.unwrap_or_else(|| Uid::from(SYSTEM)))
+/// When the cluster fails.
+pub async fn cluster_uid(client: &Client) -> Result<Uid, SetupError> {
+    Ok(cluster_identity(client).await?.unwrap_or_else(|| Uid::from(SYSTEM_NAMESPACE)))
 }
 
-/// Makes the tenants' kinds, and a namespace, on a cluster where nobody else does. What is there stays.
+/// Creates the tenants' kinds and a namespace. Existing objects are left unchanged.
 ///
 /// # Errors
-/// When the cluster does not do it.
+/// When the cluster fails or rejects an object.
 pub async fn install(client: &Client, more: &[Value], namespace: &str) -> Result<(), SetupError> {
     let definitions = CRDS.iter().filter_map(|text| yaml::read(text).ok()).map(|document| document.value);
     for definition in definitions.chain(more.iter().cloned()) {
         let act = format!("define {}", text(&definition, "/spec/names/kind"));
-        make(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition, act).await?;
+        create(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition, act).await?;
     }
     let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
-    make(client, "/api/v1/namespaces", body, format!("create namespace `{namespace}`")).await
+    create(client, "/api/v1/namespaces", body, format!("create namespace `{namespace}`")).await
 }
 
-/// Makes the Argo CD of a namespace known, if the database knows none yet. False if there is no such namespace.
+/// Registers the instance of a namespace if the database has none yet. Returns false if the namespace does not exist.
 ///
 /// # Errors
 /// When the cluster or the database fails.
-pub async fn first_instance(store: &Store, client: &Client, name: &str, now: Moment) -> Result<bool, SetupError> {
+pub async fn first_instance(store: &Store, client: &Client, name: &str, now: DbTimestamp) -> Result<bool, SetupError> {
     let known: Vec<EngineInstance> = store.ledger().list(&Filter::all().limit(1)).await.map_err(ServiceError::from)?;
-    let cluster = known_as(client).await?;
+    let cluster = cluster_uid(client).await?;
     if known.is_empty() {
         let Some(found) = namespace(client, name).await? else { return Ok(false) };
-        store.settle(async |view| Ok((instance::register(view, &cluster, &found, ids::new, now).await?, ()))).await?;
+        store.transact(async |view| Ok((instance::register(view, &cluster, &found, ids::new, now).await?, ()))).await?;
     }
-    mark(store, client, &cluster, known.is_empty()).await?;
+    mark_namespaces(store, client, &cluster, known.is_empty()).await?;
     Ok(true)
 }
 
-/// Says of every Argo CD of a cluster that it is this database's, for whoever restores a backup. One that another database says is its
-/// own is taken only with `force`: where this one knew none, and was told which is its.
-async fn mark(store: &Store, client: &Client, cluster: &Uid, force: bool) -> Result<(), SetupError> {
-    let engine = Engine::new(client.clone());
-    let database = settings::own_database(store.ledger()).await.map_err(ServiceError::from)?;
+/// Marks the namespaces of all instances on a cluster as this database's, for later restores. A namespace that is
+/// marked as another database's is only claimed with `force`, which is set when the user configured the first instance.
+async fn mark_namespaces(store: &Store, client: &Client, cluster: &Uid, force: bool) -> Result<(), SetupError> {
+    let engine = EngineClient::new(client.clone());
+    let database = settings::get_or_create_database_id(store.ledger()).await.map_err(ServiceError::from)?;
     let mut view = store.ledger().view().await.map_err(ServiceError::from)?;
     let mut places = Vec::new();
     for instance in view.list::<EngineInstance>(&Filter::all()).await.map_err(ServiceError::from)? {
-        if rows::is_at(&mut view, &instance, cluster).await.map_err(ServiceError::from)? {
+        if rows::is_on_cluster(&mut view, &instance, cluster).await.map_err(ServiceError::from)? {
             places.push(instance.namespace);
         }
     }
     view.end();
     for place in &places {
-        let marked = match engine.marked(place).await {
+        let marked = match engine.namespace_owner(place).await {
             Ok(Some(found)) if found.database.as_ref() == Some(&database) => Ok(()),
-            Ok(Some(found)) if found.is_of_another(Some(&database)) && !force => {
+            Ok(Some(found)) if found.is_owned_by_other(Some(&database)) && !force => {
                 tracing::warn!(namespace = place, "an Argo CD of this database is said to be another's as well");
                 Ok(())
             }
-            Ok(Some(_)) => engine.mark(place, Some(&database)).await,
+            Ok(Some(_)) => engine.set_namespace_owner(place, Some(&database)).await,
             other => other.map(drop),
         };
-        // Whoever may not write to namespaces works all the same: `fleet add` marks it, too.
+        // The role works without permission to patch namespaces; `fleet add` marks them as well.
         if let Err(error) = marked {
-            let error = crate::error::told(&error);
+            let error = crate::error::error_chain(&error);
             tracing::warn!(namespace = place, error, "could not mark an Argo CD as one of this database");
         }
     }
     Ok(())
 }
 
-/// Whether any Argo CD that the database knows is on this cluster; true as well if it knows none.
+/// Whether the database has an instance on this cluster; also true if it has no instance at all.
 ///
 /// # Errors
 /// When the database fails.
@@ -135,20 +137,20 @@ pub async fn has_instance(store: &Store, cluster: &Uid) -> Result<bool, ServiceE
     let instances: Vec<EngineInstance> = view.list(&Filter::all()).await?;
     let mut found = instances.is_empty();
     for instance in &instances {
-        found = found || rows::is_at(&mut view, instance, cluster).await?;
+        found = found || rows::is_on_cluster(&mut view, instance, cluster).await?;
     }
     view.end();
     Ok(found)
 }
 
-async fn make(client: &Client, path: &str, body: Value, act: String) -> Result<(), SetupError> {
+async fn create(client: &Client, path: &str, body: Value, act: String) -> Result<(), SetupError> {
     match send(client, "POST", path, body).await {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-        made => made.map(drop).map_err(|error| failed(act, error)),
+        made => made.map(drop).map_err(|error| cluster_error(act, error)),
     }
 }
 
-fn failed(act: String, error: kube::Error) -> SetupError {
+fn cluster_error(act: String, error: kube::Error) -> SetupError {
     SetupError::Cluster { act, source: Box::new(error) }
 }
 

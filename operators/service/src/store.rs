@@ -1,117 +1,121 @@
-//! The database as units use it: one view, one decision, one commit; and again if it was too late.
+//! Access of units to the database: one view, one decision, one commit, repeated on conflicts.
 
 use std::sync::{Arc, OnceLock};
 use std::thread::available_parallelism;
 
-use switchboard_kernel::core::decides_here;
-use switchboard_ledger::{Change, Ledger, View};
+use switchboard_kernel::core::silence_panic_hook;
+use switchboard_ledger::{Ledger, LedgerView, RowChange};
 use tokio_util::task::LocalPoolHandle;
 
-use crate::error::{ServiceError, told};
+use crate::error::{ServiceError, error_chain};
 
-/// How often is decided anew on rows that others changed meanwhile. The unit is tried again later after that.
+/// Maximum number of attempts on conflicts. After that the unit is retried later.
 const MAX_ATTEMPTS: u32 = 8;
 
-/// How many threads decide what rows are about, at the most. They wait for the database most of the time, and what is asked by one
-/// thread is asked together: half of the processors do more than all of them.
-const MAX_DESKS: usize = 4;
+/// Maximum number of threads for decisions. They mostly wait for the database, and queries from few threads are batched
+/// better: half of the processors achieve more than all of them.
+const MAX_DB_WORKERS: usize = 4;
 
-fn desks() -> usize {
-    available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, MAX_DESKS))
+fn db_worker_threads() -> usize {
+    available_parallelism().map_or(1, |cores| (cores.get() / 2).clamp(1, MAX_DB_WORKERS))
 }
 
-/// From how many packed bytes on something is unpacked on a thread of its own: it may be thousands of times as large.
+/// Packed size from which data is unpacked on a separate thread, because the unpacked size may be thousands of times as
+/// large.
 const LARGE_BYTES: usize = 8 * 1024;
 
-/// Does what takes time for so many packed bytes, and lets others be served meanwhile if there are many.
-pub(crate) async fn aside<T: Send + 'static>(size: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
+/// Runs work for this many packed bytes, on a blocking thread if they are many.
+pub(crate) async fn run_blocking_if_large<T: Send + 'static>(
+    size: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
     if size < LARGE_BYTES {
         return work();
     }
     let work = || {
-        decides_here();
+        silence_panic_hook();
         work()
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
         Err(ended) => match ended.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // Only with the runtime it was asked from, and with it whoever waits.
+            // The task is only cancelled with its runtime, and its caller with it.
             Err(_) => std::future::pending().await,
         },
     }
 }
 
-/// Asked before and after every commit whether the process goes on: tests let it die there.
-pub type Gate = Arc<dyn Fn(When) -> bool + Send + Sync>;
+/// Hook before and after every commit, with which tests stop the process. Returns whether to continue.
+pub type CommitHook = Arc<dyn Fn(CommitPhase) -> bool + Send + Sync>;
 
-/// When a gate is asked.
+/// Phase in which a commit hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// Changes are about to be committed.
+pub enum CommitPhase {
+    /// Before the commit.
     Before,
-    /// They were.
+    /// After the commit.
     After,
 }
 
-/// The database, for threads that may wait for it.
+/// Database for threads that may block.
 #[derive(Clone)]
 pub struct Store {
     ledger: Ledger,
     runtime: tokio::runtime::Handle,
-    desks: Arc<OnceLock<LocalPoolHandle>>,
-    gate: Option<Gate>,
+    db_workers: Arc<OnceLock<LocalPoolHandle>>,
+    commit_hook: Option<CommitHook>,
 }
 
 impl Store {
-    /// A database whose connections are served by this runtime.
+    /// Returns the store of a database. The runtime serves its connections.
     pub fn new(ledger: Ledger, runtime: tokio::runtime::Handle) -> Store {
-        Store { ledger, runtime, desks: Arc::default(), gate: None }
+        Store { ledger, runtime, db_workers: Arc::default(), commit_hook: None }
     }
 
-    /// With somebody who says when it is over.
+    /// Sets the commit hook.
     #[must_use]
-    pub fn gated(self, gate: Gate) -> Store {
-        Store { gate: Some(gate), ..self }
+    pub fn with_commit_hook(self, commit_hook: CommitHook) -> Store {
+        Store { commit_hook: Some(commit_hook), ..self }
     }
 
-    /// The database itself.
+    /// Returns the database.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Waits for an answer on a thread that is nobody else's. What is asked on the way is asked by a thread that does so for many: this
-    /// one sleeps once, and not at every question.
+    /// Blocks the calling thread until the work is done on a database worker. The calling thread sleeps once, not for
+    /// every query.
     ///
     /// # Errors
-    /// What went wrong, for people.
-    pub fn wait<T, W>(&self, work: impl FnOnce() -> W + Send + 'static) -> Result<T, String>
+    /// Returns the error as text.
+    pub fn block_on<T, W>(&self, work: impl FnOnce() -> W + Send + 'static) -> Result<T, String>
     where
         T: Send + 'static,
         W: Future<Output = Result<T, ServiceError>> + 'static,
     {
-        let desks = self.desks.get_or_init(|| LocalPoolHandle::new(desks()));
+        let db_workers = self.db_workers.get_or_init(|| LocalPoolHandle::new(db_worker_threads()));
         let work = || {
-            decides_here();
+            silence_panic_hook();
             work()
         };
-        match self.runtime.block_on(desks.spawn_pinned(work)) {
-            Ok(done) => done.map_err(|error| told(&error)),
+        match self.runtime.block_on(db_workers.spawn_pinned(work)) {
+            Ok(done) => done.map_err(|error| error_chain(&error)),
             Err(ended) => match ended.try_into_panic() {
-                // Whoever runs the unit tells of it.
+                // The caller that runs the unit reports the panic.
                 Ok(panic) => std::panic::resume_unwind(panic),
-                Err(_) => Err(told(&ServiceError::Stopped)),
+                Err(_) => Err(error_chain(&ServiceError::Stopped)),
             },
         }
     }
 
-    /// Reads, decides, commits. Whatever `decide` read has not changed when its changes are made.
+    /// Reads, decides and commits. A commit succeeds only if nothing that `decide` read has changed.
     ///
     /// # Errors
-    /// When the database fails, or others are faster again and again.
-    pub async fn settle<T>(
+    /// When the database fails, or other writers changed the rows in every attempt.
+    pub async fn transact<T>(
         &self,
-        decide: impl AsyncFn(&mut View) -> Result<(Vec<Change>, T), ServiceError>,
+        decide: impl AsyncFn(&mut LedgerView) -> Result<(Vec<RowChange>, T), ServiceError>,
     ) -> Result<T, ServiceError> {
         for _ in 0..MAX_ATTEMPTS {
             let mut view = self.ledger.view().await?;
@@ -127,22 +131,22 @@ impl Store {
         Err(ServiceError::Contended { attempts: MAX_ATTEMPTS })
     }
 
-    /// Makes changes that were decided on what was read before. False if any of it has changed since: look again.
+    /// Commits changes that were decided on earlier reads. Returns false on a conflict: read again.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn commit(&self, changes: &[Change]) -> Result<bool, ServiceError> {
-        self.ask(When::Before)?;
+    pub async fn commit(&self, changes: &[RowChange]) -> Result<bool, ServiceError> {
+        self.check_commit_hook(CommitPhase::Before)?;
         match self.ledger.commit(changes).await {
-            Ok(()) => self.ask(When::After).map(|()| true),
+            Ok(()) => self.check_commit_hook(CommitPhase::After).map(|()| true),
             Err(error) if error.is_conflict() => Ok(false),
             Err(error) => Err(error.into()),
         }
     }
 
-    fn ask(&self, when: When) -> Result<(), ServiceError> {
-        match &self.gate {
-            Some(gate) if !gate(when) => Err(ServiceError::Stopped),
+    fn check_commit_hook(&self, when: CommitPhase) -> Result<(), ServiceError> {
+        match &self.commit_hook {
+            Some(commit_hook) if !commit_hook(when) => Err(ServiceError::Stopped),
             _ => Ok(()),
         }
     }
@@ -153,49 +157,49 @@ impl Store {
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    use switchboard_ledger::{Address, Sealing};
+    use switchboard_ledger::{Address, Sealer};
 
     use super::*;
 
-    /// A database of its own, whose runtime goes on while somebody waits.
+    /// Returns a store whose runtime continues while a thread blocks.
     fn store(runtime: &tokio::runtime::Runtime) -> Store {
         let address = Address::parse("sqlite::memory:").unwrap();
-        let ledger = runtime.block_on(Ledger::open(&address, Sealing::plain())).unwrap();
+        let ledger = runtime.block_on(Ledger::open(&address, Sealer::plain())).unwrap();
         Store::new(ledger, runtime.handle().clone())
     }
 
     #[test]
-    fn a_panic_reaches_who_waits_and_nobody_else() {
+    fn a_panic_reaches_only_its_caller() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let store = store(&runtime);
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            store.wait(async || -> Result<(), ServiceError> { panic!("as a decision might") })
+            store.block_on(async || -> Result<(), ServiceError> { panic!("as a decision might") })
         }));
         assert_eq!(ended.unwrap_err().downcast_ref(), Some(&"as a decision might"));
-        assert_eq!(store.wait(async || Ok(7)), Ok(7));
+        assert_eq!(store.block_on(async || Ok(7)), Ok(7));
     }
 
-    /// It cannot be told what secrets a message holds: only who waits knows what to take out.
+    /// The message may contain secrets, and only the caller knows what to redact.
     #[test]
-    fn a_panic_is_not_reported_as_usual() {
+    fn a_panic_is_not_printed_by_the_hook() {
         let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-        let output = again.args(["--nocapture", "a_panic_reaches_who_waits_and_nobody_else"]).output().unwrap();
+        let output = again.args(["--nocapture", "a_panic_reaches_only_its_caller"]).output().unwrap();
         let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
         assert!(said.contains("1 passed"), "{said}");
         assert!(!said.contains("as a decision might"), "{said}");
     }
 
     #[test]
-    fn many_wait_at_a_time_though_few_threads_ask() {
+    fn few_threads_serve_many_callers() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let (store, all) = (store(&runtime), 3 * MAX_DESKS);
+        let (store, all) = (store(&runtime), 3 * MAX_DB_WORKERS);
         let here = Arc::new(tokio::sync::Barrier::new(all));
-        // Each waits for all the others: with a thread that served one at a time, nobody would come back.
+        // Each caller waits for all others, which would deadlock if a worker served one at a time.
         let waiting: Vec<_> = (0..all)
             .map(|_| {
                 let (store, here) = (store.clone(), Arc::clone(&here));
                 std::thread::spawn(move || {
-                    store.wait(async move || {
+                    store.block_on(async move || {
                         here.wait().await;
                         Ok(())
                     })

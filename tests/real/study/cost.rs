@@ -16,7 +16,7 @@ const TICKS: u64 = 100;
 
 /// Memory over time.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Memory {
+pub struct MemoryUse {
     /// The most at one moment.
     pub peak_bytes: u64,
     /// Bytes times seconds.
@@ -28,7 +28,7 @@ pub struct Memory {
 /// Looks at processes, and all they start, until it is told to stop.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Memory>,
+    thread: JoinHandle<MemoryUse>,
 }
 
 impl Sampler {
@@ -37,10 +37,10 @@ impl Sampler {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
         let thread = std::thread::spawn(move || {
-            let (mut memory, mut last, mut looks) = (Memory::default(), Instant::now(), 0.0);
+            let (mut memory, mut last, mut looks) = (MemoryUse::default(), Instant::now(), 0.0);
             while !told.load(Ordering::Relaxed) {
                 std::thread::sleep(SAMPLE);
-                let now: u64 = family(&roots).into_iter().map(share).sum();
+                let now: u64 = descendants(&roots).into_iter().map(share).sum();
                 memory.peak_bytes = memory.peak_bytes.max(now);
                 memory.byte_seconds += now as f64 * last.elapsed().as_secs_f64();
                 last = Instant::now();
@@ -52,14 +52,14 @@ impl Sampler {
     }
 
     /// Ends; what was seen.
-    pub fn stop(self) -> Memory {
+    pub fn stop(self) -> MemoryUse {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
     }
 }
 
 /// Processes and all that descend from them.
-fn family(roots: &[u32]) -> Vec<u32> {
+fn descendants(roots: &[u32]) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Some(process) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else { continue };
@@ -106,11 +106,11 @@ pub fn processor_time(process: u32) -> Duration {
 }
 
 /// A control group that counts the processor time of all that is started in it.
-pub struct Group(PathBuf);
+pub struct CpuGroup(PathBuf);
 
-impl Group {
+impl CpuGroup {
     /// Makes one, where that is possible.
-    pub fn make(name: &str) -> Option<Self> {
+    pub fn create(name: &str) -> Option<Self> {
         let base = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"].map(Path::new);
         let base = base.into_iter().find(|base| base.join("cgroup.procs").exists())?;
         let group = base.join(format!("switchboard-study-{}-{name}", std::process::id()));
@@ -138,7 +138,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for CpuGroup {
     fn drop(&mut self) {
         // A group with a process in it stays, and is told by its name.
         let _ = fs::remove_dir(&self.0);

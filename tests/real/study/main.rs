@@ -6,18 +6,18 @@
 //! STUDY_OPERATORS  how many operators, 10 unless set
 //! ```
 
+mod cluster;
 mod cost;
-mod ground;
+mod modes;
 mod report;
 mod script;
-mod sides;
 
 use std::time::Duration;
 
-use ground::Ground;
-use script::Script;
-use sides::{Side, Way};
-use switchboard_suite::real::Real;
+use cluster::StudyCluster;
+use modes::{HostingMode, ModeResult};
+use script::StudyScript;
+use switchboard_suite::real::RealCluster;
 
 /// A variable that is a number.
 fn number(name: &str, otherwise: u64) -> u64 {
@@ -26,9 +26,9 @@ fn number(name: &str, otherwise: u64) -> u64 {
 
 fn main() {
     let (seconds, operators) = (number("STUDY_SECONDS", 600), number("STUDY_OPERATORS", 10) as usize);
-    let script = Script::new(Duration::from_secs(seconds), operators);
-    let ways = [Way::Resident, Way::Hosted { resync: "1m" }, Way::Hosted { resync: "10m" }];
-    let sides: Vec<Side> = ways.into_iter().map(|way| side(way, &script)).collect();
+    let script = StudyScript::new(Duration::from_secs(seconds), operators);
+    let ways = [HostingMode::Resident, HostingMode::Hosted { resync: "1m" }, HostingMode::Hosted { resync: "10m" }];
+    let sides: Vec<ModeResult> = ways.into_iter().map(|way| run_mode(way, &script)).collect();
     let page = report::page(&script, &sides);
     let path = switchboard_suite::real::workspace().join("docs/COST.md");
     std::fs::write(&path, &page).expect("the page can be written");
@@ -36,10 +36,10 @@ fn main() {
 }
 
 /// One way to run them, on a cluster of its own.
-fn side(way: Way, script: &Script) -> Side {
+fn run_mode(way: HostingMode, script: &StudyScript) -> ModeResult {
     eprintln!("study: {way}, {} s", script.duration.as_secs());
-    let real = Real::audited().expect("the real components start");
-    let ground = Ground::of(&real.kubeconfig(), script.operators);
+    let real = RealCluster::start_audited().expect("the real components start");
+    let ground = StudyCluster::of(&real.kubeconfig(), script.operators);
     ground.install();
-    sides::run(way, &real, &ground, script)
+    modes::run(way, &real, &ground, script)
 }

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use crate::script::{Change, Script};
-use crate::sides::{Side, Way};
+use crate::modes::{HostingMode, ModeResult};
+use crate::script::{ScriptedChange, StudyScript};
 
 /// docs/COST.md.
-pub fn page(script: &Script, sides: &[Side]) -> String {
+pub fn page(script: &StudyScript, sides: &[ModeResult]) -> String {
     let changes = script.changes();
-    let noise = changes.iter().filter(|(_, _, change)| *change == Change::Noise).count();
+    let noise = changes.iter().filter(|(_, _, change)| *change == ScriptedChange::Noise).count();
     let mut page = format!(
         "# What operators cost: resident and hosted\n\n\
          {} copies of [examples/beacon](../examples/beacon), once as {} resident processes and once hosted by one `switchboard run`, on the\n\
@@ -21,13 +21,13 @@ pub fn page(script: &Script, sides: &[Side]) -> String {
         noise,
     );
     page += &table(sides);
-    page += &words(script, sides);
+    page += &summary(script, sides);
     page
 }
 
-type Row = (&'static str, fn(&Side) -> String);
+type ReportRow = (&'static str, fn(&ModeResult) -> String);
 
-const ROWS: [Row; 15] = [
+const ROWS: [ReportRow; 15] = [
     ("watches, open at the end", |side| side.requests.watches.to_string()),
     ("watches begun", |side| side.requests.watches_begun.to_string()),
     ("requests that read", |side| side.requests.reads.to_string()),
@@ -48,9 +48,9 @@ const ROWS: [Row; 15] = [
     ("load of the machine meanwhile, mean", |side| format!("{:.1}", side.memory.load)),
 ];
 
-fn table(sides: &[Side]) -> String {
+fn table(sides: &[ModeResult]) -> String {
     let mut lines = vec![String::new(), format!("|---|{}", "---:|".repeat(sides.len()))];
-    lines[0] = format!("| |{}", sides.iter().map(|side| format!(" {} |", side.way)).collect::<String>());
+    lines[0] = format!("| |{}", sides.iter().map(|side| format!(" {} |", side.mode)).collect::<String>());
     for (name, cell) in ROWS {
         lines.push(format!("| {name} |{}", sides.iter().map(|side| format!(" {} |", cell(side))).collect::<String>()));
     }
@@ -68,18 +68,19 @@ fn millis(delays: &[Duration], percent: usize) -> String {
     sorted.get(at).map_or("–".into(), |delay| delay.as_millis().to_string())
 }
 
-fn words(script: &Script, sides: &[Side]) -> String {
-    let starts: Vec<String> = sides.iter().map(|side| format!("{} {} s", side.way, seconds(side.start))).collect();
-    let resident = sides.iter().find(|side| side.way == Way::Resident);
-    let ratio = |hosted: &Side| -> Option<String> {
+fn summary(script: &StudyScript, sides: &[ModeResult]) -> String {
+    let starts: Vec<String> = sides.iter().map(|side| format!("{} {} s", side.mode, seconds(side.start))).collect();
+    let resident = sides.iter().find(|side| side.mode == HostingMode::Resident);
+    let ratio = |hosted: &ModeResult| -> Option<String> {
         let resident = resident?;
         let (memory, cpu) = (
             resident.memory.byte_seconds / hosted.memory.byte_seconds.max(1.0),
             hosted.cpu?.as_secs_f64() / resident.cpu?.as_secs_f64().max(0.001),
         );
-        Some(format!("{}: {memory:.1} times less memory over time, {cpu:.1} times the processor time.", hosted.way))
+        Some(format!("{}: {memory:.1} times less memory over time, {cpu:.1} times the processor time.", hosted.mode))
     };
-    let ratios: Vec<String> = sides.iter().filter(|side| side.way != Way::Resident).filter_map(ratio).collect();
+    let ratios: Vec<String> =
+        sides.iter().filter(|side| side.mode != HostingMode::Resident).filter_map(ratio).collect();
     format!(
         "{}\n\n## How it was measured\n\n\
          - *Operators*: `BEACON_INSTANCE` makes ten of one program, each with its own Beacon, namespaces and service account. A resident one \
@@ -100,13 +101,13 @@ fn words(script: &Script, sides: &[Side]) -> String {
          busier than a platform is\nover a day, and a small operator such as this one has small informers: both favour the resident side.\n",
         ratios.join("\n"),
         starts.join("; "),
-        this_run(sides),
+        conditions(sides),
         script.duration.as_secs(),
     )
 }
 
 /// Under which conditions it came out: as much of it as a program can know.
-fn this_run(sides: &[Side]) -> String {
+fn conditions(sides: &[ModeResult]) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let date = jiff::Timestamp::now().strftime("%-d %B %Y");
     let built = switchboard_suite::process::binary().ok().and_then(|path| path.parent()?.file_name());

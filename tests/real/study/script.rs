@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::ground::{Ground, instance, until};
+use crate::cluster::{StudyCluster, instance, until};
 
 /// How much time lies between two changes.
 const PACE: Duration = Duration::from_secs(10);
 
 /// One change, and what is to come of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum ScriptedChange {
     /// A banner gets another text: it is to be shown.
     Banner,
     /// The user wants another number of replicas: the Deployment is to have them.
@@ -25,24 +25,30 @@ pub enum Change {
     Noise,
 }
 
-const CHANGES: [Change; 5] = [Change::Banner, Change::Noise, Change::Replicas, Change::RolledOut, Change::Drift];
+const CHANGES: [ScriptedChange; 5] = [
+    ScriptedChange::Banner,
+    ScriptedChange::Noise,
+    ScriptedChange::Replicas,
+    ScriptedChange::RolledOut,
+    ScriptedChange::Drift,
+];
 
 /// The whole of it.
-pub struct Script {
+pub struct StudyScript {
     /// How long.
     pub duration: Duration,
     /// How many operators.
     pub operators: usize,
 }
 
-impl Script {
+impl StudyScript {
     /// Of that length.
     pub fn new(duration: Duration, operators: usize) -> Self {
         Self { duration, operators }
     }
 
     /// The changes: when, to which operator.
-    pub fn changes(&self) -> Vec<(Duration, usize, Change)> {
+    pub fn changes(&self) -> Vec<(Duration, usize, ScriptedChange)> {
         let count = (self.duration.as_secs() / PACE.as_secs()).max(1) as usize;
         let change = |number: usize| {
             (PACE * number as u32, number / CHANGES.len() % self.operators, CHANGES[number % CHANGES.len()])
@@ -51,12 +57,12 @@ impl Script {
     }
 
     /// Plays it; for each change with an effect, after how long that was there.
-    pub fn play(&self, ground: &Ground) -> Vec<Duration> {
+    pub fn play(&self, ground: &StudyCluster) -> Vec<Duration> {
         let begin = Instant::now();
         let mut delays = Vec::new();
         for (number, (at, operator, change)) in self.changes().into_iter().enumerate() {
             std::thread::sleep(at.saturating_sub(begin.elapsed()));
-            delays.extend(make(change, ground, &instance(operator), number));
+            delays.extend(apply_change(change, ground, &instance(operator), number));
         }
         std::thread::sleep(self.duration.saturating_sub(begin.elapsed()));
         delays
@@ -64,24 +70,24 @@ impl Script {
 }
 
 /// Makes a change and waits for its effect.
-fn make(change: Change, ground: &Ground, name: &str, number: usize) -> Option<Duration> {
+fn apply_change(change: ScriptedChange, ground: &StudyCluster, name: &str, number: usize) -> Option<Duration> {
     let config = format!("/api/v1/namespaces/beacon-{name}/configmaps/beacon-config");
     let deployment = format!("/apis/apps/v1/namespaces/beacon-{name}/deployments/beacon");
     let beacon = format!("/apis/beacon.example.com/v1/beacons/{name}");
     match change {
-        Change::Banner => {
+        ScriptedChange::Banner => {
             let path = format!("/api/v1/namespaces/beacon-operator-{name}/configmaps/harbour");
             ground.merge(&path, &json!({"data": {"text": format!("Change {number}.")}}));
             let shown = format!("Change {number}.\n");
             let shows = |map: Value| map["data"]["beacon.txt"].as_str().is_some_and(|text| text.starts_with(&shown));
             Some(until("the new banner", || shows(ground.get(&config))))
         }
-        Change::Replicas => {
+        ScriptedChange::Replicas => {
             let wanted = 1 + number % 7;
             ground.merge(&beacon, &json!({"spec": {"replicas": wanted}}));
             Some(until("the replicas", || ground.get(&deployment)["spec"]["replicas"] == wanted))
         }
-        Change::RolledOut => {
+        ScriptedChange::RolledOut => {
             let found = ground.get(&deployment);
             let (generation, wanted) = (&found["metadata"]["generation"], &found["spec"]["replicas"]);
             let up = json!({"observedGeneration": generation, "replicas": wanted, "updatedReplicas": wanted,
@@ -90,11 +96,11 @@ fn make(change: Change, ground: &Ground, name: &str, number: usize) -> Option<Du
             let said = |beacon: Value| beacon["status"]["readyReplicas"] == *wanted;
             Some(until("the roll-out being told", || said(ground.get(&beacon))))
         }
-        Change::Drift => {
+        ScriptedChange::Drift => {
             ground.send(Method::DELETE, &config, "application/json", &Value::Null);
             Some(until("what was deleted", || !ground.get(&config).is_null()))
         }
-        Change::Noise => {
+        ScriptedChange::Noise => {
             let path = "/api/v1/namespaces/default/configmaps/noise?fieldManager=study&force=true";
             let noise = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "noise"},
                 "data": {"number": number.to_string()}});

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::*;
 
-fn mask(given: &str) -> Mask {
+fn mask(given: &str) -> AnswerMask {
     let case = json!({"title": "t", "steps": [{"do": format!("GET /x?{given}")}]});
-    Mask::new(&serde_json::from_value(case).unwrap(), "xabc12345")
+    AnswerMask::new(&serde_json::from_value(case).unwrap(), "xabc12345")
 }
 
 #[test]

@@ -1,29 +1,29 @@
-//! Whether the clusters of a configuration answer.
+//! Check that the clusters of a configuration answer.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use switchboard_kernel::config::Config;
-use switchboard_kernel::place::ClusterName;
+use switchboard_kernel::topology::ClusterName;
 
-use super::report::{Check, Report};
-use crate::failure::tell;
-use crate::guests::Clusters;
+use super::report::{DoctorCheck, DoctorReport};
+use crate::failure::message;
+use crate::hosted::ClusterClients;
 use crate::run;
 
-/// How long a cluster may take to answer.
+/// Timeout for the answer of a cluster.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Asks each; those that answer can be asked more.
-pub async fn check(config: &Config, report: &mut Report) -> Clusters {
-    let mut clusters = Clusters { clients: BTreeMap::new(), ..Clusters::default() };
+/// Requests the version of each cluster, and returns clients for those that answer.
+pub async fn check(config: &Config, report: &mut DoctorReport) -> ClusterClients {
+    let mut clusters = ClusterClients { clients: BTreeMap::new(), ..ClusterClients::default() };
     for (name, wanted) in &config.clusters {
         let check = format!("cluster {name}");
         let (client, settings) = match run::client(name, wanted).await {
             Ok(made) => made,
             Err(error) => {
-                report.add(Check::failed(check, &tell(&*error)));
+                report.add(DoctorCheck::failed(check, &message(&*error)));
                 continue;
             }
         };
@@ -31,15 +31,22 @@ pub async fn check(config: &Config, report: &mut Report) -> Clusters {
         match tokio::time::timeout(PATIENCE, version(&client)).await {
             Ok(Ok(version)) => {
                 let took = begun.elapsed().as_millis();
-                report.add(Check::ok(check, format!("{} is Kubernetes {version}, {took} ms", settings.cluster_url)));
+                report.add(DoctorCheck::ok(
+                    check,
+                    format!("{} is Kubernetes {version}, {took} ms", settings.cluster_url),
+                ));
                 clusters.clients.insert(name.clone(), client);
                 clusters.configs.insert(name.clone(), settings);
             }
             Ok(Err(error)) => {
                 let hint = hint(name, &error);
-                report.add(Check::wrong(check, format!("{}: {}", settings.cluster_url, deepest(&error)), hint));
+                report.add(DoctorCheck::error(
+                    check,
+                    format!("{}: {}", settings.cluster_url, root_cause(&error)),
+                    hint,
+                ));
             }
-            Err(_) => report.add(Check::wrong(
+            Err(_) => report.add(DoctorCheck::error(
                 check,
                 format!("{}: no answer within {} s", settings.cluster_url, PATIENCE.as_secs()),
                 "does this machine reach it? check address, proxy and firewall",
@@ -67,8 +74,8 @@ fn hint(name: &ClusterName, error: &kube::Error) -> String {
     }
 }
 
-/// What all began with: the words between are the client's.
-pub fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
+/// Returns the message of the innermost cause; the messages in between are the client's.
+pub fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut cause = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;

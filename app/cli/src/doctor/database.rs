@@ -1,76 +1,82 @@
-//! The GitOps Service's database, when one is named.
+//! Check of the GitOps Service's database, if one is configured.
 
 use std::time::Duration;
 
-use switchboard_ledger::migration::Found;
-use switchboard_ledger::{Address, Ledger, Sealing};
+use switchboard_ledger::migration::SchemaState;
+use switchboard_ledger::{Address, Ledger, Sealer};
 
-use super::report::{Check, Report};
-use crate::failure::tell;
+use super::report::{DoctorCheck, DoctorReport};
+use crate::failure::message;
 
-/// The word for it.
+/// Name of the check.
 const DATABASE: &str = "database";
-/// How long it may take to answer.
+/// Timeout for the answer of the database.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What makes its tables.
+/// Hint for a database that the user has to migrate.
 const MIGRATE: &str = "`switchboard gitops migrate` makes what is missing";
 
-/// What is done where a backend starts with it.
+/// Text for a database that a backend migrates when it starts.
 const BY_ITSELF: &str = "the backend makes what is missing when it starts";
 
-/// A database that is meant.
-pub struct Which {
-    /// Its address.
+/// Database to check.
+pub struct DatabaseTarget {
+    /// URL of the database.
     pub url: String,
-    /// Whether who uses it makes its tables.
+    /// Whether the process that uses the database creates its tables.
     pub is_migrated: bool,
 }
 
-/// Says that none is needed.
-pub fn none(report: &mut Report) {
-    report.add(Check::ok(DATABASE, "none is named; the GitOps Service alone needs one"));
+/// Reports that no database is configured and none is needed.
+pub fn not_configured(report: &mut DoctorReport) {
+    report.add(DoctorCheck::ok(DATABASE, "none is named; the GitOps Service alone needs one"));
 }
 
-/// Connects and looks at the tables; changes nothing.
-pub async fn check(which: &Which, report: &mut Report) {
+/// Connects and inspects the tables; changes nothing.
+pub async fn check(which: &DatabaseTarget, report: &mut DoctorReport) {
     let address = match Address::parse(&which.url) {
         Ok(address) => address,
-        Err(error) => return report.add(Check::failed(DATABASE, &tell(&error))),
+        Err(error) => return report.add(DoctorCheck::failed(DATABASE, &message(&error))),
     };
     if address.is_unprotected() {
         let hint = "leave `sslmode` out of the address to check its certificate";
-        report.add(Check::warning(DATABASE, "the connection is not protected", hint));
+        report.add(DoctorCheck::warning(DATABASE, "the connection is not protected", hint));
     }
-    // Looking must not make a file.
+    // A check must not create the database file.
     if address.is_absent() {
         let found = format!("{address} is not there yet");
         return report.add(match which.is_migrated {
-            true => Check::ok(DATABASE, format!("{found}; {BY_ITSELF}")),
-            false => Check::warning(DATABASE, found, MIGRATE),
+            true => DoctorCheck::ok(DATABASE, format!("{found}; {BY_ITSELF}")),
+            false => DoctorCheck::warning(DATABASE, found, MIGRATE),
         });
     }
-    let opened = tokio::time::timeout(PATIENCE, Ledger::open(&address, Sealing::plain())).await;
+    let opened = tokio::time::timeout(PATIENCE, Ledger::open(&address, Sealer::plain())).await;
     let ledger = match opened {
         Ok(Ok(ledger)) => ledger,
-        Ok(Err(error)) => return report.add(Check::failed(DATABASE, &tell(&error))),
+        Ok(Err(error)) => return report.add(DoctorCheck::failed(DATABASE, &message(&error))),
         Err(_) => {
             let found = format!("{address}: no answer within {} s", PATIENCE.as_secs());
-            return report.add(Check::wrong(DATABASE, found, "does this machine reach it? check address and firewall"));
+            return report.add(DoctorCheck::error(
+                DATABASE,
+                found,
+                "does this machine reach it? check address and firewall",
+            ));
         }
     };
     match ledger.plan_migration().await {
-        Err(error) => report.add(Check::failed(DATABASE, &tell(&error))),
-        Ok(plan) if plan.steps.is_empty() => report.add(Check::ok(DATABASE, format!("{address} is as it should be"))),
+        Err(error) => report.add(DoctorCheck::failed(DATABASE, &message(&error))),
+        Ok(plan) if plan.steps.is_empty() => {
+            report.add(DoctorCheck::ok(DATABASE, format!("{address} is as it should be")))
+        }
         Ok(plan) => {
-            let found = match plan.found {
-                Found::Nothing => "holds nothing".to_string(),
-                Found::Original => "holds the original's tables".to_string(),
-                Found::Ours { version } => format!("is at version {version}"),
+            let found = match plan.schema {
+                SchemaState::Empty => "holds nothing".to_string(),
+                SchemaState::ManagedGitops => "holds the original's tables".to_string(),
+                SchemaState::Switchboard { version } => format!("is at version {version}"),
             };
             let found = format!("{address} {found}: {} steps behind", plan.steps.len());
             report.add(match which.is_migrated {
-                true => Check::warning(DATABASE, found, BY_ITSELF),
-                false => Check::wrong(DATABASE, found, MIGRATE),
+                true => DoctorCheck::warning(DATABASE, found, BY_ITSELF),
+                false => DoctorCheck::error(DATABASE, found, MIGRATE),
             });
         }
     }

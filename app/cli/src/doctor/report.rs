@@ -1,93 +1,93 @@
-//! What was found, one line each, with what helps below it.
+//! Results of the checks: one line each, with its hint below.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How something is.
+/// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Health {
-    /// As it should be.
+pub enum CheckState {
+    /// Nothing to do.
     Ok,
-    /// Not in the way, but worth knowing.
+    /// Worth knowing, but `run` works.
     Warning,
-    /// In the way.
-    Wrong,
+    /// `run` fails or works only in part.
+    Error,
 }
 
-impl fmt::Display for Health {
+impl fmt::Display for CheckState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Health::Ok => "ok",
-            Health::Warning => "warning",
-            Health::Wrong => "wrong",
+            CheckState::Ok => "ok",
+            CheckState::Warning => "warning",
+            CheckState::Error => "wrong",
         })
     }
 }
 
-/// One thing that was looked at.
+/// One check with its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
-    /// What: `configuration`, `cluster hub`.
+pub struct DoctorCheck {
+    /// Name of the check: `configuration`, `cluster hub`.
     pub check: String,
-    /// How it is.
-    pub state: Health,
-    /// What was found.
+    /// Result of the check.
+    pub state: CheckState,
+    /// Details of the result.
     pub found: String,
-    /// What helps.
+    /// Hint that resolves the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
 
-impl Check {
-    /// All is well.
+impl DoctorCheck {
+    /// Creates a result without a problem.
     pub fn ok(check: impl Into<String>, found: impl Into<String>) -> Self {
-        Self { check: check.into(), state: Health::Ok, found: found.into(), hint: None }
+        Self { check: check.into(), state: CheckState::Ok, found: found.into(), hint: None }
     }
 
-    /// Worth knowing.
+    /// Creates a warning.
     pub fn warning(check: impl Into<String>, found: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { check: check.into(), state: Health::Warning, found: found.into(), hint: Some(hint.into()) }
+        Self { check: check.into(), state: CheckState::Warning, found: found.into(), hint: Some(hint.into()) }
     }
 
-    /// In the way.
-    pub fn wrong(check: impl Into<String>, found: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { check: check.into(), state: Health::Wrong, found: found.into(), hint: Some(hint.into()) }
+    /// Creates an error.
+    pub fn error(check: impl Into<String>, found: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { check: check.into(), state: CheckState::Error, found: found.into(), hint: Some(hint.into()) }
     }
 
-    /// In the way, by an error as it is told: its hint is what helps.
+    /// Creates an error from a printed error message, whose hint becomes the hint of the check.
     pub fn failed(check: impl Into<String>, told: &str) -> Self {
         let told = told.strip_prefix("error: ").unwrap_or(told);
         let (found, hint) = told.split_once("\nhint: ").map_or((told, None), |(found, hint)| (found, Some(hint)));
         let hint = hint.map(str::to_string);
-        Self { check: check.into(), state: Health::Wrong, found: found.to_string(), hint }
+        Self { check: check.into(), state: CheckState::Error, found: found.to_string(), hint }
     }
 }
 
-/// All that was looked at.
+/// Results of all checks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Report {
-    checks: Vec<Check>,
+pub struct DoctorReport {
+    checks: Vec<DoctorCheck>,
 }
 
-impl Report {
-    /// Adds what was found.
-    pub fn add(&mut self, check: Check) {
+impl DoctorReport {
+    /// Adds a result.
+    pub fn add(&mut self, check: DoctorCheck) {
         self.checks.push(check);
     }
 
-    /// Whether nothing stands in the way.
-    pub fn is_well(&self) -> bool {
-        self.checks.iter().all(|check| check.state != Health::Wrong)
+    /// Whether no check failed.
+    pub fn passed(&self) -> bool {
+        self.checks.iter().all(|check| check.state != CheckState::Error)
     }
 
-    fn count(&self, state: Health) -> usize {
+    fn count(&self, state: CheckState) -> usize {
         self.checks.iter().filter(|check| check.state == state).count()
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for DoctorReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self.checks.iter().map(|check| check.check.chars().count()).max().unwrap_or_default();
         for check in &self.checks {
@@ -100,7 +100,7 @@ impl fmt::Display for Report {
                 writeln!(f, "{:<7}  {:<width$}  hint: {}", "", "", line.trim_start_matches("hint: "))?;
             }
         }
-        match (self.count(Health::Wrong), self.count(Health::Warning)) {
+        match (self.count(CheckState::Error), self.count(CheckState::Warning)) {
             (0, 0) => writeln!(f, "all is well"),
             (0, warnings) => writeln!(f, "nothing stands in the way; {warnings} to know of"),
             (wrong, warnings) => writeln!(f, "{wrong} to fix, {warnings} to know of"),
@@ -114,13 +114,13 @@ mod tests {
 
     #[test]
     fn what_is_wrong_stands_with_what_helps_and_decides() {
-        let mut report = Report::default();
-        report.add(Check::ok("git", "git version 2"));
-        assert!(report.is_well());
-        report.add(Check::warning("sandbox", "there is none", "docs/HOSTING.md"));
-        assert!(report.is_well(), "a warning is not in the way");
-        report.add(Check::failed("configuration", "error: could not read x\n  line 2\nhint: name a file"));
-        assert!(!report.is_well());
+        let mut report = DoctorReport::default();
+        report.add(DoctorCheck::ok("git", "git version 2"));
+        assert!(report.passed());
+        report.add(DoctorCheck::warning("sandbox", "there is none", "docs/HOSTING.md"));
+        assert!(report.passed(), "a warning is not in the way");
+        report.add(DoctorCheck::failed("configuration", "error: could not read x\n  line 2\nhint: name a file"));
+        assert!(!report.passed());
         let expected = "\
 ok       git            git version 2
 warning  sandbox        there is none

@@ -1,4 +1,4 @@
-//! The repository of the example `gitops`: made of files this binary carries, so that nothing is fetched.
+//! Git repository of the example `gitops`, created from files in this binary so that nothing is fetched.
 
 use std::fs;
 use std::path::Path;
@@ -6,9 +6,9 @@ use std::process::{Command, Stdio};
 
 use switchboard_git::GitError;
 
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
-/// Its files, by name.
+/// Files of the repository, by name.
 const FILES: [(&str, &str); 5] = [
     ("guestbook/pages.yaml", include_str!("../../../../examples/gitops/repository/guestbook/pages.yaml")),
     ("guestbook/service.yaml", include_str!("../../../../examples/gitops/repository/guestbook/service.yaml")),
@@ -20,8 +20,9 @@ const FILES: [(&str, &str); 5] = [
     ),
 ];
 
-/// Makes the repository in a folder, and gives its address. One that is there stays as it is: somebody may have changed it.
-pub fn make(folder: &Path) -> Result<String, Failure> {
+/// Creates the repository in a folder and returns its URL. An existing repository is kept: the user may have changed
+/// it.
+pub fn make(folder: &Path) -> Result<String, CommandError> {
     let folder = std::path::absolute(folder)?;
     if !folder.join(".git").exists() {
         for (name, text) in FILES {
@@ -36,7 +37,7 @@ pub fn make(folder: &Path) -> Result<String, Failure> {
     Ok(format!("file://{}", folder.display()))
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> Result<(), Failure> {
+fn git(folder: &Path, arguments: &[&str]) -> Result<(), CommandError> {
     let mut command = Command::new("git");
     command.args([
         "-c",

@@ -16,10 +16,10 @@ fn every_fault_of_a_store_has_a_hint() {
         (OpenError::Damaged { path: path(), offset: 7, what: "x".into() }, "back from a copy"),
         (OpenError::Missing { path: path() }, "back from a copy"),
         (OpenError::Newer { path: path(), found: 9 }, "the version that wrote it"),
-        (OpenError::Io { act: "open", path: path(), source: denied() }, "check who owns it"),
+        (OpenError::Io { operation: "open", path: path(), source: denied() }, "check who owns it"),
     ];
     for (error, hint) in cases {
-        let told = tell(&error);
+        let told = message(&error);
         assert!(told.starts_with("error: ") && told.contains("data/store/lock"), "{told}");
         assert!(told.lines().last().unwrap().starts_with("hint: ") && told.contains(hint), "{told}");
     }
@@ -28,7 +28,7 @@ fn every_fault_of_a_store_has_a_hint() {
 #[test]
 fn a_privileged_port_has_a_hint_of_its_own() {
     let bind = |address: &str, kind: ErrorKind| {
-        tell(&ListenError::Bind { address: address.parse().unwrap(), source: kind.into() })
+        message(&ListenError::Bind { address: address.parse().unwrap(), source: kind.into() })
     };
     assert!(bind("127.0.0.1:443", ErrorKind::PermissionDenied).contains("hint: ports below 1024"));
     assert!(bind("127.0.0.1:8443", ErrorKind::AddrInUse).contains("hint: another server has this port"));
@@ -37,12 +37,12 @@ fn a_privileged_port_has_a_hint_of_its_own() {
 
 #[test]
 fn what_keeps_a_kernel_from_starting_has_a_hint() {
-    let socket = |kind: ErrorKind| tell(&AskError::Socket("state/kernel.sock".into(), kind.into()));
+    let socket = |kind: ErrorKind| message(&AskError::Socket("state/kernel.sock".into(), kind.into()));
     assert!(socket(ErrorKind::InvalidInput).contains("hint: give a directory with a shorter path"));
     assert!(socket(ErrorKind::PermissionDenied).contains("hint: check who owns it"));
-    let port = tell(&AskError::Port("127.0.0.1:1".parse().unwrap(), ErrorKind::AddrInUse.into()));
+    let port = message(&AskError::Port("127.0.0.1:1".parse().unwrap(), ErrorKind::AddrInUse.into()));
     assert!(port.contains("hint: `listen` in the configuration"), "{port}");
-    let busy = tell(&JournalError::Busy("state/journal".into()));
+    let busy = message(&JournalError::Busy("state/journal".into()));
     assert!(busy.contains("hint: stop the other process"), "{busy}");
 }
 
@@ -51,18 +51,18 @@ fn a_kubeconfig_that_cannot_be_written_has_a_hint() {
     let error = KubeconfigError::Write { path: path(), source: ErrorKind::PermissionDenied.into() };
     let expected = "error: could not write kubeconfig data/store/lock\n  permission denied\n\
         hint: give a file that may be written with --kubeconfig FILE";
-    assert_eq!(tell(&error), expected);
+    assert_eq!(message(&error), expected);
 }
 
 #[test]
 fn a_hint_in_the_error_itself_comes_last() {
     let error = KubeconfigError::Foreign { path: path() };
-    let told = tell(&error);
+    let told = message(&error);
     assert_eq!(told.matches("hint: ").count(), 1, "{told}");
     assert!(told.lines().last().unwrap().starts_with("hint: "), "{told}");
 }
 
-/// An error that is kept in a box is a cause as that box.
+/// A boxed error downcasts only as its box.
 #[test]
 fn what_a_server_says_has_its_hint_however_it_is_kept() {
     let said = |code: u16| {
@@ -75,7 +75,11 @@ fn what_a_server_says_has_its_hint_however_it_is_kept() {
         name: "x".into(),
         source: said(403),
     };
-    assert!(tell(&refused).contains("hint: this user may not do that"), "{}", tell(&refused));
+    assert!(message(&refused).contains("hint: this user may not do that"), "{}", message(&refused));
     let unready = switchboard_service::setup::SetupError::Cluster { act: "look".into(), source: said(401) };
-    assert!(tell(&unready).contains("hint: the credentials of the kubeconfig are not accepted"), "{}", tell(&unready));
+    assert!(
+        message(&unready).contains("hint: the credentials of the kubeconfig are not accepted"),
+        "{}",
+        message(&unready)
+    );
 }

@@ -6,116 +6,118 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use switchboard_gather::mutation::{Action, Directory, Mutation, Place as Folder, read_directory};
-use switchboard_kernel::applier::{Carried, KubeWriter, carry_out};
-use switchboard_kernel::arbiter::{Arbiter, Judged, Judging};
+use switchboard_gather::mutation::{Action, Mutation, MutationDirectory, OutputCluster as Folder, read_directory};
+use switchboard_kernel::applier::{ExecutedWrite, KubeWriter, execute};
+use switchboard_kernel::arbiter::{Arbiter, ArbiterInput, ArbiterResult};
 use switchboard_kernel::decision::{DecisionId, WriteResult};
-use switchboard_kernel::operator::{Declaration, Declared, OperatorName, Unit, UnitId, Units};
-use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::fake_view::FakeView;
+use switchboard_kernel::operator::{AccessRule, Declaration, OperatorName, Unit, UnitId, Units};
 use switchboard_kernel::plan::Plan;
-use switchboard_kernel::scene::Scene;
+use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_kernel::view::Reads;
 
-use super::live::Live;
-use super::resumed::Resumed;
-use super::{MAX_PROBLEMS_SHOWN, carry, present, told, warn, whole};
-use crate::failure::Failure;
-use crate::reach::Reach;
-use crate::talk::say;
+use super::idempotent_writer::IdempotentWriter;
+use super::live_cluster::LiveCluster;
+use super::{MAX_PROBLEMS_SHOWN, check_exists, completeness, conversion, problem_line, warn};
+use crate::cluster_args::ClusterArgs;
+use crate::failure::CommandError;
+use crate::stderr::print_stderr;
 
-/// Who writes what does not say so itself.
+/// Field manager for mutations that name none.
 const MANAGER: &str = "switchboard-gather";
 
-/// Carries a mutation directory out against a cluster: namespaces first, status late, deletions last.
+/// Apply a mutation directory to a cluster: namespaces first, status late, deletions last
 #[derive(Args)]
-pub struct Apply {
-    /// The mutation directory
+pub struct GatherApply {
+    /// Mutation directory
     #[arg(long, value_name = "DIR")]
     from: PathBuf,
-    /// Only what is meant for these clusters
+    /// Apply only mutations for these clusters
     #[arg(long, value_name = "CLUSTER", value_delimiter = ',')]
-    only: Vec<Only>,
-    /// Ask the server, and write nothing
+    only: Vec<TargetCluster>,
+    /// Send the requests as a dry run; write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Also carry out what was cut short: output without controller-results.yaml, and what panicked controllers wrote
+    /// Also apply incomplete output: without controller-results.yaml, or written by controllers that panicked
     #[arg(long)]
     partial: bool,
     #[command(flatten)]
-    reach: Reach,
+    reach: ClusterArgs,
 }
 
-/// A cluster of an operator.
+/// Cluster type that a mutation targets.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Only {
+enum TargetCluster {
     Configuration,
     Management,
     UserWorkload,
 }
 
-/// Mutations that cannot be carried out.
+/// The directory has mutations that cannot be applied.
 #[derive(Debug, thiserror::Error)]
-#[error("could not carry the directory out; nothing was written\n  {}", shown(.0))]
-struct Unfit(Vec<String>);
+#[error("could not carry the directory out; nothing was written\n  {}", problem_list(.0))]
+struct InvalidMutations(Vec<String>);
 
-fn shown(problems: &[String]) -> String {
+fn problem_list(problems: &[String]) -> String {
     let more = problems.len().saturating_sub(MAX_PROBLEMS_SHOWN);
     let rest = (more > 0).then(|| format!("and {more} more"));
     let first = problems.iter().take(MAX_PROBLEMS_SHOWN).cloned();
     first.chain(rest).collect::<Vec<_>>().join("\n  ")
 }
 
-/// A folder that no operator wrote.
+/// The directory is not the output of an operator.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}` is no mutation directory\nhint: --from takes the directory that an operator was given as --output-dir", .0.display())]
-struct NoMutations(PathBuf);
+struct NotAMutationDirectory(PathBuf);
 
-impl Apply {
-    /// Carries it out. False when something was not.
-    pub async fn run(self) -> Result<bool, Failure> {
-        present(&self.from, "the directory that an operator was given as --output-dir")?;
+impl GatherApply {
+    /// Applies the directory. Returns whether every mutation was carried out.
+    pub async fn run(self) -> Result<bool, CommandError> {
+        check_exists(&self.from, "the directory that an operator was given as --output-dir")?;
         let directory = read_directory(&self.from)?;
-        // One that has nothing to write says at least how its controllers did.
+        // Output without mutations still has the results of its controllers.
         if directory.mutations.is_empty() && directory.results.is_none() && !directory.ordered {
-            return Err(NoMutations(self.from).into());
+            return Err(NotAMutationDirectory(self.from).into());
         }
         if !directory.problems.is_empty() {
-            return Err(Unfit(directory.problems.iter().map(told).collect()).into());
+            return Err(InvalidMutations(directory.problems.iter().map(problem_line).collect()).into());
         }
-        let directory = if self.partial { directory } else { whole::of(directory)? };
-        let chosen = self.chosen(directory);
-        warn(fights(&chosen));
-        let live = Live::connect(&self.reach).await?;
-        let judged = judge(&chosen, &live)?;
+        let directory = if self.partial { directory } else { completeness::check(directory)? };
+        let chosen = self.selected(directory);
+        warn(replace_conflicts(&chosen));
+        let live = LiveCluster::connect(&self.reach).await?;
+        let judged = order_mutations(&chosen, &live)?;
         let cluster = ClusterName::new(MANAGER);
-        let writer = Resumed(KubeWriter::new(BTreeMap::from([(cluster, live.client)])));
-        let carried = carry_out(&writer, judged.writes, None, MANAGER, self.dry_run).await;
+        let writer = IdempotentWriter(KubeWriter::new(BTreeMap::from([(cluster, live.client)])));
+        let carried = execute(&writer, judged.writes, None, MANAGER, self.dry_run).await;
         report(&carried)
     }
 
-    /// What is to be carried out. What an operator did not declare is not, unless the directory knows no clusters at all.
-    fn chosen(&self, directory: Directory) -> Vec<Mutation> {
+    /// Selects the mutations to apply. Undeclared mutations are left out, unless the directory has no cluster folders
+    /// at all.
+    fn selected(&self, directory: MutationDirectory) -> Vec<Mutation> {
         let undeclared = self.from.join(Folder::Unspecified.to_string()).is_dir();
-        let wanted = |mutation: &Mutation| match mutation.place {
+        let wanted = |mutation: &Mutation| match mutation.cluster {
             Folder::Unspecified => !undeclared && self.only.is_empty(),
-            Folder::Configuration => self.takes(Only::Configuration),
-            Folder::Management => self.takes(Only::Management),
-            Folder::UserWorkload => self.takes(Only::UserWorkload),
+            Folder::Configuration => self.is_selected(TargetCluster::Configuration),
+            Folder::Management => self.is_selected(TargetCluster::Management),
+            Folder::UserWorkload => self.is_selected(TargetCluster::UserWorkload),
         };
         let (chosen, left): (Vec<_>, Vec<_>) = directory.mutations.into_iter().partition(wanted);
-        let left = left.iter().filter(|mutation| mutation.place == Folder::Unspecified);
+        let left = left.iter().filter(|mutation| mutation.cluster == Folder::Unspecified);
         warn(left.map(|mutation| format!("{mutation} is not declared and is left out")));
-        // Without an index the order is lost; the arbiter's is the one that works.
+        // Without an index the original order is unknown; the arbiter orders the mutations.
         chosen
     }
 
-    fn takes(&self, cluster: Only) -> bool {
+    fn is_selected(&self, cluster: TargetCluster) -> bool {
         self.only.is_empty() || self.only.contains(&cluster)
     }
 }
 
-/// Objects that are replaced as a whole more than once: each was made from the same one, so the last undoes the others.
-fn fights(mutations: &[Mutation]) -> Vec<String> {
+/// Returns warnings for objects that several controllers replace: each started from the same object, so the last one
+/// undoes the others.
+fn replace_conflicts(mutations: &[Mutation]) -> Vec<String> {
     let mut writers: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for mutation in mutations.iter().filter(|m| matches!(m.action, Action::Update | Action::UpdateStatus)) {
         writers.entry(mutation.to_string()).or_default().insert(&mutation.controller_instance_name);
@@ -128,22 +130,22 @@ fn fights(mutations: &[Mutation]) -> Vec<String> {
         .collect()
 }
 
-/// The applier's order, by the arbiter itself.
-fn judge(mutations: &[Mutation], live: &Live) -> Result<Judged, Failure> {
+/// Checks and orders the mutations with the kernel's arbiter.
+fn order_mutations(mutations: &[Mutation], live: &LiveCluster) -> Result<ArbiterResult, CommandError> {
     let (mut plan, mut unfit) = (Plan::nothing(), Vec::new());
     for mutation in mutations {
         if mutation.is_dry_run() {
             warn([format!("{mutation} was a dry run and is left out")]);
             continue;
         }
-        match carry::planned(mutation, &live.discovery) {
+        match conversion::kernel_mutation(mutation, &live.discovery) {
             Ok(planned) => drop(plan.push(planned)),
             Err(why) => unfit.push(format!("{mutation}: {why}")),
         }
     }
-    let outputs = plan.mutations.iter().map(|m| Declared::every(&m.resource).at(m.place)).collect();
+    let outputs = plan.mutations.iter().map(|m| AccessRule::every(&m.resource).on(m.cluster_type)).collect();
     let declaration = Declaration { inputs: BTreeSet::new(), outputs, service_account: None, units: Units::Whole };
-    let judging = Judging {
+    let judging = ArbiterInput {
         unit: &UnitId { operator: OperatorName::new(MANAGER), unit: Unit::Whole },
         declaration: &declaration,
         topology: &Topology::standalone(&ClusterName::new(MANAGER)),
@@ -151,17 +153,17 @@ fn judge(mutations: &[Mutation], live: &Live) -> Result<Judged, Failure> {
         mutations: plan.mutations,
         ordered: false,
         reads: &Reads::default(),
-        picture: &Scene::default(),
+        reader: &FakeView::default(),
     };
-    let judged = Arbiter::default().judge(judging);
+    let judged = Arbiter::default().arbitrate(judging);
     unfit.extend(judged.refused.iter().map(|write| match &write.result {
         WriteResult::Refused { reason } => reason.clone(),
         _ => format!("{} is refused", write.mutation),
     }));
-    if unfit.is_empty() { Ok(judged) } else { Err(Unfit(unfit).into()) }
+    if unfit.is_empty() { Ok(judged) } else { Err(InvalidMutations(unfit).into()) }
 }
 
-/// The same directory makes the same generated names, so that carrying it out twice makes nothing twice.
+/// Returns a hash that seeds generated names, so that applying the same directory twice creates nothing twice.
 fn fingerprint(mutations: &[Mutation]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for mutation in mutations {
@@ -171,34 +173,34 @@ fn fingerprint(mutations: &[Mutation]) -> u64 {
     hasher.finish()
 }
 
-fn report(carried: &[Carried]) -> Result<bool, Failure> {
+fn report(carried: &[ExecutedWrite]) -> Result<bool, CommandError> {
     let mut out = std::io::stdout().lock();
     let (mut done, mut failed) = (0, 0);
-    for Carried { write, .. } in carried {
+    for ExecutedWrite { write, .. } in carried {
         let came = match &write.result {
             WriteResult::Written { .. } => "written",
             WriteResult::Unchanged => "unchanged",
-            WriteResult::Pretended => "would be written",
-            WriteResult::Skipped | WriteResult::Held => "not tried",
+            WriteResult::DryRun => "would be written",
+            WriteResult::Skipped | WriteResult::OverBudget => "not tried",
             WriteResult::Stale { .. }
             | WriteResult::Failed { .. }
-            | WriteResult::Unheard { .. }
+            | WriteResult::EventRejected { .. }
             | WriteResult::Refused { .. } => "failed",
         };
         writeln!(out, "{came}\t{}", write.mutation)?;
         match &write.result {
             WriteResult::Stale { message }
             | WriteResult::Failed { message }
-            | WriteResult::Unheard { message }
+            | WriteResult::EventRejected { message }
             | WriteResult::Refused { reason: message } => {
-                say(format_args!("error: could not {}\n  {message}", write.mutation));
+                print_stderr(format_args!("error: could not {}\n  {message}", write.mutation));
                 failed += 1;
             }
-            WriteResult::Skipped | WriteResult::Held => failed += 1,
+            WriteResult::Skipped | WriteResult::OverBudget => failed += 1,
             _ => done += 1,
         }
     }
     out.flush()?;
-    say(format_args!("{done} of {} carried out", carried.len()));
+    print_stderr(format_args!("{done} of {} carried out", carried.len()));
     Ok(failed == 0)
 }

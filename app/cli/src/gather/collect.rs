@@ -1,33 +1,33 @@
 //! `switchboard gather collect`.
 
 use clap::Args;
-use switchboard_gather::contract::Rules;
+use switchboard_gather::contract::ContractRules;
 
-use super::declared::Inputs;
-use super::fresh;
-use super::live::Live;
-use super::prune::Target;
-use crate::failure::Failure;
-use crate::reach::Reach;
+use super::check_empty;
+use super::declared_inputs::InputsArgs;
+use super::live_cluster::LiveCluster;
+use super::prune::OutputArgs;
+use crate::cluster_args::ClusterArgs;
+use crate::failure::CommandError;
 
-/// Gathers the inputs an operator declares from a live cluster.
+/// Collect the inputs that an operator declares from a live cluster
 #[derive(Args)]
 pub struct Collect {
     #[command(flatten)]
-    inputs: Inputs,
+    inputs: InputsArgs,
     #[command(flatten)]
-    target: Target,
+    target: OutputArgs,
     #[command(flatten)]
-    reach: Reach,
+    reach: ClusterArgs,
 }
 
 impl Collect {
     /// Writes the inputs.
-    pub async fn run(self) -> Result<(), Failure> {
-        let inputs = self.inputs.read(Rules::Native)?;
-        fresh(self.target.path())?;
-        let live = Live::connect(&self.reach).await?;
+    pub async fn run(self) -> Result<(), CommandError> {
+        let inputs = self.inputs.read(ContractRules::Native)?;
+        check_empty(self.target.path())?;
+        let live = LiveCluster::connect(&self.reach).await?;
         let list = &inputs.apply_configuration_resources;
-        self.target.write(live.gather(list).await?, list, &live.discovery, Rules::Native)
+        self.target.write(live.gather(list).await?, list, &live.discovery, ContractRules::Native)
     }
 }

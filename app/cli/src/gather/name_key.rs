@@ -1,37 +1,37 @@
-//! Under which key the metadata files of a mutation directory have an object's name.
+//! Key of the object name in the metadata files of a mutation directory.
 
 use clap::ValueEnum;
 use switchboard_gather::mutation::NameKey;
 
-/// A key of metadata files.
+/// Key of the object name in metadata files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Key {
-    /// As today's library-go writes and reads it
+pub enum NameKeyArg {
+    /// Current library-go
     #[default]
     Name,
-    /// As library-go did in 2024, which multi-operator-manager is built with
+    /// library-go of 2024, which multi-operator-manager uses
     Mame,
-    /// Both, which any version reads
+    /// Both keys, for any version
     Both,
 }
 
-impl From<Key> for NameKey {
-    fn from(key: Key) -> Self {
+impl From<NameKeyArg> for NameKey {
+    fn from(key: NameKeyArg) -> Self {
         match key {
-            Key::Name => NameKey::Name,
-            Key::Mame => NameKey::Mame,
-            Key::Both => NameKey::Both,
+            NameKeyArg::Name => NameKey::Name,
+            NameKeyArg::Mame => NameKey::Mame,
+            NameKeyArg::Both => NameKey::Both,
         }
     }
 }
 
-impl Key {
-    /// As it is said on a command line.
-    pub fn word(self) -> &'static str {
+impl NameKeyArg {
+    /// Returns the value of the command-line flag.
+    pub fn as_str(self) -> &'static str {
         match self {
-            Key::Name => "name",
-            Key::Mame => "mame",
-            Key::Both => "both",
+            NameKeyArg::Name => "name",
+            NameKeyArg::Mame => "mame",
+            NameKeyArg::Both => "both",
         }
     }
 }

@@ -4,98 +4,98 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use switchboard_gather::contract::{ResourceList, ResourceType, Rules};
+use switchboard_gather::contract::{ContractRules, ResourceList, ResourceType};
 use switchboard_gather::discovery::Discovery;
-use switchboard_gather::input::{Form, InputFolder, Written};
+use switchboard_gather::input::{InputFolder, InputFormat, InputWriteResult};
+use switchboard_gather::manifest_client::ManifestClient;
 use switchboard_gather::must_gather::MustGather;
-use switchboard_gather::original::Original;
-use switchboard_gather::prune::{self, Pruned};
+use switchboard_gather::prune::{self, PrunedInputs};
 
-use super::declared::Inputs;
-use super::{Compat, fresh, present, told, warn};
-use crate::failure::Failure;
-use crate::talk::say;
+use super::declared_inputs::InputsArgs;
+use super::{CompatArgs, check_empty, check_exists, problem_line, warn};
+use crate::failure::CommandError;
+use crate::stderr::print_stderr;
 
-/// Cuts a dump down to the inputs an operator declares.
+/// Reduce a dump to the inputs that an operator declares
 #[derive(Args)]
 pub struct Prune {
     #[command(flatten)]
-    inputs: Inputs,
-    /// The dump
+    inputs: InputsArgs,
+    /// Dump: the directory that `oc adm must-gather` wrote, or a .tar or .tar.gz of it
     #[arg(long, value_name = "DUMP")]
     from: PathBuf,
     #[command(flatten)]
-    target: Target,
+    target: OutputArgs,
     #[command(flatten)]
-    compat: Compat,
+    compat: CompatArgs,
 }
 
-/// Where inputs are written, and how.
+/// Flags for writing inputs.
 #[derive(Args)]
-pub struct Target {
-    /// Where to write the inputs; made when it is not there
+pub struct OutputArgs {
+    /// Directory to write the inputs to; created if it does not exist
     #[arg(long, value_name = "DIR")]
     to: PathBuf,
-    /// Take the values out of Secrets
+    /// Remove the values of Secrets
     #[arg(long)]
     redact: bool,
 }
 
 impl Prune {
     /// Writes the inputs.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self) -> Result<(), CommandError> {
         let rules = self.compat.rules();
-        present(&self.from, "the directory `oc adm must-gather` wrote, or a .tar or .tar.gz of it")?;
+        check_exists(&self.from, "the directory `oc adm must-gather` wrote, or a .tar or .tar.gz of it")?;
         let inputs = self.inputs.read(rules)?;
-        fresh(&self.target.to)?;
+        check_empty(&self.target.to)?;
         let list = &inputs.apply_configuration_resources;
-        if rules == Rules::Original {
-            let pruned = prune::prune_as_original(list, &Original::new(&self.from))?;
-            return self.target.write(pruned, list, Discovery::carried(), rules);
+        if rules == ContractRules::MultiOperatorManager {
+            let pruned = prune::prune_compat(list, &ManifestClient::new(&self.from))?;
+            return self.target.write(pruned, list, Discovery::bundled(), rules);
         }
         let from = MustGather::open(&self.from)?;
-        warn(from.problems().iter().map(told));
+        warn(from.problems().iter().map(problem_line));
         let pruned = prune::prune(list, &from, rules)?;
         self.target.write(pruned, list, from.discovery(), rules)
     }
 }
 
-impl Target {
-    /// Where.
+impl OutputArgs {
+    /// Returns the directory.
     pub fn path(&self) -> &Path {
         &self.to
     }
 
-    /// Writes what is left, and says how much that is.
+    /// Writes the inputs and prints their number.
     pub fn write(
         &self,
-        mut pruned: Pruned,
+        mut pruned: PrunedInputs,
         list: &ResourceList,
         discovery: &Discovery,
-        rules: Rules,
-    ) -> Result<(), Failure> {
+        rules: ContractRules,
+    ) -> Result<(), CommandError> {
         warn(std::mem::take(&mut pruned.problems));
         if self.redact {
             pruned.objects.iter_mut().for_each(|(_, object)| prune::redact(object));
         }
-        let declared = declared(list);
-        if rules == Rules::Native {
+        let declared = declared_types(list);
+        if rules == ContractRules::Native {
             let unknown = declared.iter().filter(|of| discovery.served(of).is_none());
             let told =
                 |of: &ResourceType| format!("{of} of {} is declared, and nothing here knows it", of.api_version());
             warn(unknown.map(told));
         }
-        let slim = discovery.slim(&declared.into_iter().chain(usual(discovery)).collect());
-        let documents = (rules == Rules::Native).then_some(&slim);
-        let written = InputFolder::new(&self.to, Form::Yaml, rules).write(&pruned.input(), documents)?;
-        let Written { written, unchanged, .. } = written;
-        say(format_args!("wrote {} objects into {} files", pruned.objects.len(), written + unchanged));
+        let slim = discovery.subset(&declared.into_iter().chain(common_types(discovery)).collect());
+        let documents = (rules == ContractRules::Native).then_some(&slim);
+        let written = InputFolder::new(&self.to, InputFormat::Yaml, rules).write(&pruned.input(), documents)?;
+        let InputWriteResult { written, unchanged, .. } = written;
+        print_stderr(format_args!("wrote {} objects into {} files", pruned.objects.len(), written + unchanged));
         Ok(())
     }
 }
 
-/// Every type that is declared.
-fn declared(list: &ResourceList) -> BTreeSet<ResourceType> {
+/// Returns every declared type.
+fn declared_types(list: &ResourceList) -> BTreeSet<ResourceType> {
     let referred = list.resource_references.iter().flat_map(|one| {
         let implicit = one.implicit_namespaced_reference.as_ref().map(|r| &r.of);
         let explicit = one.explicit_namespaced_reference.as_ref().map(|r| &r.of);
@@ -108,8 +108,8 @@ fn declared(list: &ResourceList) -> BTreeSet<ResourceType> {
     exact.chain(generated).chain(labelled).chain(referred).cloned().collect()
 }
 
-/// What the documents carried for dumps know: operators list more than they declare.
-fn usual(discovery: &Discovery) -> impl Iterator<Item = ResourceType> {
+/// Returns the types known for dumps: operators list more types than they declare.
+fn common_types(discovery: &Discovery) -> impl Iterator<Item = ResourceType> {
     let known = discovery.types().map(|(of, _)| of);
-    known.filter(|of| Discovery::carried().served(of).is_some()).cloned()
+    known.filter(|of| Discovery::bundled().served(of).is_some()).cloned()
 }

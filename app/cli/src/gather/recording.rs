@@ -1,55 +1,56 @@
-//! Writes to a dump, kept as a mutation directory.
+//! Recording of writes to a served dump as a mutation directory.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use switchboard_cluster::frozen::{Kind, Recorder as Keeper, Wish};
-use switchboard_gather::contract::{ResourceType, Rules};
+use switchboard_cluster::dump::{RecordedWrite, WritableKind, WriteRecorder as Keeper};
+use switchboard_gather::contract::{ContractRules, ResourceType};
 use switchboard_gather::discovery::Discovery;
 use switchboard_gather::mutation::Naming;
-use switchboard_gather::record::{Recorder, Request, mutation_of};
+use switchboard_gather::record::{MutationRecorder, MutationRequest, to_mutation};
 
-use super::name_key::Key;
-use super::{Compat, declared};
-use crate::failure::Failure;
+use super::name_key::NameKeyArg;
+use super::{CompatArgs, declared_inputs};
+use crate::failure::CommandError;
 
-/// What becomes of writes.
+/// Flags for recording writes.
 #[derive(Args)]
-pub struct Recording {
-    /// Take writes too, and keep them in this directory as mutations; reads go on showing the dump
+pub struct RecordingArgs {
+    /// Accept writes and record them in this directory as mutations; reads still show the dump
     #[arg(long, value_name = "OUT")]
     record: Option<PathBuf>,
-    /// What the operator declares to write: mutations go to the folders of its clusters, the rest to `Unspecified`
+    /// File with the declared outputs: declared mutations go to the folders of their clusters, others to `Unspecified`
     #[arg(long, value_name = "FILE", requires = "record")]
     output_resources: Option<PathBuf>,
-    /// Under which key metadata files have an object's name: libraries of 2024 read `mame`, and any reads `both`
+    /// Metadata key for object names: libraries of 2024 read `mame`, all libraries read `both`
     #[arg(long, value_name = "KEY", default_value = "name", requires = "record")]
-    name_key: Key,
+    name_key: NameKeyArg,
     #[command(flatten)]
-    compat: Compat,
+    compat: CompatArgs,
 }
 
-impl Recording {
-    /// The recorder, when one is asked for.
-    pub fn begin(&self) -> Result<Option<Arc<Recorder>>, Failure> {
+impl RecordingArgs {
+    /// Starts the recorder, if one is configured.
+    pub fn recorder(&self) -> Result<Option<Arc<MutationRecorder>>, CommandError> {
         let Some(path) = &self.record else { return Ok(None) };
-        let outputs = self.output_resources.as_deref().map(declared::outputs).transpose()?;
+        let outputs = self.output_resources.as_deref().map(declared_inputs::outputs).transpose()?;
         let naming = Naming { rules: self.compat.rules(), key: self.name_key.into(), ..Naming::default() };
-        Ok(Some(Arc::new(Recorder::begin(path, outputs, naming)?)))
+        Ok(Some(Arc::new(MutationRecorder::create(path, outputs, naming)?)))
     }
 
-    /// What a server hands writes to.
-    pub fn keeper(&self, recorder: Arc<Recorder>) -> Keeper {
+    /// Returns the callback that records the writes of a server.
+    pub fn write_handler(&self, recorder: Arc<MutationRecorder>) -> Keeper {
         let rules = self.compat.rules();
-        Arc::new(move |wish: &Wish| keep(&recorder, wish, rules))
+        Arc::new(move |wish: &RecordedWrite| record_write(&recorder, wish, rules))
     }
 }
 
-fn keep(recorder: &Recorder, wish: &Wish, rules: Rules) -> Result<(), String> {
-    // What the original takes is decided by what a client says, not by what we make of it.
-    let content_type = if rules == Rules::Original { &wish.sent_as } else { &wish.content_type };
-    let request = Request {
+fn record_write(recorder: &MutationRecorder, wish: &RecordedWrite, rules: ContractRules) -> Result<(), String> {
+    // multi-operator-manager checks the content type the client sent, not the one Switchboard derived.
+    let content_type =
+        if rules == ContractRules::MultiOperatorManager { &wish.original_content_type } else { &wish.content_type };
+    let request = MutationRequest {
         verb: wish.verb,
         of: ResourceType::new(&wish.kind.group, &wish.kind.version, &wish.plural),
         kind: &wish.kind.kind,
@@ -61,13 +62,13 @@ fn keep(recorder: &Recorder, wish: &Wish, rules: Rules) -> Result<(), String> {
         body: &wish.body,
         controller: &wish.controller,
     };
-    let mutation = mutation_of(&request, rules).map_err(|error| error.to_string())?;
-    recorder.keep(&mutation).map_err(|error| crate::failure::tell(&error))
+    let mutation = to_mutation(&request, rules).map_err(|error| error.to_string())?;
+    recorder.record(&mutation).map_err(|error| crate::failure::message(&error))
 }
 
-/// Kinds that can be written although the dump has none of them.
-pub fn kinds(discovery: &Discovery) -> Vec<Kind> {
-    let kind = |(of, served): (&ResourceType, &switchboard_gather::discovery::Served)| Kind {
+/// Returns types that can be written even if the dump has no objects of them.
+pub fn kinds(discovery: &Discovery) -> Vec<WritableKind> {
+    let kind = |(of, served): (&ResourceType, &switchboard_gather::discovery::DiscoveredResource)| WritableKind {
         kind: served.kind.clone(),
         plural: of.resource.clone(),
         namespaced: served.namespaced,

@@ -1,22 +1,22 @@
-//! `switchboard gitops agent`: rows become objects of Argo CD, and what Argo CD says becomes rows.
+//! `switchboard gitops agent`: writes Argo CD objects from database rows, and the status of Argo CD back to rows.
 
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::role::Role;
-use crate::failure::Failure;
+use super::role::RoleArgs;
+use crate::failure::CommandError;
 
-/// Looks after Argo CD's objects.
+/// Run the agent, which reconciles the objects of Argo CD
 #[derive(Args)]
 pub struct Agent {
     #[command(flatten)]
-    role: Role,
+    role: RoleArgs,
 }
 
 impl Agent {
-    /// Runs until a signal comes.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+    /// Runs until a signal arrives.
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         self.role.run(None, "gitops-agent").await
     }
 }

@@ -1,24 +1,25 @@
-//! `switchboard gitops backend`: tenants' resources become rows, and rows what tenants are told.
+//! `switchboard gitops backend`: writes database rows from the tenants' resources, and the status of rows back to the
+//! resources.
 
 use std::process::ExitCode;
 
 use clap::Args;
 
-use super::role::{Role, Tenants};
-use crate::failure::Failure;
+use super::role::{RoleArgs, TenantClusterArgs};
+use crate::failure::CommandError;
 
-/// Looks after tenants' resources.
+/// Run the backend, which reconciles the tenants' resources
 #[derive(Args)]
 pub struct Backend {
     #[command(flatten)]
-    tenants: Tenants,
+    tenants: TenantClusterArgs,
     #[command(flatten)]
-    role: Role,
+    role: RoleArgs,
 }
 
 impl Backend {
-    /// Runs until a signal comes.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+    /// Runs until a signal arrives.
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         self.role.run(Some(self.tenants), "gitops-backend").await
     }
 }

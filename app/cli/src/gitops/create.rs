@@ -1,63 +1,63 @@
-//! `switchboard gitops create`: an application.
+//! `switchboard gitops create`: creates an application.
 
 use clap::Args;
 use serde_json::json;
 use switchboard_gitops::kinds::deployment::{FINALIZER, KIND};
-use switchboard_gitops::kinds::{API_VERSION, Deployment};
+use switchboard_gitops::kinds::{API_VERSION, GitOpsDeployment};
 
 use super::tenant::APPLICATIONS;
-use super::wait::Aim;
-use super::written::{Writing, Written};
-use crate::failure::Failure;
+use super::wait::WaitGoal;
+use super::write_args::{WriteArgs, WrittenObject};
+use crate::failure::CommandError;
 
-/// Creates an application: a GitOpsDeployment.
+/// Create an application (GitOpsDeployment)
 #[derive(Args)]
 #[command(mut_arg("wait", |arg| arg.help("Wait until it is deployed and healthy")))]
-pub struct Create {
-    /// Its name
+pub struct CreateApplication {
+    /// Name of the application
     name: String,
-    /// The git repository
+    /// URL of the git repository
     #[arg(long, value_name = "URL")]
     repo: String,
-    /// The directory in it
+    /// Directory in the repository
     #[arg(long, value_name = "DIR")]
     path: String,
     /// Branch, tag or commit [default: the repository's default branch]
     #[arg(long, value_name = "REVISION", default_value = "", hide_default_value = true)]
     revision: String,
-    /// The environment to deploy to [default: the tenant's own namespace]
+    /// Environment to deploy to [default: the tenant's own namespace]
     #[arg(long, value_name = "NAME", requires = "to_namespace")]
     environment: Option<String>,
-    /// The namespace there
+    /// Namespace in the environment
     #[arg(long, value_name = "NAMESPACE", requires = "environment")]
     to_namespace: Option<String>,
-    /// Deploy only when `switchboard gitops sync` asks for it
+    /// Deploy only on `switchboard gitops sync`
     #[arg(long)]
     manual: bool,
-    /// Create the namespace there if it is missing
+    /// Create the namespace in the environment if it does not exist
     #[arg(long)]
     create_namespace: bool,
-    /// Let a deletion wait until all that was deployed is gone
+    /// Make a deletion wait until all deployed resources are deleted
     #[arg(long)]
     wait_for_removal: bool,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteArgs,
 }
 
-/// It cannot be done as it is asked for.
+/// The arguments are not a valid application.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "could not create application `{name}`: {why}\nhint: `switchboard gitops create --help` says what is understood"
 )]
-struct Refused {
+struct InvalidApplication {
     name: String,
     why: String,
 }
 
-impl Create {
-    /// Creates it.
-    pub async fn run(self) -> Result<std::process::ExitCode, Failure> {
-        let mut wanted = Deployment::default();
+impl CreateApplication {
+    /// Creates the application.
+    pub async fn run(self) -> Result<std::process::ExitCode, CommandError> {
+        let mut wanted = GitOpsDeployment::default();
         wanted.spec.source.repo_url = self.repo.clone();
         wanted.spec.source.path = self.path.clone();
         wanted.spec.source.target_revision = self.revision.clone();
@@ -67,8 +67,8 @@ impl Create {
         if self.create_namespace {
             wanted.spec.sync_policy.get_or_insert_default().sync_options.push("CreateNamespace=true".to_string());
         }
-        wanted.judge().map_err(|why| Refused { name: self.name.clone(), why })?;
-        let side = self.writing.side().await?;
+        wanted.validate().map_err(|why| InvalidApplication { name: self.name.clone(), why })?;
+        let side = self.writing.client().await?;
         let mut object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
@@ -79,6 +79,8 @@ impl Create {
             object["metadata"]["finalizers"] = json!([FINALIZER]);
         }
         let object = side.create(&APPLICATIONS, &object).await?;
-        self.writing.tell(&side, &Written { kind: APPLICATIONS, act: "created", object }, Aim::Ready).await
+        self.writing
+            .finish(&side, &WrittenObject { kind: APPLICATIONS, action: "created", object }, WaitGoal::Ready)
+            .await
     }
 }

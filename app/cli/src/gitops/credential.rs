@@ -1,45 +1,45 @@
-//! Credentials on the command line: from a file or from stdin, never from a flag, where others could read them.
+//! Credentials for the command line: read from a file or stdin, never from a flag, which other users could read.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// The longest credential that is read.
+/// Maximum size of a credential.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A credential cannot be read.
+/// A credential could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// The file cannot be read.
+    /// The file could not be read.
     #[error("could not read {what} from `{}`\nhint: give the path of a file, or `-` for stdin", path.display())]
     Read {
-        /// What.
+        /// Description of the credential.
         what: &'static str,
-        /// From where.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// I/O error of the read.
         source: std::io::Error,
     },
-    /// There is nothing in it.
+    /// The file is empty.
     #[error("{what} in `{}` is empty\nhint: was it written? `wc -c` counts", path.display())]
     Empty {
-        /// What.
+        /// Description of the credential.
         what: &'static str,
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is too long to be one.
+    /// The file is too large for a credential.
     #[error("{what} in `{}` is longer than a mebibyte\nhint: is it the right file?", path.display())]
     TooLong {
-        /// What.
+        /// Description of the credential.
         what: &'static str,
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
-/// The text of a file; `-` is stdin.
+/// Reads the text of a file; `-` is stdin.
 pub fn read(what: &'static str, path: &Path) -> Result<String, CredentialError> {
     let mut text = String::new();
     let failed = |source| CredentialError::Read { what, path: path.to_path_buf(), source };
@@ -58,8 +58,8 @@ pub fn read(what: &'static str, path: &Path) -> Result<String, CredentialError> 
     Ok(text)
 }
 
-/// A Secret that belongs to an object, and goes with it.
-pub fn secret_of(owner: &Value, name: &str, r#type: &str, data: &[(&str, &str)]) -> Value {
+/// Builds a Secret with an owner reference, so that it is deleted with its owner.
+pub fn owned_secret(owner: &Value, name: &str, r#type: &str, data: &[(&str, &str)]) -> Value {
     let mut secret = json!({
         "apiVersion": "v1",
         "kind": "Secret",

@@ -1,4 +1,4 @@
-//! `switchboard gitops delete`, `env delete`, `repo delete`: one of a kind, and what follows from it.
+//! `switchboard gitops delete`, `env delete`, `repo delete`: deletes a resource and its dependents.
 
 use std::process::ExitCode;
 
@@ -7,53 +7,54 @@ use clap::Args;
 use serde_json::{Value, json};
 use switchboard_gitops::kinds::deployment::FINALIZER;
 
-use super::get::What;
-use super::tenant::{Kind, Side, SideError};
-use super::wait::Aim;
-use super::written::{Writing, Written};
-use crate::failure::Failure;
+use super::get::ResourceKind;
+use super::tenant::{TenantClient, TenantClientError, TenantKind};
+use super::wait::WaitGoal;
+use super::write_args::{WriteArgs, WrittenObject};
+use crate::failure::CommandError;
 
-/// Deletes one of a kind.
+/// Delete a resource
 #[derive(Args)]
 #[command(mut_arg("wait", |arg| arg.help("Wait until it is gone")))]
-pub struct Delete {
-    /// Its name
+pub struct DeleteResource {
+    /// Name of the resource
     name: String,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteArgs,
 }
 
-impl Delete {
-    /// Deletes it, and tells what it was.
-    pub async fn run(self, what: What) -> Result<ExitCode, Failure> {
-        let (side, kind) = (self.writing.side().await?, what.kind());
+impl DeleteResource {
+    /// Deletes the resource and prints its last state.
+    pub async fn run(self, what: ResourceKind) -> Result<ExitCode, CommandError> {
+        let (side, kind) = (self.writing.client().await?, what.kind());
         let object = side.get(&kind, &self.name).await?;
-        if self.writing.is_waited_for() && what == What::Applications {
-            keep(&side, &kind, &object).await?;
+        if self.writing.waits() && what == ResourceKind::Applications {
+            add_finalizer(&side, &kind, &object).await?;
         }
         side.delete(&kind, &self.name).await?;
-        self.writing.tell(&side, &Written { kind, act: "deleted", object }, Aim::Deleted).await
+        self.writing.finish(&side, &WrittenObject { kind, action: "deleted", object }, WaitGoal::Deleted).await
     }
 }
 
-/// How often somebody else's change may come between a look and a write.
+/// Maximum number of conflicting writes before the command fails.
 const TRIES: usize = 10;
 
-/// Lets an application stay until all that it deployed is gone: without, it goes at once, and nobody could see when the rest does.
-async fn keep(side: &Side, kind: &Kind, object: &Value) -> Result<(), SideError> {
+/// Adds the finalizer that keeps an application until all its resources are deleted. Without it, the application is
+/// deleted at once and a wait could not observe the rest.
+async fn add_finalizer(side: &TenantClient, kind: &TenantKind, object: &Value) -> Result<(), TenantClientError> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let mut seen = object.clone();
     for tries_left in (0..TRIES).rev() {
         let meta = &seen["metadata"];
         let mut finalizers = meta["finalizers"].as_array().cloned().unwrap_or_default();
-        // One that goes already takes no more of them.
+        // An object under deletion accepts no new finalizers.
         if meta["deletionTimestamp"].is_string() || finalizers.iter().any(|one| one == FINALIZER) {
             return Ok(());
         }
         finalizers.push(json!(FINALIZER));
         let patch = json!({ "metadata": { "resourceVersion": meta["resourceVersion"], "finalizers": finalizers } });
         match side.patch(kind, name, &patch).await {
-            Err(SideError::Refused { code: 409, .. }) if tries_left > 0 => seen = side.get(kind, name).await?,
+            Err(TenantClientError::Refused { code: 409, .. }) if tries_left > 0 => seen = side.get(kind, name).await?,
             other => return other.map(drop),
         }
     }

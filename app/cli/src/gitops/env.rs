@@ -1,82 +1,82 @@
-//! `switchboard gitops env`: clusters to deploy to.
+//! `switchboard gitops env`: manages environments.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use serde_json::json;
-use switchboard_gitops::kinds::environment::{EnvironmentSpec, KIND, Reason, SECRET_KEY, SECRET_TYPE};
+use switchboard_gitops::kinds::environment::{EnvironmentReason, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
 use switchboard_gitops::kinds::{API_VERSION, ManagedEnvironment};
 
-use super::credential::{self, secret_of};
-use super::delete::Delete;
-use super::get::{Look, What};
-use super::tenant::{ENVIRONMENTS, SECRETS, Side};
-use super::wait::Aim;
-use super::written::{Writing, Written};
-use crate::failure::Failure;
+use super::credential::{self, owned_secret};
+use super::delete::DeleteResource;
+use super::get::{GetArgs, ResourceKind};
+use super::tenant::{ENVIRONMENTS, SECRETS, TenantClient};
+use super::wait::WaitGoal;
+use super::write_args::{WriteArgs, WrittenObject};
+use crate::failure::CommandError;
 
-/// Clusters to deploy to: GitOpsDeploymentManagedEnvironments.
+/// Manage environments (GitOpsDeploymentManagedEnvironments)
 #[derive(Args)]
 pub struct Env {
     #[command(subcommand)]
-    command: Command,
+    command: EnvCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// Creates an environment, and a Secret for its kubeconfig.
-    Create(Box<Create>),
-    /// Shows them and how they stand.
-    Get(Look),
-    /// Deletes one, and the Secret made for it.
-    Delete(Delete),
+enum EnvCommand {
+    /// Create an environment, and a Secret for its kubeconfig
+    Create(Box<CreateEnvironment>),
+    /// List environments and their status
+    Get(GetArgs),
+    /// Delete an environment, and the Secret created for it
+    Delete(DeleteResource),
 }
 
 #[derive(Args)]
 #[command(mut_arg("wait", |arg| arg.help("Wait until it is connected")))]
-struct Create {
-    /// Its name
+struct CreateEnvironment {
+    /// Name of the environment
     name: String,
-    /// Its API server, as the kubeconfig names it
+    /// URL of the API server, as in the kubeconfig
     #[arg(long, value_name = "URL")]
     url: String,
-    /// The kubeconfig it is reached with; `-` is stdin
+    /// Kubeconfig file with the credentials; `-` is stdin
     #[arg(long, value_name = "FILE", required_unless_present = "secret", conflicts_with = "secret")]
     credentials: Option<PathBuf>,
-    /// A Secret of the namespace that holds one
+    /// Existing Secret with the kubeconfig, in the same namespace
     #[arg(long, value_name = "NAME")]
     secret: Option<String>,
-    /// Do not check the server's certificate
+    /// Skip verification of the server's certificate
     #[arg(long)]
     insecure_skip_tls_verify: bool,
-    /// Make a service account there in place of using that of the kubeconfig
+    /// Create a service account in the cluster instead of using the kubeconfig's user
     #[arg(long)]
     new_service_account: bool,
-    /// Only these namespaces may be deployed to; may be repeated [default: all]
+    /// Namespace that may be deployed to; may be repeated [default: all namespaces]
     #[arg(long = "only", value_name = "NAMESPACE")]
     namespaces: Vec<String>,
-    /// With --only: tell Argo CD that this cluster takes kinds without a namespace, too; the tenant's project there still
-    /// permits none of them
+    /// With --only: allow cluster-scoped kinds in Argo CD's cluster Secret; the tenant's AppProject still permits none
+    /// of them
     #[arg(long, requires = "namespaces")]
     cluster_resources: bool,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteArgs,
 }
 
-/// It cannot be done as it is asked for.
+/// The arguments are not a valid environment.
 #[derive(Debug, thiserror::Error)]
 #[error("could not create environment `{name}`: {why}\nhint: {hint}")]
-struct Refused {
+struct InvalidEnvironment {
     name: String,
     why: String,
     hint: &'static str,
 }
 
-impl Refused {
-    fn new(name: &str, (reason, why): (Reason, String)) -> Self {
+impl InvalidEnvironment {
+    fn new(name: &str, (reason, why): (EnvironmentReason, String)) -> Self {
         let hint = match reason {
-            Reason::InvalidNamespaceList => "--only is the name of a namespace of that cluster",
+            EnvironmentReason::InvalidNamespaceList => "--only is the name of a namespace of that cluster",
             _ => "--url is the `server` of a cluster of the kubeconfig",
         };
         Self { name: name.to_string(), why, hint }
@@ -85,17 +85,17 @@ impl Refused {
 
 impl Env {
     /// Runs the command.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {
-            Command::Create(create) => create.run().await,
-            Command::Get(look) => look.run(What::Environments).await.map(|()| ExitCode::SUCCESS),
-            Command::Delete(delete) => delete.run(What::Environments).await,
+            EnvCommand::Create(create) => create.run().await,
+            EnvCommand::Get(look) => look.run(ResourceKind::Environments).await.map(|()| ExitCode::SUCCESS),
+            EnvCommand::Delete(delete) => delete.run(ResourceKind::Environments).await,
         }
     }
 }
 
-impl Create {
-    async fn run(self) -> Result<ExitCode, Failure> {
+impl CreateEnvironment {
+    async fn run(self) -> Result<ExitCode, CommandError> {
         let config = self.credentials.as_deref().map(|path| credential::read("a kubeconfig", path)).transpose()?;
         let spec = EnvironmentSpec {
             api_url: self.url.clone(),
@@ -106,27 +106,37 @@ impl Create {
             cluster_resources: self.cluster_resources,
         };
         let wanted = ManagedEnvironment { spec, ..ManagedEnvironment::default() };
-        wanted.judge().map_err(|why| Refused::new(&self.name, why))?;
-        let side = self.writing.side().await?;
+        wanted.validate().map_err(|why| InvalidEnvironment::new(&self.name, why))?;
+        let side = self.writing.client().await?;
         let object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
             "metadata": { "name": self.name, "namespace": side.namespace },
             "spec": wanted.spec,
         });
-        // The environment first, so that its Secret belongs to it from the start.
+        // The environment is created first, so that its Secret has an owner from the start.
         let made = side.create(&ENVIRONMENTS, &object).await?;
         if let Some(config) = config {
             let secret =
-                secret_of(&made, &wanted.spec.credentials_secret, SECRET_TYPE, &[(SECRET_KEY, config.as_str())]);
-            undone(&side, &self.name, side.create(&SECRETS, &secret).await).await?;
+                owned_secret(&made, &wanted.spec.credentials_secret, SECRET_TYPE, &[(SECRET_KEY, config.as_str())]);
+            delete_on_error(&side, &self.name, side.create(&SECRETS, &secret).await).await?;
         }
-        self.writing.tell(&side, &Written { kind: ENVIRONMENTS, act: "created", object: made }, Aim::Environment).await
+        self.writing
+            .finish(
+                &side,
+                &WrittenObject { kind: ENVIRONMENTS, action: "created", object: made },
+                WaitGoal::Environment,
+            )
+            .await
     }
 }
 
-/// Takes the environment back if its Secret could not be made.
-async fn undone<T, E: Into<Failure>>(side: &Side, name: &str, made: Result<T, E>) -> Result<T, Failure> {
+/// Deletes the environment again if its Secret could not be created.
+async fn delete_on_error<T, E: Into<CommandError>>(
+    side: &TenantClient,
+    name: &str,
+    made: Result<T, E>,
+) -> Result<T, CommandError> {
     match made {
         Ok(made) => Ok(made),
         Err(error) => {

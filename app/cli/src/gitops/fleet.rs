@@ -1,4 +1,4 @@
-//! `switchboard gitops fleet`: Argo CD instances, and which of them serves whom.
+//! `switchboard gitops fleet`: manages Argo CD instances and the placement of tenants.
 
 mod table;
 #[cfg(test)]
@@ -10,208 +10,208 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use switchboard_gitops::fleet::Unit;
-use switchboard_gitops::fleet::setup::{Limits, Reach};
+use switchboard_gitops::fleet::PlacementKey;
+use switchboard_gitops::fleet::setup::{InstanceLimits, InstanceScope};
 use switchboard_ledger::ids::{EngineInstanceId, InstanceState, MoveStep};
 use switchboard_ledger::rows::fleet::Placement;
-use switchboard_service::fleet::{Entry, Fleet, Wanted};
+use switchboard_service::fleet::{Fleet, FleetInstance, InstanceSpec};
 use switchboard_service::{Store, settings};
 
-use self::table::Listed;
-use super::engines::Engines;
-use crate::again::Watch;
-use crate::failure::Failure;
-use crate::form;
-use crate::talk::say;
+use self::table::FleetTable;
+use super::admin_args::AdminArgs;
+use crate::failure::CommandError;
+use crate::output_format;
+use crate::stderr::print_stderr;
+use crate::watch_loop::WatchArgs;
 
-/// Argo CD instances, and which of them serves whom.
+/// Manage the fleet of Argo CD instances and the placement of tenants
 #[derive(Args)]
-pub struct FleetCommand {
+pub struct FleetArgs {
     #[command(subcommand)]
-    command: Command,
+    command: FleetCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// Prepares a namespace (kinds, configuration, rights) and gives it new units from now on
-    Add(Add),
-    /// Takes an instance out that has no units any more; its namespace stays
-    Remove(Remove),
-    /// Shows instances, what they take and what they have; or units, and where they are
-    List(List),
-    /// Gives an instance no new units
-    Cordon(Named),
-    /// Gives it new units again
-    Uncordon(Named),
-    /// Moves a unit to another instance; nothing that was deployed is touched
-    Move(Move),
+enum FleetCommand {
+    /// Prepare a namespace (CRDs, configuration, permissions) and accept new placements on it
+    Add(FleetAdd),
+    /// Remove an instance without placements; its namespace stays
+    Remove(FleetRemove),
+    /// List instances with their limits and load, or placements
+    List(FleetList),
+    /// Accept no new placements on an instance
+    Cordon(InstanceArgs),
+    /// Accept new placements on an instance again
+    Uncordon(InstanceArgs),
+    /// Move a placement to another instance; deployed resources stay untouched
+    Move(FleetMove),
 }
 
 #[derive(Args)]
-struct Add {
-    /// The namespace of the Argo CD
+struct FleetAdd {
+    /// Namespace of the Argo CD instance
     #[arg(value_name = "NAMESPACE")]
     instance: String,
 
     #[command(flatten)]
-    engines: Engines,
+    engines: AdminArgs,
 
-    /// Create the namespace if it is not there
+    /// Create the namespace if it does not exist
     #[arg(long)]
     create_namespace: bool,
 
-    /// How many Applications it is given at most [default: as before, or 1000]
+    /// Maximum number of Applications [default: the previous value, or 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max_applications: Option<i64>,
 
-    /// How many units it is given at most: a tenant and an environment are one [default: as before, or 1000]
+    /// Maximum number of placements, each a tenant with an environment [default: the previous value, or 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max_units: Option<i64>,
 
-    /// Let it write to its own namespace only; others are granted by somebody else
+    /// Restrict writes to the instance's own namespace; grant others by hand
     #[arg(long)]
     namespaced: bool,
 
-    /// Take the namespace though it is another database's, or a tenant's, who can read there what all units of the instance deploy with
+    /// Add the namespace even if another database uses it, or a tenant can read in it the credentials of all placements
     #[arg(long)]
     force: bool,
 
-    /// Take the cluster for the one that an instance in a namespace of that name was on: it was made anew
+    /// Treat the cluster as the recreated cluster of an existing instance with this namespace
     #[arg(long)]
     cluster_made_anew: bool,
 }
 
 #[derive(Args)]
-struct Named {
-    /// The namespace of the Argo CD
+struct InstanceArgs {
+    /// Namespace of the Argo CD instance
     #[arg(value_name = "NAMESPACE")]
     instance: String,
 
     #[command(flatten)]
-    engines: Engines,
+    engines: AdminArgs,
 }
 
 #[derive(Args)]
-struct Remove {
+struct FleetRemove {
     #[command(flatten)]
-    named: Named,
+    named: InstanceArgs,
 
-    /// Give up removals that are under way there: what was deployed stays
+    /// Abandon running removals; the deployed resources stay
     #[arg(long)]
     force: bool,
 }
 
 #[derive(Args)]
-struct List {
-    /// Show units: what a tenant deploys to an environment, and which instance has it
+struct FleetList {
+    /// List placements: tenant, environment and instance
     #[arg(long)]
     units: bool,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
     #[command(flatten)]
-    engines: Engines,
+    engines: AdminArgs,
 }
 
 #[derive(Args)]
-struct Move {
-    /// The tenant: its namespace, or the uid of that where several have the name
+struct FleetMove {
+    /// Namespace of the tenant, or its uid if several tenants have this name
     tenant: String,
 
-    /// The environment, or the uid of its resource [default: the tenant's own namespace]
+    /// Environment, or the uid of its resource [default: the tenant's own namespace]
     #[arg(long, value_name = "NAME")]
     environment: Option<String>,
 
-    /// The namespace of the Argo CD that is to have it
+    /// Namespace of the target Argo CD instance
     #[arg(long, value_name = "NAMESPACE", required_unless_present = "back")]
     to: Option<String>,
 
-    /// Call it back from its way to another one
+    /// Roll back a running move
     #[arg(long, conflicts_with = "to")]
     back: bool,
 
-    /// Ask for it, and let an agent carry it
+    /// Request the move and return; an agent carries it out
     #[arg(long)]
     no_wait: bool,
 
     #[command(flatten)]
-    engines: Engines,
+    engines: AdminArgs,
 }
 
-/// A move ended where it began.
+/// A move was rolled back.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "could not move the unit: {0}\nhint: it is where it was, and nothing that was deployed was touched; try again later"
 )]
-struct Returned(String);
+struct MoveRolledBack(String);
 
-impl FleetCommand {
+impl FleetArgs {
     /// Runs the command.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {
-            Command::Add(add) => add.run().await,
-            Command::Remove(remove) => remove.run().await,
-            Command::List(list) => list.run().await,
-            Command::Cordon(named) => named.mark(InstanceState::Cordoned).await,
-            Command::Uncordon(named) => named.mark(InstanceState::Active).await,
-            Command::Move(wanted) => wanted.run().await,
+            FleetCommand::Add(add) => add.run().await,
+            FleetCommand::Remove(remove) => remove.run().await,
+            FleetCommand::List(list) => list.run().await,
+            FleetCommand::Cordon(named) => named.set_state(InstanceState::Cordoned).await,
+            FleetCommand::Uncordon(named) => named.set_state(InstanceState::Active).await,
+            FleetCommand::Move(wanted) => wanted.run().await,
         }
     }
 }
 
-/// An instance that is in the fleet no longer.
-struct Removed(Entry);
+/// Instance that was removed from the fleet.
+struct RemovedInstance(FleetInstance);
 
-impl fmt::Display for Removed {
+impl fmt::Display for RemovedInstance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "instance {} removed", self.0.candidate.instance.namespace)
     }
 }
 
-impl Serialize for Removed {
+impl Serialize for RemovedInstance {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         Value::from(&self.0).serialize(to)
     }
 }
 
-impl Engines {
-    async fn fleet(&self) -> Result<Fleet, Failure> {
-        let ledger = self.ledger().await?;
+impl AdminArgs {
+    async fn fleet(&self) -> Result<Fleet, CommandError> {
+        let ledger = self.open_ledger().await?;
         ledger.check_schema().await?;
-        // As the backend was told; the variable is for a database that no backend has used yet.
+        // The backend stores the setting; the variable is for a database that no backend has used yet.
         let isolated = settings::isolation(&ledger).await?.unwrap_or_else(super::isolated);
         let store = Store::new(ledger, tokio::runtime::Handle::current());
         Ok(Fleet::new(store, self.client().await?, isolated))
     }
 
-    /// One instance as it is now.
-    async fn show(&self, fleet: &Fleet, id: &EngineInstanceId) -> Result<ExitCode, Failure> {
+    /// Prints the current state of an instance.
+    async fn show(&self, fleet: &Fleet, id: &EngineInstanceId) -> Result<ExitCode, CommandError> {
         if let Some(entry) = entry(fleet.list().await?, id) {
-            form::print(&Listed::instance(&entry), self.output)?;
+            output_format::print(&FleetTable::instance(&entry), self.output)?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// By its id: another cluster may have one in a namespace of the same name.
-fn entry(entries: Vec<Entry>, id: &EngineInstanceId) -> Option<Entry> {
+/// Finds an instance by id: another cluster may have one in a namespace of the same name.
+fn entry(entries: Vec<FleetInstance>, id: &EngineInstanceId) -> Option<FleetInstance> {
     entries.into_iter().find(|entry| entry.candidate.instance.id == *id)
 }
 
-impl Add {
-    async fn run(self) -> Result<ExitCode, Failure> {
+impl FleetAdd {
+    async fn run(self) -> Result<ExitCode, CommandError> {
         let fleet = self.engines.fleet().await?;
-        let wanted = Wanted {
+        let wanted = InstanceSpec {
             namespace: &self.instance,
-            limits: Limits { max_applications: self.max_applications, max_environments: self.max_units },
-            reach: if self.namespaced { Reach::Namespace } else { Reach::Cluster },
+            limits: InstanceLimits { max_applications: self.max_applications, max_environments: self.max_units },
+            reach: if self.namespaced { InstanceScope::Namespace } else { InstanceScope::Cluster },
             create: self.create_namespace,
             force: self.force,
-            anew: self.cluster_made_anew,
+            cluster_recreated: self.cluster_made_anew,
         };
         let added = fleet.add(&wanted).await?;
-        for difference in fleet.differences(&self.instance).await? {
-            // Whoever installed it may have a reason: it is not overwritten.
-            say(format_args!(
+        for difference in fleet.setting_differences(&self.instance).await? {
+            // The setting may be intended, so it is not overwritten.
+            print_stderr(format_args!(
                 "warning: {difference}\nhint: units move only between instances that say the same; change it there, and start that Argo CD anew"
             ));
         }
@@ -219,80 +219,90 @@ impl Add {
     }
 }
 
-impl Remove {
-    async fn run(self) -> Result<ExitCode, Failure> {
-        let Named { instance, engines } = self.named;
+impl FleetRemove {
+    async fn run(self) -> Result<ExitCode, CommandError> {
+        let InstanceArgs { instance, engines } = self.named;
         let fleet = engines.fleet().await?;
         let before = fleet.list().await?;
         let removed = fleet.remove(&instance, self.force).await?;
         if let Some(entry) = entry(before, &removed.id) {
-            form::print(&Removed(entry), engines.output)?;
+            output_format::print(&RemovedInstance(entry), engines.output)?;
         }
-        say("its namespace is as it was");
+        print_stderr("its namespace is as it was");
         Ok(ExitCode::SUCCESS)
     }
 }
 
-impl Named {
-    async fn mark(self, state: InstanceState) -> Result<ExitCode, Failure> {
+impl InstanceArgs {
+    async fn set_state(self, state: InstanceState) -> Result<ExitCode, CommandError> {
         let fleet = self.engines.fleet().await?;
         let member = fleet.set_state(&self.instance, state).await?;
         self.engines.show(&fleet, &member.instance).await
     }
 }
 
-impl List {
-    async fn run(self) -> Result<ExitCode, Failure> {
+impl FleetList {
+    async fn run(self) -> Result<ExitCode, CommandError> {
         let fleet = self.engines.fleet().await?;
         self.watch.show(|| self.report(&fleet)).await?;
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn report(&self, fleet: &Fleet) -> Result<String, Failure> {
+    async fn report(&self, fleet: &Fleet) -> Result<String, CommandError> {
         if self.units {
-            let units = fleet.units().await?;
-            if units.is_empty() && self.engines.output.is_for_people() {
-                say("no units\nhint: one is placed when a tenant's first deployment to an environment is created");
+            let units = fleet.placements().await?;
+            if units.is_empty() && self.engines.output.is_table() {
+                print_stderr(
+                    "no units\nhint: one is placed when a tenant's first deployment to an environment is created",
+                );
                 return Ok(String::new());
             }
-            return self.engines.output.text(&Listed::units(&units));
+            return self.engines.output.text(&FleetTable::units(&units));
         }
         let entries = fleet.list().await?;
-        if entries.is_empty() && self.engines.output.is_for_people() {
-            say("no instances\nhint: `switchboard gitops fleet add NAMESPACE` adds one");
+        if entries.is_empty() && self.engines.output.is_table() {
+            print_stderr("no instances\nhint: `switchboard gitops fleet add NAMESPACE` adds one");
             return Ok(String::new());
         }
-        self.engines.output.text(&Listed::instances(&entries))
+        self.engines.output.text(&FleetTable::instances(&entries))
     }
 }
 
-impl Move {
-    async fn run(self) -> Result<ExitCode, Failure> {
+impl FleetMove {
+    async fn run(self) -> Result<ExitCode, CommandError> {
         let fleet = self.engines.fleet().await?;
-        let (unit, placement) = fleet.unit(&self.tenant, self.environment.as_deref()).await?;
+        let (unit, placement) = fleet.find_placement(&self.tenant, self.environment.as_deref()).await?;
         let Some(to) = &self.to else { return self.call_back(&fleet, &unit, &placement).await };
         let target = fleet.instance(to).await?;
-        let mut row = fleet.begin(&unit, &target).await?;
+        let mut row = fleet.begin_move(&unit, &target).await?;
         if !self.no_wait {
-            // Whoever stops this stops nothing: the move stands in the database, and an agent goes on with it.
-            row = fleet.finish(&row.id, |step| say(format_args!("{step}"))).await?;
+            // An interrupt does not stop the move: it is stored in the database, and an agent continues it.
+            row = fleet.finish_move(&row.id, |step| print_stderr(format_args!("{step}"))).await?;
         }
-        if row.step == MoveStep::Returned {
-            return Err(Returned(row.human_readable_state.unwrap_or_else(|| "it was called back".into())).into());
+        if row.step == MoveStep::RolledBack {
+            return Err(MoveRolledBack(row.human_readable_state.unwrap_or_else(|| "it was called back".into())).into());
         }
-        let told = table::one_move(&row, &self.tenant, self.environment.as_deref(), to);
-        form::print(&told, self.engines.output)?;
+        let told = table::move_table(&row, &self.tenant, self.environment.as_deref(), to);
+        output_format::print(&told, self.engines.output)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn call_back(&self, fleet: &Fleet, unit: &Unit, placement: &Placement) -> Result<ExitCode, Failure> {
-        let id = fleet.call_back(unit).await?;
+    async fn call_back(
+        &self,
+        fleet: &Fleet,
+        unit: &PlacementKey,
+        placement: &Placement,
+    ) -> Result<ExitCode, CommandError> {
+        let id = fleet.cancel_move(unit).await?;
         let all = fleet.list().await?;
         let was = all.iter().map(|entry| &entry.candidate.instance).find(|one| one.id == placement.instance);
         let was = was.map(|one| one.namespace.clone()).unwrap_or_default();
         if !self.no_wait {
-            let row = fleet.finish(&id, |step| say(format_args!("{step}"))).await?;
-            form::print(&table::one_move(&row, &self.tenant, self.environment.as_deref(), &was), self.engines.output)?;
+            let row = fleet.finish_move(&id, |step| print_stderr(format_args!("{step}"))).await?;
+            output_format::print(
+                &table::move_table(&row, &self.tenant, self.environment.as_deref(), &was),
+                self.engines.output,
+            )?;
         }
         Ok(ExitCode::SUCCESS)
     }

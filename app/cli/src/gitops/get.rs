@@ -1,83 +1,89 @@
-//! `switchboard gitops get`: applications, sync runs, environments, repositories, and how they stand.
+//! `switchboard gitops get`: shows applications, sync runs, environments and repositories with their status.
 
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use switchboard_gitops::repository::without_login;
 
-use super::report::{Cell, Column, Report, age, column, text, wide};
-use super::state::{State, of_application, of_environment, of_repository, of_run};
-use super::tenant::{APPLICATIONS, ENVIRONMENTS, Kind, REPOSITORIES, RUNS, Side, Tenant};
-use crate::again::Watch;
-use crate::failure::Failure;
-use crate::form::Form;
-use crate::paint;
-use crate::talk::say;
+use super::object_table::{CellFn, ObjectTable, TableColumn, age, column, text, wide};
+use super::state::{ResourceState, application_state, environment_state, repository_state, sync_run_state};
+use super::tenant::{APPLICATIONS, ENVIRONMENTS, REPOSITORIES, RUNS, TenantArgs, TenantClient, TenantKind};
+use crate::color;
+use crate::failure::CommandError;
+use crate::output_format::OutputFormat;
+use crate::stderr::print_stderr;
+use crate::watch_loop::WatchArgs;
 
-/// Shows applications, or something else a tenant has, and how they stand.
+/// Show applications, environments, repositories or sync runs and their status
 #[derive(Args)]
-pub struct Get {
-    /// What to show
+pub struct GetCommand {
+    /// Kind of resource
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
-    kind: What,
+    kind: ResourceKind,
     #[command(flatten)]
-    look: Look,
+    look: GetArgs,
 }
 
-/// Which of them, and how they are printed.
+/// Arguments of all `get` commands.
 #[derive(Args)]
-pub struct Look {
-    /// One of this name [default: all]
+pub struct GetArgs {
+    /// Name of the resource [default: all]
     name: Option<String>,
-    /// Those of all namespaces
+    /// List resources of all namespaces
     #[arg(short = 'A', long, conflicts_with_all = ["name", "namespace"])]
     all_namespaces: bool,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
     #[command(flatten)]
-    tenant: Tenant,
+    tenant: TenantArgs,
 }
 
-/// What a tenant has.
+/// Kind of tenant resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum What {
-    /// What is deployed: GitOpsDeployments
+pub enum ResourceKind {
+    /// GitOpsDeployments
     #[default]
     Applications,
-    /// Syncs that were asked for: GitOpsDeploymentSyncRuns
+    /// GitOpsDeploymentSyncRuns
     Runs,
-    /// Clusters to deploy to: GitOpsDeploymentManagedEnvironments
+    /// GitOpsDeploymentManagedEnvironments
     Environments,
-    /// Credentials of repositories: GitOpsDeploymentRepositoryCredentials
+    /// GitOpsDeploymentRepositoryCredentials
     Repositories,
 }
 
-impl What {
-    /// As the cluster has it.
-    pub fn kind(self) -> Kind {
+impl ResourceKind {
+    /// Returns the Kubernetes kind.
+    pub fn kind(self) -> TenantKind {
         match self {
-            What::Applications => APPLICATIONS,
-            What::Runs => RUNS,
-            What::Environments => ENVIRONMENTS,
-            What::Repositories => REPOSITORIES,
+            ResourceKind::Applications => APPLICATIONS,
+            ResourceKind::Runs => RUNS,
+            ResourceKind::Environments => ENVIRONMENTS,
+            ResourceKind::Repositories => REPOSITORIES,
         }
     }
 
-    /// The state word, and why.
-    fn state(self) -> (Cell, Cell) {
+    /// Returns the cells for the state and its reason.
+    fn state(self) -> (CellFn, CellFn) {
         match self {
-            What::Applications => (|object, _| word(of_application(object)), |object, _| why(of_application(object))),
-            What::Runs => (|object, _| word(of_run(object)), |object, _| why(of_run(object))),
-            What::Environments => (|object, _| word(of_environment(object)), |object, _| why(of_environment(object))),
-            What::Repositories => (|object, _| word(of_repository(object)), |object, _| why(of_repository(object))),
+            ResourceKind::Applications => {
+                (|object, _| word(application_state(object)), |object, _| why(application_state(object)))
+            }
+            ResourceKind::Runs => (|object, _| word(sync_run_state(object)), |object, _| why(sync_run_state(object))),
+            ResourceKind::Environments => {
+                (|object, _| word(environment_state(object)), |object, _| why(environment_state(object)))
+            }
+            ResourceKind::Repositories => {
+                (|object, _| word(repository_state(object)), |object, _| why(repository_state(object)))
+            }
         }
     }
 
-    fn own_columns(self) -> Vec<Column> {
+    fn own_columns(self) -> Vec<TableColumn> {
         match self {
-            What::Applications => vec![
+            ResourceKind::Applications => vec![
                 column("Sync", |object, _| text(object, "/status/sync/status")),
                 column("Health", |object, _| text(object, "/status/health/status")),
                 wide("Repository", |object, _| without_login(&text(object, "/spec/source/repoURL"))),
@@ -87,24 +93,24 @@ impl What {
                 wide("Environment", |object, _| text(object, "/spec/destination/environment")),
                 wide("Type", |object, _| text(object, "/spec/type")),
             ],
-            What::Runs => vec![
+            ResourceKind::Runs => vec![
                 column("Application", |object, _| text(object, "/spec/gitopsDeploymentName")),
                 column("Revision", |object, _| text(object, "/spec/revisionID")),
             ],
-            What::Environments => vec![
+            ResourceKind::Environments => vec![
                 column("URL", |object, _| text(object, "/spec/apiURL")),
                 wide("Secret", |object, _| text(object, "/spec/credentialsSecret")),
                 wide("Reason", |object, _| text(object, "/status/conditions/0/reason")),
             ],
-            What::Repositories => vec![
+            ResourceKind::Repositories => vec![
                 column("Repository", |object, _| without_login(&text(object, "/spec/repository"))),
                 wide("Secret", |object, _| text(object, "/spec/secret")),
             ],
         }
     }
 
-    /// The columns of a table.
-    pub fn columns(self, everywhere: bool) -> Vec<Column> {
+    /// Returns the columns of the table.
+    pub fn columns(self, everywhere: bool) -> Vec<TableColumn> {
         let (state, message) = self.state();
         let mut columns = Vec::new();
         if everywhere {
@@ -119,42 +125,42 @@ impl What {
     }
 }
 
-fn word(state: State) -> String {
-    state.word.to_string()
+fn word(state: ResourceState) -> String {
+    state.state.to_string()
 }
 
-fn why(state: State) -> String {
-    if state.why.is_empty() { "-".to_string() } else { state.why }
+fn why(state: ResourceState) -> String {
+    if state.reason.is_empty() { "-".to_string() } else { state.reason }
 }
 
-impl Get {
-    /// Prints it.
-    pub async fn run(self) -> Result<(), Failure> {
+impl GetCommand {
+    /// Prints the resources.
+    pub async fn run(self) -> Result<(), CommandError> {
         self.look.run(self.kind).await
     }
 }
 
-impl Look {
-    /// Prints what there is of a kind.
-    pub async fn run(self, what: What) -> Result<(), Failure> {
-        let side = self.tenant.side().await?;
+impl GetArgs {
+    /// Prints the resources of a kind.
+    pub async fn run(self, what: ResourceKind) -> Result<(), CommandError> {
+        let side = self.tenant.client().await?;
         self.watch.show(|| self.report(what, &side)).await
     }
 
-    async fn report(&self, what: What, side: &Side) -> Result<String, Failure> {
+    async fn report(&self, what: ResourceKind, side: &TenantClient) -> Result<String, CommandError> {
         let kind = what.kind();
         let objects = match &self.name {
             Some(name) => vec![side.get(&kind, name).await?],
             None => side.list(&kind, self.all_namespaces).await?,
         };
-        if objects.is_empty() && self.output.is_for_people() {
+        if objects.is_empty() && self.output.is_table() {
             let place = if self.all_namespaces { String::new() } else { format!(" in namespace `{}`", side.namespace) };
-            say(format_args!("no {}s{place}", kind.told));
+            print_stderr(format_args!("no {}s{place}", kind.noun));
             return Ok(String::new());
         }
         let columns = what.columns(self.all_namespaces);
-        let report = Report { columns, objects, is_one: self.name.is_some(), now: Timestamp::now() };
+        let report = ObjectTable { columns, objects, is_one: self.name.is_some(), now: Timestamp::now() };
         let text = self.output.text(&report)?;
-        Ok(if self.output.is_for_people() { paint::on_stdout(&text) } else { text })
+        Ok(if self.output.is_table() { color::on_stdout(&text) } else { text })
     }
 }

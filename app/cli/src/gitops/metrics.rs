@@ -1,38 +1,38 @@
-//! `switchboard gitops metrics`: what Prometheus reads of the GitOps Service, printed once.
+//! `switchboard gitops metrics`: prints the Prometheus metrics of the GitOps Service once.
 
 use std::process::ExitCode;
 
 use clap::Args;
-use switchboard_service::fleet::Engine;
+use switchboard_service::fleet::EngineClient;
 use switchboard_service::metrics;
 
-use super::database::Database;
-use crate::failure::Failure;
-use crate::form;
-use crate::reach::Reach;
+use super::database::DatabaseArgs;
+use crate::cluster_args::ClusterArgs;
+use crate::failure::CommandError;
+use crate::output_format;
 
-/// Prints what both roles serve at /metrics: counts of deployments, Operations, instances and moves.
+/// Print the metrics that both roles serve at /metrics
 #[derive(Args)]
 #[command(mut_arg("kubeconfig", |arg| {
     arg.help("The cluster of the Argo CD instances; without it and --context what is counted there is left out")
 }))]
-pub struct Metrics {
+pub struct MetricsCommand {
     #[command(flatten)]
-    database: Database,
+    database: DatabaseArgs,
 
     #[command(flatten)]
-    reach: Reach,
+    reach: ClusterArgs,
 }
 
-impl Metrics {
+impl MetricsCommand {
     /// Runs the command.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
-        let ledger = self.database.open_there().await?;
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
+        let ledger = self.database.open_existing().await?;
         ledger.check_schema().await?;
         let named = self.reach.kubeconfig.is_some() || self.reach.context.is_some();
-        let engine = if named { Some(Engine::new(self.reach.client().await?)) } else { None };
+        let engine = if named { Some(EngineClient::new(self.reach.client().await?)) } else { None };
         let page = metrics::text(&metrics::count(&ledger, engine.as_ref()).await?);
-        form::write(&page)?;
+        output_format::write(&page)?;
         Ok(ExitCode::SUCCESS)
     }
 }

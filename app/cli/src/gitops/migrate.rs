@@ -1,43 +1,43 @@
-//! `switchboard gitops migrate`: the database becomes what this version needs.
+//! `switchboard gitops migrate`: migrates the database to the schema of this version.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use switchboard_ledger::migration::{Found, ORIGINAL_VERSION, Plan};
+use switchboard_ledger::migration::{MANAGED_GITOPS_VERSION, MigrationPlan, SchemaState};
 use switchboard_object::yaml;
 
-use super::database::Database;
-use crate::failure::Failure;
-use crate::form::{self, Form};
+use super::database::DatabaseArgs;
+use crate::failure::CommandError;
+use crate::output_format::{self, OutputFormat};
 
-/// Something would be done.
+/// Exit code if a dry run finds something to migrate.
 const DIFFERS: u8 = 2;
 
-/// Makes the database's tables, or takes over the original's.
+/// Create the database tables, or adopt those of managed-gitops
 #[derive(Args)]
 pub struct Migrate {
     #[command(flatten)]
-    database: Database,
+    database: DatabaseArgs,
 
-    /// Only say what would be done; exits with 2 if that is anything
+    /// Print what would be done; exit with 2 if something would be done
     #[arg(long)]
     dry_run: bool,
 
-    /// How it is told
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
 }
 
 impl Migrate {
     /// Runs the command.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         let (ledger, database) = self.database.open(self.dry_run).await?;
         let plan = if self.dry_run { ledger.plan_migration().await? } else { ledger.migrate().await? };
-        form::write(&match self.output {
-            Form::Table | Form::Wide => text(&database, &plan, !self.dry_run),
-            Form::Json => format!("{:#}\n", value(&database, &plan, !self.dry_run)),
-            Form::Yaml => yaml::to_string(&value(&database, &plan, !self.dry_run)),
+        output_format::write(&match self.output {
+            OutputFormat::Table | OutputFormat::Wide => text(&database, &plan, !self.dry_run),
+            OutputFormat::Json => format!("{:#}\n", value(&database, &plan, !self.dry_run)),
+            OutputFormat::Yaml => yaml::to_string(&value(&database, &plan, !self.dry_run)),
         })?;
         ledger.close().await;
         let would = self.dry_run && !plan.is_empty();
@@ -45,16 +45,16 @@ impl Migrate {
     }
 }
 
-fn found(plan: &Plan) -> String {
-    match plan.found {
-        Found::Nothing => "nothing".to_string(),
-        Found::Original => format!("the original's tables, version {ORIGINAL_VERSION}"),
-        Found::Ours { version } => format!("version {version}"),
+fn found(plan: &MigrationPlan) -> String {
+    match plan.schema {
+        SchemaState::Empty => "nothing".to_string(),
+        SchemaState::ManagedGitops => format!("the original's tables, version {MANAGED_GITOPS_VERSION}"),
+        SchemaState::Switchboard { version } => format!("version {version}"),
     }
 }
 
-/// Line by line, for people.
-pub fn text(database: &str, plan: &Plan, done: bool) -> String {
+/// Formats the plan as text.
+pub fn text(database: &str, plan: &MigrationPlan, done: bool) -> String {
     let mut lines = vec![format!("database     {database}"), format!("found        {}", found(plan))];
     for (version, name) in &plan.steps {
         lines.push(format!("{}         {version}: {name}", if done { "made" } else { "make" }));
@@ -68,12 +68,12 @@ pub fn text(database: &str, plan: &Plan, done: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-fn value(database: &str, plan: &Plan, done: bool) -> Value {
+fn value(database: &str, plan: &MigrationPlan, done: bool) -> Value {
     let steps: Vec<_> = plan.steps.iter().map(|(version, name)| json!({ "version": version, "name": name })).collect();
-    let (found, version) = match plan.found {
-        Found::Nothing => ("nothing", None),
-        Found::Original => ("original", Some(ORIGINAL_VERSION)),
-        Found::Ours { version } => ("switchboard", Some(version)),
+    let (found, version) = match plan.schema {
+        SchemaState::Empty => ("nothing", None),
+        SchemaState::ManagedGitops => ("original", Some(MANAGED_GITOPS_VERSION)),
+        SchemaState::Switchboard { version } => ("switchboard", Some(version)),
     };
     json!({
         "database": database,

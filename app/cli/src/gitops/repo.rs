@@ -1,4 +1,4 @@
-//! `switchboard gitops repo`: credentials of git repositories.
+//! `switchboard gitops repo`: manages credentials of git repositories.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -9,59 +9,59 @@ use switchboard_gitops::kinds::credential::{CredentialSpec, KIND, LOGIN_IN_URL, 
 use switchboard_gitops::kinds::{API_VERSION, RepositoryCredential};
 use switchboard_gitops::repository::has_login;
 
-use super::credential::{self, secret_of};
-use super::delete::Delete;
-use super::get::{Look, What};
+use super::credential::{self, owned_secret};
+use super::delete::DeleteResource;
+use super::get::{GetArgs, ResourceKind};
 use super::tenant::{REPOSITORIES, SECRETS};
-use super::wait::Aim;
-use super::written::{Writing, Written};
-use crate::failure::Failure;
+use super::wait::WaitGoal;
+use super::write_args::{WriteArgs, WrittenObject};
+use crate::failure::CommandError;
 
-/// Credentials of git repositories: GitOpsDeploymentRepositoryCredentials.
+/// Manage credentials of git repositories (GitOpsDeploymentRepositoryCredentials)
 #[derive(Args)]
 pub struct Repo {
     #[command(subcommand)]
-    command: Command,
+    command: RepoCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
-    /// Creates a credential, and a Secret for it.
-    Create(Box<Create>),
-    /// Shows them and how they stand.
-    Get(Look),
-    /// Deletes one, and the Secret made for it.
-    Delete(Delete),
+enum RepoCommand {
+    /// Create a credential, and a Secret for it
+    Create(Box<CreateCredential>),
+    /// List credentials and their status
+    Get(GetArgs),
+    /// Delete a credential, and the Secret created for it
+    Delete(DeleteResource),
 }
 
 #[derive(Args)]
 #[command(mut_arg("wait", |arg| arg.help("Wait until the repository takes it")))]
-struct Create {
-    /// Its name
+struct CreateCredential {
+    /// Name of the credential
     name: String,
-    /// The repository: https://…, ssh://… or git@HOST:PATH
+    /// URL of the repository: https://…, ssh://… or git@HOST:PATH
     #[arg(long, value_name = "URL")]
     url: String,
-    /// Who to be, for HTTPS
+    /// User name for HTTPS
     #[arg(long, value_name = "NAME", requires = "password_file")]
     username: Option<String>,
-    /// A file with the password or token, for HTTPS; `-` is stdin
+    /// File with the password or token for HTTPS; `-` is stdin
     #[arg(long, value_name = "FILE", group = "proof")]
     password_file: Option<PathBuf>,
-    /// A file with the private key, for SSH; `-` is stdin
+    /// File with the private key for SSH; `-` is stdin
     #[arg(long, value_name = "FILE", group = "proof")]
     ssh_key_file: Option<PathBuf>,
-    /// A Secret of the namespace that holds either
+    /// Existing Secret with the password or key, in the same namespace
     #[arg(long, value_name = "NAME", group = "proof")]
     secret: Option<String>,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteArgs,
 }
 
-/// It cannot be done as it is asked for.
+/// The arguments are not a valid credential.
 #[derive(Debug, thiserror::Error)]
 #[error("could not create repository credential `{name}`: {why}\nhint: {hint}")]
-struct Refused {
+struct InvalidCredential {
     name: String,
     why: String,
     hint: &'static str,
@@ -69,18 +69,18 @@ struct Refused {
 
 impl Repo {
     /// Runs the command.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         match self.command {
-            Command::Create(create) => create.run().await,
-            Command::Get(look) => look.run(What::Repositories).await.map(|()| ExitCode::SUCCESS),
-            Command::Delete(delete) => delete.run(What::Repositories).await,
+            RepoCommand::Create(create) => create.run().await,
+            RepoCommand::Get(look) => look.run(ResourceKind::Repositories).await.map(|()| ExitCode::SUCCESS),
+            RepoCommand::Delete(delete) => delete.run(ResourceKind::Repositories).await,
         }
     }
 }
 
-impl Create {
-    async fn run(self) -> Result<ExitCode, Failure> {
-        let refused = |why: &str, hint| Refused { name: self.name.clone(), why: why.to_string(), hint };
+impl CreateCredential {
+    async fn run(self) -> Result<ExitCode, CommandError> {
+        let refused = |why: &str, hint| InvalidCredential { name: self.name.clone(), why: why.to_string(), hint };
         let spec = CredentialSpec {
             repository: self.url.clone(),
             secret: self.secret.clone().unwrap_or_else(|| format!("{}-repository", self.name)),
@@ -89,15 +89,15 @@ impl Create {
         wanted
             .admit()
             .map_err(|why| refused(why, "--url is https://HOST/PATH, ssh://git@HOST/PATH or git@HOST:PATH"))?;
-        // It would stand in the resource for whoever may read it, though the service refuses it.
+        // Every reader of the resource would see the login, even though the service refuses it.
         if has_login(&self.url) {
             return Err(refused(LOGIN_IN_URL, "the login goes with --username and --password-file FILE").into());
         }
-        wanted.judge().map_err(|why| refused(&why, "--url is the URL of one repository, as git clones it"))?;
+        wanted.validate().map_err(|why| refused(&why, "--url is the URL of one repository, as git clones it"))?;
         let data = match (&self.password_file, &self.ssh_key_file, &self.secret) {
             (Some(file), _, _) if self.url.starts_with("https://") => {
                 let password = credential::read("a password", file)?;
-                // A password in a file ends with a line break that is not part of it.
+                // A password file ends with a line break that is not part of the password.
                 let password = password.trim_end_matches(['\r', '\n']).to_string();
                 Some(vec![
                     ("username", self.username.clone().unwrap_or_else(|| "git".to_string())),
@@ -123,7 +123,7 @@ impl Create {
                 .into());
             }
         };
-        let side = self.writing.side().await?;
+        let side = self.writing.client().await?;
         let object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
@@ -133,12 +133,14 @@ impl Create {
         let made = side.create(&REPOSITORIES, &object).await?;
         if let Some(data) = data {
             let data: Vec<(&str, &str)> = data.iter().map(|(key, value)| (*key, value.as_str())).collect();
-            let secret = secret_of(&made, &wanted.spec.secret, SECRET_TYPE, &data);
+            let secret = owned_secret(&made, &wanted.spec.secret, SECRET_TYPE, &data);
             if let Err(error) = side.create(&SECRETS, &secret).await {
                 side.delete(&REPOSITORIES, &self.name).await?;
                 return Err(error.into());
             }
         }
-        self.writing.tell(&side, &Written { kind: REPOSITORIES, act: "created", object: made }, Aim::Repository).await
+        self.writing
+            .finish(&side, &WrittenObject { kind: REPOSITORIES, action: "created", object: made }, WaitGoal::Repository)
+            .await
     }
 }

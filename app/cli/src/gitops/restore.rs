@@ -1,4 +1,4 @@
-//! `switchboard gitops restore`: the rows of a backup in place of those there are.
+//! `switchboard gitops restore`: replaces the rows of the database with those of a backup.
 
 use std::fmt;
 use std::fs::File;
@@ -12,49 +12,49 @@ use serde::Serialize;
 use serde_json::Value;
 use switchboard_gitops::argo;
 use switchboard_service::backup;
-use switchboard_service::fleet::Engine;
+use switchboard_service::fleet::EngineClient;
 
-use super::engines::Engines;
-use crate::failure::Failure;
-use crate::form;
-use crate::talk::say;
+use super::admin_args::AdminArgs;
+use crate::failure::CommandError;
+use crate::output_format;
+use crate::stderr::print_stderr;
 
-/// Puts the rows of a backup in place of those there are. Stop backends and agents first.
+/// Restore the rows of a backup; stop backends and agents first
 #[derive(Args)]
 #[command(mut_arg("kubeconfig", |arg| arg.help("The cluster of the Argo CD instances, where is looked what has moved since [default: as kubectl does]")))]
 pub struct Restore {
-    /// The backup
+    /// Backup file
     file: PathBuf,
 
     #[command(flatten)]
-    engines: Engines,
+    engines: AdminArgs,
 }
 
-/// A backup cannot be opened.
+/// The backup could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("could not open `{}`\nhint: give the path of a file that `switchboard gitops backup` wrote", path.display())]
-struct Unopened {
+struct BackupOpenError {
     path: PathBuf,
     #[source]
     source: std::io::Error,
 }
 
-/// The cluster does not say which Applications it has.
+/// The Applications of the cluster could not be listed.
 #[derive(Debug, thiserror::Error)]
 #[error("could not list the Applications of the cluster of the Argo CD instances")]
-struct Unlisted(#[source] Box<kube::Error>);
+struct ListApplicationsError(#[source] Box<kube::Error>);
 
-/// What was put back.
+/// Result of a restore.
 #[derive(Serialize)]
-struct Restored {
+struct RestoreReport {
     rows: usize,
     instances: usize,
     moved: usize,
-    /// Namespaces with Applications of a service, which may be of another database.
+    /// Namespaces with Applications of a GitOps Service that may use another database.
     unproven: Vec<String>,
 }
 
-impl fmt::Display for Restored {
+impl fmt::Display for RestoreReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "rows       {}", self.rows)?;
         writeln!(f, "instances  {} newer than the backup, known again", self.instances)?;
@@ -64,43 +64,48 @@ impl fmt::Display for Restored {
 
 impl Restore {
     /// Runs the command.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
-        let file = File::open(&self.file).map_err(|source| Unopened { path: self.file.clone(), source })?;
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
+        let file = File::open(&self.file).map_err(|source| BackupOpenError { path: self.file.clone(), source })?;
         let client = self.engines.client().await?;
-        // Whole, before anything is made: what is no backup leaves no database behind, nor does a cluster that is away.
+        // Everything is read and checked before anything is created: an invalid backup or an unreachable cluster must
+        // not leave a database behind.
         let kept = backup::open(&mut BufReader::new(file))?;
-        asked(&client).await?;
-        let engine = Engine::new(client);
-        let ledger = self.engines.ledger_or_new().await?;
-        // Into a new database as well.
+        check_cluster(&client).await?;
+        let engine = EngineClient::new(client);
+        let ledger = self.engines.open_or_create_ledger().await?;
+        // The database may be new.
         ledger.migrate().await?;
         let replaced = ledger.export().await?.len();
         let (rows, adopted) = backup::restore(&ledger, &engine, &kept).await?;
         ledger.close().await;
         if replaced > 0 {
-            // Nothing tells whether somebody is at work on them.
-            say(format_args!(
+            // A running backend or agent cannot be detected.
+            print_stderr(format_args!(
                 "warning: {replaced} rows were replaced\nhint: start backends and agents of this database anew if any ran meanwhile"
             ));
         }
         for namespace in &adopted.unproven {
-            say(format_args!(
+            print_stderr(format_args!(
                 "warning: namespace `{namespace}` has Applications of a GitOps Service, and nothing says that they are of this database: nothing there was touched\nhint: if they are, `switchboard gitops fleet add {namespace}`, and restore once more before backends and agents start"
             ));
         }
-        let told =
-            Restored { rows, instances: adopted.instances, moved: adopted.applications, unproven: adopted.unproven };
-        form::print(&told, self.engines.output)?;
+        let told = RestoreReport {
+            rows,
+            instances: adopted.instances,
+            moved: adopted.applications,
+            unproven: adopted.unproven,
+        };
+        output_format::print(&told, self.engines.output)?;
         Ok(ExitCode::SUCCESS)
     }
 }
 
-/// Asks the cluster for what is looked at later; one without such a kind has none of them.
-async fn asked(client: &kube::Client) -> Result<(), Failure> {
+/// Lists Applications once to check the connection. A cluster without the kind has no Applications.
+async fn check_cluster(client: &kube::Client) -> Result<(), CommandError> {
     let path = format!("/apis/{}/applications?limit=1", argo::API_VERSION);
     match client.request::<Value>(Request::get(path).body(Vec::new())?).await {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
-        Err(error) => Err(Unlisted(Box::new(error)).into()),
+        Err(error) => Err(ListApplicationsError(Box::new(error)).into()),
     }
 }

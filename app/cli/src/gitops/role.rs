@@ -1,4 +1,4 @@
-//! What `switchboard gitops backend` and `switchboard gitops agent` have in common.
+//! Common parts of `switchboard gitops backend` and `switchboard gitops agent`.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -6,93 +6,95 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, GITOPS_NAMESPACE, GitopsConfig, Said};
-use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::config::{ClusterConfig, Config, ConsoleConfig, GITOPS_NAMESPACE, GitopsConfig, OptionSource};
+use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_service::limits;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::database::Database;
-use super::original;
-use crate::failure::Failure;
-use crate::guests;
+use super::database::DatabaseArgs;
+use super::managed_gitops_env;
+use crate::cluster_args::{ClusterArgs, ClusterArgsError};
+use crate::failure::CommandError;
+use crate::hosted;
 use crate::kernel::StateDir;
-use crate::reach::{Reach, ReachError};
-use crate::run::{self, Running};
-use crate::talk::say;
+use crate::run::{self, RunningKernel};
+use crate::stderr::print_stderr;
 
-/// How the two clusters are called here.
+/// Names of the two clusters in the configuration of a role.
 const TENANTS: &str = "tenants";
 const ENGINE: &str = "engine";
 
-/// Where a role works.
+/// Flags of both roles.
 #[derive(Args)]
-pub struct Role {
+pub struct RoleArgs {
     #[command(flatten)]
-    database: Database,
-    /// The cluster of Argo CD [default: the kubeconfig and context that are current]
+    database: DatabaseArgs,
+    /// Kubeconfig of the cluster with Argo CD [default: as kubectl does]
     #[arg(long, value_name = "FILE")]
     engine_kubeconfig: Option<PathBuf>,
-    /// The context in that kubeconfig
+    /// Context of that kubeconfig [default: the current context]
     #[arg(long, value_name = "NAME")]
     engine_context: Option<String>,
-    /// The namespace of an Argo CD that is made known when there is none
+    /// Namespace of the Argo CD instance that is registered if the fleet is empty
     #[arg(long, value_name = "NAME", env = "ARGO_CD_NAMESPACE", default_value = GITOPS_NAMESPACE)]
     argocd_namespace: String,
-    /// Let all tenants share what Argo CD may do, as the original does unless told otherwise
+    /// Let all tenants share the permissions of Argo CD, the default of managed-gitops
     #[arg(long)]
     no_isolation: bool,
-    /// Serve metrics and health here
+    /// Address to serve metrics and health on
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
-    /// Serve the console here, and with it the REST API of a backend [default: this machine alone]
+    /// Address to serve the console and a backend's REST API on [default: loopback]
     #[arg(long, value_name = "ADDR:PORT")]
     console: Option<SocketAddr>,
-    /// A name by which it is reached there, beside its address; may be repeated
+    /// Host name under which clients reach the console, besides its address; may be repeated
     #[arg(long, value_name = "NAME")]
     console_host: Vec<String>,
     #[command(flatten)]
     state: StateDir,
 }
 
-/// The cluster of the tenants.
+/// Flags for the tenants' cluster.
 #[derive(Args, Default)]
-pub struct Tenants {
-    /// The cluster of the tenants [default: the kubeconfig and context that are current]
+pub struct TenantClusterArgs {
+    /// Kubeconfig of the tenants' cluster [default: as kubectl does]
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// The context in that kubeconfig
+    /// Context of that kubeconfig [default: the current context]
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Other backends keep their tenants in the same database
+    /// Share the database with other backends
     #[arg(long)]
     shared_database: bool,
-    /// The secret that events of git servers for all tenants are signed with [default: such events are not believed]
+    /// File with the secret that signs webhook events for all tenants [default: such events are refused]
     #[arg(long, value_name = "FILE")]
     webhook_secret_file: Option<PathBuf>,
 }
 
-/// Nothing says where Argo CD is.
+/// No flag, variable or kubeconfig names the cluster of Argo CD.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "could not tell which cluster Argo CD is on: there is no kubeconfig\nhint: give one with --engine-kubeconfig FILE, or set KUBECONFIG; `switchboard up` starts a cluster and prints the path of one"
 )]
-struct NoEngine;
+struct ArgoCdClusterNotSet;
 
-impl Role {
-    /// Runs until a signal comes: as backend of these tenants, or as agent.
-    pub async fn run(self, tenants: Option<Tenants>, name: &str) -> Result<ExitCode, Failure> {
+impl RoleArgs {
+    /// Runs until a signal arrives: as a backend if tenants are given, else as an agent.
+    pub async fn run(self, tenants: Option<TenantClusterArgs>, name: &str) -> Result<ExitCode, CommandError> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        let state = self.state.clone().or_alone(name).path()?;
-        let engine = Reach { kubeconfig: self.engine_kubeconfig.clone(), context: self.engine_context.clone() };
-        if let Err(ReachError::Nowhere) = engine.config().await {
-            return Err(NoEngine.into());
+        let state = self.state.clone().or_for_operator(name).path()?;
+        let engine = ClusterArgs { kubeconfig: self.engine_kubeconfig.clone(), context: self.engine_context.clone() };
+        if let Err(ClusterArgsError::Nowhere) = engine.config().await {
+            return Err(ArgoCdClusterNotSet.into());
         }
-        original::unheard(original::ambient).iter().for_each(|unheard| say(format_args!("note: {unheard}")));
+        managed_gitops_env::ignored_variables(managed_gitops_env::process_env)
+            .iter()
+            .for_each(|unheard| print_stderr(format_args!("note: {unheard}")));
         let config = self.config(tenants);
-        let clusters = guests::clusters(&config).await?;
-        // To start may take as long as somebody else takes to migrate the database.
+        let clusters = hosted::connect(&config).await?;
+        // The start may wait until a backend has migrated the database.
         let running = tokio::select! {
-            running = Running::start(&config, clusters, &state, false) => running?,
+            running = RunningKernel::start(&config, clusters, &state, false) => running?,
             _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
             _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
         };
@@ -104,12 +106,12 @@ impl Role {
         Ok(ExitCode::SUCCESS)
     }
 
-    fn config(self, tenants: Option<Tenants>) -> Config {
-        let (database, credentials_key_file, plaintext_credentials) = self.database.said();
+    fn config(self, tenants: Option<TenantClusterArgs>) -> Config {
+        let (database, credentials_key_file, plaintext_credentials) = self.database.into_parts();
         let is_backend = tenants.is_some();
         let engine = ClusterConfig { kubeconfig: self.engine_kubeconfig, context: self.engine_context };
         let tenants = tenants.unwrap_or_default();
-        // An agent never speaks to the tenants' cluster.
+        // An agent never connects to the tenants' cluster.
         let of_tenants = match is_backend {
             true => ClusterConfig { kubeconfig: tenants.kubeconfig, context: tenants.context },
             false => engine.clone(),
@@ -128,7 +130,7 @@ impl Role {
                 credentials_key_file,
                 plaintext_credentials,
                 namespace: self.argocd_namespace,
-                said: Said::Flags,
+                option_source: OptionSource::Flags,
                 isolation: !self.no_isolation && super::isolated(),
                 shared_database: tenants.shared_database,
                 webhook_secret_file: tenants.webhook_secret_file,

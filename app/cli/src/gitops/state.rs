@@ -1,26 +1,26 @@
-//! How an application stands, in one of the five state words and a reason.
+//! State of GitOps resources: one of five state words and a reason.
 
 use serde_json::Value;
-use switchboard_gitops::kinds::environment::{CONDITION, Reason};
+use switchboard_gitops::kinds::environment::{CONDITION, EnvironmentReason};
 
-/// How many objects that could not be brought are told of.
+/// Maximum number of failed objects in a reason.
 const MAX_REFUSED: usize = 3;
 
-/// A state word and why.
+/// State word and reason of a resource.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct State {
+pub struct ResourceState {
     /// Ready, Working, Waiting, Blocked or Failing.
-    pub word: &'static str,
-    /// Why.
-    pub why: String,
+    pub state: &'static str,
+    /// Reason for the state; may be empty.
+    pub reason: String,
 }
 
-fn state(word: &'static str, why: impl Into<String>) -> State {
-    State { word, why: why.into() }
+fn state(word: &'static str, why: impl Into<String>) -> ResourceState {
+    ResourceState { state: word, reason: why.into() }
 }
 
-/// Of a GitOpsDeployment.
-pub fn of_application(object: &Value) -> State {
+/// Returns the state of a GitOpsDeployment.
+pub fn application_state(object: &Value) -> ResourceState {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     if !text("/metadata/deletionTimestamp").is_empty() {
         return state("Working", "is being deleted");
@@ -41,21 +41,24 @@ pub fn of_application(object: &Value) -> State {
     match (sync, health) {
         ("", _) => state("Waiting", "on Argo CD to look"),
         ("Synced", "Healthy") => state("Ready", ""),
-        (_, "Degraded") => state("Failing", or(text("/status/health/message"), "what was deployed is not healthy")),
-        (_, "Suspended") => {
-            state("Blocked", or(text("/status/health/message"), "something that was deployed is suspended"))
+        (_, "Degraded") => {
+            state("Failing", or_default_text(text("/status/health/message"), "what was deployed is not healthy"))
         }
+        (_, "Suspended") => state(
+            "Blocked",
+            or_default_text(text("/status/health/message"), "something that was deployed is suspended"),
+        ),
         ("OutOfSync", _) if manual => state("Waiting", "on a sync: `switchboard gitops sync`"),
         ("OutOfSync", _) => state("Working", "what runs is not yet what the repository says"),
         ("Unknown", _) => state("Failing", "Argo CD cannot compare"),
         (_, "Missing") => state("Working", "not all is there yet"),
-        (_, "Progressing") => state("Working", or(text("/status/health/message"), "is becoming healthy")),
+        (_, "Progressing") => state("Working", or_default_text(text("/status/health/message"), "is becoming healthy")),
         (sync, health) => state("Waiting", format!("on Argo CD: {sync} {health}").trim_end().to_string()),
     }
 }
 
-/// Whether all that is told of an application is about something else than what it says now: Argo CD compared with another
-/// source or destination. Of one that it never compared, nothing is told at all.
+/// Whether the reported status belongs to another spec: Argo CD compared a different source or destination. False if
+/// Argo CD never compared the application.
 pub fn is_behind(object: &Value) -> bool {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     if text("/status/reconciledState/source/repoURL").is_empty() {
@@ -70,24 +73,24 @@ pub fn is_behind(object: &Value) -> bool {
         && namespace.unwrap_or(text("/metadata/namespace")) == text("/status/reconciledState/destination/namespace"))
 }
 
-/// Of an environment.
-pub fn of_environment(object: &Value) -> State {
+/// Returns the state of an environment.
+pub fn environment_state(object: &Value) -> ResourceState {
     let Some((status, message)) = condition(object, CONDITION) else {
         return state("Waiting", "on a look at the cluster");
     };
-    // The cluster was not reached, or refused, which it may not do the next time. Without a word of ours the status has to do.
-    let is_of_cluster = reason(object, CONDITION).map_or(status != "False", Reason::is_of_cluster);
+    // An unreachable cluster or a refused request may succeed later. Without a known reason, the status decides.
+    let is_of_cluster = reason(object, CONDITION).map_or(status != "False", EnvironmentReason::is_from_cluster);
     match status {
         "True" => state("Ready", ""),
-        _ if is_of_cluster && !message.is_empty() => state("Failing", with_trust(message)),
+        _ if is_of_cluster && !message.is_empty() => state("Failing", with_trust_advice(message)),
         _ if is_of_cluster => state("Waiting", "on a look at the cluster"),
         _ => state("Blocked", message),
     }
 }
 
-/// Of a repository's credential.
-pub fn of_repository(object: &Value) -> State {
-    // Nobody could say whether there is such a repository: its server did not answer, which it may the next time.
+/// Returns the state of a repository credential.
+pub fn repository_state(object: &Value) -> ResourceState {
+    // The git server did not answer, so the existence of the repository is unknown; a retry may succeed.
     let is_unknown = matches!(condition(object, "ValidRepositoryURL"), Some(("Unknown", _)));
     match condition(object, "ErrorOccurred") {
         Some(("True", message)) if is_unknown => state("Failing", message),
@@ -97,8 +100,8 @@ pub fn of_repository(object: &Value) -> State {
     }
 }
 
-/// Of a sync run.
-pub fn of_run(object: &Value) -> State {
+/// Returns the state of a sync run.
+pub fn sync_run_state(object: &Value) -> ResourceState {
     match condition(object, "ErrorOccurred") {
         Some(("True", message)) => state("Failing", message),
         Some(("False", _)) => state("Ready", ""),
@@ -106,8 +109,8 @@ pub fn of_run(object: &Value) -> State {
     }
 }
 
-/// What a cluster whose certificate is not trusted needs; others need something else.
-fn with_trust(message: String) -> String {
+/// Adds advice to an error about an untrusted certificate.
+fn with_trust_advice(message: String) -> String {
     let words =
         ["UnknownIssuer", "invalid peer certificate", "self-signed certificate", "self signed certificate", "x509:"];
     if !words.iter().any(|word| message.contains(word)) {
@@ -118,8 +121,8 @@ fn with_trust(message: String) -> String {
     )
 }
 
-/// Why the last sync did not bring what the repository says, in Argo CD's words, those about single objects included; and whether
-/// it tries again by itself. None when it did, while it is under way, and when there is another commit by now.
+/// Returns whether Argo CD retries a failed sync by itself, and the error with the messages of single objects. `None`
+/// if the last sync succeeded, is running, or was of another commit.
 pub fn failed_sync(object: &Value) -> Option<(bool, String)> {
     let last = object.pointer("/status/operationState")?;
     let text = |pointer: &str| last.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
@@ -128,14 +131,14 @@ pub fn failed_sync(object: &Value) -> Option<(bool, String)> {
     if !of.is_empty() && !now.is_empty() && of != now {
         return None;
     }
-    // Between two tries an operation runs, and is finished for now.
+    // Between two retries the operation is running but has a finish time.
     let again = match text("/phase") {
         "Failed" | "Error" => false,
         "Running" if !text("/finishedAt").is_empty() => true,
         _ => return None,
     };
-    let mut told = or(text("/message"), "the last sync failed");
-    let mut others = refused(last).filter(|(_, message)| !text("/message").contains(message));
+    let mut told = or_default_text(text("/message"), "the last sync failed");
+    let mut others = failed_objects(last).filter(|(_, message)| !text("/message").contains(message));
     for (name, message) in others.by_ref().take(MAX_REFUSED) {
         told.push_str(&format!("; {name}: {message}"));
     }
@@ -145,8 +148,8 @@ pub fn failed_sync(object: &Value) -> Option<(bool, String)> {
     Some((again, told))
 }
 
-/// What became of objects that a sync could not bring: which, and why.
-fn refused(operation: &Value) -> impl Iterator<Item = (String, &str)> {
+/// Returns the objects that a sync could not apply, with their messages.
+fn failed_objects(operation: &Value) -> impl Iterator<Item = (String, &str)> {
     let all = operation.pointer("/syncResult/resources").and_then(Value::as_array).into_iter().flatten();
     all.filter_map(|one| {
         let text = |field: &str| one[field].as_str().unwrap_or_default();
@@ -156,7 +159,7 @@ fn refused(operation: &Value) -> impl Iterator<Item = (String, &str)> {
     })
 }
 
-fn or(text: &str, other: &str) -> String {
+fn or_default_text(text: &str, other: &str) -> String {
     if text.is_empty() { other.to_string() } else { text.to_string() }
 }
 
@@ -166,22 +169,23 @@ fn condition<'a>(object: &'a Value, of: &str) -> Option<(&'a str, String)> {
     Some((found["status"].as_str()?, found["message"].as_str().unwrap_or_default().to_string()))
 }
 
-/// The word of an environment's condition, if it is one of ours.
-fn reason(object: &Value, of: &str) -> Option<Reason> {
+/// Returns the reason of an environment's condition, if it is one of Switchboard's.
+fn reason(object: &Value, of: &str) -> Option<EnvironmentReason> {
     let all = object.pointer("/status/conditions")?.as_array()?;
-    Reason::named(all.iter().find(|condition| condition["type"] == of)?["reason"].as_str()?)
+    EnvironmentReason::parse(all.iter().find(|condition| condition["type"] == of)?["reason"].as_str()?)
 }
 
-/// The first condition that says that something is wrong: what the tenant wrote blocks, what Argo CD met fails.
+/// Returns the state for the first error condition: an error in the tenant's resource blocks, an error of Argo CD
+/// fails.
 pub fn error(object: &Value) -> Option<(&'static str, String)> {
     if let Some(("True", message)) = condition(object, "ErrorOccurred") {
         return Some(("Blocked", message));
     }
-    met(object).map(|message| ("Failing", message))
+    argo_cd_error(object).map(|message| ("Failing", message))
 }
 
-/// What Argo CD met.
-pub fn met(object: &Value) -> Option<String> {
+/// Returns the message of an error condition of Argo CD.
+pub fn argo_cd_error(object: &Value) -> Option<String> {
     let all = object.pointer("/status/conditions")?.as_array()?;
     let holds = |condition: &&Value| {
         condition["status"] == "True" && condition["type"].as_str().is_some_and(|of| of.ends_with("Error"))
@@ -202,7 +206,7 @@ mod tests {
 
     #[test]
     fn every_state_has_its_word() {
-        let word = |r#type: &str, sync: &str, health: &str| of_application(&application(r#type, sync, health)).word;
+        let word = |r#type: &str, sync: &str, health: &str| application_state(&application(r#type, sync, health)).state;
         assert_eq!(word("automated", "Synced", "Healthy"), "Ready");
         assert_eq!(word("automated", "Synced", "Progressing"), "Working");
         assert_eq!(word("automated", "OutOfSync", "Missing"), "Working");
@@ -210,8 +214,11 @@ mod tests {
         assert_eq!(word("automated", "Synced", "Degraded"), "Failing");
         assert_eq!(word("automated", "Unknown", ""), "Failing");
         assert_eq!(word("automated", "Synced", "Suspended"), "Blocked");
-        assert_eq!(of_application(&json!({})), State { word: "Waiting", why: "on Argo CD to look".into() });
-        assert_eq!(of_application(&json!({ "metadata": { "deletionTimestamp": "x" } })).why, "is being deleted");
+        assert_eq!(
+            application_state(&json!({})),
+            ResourceState { state: "Waiting", reason: "on Argo CD to look".into() }
+        );
+        assert_eq!(application_state(&json!({ "metadata": { "deletionTimestamp": "x" } })).reason, "is being deleted");
     }
 
     #[test]
@@ -219,14 +226,14 @@ mod tests {
         let with = |of: &str| {
             let mut object = application("automated", "Synced", "Healthy");
             object["status"]["conditions"] = json!([{ "type": of, "status": "True", "message": "no" }]);
-            of_application(&object)
+            application_state(&object)
         };
-        assert_eq!(with("ErrorOccurred"), State { word: "Blocked", why: "no".into() });
-        assert_eq!(with("ComparisonError"), State { word: "Failing", why: "no".into() });
-        assert_eq!(with("SharedResourceWarning").word, "Ready");
+        assert_eq!(with("ErrorOccurred"), ResourceState { state: "Blocked", reason: "no".into() });
+        assert_eq!(with("ComparisonError"), ResourceState { state: "Failing", reason: "no".into() });
+        assert_eq!(with("SharedResourceWarning").state, "Ready");
     }
 
-    /// Sync and health are those of the former source until Argo CD has looked.
+    /// Sync and health belong to the former source until Argo CD has compared again.
     #[test]
     fn what_is_told_of_a_former_source_is_not_of_this_one() {
         let mut object = application("automated", "Synced", "Healthy");
@@ -236,7 +243,7 @@ mod tests {
             "source": { "repoURL": "https://h/r", "path": "a", "branch": "" },
             "destination": { "name": "", "namespace": "shop" },
         });
-        assert_eq!(of_application(&object).word, "Ready");
+        assert_eq!(application_state(&object).state, "Ready");
         let changes = [
             json!({ "source": { "repoURL": "https://h/r", "path": "b" } }),
             json!({ "source": { "repoURL": "https://h/other", "path": "a" } }),
@@ -249,8 +256,11 @@ mod tests {
             for (field, value) in change.as_object().into_iter().flatten() {
                 changed["spec"][field] = value.clone();
             }
-            let told = of_application(&changed);
-            assert_eq!(told, State { word: "Working", why: "Argo CD has not looked at the change yet".into() });
+            let told = application_state(&changed);
+            assert_eq!(
+                told,
+                ResourceState { state: "Working", reason: "Argo CD has not looked at the change yet".into() }
+            );
         }
     }
 
@@ -260,11 +270,11 @@ mod tests {
             let mut object = application("automated", "OutOfSync", "Missing");
             object["status"]["sync"]["revision"] = "one".into();
             object["status"]["operationState"] = operation;
-            of_application(&object)
+            application_state(&object)
         };
-        let refused = |name: &str, message: &str| json!({ "kind": "ConfigMap", "name": name, "status": "SyncFailed", "message": message });
+        let failed = |name: &str, message: &str| json!({ "kind": "ConfigMap", "name": name, "status": "SyncFailed", "message": message });
         let resources = json!([
-            refused("a", "namespaces \"away\" not found"),
+            failed("a", "namespaces \"away\" not found"),
             { "kind": "ConfigMap", "name": "b", "status": "Synced", "message": "configmap/b created" },
         ]);
         let result = json!({ "revision": "one", "resources": resources });
@@ -273,16 +283,16 @@ mod tests {
                 json!({ "phase": phase, "finishedAt": finished, "message": "one or more objects failed to apply", "syncResult": result }),
             );
             let why = "one or more objects failed to apply; ConfigMap a: namespaces \"away\" not found";
-            assert_eq!(told, State { word: "Failing", why: why.into() });
+            assert_eq!(told, ResourceState { state: "Failing", reason: why.into() });
         }
-        // What is said already is not said twice.
+        // A message is not repeated.
         let whole = "one or more objects failed to apply, reason: namespaces \"away\" not found";
-        assert_eq!(with(json!({ "phase": "Failed", "message": whole, "syncResult": result })).why, whole);
-        assert_eq!(with(json!({ "phase": "Failed", "syncResult": { "revision": "before" } })).word, "Working");
-        assert_eq!(with(json!({ "phase": "Running", "message": "waiting for completion" })).word, "Working");
-        assert_eq!(with(json!({ "phase": "Succeeded" })).word, "Working");
-        let many: Vec<Value> = (0..9).map(|n| refused(&n.to_string(), "no")).collect();
-        let told = with(json!({ "phase": "Failed", "message": "x", "syncResult": { "resources": many } })).why;
+        assert_eq!(with(json!({ "phase": "Failed", "message": whole, "syncResult": result })).reason, whole);
+        assert_eq!(with(json!({ "phase": "Failed", "syncResult": { "revision": "before" } })).state, "Working");
+        assert_eq!(with(json!({ "phase": "Running", "message": "waiting for completion" })).state, "Working");
+        assert_eq!(with(json!({ "phase": "Succeeded" })).state, "Working");
+        let many: Vec<Value> = (0..9).map(|n| failed(&n.to_string(), "no")).collect();
+        let told = with(json!({ "phase": "Failed", "message": "x", "syncResult": { "resources": many } })).reason;
         assert_eq!(told, "x; ConfigMap 0: no; ConfigMap 1: no; ConfigMap 2: no; and more");
     }
 
@@ -291,39 +301,42 @@ mod tests {
         let with = |message: &str| {
             let condition =
                 json!({ "type": CONDITION, "status": "False", "reason": "UnableToCreateClient", "message": message });
-            of_environment(&json!({ "status": { "conditions": [condition] } }))
+            environment_state(&json!({ "status": { "conditions": [condition] } }))
         };
         let away = "Get \"https://h/api?timeout=32s\": connection refused";
-        assert_eq!(with(away), State { word: "Failing", why: away.into() });
+        assert_eq!(with(away), ResourceState { state: "Failing", reason: away.into() });
         let told = with("Get \"https://h/api?timeout=32s\": invalid peer certificate: UnknownIssuer");
-        assert!(told.why.contains("UnknownIssuer") && told.why.contains("--insecure-skip-tls-verify"), "{told:?}");
+        assert!(
+            told.reason.contains("UnknownIssuer") && told.reason.contains("--insecure-skip-tls-verify"),
+            "{told:?}"
+        );
     }
 
-    /// Whether somebody has to write something else is in the reason: the status is the original's, and says it of neither.
+    /// The reason decides whether the user has to act; the status of managed-gitops does not state it.
     #[test]
     fn an_environment_that_needs_somebody_is_blocked_and_one_that_is_asked_again_is_failing() {
-        for reason in Reason::ALL.into_iter().filter(|reason| *reason != Reason::Succeeded) {
+        for reason in EnvironmentReason::ALL.into_iter().filter(|reason| *reason != EnvironmentReason::Succeeded) {
             let status = json!(reason.status());
             let condition = json!({ "type": CONDITION, "status": status, "reason": reason.as_str(), "message": "no" });
-            let told = of_environment(&json!({ "status": { "conditions": [condition] } }));
-            let wanted = if reason.is_of_cluster() { "Failing" } else { "Blocked" };
-            assert_eq!((told.word, told.why.as_str()), (wanted, "no"), "{reason:?}");
+            let told = environment_state(&json!({ "status": { "conditions": [condition] } }));
+            let wanted = if reason.is_from_cluster() { "Failing" } else { "Blocked" };
+            assert_eq!((told.state, told.reason.as_str()), (wanted, "no"), "{reason:?}");
         }
     }
 
     #[test]
     fn environments_repositories_and_runs_have_states() {
         let with = |of: &str, status: &str| json!({ "status": { "conditions": [{ "type": of, "status": status, "message": "no" }] } });
-        assert_eq!(of_environment(&with("ConnectionInitializationSucceeded", "True")).word, "Ready");
-        assert_eq!(of_environment(&with("ConnectionInitializationSucceeded", "False")).word, "Blocked");
-        assert_eq!(of_environment(&json!({})).word, "Waiting");
-        assert_eq!(of_repository(&with("ErrorOccurred", "True")).word, "Blocked");
-        assert_eq!(of_repository(&with("ErrorOccurred", "False")).word, "Ready");
+        assert_eq!(environment_state(&with("ConnectionInitializationSucceeded", "True")).state, "Ready");
+        assert_eq!(environment_state(&with("ConnectionInitializationSucceeded", "False")).state, "Blocked");
+        assert_eq!(environment_state(&json!({})).state, "Waiting");
+        assert_eq!(repository_state(&with("ErrorOccurred", "True")).state, "Blocked");
+        assert_eq!(repository_state(&with("ErrorOccurred", "False")).state, "Ready");
         let unknown = json!({ "type": "ValidRepositoryURL", "status": "Unknown" });
         let wrong = json!({ "type": "ErrorOccurred", "status": "True", "message": "no" });
         let away = json!({ "status": { "conditions": [wrong, unknown] } });
-        assert_eq!(of_repository(&away), State { word: "Failing", why: "no".into() });
-        assert_eq!(of_run(&with("ErrorOccurred", "False")).word, "Ready");
-        assert_eq!(of_run(&json!({})).word, "Working");
+        assert_eq!(repository_state(&away), ResourceState { state: "Failing", reason: "no".into() });
+        assert_eq!(sync_run_state(&with("ErrorOccurred", "False")).state, "Ready");
+        assert_eq!(sync_run_state(&json!({})).state, "Working");
     }
 }

@@ -1,4 +1,4 @@
-//! `switchboard gitops sync`: deploy now, once.
+//! `switchboard gitops sync`: deploys an application once.
 
 use std::process::ExitCode;
 
@@ -9,52 +9,52 @@ use switchboard_gitops::kinds::sync_run::KIND;
 
 use super::state::error;
 use super::tenant::{APPLICATIONS, RUNS};
-use super::wait::Aim;
-use super::written::{Writing, Written};
-use crate::failure::Failure;
+use super::wait::WaitGoal;
+use super::write_args::{WriteArgs, WrittenObject};
+use crate::failure::CommandError;
 
-/// The most characters of an application's name that a run's name begins with: the cluster adds some.
+/// Maximum length of the name prefix of a sync run; the cluster appends a suffix.
 const MAX_PREFIX_CHARS: usize = 200;
 
-/// Deploys an application now: creates a GitOpsDeploymentSyncRun.
+/// Deploy an application once by creating a GitOpsDeploymentSyncRun
 #[derive(Args)]
 #[command(mut_arg("wait", |arg| arg.help("Wait until it is over")))]
-pub struct Sync {
-    /// The application; it must have been created with --manual
+pub struct SyncCommand {
+    /// Application to deploy; created with --manual
     name: String,
-    /// To which commit [default: what the application says]
+    /// Commit to deploy [default: the application's revision]
     #[arg(long, value_name = "REVISION")]
     revision: Option<String>,
     #[command(flatten)]
-    writing: Writing,
+    writing: WriteArgs,
 }
 
-/// Why there is nothing to sync.
+/// Reason why an application cannot be synced.
 #[derive(Debug, thiserror::Error)]
-enum Refused {
-    /// It deploys itself.
+enum SyncError {
+    /// The application is synced automatically.
     #[error(
         "application `{0}` cannot be synced by hand: it is automated\nhint: it is deployed whenever something changed; `switchboard gitops wait {0}` waits until it is"
     )]
     Automated(String),
-    /// It cannot be deployed at all.
+    /// The application has an error that blocks every sync.
     #[error(
         "application `{name}` cannot be synced: {why}\nhint: correct the application or what it names; `switchboard gitops get -o yaml {name}` shows all that is known"
     )]
     Blocked { name: String, why: String },
 }
 
-impl Sync {
-    /// Asks for it.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
-        let side = self.writing.side().await?;
+impl SyncCommand {
+    /// Creates the sync run.
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
+        let side = self.writing.client().await?;
         let application = side.get(&APPLICATIONS, &self.name).await?;
         if !application["spec"]["type"].as_str().unwrap_or_default().eq_ignore_ascii_case("manual") {
-            return Err(Refused::Automated(self.name).into());
+            return Err(SyncError::Automated(self.name).into());
         }
-        // A run of it would wait for as long as this stands.
+        // A sync run would wait as long as this error persists.
         if let Some(("Blocked", why)) = error(&application) {
-            return Err(Refused::Blocked { name: self.name, why }.into());
+            return Err(SyncError::Blocked { name: self.name, why }.into());
         }
         let prefix: String = self.name.chars().take(MAX_PREFIX_CHARS).collect();
         let mut object = json!({
@@ -67,6 +67,6 @@ impl Sync {
             object["spec"]["revisionID"] = json!(revision);
         }
         let object = side.create(&RUNS, &object).await?;
-        self.writing.tell(&side, &Written { kind: RUNS, act: "created", object }, Aim::Run).await
+        self.writing.finish(&side, &WrittenObject { kind: RUNS, action: "created", object }, WaitGoal::Run).await
     }
 }

@@ -1,133 +1,140 @@
-//! The cluster and the namespace whose GitOps resources are meant.
+//! Client for the GitOps resources of a tenant's namespace.
 
 use clap::Args;
 use http::header::CONTENT_TYPE;
 use http::{Method, Request};
 use serde_json::Value;
 
-use crate::failure::Failure;
-use crate::reach::Reach;
+use crate::cluster_args::ClusterArgs;
+use crate::failure::CommandError;
 
-/// How many objects one answer brings.
+/// Page size of list requests.
 const PAGE: usize = 500;
 
-/// Where all kinds of the service are.
+/// Path prefix of the service's kinds.
 const ROOT: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 
-/// A kind, as paths and people name it.
+/// Kind of resource, with its path and its display name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct TenantKind {
     root: &'static str,
     plural: &'static str,
-    /// As people call it.
-    pub told: &'static str,
-    /// What lists those of all namespaces.
-    listed: &'static str,
+    /// Display name.
+    pub noun: &'static str,
+    /// Command that lists the resources of all namespaces.
+    list_command: &'static str,
 }
 
 /// GitOpsDeployment.
-pub const APPLICATIONS: Kind =
-    Kind { root: ROOT, plural: "gitopsdeployments", told: "application", listed: "switchboard gitops get -A" };
+pub const APPLICATIONS: TenantKind = TenantKind {
+    root: ROOT,
+    plural: "gitopsdeployments",
+    noun: "application",
+    list_command: "switchboard gitops get -A",
+};
 /// GitOpsDeploymentSyncRun.
-pub const RUNS: Kind = Kind {
+pub const RUNS: TenantKind = TenantKind {
     root: ROOT,
     plural: "gitopsdeploymentsyncruns",
-    told: "sync run",
-    listed: "switchboard gitops get --kind runs -A",
+    noun: "sync run",
+    list_command: "switchboard gitops get --kind runs -A",
 };
 /// GitOpsDeploymentManagedEnvironment.
-pub const ENVIRONMENTS: Kind = Kind {
+pub const ENVIRONMENTS: TenantKind = TenantKind {
     root: ROOT,
     plural: "gitopsdeploymentmanagedenvironments",
-    told: "environment",
-    listed: "switchboard gitops env get -A",
+    noun: "environment",
+    list_command: "switchboard gitops env get -A",
 };
 /// GitOpsDeploymentRepositoryCredential.
-pub const REPOSITORIES: Kind = Kind {
+pub const REPOSITORIES: TenantKind = TenantKind {
     root: ROOT,
     plural: "gitopsdeploymentrepositorycredentials",
-    told: "repository credential",
-    listed: "switchboard gitops repo get -A",
+    noun: "repository credential",
+    list_command: "switchboard gitops repo get -A",
 };
 /// Secret.
-pub const SECRETS: Kind = Kind { root: "/api/v1", plural: "secrets", told: "Secret", listed: "kubectl get secrets -A" };
+pub const SECRETS: TenantKind =
+    TenantKind { root: "/api/v1", plural: "secrets", noun: "Secret", list_command: "kubectl get secrets -A" };
 
-/// Who wrote, as `why` tells of what was made by word.
+/// Field manager of writes by commands, as `why` shows it.
 const MANAGER: &str = "switchboard-gitops";
 
-/// Which cluster, and which tenant of it.
+/// Flags that select a cluster and a tenant.
 #[derive(Args, Clone, Debug)]
-pub struct Tenant {
+pub struct TenantArgs {
     #[command(flatten)]
-    reach: Reach,
-    /// The tenant's namespace [default: that of the context]
+    reach: ClusterArgs,
+    /// Namespace of the tenant [default: the namespace of the context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 }
 
-/// A cluster, and a tenant of it.
+/// Client for the namespace of a tenant.
 #[derive(Clone)]
-pub struct Side {
+pub struct TenantClient {
     client: kube::Client,
-    /// The tenant.
+    /// Namespace of the tenant.
     pub namespace: String,
 }
 
-/// A cluster that does not do what it should.
+/// Error of a request.
 #[derive(Debug, thiserror::Error)]
-pub enum SideError {
-    /// It has no such kinds.
+pub enum TenantClientError {
+    /// The cluster does not serve the service's kinds.
     #[error(
         "the cluster does not have the GitOps Service's kinds\nhint: `switchboard gitops crds | kubectl apply -f -` brings them, `switchboard up` has them"
     )]
     NoKinds,
-    /// There is no such thing.
-    #[error("there is no {told} `{name}` in namespace `{namespace}`\nhint: `{listed}` lists those of all namespaces")]
+    /// The resource does not exist.
+    #[error(
+        "there is no {noun} `{name}` in namespace `{namespace}`\nhint: `{list_command}` lists those of all namespaces"
+    )]
     NotFound {
-        /// What lists all of its kind.
-        listed: &'static str,
-        /// As people call it.
-        told: &'static str,
-        /// Its name.
+        /// Command that lists all resources of the kind.
+        list_command: &'static str,
+        /// Display name of the kind.
+        noun: &'static str,
+        /// Name of the resource.
         name: String,
-        /// Its namespace.
+        /// Namespace of the resource.
         namespace: String,
     },
-    /// It is there already.
+    /// The resource exists already.
     #[error(
-        "there is already something named `{name}` in namespace `{namespace}`: {told}\nhint: take another name, or delete that one first"
+        "there is already something named `{name}` in namespace `{namespace}`: {noun}\nhint: take another name, or delete that one first"
     )]
     Exists {
-        /// As people call it.
-        told: &'static str,
-        /// Its name.
+        /// Display name of the kind.
+        noun: &'static str,
+        /// Name of the resource.
         name: String,
-        /// Its namespace.
+        /// Namespace of the resource.
         namespace: String,
     },
-    /// The cluster says why not.
-    #[error("could not {act}: {said}\nhint: {}", refused(*code))]
+    /// The API server refused the request.
+    #[error("could not {action}: {message}\nhint: {}", status_hint(*code))]
     Refused {
-        /// What was to be done.
-        act: String,
-        /// What the cluster says.
-        said: String,
-        /// The status of its answer.
+        /// Action that failed, as a verb phrase.
+        action: String,
+        /// Message of the API server.
+        message: String,
+        /// HTTP status code.
         code: u16,
     },
-    /// It does not answer.
+    /// The API server did not answer.
     #[error(
-        "could not {act}\nhint: is the cluster running? `kubectl get --raw /readyz` with the same kubeconfig asks it"
+        "could not {action}\nhint: is the cluster running? `kubectl get --raw /readyz` with the same kubeconfig asks it"
     )]
     Unreachable {
-        /// What was to be done.
-        act: String,
-        /// Why not.
+        /// Action that failed, as a verb phrase.
+        action: String,
+        /// Error of the client.
         source: Box<kube::Error>,
     },
 }
 
-fn refused(code: u16) -> &'static str {
+fn status_hint(code: u16) -> &'static str {
     match code {
         401 => "the cluster does not know who you are: check the user of the kubeconfig's context",
         403 => "ask for a Role in this namespace; `kubectl auth can-i --list` shows what you may",
@@ -137,40 +144,42 @@ fn refused(code: u16) -> &'static str {
     }
 }
 
-impl Tenant {
-    /// Makes a client. Asks nothing yet.
-    pub async fn side(&self) -> Result<Side, Failure> {
-        let config = self.reach.clone().or_own().config().await?;
+impl TenantArgs {
+    /// Builds a client; sends no request yet.
+    pub async fn client(&self) -> Result<TenantClient, CommandError> {
+        let config = self.reach.clone().or_up_cluster().config().await?;
         let namespace = self.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
-        let client = kube::Client::try_from(config)
-            .map_err(|error| SideError::Unreachable { act: "make a client".to_string(), source: Box::new(error) })?;
-        Ok(Side { client, namespace })
+        let client = kube::Client::try_from(config).map_err(|error| TenantClientError::Unreachable {
+            action: "make a client".to_string(),
+            source: Box::new(error),
+        })?;
+        Ok(TenantClient { client, namespace })
     }
 }
 
-impl Side {
-    /// An object.
-    pub async fn get(&self, of: &Kind, name: &str) -> Result<Value, SideError> {
+impl TenantClient {
+    /// Reads an object.
+    pub async fn get(&self, of: &TenantKind, name: &str) -> Result<Value, TenantClientError> {
         let path = self.path(of, &self.namespace, name);
-        self.send(of, name, format!("read {} `{name}`", of.told), Method::GET, path, None).await
+        self.send(of, name, format!("read {} `{name}`", of.noun), Method::GET, path, None).await
     }
 
-    /// An object; none if there is none.
-    pub async fn find(&self, of: &Kind, name: &str) -> Result<Option<Value>, SideError> {
+    /// Reads an object; `None` if it does not exist.
+    pub async fn find(&self, of: &TenantKind, name: &str) -> Result<Option<Value>, TenantClientError> {
         match self.get(of, name).await {
             Ok(object) => Ok(Some(object)),
-            Err(SideError::NotFound { .. }) => Ok(None),
+            Err(TenantClientError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    /// All objects of the namespace, or of all namespaces.
-    pub async fn list(&self, of: &Kind, everywhere: bool) -> Result<Vec<Value>, SideError> {
+    /// Lists the objects of the namespace, or of all namespaces.
+    pub async fn list(&self, of: &TenantKind, everywhere: bool) -> Result<Vec<Value>, TenantClientError> {
         let (mut items, mut from) = (Vec::new(), String::new());
         let namespace = if everywhere { "" } else { &self.namespace };
         loop {
             let path = format!("{}?limit={PAGE}{from}", self.path(of, namespace, ""));
-            let mut page = self.send(of, "", format!("list {}s", of.told), Method::GET, path, None).await?;
+            let mut page = self.send(of, "", format!("list {}s", of.noun), Method::GET, path, None).await?;
             let kind = page["kind"].as_str().and_then(|kind| kind.strip_suffix("List")).unwrap_or_default().to_string();
             let version = page["apiVersion"].clone();
             if let Value::Array(more) = page["items"].take() {
@@ -188,60 +197,63 @@ impl Side {
     }
 
     /// Creates an object.
-    pub async fn create(&self, of: &Kind, object: &Value) -> Result<Value, SideError> {
+    pub async fn create(&self, of: &TenantKind, object: &Value) -> Result<Value, TenantClientError> {
         let name = object["metadata"]["name"].as_str().unwrap_or_default();
         let path = format!("{}?fieldManager={MANAGER}", self.path(of, &self.namespace, ""));
-        let act = format!("create {} `{name}`", of.told);
+        let act = format!("create {} `{name}`", of.noun);
         match self.send(of, name, act, Method::POST, path, Some(object)).await {
-            Err(SideError::Refused { code: 409, .. }) => {
-                Err(SideError::Exists { told: of.told, name: name.to_string(), namespace: self.namespace.clone() })
-            }
-            // To create something where nothing can be is to name a namespace that is not there.
-            Err(SideError::NotFound { .. }) => Err(SideError::Refused {
-                act: format!("create {} `{name}`", of.told),
-                said: format!("there is no namespace `{}`", self.namespace),
+            Err(TenantClientError::Refused { code: 409, .. }) => Err(TenantClientError::Exists {
+                noun: of.noun,
+                name: name.to_string(),
+                namespace: self.namespace.clone(),
+            }),
+            // A create request returns 404 if the namespace does not exist.
+            Err(TenantClientError::NotFound { .. }) => Err(TenantClientError::Refused {
+                action: format!("create {} `{name}`", of.noun),
+                message: format!("there is no namespace `{}`", self.namespace),
                 code: 422,
             }),
             other => other,
         }
     }
 
-    /// Changes an object by a merge patch.
-    pub async fn patch(&self, of: &Kind, name: &str, patch: &Value) -> Result<Value, SideError> {
+    /// Changes an object with a merge patch.
+    pub async fn patch(&self, of: &TenantKind, name: &str, patch: &Value) -> Result<Value, TenantClientError> {
         let path = format!("{}?fieldManager={MANAGER}", self.path(of, &self.namespace, name));
-        self.send(of, name, format!("change {} `{name}`", of.told), Method::PATCH, path, Some(patch)).await
+        self.send(of, name, format!("change {} `{name}`", of.noun), Method::PATCH, path, Some(patch)).await
     }
 
     /// Deletes an object.
-    pub async fn delete(&self, of: &Kind, name: &str) -> Result<(), SideError> {
+    pub async fn delete(&self, of: &TenantKind, name: &str) -> Result<(), TenantClientError> {
         let path = self.path(of, &self.namespace, name);
-        self.send(of, name, format!("delete {} `{name}`", of.told), Method::DELETE, path, None).await.map(drop)
+        self.send(of, name, format!("delete {} `{name}`", of.noun), Method::DELETE, path, None).await.map(drop)
     }
 
-    fn path(&self, of: &Kind, namespace: &str, name: &str) -> String {
-        let within = if namespace.is_empty() { String::new() } else { format!("/namespaces/{}", encode(namespace)) };
-        let one = if name.is_empty() { String::new() } else { format!("/{}", encode(name)) };
+    fn path(&self, of: &TenantKind, namespace: &str, name: &str) -> String {
+        let within =
+            if namespace.is_empty() { String::new() } else { format!("/namespaces/{}", percent_encode(namespace)) };
+        let one = if name.is_empty() { String::new() } else { format!("/{}", percent_encode(name)) };
         format!("{}{within}/{}{one}", of.root, of.plural)
     }
 
     async fn send(
         &self,
-        of: &Kind,
+        of: &TenantKind,
         name: &str,
         act: String,
         method: Method,
         path: String,
         body: Option<&Value>,
-    ) -> Result<Value, SideError> {
+    ) -> Result<Value, TenantClientError> {
         let form = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let mut request = Request::builder().method(method).uri(path);
         if body.is_some() {
             request = request.header(CONTENT_TYPE, form);
         }
         let bytes = body.map(|object| object.to_string().into_bytes()).unwrap_or_default();
-        let missing = || SideError::NotFound {
-            listed: of.listed,
-            told: of.told,
+        let missing = || TenantClientError::NotFound {
+            list_command: of.list_command,
+            noun: of.noun,
             name: name.to_string(),
             namespace: self.namespace.clone(),
         };
@@ -249,20 +261,20 @@ impl Side {
         match self.client.request(request).await {
             Ok(answer) => Ok(answer),
             Err(kube::Error::Api(status)) if status.code == 404 => {
-                // What is not served at all has no name in the refusal.
+                // A 404 without a name means that the kind is not served.
                 let named = status.details.as_ref().is_some_and(|details| !details.name.is_empty());
-                Err(if named { missing() } else { SideError::NoKinds })
+                Err(if named { missing() } else { TenantClientError::NoKinds })
             }
             Err(kube::Error::Api(status)) => {
-                Err(SideError::Refused { act, said: status.message.clone(), code: status.code })
+                Err(TenantClientError::Refused { action: act, message: status.message.clone(), code: status.code })
             }
-            Err(error) => Err(SideError::Unreachable { act, source: Box::new(error) }),
+            Err(error) => Err(TenantClientError::Unreachable { action: act, source: Box::new(error) }),
         }
     }
 }
 
-/// Percent-encodes what is not plain in a path.
-fn encode(text: &str) -> String {
+/// Percent-encodes all other than unreserved characters.
+fn percent_encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }

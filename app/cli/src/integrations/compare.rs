@@ -3,55 +3,55 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use switchboard_integrations::diff::Report;
+use switchboard_integrations::diff::DiffReport;
 
-use super::{What, from};
+use super::{BuildArgs, bundle_source};
 use crate::DIFFERS;
 use crate::explain::{self, print};
-use crate::failure::Failure;
+use crate::failure::CommandError;
 
-/// How a report is printed.
+/// Output format of a comparison.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// For a pull request
+enum DiffFormat {
+    /// Markdown for a pull request
     #[default]
     #[value(alias = "table")]
     Markdown,
-    /// For programs
+    /// JSON
     Json,
-    /// For programs and people
+    /// YAML
     Yaml,
 }
 
-/// Tells what changes.
+/// Compare two directories, bundles or commits
 #[derive(Args)]
-pub struct Diff {
-    /// What is: a directory, a bundle, or a commit as git:REV[:FOLDER]
+pub struct IntegrationsDiff {
+    /// Old data: a directory, a bundle, or a commit as git:REV[:FOLDER]
     #[arg(long, value_name = "DIR|BUNDLE|COMMIT")]
     from: String,
-    /// What is to be
+    /// New data
     #[arg(long, value_name = "DIR|BUNDLE|COMMIT")]
     to: String,
     #[command(flatten)]
-    what: What,
-    /// How to print it
+    what: BuildArgs,
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: DiffFormat,
 }
 
-impl Diff {
+impl IntegrationsDiff {
     /// Prints the report.
-    pub fn run(self) -> Result<ExitCode, Failure> {
+    pub fn run(self) -> Result<ExitCode, CommandError> {
         let mut builder = self.what.builder()?;
-        let (before, after) = (from::read(&self.from)?, from::read(&self.to)?);
-        // One of them is enough: an environment may be new.
+        let (before, after) = (bundle_source::read(&self.from)?, bundle_source::read(&self.to)?);
+        // One of them is enough: the environment may be new.
         self.what.check(&[&before, &after])?;
         let (before, after) = (builder.build(&before), builder.build(&after));
-        let report = Report::of(&before, &after);
+        let report = DiffReport::compare(&before, &after);
         let form = match self.output {
-            Form::Markdown => explain::Form::Table,
-            Form::Json => explain::Form::Json,
-            Form::Yaml => explain::Form::Yaml,
+            DiffFormat::Markdown => explain::OutputFormat::Table,
+            DiffFormat::Json => explain::OutputFormat::Json,
+            DiffFormat::Yaml => explain::OutputFormat::Yaml,
         };
         print(&report, form)?;
         Ok(match (report.changes(), report.new_problems.is_empty()) {

@@ -6,49 +6,49 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde::Serialize;
-use switchboard_integrations::lint::{Finding, Severity, lint};
+use switchboard_integrations::lint::{LintFinding, Severity, lint};
 
-use super::{from, meta};
-use crate::explain::{Form, print};
-use crate::failure::Failure;
-use crate::talk::say;
+use super::{bundle_source, meta};
+use crate::explain::{OutputFormat, print};
+use crate::failure::CommandError;
+use crate::stderr::print_stderr;
 
-/// Tells what is wrong or questionable in the data.
+/// Check the data and print problems
 #[derive(Args)]
-pub struct Lint {
-    /// A directory, a bundle, the address of a qontract-server, or a commit as git:REV[:FOLDER]
+pub struct IntegrationsLint {
+    /// Data: a directory, a bundle, the URL of a qontract-server, or a commit as git:REV[:FOLDER]
     #[arg(long, value_name = "DIR|BUNDLE|URL")]
     from: String,
-    /// Options of integrations that are not qontract-reconcile's: JSON, lists of options by name
+    /// File with options of integrations outside qontract-reconcile: JSON, lists of options by name
     #[arg(long, value_name = "FILE")]
     options: Option<PathBuf>,
-    /// What is questionable is wrong as well
+    /// Treat warnings as errors
     #[arg(long)]
     strict: bool,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
 }
 
-/// All findings, one after the other.
+/// All findings.
 #[derive(Serialize)]
 #[serde(transparent)]
-struct Report(Vec<Finding>);
+struct LintReport(Vec<LintFinding>);
 
-impl fmt::Display for Report {
+impl fmt::Display for LintReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|finding| writeln!(f, "{finding}"))
     }
 }
 
-impl Lint {
-    /// Prints the findings; their number is talk.
-    pub fn run(self) -> Result<ExitCode, Failure> {
-        let report = Report(lint(&from::read(&self.from)?, &meta(self.options.as_deref())?));
+impl IntegrationsLint {
+    /// Prints the findings to stdout and their number to stderr.
+    pub fn run(self) -> Result<ExitCode, CommandError> {
+        let report = LintReport(lint(&bundle_source::read(&self.from)?, &meta(self.options.as_deref())?));
         print(&report, self.output)?;
         let errors = report.0.iter().filter(|finding| finding.severity == Severity::Error).count();
         let warnings = report.0.len() - errors;
-        say(format_args!("{errors} errors, {warnings} warnings"));
+        print_stderr(format_args!("{errors} errors, {warnings} warnings"));
         let wrong = errors > 0 || (self.strict && warnings > 0);
         Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }

@@ -9,41 +9,41 @@ use std::time::Duration;
 use clap::Args;
 use futures::future::join_all;
 use switchboard_kernel::config::Config;
-use switchboard_kernel::core::Closed;
-use switchboard_kernel::host::{Host, Settings};
-use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::core::FinishedRun;
+use switchboard_kernel::host::{Host, HostSettings};
+use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
 use switchboard_kernel::operator::Operator;
-use switchboard_kernel::place::ClusterName;
+use switchboard_kernel::topology::ClusterName;
 
-use super::hosting::Manager;
-use crate::explain::{Form, print};
-use crate::failure::{self, Failure};
-use crate::reach::Reach;
-use crate::talk::say;
-use crate::{DIFFERS, guests, kernel};
+use super::hosting::IntegrationsManager;
+use crate::cluster_args::ClusterArgs;
+use crate::explain::{OutputFormat, print};
+use crate::failure::{self, CommandError};
+use crate::stderr::print_stderr;
+use crate::{DIFFERS, hosted, kernel};
 
-/// Shows what would be written on live clusters.
+/// Show what would be written on the live clusters of a configuration; write nothing
 #[derive(Args)]
-pub struct Plan {
-    /// The configuration with the section `integrations`
+pub struct IntegrationsPlan {
+    /// Configuration file with the section `integrations`
     #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
     config: PathBuf,
-    /// How long everything may take to be read and decided
+    /// Timeout for reading the clusters and planning
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
     #[command(flatten)]
-    reach: Reach,
+    reach: ClusterArgs,
 }
 
-impl Plan {
-    /// Prints the report; exits with 2 when something would be written, with 1 when not all could be planned.
-    pub async fn run(self) -> Result<ExitCode, Failure> {
+impl IntegrationsPlan {
+    /// Prints the report; exits with 2 if something would be written, and with 1 if a part could not be planned.
+    pub async fn run(self) -> Result<ExitCode, CommandError> {
         let mut config = kernel::read_config(&self.config)?;
-        self.reach.fill(&mut config);
+        self.reach.apply_to(&mut config);
         let Some(section) = &config.integrations else {
             let file = self.config.display();
             return Err(format!(
@@ -51,50 +51,50 @@ impl Plan {
             )
             .into());
         };
-        let clusters = guests::clusters(&config).await?;
-        let mut manager = Manager::new(section, &config.topology, clusters)?;
-        let (operators, mut failed) = manager.once().await?;
+        let clusters = hosted::connect(&config).await?;
+        let mut manager = IntegrationsManager::new(section, &config.topology, clusters)?;
+        let (operators, mut failed) = manager.load_operators().await?;
         let looks = operators.into_iter().map(|(operator, name, client)| self.look(&config, operator, name, client));
         let mut decided = Vec::new();
         for looked in join_all(looks).await {
             match looked {
                 Ok(all) => decided.extend(all),
-                Err(error) => failed.push(failure::tell(&*error)),
+                Err(error) => failed.push(failure::message(&*error)),
             }
         }
         let report = crate::plan::report(&decided);
-        failed.iter().for_each(say);
-        // That nothing would be written is known only where all could be planned.
-        let known = report.changes() || !report.undecided.is_empty() || failed.is_empty();
-        if known || self.output != Form::Table {
+        failed.iter().for_each(print_stderr);
+        // "Nothing would be written" is known only if everything could be planned.
+        let known = report.has_changes() || !report.undecided.is_empty() || failed.is_empty();
+        if known || self.output != OutputFormat::Table {
             print(&report, self.output)?;
         }
-        Ok(match (report.changes(), report.undecided.is_empty() && failed.is_empty()) {
+        Ok(match (report.has_changes(), report.undecided.is_empty() && failed.is_empty()) {
             (true, _) => ExitCode::from(DIFFERS),
             (false, true) => ExitCode::SUCCESS,
             (false, false) => ExitCode::FAILURE,
         })
     }
 
-    /// Decides for one cluster, apart from the others: one that does not answer loses itself.
+    /// Plans one cluster on its own, so that an unreachable cluster does not affect the others.
     async fn look(
         &self,
         config: &Config,
         operator: Arc<dyn Operator>,
         cluster: ClusterName,
         client: kube::Client,
-    ) -> Result<Vec<Closed>, Failure> {
+    ) -> Result<Vec<FinishedRun>, CommandError> {
         let never = Duration::from_secs(self.timeout * 2);
         let limits = Limits { backoff_first: never, backoff_max: never, ..Limits::none() };
-        let settings = Settings {
+        let settings = HostSettings {
             clusters: BTreeMap::from([(cluster.clone(), client)]),
             topology: config.topology.clone(),
             global: GlobalLimits { requests_per_second: u32::MAX, ..config.limits.clone() },
-            journal: Journal::in_memory(Bounds::default()),
+            journal: Journal::in_memory(JournalLimits::default()),
             dry_run: true,
         };
         let (host, _handle) = Host::new(settings, vec![(operator, limits)]);
-        let decided = host.once(Duration::from_secs(self.timeout)).await;
+        let decided = host.run_until_settled(Duration::from_secs(self.timeout)).await;
         decided.map_err(|error| format!("could not plan for cluster {cluster}\n  {error}").into())
     }
 }

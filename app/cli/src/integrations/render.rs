@@ -6,89 +6,89 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
-use switchboard_integrations::desired::{Desired, Target};
+use switchboard_integrations::desired::{DesiredNamespace, DesiredObjects};
 use switchboard_object::yaml;
 
-use super::{What, chart, from, tell_problems};
-use crate::failure::Failure;
-use crate::talk::say;
+use super::{BuildArgs, bundle_source, chart, report_problems};
+use crate::failure::CommandError;
+use crate::stderr::print_stderr;
 
-/// How objects are printed.
+/// Output format of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum Form {
-    /// One document after the other
+enum ObjectFormat {
+    /// One YAML document for each object
     #[default]
     Yaml,
-    /// One document of all
+    /// One JSON document
     Json,
 }
 
-/// Writes the wanted objects.
+/// Render the desired objects
 #[derive(Args)]
-pub struct Render {
-    /// A directory, a bundle, or a commit as git:REV[:FOLDER]
+pub struct IntegrationsRender {
+    /// Data: a directory, a bundle, or a commit as git:REV[:FOLDER]
     #[arg(long, value_name = "DIR|BUNDLE", required_unless_present = "values")]
     from: Option<String>,
     #[command(flatten)]
-    what: What,
-    /// Write files into this folder instead: CLUSTER/NAMESPACE/KIND-NAME, values.json, parameters.json
+    what: BuildArgs,
+    /// Folder to write files to instead of stdout: CLUSTER/NAMESPACE/KIND-NAME, values.json, parameters.json
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-    /// How to print objects
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
-    /// Print the Template that the chart makes of a file of values instead: the manager's own deployment
+    output: ObjectFormat,
+    /// Values file of the manager's own deployment; print the Template that the chart renders from it instead
     #[arg(long, value_name = "FILE", conflicts_with_all = ["from", "output_dir"])]
     values: Option<PathBuf>,
 }
 
-impl Render {
-    /// Prints or writes the objects. What is wrong is told, and the rest is written all the same.
-    pub fn run(self) -> Result<ExitCode, Failure> {
+impl IntegrationsRender {
+    /// Prints or writes the objects. Problems are reported, and the valid objects are written nevertheless.
+    pub fn run(self) -> Result<ExitCode, CommandError> {
         if let Some(file) = &self.values {
             return self.template(file);
         }
-        let bundle = from::read(self.from.as_deref().unwrap_or_default())?;
+        let bundle = bundle_source::read(self.from.as_deref().unwrap_or_default())?;
         self.what.check(&[&bundle])?;
         let desired = self.what.builder()?.build(&bundle);
         match &self.output_dir {
             Some(dir) => self.write(dir, &desired)?,
             None => self.print(&desired)?,
         }
-        Ok(if tell_problems(&desired) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        Ok(if report_problems(&desired) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    fn template(&self, file: &Path) -> Result<ExitCode, Failure> {
+    fn template(&self, file: &Path) -> Result<ExitCode, CommandError> {
         let text =
             std::fs::read_to_string(file).map_err(|error| format!("could not read {}: {error}", file.display()))?;
         let values = switchboard_chart::values::read(&text)?;
-        let printed = chart(self.what.chart.as_deref())?.printed(values)?;
+        let printed = chart(self.what.chart.as_deref())?.render_text(values)?;
         std::io::stdout().lock().write_all(printed.as_bytes())?;
         Ok(ExitCode::SUCCESS)
     }
 
-    fn print(&self, desired: &Desired) -> Result<(), Failure> {
+    fn print(&self, desired: &DesiredObjects) -> Result<(), CommandError> {
         let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-        if self.output == Form::Json {
-            let targets: Vec<Value> = desired.targets.values().map(|target| whole(desired, target)).collect();
+        if self.output == ObjectFormat::Json {
+            let targets: Vec<Value> = desired.namespaces.values().map(|target| whole(desired, target)).collect();
             let all = json!({"bundle": desired.sha, "caller": desired.caller, "targets": targets});
             writeln!(out, "{}", serde_json::to_string_pretty(&all)?)?;
             return Ok(out.flush()?);
         }
-        for ((cluster, namespace), target) in &desired.targets {
+        for ((cluster, namespace), target) in &desired.namespaces {
             for object in target.objects() {
                 let environment = &target.namespace.environment.name;
                 writeln!(out, "---\n# cluster {cluster}, namespace {namespace}, environment {environment}")?;
-                write!(out, "{}", yaml::to_string(&desired.marked(object)))?;
+                write!(out, "{}", yaml::to_string(&desired.annotated(object)))?;
             }
         }
         Ok(out.flush()?)
     }
 
-    fn write(&self, dir: &Path, desired: &Desired) -> Result<(), Failure> {
+    fn write(&self, dir: &Path, desired: &DesiredObjects) -> Result<(), CommandError> {
         let mut files = 0;
-        for ((cluster, namespace), target) in &desired.targets {
-            // Names of clusters and namespaces come from data: none may lead out of the folder.
+        for ((cluster, namespace), target) in &desired.namespaces {
+            // Names from the data must not lead out of the folder.
             let parts = [&**cluster, &**namespace];
             if parts.iter().any(|part| part.is_empty() || part.starts_with('.') || part.contains('/')) {
                 return Err(format!("{cluster:?}/{namespace:?} cannot be the name of a folder").into());
@@ -96,10 +96,10 @@ impl Render {
             let folder = dir.join(&**cluster).join(&**namespace);
             std::fs::create_dir_all(&folder)?;
             for object in target.objects() {
-                let body = desired.marked(object);
+                let body = desired.annotated(object);
                 let (end, text) = match self.output {
-                    Form::Yaml => ("yaml", yaml::to_string(&body)),
-                    Form::Json => ("json", format!("{}\n", serde_json::to_string_pretty(&body)?)),
+                    ObjectFormat::Yaml => ("yaml", yaml::to_string(&body)),
+                    ObjectFormat::Json => ("json", format!("{}\n", serde_json::to_string_pretty(&body)?)),
                 };
                 std::fs::write(folder.join(format!("{}-{}.{end}", object.kind.kind, object.name)), text)?;
                 files += 1;
@@ -109,13 +109,17 @@ impl Render {
             let parameters = format!("{}\n", serde_json::to_string_pretty(&parameters(target))?);
             std::fs::write(folder.join("parameters.json"), parameters)?;
         }
-        say(format_args!("wrote {files} objects of {} namespaces to {}", desired.targets.len(), dir.display()));
+        print_stderr(format_args!(
+            "wrote {files} objects of {} namespaces to {}",
+            desired.namespaces.len(),
+            dir.display()
+        ));
         Ok(())
     }
 }
 
-fn whole(desired: &Desired, target: &Target) -> Value {
-    let objects: Vec<Value> = target.objects().into_iter().map(|object| desired.marked(object)).collect();
+fn whole(desired: &DesiredObjects, target: &DesiredNamespace) -> Value {
+    let objects: Vec<Value> = target.objects().into_iter().map(|object| desired.annotated(object)).collect();
     json!({
         "cluster": &*target.namespace.cluster.name, "namespace": &*target.namespace.name,
         "environment": &*target.namespace.environment.name, "values": target.values(),
@@ -123,6 +127,6 @@ fn whole(desired: &Desired, target: &Target) -> Value {
     })
 }
 
-fn parameters(target: &Target) -> Value {
+fn parameters(target: &DesiredNamespace) -> Value {
     json!(&*target.shared_parameters)
 }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use switchboard_kernel::config::GitopsConfig;
-use switchboard_kernel::host::{Host, Settings};
-use switchboard_kernel::journal::{Bounds, Journal};
-use switchboard_kernel::operator::{Declaration, Stop, Unit, UnitId, Units};
+use switchboard_kernel::host::{Host, HostSettings};
+use switchboard_kernel::journal::{Journal, JournalLimits};
+use switchboard_kernel::operator::{DecideError, Declaration, Unit, UnitId, Units};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::state::Wait;
 use switchboard_kernel::view::View;
@@ -17,7 +17,7 @@ fn config(text: &str) -> Config {
     Config::parse("switchboard.yaml", text, KNOWN).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-/// How a configuration sets the limits of every operator there is: by the name of one, or of what it is a part of.
+/// Configurations that set the limits of an operator, by prefix of its name.
 const PLACES: [(&str, &str); 5] = [
     ("integrations@", "integrations: {source: x, limits: LIMITS}\n"),
     ("gitops-", "gitops: {limits: LIMITS}\n"),
@@ -25,17 +25,17 @@ const PLACES: [(&str, &str); 5] = [
     ("program", "operators: {program: {command: ./program, limits: LIMITS}}\n"),
     ("", "operators: {NAME: {limits: LIMITS}}\n"),
 ];
-/// Those that have a whole are set by their own name, too.
+/// Configurations that set the limits of one part of a service or engine by its own name.
 const OWN_PLACES: [(&str, &str); 3] = [
     ("integrations@", "integrations: {source: x}\noperators: {NAME: LIMITS}\n"),
     ("gitops-", "gitops: {}\noperators: {NAME: LIMITS}\n"),
     ("engine@", "operators: {engine: , NAME: {limits: LIMITS}}\n"),
 ];
 
-/// Every operator that `run` and `up` can host. Those of clusters are there for one as for any other.
+/// Returns the names of all operators that `run` and `up` can host, with one example for operators of clusters.
 async fn all() -> BTreeSet<String> {
     let section = GitopsConfig::default();
-    let service = crate::gitops::hosting::declaring(&section).await.unwrap();
+    let service = crate::gitops::hosting::declared_operators(&section).await.unwrap();
     let service = service.iter().map(|operator| operator.name().to_string());
     let native = operators::names().map(String::from);
     let of_clusters = ["engine@argocd.one", "integrations@east", "program"].map(String::from);
@@ -47,7 +47,7 @@ fn text_for(places: &[(&str, &str)], name: &str, limits: &str) -> Option<String>
     Some(text.replace("NAME", name).replace("LIMITS", limits))
 }
 
-/// Every limit, each with another value than any operator has by itself.
+/// Returns a value for every limit that differs from the defaults of all operators.
 fn every_limit() -> (&'static str, Limits) {
     let text = "{debounce: 11s, coolDown: 12s, writesPerSecond: 13, writesPerMinute: 14, resync: 15s, \
                 backoff: {first: 16s, max: 17s}, timeout: 18s, maxConcurrent: 19, memory: 20Mi}";
@@ -89,7 +89,7 @@ async fn every_limit_of_every_operator_is_set_by_the_file_and_changed_by_a_reloa
 async fn what_is_hosted_at_the_start_has_the_limits_that_a_reload_would_give_it() {
     let text = "operators:\n  greeter: {coolDown: 3s}\n  plugs: {coolDown: 4s}\n  sockets: {coolDown: 5s}\n";
     let config = config(text);
-    let hosted = crate::run::hosted(&config);
+    let hosted = crate::run::configured_operators(&config);
     let seconds: Vec<(&str, u64)> = hosted.iter().map(|(one, l)| (one.name(), l.cool_down.as_secs())).collect();
     assert_eq!(seconds, [("greeter", 3), ("plugs", 4), ("deferredresources", 4), ("sockets", 5)]);
     assert!(hosted.iter().all(|(one, limits)| of(&config, one.name()) == *limits));
@@ -100,14 +100,14 @@ fn what_is_said_of_one_counts_over_what_is_said_of_all() {
     let config = config("operators: {engine: {coolDown: 3s}, engine@argocd.one: {coolDown: 4s}}");
     let seconds = |name| of(&config, name).cool_down.as_secs();
     assert_eq!([seconds("engine"), seconds("engine@argocd.one"), seconds("engine@argocd.two")], [3, 4, 3]);
-    // An engine has more time by itself than others, since it fetches repositories; unless somebody says otherwise.
+    // The engine has a longer default timeout, since it fetches repositories.
     assert!(of(&config, "engine").timeout > Limits::default().timeout);
 }
 
-/// For a cluster that a Secret names.
-struct Engine;
+/// Operator of a cluster from a cluster Secret.
+struct EngineStub;
 
-impl Operator for Engine {
+impl Operator for EngineStub {
     fn name(&self) -> &str {
         "engine@argocd.one"
     }
@@ -116,7 +116,7 @@ impl Operator for Engine {
         Declaration { inputs: BTreeSet::new(), outputs: BTreeSet::new(), service_account: None, units: Units::Whole }
     }
 
-    fn decide(&self, _unit: &Unit, _view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, _unit: &Unit, _view: &View) -> Result<Plan, DecideError> {
         Ok(Plan::nothing())
     }
 }
@@ -124,19 +124,19 @@ impl Operator for Engine {
 #[tokio::test]
 async fn an_operator_that_comes_after_a_reload_has_the_limits_of_now() {
     let (old, new) = (config("operators: {engine: {debounce: 0s}}"), config("operators: {engine: {debounce: 1h}}"));
-    let settings = Settings {
+    let settings = HostSettings {
         clusters: BTreeMap::new(),
         topology: old.topology.clone(),
         global: old.limits.clone(),
-        journal: Journal::in_memory(Bounds::default()),
+        journal: Journal::in_memory(JournalLimits::default()),
         dry_run: false,
     };
     let (host, handle) = Host::new(settings, Vec::new());
     let running = tokio::spawn(host.run());
-    let in_force = InForce::new(old);
+    let in_force = CurrentConfig::new(old);
     assert!(in_force.replace(new, &handle).await.unwrap().is_empty(), "nobody is there yet");
-    in_force.add(&handle, Arc::new(Engine), None).await.unwrap();
-    let unit = UnitId { operator: OperatorName::new(Engine.name()), unit: Unit::Whole };
+    in_force.add(&handle, Arc::new(EngineStub), None).await.unwrap();
+    let unit = UnitId { operator: OperatorName::new(EngineStub.name()), unit: Unit::Whole };
     let unit = handle.unit(unit).await.unwrap().unwrap();
     assert!(matches!(unit.wait, Wait::Debounced { until } if until.0 > 0), "{:?}", unit.wait);
     handle.stop().await;

@@ -1,47 +1,47 @@
-//! The cluster that is looked at.
+//! Plugs and sockets of a cluster.
 
 use clap::Args;
 use serde_json::Value;
 use switchboard_kernel::resource::Resource;
-use switchboard_plugs::board::Board;
 use switchboard_plugs::model::{PLUGS, SOCKETS};
+use switchboard_plugs::overview::PlugOverview;
 
-use crate::failure::Failure;
-use crate::reach::Reach;
+use crate::cluster_args::ClusterArgs;
+use crate::failure::CommandError;
 
-/// How many objects one answer brings.
+/// Page size of list requests.
 const PAGE: usize = 500;
 
-/// Which cluster, and which of its namespaces.
+/// Flags that select a cluster and a namespace.
 #[derive(Args)]
-pub struct Where {
+pub struct PlugsClusterArgs {
     #[command(flatten)]
-    reach: Reach,
-    /// Only plugs and sockets of this namespace, and the sockets that its plugs want
+    reach: ClusterArgs,
+    /// Limit the output to plugs and sockets of this namespace, and the sockets its plugs request
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
 }
 
-/// A cluster that does not say.
+/// Plugs or sockets could not be listed.
 #[derive(Debug, thiserror::Error)]
-pub enum WhereError {
-    /// It has no such kinds.
+pub enum PlugsClusterError {
+    /// The cluster does not serve the kind.
     #[error("the cluster knows no {0}\nhint: host the operator `plugs` on it, which brings its kinds along")]
     NoKind(String),
-    /// It says no, in its own words.
+    /// The API server refused the request.
     #[error("could not list {0}: {1}\nhint: {2}")]
     Refused(String, String, &'static str),
-    /// It does not answer.
+    /// The API server did not answer.
     #[error("could not list {0}")]
     List(String, #[source] Box<kube::Error>),
 }
 
-impl Where {
-    /// Plugs and sockets as they are.
-    pub async fn board(&self) -> Result<Board, Failure> {
-        let client = self.reach.clone().or_own().client().await?;
+impl PlugsClusterArgs {
+    /// Lists plugs and sockets.
+    pub async fn board(&self) -> Result<PlugOverview, CommandError> {
+        let client = self.reach.clone().or_up_cluster().client().await?;
         let (plugs, sockets) = (list(&client, &PLUGS).await?, list(&client, &SOCKETS).await?);
-        let mut board = Board::of(&plugs, &sockets);
+        let mut board = PlugOverview::of(&plugs, &sockets);
         if let Some(namespace) = &self.namespace {
             let within = |name: &str| name.split_once('/').is_some_and(|(own, _)| own == namespace);
             board.plugs.retain(|plug| within(&plug.name) || within(&plug.socket));
@@ -52,7 +52,7 @@ impl Where {
     }
 }
 
-async fn list(client: &kube::Client, resource: &Resource) -> Result<Vec<Value>, Failure> {
+async fn list(client: &kube::Client, resource: &Resource) -> Result<Vec<Value>, CommandError> {
     let mut items = Vec::new();
     let mut from = String::new();
     loop {
@@ -61,7 +61,7 @@ async fn list(client: &kube::Client, resource: &Resource) -> Result<Vec<Value>, 
         let mut page = match page {
             Ok(page) => page,
             Err(kube::Error::Api(status)) if status.code == 404 => {
-                return Err(WhereError::NoKind(resource.to_string()).into());
+                return Err(PlugsClusterError::NoKind(resource.to_string()).into());
             }
             Err(kube::Error::Api(status)) => {
                 let hint = match status.code {
@@ -71,9 +71,9 @@ async fn list(client: &kube::Client, resource: &Resource) -> Result<Vec<Value>, 
                     403 => "this user may not do that; `kubectl auth can-i --list` shows what it may",
                     _ => "the server is busy or unwell; try again in a moment",
                 };
-                return Err(WhereError::Refused(resource.to_string(), status.message.clone(), hint).into());
+                return Err(PlugsClusterError::Refused(resource.to_string(), status.message.clone(), hint).into());
             }
-            Err(error) => return Err(WhereError::List(resource.to_string(), Box::new(error)).into()),
+            Err(error) => return Err(PlugsClusterError::List(resource.to_string(), Box::new(error)).into()),
         };
         if let Value::Array(more) = page["items"].take() {
             items.extend(more);

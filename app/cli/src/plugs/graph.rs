@@ -1,38 +1,38 @@
 //! `switchboard plugs graph`.
 
 use clap::{Args, ValueEnum};
-use switchboard_plugs::picture::{dot, svg};
+use switchboard_plugs::graph::{dot, svg};
 
-use super::cluster::Where;
-use crate::failure::Failure;
-use crate::form;
+use super::cluster::PlugsClusterArgs;
+use crate::failure::CommandError;
+use crate::output_format;
 
-/// Draws plugs and sockets.
+/// Draw plugs and sockets
 #[derive(Args)]
-pub struct Graph {
-    /// How to draw it
+pub struct PlugsGraph {
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: GraphFormat,
     #[command(flatten)]
-    place: Where,
+    place: PlugsClusterArgs,
 }
 
 #[derive(Clone, Copy, Default, ValueEnum)]
-enum Form {
-    /// A drawing that browsers show
+enum GraphFormat {
+    /// SVG image
     #[default]
     Svg,
-    /// For Graphviz
+    /// Graphviz
     Dot,
 }
 
-impl Graph {
-    /// Prints it.
-    pub async fn run(self) -> Result<(), Failure> {
+impl PlugsGraph {
+    /// Prints the drawing.
+    pub async fn run(self) -> Result<(), CommandError> {
         let board = self.place.board().await?;
-        form::write(&match self.output {
-            Form::Svg => svg(&board),
-            Form::Dot => dot(&board),
+        output_format::write(&match self.output {
+            GraphFormat::Svg => svg(&board),
+            GraphFormat::Dot => dot(&board),
         })
     }
 }

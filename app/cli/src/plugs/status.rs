@@ -6,100 +6,100 @@ use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use serde::Serialize;
-use switchboard_plugs::board::Board;
-use switchboard_plugs::picture::dot;
-use switchboard_plugs::status_table::{Shown, status_table};
+use switchboard_plugs::graph::dot;
+use switchboard_plugs::overview::PlugOverview;
+use switchboard_plugs::status_table::{TableOptions, status_table};
 
-use super::cluster::Where;
-use crate::again::Watch;
-use crate::failure::Failure;
-use crate::form::{self, Form};
-use crate::paint;
-use crate::talk::say;
+use super::cluster::PlugsClusterArgs;
+use crate::color;
+use crate::failure::CommandError;
+use crate::output_format::{self, OutputFormat};
+use crate::stderr::print_stderr;
+use crate::watch_loop::WatchArgs;
 
-/// Shows plugs and sockets and how they stand.
+/// Show plugs and sockets with their status
 #[derive(Args)]
-pub struct Status {
-    /// Every integration as well: who provides it, who requires it, by which interface
+pub struct PlugsStatus {
+    /// Show every integration with its provider, requirer and interface as well
     #[arg(long)]
     relations: bool,
-    /// How to print it
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Output,
+    output: StatusFormat,
     #[command(flatten)]
-    watch: Watch,
+    watch: WatchArgs,
     #[command(flatten)]
-    place: Where,
+    place: PlugsClusterArgs,
 }
 
-/// The forms of every report, and one more.
+/// Output formats of reports, and Graphviz.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Output {
-    Report(Form),
+enum StatusFormat {
+    Report(OutputFormat),
     Dot,
 }
 
-impl Default for Output {
+impl Default for StatusFormat {
     fn default() -> Self {
-        Output::Report(Form::default())
+        StatusFormat::Report(OutputFormat::default())
     }
 }
 
-impl ValueEnum for Output {
+impl ValueEnum for StatusFormat {
     fn value_variants<'a>() -> &'a [Self] {
         &[
-            Output::Report(Form::Table),
-            Output::Report(Form::Wide),
-            Output::Report(Form::Json),
-            Output::Report(Form::Yaml),
-            Output::Dot,
+            StatusFormat::Report(OutputFormat::Table),
+            StatusFormat::Report(OutputFormat::Wide),
+            StatusFormat::Report(OutputFormat::Json),
+            StatusFormat::Report(OutputFormat::Yaml),
+            StatusFormat::Dot,
         ]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Output::Report(form) => form.to_possible_value(),
-            Output::Dot => Some(PossibleValue::new("dot").help("For Graphviz")),
+            StatusFormat::Report(form) => form.to_possible_value(),
+            StatusFormat::Dot => Some(PossibleValue::new("dot").help("For Graphviz")),
         }
     }
 }
 
-/// The board at a moment, for people as a table.
+/// Plugs and sockets at a time.
 #[derive(Serialize)]
-struct Report {
+struct StatusReport {
     #[serde(flatten)]
-    board: Board,
+    board: PlugOverview,
     #[serde(skip)]
     relations: bool,
     #[serde(skip)]
     now: Timestamp,
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for StatusReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = Shown { relations: self.relations, wide: f.alternate() };
-        f.write_str(&status_table(&self.board, shown, &|created| form::age(created, self.now)))
+        let shown = TableOptions { relations: self.relations, wide: f.alternate() };
+        f.write_str(&status_table(&self.board, shown, &|created| output_format::age(created, self.now)))
     }
 }
 
-impl Status {
-    /// Prints it.
-    pub async fn run(self) -> Result<(), Failure> {
+impl PlugsStatus {
+    /// Prints the status.
+    pub async fn run(self) -> Result<(), CommandError> {
         self.watch.show(|| self.look()).await
     }
 
-    async fn look(&self) -> Result<String, Failure> {
+    async fn look(&self) -> Result<String, CommandError> {
         let board = self.place.board().await?;
         let form = match self.output {
-            Output::Dot => return Ok(dot(&board)),
-            Output::Report(form) => form,
+            StatusFormat::Dot => return Ok(dot(&board)),
+            StatusFormat::Report(form) => form,
         };
-        if form.is_for_people() && board.plugs.is_empty() && board.sockets.is_empty() {
-            say("no plugs and no sockets");
+        if form.is_table() && board.plugs.is_empty() && board.sockets.is_empty() {
+            print_stderr("no plugs and no sockets");
             return Ok(String::new());
         }
-        let text = form.text(&Report { board, relations: self.relations, now: Timestamp::now() })?;
-        Ok(if form.is_for_people() { paint::on_stdout(&text) } else { text })
+        let text = form.text(&StatusReport { board, relations: self.relations, now: Timestamp::now() })?;
+        Ok(if form.is_table() { color::on_stdout(&text) } else { text })
     }
 }
 
@@ -110,9 +110,13 @@ mod tests {
     #[test]
     fn the_forms_are_those_of_every_report_and_a_drawing() {
         let names = |all: Vec<PossibleValue>| all.iter().map(|one| one.get_name().to_string()).collect::<Vec<_>>();
-        let known = Form::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
-        let own = Output::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
+        let known = OutputFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
+        let own = StatusFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
         assert_eq!(names(own), [names(known), vec!["dot".to_string()]].concat());
-        assert_eq!(Output::from_str("text", false), Ok(Output::Report(Form::Table)), "the older name is understood");
+        assert_eq!(
+            StatusFormat::from_str("text", false),
+            Ok(StatusFormat::Report(OutputFormat::Table)),
+            "the older name is understood"
+        );
     }
 }

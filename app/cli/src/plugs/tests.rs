@@ -1,11 +1,11 @@
-//! The definitions as documents: what is made of them is what stands in the tree. `UPDATE=1` writes it anew.
+//! Generated documents of the CustomResourceDefinitions. `UPDATE=1` rewrites the files.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::Value;
 
 use super::*;
 
-/// The reference of the kinds, and what the chart installs.
+/// Reference of the kinds, and the CRDs of the chart.
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/CRDS.md");
 const OF_CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/chart/crds/plugs.yaml");
 
@@ -21,7 +21,7 @@ fn compare(file: &str, text: &str) {
     assert!(written == text, "{file} is stale\nhint: UPDATE=1 cargo test -p switchboard plugs");
 }
 
-/// A row for each field below a schema.
+/// Appends a row for each field below a schema.
 fn rows(schema: &Value, path: &str, out: &mut Vec<String>) {
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let Some(properties) = schema["properties"].as_object() else { return below(schema, path, out) };
@@ -62,9 +62,9 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// The kinds of the GitOps Service, in the order of their files.
+/// Reads the CRDs of the GitOps Service, in the order of their files.
 fn of_gitops() -> Vec<Value> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../gitops/data/crds");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../operators/gitops/data/crds");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     files.iter().map(|file| yaml::read(&std::fs::read_to_string(file).unwrap()).unwrap().value).collect()

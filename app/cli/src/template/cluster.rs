@@ -1,4 +1,4 @@
-//! A cluster that is asked while a chart is rendered: what it is, what it holds.
+//! Cluster used while a chart is rendered: its capabilities and objects.
 
 use std::collections::BTreeMap;
 
@@ -7,59 +7,59 @@ use kube::config::Kubeconfig;
 use kube::{Client, Config};
 use serde_json::Value;
 use switchboard_chart::capabilities::{Capabilities, KubeVersion};
-use switchboard_chart::render::View;
+use switchboard_chart::render::ClusterLookup;
 use tokio::runtime::Handle;
 
-use super::flags::Access;
-use crate::reach::{Reach, ReachError};
-use crate::talk::say;
+use super::flags::ClusterAccessArgs;
+use crate::cluster_args::{ClusterArgs, ClusterArgsError};
+use crate::stderr::print_stderr;
 
-/// How many API versions a cluster may have.
+/// Maximum number of API versions of a cluster.
 const MAX_GROUP_VERSIONS: usize = 2_000;
-/// How everything that is served is asked for at once, and, of a server that cannot, one by one.
+/// Accept header for aggregated discovery, with a fallback to discovery by version.
 const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json";
 
-/// A cluster that answered.
-pub struct Asked {
+/// Reachable cluster with its capabilities and kinds.
+pub struct ClusterInfo {
     pub client: Client,
-    /// What a chart sees of it.
+    /// Capabilities for the chart.
     pub capabilities: Capabilities,
-    pub kinds: Kinds,
+    pub kinds: ServedKinds,
 }
 
-/// What is served, by API version.
+/// Served kinds by API version.
 #[derive(Clone, Default)]
-pub struct Kinds(BTreeMap<String, Vec<Resource>>);
+pub struct ServedKinds(BTreeMap<String, Vec<ServedResource>>);
 
-/// A type of objects.
+/// Served resource type.
 #[derive(Clone, Debug, Default)]
-pub struct Resource {
+pub struct ServedResource {
     pub kind: String,
     pub plural: String,
     pub namespaced: bool,
-    /// Whether objects of it can be patched, which means that the server judges their fields itself.
+    /// Whether objects can be patched; the server then validates their fields itself.
     pub patched: bool,
 }
 
-impl Kinds {
-    /// Whether anything of this version is served.
+impl ServedKinds {
+    /// Whether the API version is served.
     pub fn serves(&self, api_version: &str) -> bool {
         self.0.contains_key(api_version)
     }
 
-    /// A kind by its name.
-    pub fn find(&self, api_version: &str, kind: &str) -> Option<&Resource> {
+    /// Finds a kind by name.
+    pub fn find(&self, api_version: &str, kind: &str) -> Option<&ServedResource> {
         self.0.get(api_version)?.iter().find(|resource| resource.kind == kind)
     }
 
-    /// What objects of a kind are mapped to: lists are known too, and kinds in small letters.
-    pub fn mapped(&self, api_version: &str, kind: &str) -> Option<Resource> {
+    /// Finds the resource of a kind like Helm: also for lists, and for kinds in lower case.
+    pub fn rest_mapping(&self, api_version: &str, kind: &str) -> Option<ServedResource> {
         let all = self.0.get(api_version)?;
-        let list = Resource { kind: kind.to_string(), ..Resource::default() };
+        let list = ServedResource { kind: kind.to_string(), ..ServedResource::default() };
         if kind == "List" {
             return Some(list);
         }
-        let named = |resource: &&Resource| resource.kind == kind || resource.kind.to_lowercase() == kind;
+        let named = |resource: &&ServedResource| resource.kind == kind || resource.kind.to_lowercase() == kind;
         all.iter().find(named).cloned().or_else(|| {
             let of_list = kind.strip_suffix("List")?;
             all.iter().any(|resource| resource.kind == of_list).then_some(list)
@@ -67,27 +67,27 @@ impl Kinds {
     }
 }
 
-impl Asked {
-    /// Connects, and asks for the version and everything that is served.
+impl ClusterInfo {
+    /// Connects, and reads the version and the served kinds.
     ///
     /// # Errors
-    /// In Helm's words, when nobody answers.
-    pub async fn connect(access: &Access) -> Result<Self, String> {
+    /// Returns Helm's text if the cluster does not answer.
+    pub async fn connect(access: &ClusterAccessArgs) -> Result<Self, String> {
         let config = config(access).await.map_err(unreachable)?;
         let server = config.cluster_url.to_string();
-        let client = Client::try_from(config).map_err(|error| unreachable(root(&error)))?;
-        let version = get(&client, "/version").await.map_err(|error| unreachable(refused(&server, &error)))?;
+        let client = Client::try_from(config).map_err(|error| unreachable(root_cause(&error)))?;
+        let version = get(&client, "/version").await.map_err(|error| unreachable(connection_error(&server, &error)))?;
         let text = |name: &str| version[name].as_str().unwrap_or_default().to_string();
         let given = text("gitVersion");
-        // A cluster's own words are taken as they are; constraints see the whole of it.
+        // The cluster's version is used verbatim; constraints compare all of it.
         let kube_version =
             KubeVersion { version: given.clone(), normalized: given, major: text("major"), minor: text("minor") };
         let capabilities = Capabilities { kube_version, api_versions: Vec::new() };
-        let mut asked = Self { client, capabilities, kinds: Kinds::default() };
+        let mut asked = Self { client, capabilities, kinds: ServedKinds::default() };
         asked
             .discover()
             .await
-            .map_err(|error| format!("could not get apiVersions from Kubernetes: {}", told(&error)))?;
+            .map_err(|error| format!("could not get apiVersions from Kubernetes: {}", error_message(&error)))?;
         Ok(asked)
     }
 
@@ -96,13 +96,13 @@ impl Asked {
             let answer = get_as(&self.client, root, DISCOVERY).await?;
             match answer["kind"] == "APIGroupDiscoveryList" {
                 true => self.note_all(&answer),
-                false => self.one_by_one(&answer).await,
+                false => self.discover_each(&answer).await,
             }
         }
         Ok(())
     }
 
-    /// Notes what a server told at once.
+    /// Adds the kinds of aggregated discovery.
     fn note_all(&mut self, answer: &Value) {
         for group in list(&answer["items"]) {
             let name = group["metadata"]["name"].as_str().unwrap_or_default();
@@ -122,15 +122,15 @@ impl Asked {
         }
     }
 
-    /// Asks a server for one version after the other.
-    async fn one_by_one(&mut self, answer: &Value) {
+    /// Requests the kinds of one version after the other.
+    async fn discover_each(&mut self, answer: &Value) {
         let core = list(&answer["versions"]).iter().filter_map(Value::as_str).map(|v| (v.to_string(), "/api"));
         let versions = list(&answer["groups"]).iter().flat_map(|group| list(&group["versions"]));
         let others = versions.filter_map(|version| version["groupVersion"].as_str()).map(|v| (v.to_string(), "/apis"));
         let all: Vec<(String, &str)> = core.chain(others).take(MAX_GROUP_VERSIONS).collect();
         for (version, root) in all {
             self.note_version(&version);
-            // A group whose server is away is left out, as Helm does.
+            // A group whose server does not answer is skipped, as in Helm.
             let Ok(resources) = get(&self.client, &format!("{root}/{version}")).await else { continue };
             for resource in list(&resources["resources"]) {
                 let name = resource["name"].as_str().unwrap_or_default();
@@ -150,62 +150,65 @@ impl Asked {
         if !self.capabilities.api_versions.contains(&named) {
             self.capabilities.api_versions.push(named);
         }
-        // Parts of other resources are no objects of their own; charts see their kinds all the same.
+        // Subresources are not objects; charts see their kinds nevertheless.
         if plural.is_empty() || plural.contains('/') {
             return;
         }
         let patched = list(verbs).iter().any(|verb| verb == "patch");
-        let resource = Resource { kind: kind.to_string(), plural: plural.to_string(), namespaced, patched };
+        let resource = ServedResource { kind: kind.to_string(), plural: plural.to_string(), namespaced, patched };
         self.kinds.0.entry(version.to_string()).or_default().push(resource);
     }
 
-    /// What `lookup` asks.
+    /// Returns the view for `lookup`.
     pub fn view(&self) -> LiveView {
         LiveView { client: self.client.clone(), kinds: self.kinds.clone(), runtime: Handle::current() }
     }
 }
 
-/// The namespace a kubeconfig speaks of, where it can be read and does.
-pub fn namespace(access: &Access) -> Option<String> {
+/// Returns the namespace of the kubeconfig's context, if it can be read.
+pub fn namespace(access: &ClusterAccessArgs) -> Option<String> {
     let file = kubeconfig(access).ok()?;
-    let context = given(&access.kube_context).cloned().or(file.current_context)?;
+    let context = non_empty(&access.kube_context).cloned().or(file.current_context)?;
     let named = file.contexts.into_iter().find(|named| named.name == context)?;
     named.context?.namespace.filter(|namespace| !namespace.is_empty())
 }
 
-fn kubeconfig(access: &Access) -> Result<Kubeconfig, kube::config::KubeconfigError> {
+fn kubeconfig(access: &ClusterAccessArgs) -> Result<Kubeconfig, kube::config::KubeconfigError> {
     match &access.kubeconfig {
         Some(file) => Kubeconfig::read_from(file),
         None => Kubeconfig::read(),
     }
 }
 
-/// A flag or variable that says something: an empty one is none.
-fn given(text: &Option<String>) -> Option<&String> {
+/// Treats an empty flag or variable as not set.
+fn non_empty(text: &Option<String>) -> Option<&String> {
     text.as_ref().filter(|text| !text.is_empty())
 }
 
-async fn config(access: &Access) -> Result<Config, String> {
-    let reach = Reach { kubeconfig: access.kubeconfig.clone(), context: given(&access.kube_context).cloned() };
+async fn config(access: &ClusterAccessArgs) -> Result<Config, String> {
+    let reach =
+        ClusterArgs { kubeconfig: access.kubeconfig.clone(), context: non_empty(&access.kube_context).cloned() };
     let mut config = match reach.config().await {
         Ok(config) => config,
-        Err(ReachError::NoContext { name, .. }) => return Err(format!("context {name:?} does not exist")),
-        Err(ReachError::Nowhere | ReachError::Missing(_)) if given(&access.kube_apiserver).is_some() => {
+        Err(ClusterArgsError::NoContext { name, .. }) => return Err(format!("context {name:?} does not exist")),
+        Err(ClusterArgsError::Nowhere | ClusterArgsError::Missing(_))
+            if non_empty(&access.kube_apiserver).is_some() =>
+        {
             Config::new(http::Uri::from_static("https://localhost"))
         }
-        Err(error) => return Err(root(&error)),
+        Err(error) => return Err(root_cause(&error)),
     };
-    if let Some(server) = given(&access.kube_apiserver) {
+    if let Some(server) = non_empty(&access.kube_apiserver) {
         config.cluster_url = server.parse().map_err(|error| format!("{server:?} is no address: {error}"))?;
     }
     if let Some(file) = &access.kube_ca_file {
         config.root_cert = None;
         config.root_cert_file = Some(file.clone());
     }
-    if let Some(token) = given(&access.kube_token) {
+    if let Some(token) = non_empty(&access.kube_token) {
         config.auth_info.token = Some(token.clone().into());
     }
-    if let Some(user) = given(&access.kube_as_user) {
+    if let Some(user) = non_empty(&access.kube_as_user) {
         config.auth_info.impersonate = Some(user.clone());
     }
     let groups: Vec<String> = access.kube_as_group.iter().filter(|group| !group.is_empty()).cloned().collect();
@@ -217,15 +220,15 @@ async fn config(access: &Access) -> Result<Config, String> {
     Ok(config)
 }
 
-/// What Helm says when nobody answers: once as a log, once as the error.
+/// Returns Helm's error for an unreachable cluster, and logs it as Helm does.
 fn unreachable(cause: String) -> String {
     let told = format!("cluster reachability check failed: kubernetes cluster unreachable: {cause}");
-    say(format!("level=ERROR msg={told:?}"));
+    print_stderr(format!("level=ERROR msg={told:?}"));
     told
 }
 
-/// The cause all began with.
-fn root(error: &(dyn std::error::Error + 'static)) -> String {
+/// Returns the message of the innermost cause.
+fn root_cause(error: &(dyn std::error::Error + 'static)) -> String {
     let mut cause = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;
@@ -233,11 +236,11 @@ fn root(error: &(dyn std::error::Error + 'static)) -> String {
     cause.to_string()
 }
 
-fn refused(server: &str, error: &kube::Error) -> String {
+fn connection_error(server: &str, error: &kube::Error) -> String {
     if let kube::Error::Api(_) = error {
-        return told(error);
+        return error_message(error);
     }
-    let cause = root(error);
+    let cause = root_cause(error);
     if !cause.starts_with("Connection refused") {
         return cause;
     }
@@ -245,30 +248,32 @@ fn refused(server: &str, error: &kube::Error) -> String {
     format!("Get \"{}/version\": dial tcp {host}: connect: connection refused", server.trim_end_matches('/'))
 }
 
-/// What an API server says, or why it could not be asked.
-pub fn told(error: &kube::Error) -> String {
+/// Returns the message of the API server, or of the failed connection.
+pub fn error_message(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message.clone(),
-        other => root(other),
+        other => root_cause(other),
     }
 }
 
-/// `lookup` against a live cluster. Templates are rendered on a thread that may wait.
+/// `lookup` against a live cluster. It blocks, so templates are rendered on a separate thread.
 pub struct LiveView {
     client: Client,
-    kinds: Kinds,
+    kinds: ServedKinds,
     runtime: Handle,
 }
 
-impl View for LiveView {
+impl ClusterLookup for LiveView {
     fn lookup(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Result<Option<Value>, String> {
         if !self.kinds.serves(api_version) {
             let missing = "the server could not find the requested resource";
-            say(format!(
+            print_stderr(format!(
                 "level=ERROR msg=\"unable to retrieve resource list\" GroupVersion={api_version} error={missing:?}"
             ));
             let which = format!("{api_version}, Kind={kind}");
-            say(format!("level=ERROR msg=\"unable to get apiresource\" groupVersionKind={which:?} error={missing:?}"));
+            print_stderr(format!(
+                "level=ERROR msg=\"unable to get apiresource\" groupVersionKind={which:?} error={missing:?}"
+            ));
             return Err(format!("unable to get apiresource from unstructured: {which}: {missing}"));
         }
         let path = match self.kinds.find(api_version, kind) {
@@ -276,8 +281,8 @@ impl View for LiveView {
                 let namespace = if resource.namespaced { namespace } else { "" };
                 path(api_version, resource, namespace, name)
             }
-            // Helm asks for a resource without a name then, which is the list of versions, or nothing.
-            None => format!("/api/{}", encoded(name)).trim_end_matches('/').to_string(),
+            // Helm then requests a resource without a name, which returns the list of versions or nothing.
+            None => format!("/api/{}", percent_encode(name)).trim_end_matches('/').to_string(),
         };
         match self.runtime.block_on(get(&self.client, &path)) {
             Ok(mut found) => {
@@ -287,26 +292,27 @@ impl View for LiveView {
                 Ok(Some(found))
             }
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-            Err(error) => Err(told(&error)),
+            Err(error) => Err(error_message(&error)),
         }
     }
 }
 
-/// Where a server has an object, or all of them.
-pub fn path(api_version: &str, resource: &Resource, namespace: &str, name: &str) -> String {
+/// Returns the path of an object, or of all objects.
+pub fn path(api_version: &str, resource: &ServedResource, namespace: &str, name: &str) -> String {
     let root = if api_version.contains('/') { "/apis" } else { "/api" };
-    let inside = if namespace.is_empty() { String::new() } else { format!("/namespaces/{}", encoded(namespace)) };
-    let last = if name.is_empty() { String::new() } else { format!("/{}", encoded(name)) };
+    let inside =
+        if namespace.is_empty() { String::new() } else { format!("/namespaces/{}", percent_encode(namespace)) };
+    let last = if name.is_empty() { String::new() } else { format!("/{}", percent_encode(name)) };
     format!("{root}/{api_version}{inside}/{}{last}", resource.plural)
 }
 
-/// A part of a path, whatever it holds.
-fn encoded(part: &str) -> String {
+/// Percent-encodes a path segment.
+fn percent_encode(part: &str) -> String {
     let safe = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte);
     part.bytes().map(|byte| if safe(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
 }
 
-/// Asks for a path.
+/// Reads a path.
 pub async fn get(client: &Client, path: &str) -> Result<Value, kube::Error> {
     get_as(client, path, "application/json").await
 }
@@ -316,7 +322,7 @@ async fn get_as(client: &Client, path: &str, accept: &str) -> Result<Value, kube
     client.request(request).await
 }
 
-/// The items of a list; none where there is no list.
+/// Returns the items of a list, or none for another value.
 pub fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }

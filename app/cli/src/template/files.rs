@@ -1,17 +1,17 @@
-//! Files of `switchboard template`: values that are read, manifests that are written.
+//! Files of `switchboard template`: values as input, manifests as output.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path};
 
-use switchboard_chart::output::{Wanted, hooks, manifests, part};
-use switchboard_chart::render::Rendered;
+use switchboard_chart::output::{OutputOptions, hooks, manifests, part};
+use switchboard_chart::render::RenderedChart;
 
-/// How large a file of values may be.
+/// Maximum size of a values file.
 const MAX_VALUES_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The bytes of a file, or of standard input.
+/// Reads a file or stdin.
 pub fn read(name: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     let read = if name.trim() == "-" {
@@ -37,7 +37,7 @@ fn words(error: &io::Error) -> String {
     }
 }
 
-/// Prints data. A reader that went away is not an error.
+/// Prints to stdout. A reader that closes the pipe is not an error.
 pub fn print(text: &str) -> Result<(), String> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -46,8 +46,9 @@ pub fn print(text: &str) -> Result<(), String> {
     }
 }
 
-/// Writes a file for each template, as Helm does: CRDs into the folder itself, the rest below the release's name if asked to.
-pub fn write_all(rendered: &Rendered, wanted: &Wanted, folder: &Path, inner: &Path) -> Result<(), String> {
+/// Writes a file for each template like Helm: CRDs to the folder itself, the others below the release name if
+/// requested.
+pub fn write_all(rendered: &RenderedChart, wanted: &OutputOptions, folder: &Path, inner: &Path) -> Result<(), String> {
     let mut written = BTreeSet::new();
     let crds = if wanted.crds { rendered.crds.len() } else { 0 };
     for (index, (source, text)) in manifests(rendered, wanted).enumerate() {
@@ -58,7 +59,7 @@ pub fn write_all(rendered: &Rendered, wanted: &Wanted, folder: &Path, inner: &Pa
         let source = &hook.manifest.source;
         write(inner, source, hook.manifest.text(), inner.join(source).exists())?;
     }
-    // What went into files is not there to be shown: Helm looks for it in vain.
+    // Like Helm: templates written to files are not found by --show-only.
     match wanted.show_only.first() {
         Some(name) => Err(format!("could not find template {name} in chart")),
         None => print("\n"),

@@ -1,17 +1,17 @@
-//! The flags of `helm template`, all of them, read as Helm reads them: `--flag=false`, the last one counts, a list is CSV.
+//! All flags of `helm template`, parsed like Helm: `--flag=false`, the last occurrence wins, lists are CSV.
 
 mod go;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args};
-use switchboard_chart::given::Given;
+use switchboard_chart::value_options::ValueOptions;
 
-use crate::talk::say;
+use crate::stderr::print_stderr;
 
-pub use go::{boolean, csv, pairs};
+pub use go::{FlagList, boolean, csv, pairs};
 
-/// Reads a switch as Go does: with a value or without.
+/// Makes a boolean flag accept an optional value, as in Go.
 pub fn as_go_reads(arg: Arg) -> Arg {
     match arg.get_action() {
         ArgAction::SetTrue | ArgAction::SetFalse => {
@@ -19,47 +19,44 @@ pub fn as_go_reads(arg: Arg) -> Arg {
             let arg = arg.action(ArgAction::Set).num_args(0..=1).require_equals(true).value_name("BOOL");
             arg.default_missing_value("true").default_value(unset).hide_default_value(true).value_parser(go::boolean)
         }
-        // What follows is the value, even if it begins with a hyphen.
+        // The next argument is the value, even if it starts with a hyphen.
         _ if !arg.is_positional() && !arg.is_require_equals_set() => arg.allow_hyphen_values(true),
         _ => arg,
     }
 }
 
-/// What the chart's values come from.
+/// Flags for the chart's values.
 #[derive(Args)]
 #[command(next_help_heading = "Values")]
-pub struct Values {
-    /// Files of values, or `-` for standard input; later ones lie over earlier
+pub struct ValuesArgs {
+    /// Values files; `-` is stdin; later files override earlier ones
     #[arg(short = 'f', long = "values", value_name = "FILES", value_parser = csv)]
-    files: Vec<List>,
-    /// Values as key=value, over those of files
+    files: Vec<FlagList>,
+    /// Values that override those of files
     #[arg(long = "set", value_name = "KEY=VALUE")]
     typed: Vec<String>,
-    /// Values that are text whatever they look like
+    /// Values that are always strings
     #[arg(long = "set-string", value_name = "KEY=VALUE")]
     text: Vec<String>,
     /// Values as JSON
     #[arg(long = "set-json", value_name = "KEY=JSON")]
     json: Vec<String>,
-    /// Values that are the text of files
+    /// Values with the text of files
     #[arg(long = "set-file", value_name = "KEY=FILE")]
     from_files: Vec<String>,
-    /// Values that are taken as they stand
+    /// Values without any parsing
     #[arg(long = "set-literal", value_name = "KEY=TEXT")]
     literal: Vec<String>,
-    /// Do not judge the values by the chart's schema
+    /// Skip the validation by the chart's schema
     #[arg(long)]
     pub skip_schema_validation: bool,
 }
 
-/// One flag of several texts.
-pub type List = go::List;
-
-impl Values {
-    /// What is asked for, for the library.
-    pub fn given(&self) -> Given {
+impl ValuesArgs {
+    /// Returns the options for the library.
+    pub fn options(&self) -> ValueOptions {
         let Self { files, typed, text, json, from_files, literal, .. } = self;
-        Given {
+        ValueOptions {
             files: files.iter().flat_map(|list| list.0.clone()).collect(),
             typed: typed.clone(),
             text: text.clone(),
@@ -70,73 +67,73 @@ impl Values {
     }
 }
 
-/// The cluster that is asked, and as whom.
+/// Flags for access to the cluster.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Cluster")]
-pub struct Access {
-    /// The kubeconfig; else KUBECONFIG or ~/.kube/config says it
+pub struct ClusterAccessArgs {
+    /// Kubeconfig file [default: KUBECONFIG or ~/.kube/config]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The context of it; else its current one
+    /// Context of the kubeconfig [default: the current context]
     #[arg(long, value_name = "NAME", env = "HELM_KUBECONTEXT")]
     pub kube_context: Option<String>,
-    /// Who to ask as
+    /// User to impersonate
     #[arg(long, value_name = "USER", env = "HELM_KUBEASUSER")]
     pub kube_as_user: Option<String>,
-    /// A group to ask as a member of; may be repeated
+    /// Group to impersonate; may be repeated
     #[arg(long, value_name = "GROUP", env = "HELM_KUBEASGROUPS", value_delimiter = ',')]
     pub kube_as_group: Vec<String>,
-    /// A bearer token
+    /// Bearer token
     #[arg(long, value_name = "TOKEN", env = "HELM_KUBETOKEN", hide_env_values = true)]
     pub kube_token: Option<String>,
-    /// The API server's address
+    /// URL of the API server
     #[arg(long, value_name = "URL", env = "HELM_KUBEAPISERVER")]
     pub kube_apiserver: Option<String>,
-    /// The authority that signed its certificate
+    /// CA certificate of the API server
     #[arg(long, value_name = "FILE", env = "HELM_KUBECAFILE")]
     pub kube_ca_file: Option<PathBuf>,
-    /// The name its certificate is for
+    /// Server name for the verification of the certificate
     #[arg(long, value_name = "NAME", env = "HELM_KUBETLS_SERVER_NAME")]
     pub kube_tls_server_name: Option<String>,
-    /// Do not look at its certificate
+    /// Skip verification of the API server's certificate
     #[arg(long)]
     pub kube_insecure_skip_tls_verify: bool,
 }
 
-/// Where charts come from that are not on this machine: they are not fetched, and what asks for it is refused.
+/// Flags for remote charts, which are not fetched: a request to fetch is an error.
 #[derive(Args)]
 #[command(next_help_heading = "What Helm would fetch or start")]
-pub struct Fetching {
-    /// A repository to fetch the chart from: refused, nothing is fetched
+pub struct FetchArgs {
+    /// Chart repository: refused, nothing is fetched
     #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
     pub repo: String,
-    /// Which version to fetch; a chart that is here is taken as it is
+    /// Version to fetch; a local chart is used as it is
     #[arg(long, value_name = "RANGE", default_value = "", hide_default_value = true)]
     pub version: String,
-    /// Fetch development versions too
+    /// Fetch development versions as well
     #[arg(long, hide = true)]
     pub devel: bool,
-    /// Fetch dependencies that are missing: refused where one is
+    /// Fetch missing dependencies: refused if one is missing
     #[arg(long)]
     pub dependency_update: bool,
     /// Verify the chart's signature: refused
     #[arg(long)]
     pub verify: bool,
-    /// Run a plugin over what was rendered: refused, nothing is started
+    /// Plugin to run on the output: refused, nothing is started
     #[arg(long, value_name = "PLUGIN", default_value = "", hide_default_value = true)]
     pub post_renderer: String,
 }
 
-impl Fetching {
-    /// The chart's path, if it is on this machine and may be taken as it is.
+impl FetchArgs {
+    /// Returns the path of a local chart.
     ///
     /// # Errors
-    /// In Helm's words, when something would have to be fetched, verified or started.
-    pub fn located(&self, path: &str, debug: bool) -> Result<String, String> {
+    /// Returns Helm's text if something would have to be fetched, verified or started.
+    pub fn chart_path(&self, path: &str, debug: bool) -> Result<String, String> {
         if debug {
-            say(format!("level=DEBUG msg=\"Original chart version\" version={:?}", self.version));
+            print_stderr(format!("level=DEBUG msg=\"Original chart version\" version={:?}", self.version));
             if self.version.is_empty() && self.devel {
-                say("level=DEBUG msg=\"setting version to >0.0.0-0\"");
+                print_stderr("level=DEBUG msg=\"setting version to >0.0.0-0\"");
             }
         }
         if !self.post_renderer.is_empty() {
@@ -156,16 +153,16 @@ impl Fetching {
         let whole = std::path::absolute(path).map_err(|error| error.to_string())?;
         let whole = PathBuf::from(switchboard_chart::archive::clean(&whole.to_string_lossy()));
         if self.verify {
-            verified(&whole)?;
+            check_signature(&whole)?;
         }
         if debug {
-            say(format!("level=DEBUG msg=\"Chart path\" path={}", whole.display()));
+            print_stderr(format!("level=DEBUG msg=\"Chart path\" path={}", whole.display()));
         }
         Ok(whole.to_string_lossy().into_owned())
     }
 }
 
-/// Charts come from this machine; the words are Helm's when it does not know a repository.
+/// Checks that the chart is local. The error has Helm's text for an unknown repository.
 fn check_local(path: &str) -> Result<(), String> {
     if Path::new(path).exists() {
         return Ok(());
@@ -181,8 +178,8 @@ fn check_local(path: &str) -> Result<(), String> {
     Err(format!("{words}\n{NOT_FETCHED}"))
 }
 
-/// No signature is ever found good here: what could be one is refused.
-fn verified(path: &Path) -> Result<(), String> {
+/// Refuses to verify a chart: signatures are not checked here.
+fn check_signature(path: &Path) -> Result<(), String> {
     if path.is_dir() {
         return Err("unpacked charts cannot be verified".to_string());
     }
@@ -196,10 +193,10 @@ fn verified(path: &Path) -> Result<(), String> {
     Err(format!("could not verify {}\nhint: signatures are not looked at here; `helm verify` does", path.display()))
 }
 
-/// Flags of an installation that change nothing of what is rendered, and are read all the same.
+/// Flags of `helm install` that do not affect the output.
 #[derive(Args)]
 #[command(next_help_heading = "Without effect here")]
-pub struct Ignored {
+pub struct IgnoredArgs {
     #[arg(long, hide = true)]
     create_namespace: bool,
     #[arg(long, hide = true)]
@@ -264,13 +261,13 @@ pub struct Ignored {
     repository_config: Option<String>,
 }
 
-/// Said wherever Helm would fetch something.
+/// Hint for everything that Helm would fetch.
 const NOT_FETCHED: &str = "hint: charts are not fetched; give a folder or an archive (`helm pull` fetches one)";
-/// What Helm says of flags it will not have for long.
+/// Helm's text for flags that it will remove.
 const NO_EFFECT: &str = "this flag has no effect for 'helm template' and will be removed in Helm 5";
 
-impl Ignored {
-    /// What Helm says of what was given.
+impl IgnoredArgs {
+    /// Returns Helm's warnings about the flags.
     pub fn warnings(&self) -> Vec<String> {
         let deprecated = [
             (self.force, "force", "use --force-replace instead"),

@@ -1,6 +1,6 @@
-//! What may help where `switchboard template` fails, unless whoever noticed knows better.
+//! Hints for errors of `switchboard template` that bring none of their own.
 
-use switchboard_chart::render::RenderError;
+use switchboard_chart::render::ChartRenderError;
 
 pub(super) const ARGUMENTS: &str =
     "it takes a name and a chart, or a chart alone: switchboard template NAME CHART; --help shows the rest";
@@ -30,30 +30,30 @@ const TEMPLATES: &str =
 const MERGED: &str =
     "a table stands where another values file, or the chart, has something else: compare with the chart's values.yaml";
 
-/// What may help with an error of rendering.
-pub(super) fn of(error: &RenderError) -> &'static str {
+/// Returns the hint for a rendering error.
+pub(super) fn render_hint(error: &ChartRenderError) -> &'static str {
     match error {
-        RenderError::Name(_) => NAME,
-        RenderError::Values(_) | RenderError::Dependencies(_) => MERGED,
-        RenderError::Schema(_) => SCHEMA,
-        RenderError::KubeVersion { .. } => KUBERNETES,
-        RenderError::Template { .. } | RenderError::Manifest { .. } => TEMPLATES,
+        ChartRenderError::Name(_) => NAME,
+        ChartRenderError::Values(_) | ChartRenderError::Dependencies(_) => MERGED,
+        ChartRenderError::Schema(_) => SCHEMA,
+        ChartRenderError::KubeVersion { .. } => KUBERNETES,
+        ChartRenderError::Template { .. } | ChartRenderError::Manifest { .. } => TEMPLATES,
     }
 }
 
-/// An error with its hint, of which there is one.
-pub(super) fn added(error: String, hint: &str) -> String {
+/// Appends a hint to an error, unless it has one.
+pub(super) fn add_hint(error: String, hint: &str) -> String {
     if error.contains("hint: ") { error } else { format!("{error}\nhint: {hint}") }
 }
 
-/// An outcome whose error gets a hint.
+/// Extension that adds a hint to an error.
 pub(super) trait OrHint<T> {
-    /// Adds the hint, unless there is one.
+    /// Appends the hint to the error, unless it has one.
     fn or_hint(self, hint: &str) -> Result<T, String>;
 }
 
 impl<T> OrHint<T> for Result<T, String> {
     fn or_hint(self, hint: &str) -> Result<T, String> {
-        self.map_err(|error| added(error, hint))
+        self.map_err(|error| add_hint(error, hint))
     }
 }

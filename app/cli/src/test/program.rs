@@ -1,4 +1,4 @@
-//! A program that is run for a test: with a deadline, in a process group of its own.
+//! Program run of a test, with a deadline and in its own process group.
 
 use std::fs::File;
 use std::io;
@@ -10,63 +10,63 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// How a program ended.
+/// Exit of a program.
 #[derive(Debug)]
-pub enum Ended {
-    /// By itself, with that exit code.
+pub enum ProgramExit {
+    /// The program exited with this code.
     Exited(i32),
-    /// By a signal that was not ours.
+    /// The program was ended by a foreign signal.
     Killed(i32),
-    /// It had to be killed: it took longer than it may.
+    /// The program was killed at its deadline.
     TimedOut,
-    /// It had to be killed: it held that many bytes of memory.
-    Hoarded(u64),
-    /// It never began.
+    /// The program was killed at this size of memory in bytes.
+    OutOfMemory(u64),
+    /// The program did not start.
     NotStarted(io::Error),
 }
 
-/// What came of a run.
+/// Result of a program run.
 #[derive(Debug)]
-pub struct Finished {
-    /// How it ended.
-    pub ended: Ended,
-    /// After how long.
+pub struct ProgramRun {
+    /// Exit of the program.
+    pub ended: ProgramExit,
+    /// Duration of the run.
     pub took: Duration,
 }
 
-/// Runs a program until it ends or its time is up, then ends whatever it left behind. What it says goes to `stdout.log`
-/// and `stderr.log` of that directory.
-pub fn run(mut command: Command, logs: &Path, timeout: Duration) -> Finished {
+/// Runs a program until it ends or its deadline passes, then kills its remaining child processes. Its output goes to
+/// `stdout.log` and `stderr.log` in the directory.
+pub fn run(mut command: Command, logs: &Path, timeout: Duration) -> ProgramRun {
     let begin = Instant::now();
     let started = File::create(logs.join("stdout.log")).and_then(|out| {
         let err = File::create(logs.join("stderr.log"))?;
         command.stdin(Stdio::null()).stdout(out).stderr(err).process_group(0).spawn()
     });
     let ended = match started {
-        Ok(child) => wait(child, timeout).unwrap_or_else(Ended::NotStarted),
-        Err(error) => Ended::NotStarted(error),
+        Ok(child) => wait(child, timeout).unwrap_or_else(ProgramExit::NotStarted),
+        Err(error) => ProgramExit::NotStarted(error),
     };
-    Finished { ended, took: begin.elapsed() }
+    ProgramRun { ended, took: begin.elapsed() }
 }
 
-fn wait(mut child: Child, timeout: Duration) -> io::Result<Ended> {
+fn wait(mut child: Child, timeout: Duration) -> io::Result<ProgramExit> {
     let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) else {
         return Err(io::Error::other("the process has no id"));
     };
     let (ended, told) = mpsc::channel();
     std::thread::spawn(move || {
-        // Not reaped yet: as long as it is not, nobody else can have its group's id.
+        // The process is not reaped yet, so its group id cannot be reused.
         let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         let _ = ended.send(());
     });
     let in_time = told.recv_timeout(timeout).is_ok();
-    // Also what it started and did not wait for. That nobody is left is no error.
+    // Also kills child processes that were not waited for. An empty group is not an error.
     let _ = kill_process_group(pid, Signal::KILL);
     let status = child.wait()?;
     Ok(match (in_time, status.code(), status.signal()) {
-        (false, ..) => Ended::TimedOut,
-        (true, Some(code), _) => Ended::Exited(code),
-        (true, None, signal) => Ended::Killed(signal.unwrap_or_default()),
+        (false, ..) => ProgramExit::TimedOut,
+        (true, Some(code), _) => ProgramExit::Exited(code),
+        (true, None, signal) => ProgramExit::Killed(signal.unwrap_or_default()),
     })
 }
 
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    fn shell(script: &str, timeout_ms: u64) -> (Finished, String) {
+    fn shell(script: &str, timeout_ms: u64) -> (ProgramRun, String) {
         let logs = tempfile::tempdir().unwrap();
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
@@ -87,11 +87,11 @@ mod tests {
     #[test]
     fn a_program_ends_as_it_ends() {
         let (finished, said) = shell("echo hello; exit 3", 60_000);
-        assert!(matches!(finished.ended, Ended::Exited(3)), "{finished:?}");
+        assert!(matches!(finished.ended, ProgramExit::Exited(3)), "{finished:?}");
         assert_eq!(said, "hello\n");
-        assert!(matches!(shell("kill -TERM $$", 60_000).0.ended, Ended::Killed(15)));
+        assert!(matches!(shell("kill -TERM $$", 60_000).0.ended, ProgramExit::Killed(15)));
         let none = run(Command::new("/no/such/program"), Path::new("/no/such"), Duration::from_secs(1));
-        assert!(matches!(none.ended, Ended::NotStarted(_)), "{none:?}");
+        assert!(matches!(none.ended, ProgramExit::NotStarted(_)), "{none:?}");
     }
 
     #[test]
@@ -99,12 +99,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("alive");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        // The grandchild holds the pipe open for as long as it lives.
+        // The grandchild keeps the pipe open while it lives.
         let script =
             format!("sh -c 'exec 3>{0}; while :; do :; done' & exec 4>{0}; while :; do :; done", pipe.display());
         let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
         let (finished, _) = shell(&script, 300);
-        assert!(matches!(finished.ended, Ended::TimedOut), "{finished:?}");
+        assert!(matches!(finished.ended, ProgramExit::TimedOut), "{finished:?}");
         assert_eq!(reader.join().unwrap(), b"", "nobody holds the pipe any more");
     }
 
@@ -114,12 +114,13 @@ mod tests {
         let pipe = directory.path().join("alive");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let script = format!("(exec 3>{}; while :; do :; done) & exit 0", pipe.display());
-        // Held open by the test until the program is gone, so that the reader is not done before it began.
+        // The test holds the pipe open until the program has ended, so that the reader does not finish before it
+        // starts.
         let own = pipe.clone();
         let writer = std::thread::spawn(move || File::options().write(true).open(own).unwrap());
         let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
         let held = writer.join().unwrap();
-        assert!(matches!(shell(&script, 60_000).0.ended, Ended::Exited(0)));
+        assert!(matches!(shell(&script, 60_000).0.ended, ProgramExit::Exited(0)));
         drop(held);
         assert_eq!(reader.join().unwrap(), b"");
     }

@@ -1,4 +1,4 @@
-//! What is told of a suite, and how far it is.
+//! Report and progress of a suite.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -8,72 +8,72 @@ use serde::Serialize;
 
 use crate::progress::ProgressLine;
 
-/// How all cases went.
+/// Results of all cases.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Report {
-    /// By path.
-    pub cases: Vec<Told>,
+pub struct SuiteReport {
+    /// Cases by path.
+    pub cases: Vec<CaseReport>,
 }
 
-/// How one case went.
+/// Result of one case.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Told {
-    /// Its directory, from where the search began.
+pub struct CaseReport {
+    /// Directory of the case, relative to the search path.
     pub case: String,
-    /// What `test.yaml` calls it.
+    /// Name in `test.yaml`.
     pub name: String,
-    /// How it went.
-    pub verdict: Verdict,
-    /// How long its runs took.
+    /// Verdict.
+    pub verdict: CaseVerdict,
+    /// Duration of all runs.
     pub took_ms: u64,
-    /// What is wrong, each with the lines that say more.
+    /// Problems, each with its detail lines.
     pub differences: Vec<String>,
 }
 
-/// How a case went.
+/// Verdict on a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Verdict {
-    /// As expected.
+pub enum CaseVerdict {
+    /// The output matches the expectation.
     Passed,
-    /// Otherwise.
+    /// The output differs, or the program failed.
     Failed,
-    /// It took longer than it may.
+    /// The program was killed at its deadline.
     TimedOut,
 }
 
-impl Verdict {
-    fn word(self) -> &'static str {
+impl CaseVerdict {
+    fn label(self) -> &'static str {
         match self {
-            Verdict::Passed => "PASS",
-            Verdict::Failed => "FAIL",
-            Verdict::TimedOut => "TIMEOUT",
+            CaseVerdict::Passed => "PASS",
+            CaseVerdict::Failed => "FAIL",
+            CaseVerdict::TimedOut => "TIMEOUT",
         }
     }
 }
 
-impl Report {
+impl SuiteReport {
     /// Whether every case passed.
     pub fn passed(&self) -> bool {
-        self.count(Verdict::Passed) == self.cases.len()
+        self.count(CaseVerdict::Passed) == self.cases.len()
     }
 
-    fn count(&self, verdict: Verdict) -> usize {
+    fn count(&self, verdict: CaseVerdict) -> usize {
         self.cases.iter().filter(|told| told.verdict == verdict).count()
     }
 }
 
-/// `PASS     first-run                 0.31 s`.
-impl fmt::Display for Told {
+/// Formats a line such as `PASS     first-run                 0.31 s`.
+impl fmt::Display for CaseReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = Duration::from_millis(self.took_ms).as_secs_f64();
-        write!(f, "{:<8} {:<40} {seconds:.2} s", self.verdict.word(), self.case)
+        write!(f, "{:<8} {:<40} {seconds:.2} s", self.verdict.label(), self.case)
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SuiteReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for told in &self.cases {
             writeln!(f, "{told}")?;
@@ -81,8 +81,8 @@ impl fmt::Display for Report {
                 writeln!(f, "  {line}")?;
             }
         }
-        write!(f, "{} cases: {} passed", self.cases.len(), self.count(Verdict::Passed))?;
-        for (verdict, words) in [(Verdict::Failed, "failed"), (Verdict::TimedOut, "timed out")] {
+        write!(f, "{} cases: {} passed", self.cases.len(), self.count(CaseVerdict::Passed))?;
+        for (verdict, words) in [(CaseVerdict::Failed, "failed"), (CaseVerdict::TimedOut, "timed out")] {
             let count = self.count(verdict);
             if count > 0 {
                 write!(f, ", {count} {words}")?;
@@ -92,26 +92,26 @@ impl fmt::Display for Report {
     }
 }
 
-/// How far a suite is: a bar on a terminal, elsewhere a line now and then. How each case went is for the report alone.
-pub struct Progress {
+/// Progress of a suite: a bar on a terminal, lines elsewhere. The report lists the results.
+pub struct SuiteProgress {
     all: usize,
     line: Mutex<(usize, ProgressLine)>,
 }
 
-impl Progress {
-    /// Of that many cases.
+impl SuiteProgress {
+    /// Starts the progress of a number of cases.
     pub fn of(all: usize) -> Self {
         Self { all, line: Mutex::new((0, ProgressLine::begin())) }
     }
 
-    /// One more is done.
+    /// Counts a finished case.
     pub fn done(&self) {
         let (done, line) = &mut *self.line.lock().unwrap_or_else(PoisonError::into_inner);
         *done += 1;
         line.count("cases", *done, self.all);
     }
 
-    /// Takes the bar away.
+    /// Clears the bar.
     pub fn end(self) {
         self.line.into_inner().unwrap_or_else(PoisonError::into_inner).1.end();
     }
@@ -121,18 +121,18 @@ impl Progress {
 mod tests {
     use super::*;
 
-    fn told(case: &str, verdict: Verdict, differences: &[&str]) -> Told {
+    fn told(case: &str, verdict: CaseVerdict, differences: &[&str]) -> CaseReport {
         let differences = differences.iter().map(ToString::to_string).collect();
-        Told { case: case.into(), name: "a".into(), verdict, took_ms: 310, differences }
+        CaseReport { case: case.into(), name: "a".into(), verdict, took_ms: 310, differences }
     }
 
     #[test]
     fn a_report_names_what_differs_below_its_case() {
-        let report = Report {
+        let report = SuiteReport {
             cases: vec![
-                told("a", Verdict::Passed, &[]),
-                told("b", Verdict::Failed, &["missing: x\n    -y"]),
-                told("c", Verdict::TimedOut, &["took longer than 1 s"]),
+                told("a", CaseVerdict::Passed, &[]),
+                told("b", CaseVerdict::Failed, &["missing: x\n    -y"]),
+                told("c", CaseVerdict::TimedOut, &["took longer than 1 s"]),
             ],
         };
         let expected = format!(

@@ -1,4 +1,4 @@
-//! `switchboard test DIR`: every case of a directory, several at a time.
+//! `switchboard test DIR`: runs every case of a directory, several at a time.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -6,67 +6,72 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
-use switchboard_gather::cases::{Case, Comparison, DesiredError, Strictness, compare, discover};
-use switchboard_gather::mutation::Directory;
+use switchboard_gather::cases::{CompareOptions, DesiredError, OperatorCase, Strictness, compare, discover};
+use switchboard_gather::mutation::MutationDirectory;
 
-use super::attempt::{Attempt, Environment, How, attempt, expected, log};
-use super::program::Ended;
-use super::report::{Progress, Report, Told, Verdict};
-use crate::explain::{Form, print};
-use crate::failure::{Failure, tell};
-use crate::gather::name_key::Key;
+use super::case_run::{CaseRun, CaseRunOptions, ProcessEnvironment, expected, log, run_case};
+use super::program::ProgramExit;
+use super::report::{CaseReport, CaseVerdict, SuiteProgress, SuiteReport};
+use crate::explain::{OutputFormat, print};
+use crate::failure::{CommandError, message};
+use crate::gather::name_key::NameKeyArg;
 use crate::operators;
-use crate::talk::say;
+use crate::stderr::print_stderr;
 
-/// How many cases run at the same time at most, unless told otherwise.
+/// Default maximum of concurrent cases.
 const MAX_JOBS: usize = 8;
-/// How often a case is run at most.
+/// Maximum number of runs of a case.
 const MAX_REPEAT: u32 = 10_000;
-/// A day: who waits longer does not look.
+/// Maximum timeout: a day.
 const MAX_TIMEOUT: u64 = 24 * 60 * 60;
-/// How many lines of what a program said are shown.
+/// Maximum number of log lines in the report.
 const SHOWN_LINES: usize = 20;
 
-/// How the cases of a directory are run.
+/// Flags for running the cases.
 #[derive(Args)]
-pub struct Options {
-    /// Compare byte by byte instead of by meaning
+pub struct SuiteArgs {
+    /// Compare bytes instead of meaning
     #[arg(long)]
     strict: bool,
-    /// Run each case that often; runs that differ from the first fail it
+    /// Run each case N times; a run that differs from the first fails the case
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_REPEAT)))]
     repeat: u32,
-    /// Also try native operators under every fault, beginning with what the case gives
+    /// Also test native operators under every fault, starting from the input of the case
     #[arg(long)]
     probe: bool,
-    /// How many cases run at the same time
+    /// Number of cases that run at the same time
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
-    /// How long one run may take
+    /// Timeout of a run
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=MAX_TIMEOUT))]
     timeout: u64,
-    /// Run operators as they are, with a network and all that this user may
+    /// Run operators without a sandbox, with network access and the permissions of this user
     #[arg(long)]
     no_sandbox: bool,
-    /// Keep what the operators wrote here, in a folder for each case
+    /// Directory to keep the output of the operators in, one folder for each case
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
-    /// Under which key native operators write an object's name into metadata files; either is read as the other
+    /// Metadata key for object names that native operators write; both keys are accepted on input
     #[arg(long, value_name = "KEY", default_value = "name")]
-    name_key: Key,
-    /// How to print it
+    name_key: NameKeyArg,
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    output: Form,
+    output: OutputFormat,
 }
 
-impl Options {
-    fn how(&self) -> How {
+impl SuiteArgs {
+    fn run_options(&self) -> CaseRunOptions {
         let timeout = Duration::from_secs(self.timeout);
-        How { environment: Environment::Scrubbed, timeout, sandbox: !self.no_sandbox, name_key: self.name_key }
+        CaseRunOptions {
+            environment: ProcessEnvironment::Minimal,
+            timeout,
+            sandbox: !self.no_sandbox,
+            name_key: self.name_key,
+        }
     }
 }
 
-/// Why there is nothing to run.
+/// The cases cannot be run.
 #[derive(Debug, thiserror::Error)]
 enum SuiteError {
     #[error("could not read {0} of the cases")]
@@ -77,14 +82,14 @@ enum SuiteError {
     Empty(PathBuf),
 }
 
-/// Runs the cases and prints the report. True when all passed.
-pub fn run(directory: &Path, options: &Options) -> Result<bool, Failure> {
+/// Runs the cases and prints the report. Returns whether all passed.
+pub fn run(directory: &Path, options: &SuiteArgs) -> Result<bool, CommandError> {
     if !directory.exists() {
         return Err(SuiteError::Missing(directory.to_path_buf()).into());
     }
     let (cases, errors) = discover(directory);
     for error in &errors {
-        say(tell(error));
+        print_stderr(message(error));
     }
     if !errors.is_empty() {
         return Err(SuiteError::Broken(errors.len()).into());
@@ -92,26 +97,26 @@ pub fn run(directory: &Path, options: &Options) -> Result<bool, Failure> {
     if cases.is_empty() {
         return Err(SuiteError::Empty(directory.to_path_buf()).into());
     }
-    options.how().check()?;
+    options.run_options().check()?;
     let scratch = tempfile::tempdir()?;
     let kept = options.output_dir.as_deref().unwrap_or(scratch.path());
-    let report = Report { cases: all(&cases, options, kept) };
+    let report = SuiteReport { cases: run_cases(&cases, options, kept) };
     print(&report, options.output)?;
     Ok(report.passed())
 }
 
-fn all(cases: &[Case], options: &Options, kept: &Path) -> Vec<Told> {
+fn run_cases(cases: &[OperatorCase], options: &SuiteArgs, kept: &Path) -> Vec<CaseReport> {
     let free = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_JOBS));
     let jobs = options.jobs.unwrap_or(free).clamp(1, cases.len().max(1));
     let (next, told) = (AtomicUsize::new(0), Mutex::new(vec![None; cases.len()]));
-    let progress = Progress::of(cases.len());
+    let progress = SuiteProgress::of(cases.len());
     std::thread::scope(|scope| {
         for _ in 0..jobs {
             scope.spawn(|| {
                 while let Some((at, case)) =
                     Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|at| Some((at, cases.get(at)?)))
                 {
-                    let one = one(case, options, &kept.join(&case.relative));
+                    let one = run_suite_case(case, options, &kept.join(&case.relative));
                     progress.done();
                     told.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(one);
                 }
@@ -122,20 +127,20 @@ fn all(cases: &[Case], options: &Options, kept: &Path) -> Vec<Told> {
     told.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
-/// One case: all its runs, and its probe.
-fn one(case: &Case, options: &Options, kept: &Path) -> Told {
-    let mut told = Told {
+/// Runs one case: all its runs, and its fault test.
+fn run_suite_case(case: &OperatorCase, options: &SuiteArgs, kept: &Path) -> CaseReport {
+    let mut told = CaseReport {
         case: if case.relative.as_os_str().is_empty() { ".".into() } else { case.relative.display().to_string() },
         name: case.description.test_name.clone(),
-        verdict: Verdict::Passed,
+        verdict: CaseVerdict::Passed,
         took_ms: 0,
         differences: Vec::new(),
     };
-    let mut first: Option<Directory> = None;
+    let mut first: Option<MutationDirectory> = None;
     for number in 1..=options.repeat {
-        // A fresh one each time: nothing is removed by who writes into it.
+        // Each run gets a new directory, since operators do not remove old output.
         let output = kept.join(if options.repeat == 1 { "output".to_string() } else { format!("output-{number}") });
-        let made = super::attempt::remove(&output).and_then(|()| attempt(case, &output, options.how()));
+        let made = super::case_run::remove(&output).and_then(|()| run_case(case, &output, options.run_options()));
         let attempt = match made {
             Ok(attempt) => attempt,
             Err(error) => {
@@ -145,76 +150,79 @@ fn one(case: &Case, options: &Options, kept: &Path) -> Told {
         };
         told.took_ms += u64::try_from(attempt.finished.took.as_millis()).unwrap_or(u64::MAX);
         let problems = match &first {
-            None => judge(case, &attempt, &output, options),
-            Some(first) => repeated(case, first, &attempt, (number, &output), options),
+            None => case_problems(case, &attempt, &output, options),
+            Some(first) => repeat_problems(case, first, &attempt, (number, &output), options),
         };
         problems.into_iter().for_each(|problem| told.fail(problem));
-        if matches!(attempt.finished.ended, Ended::TimedOut) {
-            told.verdict = Verdict::TimedOut;
+        if matches!(attempt.finished.ended, ProgramExit::TimedOut) {
+            told.verdict = CaseVerdict::TimedOut;
         }
-        if told.verdict != Verdict::Passed {
+        if told.verdict != CaseVerdict::Passed {
             break;
         }
         first.get_or_insert(attempt.output);
     }
-    if options.probe && told.verdict == Verdict::Passed {
-        probe(case).into_iter().for_each(|problem| told.fail(problem));
+    if options.probe && told.verdict == CaseVerdict::Passed {
+        fault_test(case).into_iter().for_each(|problem| told.fail(problem));
     }
     told
 }
 
-impl Told {
+impl CaseReport {
     fn fail(&mut self, problem: String) {
-        self.verdict = Verdict::Failed;
+        self.verdict = CaseVerdict::Failed;
         self.differences.push(problem);
     }
 }
 
-fn comparison<'a>(case: &'a Case, options: &Options) -> Comparison<'a> {
+fn comparison<'a>(case: &'a OperatorCase, options: &SuiteArgs) -> CompareOptions<'a> {
     let strictness = if options.strict { Strictness::Bytes } else { Strictness::Semantic };
-    Comparison { strictness, masks: &case.description.masks }
+    CompareOptions { strictness, masks: &case.description.masks }
 }
 
-/// How a run ended, and what it wrote.
-fn judge(case: &Case, attempt: &Attempt, output: &Path, options: &Options) -> Vec<String> {
-    let mut problems: Vec<String> = ending(case, attempt, output, options.timeout).into_iter().collect();
+/// Returns the problems of a run: its exit and its output.
+fn case_problems(case: &OperatorCase, attempt: &CaseRun, output: &Path, options: &SuiteArgs) -> Vec<String> {
+    let mut problems: Vec<String> = exit_problem(case, attempt, output, options.timeout).into_iter().collect();
     match &attempt.finished.ended {
-        // What it wrote until then says nothing about it.
-        Ended::TimedOut | Ended::NotStarted(_) => return problems,
-        Ended::Exited(_) | Ended::Killed(_) | Ended::Hoarded(_) => {}
+        // The output of an interrupted program is incomplete.
+        ProgramExit::TimedOut | ProgramExit::NotStarted(_) => return problems,
+        ProgramExit::Exited(_) | ProgramExit::Killed(_) | ProgramExit::OutOfMemory(_) => {}
     }
     problems.extend(attempt.unreadable.clone());
     match expected(case) {
-        // By bytes the original's rule holds: something must be expected.
+        // A comparison by bytes follows the rule of multi-operator-manager that something must be expected.
         Ok(expected) => {
             let how = comparison(case, options);
-            let how = if case.expects { how } else { Comparison { strictness: Strictness::Semantic, ..how } };
+            let how =
+                if case.has_expected_output { how } else { CompareOptions { strictness: Strictness::Semantic, ..how } };
             problems.extend(compare(&expected, &attempt.output, how).iter().map(ToString::to_string));
         }
-        Err(error) => problems.push(tell(&error)),
+        Err(error) => problems.push(message(&error)),
     }
     problems
 }
 
-fn ending(case: &Case, attempt: &Attempt, output: &Path, timeout: u64) -> Option<String> {
+fn exit_problem(case: &OperatorCase, attempt: &CaseRun, output: &Path, timeout: u64) -> Option<String> {
     let description = &case.description;
     let said = || last_lines(&log(output, "stderr.log"));
     let fails = description.desired_error == DesiredError::NonZeroReturn;
     match &attempt.finished.ended {
-        Ended::Exited(0) if fails => Some("exited with 0, but should fail".to_string()),
-        Ended::Exited(0) => None,
-        Ended::Exited(_) if fails => None,
-        Ended::Exited(code) => Some(format!("exited with {code}{}", said())),
-        Ended::Killed(signal) => Some(format!("was killed by signal {signal}{}", said())),
-        Ended::Hoarded(bytes) => Some(format!("held {} MiB of memory and was killed{}", bytes >> 20, said())),
-        Ended::TimedOut => Some(format!("took longer than {timeout} s and was killed{}", said())),
-        Ended::NotStarted(error) if description.operator.is_empty() => {
+        ProgramExit::Exited(0) if fails => Some("exited with 0, but should fail".to_string()),
+        ProgramExit::Exited(0) => None,
+        ProgramExit::Exited(_) if fails => None,
+        ProgramExit::Exited(code) => Some(format!("exited with {code}{}", said())),
+        ProgramExit::Killed(signal) => Some(format!("was killed by signal {signal}{}", said())),
+        ProgramExit::OutOfMemory(bytes) => Some(format!("held {} MiB of memory and was killed{}", bytes >> 20, said())),
+        ProgramExit::TimedOut => Some(format!("took longer than {timeout} s and was killed{}", said())),
+        ProgramExit::NotStarted(error) if description.operator.is_empty() => {
             let binary = &description.binary_name;
             Some(format!(
                 "could not start `{binary}`: {error}\nhint: it is looked for from where the tests are started; `operator: NAME` is one of this binary's"
             ))
         }
-        Ended::NotStarted(error) => Some(format!("could not start the operator `{}`: {error}", description.operator)),
+        ProgramExit::NotStarted(error) => {
+            Some(format!("could not start the operator `{}`: {error}", description.operator))
+        }
     }
 }
 
@@ -224,40 +232,40 @@ fn last_lines(text: &str) -> String {
     shown.iter().map(|line| format!("\n    {line}")).collect()
 }
 
-/// Whether a later run is as the first one, which was as expected.
-fn repeated(
-    case: &Case,
-    first: &Directory,
-    attempt: &Attempt,
+/// Returns the differences between a later run and the first one, which matched the expectation.
+fn repeat_problems(
+    case: &OperatorCase,
+    first: &MutationDirectory,
+    attempt: &CaseRun,
     (number, output): (u32, &Path),
-    options: &Options,
+    options: &SuiteArgs,
 ) -> Vec<String> {
-    if let Some(problem) = ending(case, attempt, output, options.timeout) {
+    if let Some(problem) = exit_problem(case, attempt, output, options.timeout) {
         return vec![format!("run {number} is not as run 1: {problem}")];
     }
     let differences = compare(first, &attempt.output, comparison(case, options));
     differences.iter().map(|difference| format!("run {number} is not as run 1: {difference}")).collect()
 }
 
-/// Tries a native operator under every fault, on a cluster that begins with what the case gives.
-fn probe(case: &Case) -> Vec<String> {
+/// Tests a native operator under every fault, on a cluster with the input of the case.
+fn fault_test(case: &OperatorCase) -> Vec<String> {
     let name = case.description.operator.clone();
     if operators::operator(&name).is_none() {
         return vec!["cannot be probed: only native operators can, those with `operator` in test.yaml".to_string()];
     }
     let input = case.directory.join(switchboard_gather::cases::INPUT_DIRECTORY);
     let given = match switchboard_gather::read(&input, |_| {}) {
-        Ok(dump) => dump.objects.into_iter().map(|object| unborn(object.value)),
-        Err(error) => return vec![tell(&error)],
+        Ok(dump) => dump.objects.into_iter().map(|object| without_server_fields(object.value)),
+        Err(error) => return vec![message(&error)],
     };
     let factory = move || operators::operator(&name).expect("it was found before");
     let report = switchboard_probe::Probe::of(factory).given(given).run();
     report.failures.iter().map(|failure| format!("probe: {}: {}", failure.fault, failure.what)).collect()
 }
 
-/// An object without what its server gave it: on another cluster it begins anew.
-fn unborn(mut object: serde_json::Value) -> serde_json::Value {
-    // Owners are known by their uid, and nobody there has it.
+/// Removes the fields that a server sets, so that the object can be created on another cluster.
+fn without_server_fields(mut object: serde_json::Value) -> serde_json::Value {
+    // Owner references hold uids that do not exist on another cluster.
     let given = ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences"];
     if let Some(metadata) = object.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
         given.iter().for_each(|field| drop(metadata.remove(*field)));

@@ -1,19 +1,19 @@
-//! The command line as a whole: its reference is made from it, and every verb is tried.
+//! The whole command line: its generated reference, and checks of every command.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 
 use super::*;
 
-/// The reference of the command line, in the documents; `UPDATE=1` writes it anew.
+/// Reference of the command line in the documentation; `UPDATE=1` rewrites it.
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/CLI.md");
-/// What stands before it.
+/// Head of the reference.
 const HEAD: &str = "# The command line\n\n\
     Made from the binary by a test; `UPDATE=1 cargo test -p switchboard usage` writes it anew.\n\n\
     One grammar for all verbs: data goes to stdout and talk to stderr; `-o table|wide|json|yaml` says in which form; `--watch` looks again and again;\n\
     `--kubeconfig`, `--context` and `-n` mean what they mean to kubectl. An error says what failed, then why, then `hint:` what helps.\n\n";
 
-/// Every verb with all that leads to it, in the order of the help.
+/// Lists every command with its path, in the order of the help.
 fn verbs(command: &Command, path: &[String], out: &mut Vec<(Vec<String>, Command)>) {
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
         let path = [path, &[sub.get_name().to_string()]].concat();
@@ -30,7 +30,7 @@ fn all() -> Vec<(Vec<String>, Command)> {
     out
 }
 
-/// The help of a verb, without what this process' environment holds.
+/// Renders the help of a command without values of this process's environment.
 fn help(command: Command) -> String {
     let mut command = command.mut_args(|argument| argument.hide_env_values(true)).color(clap::ColorChoice::Never);
     let text = command.render_long_help().to_string();
@@ -71,7 +71,7 @@ fn every_verb_and_every_argument_says_what_it_is_for() {
     assert_eq!(silent, Vec::<String>::new());
 }
 
-/// The same words mean the same everywhere.
+/// A flag has the same meaning in all commands.
 #[test]
 fn options_of_one_name_are_one_option() {
     let mut odd = Vec::new();
@@ -83,7 +83,7 @@ fn options_of_one_name_are_one_option() {
                 "output" if argument.get_long() == Some("output") => {
                     let known: Vec<String> =
                         argument.get_possible_values().iter().map(|v| v.get_name().to_string()).collect();
-                    // A picture is no report.
+                    // A drawing is not a report.
                     let picture = path.join(" ") == "plugs graph";
                     if argument.get_short() != Some('o') || !(picture || known.iter().any(|v| v == "json")) {
                         odd.push(format!("{name}: {known:?}"));

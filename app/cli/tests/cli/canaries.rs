@@ -1,4 +1,4 @@
-//! Secrets planted in objects, variables, addresses, kubeconfigs and charts are in nothing that is said or kept.
+//! Secrets in objects, variables, URLs, kubeconfigs and charts must not appear in any output or file.
 
 mod crawl;
 
@@ -11,27 +11,27 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use serde_json::{Value, json};
 
-use crate::board::{Board, eventually};
 use crate::process::{CONTEXT, said, switchboard};
+use crate::up_process::{UpProcess, eventually};
 
-/// In a Secret that a socket reads, and all that follows from it.
+/// Value in a Secret that a socket reads, and in everything derived from it.
 const IN_SECRET: &str = "canary-one-7f3a9";
-/// The same after it was rotated.
+/// Value after the rotation of that Secret.
 const ROTATED: &str = "canary-two-81c2d";
-/// In a variable of a hosted program.
+/// Value in a variable of a hosted program.
 const IN_VARIABLE: &str = "canary-three-e55b0";
-/// In the address of a database.
+/// Value in the URL of a database.
 const IN_ADDRESS: &str = "canary-four-2d9f1";
-/// In a kubeconfig.
+/// Value in a kubeconfig.
 const IN_KUBECONFIG: &str = "canary-five-c04e8";
-/// In the values of a chart that cannot be rendered.
+/// Value in the values of a chart that fails to render.
 const IN_VALUES: &str = "canary-six-9b7d3";
-/// In objects that nobody said to be secret.
+/// Value in objects that are not declared as secret.
 const IN_OBJECT: &str = "canary-seven-44ac1";
-/// The same where a number is wanted.
+/// Numeric value in objects that are not declared as secret.
 const IN_NUMBER: u64 = 918_273_645;
 
-/// Whoever looks must not find it, in clear or as Secrets have it on the wire.
+/// Asserts that a text has no canary, in plaintext or base64.
 #[track_caller]
 fn hidden(place: &str, text: &[u8]) {
     let text = String::from_utf8_lossy(text);
@@ -47,7 +47,7 @@ fn hidden(place: &str, text: &[u8]) {
     }
 }
 
-/// Every file below a folder, whoever wrote it.
+/// Lists all files below a folder.
 fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -60,7 +60,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// A program that says what it knows, and fails.
+/// Program that prints its secrets and fails.
 const PROGRAM: &str = r#"#!/bin/sh
 case $1 in
 input-resources) echo 'applyConfigurationResources: {exactResources: [{group: "", version: v1, resource: secrets, namespace: default, name: db}]}' ;;
@@ -75,7 +75,7 @@ operators:
   teller: {command: [./teller], env: {PASSWORD: canary-three-e55b0}, backoff: {first: 100ms, max: 1s}}
 ";
 
-async fn apply(board: &Board, kind: &str, body: Value) {
+async fn apply(board: &UpProcess, kind: &str, body: Value) {
     let client = board.serving.client(CONTEXT).await;
     let path = format!("{kind}/{}?fieldManager=test&force=true", body["metadata"]["name"].as_str().unwrap());
     eventually(kind, || async {
@@ -85,14 +85,14 @@ async fn apply(board: &Board, kind: &str, body: Value) {
     .await;
 }
 
-async fn password(board: &Board, canary: &str) {
+async fn password(board: &UpProcess, canary: &str) {
     let secret =
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "stringData": {"password": canary}});
     apply(board, "/api/v1/namespaces/default/secrets", secret).await;
 }
 
-/// The Secret that follows, once it holds the canary: it did get there.
-async fn follows(board: &Board, canary: &str) {
+/// Waits until the derived Secret has the canary, so that the canary has arrived.
+async fn follows(board: &UpProcess, canary: &str) {
     let secrets: Api<Secret> = Api::default_namespaced(board.serving.client(CONTEXT).await);
     eventually("the password on the other side", || async {
         let data = secrets.get_opt("made").await.unwrap()?.data?;
@@ -101,8 +101,8 @@ async fn follows(board: &Board, canary: &str) {
     .await;
 }
 
-async fn coupled() -> Board {
-    let board = Board::logging(CONFIG, "debug", |folder| {
+async fn coupled() -> UpProcess {
+    let board = UpProcess::logging(CONFIG, "debug", |folder| {
         fs::write(folder.join("teller"), PROGRAM).unwrap();
         let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
         fs::set_permissions(folder.join("teller"), mode).unwrap();
@@ -132,15 +132,15 @@ async fn coupled() -> Board {
     board
 }
 
-/// Where the process says that something is.
-fn address(board: &Board, what: &str) -> String {
+/// Returns an address from the output of the process.
+fn address(board: &UpProcess, what: &str) -> String {
     let said = board.said();
     let found = said.split(&format!("{what} at http://")).nth(1).unwrap_or_else(|| panic!("no {what}: {said}"));
     found.split('/').next().unwrap().to_string()
 }
 
-/// Objects with secrets where people put them: fields, arguments, addresses, members of sets, keys of lists, events.
-async fn plant(board: &Board) {
+/// Creates objects with secrets in typical places: fields, arguments, URLs, items of sets, keys of lists, events.
+async fn plant(board: &UpProcess) {
     let text = || json!({"type": "string"});
     let texts = json!({"type": "array", "items": text(), "x-kubernetes-list-type": "set"});
     let keyed = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["token"],
@@ -210,7 +210,7 @@ async fn what_a_kernel_says_and_keeps_holds_no_secret() {
     let board = coupled().await;
     password(&board, ROTATED).await;
     follows(&board, ROTATED).await;
-    // Somebody takes it away, and it is made anew.
+    // A deleted Secret is recreated.
     let secrets: Api<Secret> = Api::default_namespaced(board.serving.client(CONTEXT).await);
     secrets.delete("made", &Default::default()).await.unwrap();
     follows(&board, ROTATED).await;
@@ -240,7 +240,7 @@ async fn what_a_kernel_says_and_keeps_holds_no_secret() {
         let output = switchboard(&["plugs", "status", "--relations", "--kubeconfig", &kubeconfig, "-o", form]).output();
         hidden("plugs status", &output.unwrap().stdout);
     }
-    // Planned against the cluster, from outside: the diff is of Secrets as well.
+    // A plan from another process has diffs of Secrets as well.
     secrets.delete("made", &Default::default()).await.unwrap();
     let config = board.outside("operators: {plugs: {}}\n");
     let output = switchboard(&["plan", "--config"]).arg(config).output().unwrap();

@@ -1,4 +1,4 @@
-//! `switchboard test` and `switchboard operator`: declarative cases as a user runs them.
+//! `switchboard test` and `switchboard operator`: declarative test cases.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,12 +7,12 @@ use std::process::{Command, Output};
 
 use crate::process::{run, said, switchboard};
 
-/// Where cases are made, and an operator that is a shell script.
-struct Desk {
+/// Folder with cases, and an operator as a shell script.
+struct CaseDir {
     root: tempfile::TempDir,
 }
 
-/// Finds the directories it is told, and writes a ConfigMap with what is in `$VALUE`.
+/// Operator that parses the directories from its arguments, and writes a ConfigMap with `$VALUE`.
 const SCRIPT: &str = r#"#!/bin/sh
 command=$1; shift
 while [ $# -gt 0 ]; do
@@ -33,7 +33,7 @@ results() { printf 'controllerResults:\n- controllerName: desk\n  status: %s\n' 
 const BODY: &str =
     "apiVersion: v1\ndata:\n  value: hello\nkind: ConfigMap\nmetadata:\n  name: web\n  namespace: shop\n";
 
-impl Desk {
+impl CaseDir {
     fn new() -> Self {
         Self { root: tempfile::tempdir().unwrap() }
     }
@@ -42,7 +42,7 @@ impl Desk {
         self.root.path().join(name)
     }
 
-    /// A case whose operator ends with these lines of shell.
+    /// Creates a case whose operator ends with these shell lines.
     fn case(&self, name: &str, script: &str) -> &Self {
         let folder = self.path("cases").join(name);
         fs::create_dir_all(folder.join("input-dir")).unwrap();
@@ -64,7 +64,7 @@ impl Desk {
         self
     }
 
-    /// Expects the ConfigMap, with that body.
+    /// Sets the expected ConfigMap of a case.
     fn expects(&self, case: &str, body: &str) -> &Self {
         let folder = self.path("cases").join(case).join("expected-output");
         let deep = folder.join("Management/Create/namespaces/shop/core/configmaps");
@@ -85,7 +85,7 @@ impl Desk {
         run(&[&["test", &cases], options].concat())
     }
 
-    /// The runner in the original's place.
+    /// Runs the replacement of multi-operator-manager's test runner.
     fn original(&self, directory: &str, options: &[&str]) -> Output {
         let (cases, output) = (self.path(directory).display().to_string(), self.path("out").display().to_string());
         run(&[&["test", "apply-configuration", "--test-dir", &cases, "--output-dir", &output], options].concat())
@@ -100,7 +100,7 @@ fn out(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// Verdicts by case, without times.
+/// Returns the verdicts by case, without durations.
 fn verdicts(output: &Output) -> Vec<String> {
     let lines = out(output);
     let of_cases = lines.lines().filter(|line| ["PASS", "FAIL", "TIMEOUT"].iter().any(|word| line.starts_with(word)));
@@ -109,7 +109,7 @@ fn verdicts(output: &Output) -> Vec<String> {
 
 #[test]
 fn what_differs_is_told_below_its_case() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("good", "write hello; results Succeeded").expects("good", BODY);
     desk.case("bad", "write bye; results Succeeded").expects("bad", BODY);
     desk.case("none", "write hello; results Succeeded");
@@ -122,7 +122,7 @@ fn what_differs_is_told_below_its_case() {
     assert!(told.contains("      -  value: hello\n      +  value: bye\n"), "{told}");
     assert!(told.contains("unexpected: Management: Create configmaps/shop/web by desk\n"), "{told}");
     assert!(told.ends_with("4 cases: 2 passed, 2 failed\n"), "{told}");
-    // A log has both: what is told is told once.
+    // The progress must not repeat the report in a log.
     assert!(!["PASS", "FAIL"].iter().any(|word| said(&output).contains(word)), "{}", said(&output));
     let json: serde_json::Value = serde_json::from_slice(&desk.test(&["-o", "json"]).stdout).unwrap();
     assert_eq!((&json["cases"][0]["verdict"], &json["cases"][1]["verdict"]), (&"failed".into(), &"passed".into()));
@@ -130,7 +130,7 @@ fn what_differs_is_told_below_its_case() {
 
 #[test]
 fn meaning_is_compared_unless_bytes_are_asked_for() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     let other = "{kind: ConfigMap, apiVersion: v1, data: {value: 'hello'}, metadata: {creationTimestamp: null, namespace: shop, name: web}}";
     desk.case("a", "write hello; results Succeeded").expects("a", other);
     assert_eq!(verdicts(&desk.test(&[])), ["PASS a"]);
@@ -139,12 +139,12 @@ fn meaning_is_compared_unless_bytes_are_asked_for() {
 
 #[test]
 fn chance_is_found_by_repeating_and_may_be_masked() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("a", "write $$; results Succeeded").expects("a", BODY).add("a", "masks: [{path: data.value}]");
     assert_eq!(verdicts(&desk.test(&["--repeat", "3"])), ["PASS a"], "what is masked may differ");
     desk.case("a", "write hello; [ -e $input/ran ] && results Failed || results Succeeded; touch $input/ran || true");
     desk.expects("a", BODY);
-    // What it is given it cannot change in a sandbox.
+    // In a sandbox, the program cannot change its input.
     assert_eq!(verdicts(&desk.test(&["--repeat", "3"])), ["PASS a"]);
     let output = desk.test(&["--repeat", "3", "--no-sandbox"]);
     assert_eq!(verdicts(&output), ["FAIL a"]);
@@ -155,10 +155,10 @@ fn chance_is_found_by_repeating_and_may_be_masked() {
 fn a_program_under_test_has_no_network_unless_told() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("a", "").expects("a", BODY);
     desk.add("a", &format!("env: {{STRAY: socket, STRAY_TARGET: '{}'}}", listener.local_addr().unwrap()));
-    fs::copy(&*crate::guests::STRAY, desk.path("cases/a/operator")).unwrap();
+    fs::copy(&*crate::hosted_programs::STRAY, desk.path("cases/a/operator")).unwrap();
     let output = desk.test(&[]);
     assert!(out(&output).contains("Network is unreachable"), "{}", out(&output));
     assert!(listener.accept().is_err(), "somebody came out of the sandbox");
@@ -191,7 +191,7 @@ fn a_directory_that_is_not_there_is_named_with_what_to_give() {
 
 #[test]
 fn a_run_that_never_ends_is_told_as_such() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("hangs", "echo working >&2; write hello; while :; do :; done").expects("hangs", BODY);
     let output = desk.test(&["--timeout", "1"]);
     assert_eq!(verdicts(&output), ["TIMEOUT hangs"]);
@@ -201,7 +201,7 @@ fn a_run_that_never_ends_is_told_as_such() {
 
 #[test]
 fn the_exit_code_must_be_the_desired_one() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("fails", "echo broken >&2; exit 3").case("should", "exit 0").add("should", "desiredError: NonZeroReturn");
     desk.case("does", "exit 1").add("does", "desiredError: NonZeroReturn");
     desk.case("gone", "").add("gone", "");
@@ -219,13 +219,13 @@ fn the_exit_code_must_be_the_desired_one() {
 
 #[test]
 fn the_environment_is_the_cases_own() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     let script = "write \"${IMAGE-none} ${OUTER-none}\"; results Succeeded";
     desk.case("a", script).expects("a", &BODY.replace("hello", "web:1 none")).add("a", "env: {IMAGE: 'web:1'}");
     let cases = desk.path("cases").display().to_string();
     let output = switchboard(&["test", &cases]).env("OUTER", "secret").output().unwrap();
     assert_eq!(verdicts(&output), ["PASS a"], "{}", out(&output));
-    // The original's runner hands its own on.
+    // multi-operator-manager passes its own environment on.
     desk.expects("a", &BODY.replace("hello", "outer secret"));
     let output = switchboard(&["test", "apply-configuration", "--test-dir", &cases, "--output-dir"])
         .arg(desk.path("out"))
@@ -237,7 +237,7 @@ fn the_environment_is_the_cases_own() {
 
 #[test]
 fn cases_that_cannot_be_read_are_named() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("a", "");
     fs::write(desk.path("cases/a/test.yaml"), "testName: a\n").unwrap();
     let output = desk.test(&[]);
@@ -251,7 +251,7 @@ fn cases_that_cannot_be_read_are_named() {
 
 #[test]
 fn the_originals_runner_tells_by_junit() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("good", "write hello; results Succeeded").expects("good", BODY);
     let output = desk.original("cases", &[]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
@@ -275,7 +275,7 @@ fn the_originals_runner_tells_by_junit() {
 
 #[test]
 fn a_test_that_is_the_whole_directory_does_not_fail_by_itself() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("good", "write hello; results Succeeded").expects("good", BODY);
     let output = desk.original("cases/good", &[]);
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
@@ -285,7 +285,7 @@ fn a_test_that_is_the_whole_directory_does_not_fail_by_itself() {
 
 #[test]
 fn expectations_are_replaced_by_what_comes_out() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("a", "write hello; results Failed; exit 1").add("a", "desiredError: NonZeroReturn");
     assert_eq!(desk.original("cases", &[]).status.code(), Some(1), "nothing is expected yet");
     let output = desk.original("cases", &["--replace-expected-output=true"]);
@@ -298,7 +298,7 @@ fn expectations_are_replaced_by_what_comes_out() {
 
 #[test]
 fn the_makefile_fragment_runs_and_updates_tests() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("a", "write hello; results Succeeded");
     let fragment = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hosting/switchboard.mk");
     fs::write(desk.path("Makefile"), format!("build:\n\t@true\ninclude {}\n", fragment.display())).unwrap();
@@ -333,7 +333,7 @@ fn native_operators_have_cases_as_well() {
 
 #[test]
 fn a_native_operator_that_bears_no_fault_fails_its_probe() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     desk.case("a", "");
     let text =
         "operator: rogue-loops\ntestName: a\ndescription: a\ntestType: ApplyConfiguration\nmasks: [{path: data}]\n";
@@ -355,7 +355,7 @@ fn a_native_operator_speaks_the_contract() {
     );
     let outputs = run(&["operator", "greeter", "output-resources"]);
     assert!(out(&outputs).contains("exactResources:\n  - group: \"\"\n    name: '*'\n"), "{}", out(&outputs));
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     let (input, output) = (format!("{}/greets/input-dir", greeter()), desk.path("out").display().to_string());
     let apply = |operator: &str, command: &str, more: &[&str]| {
         run(&[&["operator", operator, command, "--input-dir", &input, "--output-dir", &output], more].concat())
@@ -381,7 +381,7 @@ fn a_native_operator_speaks_the_contract() {
     assert_eq!(apply("greeter", "apply-configuration", &["--now", "noon"]).status.code(), Some(64));
 }
 
-/// The text of every metadata file below a directory.
+/// Returns the text of all metadata files below a directory.
 fn metadata(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut waiting = vec![directory.to_path_buf()];
@@ -399,10 +399,10 @@ fn metadata(directory: &Path) -> Vec<String> {
     found
 }
 
-/// Libraries of 2024 find no name under `name`; under both keys any finds it.
+/// Libraries of 2024 do not read the key `name`; all libraries read both keys.
 #[test]
 fn names_stand_under_the_key_that_is_asked_for_wherever_directories_are_written() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     let keys =
         |text: &String| ["name", "mame"].map(|key| text.lines().any(|line| line.starts_with(&format!("{key}: "))));
     for (key, wanted) in [("name", [true, false]), ("mame", [false, true]), ("both", [true, true])] {
@@ -412,7 +412,7 @@ fn names_stand_under_the_key_that_is_asked_for_wherever_directories_are_written(
         assert_eq!(done.status.code(), Some(0), "{}", said(&done));
         let texts = metadata(&made);
         assert!(!texts.is_empty() && texts.iter().all(|text| keys(text) == wanted), "{key}: {texts:?}");
-        // The suite compares by the name, whatever its key, and keeps what was written with the one asked for.
+        // The comparison accepts any key; kept output uses the requested key.
         let kept = desk.path(&format!("kept-{key}"));
         let tested = run(&["test", &greeter(), "--strict", "--name-key", key, "--output-dir", kept.to_str().unwrap()]);
         assert_eq!(tested.status.code(), Some(0), "{}", out(&tested));
@@ -429,7 +429,7 @@ fn names_stand_under_the_key_that_is_asked_for_wherever_directories_are_written(
 
 #[test]
 fn a_native_operator_that_panics_says_so_in_its_results() {
-    let desk = Desk::new();
+    let desk = CaseDir::new();
     let output = desk.path("out").display().to_string();
     let done =
         run(&["operator", "rogue-panics", "apply-configuration", "--input-dir", "/no/such", "--output-dir", &output]);

@@ -1,4 +1,4 @@
-//! What a running kernel is told and asked: `pause`, `resume`, `wake`, one unit, readiness, reloads.
+//! Control of a running kernel: `pause`, `resume`, `wake`, one unit, readiness and reloads.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -7,14 +7,14 @@ use std::process::{Command, Stdio};
 use kube::api::{DeleteParams, PostParams};
 use serde_json::json;
 
-use crate::board::{Board, NOBODY, ask, eventually, masked};
 use crate::process::{said, switchboard};
+use crate::up_process::{NOBODY, UpProcess, ask, eventually, masked};
 
 const GREETER: &str = "operators:\n  greeter: {debounce: 0s, coolDown: 0s}\n";
 
 #[tokio::test]
 async fn a_paused_operator_says_who_lets_it_go_on_and_goes_on() {
-    let board = Board::up(GREETER);
+    let board = UpProcess::up(GREETER);
     let paused = board.ask(&["pause", "greeter"]);
     assert_eq!((paused.status.code(), paused.stdout.len()), (Some(0), 0));
     assert!(said(&paused).ends_with("hint: `switchboard resume greeter` lets it go on\n"), "{}", said(&paused));
@@ -36,7 +36,7 @@ async fn a_paused_operator_says_who_lets_it_go_on_and_goes_on() {
 
 #[tokio::test]
 async fn a_unit_can_be_woken_and_one_that_is_not_there_is_named() {
-    let board = Board::up("operators:\n  greeter: {debounce: 0s, coolDown: 0s}\n");
+    let board = UpProcess::up("operators:\n  greeter: {debounce: 0s, coolDown: 0s}\n");
     board.guest("ada").await;
     board.guest("bob").await;
     board.row("greeter", |row| row["word"] == "Waiting" && row["runs"] == 2).await;
@@ -65,7 +65,7 @@ greeter default/bob: nothing it read has changed
 
 #[tokio::test]
 async fn a_greeting_that_somebody_deletes_comes_back_at_once() {
-    let board = Board::up(GREETER);
+    let board = UpProcess::up(GREETER);
     board.words().await;
     board.guest("ada").await;
     board.greeting("ada").await;
@@ -81,7 +81,7 @@ async fn a_greeting_that_somebody_deletes_comes_back_at_once() {
 
 #[tokio::test]
 async fn an_operator_with_a_memory_is_found_out_by_replay() {
-    let board = Board::up("operators:\n  rogue-remembers: {debounce: 0s, coolDown: 0s}\n");
+    let board = UpProcess::up("operators:\n  rogue-remembers: {debounce: 0s, coolDown: 0s}\n");
     board.row("rogue-remembers", |row| row["word"] == "Ready").await;
     let question = serde_json::from_value(json!({"metadata": {"name": "question"}})).unwrap();
     board.maps().await.create(&PostParams::default(), &question).await.unwrap();
@@ -99,10 +99,10 @@ async fn an_operator_with_a_memory_is_found_out_by_replay() {
 
 #[tokio::test]
 async fn the_number_that_why_not_tells_can_be_replayed() {
-    let board = Board::up(GREETER);
+    let board = UpProcess::up(GREETER);
     board.guest("ada").await;
     board.row("greeter", |row| row["word"] == "Waiting").await;
-    // What is woken without a reason decides the same again: the journal remembers it, and writes it now and then.
+    // A run without a cause repeats the decision. The journal keeps it in memory and writes it from time to time.
     for runs in [2, 3] {
         assert_eq!(board.ask(&["wake", "greeter"]).status.code(), Some(0));
         board.row("greeter", |row| row["runs"].as_u64() >= Some(runs)).await;
@@ -116,7 +116,7 @@ async fn the_number_that_why_not_tells_can_be_replayed() {
 
 #[tokio::test]
 async fn a_decision_that_hung_is_replayed_at_once_and_cannot_be_told() {
-    let board = Board::up("operators:\n  rogue-hangs: {debounce: 0s, coolDown: 0s, timeout: 50ms}\n");
+    let board = UpProcess::up("operators:\n  rogue-hangs: {debounce: 0s, coolDown: 0s, timeout: 50ms}\n");
     board.row("rogue-hangs", |row| row["word"] == "Failing").await;
     let decision = eventually("its decision", || async {
         let decision = board.json(&["why-not", "rogue-hangs"])["units"][0]["last"].clone();
@@ -130,7 +130,7 @@ async fn a_decision_that_hung_is_replayed_at_once_and_cannot_be_told() {
     assert!(told.starts_with(expected), "{told}");
 }
 
-/// One request over a connection of its own; status line and body.
+/// Sends a request on a new connection and returns status line and body.
 fn get(address: &str, path: &str) -> (String, String) {
     let mut stream = std::net::TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: kernel\r\nConnection: close\r\n\r\n").unwrap();
@@ -142,7 +142,7 @@ fn get(address: &str, path: &str) -> (String, String) {
 
 #[tokio::test]
 async fn a_process_whose_cluster_is_away_is_alive_and_not_ready() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     let (state, heard) = (board.file("other"), board.file("heard"));
     let config = board.outside(&format!("listen: 127.0.0.1:0\n{GREETER}"));
     let mut command = switchboard(&["run", "--config"]);
@@ -156,7 +156,7 @@ async fn a_process_whose_cluster_is_away_is_alive_and_not_ready() {
     .await;
     let ok = ("HTTP/1.1 200 OK".to_string(), "ok\n".to_string());
     eventually("readiness", || async { (get(&address, "/readyz") == ok).then_some(()) }).await;
-    let Board { serving, folder: _folder } = board;
+    let UpProcess { serving, folder: _folder } = board;
     assert_eq!(serving.stop().0, Some(0));
     let away = eventually("a word of the cluster", || async {
         let (status, body) = get(&address, "/readyz");
@@ -173,7 +173,7 @@ async fn a_process_whose_cluster_is_away_is_alive_and_not_ready() {
 #[tokio::test]
 async fn a_reload_asked_for_during_the_start_does_not_end_it() {
     let folder = tempfile::tempdir().unwrap();
-    // The start waits until somebody writes into this.
+    // The start blocks until this pipe is written.
     let kubeconfig = folder.path().join("kubeconfig");
     assert!(Command::new("mkfifo").arg(&kubeconfig).status().unwrap().success());
     let (config, heard) = (folder.path().join("switchboard.yaml"), folder.path().join("heard"));

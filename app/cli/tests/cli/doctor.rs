@@ -1,14 +1,14 @@
-//! `doctor` on what is hosted beside operators: the GitOps Service, integrations, the engine.
+//! `doctor` with hosted services: GitOps Service, integrations and engine.
 
 use std::fs;
 
-use crate::board::{Board, NOBODY};
+use crate::cli_output::{doctor, line, printed};
 use crate::process::switchboard;
-use crate::words::{doctor, line, printed};
+use crate::up_process::{NOBODY, UpProcess};
 
 #[tokio::test]
 async fn what_the_gitops_service_needs_is_looked_at() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     let (code, report) = doctor(&board, "operators: {engine: {}}\ngitops: {}\n", &[]);
     assert_eq!(code, Some(0), "{report}");
     assert!(line(&report, "database").contains("gitops.db is not there yet; the backend makes"), "{report}");
@@ -35,7 +35,7 @@ async fn what_the_gitops_service_needs_is_looked_at() {
 
 #[tokio::test]
 async fn what_integrations_are_read_from_is_looked_at() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     let (code, report) = doctor(&board, "operators: {}\nintegrations: {source: nowhere}\n", &[]);
     assert_eq!(code, Some(1), "{report}");
     assert!(line(&report, "integrations").starts_with("wrong "), "{report}");
@@ -50,7 +50,7 @@ async fn what_integrations_are_read_from_is_looked_at() {
 
 #[tokio::test]
 async fn a_kernel_that_runs_is_seen_by_a_relative_path_as_well() {
-    let board = Board::up("listen: 127.0.0.1:0\noperators: {greeter: {}}\n");
+    let board = UpProcess::up("listen: 127.0.0.1:0\noperators: {greeter: {}}\n");
     let config = board.outside("operators: {greeter: {}}\n");
     for (folder, state) in [(board.folder.path().to_path_buf(), "state"), (board.file("state"), ".")] {
         let mut command = switchboard(&["doctor", "--state-dir", state, "--config"]);

@@ -1,12 +1,12 @@
-//! The embedded engine as a user meets it.
+//! Embedded engine from the user's view.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::board::{ask, eventually};
-use crate::process::{CONTEXT, Serving, switchboard};
+use crate::process::{CONTEXT, ServerProcess, switchboard};
+use crate::up_process::{ask, eventually};
 
 const APPLICATION: &str = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/guestbook";
 
@@ -25,7 +25,7 @@ async fn the_example_is_deployed_from_git_and_follows_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = switchboard(&["up", "--example", "gitops", "--listen", "127.0.0.1:0", "--data-dir"]);
     command.arg(folder.path());
-    let serving = Serving::start(command);
+    let serving = ServerProcess::start(command);
     let client = serving.client(CONTEXT).await;
     for name in ["guestbook", "greeting"] {
         let path = APPLICATION.replace("guestbook", name);
@@ -51,13 +51,13 @@ async fn the_example_is_deployed_from_git_and_follows_it() {
     .await;
 }
 
-/// What is deployed to a cluster that a Secret names has its operator as long as the Secret is there.
+/// The operator of a cluster exists as long as its cluster Secret.
 #[tokio::test]
 async fn a_cluster_whose_secret_is_gone_is_let_go() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = switchboard(&["up", "--example", "gitops", "--listen", "127.0.0.1:0", "--data-dir"]);
     command.arg(folder.path());
-    let serving = Serving::start(command);
+    let serving = ServerProcess::start(command);
     let client = serving.client(CONTEXT).await;
     let kubeconfig = kube::config::Kubeconfig::read_from(&serving.kubeconfig).unwrap();
     let server = kubeconfig.clusters[0].cluster.clone().unwrap().server.unwrap();
@@ -83,7 +83,7 @@ async fn what_a_team_asks_the_service_for_is_deployed_and_told() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = switchboard(&["up", "--example", "deployments", "--listen", "127.0.0.1:0", "--data-dir"]);
     command.arg(folder.path());
-    let serving = Serving::start(command);
+    let serving = ServerProcess::start(command);
     let client = serving.client(CONTEXT).await;
     let path = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/team/gitopsdeployments/guestbook";
     let resources = eventually("Synced and Healthy", || async {

@@ -1,26 +1,26 @@
-//! What a user meets when something is in the way: an error that names it, a hint, and never a panic.
+//! Failures from the user's view: an error that names the cause, a hint, and never a panic.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::process::{Serving, run, said, switchboard};
+use crate::process::{ServerProcess, run, said, switchboard};
 
-/// Made by a start and a stop.
+/// Creates a data directory by a start and a stop.
 fn data_directory() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(up_in(directory.path()).stop().0, Some(0));
     directory
 }
 
-fn up_in(directory: &Path) -> Serving {
+fn up_in(directory: &Path) -> ServerProcess {
     let mut command = switchboard(&["up", "--data-dir"]);
     command.arg(directory);
-    Serving::start(command)
+    ServerProcess::start(command)
 }
 
-/// The command fails with 1, says nothing on stdout, and tells `what` and `hint`.
+/// Asserts that the command exits with 1, prints nothing to stdout, and prints `what` and `hint`.
 #[track_caller]
 fn refused(mut command: Command, what: &str, hint: &str) {
     let output = command.output().unwrap();
@@ -125,7 +125,8 @@ fn a_log_filter_that_is_not_understood() {
 
 #[test]
 fn localhost_is_understood_and_other_names_are_not() {
-    let (code, said_of_it) = Serving::start(switchboard(&["up", "--ephemeral", "--listen", "localhost:0"])).stop();
+    let (code, said_of_it) =
+        ServerProcess::start(switchboard(&["up", "--ephemeral", "--listen", "localhost:0"])).stop();
     assert_eq!(code, Some(0));
     assert!(said_of_it.contains("\nserving at https://127.0.0.1:"), "{said_of_it}");
     let output = run(&["up", "--ephemeral", "--listen", "example.com:0"]);
@@ -152,9 +153,9 @@ fn nobody_reads_stdout() {
 fn nobody_reads_stderr() {
     let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
     let mut command = switchboard(&["up", "--ephemeral"]);
-    // Every log line is lost as well.
+    // Log lines cannot be written either.
     command.env("SWITCHBOARD_LOG", "trace");
-    let serving = Serving::start_with(command, full());
+    let serving = ServerProcess::start_with(command, full());
     assert!(serving.kubeconfig.exists(), "the work goes on");
     assert_eq!(serving.stop().0, Some(0));
     let failed = switchboard(&["serve", "no-such-dump"]).stderr(full()).output().unwrap();
@@ -167,7 +168,7 @@ fn a_killed_process_leaves_nothing_for_long() {
     let start = || {
         let mut command = switchboard(&["up", "--ephemeral"]);
         command.env("TMPDIR", within.path());
-        Serving::start(command)
+        ServerProcess::start(command)
     };
     let killed = start();
     let left = killed.kubeconfig.clone();

@@ -1,15 +1,15 @@
-//! `switchboard gitops fleet`, `backup`, `restore` and `metrics`, on a cluster and a database of the test's own.
+//! `switchboard gitops fleet`, `backup`, `restore` and `metrics`, with a cluster and a database.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-use crate::gitops_verbs::Ground;
+use crate::gitops_verbs::GitopsCluster;
 use crate::process::{said, switchboard};
 
-/// A command about the database, and about the engine cluster if it has one.
-fn command(ground: &Ground, arguments: &[&str], with_cluster: bool) -> Command {
+/// Returns a command for the database, and for the cluster of the Argo CD instances if requested.
+fn command(ground: &GitopsCluster, arguments: &[&str], with_cluster: bool) -> Command {
     let mut command = switchboard(&["gitops"]);
     for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "DB_PASS"] {
         command.env_remove(variable);
@@ -21,12 +21,12 @@ fn command(ground: &Ground, arguments: &[&str], with_cluster: bool) -> Command {
     command
 }
 
-async fn run(ground: &Ground, arguments: &[&str], with_cluster: bool) -> Output {
+async fn run(ground: &GitopsCluster, arguments: &[&str], with_cluster: bool) -> Output {
     let mut command = command(ground, arguments, with_cluster);
     tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap()
 }
 
-async fn told(ground: &Ground, arguments: &[&str], with_cluster: bool) -> String {
+async fn told(ground: &GitopsCluster, arguments: &[&str], with_cluster: bool) -> String {
     let output = run(ground, arguments, with_cluster).await;
     assert!(output.status.success(), "{}", said(&output));
     String::from_utf8(output.stdout).unwrap()
@@ -34,7 +34,7 @@ async fn told(ground: &Ground, arguments: &[&str], with_cluster: bool) -> String
 
 #[tokio::test(flavor = "multi_thread")]
 async fn instances_are_added_listed_cordoned_and_removed() {
-    let ground = Ground::bare().await;
+    let ground = GitopsCluster::bare().await;
     told(&ground, &["migrate"], false).await;
     let missing = run(&ground, &["fleet", "add", "argocd"], true).await;
     assert_eq!(missing.status.code(), Some(1));
@@ -60,14 +60,14 @@ async fn instances_are_added_listed_cordoned_and_removed() {
     assert!(said(&unknown).contains("hint: `switchboard gitops fleet list` names them"), "{}", said(&unknown));
     assert_eq!(told(&ground, &["fleet", "remove", "argocd-2"], true).await, "instance argocd-2 removed\n");
     assert_eq!(told(&ground, &["fleet", "list"], true).await.lines().count(), 2);
-    // Argo CD's configuration is there, and stays.
+    // The configuration of Argo CD stays.
     assert!(ground.get("/api/v1/namespaces/argocd-2/configmaps/argocd-cm").await.is_some());
 }
 
-/// What the rest of the command line understands, every verb of the fleet does.
+/// Fleet commands accept the common flags of all commands.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fleet_is_told_in_every_form_and_watched() {
-    let ground = Ground::bare().await;
+    let ground = GitopsCluster::bare().await;
     told(&ground, &["migrate"], false).await;
     let none = run(&ground, &["fleet", "list"], true).await;
     assert!(none.stdout.is_empty() && said(&none).starts_with("no instances\nhint: "), "{}", said(&none));
@@ -98,12 +98,12 @@ async fn a_fleet_is_told_in_every_form_and_watched() {
     assert_eq!(serde_json::from_str::<Value>(&removed).unwrap()["id"], id);
 }
 
-/// Namespaces of one name on two clusters, over one database: what is told is what was asked about.
+/// Namespaces with one name on two clusters in one database: the output shows the requested one.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_is_told_of_the_cluster_that_was_asked_about() {
-    let (ground, other) = (Ground::bare().await, Ground::bare().await);
+    let (ground, other) = (GitopsCluster::bare().await, GitopsCluster::bare().await);
     told(&ground, &["migrate"], false).await;
-    let about = async |of: &Ground, arguments: &[&str]| -> Value {
+    let about = async |of: &GitopsCluster, arguments: &[&str]| -> Value {
         let mut command = command(&ground, &[&["fleet"], arguments].concat(), false);
         command.args(["-o", "json", "--kubeconfig"]).arg(of.kubeconfig());
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
@@ -133,7 +133,7 @@ async fn an_instance_is_told_of_the_cluster_that_was_asked_about() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rows_are_kept_in_a_file_and_come_back_and_are_counted() {
-    let ground = Ground::bare().await;
+    let ground = GitopsCluster::bare().await;
     told(&ground, &["migrate"], false).await;
     told(&ground, &["fleet", "add", "argocd", "--create-namespace"], true).await;
     told(&ground, &["backup", "rows.backup"], false).await;
@@ -176,10 +176,10 @@ async fn rows_are_kept_in_a_file_and_come_back_and_are_counted() {
     assert!(!ground.folder().join("made.db").exists(), "nothing is made for what is no backup");
 }
 
-/// A slip of the pen makes no database, and is not taken for one that must be migrated.
+/// A mistyped path creates no database, and is not reported as a database to migrate.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_is_not_there_is_not_made() {
-    let ground = Ground::bare().await;
+    let ground = GitopsCluster::bare().await;
     for arguments in [
         &["fleet", "list"][..],
         &["fleet", "add", "argocd", "--create-namespace"],
@@ -200,10 +200,10 @@ async fn a_database_that_is_not_there_is_not_made() {
     }
 }
 
-/// What is not known is told before anything is made.
+/// Unknown facts are reported before anything is created.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restore_without_its_cluster_says_what_it_could_not_list_and_makes_nothing() {
-    let ground = Ground::bare().await;
+    let ground = GitopsCluster::bare().await;
     told(&ground, &["migrate"], false).await;
     told(&ground, &["backup", "rows.backup"], false).await;
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -224,10 +224,10 @@ async fn a_restore_without_its_cluster_says_what_it_could_not_list_and_makes_not
     assert!(!ground.folder().join("made.db").exists(), "nothing was made");
 }
 
-/// As a backend does: it would say so only when something is deployed.
+/// Like a backend; otherwise the error would appear only at a deployment.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_with_another_key_does_not_start() {
-    let ground = Ground::bare().await;
+    let ground = GitopsCluster::bare().await;
     for (file, byte) in [("keys", b'a'), ("others", b'b')] {
         let key = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, [byte; 32]);
         std::fs::write(ground.folder().join(file), format!("key1:{key}\n")).unwrap();

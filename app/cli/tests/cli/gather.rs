@@ -8,7 +8,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::json;
 
-use crate::process::{CONTEXT, Serving, run, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, run, said, switchboard};
 
 const INPUTS: &str = "applyConfigurationResources:
   exactResources: [{group: '', version: v1, resource: namespaces, name: shop}]
@@ -78,7 +78,7 @@ fn a_dump_is_cut_down_to_what_is_declared() {
     );
 }
 
-/// What a program lists that its documents do not have never comes back.
+/// A program that lists a type missing in its discovery documents never returns.
 #[test]
 fn what_is_declared_is_in_the_documents_when_anything_in_the_dump_knows_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn what_is_declared_wrong_is_said_with_its_path() {
     assert_eq!(run(&["gather", "prune", "--from", "x", "--to", "y"]).status.code(), Some(64));
 }
 
-/// A script as an operator, asked what it reads. `HUSH` is in the environment of who asks.
+/// Runs a script as an operator for its declared inputs. `HUSH` is a variable of the caller.
 fn asked(root: &Path, script: &str, more: &[&str]) -> std::process::Output {
     write(root, "operator", &format!("#!/bin/sh\n[ \"$1\" = input-resources ] || exit 9\n{script}"));
     let path = root.join("operator");
@@ -163,7 +163,7 @@ fn an_operator_is_asked_as_it_is_hosted() {
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
 }
 
-/// Whatever it started holds its pipes open; nobody waits for that.
+/// A child process keeps the pipes open; it is not waited for.
 #[test]
 fn what_an_operator_leaves_behind_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
@@ -183,7 +183,7 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     let out = folder.path().join("out");
     let mut command = switchboard(&["serve", "dump", "--name-key", "both", "--record"]);
     command.arg(&out).current_dir(folder.path());
-    let serving = Serving::start(command);
+    let serving = ServerProcess::start(command);
     let maps: Api<ConfigMap> = Api::namespaced(serving.client(CONTEXT).await, "shop");
     let namespaces: Api<Namespace> = Api::all(serving.client(CONTEXT).await);
     let made = json!({"metadata": {"name": "made", "namespace": "shop"}, "data": {"a": "b"}});
@@ -191,7 +191,7 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     let apply = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web"}, "data": {"x": "y"}});
     maps.patch("web", &PatchParams::apply("me").force(), &Patch::Apply(&apply)).await.unwrap();
     maps.delete("other", &DeleteParams::default()).await.unwrap();
-    // Asked and not meant, as by `kubectl delete --dry-run=server`: recorded it would be carried out below.
+    // A dry run like `kubectl delete --dry-run=server` must not be recorded.
     maps.delete("web", &DeleteParams { dry_run: true, ..DeleteParams::default() }).await.unwrap();
     namespaces
         .patch(
@@ -210,7 +210,7 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
         made.filter(|path| path.to_string_lossy().contains("-metadata-")).map(|path| fs::read_to_string(path).unwrap());
     assert!(metadata.into_iter().all(|text| text.contains("\nname: made\n") && text.contains("\nmame: made\n")));
 
-    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    let cluster = ServerProcess::start(switchboard(&["up", "--ephemeral"]));
     let kubeconfig = cluster.kubeconfig.to_string_lossy().into_owned();
     let apply = |more: &[&str]| {
         let mut command = switchboard(&["gather", "apply", "--kubeconfig", &kubeconfig, "--from"]);
@@ -229,7 +229,7 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     for flags in [&[][..], &["--dry-run"]] {
         let again = apply(flags);
         assert_eq!(again.status.code(), Some(0), "what is there already is done: {}", said(&again));
-        // An apply that wants nothing of an object has the server note, the next time, whom all else is of.
+        // After an apply without changes, the server records the manager of all other fields on the next write.
         let lines = String::from_utf8(again.stdout).unwrap();
         let (_, rest) = expected.split_once('\n').unwrap();
         assert_eq!(lines.split_once('\n').unwrap().1, rest.replace("written", "unchanged"));
@@ -244,7 +244,7 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     assert_eq!(live.get("made").await.unwrap().data.unwrap()["a"], "c", "and stays what it is");
 }
 
-/// As a program leaves it that declares an object for two clusters.
+/// Output of a program that declares an object for two clusters.
 #[tokio::test]
 async fn what_is_meant_for_two_clusters_that_are_one_is_carried_out_once() {
     let folder = tempfile::tempdir().unwrap();
@@ -266,7 +266,7 @@ async fn what_is_meant_for_two_clusters_that_are_one_is_carried_out_once() {
         "out/controller-results.yaml",
         "controllerResults: [{controllerName: a, status: Succeeded}]\n",
     );
-    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    let cluster = ServerProcess::start(switchboard(&["up", "--ephemeral"]));
     for first in ["written", "unchanged"] {
         let mut command = switchboard(&["gather", "apply", "--kubeconfig"]);
         let output = command.arg(&cluster.kubeconfig).arg("--from").arg(&out).output().unwrap();
@@ -301,7 +301,7 @@ fn a_folder_that_no_operator_wrote_is_not_carried_out() {
 async fn inputs_are_gathered_from_a_live_cluster() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
-    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    let cluster = ServerProcess::start(switchboard(&["up", "--ephemeral"]));
     let client = cluster.client(CONTEXT).await;
     let namespaces: Api<Namespace> = Api::all(client.clone());
     namespaces
@@ -325,7 +325,7 @@ async fn inputs_are_gathered_from_a_live_cluster() {
     assert!(text("aggregated-discovery-apis.yaml").contains("deployments"));
 }
 
-/// A request for a Secret without a name is one for all of them: they came as they are, whatever was to be taken out.
+/// A request for a Secret without a name would list all Secrets with their values.
 #[tokio::test]
 async fn an_empty_name_in_a_list_brings_no_secrets_along() {
     let folder = tempfile::tempdir().unwrap();
@@ -336,7 +336,7 @@ async fn an_empty_name_in_a_list_brings_no_secrets_along() {
     implicitNamespacedReference: {group: '', version: v1, resource: secrets, namespace: shop, nameJSONPath: '$.rules[0].resourceNames'}
 ";
     write(folder.path(), "inputs.yaml", inputs);
-    let cluster = Serving::start(switchboard(&["up", "--ephemeral"]));
+    let cluster = ServerProcess::start(switchboard(&["up", "--ephemeral"]));
     let client = cluster.client(CONTEXT).await;
     let made = |path: &str, value: serde_json::Value| {
         let request = http::Request::post(path).header("Content-Type", "application/json");

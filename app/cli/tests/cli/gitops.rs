@@ -7,7 +7,7 @@ use crate::process::{said, switchboard};
 
 const KEY1: &str = "key1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n";
 
-/// `gitops migrate` on a file of this folder, with nothing of the machine's own settings.
+/// Runs `gitops migrate` on a file in the folder, without settings of this machine.
 fn migrate(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = switchboard(&["gitops", "migrate"]);
     for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "DB_PASS"] {

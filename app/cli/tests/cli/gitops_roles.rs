@@ -1,4 +1,4 @@
-//! `switchboard gitops backend` and `agent` as processes: the secret of webhook events, and what they say when they start.
+//! `switchboard gitops backend` and `agent` as processes: webhook secrets and messages at the start.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -10,44 +10,44 @@ use std::time::{Duration, Instant};
 use ring::hmac;
 use serde_json::{Value, json};
 
-use crate::gitops_verbs::Ground;
+use crate::gitops_verbs::GitopsCluster;
 use crate::process::{said, switchboard};
 
-/// What has not come about after this will not.
+/// Timeout for every expectation.
 const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
-/// The secret of webhook events, which nobody may be told.
+/// Secret of webhook events, which must not be printed.
 const SECRET: &str = "canary-of-hooks-4c1e7";
 
-/// A role at work, until the test ends.
-struct Role {
+/// Running role, stopped when the test ends.
+struct RoleProcess {
     child: Child,
     said: PathBuf,
 }
 
-impl Drop for Role {
+impl Drop for RoleProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Role {
-    /// Starts a command in the folder of a ground, with a file for all it says.
-    fn start(ground: &Ground, name: &str, mut command: Command) -> Role {
+impl RoleProcess {
+    /// Starts a command in the fixture's folder, with its output in a file.
+    fn start(ground: &GitopsCluster, name: &str, mut command: Command) -> RoleProcess {
         let said = ground.folder().join(format!("{name}.said"));
         let file = File::create(&said).unwrap();
         command.current_dir(ground.folder()).env("SWITCHBOARD_LOG", "debug");
         let child = command.stdout(Stdio::from(file.try_clone().unwrap())).stderr(Stdio::from(file)).spawn().unwrap();
-        Role { child, said }
+        RoleProcess { child, said }
     }
 
     fn text(&self) -> String {
         fs::read_to_string(&self.said).unwrap()
     }
 
-    /// Waits until it said something, and gives what follows on that line.
+    /// Waits for a text in the output, and returns the rest of the line.
     async fn says(&self, words: &str) -> String {
         let after =
             || self.text().split(words).nth(1).and_then(|rest| rest.split_once('\n')).map(|(line, _)| line.to_string());
@@ -66,8 +66,8 @@ async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>, tol
     }
 }
 
-/// A role over the ground as tenants' and Argo CD's cluster, on a database in its folder.
-fn role(ground: &Ground, name: &str) -> Command {
+/// Returns the command of a role whose clusters are both the fixture's, on a database in its folder.
+fn role(ground: &GitopsCluster, name: &str) -> Command {
     let mut command = switchboard(&["gitops", name, "--database", "sqlite:g.db", "--plaintext-credentials"]);
     for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "ARGO_CD_NAMESPACE"] {
         command.env_remove(variable);
@@ -79,8 +79,8 @@ fn role(ground: &Ground, name: &str) -> Command {
     command
 }
 
-/// Runs a command of the service to its end, on the same database and cluster.
-async fn told(ground: &Ground, arguments: &[&str]) {
+/// Runs a command with the same database and cluster.
+async fn told(ground: &GitopsCluster, arguments: &[&str]) {
     let mut command = switchboard(&["gitops"]);
     command.args(arguments).current_dir(ground.folder()).arg("--kubeconfig").arg(ground.kubeconfig());
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
@@ -92,7 +92,7 @@ fn tag(secret: &str, body: &str) -> String {
     tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Posts an event, and gives status and body of the answer.
+/// Posts an event, and returns status and body of the response.
 async fn post(address: &str, headers: &[(&str, String)], body: &str) -> (u16, String) {
     let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     let (address, length, body) = (address.to_string(), body.len(), body.to_string());
@@ -110,11 +110,11 @@ async fn post(address: &str, headers: &[(&str, String)], body: &str) -> (u16, St
     (status, answer.split_once("\r\n\r\n").unwrap().1.to_string())
 }
 
-/// The only Application, once it is there.
-async fn application(ground: &Ground, roles: [&Role; 2]) -> Value {
+/// Waits for the only Application.
+async fn application(ground: &GitopsCluster, roles: [&RoleProcess; 2]) -> Value {
     let path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications";
     let look = async || ground.get(path).await?["items"].as_array()?.first().cloned();
-    eventually("an Application", look, || roles.map(Role::text).join("\n")).await
+    eventually("an Application", look, || roles.map(RoleProcess::text).join("\n")).await
 }
 
 fn is_refreshed(application: &Value) -> bool {
@@ -123,15 +123,15 @@ fn is_refreshed(application: &Value) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_waits_for_a_backend_to_make_its_tables() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     let mut command = role(&ground, "agent");
     command.env("SELF_HEAL_INTERVAL", "5");
-    let agent = Role::start(&ground, "agent", command);
+    let agent = RoleProcess::start(&ground, "agent", command);
     agent.says("note: SELF_HEAL_INTERVAL does nothing here: ").await;
     agent.says("waits for a backend to migrate the database").await;
     let mut command = role(&ground, "backend");
     command.args(["--console", "127.0.0.1:0", "--console-host", "gitops.example.org"]);
-    let backend = Role::start(&ground, "backend", command);
+    let backend = RoleProcess::start(&ground, "backend", command);
     let address = backend.says("console at http://").await.trim_end_matches('/').to_string();
     assert!(!address.ends_with(":7467"), "where it was told to: {address}");
     agent.says("hosting gitops agent").await;
@@ -139,7 +139,7 @@ async fn an_agent_waits_for_a_backend_to_make_its_tables() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn events_signed_with_the_secret_of_the_file_are_believed_and_no_others() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     fs::write(ground.folder().join("hook"), format!("{SECRET}\n")).unwrap();
     let database = ["--database", "sqlite:g.db", "--plaintext-credentials"];
     let mut migrate = switchboard(&["gitops", "migrate"]);
@@ -147,8 +147,8 @@ async fn events_signed_with_the_secret_of_the_file_are_believed_and_no_others() 
     told(&ground, &[&["fleet", "add", "argocd", "--create-namespace"][..], &database].concat()).await;
     let mut command = role(&ground, "backend");
     command.args(["--webhook-secret-file", "hook"]);
-    let backend = Role::start(&ground, "backend", command);
-    let agent = Role::start(&ground, "agent", role(&ground, "agent"));
+    let backend = RoleProcess::start(&ground, "backend", command);
+    let agent = RoleProcess::start(&ground, "agent", role(&ground, "agent"));
     let address = backend.says("console at http://").await.trim_end_matches('/').to_string();
     told(&ground, &["create", "web", "--repo", "https://git.example/shop/web", "--path", "deploy", "-n", "shop"]).await;
     application(&ground, [&backend, &agent]).await;
@@ -203,7 +203,7 @@ async fn events_signed_with_the_secret_of_the_file_are_believed_and_no_others() 
     }
 }
 
-/// Every file below a folder.
+/// Lists all files below a folder.
 fn files(folder: &std::path::Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -218,7 +218,7 @@ fn files(folder: &std::path::Path) -> Vec<PathBuf> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_file_that_holds_no_secret_is_refused_at_the_start() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     fs::write(ground.folder().join("empty"), "").unwrap();
     fs::write(ground.folder().join("blank"), " \n").unwrap();
     fs::write(ground.folder().join("below"), format!("\n{SECRET}\n")).unwrap();
@@ -241,11 +241,11 @@ async fn a_secret_file_that_holds_no_secret_is_refused_at_the_start() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hint_names_the_setting_of_the_command_that_was_typed() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     let no_argo_cd = "gitops: no Argo CD is known, and there is no namespace `nowhere`";
     let mut command = role(&ground, "backend");
     command.args(["--argocd-namespace", "nowhere"]);
-    let backend = Role::start(&ground, "backend", command);
+    let backend = RoleProcess::start(&ground, "backend", command);
     backend.says("hosting ").await;
     let text = backend.text();
     assert!(text.contains(no_argo_cd) && text.contains(" or name another with --argocd-namespace\n"), "{text}");
@@ -256,7 +256,7 @@ async fn a_hint_names_the_setting_of_the_command_that_was_typed() {
     fs::write(ground.folder().join("switchboard.yaml"), config).unwrap();
     let mut command = switchboard(&["run", "--state-dir", "run.state"]);
     command.env_remove("SWITCHBOARD_GITOPS_DATABASE").env_remove("DB_ADDR");
-    let run = Role::start(&ground, "run", command);
+    let run = RoleProcess::start(&ground, "run", command);
     run.says("hosting ").await;
     let text = run.text();
     assert!(text.contains(no_argo_cd) && text.contains(" or name another with `gitops.namespace`\n"), "{text}");

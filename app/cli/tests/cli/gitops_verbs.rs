@@ -1,4 +1,4 @@
-//! The verbs of `switchboard gitops` on a cluster that nobody but the test writes to.
+//! Commands of `switchboard gitops` on a cluster without a running service.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,48 +8,48 @@ use std::process::{Output, Stdio};
 use http::Request;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_cluster::ambient::Ambient;
 use switchboard_cluster::auth::authentication::Authenticator;
 use switchboard_cluster::auth::certificates::Certificates;
-use switchboard_cluster::auth::gate::Gate;
-use switchboard_cluster::auth::kubeconfig::{self, Context};
+use switchboard_cluster::auth::filters::AuthKeys;
+use switchboard_cluster::auth::kubeconfig::{self, KubeconfigContext};
 use switchboard_cluster::auth::token::TokenKey;
-use switchboard_cluster::listener::{Listener, Port};
-use switchboard_cluster::store::{Bounds, Store};
+use switchboard_cluster::clock_and_rng::ClockAndRng;
+use switchboard_cluster::listener::{BoundPort, Listener};
+use switchboard_cluster::store::{ObjectStore, StoreLimits};
 use switchboard_object::yaml;
 
 use crate::process::{said, switchboard};
 
 const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop";
 
-/// A cluster of this process, with the service's kinds and a namespace `shop`.
-pub struct Ground {
+/// Cluster of this process with the service's kinds and a namespace `shop`.
+pub struct GitopsCluster {
     cluster: Cluster,
     _listener: Listener,
     folder: tempfile::TempDir,
 }
 
-impl Ground {
-    pub async fn bare() -> Ground {
-        let port = Port::take(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).await.unwrap();
-        let (address, ambient) = (port.address(), Ambient::system());
+impl GitopsCluster {
+    pub async fn bare() -> GitopsCluster {
+        let port = BoundPort::bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).await.unwrap();
+        let (address, ambient) = (port.address(), ClockAndRng::system());
         let certificates = Certificates::ephemeral(&[address.ip()], ambient.now()).unwrap();
         let authority = certificates.authority.certificate.clone();
         let authenticator = Authenticator::new(TokenKey::ephemeral().unwrap(), None);
-        let gate = Gate { authenticator, authority };
-        let cluster = Cluster::behind(gate, Store::in_memory(Bounds::default()), ambient).await;
+        let gate = AuthKeys { authenticator, authority };
+        let cluster = Cluster::with_keys(gate, ObjectStore::in_memory(StoreLimits::default()), ambient).await;
         cluster.start_controllers();
         let listener = cluster.listen(port, &certificates).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let context = Context { name: "ground".into(), server: format!("https://{address}") };
+        let context = KubeconfigContext { name: "ground".into(), server: format!("https://{address}") };
         kubeconfig::write(&folder.path().join("kubeconfig"), &certificates, &[context]).unwrap();
-        let ground = Ground { cluster, _listener: listener, folder };
+        let ground = GitopsCluster { cluster, _listener: listener, folder };
         ground.post("/api/v1/namespaces", json!({ "metadata": { "name": "shop" } })).await;
         ground
     }
 
-    pub async fn lay() -> Ground {
-        let ground = Ground::bare().await;
+    pub async fn lay() -> GitopsCluster {
+        let ground = GitopsCluster::bare().await;
         let crds = switchboard(&["gitops", "crds"]).output().unwrap();
         for document in yaml::read_all(&String::from_utf8(crds.stdout).unwrap()).unwrap() {
             ground.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", document.value).await;
@@ -62,7 +62,7 @@ impl Ground {
         ground
     }
 
-    /// Where its files are.
+    /// Returns the folder of the fixture.
     pub fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
@@ -92,7 +92,7 @@ impl Ground {
         self.cluster.client().request::<Value>(request.body(patch.to_string().into_bytes()).unwrap()).await.unwrap();
     }
 
-    /// Runs a verb in `shop`, on a thread that is not the cluster's.
+    /// Runs a command in `shop`, on a separate thread.
     async fn run(&self, arguments: &[&str]) -> Output {
         self.run_with(arguments, "").await
     }
@@ -127,7 +127,7 @@ fn deployed(health: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_application_is_created_shown_waited_for_and_deleted() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     assert_eq!(told(&ground.run(&CREATE).await), "application web created\n");
     assert_eq!(
         told(&ground.run(&["get"]).await),
@@ -149,7 +149,7 @@ async fn an_application_is_created_shown_waited_for_and_deleted() {
     );
     let object: Value = serde_json::from_str(&told(&ground.run(&["get", "web", "-o", "json"]).await)).unwrap();
     assert_eq!((&object["kind"], &object["spec"]["type"]), (&json!("GitOpsDeployment"), &json!("automated")));
-    // For who asks why it is there.
+    // Field manager that `why` shows.
     assert_eq!(object["metadata"]["managedFields"][0]["manager"], "switchboard-gitops", "{object}");
     let list: Value = serde_json::from_str(&told(&ground.run(&["get", "-o", "json"]).await)).unwrap();
     assert_eq!(list["items"][0]["kind"], "GitOpsDeployment");
@@ -161,15 +161,15 @@ async fn an_application_is_created_shown_waited_for_and_deleted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_a_deletion_waits_for_what_was_deployed() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     told(&ground.run(&CREATE).await);
     let path = format!("{GROUP}/gitopsdeployments/web");
-    // What was deployed is still there.
+    // The deployed resources still exist.
     let late = ground.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
     assert_eq!(late.status.code(), Some(3), "{}", said(&late));
     let going = ground.get(&path).await.expect("it is kept until all is gone");
     assert!(going["metadata"]["deletionTimestamp"].is_string());
-    // As the service does once all is gone.
+    // The service deletes the object when all its resources are deleted.
     let gone = ground.run(&["wait", "web", "--for", "deleted"]);
     let let_go = ground.patch(&path, json!({ "metadata": { "finalizers": null } }));
     assert_eq!(said(&tokio::join!(gone, let_go).0), "application web is deleted\n");
@@ -178,7 +178,7 @@ async fn who_waits_for_a_deletion_waits_for_what_was_deployed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_sync_is_asked_for_and_waited_for() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     told(&ground.run(&CREATE).await);
     let refused = ground.run(&["sync", "web"]).await;
     assert_eq!(refused.status.code(), Some(1));
@@ -207,7 +207,7 @@ async fn a_sync_is_asked_for_and_waited_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_come_from_files_and_stdin_into_secrets() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     let create = ["env", "create", "prod", "--url", "https://one.example", "--credentials", "-"];
     let made = ground.run_with(&create, "canary-kubeconfig: 1\n").await;
     assert_eq!(told(&made), "environment prod created\n");
@@ -260,10 +260,10 @@ async fn credentials_come_from_files_and_stdin_into_secrets() {
     assert!(gone.contains("\nkind: GitOpsDeploymentManagedEnvironment\n"), "{gone}");
 }
 
-/// A program that waits reads what became of it, not what it was before.
+/// With JSON output, the printed object has the final state.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_as_a_program_reads_what_became_of_it() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     let read = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap();
     let create = [&CREATE[..], &["--wait", "--timeout", "60", "-o", "json"]].concat();
     let status = async || {
@@ -311,7 +311,7 @@ async fn who_waits_as_a_program_reads_what_became_of_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_waits_for_a_deletion_that_nobody_asked_for_is_told_so() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     told(&ground.run(&CREATE).await);
     let late = ground.run(&["wait", "web", "--for", "deleted", "--timeout", "1"]).await;
     assert_eq!(late.status.code(), Some(3), "{}", said(&late));
@@ -326,7 +326,7 @@ async fn who_waits_for_a_deletion_that_nobody_asked_for_is_told_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hint_lists_what_was_asked_for() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     for (arguments, listed) in [
         (&["get", "none"][..], "get -A"),
         (&["env", "get", "none"], "env get -A"),
@@ -348,7 +348,7 @@ async fn a_hint_lists_what_was_asked_for() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_goes_wrong_is_said_with_a_hint() {
-    let ground = Ground::lay().await;
+    let ground = GitopsCluster::lay().await;
     for (arguments, code, error) in [
         (&["get", "none"][..], 1, "error: there is no application `none` in namespace `shop`\nhint: "),
         (&["delete", "none"], 1, "error: there is no application `none` in namespace `shop`\nhint: "),
@@ -415,7 +415,7 @@ async fn what_goes_wrong_is_said_with_a_hint() {
     }
     assert_eq!(said(&ground.run(&["repo", "get"]).await), "no repository credentials in namespace `shop`\n");
     assert_eq!(said(&ground.run(&["env", "get"]).await), "no environments in namespace `shop`\n");
-    let bare = Ground::bare().await;
+    let bare = GitopsCluster::bare().await;
     let output = bare.run(&["get"]).await;
     assert!(
         said(&output).starts_with("error: the cluster does not have the GitOps Service's kinds\nhint: "),

@@ -1,4 +1,4 @@
-//! `switchboard integrations` on the example data, and the manager under `up`.
+//! `switchboard integrations` with the example data, and the manager under `up`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
 
-use crate::board::{Board, NOBODY, eventually};
 use crate::process::{CONTEXT, switchboard};
-use crate::qontract_server::{Server, listen};
+use crate::qontract_server::{FakeQontractServer, listen};
+use crate::up_process::{NOBODY, UpProcess, eventually};
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/integrations")
 }
 
-/// A copy of the example's data that may be changed.
+/// Copies the example's data for changes.
 pub fn copied() -> tempfile::TempDir {
     fn copy(from: &Path, to: &Path) {
         fs::create_dir_all(to).unwrap();
@@ -173,7 +173,7 @@ fn wrong_references_are_a_wrong_command_line() {
     assert_eq!(wrong.status.code(), Some(64), "{}", text(&wrong));
 }
 
-async fn logical(board: &Board, name: &str) -> Client {
+async fn logical(board: &UpProcess, name: &str) -> Client {
     let options = KubeConfigOptions { context: Some(CONTEXT.to_string()), ..KubeConfigOptions::default() };
     let file = Kubeconfig::read_from(&board.serving.kubeconfig).unwrap();
     let mut config = kube::Config::from_custom_kubeconfig(file, &options).await.unwrap();
@@ -194,18 +194,18 @@ async fn under_up_the_data_is_followed_and_every_cluster_of_it_looked_after() {
         "operators: {{}}\nintegrations:\n  source: {}\n  interval: 1h\n  environment: stage\n",
         data.path().display()
     );
-    let board = Board::up(&section);
+    let board = UpProcess::up(&section);
     let client = logical(&board, "stage-01").await;
     let first = eventually("a Deployment", || image(&client, "qontract-reconcile-aws-ami-share")).await;
     edit(data.path(), "integrations/aws-ami-share.yml", "spec: &spec\n", "spec: &spec\n    imageRef: next\n");
-    // Noticed at once: the interval is an hour.
+    // The change is noticed at once, although the interval is an hour.
     let next = eventually("another image", || async {
         image(&client, "qontract-reconcile-aws-ami-share").await.filter(|image| *image != first)
     })
     .await;
     assert!(next.ends_with(":next"), "{next}");
     board.row("integrations@stage-01", |row| row["word"] == "Ready").await;
-    // Installing it elsewhere is one entry in one file: a namespace that was not there is made, too.
+    // Installing an integration elsewhere takes one entry in one file: a missing namespace is created as well.
     let lean = json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "elsewhere",
         "cluster": {"name": "stage-01", "serverUrl": "https://x"}, "environment": {"name": "stage"}});
     fs::write(data.path().join("elsewhere.yml"), lean.to_string()).unwrap();
@@ -222,13 +222,15 @@ async fn under_up_the_data_is_followed_and_every_cluster_of_it_looked_after() {
     .await;
 }
 
-/// Decisions of operators that have a home are recorded with what they read there, and are made again from that alone: those that
-/// waited for a kind to be read as well.
+/// Decisions on other clusters are recorded with their inputs and repeated from them, including those that waited for a
+/// kind.
 #[tokio::test(flavor = "multi_thread")]
 async fn decisions_on_every_cluster_of_the_data_are_replayed_the_same() {
     let data = copied();
-    let board =
-        Board::up(&format!("operators: {{}}\nintegrations:\n  source: {}\n  interval: 1h\n", data.path().display()));
+    let board = UpProcess::up(&format!(
+        "operators: {{}}\nintegrations:\n  source: {}\n  interval: 1h\n",
+        data.path().display()
+    ));
     for cluster in ["stage-01", "prod-01", "edge-01"] {
         board.row(&format!("integrations@{cluster}"), |row| row["word"] == "Ready").await;
     }
@@ -243,17 +245,17 @@ async fn decisions_on_every_cluster_of_the_data_are_replayed_the_same() {
     assert!(seen.len() >= 2, "{seen:?}");
 }
 
-/// The command line against a server that answers as qontract-server does: the same objects as from the bundle it serves.
+/// A fake qontract-server yields the same objects as the bundle it serves.
 #[test]
 fn a_server_gives_what_its_bundle_gives_and_is_told_who_asks() {
     let bundle = fs::read_to_string(example().join("bundle.json")).unwrap();
-    // What today's GraphQL schema does not know is not in its answers.
+    // Fields that the current GraphQL schema lacks are missing in its responses.
     let mut plain: Value = serde_json::from_str(&bundle).unwrap();
     plain["data"].as_object_mut().unwrap().retain(|path, _| !path.starts_with("/integrations/beyond/"));
     let plain = plain.to_string();
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("bundle.json"), &plain).unwrap();
-    let server = Arc::new(Server::of(&plain));
+    let server = Arc::new(FakeQontractServer::new(&plain));
     let address = listen(server.clone());
     let of = |from: &str| {
         let mut command =
@@ -273,22 +275,22 @@ fn a_server_gives_what_its_bundle_gives_and_is_told_who_asks() {
     };
     assert!(hashes(&read).len() > 30);
     assert_eq!(hashes(&asked), hashes(&read));
-    let seen = server.seen();
+    let seen = server.requests();
     assert!(seen.iter().all(|one| one.authorization.as_deref() == Some("Basic c2VjcmV0")), "{seen:?}");
 }
 
-/// A process that is ended with the test.
-struct Running(Child);
+/// Process that is killed when the test ends.
+struct RunProcess(Child);
 
-impl Drop for Running {
+impl Drop for RunProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A cluster that the data alone knows, with the token of somebody who may do everything there; and what runs on it.
-async fn far(board: &Board) -> (Client, String) {
+/// Returns a cluster that only the data names, with the token of a cluster administrator, and its process.
+async fn far(board: &UpProcess) -> (Client, String) {
     let client = board.serving.client(CONTEXT).await;
     let post = async |path: &str, body: Value| -> Value {
         let request = http::Request::post(path).header("Content-Type", "application/json");
@@ -305,8 +307,8 @@ async fn far(board: &Board) -> (Client, String) {
     (client.clone(), made["status"]["token"].as_str().unwrap().to_string())
 }
 
-/// The manager by token, with or without a look at certificates; what it says goes to a file.
-fn manager(board: &Board, name: &str, token: &str, skip: bool) -> (Running, PathBuf) {
+/// Starts the manager with a token, with or without verification of certificates; its output goes to a file.
+fn manager(board: &UpProcess, name: &str, token: &str, skip: bool) -> (RunProcess, PathBuf) {
     let folder = board.file(name);
     let kubeconfig = Kubeconfig::read_from(&board.serving.kubeconfig).unwrap();
     let address = kubeconfig.clusters[0].cluster.as_ref().unwrap().server.clone().unwrap();
@@ -332,13 +334,13 @@ fn manager(board: &Board, name: &str, token: &str, skip: bool) -> (Running, Path
     let mut command = switchboard(&["run", "--config"]);
     command.arg(folder.join("switchboard.yaml")).arg("--state-dir").arg(folder.join("state"));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(&said).unwrap());
-    (Running(command.spawn().unwrap()), said)
+    (RunProcess(command.spawn().unwrap()), said)
 }
 
-/// Spec 8.4, 14: the original looked at no certificate, and had tokens on command lines.
+/// Spec 8.4, 14: qontract-reconcile verified no certificates and passed tokens on command lines.
 #[tokio::test(flavor = "multi_thread")]
 async fn certificates_are_looked_at_and_tokens_stand_on_no_command_line() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     let (client, token) = far(&board).await;
     let (refusing, said) = manager(&board, "refusing", &token, false);
     eventually("the certificate is refused", || async {
@@ -363,10 +365,10 @@ async fn certificates_are_looked_at_and_tokens_stand_on_no_command_line() {
     }
 }
 
-/// A token that expired is exchanged while the manager runs; a cluster that is elsewhere by the data is left alone where it was.
+/// An expired token is replaced while the manager runs; a cluster whose URL changed is not written to any more.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_token_is_taken_up_and_another_server_is_not_written_to() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     let (client, token) = far(&board).await;
     let (_running, said) = manager(&board, "rotating", "expired", true);
     let says = async |what: &str| {
@@ -379,7 +381,7 @@ async fn a_new_token_is_taken_up_and_another_server_is_not_written_to() {
     .await;
     let data = board.file("rotating/data");
     fs::write(board.file("rotating/tokens/team/creds/token"), format!("{token}\n")).unwrap();
-    // A change of the data is a look, and so is the interval.
+    // A change of the data triggers a pass, as does the interval.
     fs::write(data.join("note.yml"), "{$schema: /x-1.yml}").unwrap();
     eventually("a Deployment, by the new token", || image(&client, "qontract-reconcile-quay-mirror")).await;
     let namespace = fs::read_to_string(data.join("ns.yml")).unwrap();
@@ -394,10 +396,10 @@ async fn a_new_token_is_taken_up_and_another_server_is_not_written_to() {
     assert!(!image.ends_with(":next"), "{image}");
 }
 
-/// Spec 8.1, 1: a cluster that does not answer loses itself; the original lost all of them.
+/// Spec 8.1, 1: an unreachable cluster affects only itself; in qontract-reconcile it affected all clusters.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     far(&board).await;
     let folder = board.file("two");
     fs::create_dir_all(folder.join("data")).unwrap();
@@ -433,7 +435,7 @@ async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
         "{said}"
     );
     assert!(said.contains("error: could not plan for cluster far"), "{said}");
-    // Where nothing could be planned, it is not said that nothing would be written.
+    // If nothing could be planned, the output does not state that nothing would be written.
     fs::remove_file(folder.join("data/near.yml")).unwrap();
     fs::write(
         folder.join("data/i.yml"),
@@ -447,7 +449,7 @@ async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
     let said = text(&planned);
     assert_eq!(planned.status.code(), Some(1), "{said}");
     assert!(said.contains("could not plan for cluster far") && !said.contains("nothing would be written"), "{said}");
-    // A token is sent to no other server than the one it is for.
+    // A token is sent only to its own server.
     fs::write(folder.join("tokens/team/creds/server"), "https://elsewhere").unwrap();
     let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
     let said = text(&command.arg(folder.join("switchboard.yaml")).output().unwrap());
@@ -471,7 +473,7 @@ fn an_environment_that_nobody_knows_is_an_error_that_names_the_known() {
     }
 }
 
-/// A commit of the repository it is started in, whole or a folder of it.
+/// Compares commits of the repository in the working directory, as a whole or by folder.
 #[test]
 fn commits_are_compared() {
     let data = copied();

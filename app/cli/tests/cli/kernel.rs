@@ -1,4 +1,4 @@
-//! `run`, `plan`, `why`, `why-not`, `top` and `replay`, as a user runs them.
+//! `run`, `plan`, `why`, `why-not`, `top` and `replay`.
 
 use std::fs;
 use std::path::Path;
@@ -7,20 +7,20 @@ use std::process::{Child, Command, Stdio};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::board::{Board, NOBODY, ask, eventually, masked};
 use crate::process::{run, said, switchboard};
+use crate::up_process::{NOBODY, UpProcess, ask, eventually, masked};
 
 const GREETER: &str = "operators:\n  greeter: {debounce: 0s, coolDown: 0s}\n";
 
-/// A greeter that has waited for its words, and then greeted.
-async fn greeted() -> Board {
-    let board = Board::up(GREETER);
+/// Starts a greeter that waits for its text and then greets.
+async fn greeted() -> UpProcess {
+    let board = UpProcess::up(GREETER);
     board.guest("ada").await;
     board.row("greeter", |row| row["word"] == "Waiting").await;
     board.words().await;
     assert_eq!(board.greeting("ada").await, "Good day, ada!");
     board.row("greeter", |row| row["word"] == "Ready").await;
-    // The journal has a thread of its own.
+    // The journal is written by a separate thread.
     eventually("the decision in the journal", || async {
         let why = board.json(&["why", "configmap/ada-greeting"]);
         (!why["written"].is_null()).then_some(())
@@ -30,9 +30,9 @@ async fn greeted() -> Board {
 }
 
 /// `switchboard run`, stopped when the test ends.
-struct Hosting(Child);
+struct RunFixture(Child);
 
-impl Hosting {
+impl RunFixture {
     fn start(config: &Path, state: &Path, more: &[&str]) -> Self {
         let mut command = switchboard(&["run", "--config"]);
         command.arg(config).arg("--state-dir").arg(state).args(more);
@@ -45,7 +45,7 @@ impl Hosting {
     }
 }
 
-impl Drop for Hosting {
+impl Drop for RunFixture {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -87,7 +87,7 @@ configmaps/default/ada-greeting was last written by greeter default/ada, SPAN ag
 
 #[tokio::test]
 async fn why_tells_of_what_no_operator_wrote_and_what_is_awaited() {
-    let board = Board::up(GREETER);
+    let board = UpProcess::up(GREETER);
     board.guest("ada").await;
     board.row("greeter", |row| row["word"] == "Waiting").await;
     let told = eventually("the decision in the journal", || async {
@@ -112,8 +112,8 @@ async fn why_of_a_kind_that_nobody_has_heard_of_is_an_error() {
     assert!(board.ask(&["why", "deployment/web"]).status.success(), "every cluster has those");
 }
 
-/// The first line of `why` of the greeting.
-fn first(board: &Board, more: &[&str]) -> String {
+/// Returns the first line of `why` for the greeting.
+fn first(board: &UpProcess, more: &[&str]) -> String {
     let told = masked(&board.ask(&[&["why", "configmap/ada-greeting"], more].concat()));
     told.lines().next().unwrap().to_string()
 }
@@ -130,7 +130,7 @@ async fn why_names_who_took_a_field_from_the_operator_and_tells_when_the_object_
         first(&board, &["--field", ".data.text"]),
         ".data.text of configmaps/default/ada-greeting was last changed by me (Apply, TIME), which is no operator here; before that by greeter default/ada, SPAN ago (TIME)"
     );
-    // Times of the API server have whole seconds: within one of them nobody is the later.
+    // Times of the API server have a resolution of seconds, so two writes may have the same time.
     eventually("a later write", || async {
         let tick = json!({"metadata": {"annotations": {"at": format!("{:?}", std::time::Instant::now())}}});
         let params = PatchParams { field_manager: Some("kubectl-patch".to_string()), ..PatchParams::default() };
@@ -140,14 +140,14 @@ async fn why_names_who_took_a_field_from_the_operator_and_tells_when_the_object_
     })
     .await;
 
-    // Or it would be there again at once.
+    // Otherwise the greeting would be recreated at once.
     assert_eq!(board.ask(&["pause", "greeter"]).status.code(), Some(0));
     maps.delete("ada-greeting", &DeleteParams::default()).await.unwrap();
     let gone =
         "configmaps/default/ada-greeting is not there now; it was last written by greeter default/ada, SPAN ago (TIME)";
     assert_eq!(first(&board, &[]), gone);
 
-    let Board { serving, folder } = board;
+    let UpProcess { serving, folder } = board;
     assert_eq!(serving.stop().0, Some(0));
     let unasked = masked(&ask(&folder.path().join("state"), &["why", "configmap/ada-greeting"]));
     assert!(unasked.starts_with("configmaps/default/ada-greeting was last written by greeter"), "{unasked}");
@@ -172,7 +172,7 @@ async fn why_asks_for_objects_of_watched_kinds_that_nobody_here_read() {
 #[tokio::test]
 async fn top_and_replay_after_a_greeting() {
     let board = greeted().await;
-    // The third look is at its own greeting.
+    // The third run reads its own greeting.
     board.row("greeter", |row| row["runs"] == 3).await;
     let top = masked(&board.ask(&["top"]));
     let squeezed: Vec<String> = top.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -196,7 +196,7 @@ async fn top_and_replay_after_a_greeting() {
 #[tokio::test]
 async fn the_journal_answers_when_the_kernel_is_gone() {
     let board = greeted().await;
-    let Board { serving, folder } = board;
+    let UpProcess { serving, folder } = board;
     assert_eq!(serving.stop().0, Some(0));
     let state = folder.path().join("state");
     let why = ask(&state, &["why", "configmap/ada-greeting"]);
@@ -212,7 +212,7 @@ async fn the_journal_answers_when_the_kernel_is_gone() {
 
 #[tokio::test]
 async fn why_not_waiting_for_an_input() {
-    let board = Board::up(GREETER);
+    let board = UpProcess::up(GREETER);
     board.guest("ada").await;
     board.row("greeter", |row| row["word"] == "Waiting").await;
     let expected = "\
@@ -230,8 +230,8 @@ greeter default/ada: nothing it read has changed
 
 #[tokio::test]
 async fn why_not_debounced() {
-    let board = Board::up("operators:\n  greeter: {debounce: 1h}\n");
-    // What the first list brings is there because the process began; ada is to come after it.
+    let board = UpProcess::up("operators:\n  greeter: {debounce: 1h}\n");
+    // Runs caused by the first list are a consequence of the start; ada must be created after it.
     board.row("greeter", |row| row["cacheShareBytes"].as_u64() > Some(0)).await;
     board.guest("ada").await;
     let expected = "\
@@ -246,7 +246,7 @@ greeter default/ada: debounced: collects changes, runs in SPAN (TIME)
 
 #[tokio::test]
 async fn why_not_cooling_down() {
-    let board = Board::up("operators:\n  greeter: {debounce: 0s, coolDown: 1h}\n");
+    let board = UpProcess::up("operators:\n  greeter: {debounce: 0s, coolDown: 1h}\n");
     board.guest("ada").await;
     board.row("greeter", |row| row["word"] == "Waiting").await;
     board.words().await;
@@ -263,7 +263,7 @@ greeter default/ada: cooling down: it just ran; runs in SPAN (TIME)
 
 #[tokio::test]
 async fn why_not_out_of_budget() {
-    let board = Board::up("operators:\n  greeter: {debounce: 0s, coolDown: 0s, writesPerMinute: 1}\n");
+    let board = UpProcess::up("operators:\n  greeter: {debounce: 0s, coolDown: 0s, writesPerMinute: 1}\n");
     board.words().await;
     board.guest("ada").await;
     board.greeting("ada").await;
@@ -275,11 +275,11 @@ async fn why_not_out_of_budget() {
 
 #[tokio::test]
 async fn a_dry_run_is_recorded_and_writes_nothing() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     board.words().await;
     board.guest("ada").await;
     let (config, state) = (board.outside(GREETER), board.file("dry"));
-    let dry = Hosting::start(&config, &state, &["--dry-run"]);
+    let dry = RunFixture::start(&config, &state, &["--dry-run"]);
     let tried = eventually("a decision of the dry run", || async {
         let why: Value =
             serde_json::from_slice(&ask(&state, &["why", "configmap/ada-greeting", "-o", "json"]).stdout).ok()?;
@@ -293,7 +293,7 @@ async fn a_dry_run_is_recorded_and_writes_nothing() {
 
 #[tokio::test]
 async fn plan_shows_a_diff_and_writes_nothing() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     board.words().await;
     board.guest("ada").await;
     let config = board.outside(GREETER);
@@ -321,7 +321,7 @@ apply configmaps/default/ada-greeting by greeter default/ada
 
     assert!(board.maps().await.get_opt("ada-greeting").await.unwrap().is_none(), "somebody wrote");
 
-    let hosting = Hosting::start(&config, &board.file("real"), &[]);
+    let hosting = RunFixture::start(&config, &board.file("real"), &[]);
     assert_eq!(board.greeting("ada").await, "Good day, ada!");
     assert_eq!(hosting.stop(), Some(0));
     let output = plan(&[]);
@@ -334,7 +334,7 @@ apply configmaps/default/ada-greeting by greeter default/ada
 
 #[tokio::test]
 async fn plan_does_not_say_nothing_when_it_cannot_tell() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     let config = board.outside("operators: {rogue-panics: }\n");
     let output = run(&["plan", "--config", config.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
@@ -365,7 +365,7 @@ fn a_bad_configuration_is_refused_with_line_and_hint_before_anything_starts() {
 
 #[tokio::test]
 async fn changed_limits_are_taken_up_and_a_bad_file_changes_nothing() {
-    let board = Board::up("operators:\n  greeter: {debounce: 1h}\n");
+    let board = UpProcess::up("operators:\n  greeter: {debounce: 1h}\n");
     let file = board.file("switchboard.yaml");
     board.words().await;
     board.guest("ada").await;
@@ -385,7 +385,7 @@ async fn changed_limits_are_taken_up_and_a_bad_file_changes_nothing() {
     assert!(said.contains("\ntook up the changed configuration: limits of greeter\n"), "{said}");
     assert!(said.contains("\nhint: restart to take it up\n"), "{said}");
 
-    // What is as it was when the process started needs no restart.
+    // A setting that equals the one at the start needs no restart.
     fs::write(&file, "operators:\n  greeter: {debounce: 1s}\n").unwrap();
     let since = |heard: &str| heard[said.len()..].to_string();
     let heard = eventually("a word of the last file", || async {
@@ -393,7 +393,7 @@ async fn changed_limits_are_taken_up_and_a_bad_file_changes_nothing() {
         heard.contains("took up the changed configuration: limits of greeter\n").then_some(heard)
     })
     .await;
-    // The next file is told of behind all that was to be said of this one.
+    // The next message must come after all messages about this file.
     fs::write(&file, "operators:\n  greeter: {debounce: soon}\n").unwrap();
     let heard = eventually("a word of the next file", || async {
         let later = since(&board.said());
@@ -405,21 +405,21 @@ async fn changed_limits_are_taken_up_and_a_bad_file_changes_nothing() {
 
 #[tokio::test]
 async fn one_state_directory_is_for_one_kernel_and_outlives_a_kill() {
-    let board = Board::up(NOBODY);
+    let board = UpProcess::up(NOBODY);
     board.words().await;
     board.guest("ada").await;
     let (config, state) = (board.outside(GREETER), board.file("shared"));
-    let first = Hosting::start(&config, &state, &[]);
+    let first = RunFixture::start(&config, &state, &[]);
     board.greeting("ada").await;
     let second = ask(&state, &["run", "--config", config.to_str().unwrap()]);
     assert_eq!(second.status.code(), Some(1));
     assert!(said(&second).starts_with("error: another process writes the journal "), "{}", said(&second));
     assert!(said(&second).contains("--state-dir DIR"), "{}", said(&second));
-    // Killed, not stopped: its socket stays behind.
+    // SIGKILL leaves the socket behind.
     drop(first);
     assert!(state.join("kernel.sock").exists());
     assert_eq!(ask(&state, &["top"]).status.code(), Some(1));
-    let _third = Hosting::start(&config, &state, &[]);
+    let _third = RunFixture::start(&config, &state, &[]);
     board.guest("bob").await;
     board.greeting("bob").await;
     assert_eq!(ask(&state, &["top"]).status.code(), Some(0));
@@ -439,7 +439,7 @@ async fn a_cluster_that_cannot_be_reached_is_named() {
     assert!(said(&output).contains("configmaps of default: the API server cannot be reached"), "{}", said(&output));
     assert!(!said(&output).contains("kube_client"), "{}", said(&output));
 
-    let hosting = Hosting::start(&config, &state, &[]);
+    let hosting = RunFixture::start(&config, &state, &[]);
     let told = eventually("a word of the cluster", || async {
         let told = String::from_utf8(ask(&state, &["why-not", "greeter"]).stdout).unwrap();
         told.contains("cannot be reached").then_some(told)
@@ -483,7 +483,7 @@ fn a_missing_configuration_is_named_with_a_hint() {
 
 #[tokio::test]
 async fn up_says_how_to_ask_when_nobody_would_look_there() {
-    let board = Board::up(GREETER);
+    let board = UpProcess::up(GREETER);
     let state = board.file("state");
     assert!(board.said().contains(&format!("hint: ask it with `switchboard top --state-dir {}`\n", state.display())));
 }

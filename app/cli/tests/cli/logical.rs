@@ -1,4 +1,4 @@
-//! Logical clusters of the embedded API server, as kcp has them: what tenants deploy to, and where tenants are.
+//! Logical clusters of the embedded API server, like those of kcp, as environments and as tenant clusters.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,28 +9,28 @@ use kube::config::Kubeconfig;
 use serde_json::{Value, json};
 use switchboard_object::yaml;
 
-use crate::board::eventually;
-use crate::process::{CONTEXT, Serving, switchboard};
+use crate::process::{CONTEXT, ServerProcess, switchboard};
+use crate::up_process::eventually;
 
 const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 const CONFIG: &str =
     "operators: {engine: {}}\ngitops: {namespace: argocd, sharedDatabase: true}\nlisten: '127.0.0.1:0'\n";
 const LOGICAL: [&str; 2] = ["blue", "green"];
-/// What is deployed: a ConfigMap of this name.
+/// Name of the deployed ConfigMap.
 const MAP: &str = "words";
 
-/// `switchboard up` with the service, an engine, two logical clusters, and a repository.
-struct Yard {
-    /// Fields are dropped in this order: backends go before what they talk to.
-    backends: Vec<Backend>,
-    serving: Serving,
+/// `switchboard up` with the GitOps Service, an engine, two logical clusters and a repository.
+struct LogicalFixture {
+    /// Fields are dropped in order: backends stop before the server they use.
+    backends: Vec<BackendProcess>,
+    serving: ServerProcess,
     folder: tempfile::TempDir,
 }
 
-/// A backend of its own, until the test ends.
-struct Backend(Child);
+/// Separate backend, stopped when the test ends.
+struct BackendProcess(Child);
 
-impl Drop for Backend {
+impl Drop for BackendProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -57,8 +57,8 @@ async fn namespace(client: &Client, name: &str) {
     send(client, "POST", "/api/v1/namespaces", json!({"metadata": {"name": name}})).await;
 }
 
-impl Yard {
-    async fn open() -> Yard {
+impl LogicalFixture {
+    async fn open() -> LogicalFixture {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         fs::write(file("switchboard.yaml"), CONFIG).unwrap();
@@ -71,15 +71,15 @@ impl Yard {
         git(&repository, &["commit", "--quiet", "--message", "One"]);
         let mut command = switchboard(&["up", "--ephemeral", "--cluster", LOGICAL[0], "--cluster", LOGICAL[1]]);
         command.arg("--config").arg(file("switchboard.yaml")).arg("--state-dir").arg(file("state"));
-        let serving = Serving::start_with(command, Stdio::from(File::create(file("up.said")).unwrap()));
-        Yard { serving, folder, backends: Vec::new() }
+        let serving = ServerProcess::start_with(command, Stdio::from(File::create(file("up.said")).unwrap()));
+        LogicalFixture { serving, folder, backends: Vec::new() }
     }
 
     fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// A backend for the tenants of a logical cluster, over the database of `up`.
+    /// Starts a backend for the tenants of a logical cluster, with the database of `up`.
     async fn backend(&mut self, name: &str) {
         let client = self.serving.client(name).await;
         let crds = switchboard(&["gitops", "crds"]).output().unwrap();
@@ -95,17 +95,17 @@ impl Yard {
         command.arg("--state-dir").arg(self.file(&format!("{name}.state")));
         let said = File::create(self.file(&format!("{name}.said"))).unwrap();
         let child = command.stdout(Stdio::null()).stderr(Stdio::from(said)).spawn().unwrap();
-        self.backends.push(Backend(child));
+        self.backends.push(BackendProcess(child));
     }
 
-    /// Where a logical cluster is.
+    /// Returns the URL of a logical cluster.
     fn server(&self, name: &str) -> String {
         let file = Kubeconfig::read_from(&self.serving.kubeconfig).unwrap();
         let clusters = file.clusters.into_iter().filter_map(|one| one.cluster?.server);
         clusters.into_iter().find(|server| server.ends_with(&format!("/clusters/{name}"))).unwrap()
     }
 
-    /// A token of somebody who may everything on a logical cluster.
+    /// Returns the token of an administrator of a logical cluster.
     async fn token(&self, name: &str) -> String {
         let client = self.serving.client(name).await;
         let accounts = "/api/v1/namespaces/default/serviceaccounts";
@@ -121,7 +121,7 @@ impl Yard {
         made["status"]["token"].as_str().unwrap().to_string()
     }
 
-    /// An environment that is a logical cluster, by a token of one.
+    /// Creates an environment for a logical cluster with the token of one.
     async fn environment(&self, client: &Client, namespace: &str, name: &str, of: &str, own: bool) -> Value {
         let file = Kubeconfig::read_from(&self.serving.kubeconfig).unwrap();
         let ca = file.clusters[0].cluster.as_ref().unwrap().certificate_authority_data.clone();
@@ -149,14 +149,14 @@ impl Yard {
         send(client, "POST", &format!("{GROUP}/namespaces/{namespace}/gitopsdeployments"), object).await;
     }
 
-    /// What was said so far, for a test that fails.
+    /// Returns the output so far, for the message of a failed test.
     fn said(&self) -> String {
         let files = ["up.said", "blue.said", "green.said"].map(|name| fs::read_to_string(self.file(name)));
         files.into_iter().flatten().collect()
     }
 }
 
-impl Drop for Yard {
+impl Drop for LogicalFixture {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!("{}", self.said());
@@ -164,7 +164,7 @@ impl Drop for Yard {
     }
 }
 
-/// Waits until a deployment is made, and told of.
+/// Waits until a deployment is synced and reported.
 async fn synced(client: &Client, namespace: &str) -> Value {
     let path = format!("{GROUP}/namespaces/{namespace}/gitopsdeployments/web");
     eventually("Synced", || async {
@@ -188,13 +188,13 @@ async fn condition(client: &Client, path: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logical_cluster_is_an_environment() {
-    let yard = Yard::open().await;
+    let yard = LogicalFixture::open().await;
     let main = yard.serving.client(CONTEXT).await;
     let [blue, green] = [yard.serving.client("blue").await, yard.serving.client("green").await];
     for name in ["shop", "bank"] {
         namespace(&main, name).await;
     }
-    // A tenant each: one by a token that it gives, one by an account that is made there.
+    // Two tenants: one uses its own token, the other a service account created in its cluster.
     yard.environment(&main, "shop", "blue", "blue", false).await;
     let account = yard.environment(&main, "bank", "green", "green", true).await["metadata"]["uid"].clone();
     let account =
@@ -207,7 +207,7 @@ async fn a_logical_cluster_is_an_environment() {
     assert!(has(&blue, "of-shop").await && has(&green, "of-bank").await);
     assert!(!has(&green, "of-shop").await && !has(&blue, "of-bank").await && !has(&main, "of-shop").await);
     assert!(get(&green, &account).await.is_some() && get(&blue, &account).await.is_none());
-    // A token of the one is none of the other, and neither is what another tenant has there.
+    // A token of one cluster is invalid on another, and tenants do not share access.
     yard.environment(&main, "shop", "green", "blue", false).await;
     let said = condition(&main, "namespaces/shop/gitopsdeploymentmanagedenvironments/green").await;
     assert_eq!(
@@ -231,7 +231,7 @@ async fn a_logical_cluster_is_an_environment() {
     let bank = get(&main, &format!("{GROUP}/namespaces/bank/gitopsdeployments/web")).await.unwrap();
     let tracked = map["metadata"]["annotations"]["argocd.argoproj.io/tracking-id"].as_str().unwrap();
     assert!(tracked.starts_with(&format!("gitopsdepl-{}", bank["metadata"]["uid"].as_str().unwrap())), "{tracked}");
-    // What goes, goes where it was.
+    // Deletions happen on the cluster of the deployment.
     for (namespace, client, into) in [("shop", &blue, "of-shop"), ("bank", &green, "of-bank")] {
         send(&main, "DELETE", &format!("{GROUP}/namespaces/{namespace}/gitopsdeployments/web"), Value::Null).await;
         eventually("nothing", || async { (!has(client, into).await).then_some(()) }).await;
@@ -243,9 +243,9 @@ async fn a_logical_cluster_is_an_environment() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_are_on_any_number_of_logical_clusters() {
-    let mut yard = Yard::open().await;
+    let mut yard = LogicalFixture::open().await;
     let main = yard.serving.client(CONTEXT).await;
-    // The same names on each: a namespace of the main cluster, of blue and of green, each a tenant of its own.
+    // Namespaces with one name on the main cluster, blue and green are separate tenants.
     namespace(&main, "shop").await;
     yard.environment(&main, "shop", "blue", "blue", false).await;
     yard.deploy(&main, "shop", "blue", "from-main").await;
@@ -275,7 +275,7 @@ async fn tenants_are_on_any_number_of_logical_clusters() {
         )
     };
     assert_eq!(tenants().await, Some(3), "a project each");
-    // With the namespace of one goes that one alone.
+    // Deleting a namespace affects only its own tenant.
     send(&blue, "DELETE", "/api/v1/namespaces/shop", Value::Null).await;
     eventually("nothing of it", || async { (!has(&blue, "from-itself").await).then_some(()) }).await;
     eventually("two projects", || async { (tenants().await == Some(2)).then_some(()) }).await;

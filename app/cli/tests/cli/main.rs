@@ -1,35 +1,35 @@
-//! The `switchboard` command as a user runs it.
+//! End-to-end tests of the `switchboard` command.
 #![allow(clippy::unwrap_used)]
 
-mod board;
 mod canaries;
 mod cases;
+mod cli_output;
+mod configured_hosting;
 mod control;
 mod doctor;
 mod engine;
+mod fault_test;
 mod faults;
 mod fleet;
 mod gather;
 mod gitops;
 mod gitops_roles;
 mod gitops_verbs;
-mod guests;
-mod hosted;
+mod helm_differences;
+mod hosted_programs;
 mod integrations;
 mod kernel;
 mod logical;
 mod moves;
 mod plugs;
-mod probe;
 mod process;
 #[allow(dead_code, reason = "the suite it belongs to uses all of it")]
-#[path = "../../../../operators/integrations/tests/original/server.rs"]
+#[path = "../../../../operators/integrations/tests/qontract_reconcile/server.rs"]
 mod qontract_server;
 mod rogues;
-mod seeded;
+mod seeded_faults;
 mod serve;
-mod small;
 mod template;
+mod template_validate;
 mod up;
-mod validated;
-mod words;
+mod up_process;

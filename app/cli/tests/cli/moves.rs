@@ -1,4 +1,4 @@
-//! A unit of the fleet that is moved through the console: rights, rows, Argo CD's objects, and what is written down.
+//! Move of a placement through the console: permissions, rows, objects of Argo CD, and the audit log.
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
@@ -8,37 +8,37 @@ use std::process::Stdio;
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::board::eventually;
-use crate::process::{CONTEXT, Serving, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, said, switchboard};
+use crate::up_process::eventually;
 
 const CONFIG: &str =
     "console: {address: '127.0.0.1:0'}\noperators: {engine: {}}\ngitops: {namespace: argocd}\nlisten: '127.0.0.1:0'\n";
 const DEPLOYMENT: &str = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/team/gitopsdeployments/guestbook";
 
-/// `switchboard up` with the service and what a team asks of it, and a second Argo CD.
-struct Yard {
-    serving: Serving,
+/// `switchboard up` with the GitOps Service, a team's deployment, and a second Argo CD instance.
+struct MoveFixture {
+    serving: ServerProcess,
     folder: tempfile::TempDir,
     client: Client,
 }
 
-impl Yard {
-    async fn open(isolation: bool) -> Yard {
+impl MoveFixture {
+    async fn open(isolation: bool) -> MoveFixture {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         let config = CONFIG.replace("argocd}", &format!("argocd, isolation: {isolation}}}"));
         fs::write(file("switchboard.yaml"), config).unwrap();
         let mut command = switchboard(&["up", "--ephemeral", "--example", "deployments", "--config"]);
         command.arg(file("switchboard.yaml")).arg("--state-dir").arg(file("state"));
-        let serving = Serving::start_with(command, Stdio::from(File::create(file("said")).unwrap()));
+        let serving = ServerProcess::start_with(command, Stdio::from(File::create(file("said")).unwrap()));
         let client = serving.client(CONTEXT).await;
-        let yard = Yard { serving, folder, client };
+        let yard = MoveFixture { serving, folder, client };
         yard.settled().await;
         yard.fleet(&["add", "argocd-2", "--create-namespace"]);
         yard
     }
 
-    /// What the team asked for is deployed, and told of.
+    /// Waits until the team's deployment is synced and reported.
     async fn settled(&self) {
         eventually("Synced and Healthy", || async {
             let status = self.get(DEPLOYMENT).await?["status"].clone();
@@ -70,7 +70,7 @@ impl Yard {
         self.client.request(request.body(object.to_string().into_bytes()).unwrap()).await.unwrap()
     }
 
-    /// The token of somebody who may do this with Argo CD instances.
+    /// Returns the token of a user with verbs on Argo CD instances.
     async fn token(&self, name: &str, verbs: &[&str]) -> String {
         let (rbac, meta) = ("/apis/rbac.authorization.k8s.io/v1", json!({"name": name}));
         self.post("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": meta})).await;
@@ -85,7 +85,7 @@ impl Yard {
         made["status"]["token"].as_str().unwrap().to_string()
     }
 
-    /// Asks the console's API; gives the status and the body.
+    /// Sends a request to the console's API and returns status and body.
     fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
         let said = self.said();
         let address = said.lines().find_map(|line| line.strip_prefix("console at http://")).unwrap();
@@ -111,7 +111,7 @@ impl Yard {
 
 #[tokio::test]
 async fn a_unit_is_moved_through_the_console_by_who_may() {
-    let yard = Yard::open(true).await;
+    let yard = MoveFixture::open(true).await;
     let deployed = yard.get("/api/v1/namespaces/team/configmaps/pages").await.unwrap();
     let (stranger, mover) = (yard.token("stranger", &["get"]).await, yard.token("mover", &["move"]).await);
     let (status, problem) = yard.move_to(&stranger, "team", "argocd-2");
@@ -136,7 +136,7 @@ async fn a_unit_is_moved_through_the_console_by_who_may() {
     let (status, done) = yard.move_to(&mover, "team", "argocd-2");
     assert_eq!(status, 200, "{done}");
     assert_eq!(done["done"], "team is on its way from argocd to argocd-2");
-    // With what the command needs to find the same database.
+    // The command includes the flags for the same database.
     let command = done["command"].as_str().unwrap().to_string();
     assert!(command.starts_with("switchboard gitops fleet move team --database sqlite:/"), "{command}");
     assert!(command.ends_with(" --to argocd-2"), "{command}");
@@ -157,10 +157,10 @@ async fn a_unit_is_moved_through_the_console_by_who_may() {
     }
 }
 
-/// What a backend was told by its configuration alone, a command that knows nothing but its database goes by.
+/// A command that only knows the database uses the isolation setting that the backend stored.
 #[tokio::test]
 async fn a_unit_is_moved_without_a_project_where_tenants_have_none() {
-    let yard = Yard::open(false).await;
+    let yard = MoveFixture::open(false).await;
     yard.fleet(&["move", "team", "--to", "argocd-2"]);
     let projects = yard.get("/apis/argoproj.io/v1alpha1/namespaces/argocd-2/appprojects").await.unwrap();
     let names: Vec<&Value> = projects["items"].as_array().unwrap().iter().map(|one| &one["metadata"]["name"]).collect();

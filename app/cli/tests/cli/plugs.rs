@@ -1,4 +1,4 @@
-//! Plugs and sockets as a user meets them.
+//! Plugs and sockets from the user's view.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,16 +8,16 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Api;
 use serde_json::{Value, json};
 
-use crate::board::{Board, eventually};
-use crate::process::{CONTEXT, Serving, run, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, run, said, switchboard};
+use crate::up_process::{UpProcess, eventually};
 
 fn example(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plugs").join(name).display().to_string()
 }
 
-/// An apparatus, compiled once.
+/// Apparatus program, compiled once.
 static APPARATUS: LazyLock<PathBuf> = LazyLock::new(|| {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/stray/apparatus.rs");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/misbehaving/apparatus.rs");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("apparatus");
     let rustc = std::env::var("RUSTC").unwrap_or("rustc".to_string());
     let compiled = Command::new(rustc).args(["--edition=2024", "-o"]).arg(&target).arg(source).status().unwrap();
@@ -119,7 +119,7 @@ async fn the_example_of_make_run_needs_nothing_but_the_binary() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = switchboard(&["up", "--ephemeral", "--example", "postgres", "--state-dir"]);
     command.arg(folder.path());
-    let serving = Serving::start(command);
+    let serving = ServerProcess::start(command);
     let kubeconfig = serving.kubeconfig.display().to_string();
     let status = |arguments: &[&str]| {
         let output = run(&[&["plugs"], arguments, &["--kubeconfig", &kubeconfig]].concat());
@@ -157,7 +157,7 @@ async fn a_mapped_image_runs_as_a_local_process_and_ends_with_its_pod() {
         "operators:\n  plugs:\n    debounce: 0s\n    coolDown: 0s\n    settings:\n      commands:\n        accounts:1: [{}]\n",
         APPARATUS.display()
     );
-    let board = Board::up(&config);
+    let board = UpProcess::up(&config);
     let client = board.serving.client(CONTEXT).await;
     let grants = json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]);
     let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "maps"}, "rules": grants});

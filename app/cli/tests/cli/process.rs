@@ -1,4 +1,4 @@
-//! The command as a process: started, asked, stopped.
+//! The command as a process.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -7,39 +7,39 @@ use std::process::{Child, Command, Output, Stdio};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-/// The context of the first cluster.
+/// Context of the default cluster.
 pub const CONTEXT: &str = "switchboard";
 
-/// The command, not yet started.
+/// Returns the command without starting it.
 pub fn switchboard(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_switchboard"));
     command.args(arguments).env_remove("SWITCHBOARD_LOG");
     command
 }
 
-/// The command run to its end.
+/// Runs the command to its end.
 pub fn run(arguments: &[&str]) -> Output {
     switchboard(arguments).output().unwrap()
 }
 
-/// What a process said beside its data.
+/// Returns the stderr of a process.
 pub fn said(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// A server that is stopped when the test ends, whatever happens.
-pub struct Serving {
+/// Server process, stopped when the test ends.
+pub struct ServerProcess {
     child: Child,
     pub kubeconfig: PathBuf,
 }
 
-impl Serving {
-    /// Starts a command that serves, on a free port unless it says otherwise, and waits until it does.
+impl ServerProcess {
+    /// Starts a server, on a free port unless the arguments set one, and waits until it is ready.
     pub fn start(command: Command) -> Self {
         Self::start_with(command, Stdio::piped())
     }
 
-    /// The same, with a stderr of the test's own.
+    /// Starts a server with the given stderr.
     pub fn start_with(mut command: Command, stderr: Stdio) -> Self {
         if !command.get_args().any(|argument| argument == "--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
@@ -56,7 +56,7 @@ impl Serving {
         Client::try_from(Config::from_custom_kubeconfig(file, &options).await.unwrap()).unwrap()
     }
 
-    /// Sends SIGTERM; returns the exit code and what was said.
+    /// Sends SIGTERM; returns the exit code and the stderr.
     pub fn stop(mut self) -> (Option<i32>, String) {
         Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         let code = self.child.wait().unwrap().code();
@@ -68,7 +68,7 @@ impl Serving {
     }
 }
 
-impl Drop for Serving {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

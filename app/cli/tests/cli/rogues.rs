@@ -1,4 +1,4 @@
-//! Operators that misbehave beside one that does not.
+//! Misbehaving operators next to a correct one.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 
-use crate::board::{Board, ask, eventually};
 use crate::process::CONTEXT;
+use crate::up_process::{UpProcess, ask, eventually};
 
 const ROGUES: &str = "listen: 127.0.0.1:0
 operators:
@@ -21,8 +21,8 @@ operators:
   rogue-blue: {debounce: 0s, coolDown: 0s}
 ";
 
-/// The page of metrics, from the address the process said.
-fn metrics(board: &Board) -> String {
+/// Reads the metrics from the address in the output.
+fn metrics(board: &UpProcess) -> String {
     let said = board.said();
     let address = said.split("metrics at http://").nth(1).unwrap().split('/').next().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
@@ -34,7 +34,7 @@ fn metrics(board: &Board) -> String {
 
 #[tokio::test]
 async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
-    let board = Board::up(ROGUES);
+    let board = UpProcess::up(ROGUES);
     let reasons = [
         ("rogue-panics", "panicked: this operator panics on purpose"),
         ("rogue-hangs", "rogue-hangs do not come to an end"),
@@ -50,12 +50,12 @@ async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
         board.row(rogue, failing).await;
     }
 
-    // Who loops is slowed, and so are those who fight.
+    // Operators in a loop or a conflict are slowed down.
     for rogue in ["rogue-loops", "rogue-red"] {
         board.waits(rogue, "slowed").await;
     }
 
-    // With all of them at it, a guest is greeted.
+    // A guest is greeted despite all of them.
     board.words().await;
     board.guest("ada").await;
     assert_eq!(board.greeting("ada").await, "Good day, ada!");
@@ -82,10 +82,10 @@ async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
 
     let why = board.json(&["why", "configmap/flag"]);
     assert!(why["findings"][0].as_str().unwrap().contains("fight over .data.colour"), "{why}");
-    // An operator that hangs keeps nobody from stopping.
-    let Board { serving, folder } = board;
+    // A hung operator does not prevent the stop.
+    let UpProcess { serving, folder } = board;
     assert_eq!(serving.stop().0, Some(0));
-    // What was found is in the journal, for who asks later.
+    // The journal has the findings.
     for (object, found) in [("flag", "fight over .data.colour"), ("counter", "writes .data.count again and again")] {
         let told = ask(&folder.path().join("state"), &["why", &format!("configmap/{object}"), "-o", "json"]);
         let why: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();

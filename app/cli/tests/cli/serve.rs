@@ -8,16 +8,16 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, LogParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 
-use crate::process::{CONTEXT, Serving, run, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, run, said, switchboard};
 
 fn dump() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/dump")
 }
 
-fn serve(dump: &Path) -> Serving {
+fn serve(dump: &Path) -> ServerProcess {
     let mut command = switchboard(&["serve"]);
     command.arg(dump);
-    Serving::start(command)
+    ServerProcess::start(command)
 }
 
 async fn check_contents(client: Client) {
@@ -28,7 +28,7 @@ async fn check_contents(client: Client) {
     let previous = LogParams { previous: true, tail_lines: None, ..app };
     assert!(pods.logs("web", &previous).await.unwrap().contains("for the first time"));
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), "shop");
-    // Text that YAML 1.1 reads as truth is no text, and is shown as the dump has it.
+    // A string that YAML 1.1 reads as a boolean stays a string.
     let raw: serde_json::Value = {
         let request = http::Request::get("/api/v1/namespaces/shop/configmaps/settings").body(Vec::new()).unwrap();
         client.request(request).await.unwrap()
@@ -103,7 +103,7 @@ async fn of_a_cut_archive_the_whole_part_is_served() {
     let made = Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(dump()).arg("--sort=name").arg(".").status();
     assert!(made.unwrap().success());
     let bytes = std::fs::read(&archive).unwrap();
-    // In the middle of the last file's content.
+    // Cut in the middle of the last file's content.
     let last = bytes.chunks(512).rposition(|block| block.iter().any(|byte| *byte != 0)).unwrap();
     std::fs::write(&archive, &bytes[..last * 512 + 3]).unwrap();
     let serving = serve(&archive);

@@ -1,4 +1,4 @@
-//! `switchboard template` on the charts of `helm/chart/tests/charts`, whose answers were recorded from the real Helm.
+//! `switchboard template` on the charts of `helm/chart/tests/charts`, with recorded results of Helm.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ fn charts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../helm/chart/tests/charts")
 }
 
-/// Every case below a folder of charts: a folder with `args`, one a line.
+/// Lists the cases below a folder of charts: folders with a file `args`, one argument a line.
 pub fn cases(charts: &Path) -> Vec<PathBuf> {
     let mut cases = Vec::new();
     for chart in fs::read_dir(charts).unwrap() {
@@ -24,7 +24,7 @@ fn arguments(case: &Path) -> Vec<String> {
     fs::read_to_string(case.join("args")).unwrap().lines().map(str::to_string).collect()
 }
 
-/// Without a word of this machine: no kubeconfig, no namespace of its user.
+/// Removes the settings of this machine: kubeconfig and namespace.
 pub fn alone(command: &mut Command) {
     command.env("KUBECONFIG", "nowhere").env_remove("HELM_NAMESPACE").env_remove("HELM_DEBUG");
 }
@@ -37,7 +37,7 @@ fn template(case: &Path, with: &dyn Fn(&mut Command)) -> Output {
     command.output().unwrap()
 }
 
-/// What differs from what Helm said, if anything.
+/// Returns the difference to Helm's output, if any.
 fn difference(case: &Path, with: &dyn Fn(&mut Command)) -> Option<String> {
     let output = template(case, with);
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -49,7 +49,7 @@ fn difference(case: &Path, with: &dyn Fn(&mut Command)) -> Option<String> {
     (!failed).then(|| format!("said:\n{stderr}\ninstead of:\n{wanted}\nand printed:\n{stdout}"))
 }
 
-/// Fails with all that differs.
+/// Fails with all differences.
 pub fn differences(cases: &[PathBuf], with: &dyn Fn(&mut Command)) {
     let differences = cases.iter().filter_map(|case| Some((case, difference(case, with)?)));
     let told: Vec<String> = differences.map(|(case, difference)| format!("{}: {difference}", case.display())).collect();
@@ -66,7 +66,7 @@ fn charts_render_as_with_helm() {
     differences(&cases, &|_| {});
 }
 
-/// Asks the real Helm 4, which `tests/real/build` makes.
+/// Records the output of Helm 4, built by `tests/real/build`.
 pub fn record(case: &Path, with: &dyn Fn(&mut Command)) {
     let mut command = Command::new(Path::new(&std::env::var("SWITCHBOARD_REAL_BIN").unwrap()).join("helm4"));
     command.arg("template").args(arguments(case)).current_dir(case);

@@ -4,10 +4,10 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::PostParams;
 
-use crate::process::{CONTEXT, Serving, run, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, run, said, switchboard};
 
-fn up(arguments: &[&str]) -> Serving {
-    Serving::start(switchboard(&[&["up"], arguments].concat()))
+fn up(arguments: &[&str]) -> ServerProcess {
+    ServerProcess::start(switchboard(&[&["up"], arguments].concat()))
 }
 
 fn config_map(name: &str) -> ConfigMap {

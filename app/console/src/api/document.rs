@@ -1,13 +1,13 @@
-//! What the API's document says of the console's part.
+//! OpenAPI description of the console's endpoints.
 
 use serde_json::{Value, json};
-use switchboard_rest::openapi::{Operation, Part};
-use switchboard_rest::problem::Kind;
+use switchboard_rest::openapi::{OpenApiOperation, OpenApiPart};
+use switchboard_rest::problem::ProblemKind;
 
-/// Path, name, what it answers, what may stand behind the `?`, and the schema of the answer.
-type Row = (&'static str, &'static str, &'static str, &'static [&'static str], &'static str);
+/// Path, operation id, summary, query parameters and schema of the response.
+type EndpointRow = (&'static str, &'static str, &'static str, &'static [&'static str], &'static str);
 
-const ROWS: [Row; 14] = [
+const ROWS: [EndpointRow; 14] = [
     ("/state", "getState", "How everything stands", &[], "State"),
     ("/operators", "listOperators", "Every operator, worst first", &[], "Operators"),
     ("/operators/{name}", "getOperator", "One operator with its decisions", &["unit", "page"], "Operator"),
@@ -39,13 +39,13 @@ const ROWS: [Row; 14] = [
 const OBJECT: &str = "/objects/{cluster}/{kind}/{namespace}/{name}";
 const WHY: &str = "/why/{cluster}/{kind}/{namespace}/{name}";
 
-/// The console's part of the document.
-pub fn part() -> Part {
-    let mut part = Part::default();
+/// Returns the console's part of the OpenAPI document.
+pub fn part() -> OpenApiPart {
+    let mut part = OpenApiPart::default();
     for (path, id, summary, query, schema) in ROWS {
-        let mut operation = Operation::open(id, "console", summary).answers(200, schema, "As it is now");
+        let mut operation = OpenApiOperation::open(id, "console", summary).response(200, schema, "As it is now");
         for name in path.split(['{', '}']).skip(1).step_by(2) {
-            operation = operation.own_parameter(
+            operation = operation.inline_parameter(
                 json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}}),
             );
         }
@@ -53,19 +53,24 @@ pub fn part() -> Part {
             let kind =
                 if *name == "page" { json!({"type": "integer", "minimum": 1}) } else { json!({"type": "string"}) };
             operation =
-                operation.own_parameter(json!({"name": name, "in": "query", "required": false, "schema": kind}));
+                operation.inline_parameter(json!({"name": name, "in": "query", "required": false, "schema": kind}));
         }
-        operation = operation.problems(&[Kind::Malformed, Kind::Forbidden, Kind::NotFound, Kind::Unavailable]);
+        operation = operation.problems(&[
+            ProblemKind::Malformed,
+            ProblemKind::Forbidden,
+            ProblemKind::NotFound,
+            ProblemKind::Unavailable,
+        ]);
         part = part.operation(path, "get", operation);
         if !schema.is_empty() {
             part = part.schema(schema, shape(schema));
         }
     }
-    let act = Operation::new("act", "console", "Pauses, resumes or wakes an operator, syncs a deployment, or moves a unit")
-        .own_parameter(json!({"name": "word", "in": "path", "required": true, "schema": {"type": "string", "enum": ["pause", "resume", "wake", "sync", "move"]}}))
+    let act = OpenApiOperation::new("act", "console", "Pauses, resumes or wakes an operator, syncs a deployment, or moves a unit")
+        .inline_parameter(json!({"name": "word", "in": "path", "required": true, "schema": {"type": "string", "enum": ["pause", "resume", "wake", "sync", "move"]}}))
         .body("Act")
-        .answers(200, "Done", "It was done")
-        .problems(&[Kind::Malformed, Kind::Forbidden, Kind::NotFound, Kind::Conflict, Kind::Unavailable]);
+        .response(200, "Done", "It was done")
+        .problems(&[ProblemKind::Malformed, ProblemKind::Forbidden, ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::Unavailable]);
     let text = || json!({"type": "string"});
     let act_body = json!({"type": "object", "properties": {"operator": text(), "unit": text(), "namespace": text(), "name": text(), "tenant": text(), "environment": text(), "to": text()}});
     let done =
@@ -73,7 +78,7 @@ pub fn part() -> Part {
     part.operation("/actions/{word}", "post", act).schema("Act", act_body).schema("Done", done)
 }
 
-/// What is always there; more may come.
+/// Returns the schema of a response with its required fields.
 fn shape(schema: &str) -> Value {
     let fields: &[&str] = match schema {
         "Operators" => return json!({"type": "array", "items": {"type": "object", "required": ["name", "state"]}}),

@@ -1,4 +1,4 @@
-//! The reference of the REST API is made of its document. `UPDATE=1` writes it anew.
+//! Reference of the REST API, generated from its OpenAPI document. `UPDATE=1` rewrites it.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ fn name(parameter: &Value, document: &Value) -> String {
     if found["required"] == true { format!("`{name}`") } else { format!("`{name}`?") }
 }
 
-/// The name of the schema that something refers to.
+/// Returns the name of the referenced schema.
 fn schema(of: &Value) -> Option<&str> {
     let content = of["content"].as_object()?.values().next()?;
     content["schema"]["$ref"].as_str()?.rsplit('/').next()
@@ -45,7 +45,7 @@ fn row(path: &str, method: &str, operation: &Value, document: &Value) -> String 
 
 #[test]
 fn the_reference_is_what_the_document_says() {
-    let document = openapi::document(vec![super::part(), gitops::part()]);
+    let document = openapi::document(vec![super::part(), gitops::document_part()]);
     let mut areas: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {

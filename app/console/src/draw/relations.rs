@@ -1,9 +1,9 @@
-//! What an object has to do with: what it follows from on the left, what follows from it on the right.
+//! Drawing of an object's relations: its causes on the left, its effects on the right.
 
 use maud::{Markup, html};
 use switchboard_kernel::resource::ObjectKey;
 
-use super::cut;
+use super::truncate_start;
 use crate::load::relations::Relation;
 
 const WIDE: usize = 260;
@@ -12,7 +12,7 @@ const GAP: usize = 12;
 const BETWEEN: usize = 120;
 const FITS: usize = 34;
 
-/// The drawing; words alone where there is nothing to draw.
+/// Draws the relations, or returns a text if there are none.
 pub fn relations(key: &ObjectKey, all: &[Relation]) -> Markup {
     let (left, right): (Vec<&Relation>, Vec<&Relation>) = all.iter().partition(|one| one.before);
     if all.is_empty() {
@@ -35,14 +35,14 @@ pub fn relations(key: &ObjectKey, all: &[Relation]) -> Markup {
             }
             g {
                 rect.plate.own x=(own + 2) y=(middle - HIGH / 2) width=(WIDE) height=(HIGH) rx="8" {}
-                text x=(own + 14) y=(middle - 2) { (cut(&key.name, FITS)) }
-                text.sub x=(own + 14) y=(middle + 14) { (cut(&key.table.resource.to_string(), FITS)) }
+                text x=(own + 14) y=(middle - 2) { (truncate_start(&key.name, FITS)) }
+                text.sub x=(own + 14) y=(middle + 14) { (truncate_start(&key.table.resource.to_string(), FITS)) }
             }
         }
     }
 }
 
-/// Rows are centred in the height of the drawing.
+/// Returns the top of a row; rows are centered vertically.
 fn y(at: usize, of: usize, high: usize) -> usize {
     let block = of * (HIGH + GAP) - GAP;
     high.saturating_sub(block) / 2 + at * (HIGH + GAP)
@@ -50,7 +50,7 @@ fn y(at: usize, of: usize, high: usize) -> usize {
 
 fn wire(x1: usize, y1: usize, x2: usize, y2: usize, what: &str, left: bool) -> Markup {
     let half = (x1 + x2) / 2;
-    // The word stands at the end where the wires are apart.
+    // The label is placed at the end where the lines are apart.
     let (x, y, anchor) = if left { (x1 + 8, y1 - 5, "start") } else { (x2 - 8, y2 - 5, "end") };
     html! {
         path.wire d=(format!("M{x1} {y1} C{half} {y1} {half} {y2} {x2} {y2}")) {}
@@ -59,14 +59,14 @@ fn wire(x1: usize, y1: usize, x2: usize, y2: usize, what: &str, left: bool) -> M
 }
 
 fn plate(x: usize, y: usize, one: &Relation) -> Markup {
-    // A unit is `operator namespace/name`, an object `kind/namespace/name`.
+    // A unit is named `operator namespace/name`, an object `kind/namespace/name`.
     let between = if one.name.contains(' ') { ' ' } else { '/' };
     let (kind, name) = one.name.split_once(between).unwrap_or((one.what, &one.name));
     html! {
         a href=(one.href) {
             rect.plate x=(x) y=(y) width=(WIDE) height=(HIGH) rx="8" { title { (one.what) ": " (one.name) } }
-            text x=(x + 12) y=(y + 18) { (cut(name, FITS)) }
-            text.sub x=(x + 12) y=(y + 34) { (cut(kind, FITS)) }
+            text x=(x + 12) y=(y + 18) { (truncate_start(name, FITS)) }
+            text.sub x=(x + 12) y=(y + 34) { (truncate_start(kind, FITS)) }
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Decisions over time, small.
+//! Sparkline of decisions over time.
 
 use maud::{Markup, html};
 
 const HEIGHT: u32 = 48;
 const STEP: u32 = 8;
 
-/// A bar for each span of time; those that did not come to be stand out.
+/// Draws a bar for each interval, with failed decisions highlighted.
 pub fn spark(spans: &[(u32, u32)], label: &str) -> Markup {
     let most = spans.iter().map(|(all, _)| *all).max().unwrap_or(0).max(1);
     let width = STEP * u32::try_from(spans.len()).unwrap_or(u32::MAX).max(1);

@@ -1,90 +1,91 @@
-//! Objects of a cluster by kind, as kubectl would list them.
+//! Objects of a cluster by kind, as kubectl lists them.
 
 use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
-use switchboard_kernel::place::ClusterName;
-use switchboard_kernel::redact::HIDDEN;
+use switchboard_kernel::redact::REDACTED;
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
+use switchboard_kernel::topology::ClusterName;
 
-use crate::piece::{escaped, object_href};
-use crate::problem::Problem;
-use crate::source::Source;
-use crate::veil::Veil;
+use crate::components::{object_href, percent_encode};
+use crate::problem::ConsoleProblem;
+use crate::redact::PageRedactor;
+use crate::source::ConsoleSource;
 
-/// How many objects a page lists.
+/// Number of objects on a page.
 const PAGE: usize = 100;
-/// How many columns beside the name are shown.
+/// Maximum number of columns besides the name.
 const MAX_COLUMNS: usize = 6;
-/// Shorter values are hidden where they are all that a column prints: within a text they would be found by chance.
+/// Minimum length of a redacted value that is searched within a cell; a shorter value is redacted only if it is the
+/// whole cell.
 const MIN_PART: usize = 4;
 
-/// A cluster's kinds.
+/// Kind of a cluster.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KindRow {
-    /// As `deployments.apps`.
+    /// Resource name, such as `deployments.apps`.
     pub name: String,
-    /// As `Deployment`.
+    /// Kind, such as `Deployment`.
     pub kind: String,
-    /// Whether objects live in namespaces.
+    /// Whether the kind is namespaced.
     pub namespaced: bool,
-    /// How many are cached; absent when nobody watches the kind.
+    /// Number of cached objects; `None` if no operator watches the kind.
     pub cached: Option<usize>,
 }
 
-/// Clusters, and the kinds of one of them.
+/// Clusters, and the kinds of one cluster.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Kinds {
-    /// All clusters.
+pub struct KindsPage {
+    /// Names of all clusters.
     pub clusters: Vec<String>,
-    /// The one that is shown.
+    /// Selected cluster.
     pub cluster: String,
-    /// Its kinds.
+    /// Kinds of the selected cluster.
     pub kinds: Vec<KindRow>,
 }
 
-/// A page of objects.
+/// Page of objects.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listing {
-    /// Of which cluster.
+pub struct ObjectsPage {
+    /// Cluster of the objects.
     pub cluster: String,
-    /// Of which kind.
+    /// Kind of the objects.
     pub kind: String,
-    /// Of which namespace; of all when empty.
+    /// Namespace of the objects; empty for all namespaces.
     pub namespace: String,
-    /// Titles of the columns behind the name.
+    /// Titles of the columns after the name.
     pub columns: Vec<String>,
-    /// Its objects.
+    /// Objects of the page.
     pub rows: Vec<ObjectRow>,
-    /// Asks for the next page; empty on the last.
+    /// Continue token of the next page; empty on the last page.
     pub next: String,
-    /// How many follow, as the cluster says.
+    /// Number of further objects, as reported by the cluster.
     pub remaining: u64,
 }
 
-/// An object of a list.
+/// Object in a list.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectRow {
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// Its page.
+    /// Link to the object's page.
     pub href: String,
-    /// What stands in the columns.
+    /// Cells of the columns.
     pub cells: Vec<String>,
 }
 
-/// The kinds of a cluster; of the first one when none is named.
-pub async fn kinds(source: &Source, cluster: Option<&str>) -> Result<Kinds, Problem> {
+/// Loads the kinds of a cluster; the first cluster is the default.
+pub async fn kinds(source: &ConsoleSource, cluster: Option<&str>) -> Result<KindsPage, ConsoleProblem> {
     let clusters: Vec<String> = source.clusters().await?.into_keys().map(|name| name.to_string()).collect();
     let cluster = cluster.map(str::to_string).or_else(|| clusters.first().cloned());
-    let cluster = cluster.ok_or_else(|| Problem::Missing("no cluster is worked on".to_string()))?;
+    let cluster = cluster.ok_or_else(|| ConsoleProblem::NotFound("no cluster is worked on".to_string()))?;
     let state = source.state().await?;
     let served = source.kinds(&cluster).await?;
     let cached = |kind: &Resource| {
@@ -99,21 +100,27 @@ pub async fn kinds(source: &Source, cluster: Option<&str>) -> Result<Kinds, Prob
         namespaced: kind.namespaced,
         cached: cached(kind),
     });
-    Ok(Kinds { kinds: kinds.collect(), clusters, cluster })
+    Ok(KindsPage { kinds: kinds.collect(), clusters, cluster })
 }
 
-/// A page of a kind's objects.
-pub async fn list(source: &Source, cluster: &str, kind: &str, namespace: &str, from: &str) -> Result<Listing, Problem> {
+/// Loads a page of objects.
+pub async fn list(
+    source: &ConsoleSource,
+    cluster: &str,
+    kind: &str,
+    namespace: &str,
+    from: &str,
+) -> Result<ObjectsPage, ConsoleProblem> {
     let resource = source.kind(cluster, kind).await?;
-    let from_query = if from.is_empty() { String::new() } else { format!("&continue={}", escaped(from)) };
-    // Whole objects come along: a column may print a field that is hidden, whatever the column is called.
+    let from_query = if from.is_empty() { String::new() } else { format!("&continue={}", percent_encode(from)) };
+    // The whole objects are needed for redaction: a column may print a secret field under any title.
     let query = format!("limit={PAGE}&includeObject=Object{from_query}");
     let table = source.table(cluster, &resource, &query, namespace).await?;
-    let veil = source.veil().await?;
-    Ok(listing(cluster, &resource, namespace, &table, &veil))
+    let redactor = source.redactor().await?;
+    Ok(listing(cluster, &resource, namespace, &table, &redactor))
 }
 
-fn listing(cluster: &str, resource: &Resource, namespace: &str, table: &Value, veil: &Veil) -> Listing {
+fn listing(cluster: &str, resource: &Resource, namespace: &str, table: &Value, redactor: &PageRedactor) -> ObjectsPage {
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),
@@ -134,11 +141,12 @@ fn listing(cluster: &str, resource: &Resource, namespace: &str, table: &Value, v
         let named = |field: &str| metadata[field].as_str().unwrap_or_default().to_string();
         let (namespace, name) = (named("namespace"), named("name"));
         let key = ObjectKey { table: of.clone(), namespace: namespace.as_str().into(), name: name.as_str().into() };
-        let hidden = veil.hides(row.get("object").unwrap_or(row));
-        let cells = columns.iter().map(|(at, title)| cell(title, &text(&row["cells"][*at]), &hidden, veil)).collect();
+        let hidden = redactor.redacted_texts(row.get("object").unwrap_or(row));
+        let cells =
+            columns.iter().map(|(at, title)| cell(title, &text(&row["cells"][*at]), &hidden, redactor)).collect();
         ObjectRow { href: object_href(&key), namespace, name, cells }
     });
-    Listing {
+    ObjectsPage {
         cluster: cluster.to_string(),
         kind: resource.to_string(),
         namespace: namespace.to_string(),
@@ -149,10 +157,10 @@ fn listing(cluster: &str, resource: &Resource, namespace: &str, table: &Value, v
     }
 }
 
-/// What a column prints, unless it tells, or its object hides it.
-fn cell(title: &str, text: &str, hidden: &[String], veil: &Veil) -> String {
+/// Returns a cell, redacted by its title or by the secrets of its object.
+fn cell(title: &str, text: &str, hidden: &[String], redactor: &PageRedactor) -> String {
     let printed = |secret: &String| text == secret || (secret.len() >= MIN_PART && text.contains(secret.as_str()));
-    if !text.is_empty() && hidden.iter().any(printed) { HIDDEN.to_string() } else { veil.named(title, text) }
+    if !text.is_empty() && hidden.iter().any(printed) { REDACTED.to_string() } else { redactor.named(title, text) }
 }
 
 #[cfg(test)]
@@ -171,7 +179,7 @@ mod tests {
             "rows": [row(spec, serde_json::json!(["a", "canary-1", 7, "[canary-2]", "unseen", "shown"]))],
         });
         let kind = Resource::namespaced("example.com", "v1", "Box", "boxes");
-        let listing = listing("c", &kind, "", &table, &Veil::default());
-        assert_eq!(listing.rows[0].cells, [HIDDEN, HIDDEN, HIDDEN, HIDDEN, "shown"]);
+        let listing = listing("c", &kind, "", &table, &PageRedactor::default());
+        assert_eq!(listing.rows[0].cells, [REDACTED, REDACTED, REDACTED, REDACTED, "shown"]);
     }
 }

@@ -1,114 +1,119 @@
-//! One decision: why it ran, what it read, what it planned, what came of it.
+//! Decision: its causes, reads, plan and results.
 
 use serde::Serialize;
 use serde_json::Value;
-use switchboard_kernel::decision::{Decision, DecisionId, Outcome, Write, WriteResult};
-use switchboard_kernel::diff::{Line, diff};
+use switchboard_kernel::decision::{Decision, DecisionId, RunOutcome, Write, WriteResult};
+use switchboard_kernel::diff::{DiffLine, diff};
 use switchboard_kernel::explain;
-use switchboard_kernel::journal::Contents;
-use switchboard_kernel::moment::Moment;
-use switchboard_kernel::plan::{Act, PatchForm, Standing};
+use switchboard_kernel::journal::RecordedReads;
+use switchboard_kernel::plan::{PatchType, UnitStatus, WriteOp};
 use switchboard_kernel::resource::ObjectKey;
-use switchboard_kernel::state::Word;
+use switchboard_kernel::state::Health;
+use switchboard_kernel::timestamp::Timestamp;
 
-use crate::problem::Problem;
-use crate::source::Source;
-use crate::veil::Veil;
+use crate::problem::ConsoleProblem;
+use crate::redact::PageRedactor;
+use crate::source::ConsoleSource;
 
-/// How many lines of one difference are shown.
+/// Maximum number of lines of a diff.
 const MAX_LINES: usize = 400;
 
-/// A decision.
+/// Data of a decision.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionPage {
-    /// Its number.
+    /// Number of the decision.
     pub id: DecisionId,
-    /// Whose.
+    /// Operator of the decision.
     pub operator: String,
-    /// Of which unit.
+    /// Unit of the decision.
     pub unit: String,
-    /// The moment of this page.
-    pub now: Moment,
-    /// When it ran.
-    pub at: Moment,
-    /// How long the first cause waited.
+    /// Time of the page.
+    pub now: Timestamp,
+    /// Time of the run.
+    pub at: Timestamp,
+    /// Delay between the first cause and the run.
     pub waited_ms: u64,
-    /// How long it took to decide.
+    /// Duration of the decision.
     pub decide_us: u64,
-    /// How long its writes took.
+    /// Duration of the writes.
     pub write_us: u64,
-    /// Why it ran, in words.
+    /// Causes of the run, as text.
     pub causes: Vec<String>,
-    /// What it read by name.
+    /// Objects that were read by name.
     #[serde(skip)]
     pub gets: Vec<(ObjectKey, Option<u64>)>,
-    /// What it read, in words.
+    /// All reads, as text.
     pub reads: Vec<String>,
-    /// Where the unit stood then.
-    pub state: Word,
-    /// In its words.
+    /// State of the unit after the decision.
+    pub state: Health,
+    /// Message of the state.
     pub said: String,
-    /// What it wanted written.
+    /// Planned writes with their results.
     pub writes: Vec<WriteRow>,
 }
 
-/// A write and what came of it.
+/// Write with its result.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WriteRow {
-    /// As `apply configmaps/shop/web`.
+    /// Description, such as `apply configmaps/shop/web`.
     pub write: String,
-    /// As `apply`.
+    /// Verb, such as `apply`.
     #[serde(skip)]
     pub verb: &'static str,
-    /// The part of the object it goes to, such as `status`.
+    /// Subresource, such as `status`.
     #[serde(skip)]
     pub part: String,
-    /// On which object.
+    /// Object of the write.
     #[serde(skip)]
     pub object: ObjectKey,
-    /// What came of it, in words.
+    /// Result, as text.
     pub result: String,
-    /// Whether it came to be.
+    /// Whether the write succeeded.
     pub well: bool,
-    /// Against what was read, masked.
+    /// Diff against the object that was read, redacted.
     #[serde(serialize_with = "as_texts")]
-    pub diff: Vec<Line>,
-    /// Lines that were left off.
+    pub diff: Vec<DiffLine>,
+    /// Number of omitted lines.
     pub left_off: usize,
 }
 
-fn as_texts<S: serde::Serializer>(lines: &[Line], serializer: S) -> Result<S::Ok, S::Error> {
+fn as_texts<S: serde::Serializer>(lines: &[DiffLine], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(lines.iter().map(ToString::to_string))
 }
 
-/// One decision.
-pub async fn load(source: &Source, id: u64) -> Result<DecisionPage, Problem> {
+/// Loads a decision.
+pub async fn load(source: &ConsoleSource, id: u64) -> Result<DecisionPage, ConsoleProblem> {
     let id = DecisionId(id);
-    let found = source.handle.journal(move |journal| Some((journal.get(id)?, journal.contents(id)))).await?;
-    // The page shows a command that asks the disk for it.
-    source.handle.keep(vec![id]).await?;
+    let found = source.handle.journal(move |journal| Some((journal.get(id)?, journal.reads(id)))).await?;
+    // The page shows a command that reads the decision from disk.
+    source.handle.flush(vec![id]).await?;
     let (decision, contents) =
-        found.ok_or_else(|| Problem::Missing(format!("decision {id} is not kept, or was never made")))?;
-    let (state, veil) = (source.state().await?, source.veil().await?);
-    Ok(of(&decision, contents.as_ref(), state.now, &veil))
+        found.ok_or_else(|| ConsoleProblem::NotFound(format!("decision {id} is not kept, or was never made")))?;
+    let (state, redactor) = (source.state().await?, source.redactor().await?);
+    Ok(decision_page(&decision, contents.as_ref(), state.now, &redactor))
 }
 
-/// A decision with what it read.
-pub fn of(decision: &Decision, contents: Option<&Contents>, now: Moment, veil: &Veil) -> DecisionPage {
+/// Converts a decision and its inputs.
+pub fn decision_page(
+    decision: &Decision,
+    contents: Option<&RecordedReads>,
+    now: Timestamp,
+    redactor: &PageRedactor,
+) -> DecisionPage {
     let (state, said, writes) = match &decision.outcome {
-        Outcome::Failed { message } => (Word::Failing, message.clone(), &[][..]),
-        Outcome::Parked { missing } => {
+        RunOutcome::Failed { message } => (Health::Failing, message.clone(), &[][..]),
+        RunOutcome::NotCached { missing } => {
             let kinds: Vec<String> = missing.iter().map(|table| table.resource.to_string()).collect();
-            (Word::Waiting, format!("cannot read {} yet", kinds.join(", ")), &[][..])
+            (Health::Waiting, format!("cannot read {} yet", kinds.join(", ")), &[][..])
         }
-        Outcome::Decided { writes, standing } => {
+        RunOutcome::Decided { writes, status: standing } => {
             let (word, said) = match standing {
-                Standing::Ready => (Word::Ready, String::new()),
-                Standing::Waiting(on) => (Word::Waiting, on.clone()),
-                Standing::Blocked(needs) => (Word::Blocked, needs.clone()),
-                Standing::Failing(why) => (Word::Failing, why.clone()),
+                UnitStatus::Ready => (Health::Ready, String::new()),
+                UnitStatus::Waiting(on) => (Health::Waiting, on.clone()),
+                UnitStatus::Blocked(needs) => (Health::Blocked, needs.clone()),
+                UnitStatus::Failing(why) => (Health::Failing, why.clone()),
             };
             (word, said, writes.as_slice())
         }
@@ -120,22 +125,22 @@ pub fn of(decision: &Decision, contents: Option<&Contents>, now: Moment, veil: &
         unit: decision.unit.unit.to_string(),
         now,
         at: decision.started,
-        waited_ms: u64::try_from(decision.started.since(decision.woken).as_millis()).unwrap_or(u64::MAX),
+        waited_ms: u64::try_from(decision.started.since(decision.triggered_at).as_millis()).unwrap_or(u64::MAX),
         decide_us: decision.decide_us,
         write_us: decision.write_us,
         causes: decision.causes.iter().map(explain::cause).collect(),
         gets: decision.gets.clone(),
         reads: explain::reads(decision),
         state,
-        said: veil.text(&said),
-        writes: writes.iter().map(|write| row(write, before(&write.object), veil)).collect(),
+        said: redactor.text(&said),
+        writes: writes.iter().map(|write| row(write, before(&write.object), redactor)).collect(),
     }
 }
 
-fn row(write: &Write, before: Option<&Value>, veil: &Veil) -> WriteRow {
+fn row(write: &Write, before: Option<&Value>, redactor: &PageRedactor) -> WriteRow {
     let after = after(write, before);
-    let before = before.map(|value| veil.value(value));
-    let mut lines = diff(before.as_ref(), after.map(|value| veil.value(&value)).as_ref());
+    let before = before.map(|value| redactor.value(value));
+    let mut lines = diff(before.as_ref(), after.map(|value| redactor.value(&value)).as_ref());
     let left_off = lines.len().saturating_sub(MAX_LINES);
     lines.truncate(MAX_LINES);
     WriteRow {
@@ -143,40 +148,40 @@ fn row(write: &Write, before: Option<&Value>, veil: &Veil) -> WriteRow {
         verb: write.mutation.verb(),
         part: write.mutation.subresource.clone().unwrap_or_default(),
         object: write.object.clone(),
-        result: veil.text(&explain::result(&write.result)),
-        well: matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged | WriteResult::Pretended),
+        result: redactor.text(&explain::result(&write.result)),
+        well: matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged | WriteResult::DryRun),
         diff: lines,
         left_off,
     }
 }
 
-/// What the object would be by this write alone, as far as can be told from what was read.
+/// Returns the object after this write alone, as far as the inputs allow it.
 fn after(write: &Write, before: Option<&Value>) -> Option<Value> {
     let laid_over = |body: &Value| {
         let mut whole = before.cloned().unwrap_or_else(|| Value::Object(serde_json::Map::new()));
-        lay_over(&mut whole, body);
+        merge_patch(&mut whole, body);
         Some(whole)
     };
-    match &write.mutation.act {
-        Act::Delete { .. } => None,
-        Act::Create(body) => Some(body.clone()),
-        Act::Update(body) if write.mutation.subresource.is_none() => Some(body.clone()),
-        Act::Patch { form: PatchForm::Json, body } => {
-            // Operations are shown as they are where there is nothing to make them on.
+    match &write.mutation.operation {
+        WriteOp::Delete { .. } => None,
+        WriteOp::Create(body) => Some(body.clone()),
+        WriteOp::Update(body) if write.mutation.subresource.is_none() => Some(body.clone()),
+        WriteOp::Patch { patch_type: PatchType::Json, body } => {
+            // JSON patch operations are shown unapplied.
             Some(serde_json::json!({"operations": body}))
         }
-        Act::Update(body) | Act::Apply { body, .. } | Act::Patch { body, .. } => laid_over(body),
+        WriteOp::Update(body) | WriteOp::Apply { body, .. } | WriteOp::Patch { body, .. } => laid_over(body),
     }
 }
 
-/// A merge patch: null takes away, maps go into maps, all else replaces.
-fn lay_over(whole: &mut Value, body: &Value) {
+/// Applies a merge patch: null deletes, maps are merged, other values replace.
+fn merge_patch(whole: &mut Value, body: &Value) {
     match (whole, body) {
         (Value::Object(whole), Value::Object(body)) => {
             for (key, value) in body {
                 match value {
                     Value::Null => drop(whole.remove(key)),
-                    value => lay_over(whole.entry(key.clone()).or_insert(Value::Null), value),
+                    value => merge_patch(whole.entry(key.clone()).or_insert(Value::Null), value),
                 }
             }
         }

@@ -1,22 +1,22 @@
-//! Argo CD instances, what they deploy and where to, from the objects of the cluster.
+//! Argo CD instances, applications and environments, from the objects of the clusters.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
-use switchboard_kernel::place::ClusterName;
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
-use switchboard_kernel::state::Word;
+use switchboard_kernel::state::Health;
+use switchboard_kernel::topology::ClusterName;
 
-use super::units::{self, Units};
-use crate::fleet::Member;
-use crate::piece::object_href;
-use crate::problem::Problem;
-use crate::pulse;
-use crate::source::Source;
-use crate::veil::Veil;
+use super::placements::{self, PlacementsView};
+use crate::components::object_href;
+use crate::fleet::FleetInstanceSummary;
+use crate::problem::ConsoleProblem;
+use crate::redact::PageRedactor;
+use crate::source::ConsoleSource;
+use crate::state_cache;
 
-/// How many applications a page shows.
+/// Number of applications on a page.
 pub const PAGE: usize = 50;
 
 const APPLICATIONS: Resource = Resource::namespaced("argoproj.io", "v1alpha1", "Application", "applications");
@@ -30,179 +30,179 @@ const ENVIRONMENTS: Resource = Resource::namespaced(
 );
 const OPERATIONS: Resource = Resource::namespaced("managed-gitops.redhat.com", "v1alpha1", "Operation", "operations");
 
-/// The fleet.
+/// Data of the fleet page.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FleetPage {
-    /// Changes with what is shown.
+    /// Version of the data.
     #[serde(skip)]
     pub version: String,
-    /// Whether the cluster knows any of its kinds.
+    /// Whether the clusters serve any of the kinds.
     pub served: bool,
-    /// Argo CD instances: the namespaces Applications live in.
-    pub instances: Vec<Instance>,
-    /// Applications and deployments of this page, the worst first.
-    pub applications: Vec<Application>,
-    /// Which page, from 1.
+    /// Argo CD instances: the namespaces of Applications.
+    pub instances: Vec<InstanceRow>,
+    /// Applications and deployments of this page, worst first.
+    pub applications: Vec<ApplicationRow>,
+    /// Number of the page, from 1.
     pub page: usize,
-    /// How many there are in all.
+    /// Total number of applications and deployments.
     pub total: usize,
-    /// How many stand how.
+    /// Number of applications and deployments by state.
     pub states: BTreeMap<String, usize>,
-    /// Where to.
-    pub environments: Vec<Environment>,
-    /// What the agent is asked to do.
-    pub operations: Vec<Operation>,
-    /// Units and their moves.
+    /// Environments.
+    pub environments: Vec<EnvironmentRow>,
+    /// Open Operations of the agent.
+    pub operations: Vec<OperationRow>,
+    /// Placements and moves.
     #[serde(flatten)]
-    pub units: Units,
+    pub units: PlacementsView,
 }
 
-/// An Argo CD instance.
+/// Argo CD instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Instance {
-    /// Its namespace.
+pub struct InstanceRow {
+    /// Namespace of the instance.
     pub name: String,
-    /// Applications it has.
+    /// Number of Applications.
     pub applications: usize,
-    /// Those that are synced and healthy.
+    /// Number of Applications that are synced and healthy.
     pub well: usize,
-    /// What the GitOps Service's database says of it.
+    /// Entry in the GitOps Service's database.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub member: Option<Member>,
+    pub member: Option<FleetInstanceSummary>,
 }
 
-/// An Application or a GitOpsDeployment.
+/// Application or GitOpsDeployment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Application {
+pub struct ApplicationRow {
     /// `Application` or `GitOpsDeployment`.
     pub kind: &'static str,
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// Its page.
+    /// Link to the object's page.
     pub href: String,
-    /// One of the five states.
-    pub state: Word,
-    /// In Argo CD's word.
+    /// State word.
+    pub state: Health,
+    /// Sync status of Argo CD.
     pub sync: String,
-    /// In Argo CD's word.
+    /// Health status of Argo CD.
     pub health: String,
-    /// The repository, without a login.
+    /// URL of the repository, without a login.
     pub repository: String,
     /// Path and revision.
     pub revision: String,
-    /// Where to.
+    /// Destination cluster and namespace.
     pub destination: String,
-    /// What is wrong.
+    /// Error message.
     pub message: String,
-    /// Whether it is deployed only when somebody asks for it.
+    /// Whether the application is synced only on request.
     pub manual: bool,
 }
 
-/// A cluster to deploy to.
+/// Environment: a cluster to deploy to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Environment {
+pub struct EnvironmentRow {
     /// `namespace/name`.
     pub name: String,
-    /// Its page.
+    /// Link to the object's page.
     pub href: String,
-    /// Its API server.
+    /// URL of the API server.
     pub url: String,
-    /// One of the five states.
-    pub state: Word,
-    /// What is said of it.
+    /// State word.
+    pub state: Health,
+    /// Message of the condition.
     pub message: String,
 }
 
-/// Something the agent is asked to do.
+/// Operation of the agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Operation {
+pub struct OperationRow {
     /// `namespace/name`.
     pub name: String,
-    /// Its page.
+    /// Link to the object's page.
     pub href: String,
 }
 
-/// Where what is: deployments and environments on the tenants' cluster, Applications on that of the Argo CDs.
+/// Clusters of the fleet: the tenants' cluster has deployments and environments, the other has the Applications.
 #[derive(Clone, Debug)]
-pub struct Places {
-    /// The tenants' cluster.
+pub struct FleetClusters {
+    /// Cluster of the tenants.
     pub tenants: ClusterName,
-    /// The cluster of the Argo CDs.
+    /// Cluster of the Argo CD instances.
     pub engines: ClusterName,
 }
 
-/// The fleet, of the clusters it is on.
-pub async fn load(source: &Source, page: usize, filter: &str) -> Result<FleetPage, Problem> {
-    let (state, veil) = (source.state().await?, source.veil().await?);
-    let places = Places { tenants: source.home.clone(), engines: source.engines().clone() };
+/// Loads the fleet page.
+pub async fn load(source: &ConsoleSource, page: usize, filter: &str) -> Result<FleetPage, ConsoleProblem> {
+    let (state, redactor) = (source.state().await?, source.redactor().await?);
+    let places = FleetClusters { tenants: source.home.clone(), engines: source.engines().clone() };
     let applications = source.all(&places.engines, &APPLICATIONS).await?;
     let deployments = source.all(&places.tenants, &DEPLOYMENTS).await?;
     let environments = source.all(&places.tenants, &ENVIRONMENTS).await?.unwrap_or_default();
     let operations = source.all(&places.engines, &OPERATIONS).await?.unwrap_or_default();
     let served = applications.is_some() || deployments.is_some();
     let (applications, deployments) = (applications.unwrap_or_default(), deployments.unwrap_or_default());
-    let mut view = of(&places, &applications, &deployments, page, filter, &veil);
-    view.version = pulse::version(&state);
+    let mut view = fleet_page(&places, &applications, &deployments, page, filter, &redactor);
+    view.version = state_cache::version(&state);
     view.served = served;
-    view.environments = environments.iter().map(|one| environment(&places.tenants, one, &veil)).collect();
+    view.environments = environments.iter().map(|one| environment(&places.tenants, one, &redactor)).collect();
     view.operations = operations
         .iter()
-        .map(|one| Operation { name: named(one), href: href(&places.engines, &OPERATIONS, one) })
+        .map(|one| OperationRow { name: qualified_name(one), href: href(&places.engines, &OPERATIONS, one) })
         .collect();
     if let Some(fleet) = source.fleet() {
-        // A database that is away takes nothing from what the cluster says.
-        view.units = match fleet.look().await {
-            Ok(standing) => units::of(standing, filter, state.now, &mut view.instances, &veil),
-            Err(unread) => Units { hosted: true, unread: Some(unread), ..Units::default() },
+        // An unavailable database does not affect the data of the clusters.
+        view.units = match fleet.status().await {
+            Ok(standing) => placements::placements(standing, filter, state.now, &mut view.instances, &redactor),
+            Err(unread) => PlacementsView { hosted: true, unread: Some(unread), ..PlacementsView::default() },
         };
     }
     Ok(view)
 }
 
-/// How Applications are called that the GitOps Service makes, before the uid of their deployment.
+/// Prefix of the Applications that the GitOps Service creates; the uid of the deployment follows.
 const MADE: &str = "gitopsdepl-";
 
-/// A page of applications and deployments.
-pub fn of(
-    places: &Places,
+/// Returns a page of applications and deployments.
+pub fn fleet_page(
+    places: &FleetClusters,
     applications: &[Value],
     deployments: &[Value],
     page: usize,
     filter: &str,
-    veil: &Veil,
+    redactor: &PageRedactor,
 ) -> FleetPage {
-    let mut instances: BTreeMap<String, Instance> = BTreeMap::new();
+    let mut instances: BTreeMap<String, InstanceRow> = BTreeMap::new();
     let mut states: BTreeMap<String, usize> = BTreeMap::new();
-    let mut all: Vec<(Word, &'static str, &Value)> = Vec::with_capacity(applications.len() + deployments.len());
-    // What Argo CD makes of a deployment is that deployment: it is counted once, by the name its tenant gave it.
+    let mut all: Vec<(Health, &'static str, &Value)> = Vec::with_capacity(applications.len() + deployments.len());
+    // The Application of a deployment is not counted separately; the deployment has the name that the tenant chose.
     let made: BTreeSet<String> =
         deployments.iter().map(|one| format!("{MADE}{}", text(one, "/metadata/uid"))).collect();
     for one in applications {
-        let state = standing(one);
+        let state = argo_cd_state(one);
         let name = text(one, "/metadata/namespace").to_string();
-        let instance = instances.entry(name.clone()).or_insert_with(|| Instance { name, ..Instance::default() });
+        let instance = instances.entry(name.clone()).or_insert_with(|| InstanceRow { name, ..InstanceRow::default() });
         instance.applications += 1;
-        instance.well += usize::from(state == Word::Ready);
+        instance.well += usize::from(state == Health::Ready);
         if !made.contains(text(one, "/metadata/name")) {
             all.push((state, "Application", one));
         }
     }
-    all.extend(deployments.iter().map(|one| (standing(one), "GitOpsDeployment", one)));
+    all.extend(deployments.iter().map(|one| (argo_cd_state(one), "GitOpsDeployment", one)));
     all.iter().for_each(|(state, _, _)| *states.entry(state.to_string()).or_default() += 1);
-    all.retain(|(_, _, one)| filter.is_empty() || named(one).contains(filter));
-    all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| named(a.2).cmp(&named(b.2))));
+    all.retain(|(_, _, one)| filter.is_empty() || qualified_name(one).contains(filter));
+    all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| qualified_name(a.2).cmp(&qualified_name(b.2))));
     let (total, page) = (all.len(), page.max(1));
     let shown = all.into_iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
     FleetPage {
         instances: instances.into_values().collect(),
-        applications: shown.map(|(state, kind, one)| application(places, kind, state, one, veil)).collect(),
+        applications: shown.map(|(state, kind, one)| application(places, kind, state, one, redactor)).collect(),
         states,
         page,
         total,
@@ -215,7 +215,7 @@ fn text<'v>(object: &'v Value, pointer: &str) -> &'v str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn named(object: &Value) -> String {
+fn qualified_name(object: &Value) -> String {
     format!("{}/{}", text(object, "/metadata/namespace"), text(object, "/metadata/name"))
 }
 
@@ -225,19 +225,19 @@ fn href(cluster: &ClusterName, kind: &Resource, object: &Value) -> String {
     object_href(&ObjectKey { table, namespace: namespace.into(), name: name.into() })
 }
 
-/// Argo CD's words as ours.
-fn standing(object: &Value) -> Word {
+/// Maps the sync and health status of Argo CD to a state word.
+fn argo_cd_state(object: &Value) -> Health {
     match (text(object, "/status/sync/status"), text(object, "/status/health/status")) {
-        (_, "Degraded") => Word::Failing,
-        (_, "Missing") | ("OutOfSync", "Suspended") => Word::Blocked,
-        ("Synced", "Healthy") => Word::Ready,
-        (_, "Progressing") | ("OutOfSync", _) => Word::Working,
-        _ if error(object).is_some() => Word::Failing,
-        _ => Word::Waiting,
+        (_, "Degraded") => Health::Failing,
+        (_, "Missing") | ("OutOfSync", "Suspended") => Health::Blocked,
+        ("Synced", "Healthy") => Health::Ready,
+        (_, "Progressing") | ("OutOfSync", _) => Health::Working,
+        _ if error(object).is_some() => Health::Failing,
+        _ => Health::Waiting,
     }
 }
 
-/// What is wrong, in the words of a condition.
+/// Returns the message of the first error condition.
 fn error(object: &Value) -> Option<&str> {
     let conditions = object.pointer("/status/conditions")?.as_array()?;
     let wrong = |one: &&Value| {
@@ -246,7 +246,13 @@ fn error(object: &Value) -> Option<&str> {
     conditions.iter().find(wrong).map(|one| text(one, "/message"))
 }
 
-fn application(places: &Places, kind: &'static str, state: Word, one: &Value, veil: &Veil) -> Application {
+fn application(
+    places: &FleetClusters,
+    kind: &'static str,
+    state: Health,
+    one: &Value,
+    redactor: &PageRedactor,
+) -> ApplicationRow {
     let (cluster, resource) = match kind {
         "Application" => (&places.engines, &APPLICATIONS),
         _ => (&places.tenants, &DEPLOYMENTS),
@@ -258,7 +264,7 @@ fn application(places: &Places, kind: &'static str, state: Word, one: &Value, ve
         place.iter().map(|pointer| text(one, pointer)).find(|place| !place.is_empty()).unwrap_or("its own namespace");
     let namespace = text(one, "/spec/destination/namespace");
     let message = error(one).unwrap_or_else(|| text(one, "/status/health/message"));
-    Application {
+    ApplicationRow {
         kind,
         namespace: text(one, "/metadata/namespace").to_string(),
         name: text(one, "/metadata/name").to_string(),
@@ -266,37 +272,37 @@ fn application(places: &Places, kind: &'static str, state: Word, one: &Value, ve
         state,
         sync: text(one, "/status/sync/status").to_string(),
         health: text(one, "/status/health/status").to_string(),
-        repository: veil.text(text(one, "/spec/source/repoURL")),
+        repository: redactor.text(text(one, "/spec/source/repoURL")),
         revision: format!("{} {:.10}", text(one, "/spec/source/path"), revision),
-        destination: veil.text(&if namespace.is_empty() {
+        destination: redactor.text(&if namespace.is_empty() {
             place.to_string()
         } else {
             format!("{place} / {namespace}")
         }),
-        message: veil.text(message),
+        message: redactor.text(message),
         manual: is_manual(one),
     }
 }
 
-/// Whether a GitOpsDeployment is deployed only when somebody asks for it.
+/// Whether a GitOpsDeployment is synced only on request.
 pub fn is_manual(deployment: &Value) -> bool {
     text(deployment, "/spec/type").eq_ignore_ascii_case("manual")
 }
 
-fn environment(cluster: &ClusterName, one: &Value, veil: &Veil) -> Environment {
+fn environment(cluster: &ClusterName, one: &Value, redactor: &PageRedactor) -> EnvironmentRow {
     let condition = one.pointer("/status/conditions/0").unwrap_or(&Value::Null);
     let state = match text(condition, "/status") {
-        "True" => Word::Ready,
-        "False" => Word::Failing,
-        _ => Word::Working,
+        "True" => Health::Ready,
+        "False" => Health::Failing,
+        _ => Health::Working,
     };
     let (reason, message) = (text(condition, "/reason"), text(condition, "/message"));
-    Environment {
-        name: named(one),
+    EnvironmentRow {
+        name: qualified_name(one),
         href: href(cluster, &ENVIRONMENTS, one),
-        url: veil.text(text(one, "/spec/apiURL")),
+        url: redactor.text(text(one, "/spec/apiURL")),
         state,
-        message: veil.text(if message.is_empty() { reason } else { message }),
+        message: redactor.text(if message.is_empty() { reason } else { message }),
     }
 }
 
@@ -308,11 +314,17 @@ mod tests {
 
     #[test]
     fn each_is_found_on_the_cluster_it_is_on() {
-        let places = Places { tenants: ClusterName::new("hub"), engines: ClusterName::new("engines") };
+        let places = FleetClusters { tenants: ClusterName::new("hub"), engines: ClusterName::new("engines") };
         let named =
             |name: &str, how: &str| json!({"metadata": {"namespace": "team", "name": name}, "spec": {"type": how}});
-        let view =
-            of(&places, &[named("a", "")], &[named("d", "Manual"), named("e", "automated")], 1, "", &Veil::default());
+        let view = fleet_page(
+            &places,
+            &[named("a", "")],
+            &[named("d", "Manual"), named("e", "automated")],
+            1,
+            "",
+            &PageRedactor::default(),
+        );
         let hrefs: Vec<(&str, bool)> = view.applications.iter().map(|one| (&*one.href, one.manual)).collect();
         assert_eq!(
             hrefs,

@@ -1,110 +1,115 @@
-//! One operator: its units that wait, and what it decided.
+//! Operator: its waiting units and its decisions.
 
 use serde::Serialize;
 use switchboard_kernel::explain;
-use switchboard_kernel::moment::Moment;
-use switchboard_kernel::state::Word;
+use switchboard_kernel::state::Health;
+use switchboard_kernel::timestamp::Timestamp;
 
 use super::overview::OperatorRow;
-use crate::problem::Problem;
-use crate::pulse;
-use crate::recent::Brief;
-use crate::source::Source;
+use crate::problem::ConsoleProblem;
+use crate::recent::DecisionSummary;
+use crate::source::ConsoleSource;
+use crate::state_cache;
 
-/// How many decisions a page of a timeline shows.
+/// Number of decisions on a page of a timeline.
 pub const PAGE: usize = 40;
 
-/// An operator.
+/// Data of an operator.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorPage {
-    /// The moment.
-    pub now: Moment,
-    /// Changes with what is shown.
+    /// Time of the page.
+    pub now: Timestamp,
+    /// Version of the data.
     #[serde(skip)]
     pub version: String,
-    /// How it stands.
+    /// State of the operator.
     #[serde(flatten)]
     pub row: OperatorRow,
-    /// Its units that are not simply done, worst first; not all when there are many.
+    /// Units that are not done, worst first; limited in number.
     pub waiting: Vec<UnitRow>,
-    /// Kinds it reads, with their clusters.
+    /// Kinds that the operator reads, with their clusters.
     pub reads: Vec<String>,
-    /// What it decided, newest first.
+    /// Decisions of the operator, newest first.
     pub timeline: Timeline,
 }
 
-/// A unit that is not simply done.
+/// Unit that is not done.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UnitRow {
-    /// Which.
+    /// Name of the unit.
     pub unit: String,
-    /// Its word.
-    pub state: Word,
-    /// What it waits for, what a person must do, or what failed.
+    /// State word.
+    pub state: Health,
+    /// Awaited input, required user action, or error.
     pub reason: String,
-    /// Why it does not run right now.
+    /// Reason why the unit does not run right now.
     pub holds: String,
-    /// Since when.
-    pub since: Moment,
-    /// What would help.
+    /// Start time of the state.
+    pub since: Timestamp,
+    /// Hint for the user.
     pub help: String,
 }
 
-/// Decisions, a page of them.
+/// Page of decisions.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Timeline {
-    /// Newest first.
-    pub briefs: Vec<Brief>,
-    /// Which page, from 1.
+    /// Decisions, newest first.
+    pub briefs: Vec<DecisionSummary>,
+    /// Number of the page, from 1.
     pub page: usize,
-    /// How many there are in all, as far as is remembered.
+    /// Total number of remembered decisions.
     pub total: usize,
 }
 
-/// One operator.
-pub async fn load(source: &Source, name: &str, unit: Option<&str>, page: usize) -> Result<OperatorPage, Problem> {
-    let (state, veil) = (source.state().await?, source.veil().await?);
+/// Loads an operator.
+pub async fn load(
+    source: &ConsoleSource,
+    name: &str,
+    unit: Option<&str>,
+    page: usize,
+) -> Result<OperatorPage, ConsoleProblem> {
+    let (state, redactor) = (source.state().await?, source.redactor().await?);
     let found = state.operators.iter().find(|operator| operator.name == name);
     let known = || state.operators.iter().map(|operator| operator.name.as_str()).collect::<Vec<_>>().join(", ");
-    let found =
-        found.ok_or_else(|| Problem::Missing(format!("no operator {name} is hosted; there are: {}", known())))?;
-    let report = explain::why_not(name, unit, &state);
+    let found = found
+        .ok_or_else(|| ConsoleProblem::NotFound(format!("no operator {name} is hosted; there are: {}", known())))?;
+    let report = explain::explain_idle(name, unit, &state);
     let waiting = report.units.iter().map(|held| UnitRow {
         unit: held.unit.to_string(),
-        state: held.word,
-        reason: veil.text(&held.reason),
-        holds: explain::wait(&held.wait, state.now),
+        state: held.health,
+        reason: redactor.text(&held.reason),
+        holds: explain::describe_wait(&held.wait, state.now),
         since: held.since,
         help: held.help.clone(),
     });
     let read = state.tables.iter().filter(|table| table.readers.iter().any(|reader| *reader.0 == *name));
     Ok(OperatorPage {
         now: state.now,
-        version: pulse::version(&state),
-        row: OperatorRow::of(found, &veil),
+        version: state_cache::version(&state),
+        row: OperatorRow::of(found, &redactor),
         waiting: waiting.collect(),
         reads: read.map(|table| format!("{} of {}", table.table.resource, table.table.cluster)).collect(),
         timeline: timeline(source, Some(name), unit, page).await?,
     })
 }
 
-/// What was decided: of one operator, of one unit, or by all.
+/// Loads the decisions of an operator, of a unit, or of all operators.
 pub async fn timeline(
-    source: &Source,
+    source: &ConsoleSource,
     operator: Option<&str>,
     unit: Option<&str>,
     page: usize,
-) -> Result<Timeline, Problem> {
-    let (briefs, veil) = (source.briefs().await?, source.veil().await?);
-    let meant = |brief: &&Brief| {
+) -> Result<Timeline, ConsoleProblem> {
+    let (briefs, redactor) = (source.summaries().await?, source.redactor().await?);
+    let meant = |brief: &&DecisionSummary| {
         operator.is_none_or(|name| brief.operator == name) && unit.is_none_or(|name| brief.unit == name)
     };
     let page = page.max(1);
     let total = briefs.iter().filter(meant).count();
     let shown = briefs.iter().filter(meant).skip((page - 1).saturating_mul(PAGE)).take(PAGE);
-    let shown = shown.map(|brief| Brief { said: veil.text(&brief.said), ..brief.clone() }).collect();
+    let shown = shown.map(|brief| DecisionSummary { said: redactor.text(&brief.said), ..brief.clone() }).collect();
     Ok(Timeline { briefs: shown, page, total })
 }

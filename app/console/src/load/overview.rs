@@ -1,114 +1,114 @@
-//! How everything stands.
+//! Overview of operators and clusters.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use switchboard_kernel::moment::Moment;
-use switchboard_kernel::state::{Finding, OperatorState, State, Wait, Word};
+use switchboard_kernel::state::{Finding, Health, KernelState, OperatorState, Wait};
+use switchboard_kernel::timestamp::Timestamp;
 
-use crate::problem::Problem;
-use crate::pulse;
+use crate::problem::ConsoleProblem;
 use crate::recent::spans;
-use crate::source::Source;
-use crate::veil::Veil;
+use crate::redact::PageRedactor;
+use crate::source::ConsoleSource;
+use crate::state_cache;
 
-/// The time that the sparkline covers, in parts.
+/// Number of intervals in the sparkline.
 pub const SPANS: usize = 60;
-/// How long each part is.
+/// Duration of an interval.
 pub const SPAN_MS: u64 = 30_000;
 
-/// Everything at one moment.
+/// Data of the overview.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Overview {
-    /// The moment.
-    pub now: Moment,
-    /// When the process began.
-    pub began: Moment,
-    /// Changes with what is shown.
+    /// Time of the page.
+    pub now: Timestamp,
+    /// Start time of the process.
+    pub began: Timestamp,
+    /// Version of the data.
     #[serde(skip)]
     pub version: String,
-    /// Worst first.
+    /// Operators, worst first.
     pub operators: Vec<OperatorRow>,
-    /// By name.
+    /// Clusters by name.
     pub clusters: Vec<ClusterRow>,
-    /// Fights and loops.
+    /// Field conflicts and hot loops.
     pub findings: Vec<FindingRow>,
-    /// Decisions over time, oldest first: all, and those that did not come to be.
+    /// Decisions by interval, oldest first: all, and the failed ones.
     pub decisions: Vec<(u32, u32)>,
-    /// Decisions that could not be recorded.
+    /// Number of decisions that could not be recorded.
     pub unrecorded: u64,
 }
 
-/// An operator.
+/// Operator in the overview.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperatorRow {
-    /// Its name.
+    /// Name of the operator.
     pub name: String,
-    /// Its word.
-    pub state: Word,
-    /// Why it stands so.
+    /// State word.
+    pub state: Health,
+    /// Reason for the state.
     pub reason: String,
-    /// Whether somebody paused it.
+    /// Whether the operator is paused.
     pub paused: bool,
-    /// All its units.
+    /// Number of units.
     pub units: usize,
-    /// Those that are not simply done.
+    /// Number of units that are not done.
     pub units_waiting: usize,
-    /// Runs so far.
+    /// Number of runs.
     pub runs: u64,
-    /// Those that failed.
+    /// Number of failed runs.
     pub failures: u64,
-    /// Writes that changed something.
+    /// Number of writes that changed something.
     pub writes: u64,
-    /// Median time to decide.
+    /// Median duration of a decision.
     pub decide_p50_us: u64,
-    /// 99th percentile of the same.
+    /// 99th percentile of the duration of a decision.
     pub decide_p99_us: u64,
-    /// Its share of the cache.
+    /// Operator's share of the cache.
     pub cache_share_bytes: u64,
 }
 
-/// A cluster.
+/// Cluster in the overview.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterRow {
-    /// Its name.
+    /// Name of the cluster.
     pub name: String,
-    /// Kinds that are watched there.
+    /// Number of watched kinds.
     pub kinds: usize,
-    /// Objects that are cached.
+    /// Number of cached objects.
     pub objects: usize,
-    /// Their bytes.
+    /// Size of the cached objects.
     pub bytes: u64,
-    /// What cannot be watched, and why.
+    /// Kinds that cannot be watched, with the reason.
     pub lost: Vec<String>,
-    /// What has not been read yet.
+    /// Kinds that have not been read yet.
     pub pending: Vec<String>,
 }
 
-/// A fight or a loop.
+/// Field conflict or hot loop.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FindingRow {
-    /// Whether two fight; otherwise one loops.
+    /// Whether the finding is a field conflict; otherwise it is a hot loop.
     pub fight: bool,
-    /// In words.
+    /// Description of the finding.
     pub words: String,
-    /// The page of the object it is about.
+    /// Link to the page of the object.
     pub href: String,
-    /// When it was last seen.
-    pub at: Moment,
+    /// Time of the last occurrence.
+    pub at: Timestamp,
 }
 
 impl OperatorRow {
-    /// Of an operator's state.
-    pub fn of(operator: &OperatorState, veil: &Veil) -> Self {
+    /// Converts the state of an operator.
+    pub fn of(operator: &OperatorState, redactor: &PageRedactor) -> Self {
         Self {
             name: operator.name.clone(),
-            state: operator.word,
-            reason: veil.text(&operator.reason),
+            state: operator.health,
+            reason: redactor.text(&operator.reason),
             paused: operator.units.iter().any(|unit| unit.wait == Wait::Paused)
                 || operator.reason.starts_with("paused"),
             units: operator.units_total,
@@ -123,32 +123,32 @@ impl OperatorRow {
     }
 }
 
-/// How everything stands.
-pub async fn load(source: &Source) -> Result<Overview, Problem> {
-    let (state, briefs, veil) = (source.state().await?, source.briefs().await?, source.veil().await?);
+/// Loads the overview.
+pub async fn load(source: &ConsoleSource) -> Result<Overview, ConsoleProblem> {
+    let (state, briefs, redactor) = (source.state().await?, source.summaries().await?, source.redactor().await?);
     let names = source.clusters().await?.into_keys().map(|name| name.to_string()).collect::<Vec<_>>();
-    let mut overview = of(&state, &names, &veil);
+    let mut overview = overview(&state, &names, &redactor);
     overview.decisions = spans(&briefs, state.now, SPAN_MS, SPANS);
     Ok(overview)
 }
 
-/// The same of a state, without what was decided.
-pub fn of(state: &State, clusters: &[String], veil: &Veil) -> Overview {
-    let mut operators: Vec<OperatorRow> = state.operators.iter().map(|one| OperatorRow::of(one, veil)).collect();
+/// Converts a state, without the sparkline.
+pub fn overview(state: &KernelState, clusters: &[String], redactor: &PageRedactor) -> Overview {
+    let mut operators: Vec<OperatorRow> = state.operators.iter().map(|one| OperatorRow::of(one, redactor)).collect();
     operators.sort_by(|a, b| b.state.cmp(&a.state).then_with(|| a.name.cmp(&b.name)));
     Overview {
         now: state.now,
-        began: state.began,
-        version: pulse::version(state),
+        began: state.started_at,
+        version: state_cache::version(state),
         operators,
-        clusters: of_clusters(state, clusters, veil),
+        clusters: cluster_rows(state, clusters, redactor),
         findings: state.findings.iter().map(finding).collect(),
         decisions: Vec::new(),
         unrecorded: state.unrecorded,
     }
 }
 
-fn of_clusters(state: &State, names: &[String], veil: &Veil) -> Vec<ClusterRow> {
+fn cluster_rows(state: &KernelState, names: &[String], redactor: &PageRedactor) -> Vec<ClusterRow> {
     let named = names.iter().map(|name| (name.clone(), ClusterRow { name: name.clone(), ..ClusterRow::default() }));
     let mut rows: BTreeMap<String, ClusterRow> = named.collect();
     for table in &state.tables {
@@ -157,9 +157,9 @@ fn of_clusters(state: &State, names: &[String], veil: &Veil) -> Vec<ClusterRow> 
         row.kinds += 1;
         row.objects += table.objects;
         row.bytes += table.bytes;
-        match &table.lost {
-            Some(why) => row.lost.push(veil.text(&format!("{} cannot be watched: {why}", table.table.resource))),
-            None if !table.known => row.pending.push(format!("{} has not been read yet", table.table.resource)),
+        match &table.watch_error {
+            Some(why) => row.lost.push(redactor.text(&format!("{} cannot be watched: {why}", table.table.resource))),
+            None if !table.synced => row.pending.push(format!("{} has not been read yet", table.table.resource)),
             None => {}
         }
     }
@@ -168,8 +168,8 @@ fn of_clusters(state: &State, names: &[String], veil: &Veil) -> Vec<ClusterRow> 
 
 fn finding(finding: &Finding) -> FindingRow {
     let (fight, at) = match finding {
-        Finding::Fight { at, .. } => (true, *at),
-        Finding::Loop { at, .. } => (false, *at),
+        Finding::FieldConflict { at, .. } => (true, *at),
+        Finding::HotLoop { at, .. } => (false, *at),
     };
-    FindingRow { fight, at, words: finding.to_string(), href: crate::piece::object_href(finding.object()) }
+    FindingRow { fight, at, words: finding.to_string(), href: crate::components::object_href(finding.object()) }
 }

@@ -1,4 +1,4 @@
-//! What an object has to do with others.
+//! Relations of an object to other objects.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,63 +6,63 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::Value;
 use switchboard_kernel::cache::Snapshot;
-use switchboard_kernel::resource::{ObjectKey, Query, Selection, TableKey};
-use switchboard_kernel::view::Picture as _;
+use switchboard_kernel::resource::{ListQuery, ObjectKey, Selection, TableKey};
+use switchboard_kernel::view::Reader as _;
 use switchboard_object::selector::LabelSelector;
 
-use crate::piece::{object_href, operator_href};
-use crate::problem::Problem;
-use crate::recent::Brief;
-use crate::source::Source;
+use crate::components::{object_href, operator_href};
+use crate::problem::ConsoleProblem;
+use crate::recent::DecisionSummary;
+use crate::source::ConsoleSource;
 
-/// How many relations of one kind are shown.
+/// Maximum number of relations of a kind.
 const MAX_OF_A_KIND: usize = 8;
-/// The label that Argo CD puts on what it deploys.
+/// Label of Argo CD on deployed objects.
 const INSTANCE: &str = "app.kubernetes.io/instance";
-/// The annotation in which Argo CD says which Application deployed something.
+/// Annotation of Argo CD with the Application of a deployed object.
 const TRACKING: &str = "argocd.argoproj.io/tracking-id";
 
-/// Another thing, and what it is to the object.
+/// Relation to another object or a unit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Relation {
-    /// What it is to the object: `owner`, `written by`, `decided from`, `owns`, `read by`, `socket`, `plug`, `application`.
+    /// Kind of the relation: `owner`, `written by`, `decided from`, `owns`, `read by`, `socket`, `plug`, `application`.
     pub what: &'static str,
-    /// Whether it comes before the object: what the object follows from.
+    /// Whether the other object is a cause of this one.
     pub before: bool,
-    /// Its name.
+    /// Name of the other object.
     pub name: String,
-    /// Its page.
+    /// Link to the other object's page.
     pub href: String,
 }
 
-/// What an object has to do with others.
+/// Returns the relations of an object.
 pub async fn relations(
-    source: &Source,
+    source: &ConsoleSource,
     key: &ObjectKey,
     live: Option<&Value>,
-    briefs: &VecDeque<Brief>,
-) -> Result<Vec<Relation>, Problem> {
-    let picture = source.picture().await?;
-    let mut found = Found { key, all: Vec::new() };
+    briefs: &VecDeque<DecisionSummary>,
+) -> Result<Vec<Relation>, ConsoleProblem> {
+    let picture = source.snapshot().await?;
+    let mut found = RelationList { key, all: Vec::new() };
     if let Some(live) = live {
-        owners(&mut found, source, live).await;
-        plugs(&mut found, live);
-        application(&mut found, live);
+        add_owners(&mut found, source, live).await;
+        add_plugs(&mut found, live);
+        add_application(&mut found, live);
     }
-    decided(&mut found, briefs);
+    add_decisions(&mut found, briefs);
     if let Some(uid) = live.and_then(|live| live["metadata"]["uid"].as_str()) {
-        owned(&mut found, &picture, uid);
+        add_owned(&mut found, &picture, uid);
     }
     Ok(found.all)
 }
 
-struct Found<'k> {
+struct RelationList<'k> {
     key: &'k ObjectKey,
     all: Vec<Relation>,
 }
 
-impl Found<'_> {
+impl RelationList<'_> {
     fn add(&mut self, what: &'static str, before: bool, name: String, href: String) {
         let known = self.all.iter().any(|one| one.what == what && one.name == name);
         if !known && self.all.iter().filter(|one| one.what == what).count() < MAX_OF_A_KIND {
@@ -89,7 +89,7 @@ impl Found<'_> {
     }
 }
 
-async fn owners(found: &mut Found<'_>, source: &Source, live: &Value) {
+async fn add_owners(found: &mut RelationList<'_>, source: &ConsoleSource, live: &Value) {
     let cluster = found.key.table.cluster.0.clone();
     let Ok(kinds) = source.kinds(&cluster).await else { return };
     for owner in live.pointer("/metadata/ownerReferences").and_then(Value::as_array).into_iter().flatten() {
@@ -103,7 +103,7 @@ async fn owners(found: &mut Found<'_>, source: &Source, live: &Value) {
     }
 }
 
-fn plugs(found: &mut Found<'_>, live: &Value) {
+fn add_plugs(found: &mut RelationList<'_>, live: &Value) {
     use switchboard_plugs::model::{GROUP, PLUGS, SOCKETS};
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
     let own = found.key.namespace.to_string();
@@ -122,17 +122,22 @@ fn plugs(found: &mut Found<'_>, live: &Value) {
     }
 }
 
-fn application(found: &mut Found<'_>, live: &Value) {
+fn add_application(found: &mut RelationList<'_>, live: &Value) {
     let tracked = live["metadata"]["annotations"][TRACKING].as_str().and_then(|id| id.split(':').next());
     let labelled = live["metadata"]["labels"][INSTANCE].as_str();
     if let Some(name) = tracked {
-        found.add("application", true, name.to_string(), format!("/fleet?q={}", crate::piece::escaped(name)));
+        found.add(
+            "application",
+            true,
+            name.to_string(),
+            format!("/fleet?q={}", crate::components::percent_encode(name)),
+        );
     } else if let Some(name) = labelled {
-        found.add("instance", true, name.to_string(), format!("/search?q={}", crate::piece::escaped(name)));
+        found.add("instance", true, name.to_string(), format!("/search?q={}", crate::components::percent_encode(name)));
     }
 }
 
-fn decided(found: &mut Found<'_>, briefs: &VecDeque<Brief>) {
+fn add_decisions(found: &mut RelationList<'_>, briefs: &VecDeque<DecisionSummary>) {
     let key = found.key.clone();
     for brief in briefs {
         let unit = format!("{} {}", brief.operator, brief.unit);
@@ -143,19 +148,19 @@ fn decided(found: &mut Found<'_>, briefs: &VecDeque<Brief>) {
             }
         } else if brief.read.contains(&key) || brief.missed.contains(&key) {
             found.add("read by", false, unit, operator_href(&brief.operator));
-            if brief.outcome == crate::recent::Came::Wrote {
+            if brief.outcome == crate::recent::SummaryOutcome::Wrote {
                 brief.wrote.iter().for_each(|wrote| found.object("leads to", false, wrote));
             }
         }
     }
 }
 
-/// Objects that name this one's uid as their owner's; their bytes are searched, so that nothing is parsed in vain.
-fn owned(found: &mut Found<'_>, picture: &Snapshot, uid: &str) {
+/// Adds objects with an owner reference to the uid. The raw bytes are searched first, so that few objects are parsed.
+fn add_owned(found: &mut RelationList<'_>, picture: &Snapshot, uid: &str) {
     let finder = memchr::memmem::Finder::new(uid.as_bytes());
     let Ok(everything) = LabelSelector::parse("") else { return };
     for table in picture.tables().filter(|table| table.cluster == found.key.table.cluster) {
-        let query = Query { table: table.clone(), selection: Selection::all() };
+        let query = ListQuery { table: table.clone(), selection: Selection::all() };
         for object in picture.list(&query, &everything).unwrap_or_default() {
             if object.key == *found.key || finder.find(&object.json).is_none() {
                 continue;

@@ -1,48 +1,49 @@
-//! Finding things by name.
+//! Search by name.
 
 use serde::Serialize;
 use switchboard_kernel::resource::ObjectKey;
 
-use crate::piece::{object_href, operator_href};
-use crate::problem::Problem;
-use crate::source::Source;
+use crate::components::{object_href, operator_href};
+use crate::problem::ConsoleProblem;
+use crate::source::ConsoleSource;
 
-/// How many things are found at most.
+/// Maximum number of results.
 const MAX_HITS: usize = 200;
-/// The longest text that is searched for.
+/// Maximum length of a search text.
 const MAX_TEXT: usize = 200;
 
-/// Something that was found.
+/// Search result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Hit {
-    /// What it is: `operator`, `decision`, or a kind.
+pub struct SearchHit {
+    /// Type of the result: `operator`, `decision`, or a kind.
     pub what: String,
-    /// Its name.
+    /// Name of the result.
     pub name: String,
-    /// Its cluster; empty when it has none.
+    /// Cluster of the result; empty if it has none.
     pub cluster: String,
-    /// Its page.
+    /// Link to the result's page.
     pub href: String,
 }
 
-/// What was found.
+/// Search results.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Found {
-    /// What was searched for.
+pub struct SearchResults {
+    /// Search text.
     pub text: String,
-    /// The best first.
-    pub hits: Vec<Hit>,
-    /// Whether there were more.
+    /// Results, best first.
+    pub hits: Vec<SearchHit>,
+    /// Whether results were omitted.
     pub more: bool,
 }
 
-/// Finds operators, decisions by number, and cached objects. All words must be in the name, its kind or its namespace.
-pub async fn search(source: &Source, text: &str) -> Result<Found, Problem> {
+/// Finds operators, decisions by number, and cached objects. All words of the text must match the name, kind or
+/// namespace.
+pub async fn search(source: &ConsoleSource, text: &str) -> Result<SearchResults, ConsoleProblem> {
     let text: String = text.chars().take(MAX_TEXT).collect();
     let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-    let mut found = Found { text: text.clone(), ..Found::default() };
+    let mut found = SearchResults { text: text.clone(), ..SearchResults::default() };
     if words.is_empty() {
         return Ok(found);
     }
@@ -50,13 +51,13 @@ pub async fn search(source: &Source, text: &str) -> Result<Found, Problem> {
     let fits = |name: &str| words.iter().all(|word| name.to_lowercase().contains(word.as_str()));
     if let Ok(number) = text.trim().trim_start_matches('#').parse::<u64>() {
         let (what, name) = ("decision".to_string(), number.to_string());
-        found.hits.push(Hit { what, name, cluster: String::new(), href: format!("/decisions/{number}") });
+        found.hits.push(SearchHit { what, name, cluster: String::new(), href: format!("/decisions/{number}") });
     }
     for operator in state.operators.iter().filter(|operator| fits(&operator.name)) {
         let (what, name) = ("operator".to_string(), operator.name.clone());
-        found.hits.push(Hit { what, href: operator_href(&name), name, cluster: String::new() });
+        found.hits.push(SearchHit { what, href: operator_href(&name), name, cluster: String::new() });
     }
-    let picture = source.picture().await?;
+    let picture = source.snapshot().await?;
     let mut hits = Vec::new();
     for table in picture.tables() {
         let kind = table.resource.to_string();
@@ -66,7 +67,7 @@ pub async fn search(source: &Source, text: &str) -> Result<Found, Problem> {
                 let key = ObjectKey { table: table.clone(), namespace: namespace.into(), name: name.into() };
                 let shown = if namespace.is_empty() { name.to_string() } else { format!("{namespace}/{name}") };
                 let (what, cluster) = (kind.clone(), table.cluster.to_string());
-                hits.push((rank(name, &words), Hit { what, name: shown, cluster, href: object_href(&key) }));
+                hits.push((rank(name, &words), SearchHit { what, name: shown, cluster, href: object_href(&key) }));
                 if hits.len() > MAX_HITS * 10 {
                     break;
                 }
@@ -80,7 +81,7 @@ pub async fn search(source: &Source, text: &str) -> Result<Found, Problem> {
     Ok(found)
 }
 
-/// The whole name first, then its beginning, then any part of it, then the kind or namespace.
+/// Ranks a match: the whole name, its beginning, any part of it, then the kind or namespace.
 fn rank(name: &str, words: &[String]) -> u8 {
     let name = name.to_lowercase();
     let best = |word: &String| match &name {

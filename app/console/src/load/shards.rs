@@ -3,81 +3,86 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use switchboard_integrations::who::{Row, Who};
+use switchboard_integrations::workload_list::{WorkloadList, WorkloadRow};
 
-use crate::problem::Problem;
-use crate::source::Source;
+use crate::problem::ConsoleProblem;
+use crate::source::ConsoleSource;
 
-/// How many integrations a page shows.
+/// Number of integrations on a page.
 pub const PAGE: usize = 50;
-/// How many shards of one cell are shown.
+/// Maximum number of shown shards in a cell.
 const MAX_SHARDS: usize = 12;
 
-/// The matrix.
+/// Matrix of integrations and environments.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ShardsPage {
-    /// Whether integrations are managed here.
+    /// Whether this process manages integrations.
     pub hosted: bool,
-    /// The version of the data.
+    /// SHA of the data.
     pub bundle: String,
-    /// What is wrong with the data.
+    /// Problems of the data.
     pub problems: Vec<String>,
-    /// The columns.
+    /// Environments: the columns of the matrix.
     pub environments: Vec<String>,
-    /// The rows of this page.
-    pub integrations: Vec<Integration>,
-    /// Which page, from 1.
+    /// Integrations of this page: the rows of the matrix.
+    pub integrations: Vec<IntegrationRow>,
+    /// Number of the page, from 1.
     pub page: usize,
-    /// How many integrations there are in all.
+    /// Total number of integrations.
     pub total: usize,
-    /// How many shards have something of their own.
+    /// Number of shards with overrides.
     pub different: usize,
-    /// Only those are shown.
+    /// Whether only shards with overrides are shown.
     pub only_different: bool,
 }
 
-/// An integration.
+/// Integration in the matrix.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Integration {
-    /// Its name.
+pub struct IntegrationRow {
+    /// Name of the integration.
     pub name: String,
-    /// Its shards in each environment.
-    pub cells: Vec<Cell>,
+    /// Cells of the environments.
+    pub cells: Vec<ShardCell>,
 }
 
-/// An integration in an environment.
+/// Shards of an integration in an environment.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Cell {
-    /// Its shards.
-    pub shards: Vec<Shard>,
-    /// Those that were left off.
+pub struct ShardCell {
+    /// Shown shards.
+    pub shards: Vec<ShardEntry>,
+    /// Number of omitted shards.
     pub left_off: usize,
 }
 
-/// A shard.
+/// Shard of an integration.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Shard {
-    /// Its name; empty where there is one alone.
+pub struct ShardEntry {
+    /// Name of the shard; empty if the integration has only one.
     pub name: String,
-    /// The cluster it runs on.
+    /// Cluster of the shard.
     pub cluster: String,
-    /// The image it runs.
+    /// Image of the shard.
     pub image: String,
-    /// What is special about it.
+    /// Overrides of the shard.
     pub differs: Vec<String>,
-    /// The page of its object.
+    /// Link to the page of the workload.
     pub href: String,
 }
 
-/// The matrix of what is wanted now.
-pub async fn load(source: &Source, page: usize, filter: &str, only_different: bool) -> Result<ShardsPage, Problem> {
+/// Loads the matrix of the desired workloads.
+pub async fn load(
+    source: &ConsoleSource,
+    page: usize,
+    filter: &str,
+    only_different: bool,
+) -> Result<ShardsPage, ConsoleProblem> {
     let Some(shelf) = source.shelf() else { return Ok(ShardsPage::default()) };
     let desired = shelf.desired();
-    let mut who = Who::of(&desired);
+    let mut who = WorkloadList::from_desired(&desired);
     if !filter.is_empty() {
         who.only(filter);
     }
@@ -85,28 +90,28 @@ pub async fn load(source: &Source, page: usize, filter: &str, only_different: bo
     if only_different {
         who.only_different();
     }
-    let mut view = of(&who, page);
+    let mut view = shards_page(&who, page);
     (view.hosted, view.bundle, view.different, view.only_different) =
         (true, desired.sha.to_string(), different, only_different);
-    let veil = source.veil().await?;
-    view.problems = desired.problems().iter().map(|problem| veil.text(&problem.to_string())).collect();
+    let redactor = source.redactor().await?;
+    view.problems = desired.problems().iter().map(|problem| redactor.text(&problem.to_string())).collect();
     for shard in view.integrations.iter_mut().flat_map(|one| &mut one.cells).flat_map(|cell| &mut cell.shards) {
-        shard.differs.iter_mut().for_each(|words| *words = veil.text(words));
+        shard.differs.iter_mut().for_each(|words| *words = redactor.text(words));
     }
     Ok(view)
 }
 
-/// A page of the matrix.
-pub fn of(who: &Who, page: usize) -> ShardsPage {
+/// Returns a page of the matrix.
+pub fn shards_page(who: &WorkloadList, page: usize) -> ShardsPage {
     let environments: BTreeSet<&str> = who.rows.iter().map(|row| row.environment.as_str()).collect();
-    let mut rows: BTreeMap<&str, BTreeMap<&str, Vec<&Row>>> = BTreeMap::new();
-    // A Service is no shard: what runs is shown.
+    let mut rows: BTreeMap<&str, BTreeMap<&str, Vec<&WorkloadRow>>> = BTreeMap::new();
+    // Only workloads are shards; a Service has no image.
     for row in who.rows.iter().filter(|row| !row.image.is_empty()) {
         rows.entry(&row.integration).or_default().entry(&row.environment).or_default().push(row);
     }
     let (total, page) = (rows.len(), page.max(1));
     let shown = rows.into_iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
-    let integrations = shown.map(|(name, of)| Integration {
+    let integrations = shown.map(|(name, of)| IntegrationRow {
         name: name.to_string(),
         cells: environments
             .iter()
@@ -122,23 +127,32 @@ pub fn of(who: &Who, page: usize) -> ShardsPage {
     }
 }
 
-fn cell(rows: &[&Row]) -> Cell {
-    let shard = |row: &&Row| Shard {
+fn cell(rows: &[&WorkloadRow]) -> ShardCell {
+    let shard = |row: &&WorkloadRow| ShardEntry {
         name: row.shard.clone(),
         cluster: row.cluster.clone(),
         image: row.image.clone(),
         differs: row.differs.clone(),
         href: href(row),
     };
-    // What is special comes first, so that it is never what is left off.
-    let mut rows: Vec<&Row> = rows.to_vec();
+    // Shards with overrides come first, so that they are never omitted.
+    let mut rows: Vec<&WorkloadRow> = rows.to_vec();
     rows.sort_by_key(|row| row.differs.is_empty());
-    Cell { shards: rows.iter().take(MAX_SHARDS).map(shard).collect(), left_off: rows.len().saturating_sub(MAX_SHARDS) }
+    ShardCell {
+        shards: rows.iter().take(MAX_SHARDS).map(shard).collect(),
+        left_off: rows.len().saturating_sub(MAX_SHARDS),
+    }
 }
 
-fn href(row: &Row) -> String {
-    use crate::piece::escaped;
+fn href(row: &WorkloadRow) -> String {
+    use crate::components::percent_encode;
     let kind =
         switchboard_integrations::desired::resource(&row.kind).map_or_else(|| row.kind.clone(), ToString::to_string);
-    format!("/objects/{}/{}/{}/{}", escaped(&row.cluster), escaped(&kind), escaped(&row.namespace), escaped(&row.name))
+    format!(
+        "/objects/{}/{}/{}/{}",
+        percent_encode(&row.cluster),
+        percent_encode(&kind),
+        percent_encode(&row.namespace),
+        percent_encode(&row.name)
+    )
 }

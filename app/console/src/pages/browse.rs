@@ -1,12 +1,12 @@
-//! Kinds of a cluster, and objects of a kind.
+//! Pages of the kinds of a cluster and the objects of a kind.
 
 use maud::{Markup, html};
 
-use crate::load::browse::{Kinds, Listing};
-use crate::piece::{escaped, panel};
+use crate::components::{panel, percent_encode};
+use crate::load::browse::{KindsPage, ObjectsPage};
 
-/// The kinds of a cluster.
-pub fn kinds(view: &Kinds) -> Markup {
+/// Renders the kinds of a cluster.
+pub fn kinds(view: &KindsPage) -> Markup {
     html! {
         div.head { div { h1 { "Objects" } p.soft { "Everything the cluster serves. Bold kinds are watched by an operator here." } } }
         form.row action="/objects" {
@@ -20,7 +20,7 @@ pub fn kinds(view: &Kinds) -> Markup {
             div.scroll { table {
                 thead { tr { th scope="col" { "Kind" } th scope="col" { "Served as" } th scope="col" { "Lives in" } th.num scope="col" { "Cached" } } }
                 tbody { @for kind in &view.kinds { tr {
-                    td { a href={ "/objects?cluster=" (escaped(&view.cluster)) "&kind=" (escaped(&kind.name)) } { @if kind.cached.is_some() { strong { (kind.kind) } } @else { (kind.kind) } } }
+                    td { a href={ "/objects?cluster=" (percent_encode(&view.cluster)) "&kind=" (percent_encode(&kind.name)) } { @if kind.cached.is_some() { strong { (kind.kind) } } @else { (kind.kind) } } }
                     td.mono { (kind.name) }
                     td.soft { @if kind.namespaced { "namespaces" } @else { "the cluster" } }
                     td.num { @match kind.cached { Some(cached) => (cached), None => span.faint { "–" } } }
@@ -30,12 +30,12 @@ pub fn kinds(view: &Kinds) -> Markup {
     }
 }
 
-/// Objects of a kind.
-pub fn listing(view: &Listing) -> Markup {
-    let base = format!("/objects?cluster={}&kind={}", escaped(&view.cluster), escaped(&view.kind));
+/// Renders the objects of a kind.
+pub fn listing(view: &ObjectsPage) -> Markup {
+    let base = format!("/objects?cluster={}&kind={}", percent_encode(&view.cluster), percent_encode(&view.kind));
     html! {
         div.head { div {
-            p.crumbs { a href={ "/objects?cluster=" (escaped(&view.cluster)) } { (view.cluster) } @if !view.namespace.is_empty() { " / " (view.namespace) } }
+            p.crumbs { a href={ "/objects?cluster=" (percent_encode(&view.cluster)) } { (view.cluster) } @if !view.namespace.is_empty() { " / " (view.namespace) } }
             h1 { (view.kind) }
         } }
         form.row action="/objects" {
@@ -49,13 +49,13 @@ pub fn listing(view: &Listing) -> Markup {
                 div.scroll { table {
                     thead { tr { th scope="col" { "Namespace" } th scope="col" { "Name" } @for column in &view.columns { th scope="col" { (column) } } } }
                     tbody { @for row in &view.rows { tr {
-                        td.soft { @if row.namespace.is_empty() { "–" } @else { a href={ (base) "&namespace=" (escaped(&row.namespace)) } { (row.namespace) } } }
+                        td.soft { @if row.namespace.is_empty() { "–" } @else { a href={ (base) "&namespace=" (percent_encode(&row.namespace)) } { (row.namespace) } } }
                         td { a href=(row.href) { strong { (row.name) } } }
                         @for cell in &row.cells { td.reason { (cell) } }
                     } } }
                 } }
             }
-            @if !view.next.is_empty() { nav.pager aria-label="Pages" { a rel="next" href={ (base) "&namespace=" (escaped(&view.namespace)) "&from=" (escaped(&view.next)) } { "Next page →" } } }
+            @if !view.next.is_empty() { nav.pager aria-label="Pages" { a rel="next" href={ (base) "&namespace=" (percent_encode(&view.namespace)) "&from=" (percent_encode(&view.next)) } { "Next page →" } } }
         }))
     }
 }

@@ -1,15 +1,15 @@
-//! One decision: cause, reads, plan, outcome.
+//! Page of a decision: cause, reads, plan and results.
 
 use maud::{Markup, html};
 use switchboard_kernel::explain::micros;
 
-use crate::flags::Flags;
+use crate::components::{ago, count, diff, object, operator_href, panel, percent_encode, state_badge};
+use crate::flags::CommandFlags;
 use crate::load::decision::{DecisionPage, WriteRow};
-use crate::piece::{ago, count, diff, escaped, object, operator_href, panel, word};
 
-/// A decision.
-pub fn decision(view: &DecisionPage, flags: &Flags) -> Markup {
-    let unit = format!("{}?unit={}", operator_href(&view.operator), escaped(&view.unit));
+/// Renders a decision.
+pub fn decision(view: &DecisionPage, flags: &CommandFlags) -> Markup {
+    let unit = format!("{}?unit={}", operator_href(&view.operator), percent_encode(&view.unit));
     html! {
         div.head {
             div {
@@ -17,15 +17,15 @@ pub fn decision(view: &DecisionPage, flags: &Flags) -> Markup {
                 h1 { "Decision " (view.id) }
                 p.soft { (ago(view.now, view.at)) " · waited " (view.waited_ms) " ms · decided in " (micros(view.decide_us)) @if view.write_us > 0 { " · wrote in " (micros(view.write_us)) } }
             }
-            (word(view.state))
+            (state_badge(view.state))
         }
-        @if !view.said.is_empty() { p.note.bad[view.state == switchboard_kernel::state::Word::Failing] { (view.said) } }
+        @if !view.said.is_empty() { p.note.bad[view.state == switchboard_kernel::state::Health::Failing] { (view.said) } }
         div.aside {
             (panel("plan", "Plan and outcome", &html! { span.faint { (count(view.writes.len(), "write")) } }, &writes(&view.writes)))
             div.stack {
                 (panel("causes", "Cause", &html! {}, &html! { div.body { ul.plain { @for cause in &view.causes { li { (cause) } } @if view.causes.is_empty() { li.soft { "Not recorded" } } } } }))
                 (panel("reads", "What was read", &html! {}, &reads(view)))
-                (panel("replay", "The same again", &html! {}, &html! { div.body { p.soft { "Decide again from what was read then, and see whether the same comes of it:" } pre.code tabindex="0" role="group" aria-label="Command" { code { "switchboard replay " (view.id) (flags.of_kernel()) } } } }))
+                (panel("replay", "The same again", &html! {}, &html! { div.body { p.soft { "Decide again from what was read then, and see whether the same comes of it:" } pre.code tabindex="0" role="group" aria-label="Command" { code { "switchboard replay " (view.id) (flags.kernel_flags()) } } } }))
             }
         }
     }
@@ -50,7 +50,7 @@ fn writes(writes: &[WriteRow]) -> Markup {
 }
 
 fn reads(view: &DecisionPage) -> Markup {
-    // The objects come first in the words as well; what follows them are lists and questions.
+    // The text lists objects first; lists and external checks follow.
     let rest = view.reads.get(view.gets.len()..).unwrap_or_default();
     html! {
         div.body {

@@ -1,24 +1,24 @@
-//! Argo CD instances, what they deploy, and where to.
+//! Page of Argo CD instances, applications and environments.
 
 use maud::{Markup, html};
-use switchboard_kernel::state::Word;
+use switchboard_kernel::state::Health;
 
-use super::units::{moves, units};
-use crate::fleet::Unit;
-use crate::load::fleet::{Application, FleetPage, Instance, PAGE};
-use crate::piece::{cause, count, escaped, pager, panel, word};
+use super::placements::{moves, placements};
+use crate::components::{count, pager, panel, percent_encode, root_cause, state_badge};
+use crate::fleet::FleetPlacement;
+use crate::load::fleet::{ApplicationRow, FleetPage, InstanceRow, PAGE};
 
-/// What a reader who signed in may do.
-pub struct Acts<'a> {
-    /// With an application.
-    pub application: &'a dyn Fn(&Application) -> Markup,
-    /// With a unit, given the instances it may go to.
-    pub unit: &'a dyn Fn(&Unit, &[&str]) -> Markup,
+/// Actions on the page.
+pub struct FleetActions<'a> {
+    /// Renders the actions on an application.
+    pub application: &'a dyn Fn(&ApplicationRow) -> Markup,
+    /// Renders the actions on a placement, given the possible target instances.
+    pub unit: &'a dyn Fn(&FleetPlacement, &[&str]) -> Markup,
 }
 
-/// The fleet.
-pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
-    let base = format!("/fleet?q={}", escaped(filter));
+/// Renders the fleet.
+pub fn fleet(view: &FleetPage, filter: &str, acts: &FleetActions<'_>) -> Markup {
+    let base = format!("/fleet?q={}", percent_encode(filter));
     html! {
         div.head { div { h1 { "Fleet" } p.soft { "Argo CD instances, what they deploy from where, and the environments it goes to." } } }
         @if !view.served && !view.units.hosted {
@@ -27,8 +27,8 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
             dl.figures id="figures" data-live {
                 div { dt { "Instances" } dd { (view.instances.len()) } }
                 div { dt { "Environments" } dd { (view.environments.len()) } }
-                @for state in [Word::Ready, Word::Working, Word::Waiting, Word::Blocked, Word::Failing] {
-                    div { dt { (word(state)) } dd { (view.states.get(&state.to_string()).copied().unwrap_or_default()) } }
+                @for state in [Health::Ready, Health::Working, Health::Waiting, Health::Blocked, Health::Failing] {
+                    div { dt { (state_badge(state)) } dd { (view.states.get(&state.to_string()).copied().unwrap_or_default()) } }
                 }
             }
             (instances(view))
@@ -38,25 +38,25 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &Acts<'_>) -> Markup {
                 button type="submit" { "Show" }
             }
             (panel("applications", &count(view.total, "application"), &html! { span.faint { "worst first" } }, &html! { (applications(&view.applications, acts.application)) (pager(&base, view.page, PAGE, view.total)) }))
-            @if view.units.hosted { (units(view, acts.unit)) }
+            @if view.units.hosted { (placements(view, acts.unit)) }
             div.columns { (environments(view)) (operations(view)) }
         }
     }
 }
 
-fn applications(all: &[Application], act: &dyn Fn(&Application) -> Markup) -> Markup {
+fn applications(all: &[ApplicationRow], act: &dyn Fn(&ApplicationRow) -> Markup) -> Markup {
     html! {
         @if all.is_empty() { p.empty { "There is none." } } @else {
             div.scroll { table.stacked {
                 thead { tr { th scope="col" { "Application" } th scope="col" { "State" } th scope="col" { "Sync" } th scope="col" { "Health" } th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Says" } th scope="col" { "Do" } } }
                 tbody { @for one in all { tr {
                     td { a href=(one.href) { strong { (one.name) } } br; span.faint.small { (one.namespace) " · " (one.kind) } }
-                    td { (word(one.state)) }
+                    td { (state_badge(one.state)) }
                     td data-label="Sync" { @if one.sync.is_empty() { span.faint { "–" } } @else { (one.sync) } }
                     td data-label="Health" { @if one.health.is_empty() { span.faint { "–" } } @else { (one.health) } }
                     td.reason { (one.repository) br; span.faint.small.mono { (one.revision) } }
                     td.reason { (one.destination) }
-                    td.reason title=(one.message) { div.clamp { (cause(&one.message)) } }
+                    td.reason title=(one.message) { div.clamp { (root_cause(&one.message)) } }
                     td { (act(one)) }
                 } } }
             } }
@@ -64,8 +64,8 @@ fn applications(all: &[Application], act: &dyn Fn(&Application) -> Markup) -> Ma
     }
 }
 
-/// How much of what an instance takes it has, in a hundred; of the most loaded one when nobody said how much it takes.
-fn load(one: &Instance, most: usize) -> u64 {
+/// Returns the load of an instance in percent of its limit; without a limit, in percent of the most loaded instance.
+fn load(one: &InstanceRow, most: usize) -> u64 {
     let (has, takes) = match one.member.as_ref().and_then(|member| Some((member, member.max_applications?))) {
         Some((member, max)) => (member.applications, u64::try_from(max).unwrap_or_default()),
         None => (one.applications as u64, most as u64),
@@ -73,17 +73,17 @@ fn load(one: &Instance, most: usize) -> u64 {
     (has.saturating_mul(100) / takes.max(1)).min(100)
 }
 
-/// What there is, and of how many.
-fn of(has: u64, max: Option<i64>) -> String {
+/// Formats a count with its maximum.
+fn count_of(has: u64, max: Option<i64>) -> String {
     max.map_or(has.to_string(), |max| format!("{has} of {max}"))
 }
 
-/// How many it has; those that were not placed by the service stand apart from what it takes.
-fn applications_of(one: &Instance) -> Markup {
+/// Renders the number of Applications; those not placed by the service are listed separately.
+fn applications_of(one: &InstanceRow) -> Markup {
     let Some(member) = &one.member else { return html! { (one.applications) } };
     let beside = (one.applications as u64).saturating_sub(member.applications);
     html! {
-        (of(member.applications, member.max_applications))
+        (count_of(member.applications, member.max_applications))
         @if beside > 0 { br; span.faint.small { (beside) " beside the service" } }
     }
 }
@@ -111,13 +111,13 @@ fn instances(view: &FleetPage) -> Markup {
     )
 }
 
-/// State and units, in two cells.
-fn member(one: &Instance) -> Markup {
+/// Renders the cells for state and placements.
+fn member(one: &InstanceRow) -> Markup {
     html! {
         @match &one.member {
             Some(member) => {
                 td { span.tag.hot[member.state != "active"] { (member.state) } }
-                td.num { (of(member.units, member.max_units)) @if member.moving > 0 { br; span.faint.small { (member.moving) " moving" } } }
+                td.num { (count_of(member.units, member.max_units)) @if member.moving > 0 { br; span.faint.small { (member.moving) " moving" } } }
             }
             None => { td { span.tag { "not of the fleet" } } td {} }
         }
@@ -133,7 +133,7 @@ fn environments(view: &FleetPage) -> Markup {
             @if view.environments.is_empty() { p.empty { "None beside the cluster itself." } } @else {
                 div.scroll tabindex="0" role="group" aria-label="Table" { table {
                     thead { tr { th scope="col" { "Environment" } th scope="col" { "State" } th scope="col" { "Cluster" } th scope="col" { "Says" } } }
-                    tbody { @for one in &view.environments { tr { td { a href=(one.href) { strong { (one.name) } } } td { (word(one.state)) } td.reason { (one.url) } td.reason { (one.message) } } } }
+                    tbody { @for one in &view.environments { tr { td { a href=(one.href) { strong { (one.name) } } } td { (state_badge(one.state)) } td.reason { (one.url) } td.reason { (one.message) } } } }
                 } }
             }
         },

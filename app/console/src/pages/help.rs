@@ -1,33 +1,34 @@
-//! The documentation, as it came with this binary.
+//! Documentation of this version as help pages.
 
 use maud::{Markup, PreEscaped, html};
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd};
 
-use crate::problem::Problem;
+use crate::problem::ConsoleProblem;
 
 include!(concat!(env!("OUT_DIR"), "/help.rs"));
 
-/// The page that leads to all others.
+/// Page with the table of contents.
 const CONTENTS: &str = "README";
 
-/// All pages, as the documentation itself has them.
+/// Renders the table of contents.
 pub fn contents() -> Markup {
     let text = HELP.iter().find(|(name, _)| *name == CONTENTS).map_or("", |(_, text)| text);
-    // Its title is that of this page.
+    // The page has its own title.
     let text = text.split_once('\n').map_or(text, |(_, rest)| rest);
     html! {
         div.head { div { h1 { "Help" } p.soft { "The documentation of this very version. " kbd { "?" } " shows the keys." } } }
-        article.panel { div.prose { (PreEscaped(rendered(text))) } }
+        article.panel { div.prose { (PreEscaped(render(text))) } }
     }
 }
 
-/// One page.
-pub fn page(name: &str) -> Result<(String, Markup), Problem> {
+/// Renders a page.
+pub fn page(name: &str) -> Result<(String, Markup), ConsoleProblem> {
     let found = HELP.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    let (_, text) = found.ok_or_else(|| Problem::Missing(format!("there is no page {name} in the documentation")))?;
+    let (_, text) =
+        found.ok_or_else(|| ConsoleProblem::NotFound(format!("there is no page {name} in the documentation")))?;
     let markup = html! {
         p.crumbs { a href="/help" { "Help" } }
-        article.panel { div.prose { (PreEscaped(rendered(text))) } }
+        article.panel { div.prose { (PreEscaped(render(text))) } }
     };
     Ok((title(text).to_string(), markup))
 }
@@ -36,10 +37,10 @@ fn title(text: &str) -> &str {
     text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or("Untitled")
 }
 
-/// Our own documents, so their HTML could be trusted; it is shown as text all the same, and links lead within the console.
-fn rendered(text: &str) -> String {
+/// Renders Markdown. HTML in it is shown as text, and links stay within the console.
+fn render(text: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
-    // Pictures of the documentation are not part of the binary, nor are the words that stand for them.
+    // Images are not part of the binary; they are removed with their alternative text.
     let mut picture = false;
     let seen = Parser::new_ext(text, options).filter(move |event| {
         picture |= matches!(event, Event::Start(Tag::Image { .. }));
@@ -50,19 +51,19 @@ fn rendered(text: &str) -> String {
     let events = seen.map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-            let dest_url = led(link_type, dest_url);
+            let dest_url = resolve_link(link_type, dest_url);
             Event::Start(Tag::Link { link_type, dest_url, title, id })
         }
         other => other,
     });
     let mut out = String::new();
-    pulldown_cmark::html::push_html(&mut out, anchored(events.collect()).into_iter());
-    // A head without words is none, and would be read out as one.
+    pulldown_cmark::html::push_html(&mut out, with_anchors(events.collect()).into_iter());
+    // A header cell without text is not a header, and screen readers would announce it.
     out.replace("<th></th>", "<td></td>").replace("<p></p>\n", "")
 }
 
-/// Heads with the names that links have for them.
-fn anchored(mut events: Vec<Event<'_>>) -> Vec<Event<'_>> {
+/// Adds the anchors of headings.
+fn with_anchors(mut events: Vec<Event<'_>>) -> Vec<Event<'_>> {
     for at in 0..events.len() {
         if !matches!(events[at], Event::Start(Tag::Heading { .. })) {
             continue;
@@ -81,7 +82,7 @@ fn anchored(mut events: Vec<Event<'_>>) -> Vec<Event<'_>> {
     events
 }
 
-/// What a head is called in links: small letters, dashes for blanks, no punctuation.
+/// Returns the anchor of a heading: lower case, dashes for spaces, no punctuation.
 fn slug(words: &str) -> String {
     let kept = words.trim().to_lowercase();
     kept.chars()
@@ -90,8 +91,8 @@ fn slug(words: &str) -> String {
         .collect()
 }
 
-/// `OTHER.md#part` is a page here; what lies outside of the documentation has no page.
-fn led(kind: LinkType, to: CowStr<'_>) -> CowStr<'_> {
+/// Resolves a link: `OTHER.md#part` is a help page; other files have none.
+fn resolve_link(kind: LinkType, to: CowStr<'_>) -> CowStr<'_> {
     if matches!(kind, LinkType::Email) || to.starts_with('#') || to.starts_with("https://") || to.starts_with("http://")
     {
         return to;
@@ -113,7 +114,7 @@ mod tests {
     fn every_link_to_a_part_finds_it() {
         let mut followed = 0;
         for (name, text) in HELP {
-            let page = rendered(text);
+            let page = render(text);
             for of_the_frame in ["search", "content", "keys"] {
                 assert!(
                     !page.contains(&format!("id=\"{of_the_frame}\"")),
@@ -127,10 +128,7 @@ mod tests {
                 let target = path.strip_prefix("/help/").unwrap_or(name);
                 let (_, there) =
                     HELP.iter().find(|(known, _)| *known == target).expect("it is led to pages that there are");
-                assert!(
-                    rendered(there).contains(&format!("id=\"{part}\"")),
-                    "{name} leads to {to}, which is not there"
-                );
+                assert!(render(there).contains(&format!("id=\"{part}\"")), "{name} leads to {to}, which is not there");
                 followed += 1;
             }
         }

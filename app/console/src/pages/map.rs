@@ -1,15 +1,15 @@
-//! Plugs and sockets as a live picture.
+//! Page with the map of plugs and sockets.
 
 use maud::{Markup, html};
-use switchboard_kernel::state::Word;
+use switchboard_kernel::state::Health;
 
-use crate::draw::board::board;
-use crate::load::board::{MapPage, Near, SOCKETS_A_PAGE};
-use crate::piece::{escaped, pager, panel, word};
+use crate::components::{pager, panel, percent_encode, state_badge};
+use crate::draw;
+use crate::load::map::{MapDetail, MapPage, SOCKETS_A_PAGE};
 
-/// The map.
+/// Renders the map.
 pub fn map(view: &MapPage, filter: &str, near: Option<&str>) -> Markup {
-    let base = if filter.is_empty() { "/map".to_string() } else { format!("/map?q={}", escaped(filter)) };
+    let base = if filter.is_empty() { "/map".to_string() } else { format!("/map?q={}", percent_encode(filter)) };
     html! {
         div.head { div { h1 { "Map" } p.soft { "Who is plugged in where. Plugs are on the left, the sockets they want on the right; a broken line is not coupled." } } }
         @if !view.served {
@@ -18,8 +18,8 @@ pub fn map(view: &MapPage, filter: &str, near: Option<&str>) -> Markup {
             dl.figures id="figures" data-live {
                 div { dt { "Sockets" } dd { (view.sockets) } }
                 div { dt { "Plugs" } dd { (view.plugs.values().sum::<usize>()) } }
-                @for state in [Word::Ready, Word::Working, Word::Waiting, Word::Blocked, Word::Failing] {
-                    div { dt { (word(state)) } dd { (view.plugs.get(&state.to_string()).copied().unwrap_or_default()) } }
+                @for state in [Health::Ready, Health::Working, Health::Waiting, Health::Blocked, Health::Failing] {
+                    div { dt { (state_badge(state)) } dd { (view.plugs.get(&state.to_string()).copied().unwrap_or_default()) } }
                 }
             }
             form.row action="/map" {
@@ -30,20 +30,20 @@ pub fn map(view: &MapPage, filter: &str, near: Option<&str>) -> Markup {
             div class=(if view.near.is_some() { "aside" } else { "stack" }) {
                 (panel("board", "Sockets and their plugs", &html! { span.faint { "worst first" } }, &html! {
                     @if view.groups.is_empty() { p.empty { "There is none" @if !filter.is_empty() { " with such a name" } "." } }
-                    @else { div.canvas tabindex="0" role="group" aria-label="Map of plugs and sockets" { (board(&view.groups, &base, near)) } }
+                    @else { div.canvas tabindex="0" role="group" aria-label="Map of plugs and sockets" { (draw::map::map(&view.groups, &base, near)) } }
                     (pager(&base, view.page, SOCKETS_A_PAGE, view.total))
                 }))
-                @if let Some(near) = &view.near { (from_near(near)) }
+                @if let Some(near) = &view.near { (map_detail(near)) }
             }
         }
     }
 }
 
-fn from_near(near: &Near) -> Markup {
+fn map_detail(near: &MapDetail) -> Markup {
     panel(
         "near",
         &near.name,
-        &word(near.state),
+        &state_badge(near.state),
         &html! {
             div.body.stack {
                 dl.facts {

@@ -1,14 +1,14 @@
-//! One object.
+//! Page of an object.
 
 use maud::{Markup, html};
 
+use crate::components::{count, panel, percent_encode, why, yaml};
 use crate::draw::relations::relations;
-use crate::flags::Flags;
-use crate::load::object::{Moved, ObjectPage, Owner, Told};
-use crate::piece::{count, escaped, panel, why, yaml};
+use crate::flags::CommandFlags;
+use crate::load::object::{EventRow, FieldOwner, HistoryRow, ObjectPage};
 
-/// An object.
-pub fn object(view: &ObjectPage, flags: &Flags) -> Markup {
+/// Renders an object.
+pub fn object(view: &ObjectPage, flags: &CommandFlags) -> Markup {
     let key = &view.key;
     let (cluster, kind) = (key.table.cluster.to_string(), key.table.resource.to_string());
     let place = if key.namespace.is_empty() { "no namespace".to_string() } else { key.namespace.to_string() };
@@ -16,15 +16,15 @@ pub fn object(view: &ObjectPage, flags: &Flags) -> Markup {
         div.head {
             div {
                 p.crumbs {
-                    a href={ "/objects?cluster=" (escaped(&cluster)) } { (cluster) } " / "
-                    a href={ "/objects?cluster=" (escaped(&cluster)) "&kind=" (escaped(&kind)) } { (kind) } " / " (place)
+                    a href={ "/objects?cluster=" (percent_encode(&cluster)) } { (cluster) } " / "
+                    a href={ "/objects?cluster=" (percent_encode(&cluster)) "&kind=" (percent_encode(&kind)) } { (kind) } " / " (place)
                 }
                 h1 { (key.name) }
             }
             span.tag { (key.table.resource.kind) }
             @if view.unread.is_some() { span.tag.hot id="unread" data-live { "cannot be read now" } } @else if !view.there { span.tag.hot id="gone" data-live { "not there now" } }
         }
-        (panel("why", "Why it is so", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } (flags.of_kernel()) } }, &why(&view.why)))
+        (panel("why", "Why it is so", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } (flags.kernel_flags()) } }, &why(&view.why)))
         (panel("relations", "What it has to do with", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))
         div.columns {
             (panel("yaml", "YAML", &html! { span.faint.small { "secrets hidden" } }, &html! { @if view.there { (yaml(&view.yaml)) } @else if let Some(why) = &view.unread { p.empty.wrap-any { (why) } } @else { p.empty { "It is not there now; what is known of it is its history." } } }))
@@ -37,13 +37,13 @@ pub fn object(view: &ObjectPage, flags: &Flags) -> Markup {
     }
 }
 
-fn history(history: &[Moved], view: &ObjectPage) -> Markup {
+fn history(history: &[HistoryRow], view: &ObjectPage) -> Markup {
     html! {
         @if history.is_empty() { p.empty { "No decision wrote or read it, as far as the journal is looked back." } }
         ul.line {
             @for moved in history {
                 li.wrote[moved.wrote] {
-                    span.when { (crate::piece::ago(view.now, moved.brief.at)) br; @if moved.wrote { strong { "written" } } @else { "read" } }
+                    span.when { (crate::components::ago(view.now, moved.brief.at)) br; @if moved.wrote { strong { "written" } } @else { "read" } }
                     div {
                         div.title { a href={ "/decisions/" (moved.brief.id) } { "#" (moved.brief.id) } (moved.brief.operator) " " strong { (moved.brief.unit) } }
                         p.cause { "because " (moved.brief.because) }
@@ -54,7 +54,7 @@ fn history(history: &[Moved], view: &ObjectPage) -> Markup {
     }
 }
 
-fn owners(owners: &[Owner]) -> Markup {
+fn owners(owners: &[FieldOwner]) -> Markup {
     html! {
         @if owners.is_empty() { p.empty { "Nobody is named as an owner." } }
         div.body {
@@ -70,7 +70,7 @@ fn owners(owners: &[Owner]) -> Markup {
     }
 }
 
-fn events(events: &[Told]) -> Markup {
+fn events(events: &[EventRow]) -> Markup {
     html! {
         @if events.is_empty() { p.empty { "None." } }
         ul.line {

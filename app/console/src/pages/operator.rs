@@ -1,27 +1,27 @@
-//! One operator, and timelines of decisions.
+//! Pages of an operator and of decisions.
 
 use maud::{Markup, html};
 use switchboard_kernel::explain::{bytes, micros};
-use switchboard_kernel::moment::Moment;
+use switchboard_kernel::timestamp::Timestamp;
 
+use crate::components::{ago, count, operator_href, pager, panel, percent_encode, state_badge, with_code_spans};
 use crate::load::operator::{OperatorPage, PAGE, Timeline, UnitRow};
-use crate::piece::{ago, coded, count, escaped, operator_href, pager, panel, word};
-use crate::recent::{Brief, Came};
+use crate::recent::{DecisionSummary, SummaryOutcome};
 
-/// An operator. `acts` are what a reader who signed in may do.
+/// Renders an operator with its actions.
 pub fn operator(view: &OperatorPage, unit: Option<&str>, acts: &Markup) -> Markup {
     let row = &view.row;
     let href = operator_href(&row.name);
-    let base = unit.map_or_else(|| href.clone(), |unit| format!("{href}?unit={}", escaped(unit)));
+    let base = unit.map_or_else(|| href.clone(), |unit| format!("{href}?unit={}", percent_encode(unit)));
     html! {
         div.head {
             div {
                 p.crumbs { a href="/" { "Overview" } " / operator" }
                 h1 { (row.name) }
             }
-            div id="standing" data-live { (word(row.state)) @if row.paused { " " span.tag.hot { "paused" } } }
+            div id="standing" data-live { (state_badge(row.state)) @if row.paused { " " span.tag.hot { "paused" } } }
         }
-        @if !row.reason.is_empty() { p.note id="reason" data-live { (coded(&row.reason)) } }
+        @if !row.reason.is_empty() { p.note id="reason" data-live { (with_code_spans(&row.reason)) } }
         (acts)
         dl.figures id="figures" data-live {
             div { dt { "Units" } dd { (row.units) } dd { small { (row.units_waiting) " not done" } } }
@@ -44,18 +44,18 @@ fn filter(unit: Option<&str>, href: &str) -> Markup {
     html! { @if let Some(unit) = unit { span.tag { "unit " (unit) } a href=(href) { "all units" } } @else { span.faint { "newest first" } } }
 }
 
-fn units(units: &[UnitRow], now: Moment, href: &str) -> Markup {
+fn units(units: &[UnitRow], now: Timestamp, href: &str) -> Markup {
     html! {
         @if units.is_empty() { p.empty { "All are done: nothing they read has changed." } }
         ul.line {
             @for unit in units {
                 li {
-                    div { (word(unit.state)) }
+                    div { (state_badge(unit.state)) }
                     div {
-                        div.title { a href={ (href) "?unit=" (escaped(&unit.unit)) } { strong { (unit.unit) } } span.when { (ago(now, unit.since)) } }
-                        @if !unit.reason.is_empty() { p.cause { (coded(&unit.reason)) } }
+                        div.title { a href={ (href) "?unit=" (percent_encode(&unit.unit)) } { strong { (unit.unit) } } span.when { (ago(now, unit.since)) } }
+                        @if !unit.reason.is_empty() { p.cause { (with_code_spans(&unit.reason)) } }
                         p.small.faint { (unit.holds) }
-                        p.small { span.faint { "helps: " } (coded(&unit.help)) }
+                        p.small { span.faint { "helps: " } (with_code_spans(&unit.help)) }
                     }
                 }
             }
@@ -63,16 +63,16 @@ fn units(units: &[UnitRow], now: Moment, href: &str) -> Markup {
     }
 }
 
-/// The page of all decisions.
-pub fn decisions(timeline_of: &Timeline, now: Moment) -> Markup {
+/// Renders the decisions of all operators.
+pub fn decisions(timeline_of: &Timeline, now: Timestamp) -> Markup {
     html! {
         div.head { div { h1 { "Decisions" } p.soft { "What all operators decided, newest first, as far as the journal is looked back." } } }
         (panel("timeline", "All operators", &html! {}, &timeline(timeline_of, now, "/decisions", true)))
     }
 }
 
-/// A timeline.
-pub fn timeline(timeline: &Timeline, now: Moment, base: &str, with_operator: bool) -> Markup {
+/// Renders a timeline.
+pub fn timeline(timeline: &Timeline, now: Timestamp, base: &str, with_operator: bool) -> Markup {
     html! {
         @if timeline.briefs.is_empty() { p.empty { "Nothing was decided yet." } }
         ul.line { @for one in &timeline.briefs { (brief(one, now, with_operator)) } }
@@ -80,8 +80,8 @@ pub fn timeline(timeline: &Timeline, now: Moment, base: &str, with_operator: boo
     }
 }
 
-/// A decision of a timeline.
-pub fn brief(brief: &Brief, now: Moment, with_operator: bool) -> Markup {
+/// Renders a decision in a timeline.
+pub fn brief(brief: &DecisionSummary, now: Timestamp, with_operator: bool) -> Markup {
     html! {
         li {
             span.when { (ago(now, brief.at)) }
@@ -90,7 +90,7 @@ pub fn brief(brief: &Brief, now: Moment, with_operator: bool) -> Markup {
                     a href={ "/decisions/" (brief.id) } { "#" (brief.id) }
                     @if with_operator { a href=(operator_href(&brief.operator)) { (brief.operator) } }
                     strong { (brief.unit) }
-                    (came(brief))
+                    (outcome(brief))
                     span.faint.small { (micros(brief.decide_us)) @if brief.write_us > 0 { " + " (micros(brief.write_us)) " writing" } }
                 }
                 p.cause { "because " (brief.because) }
@@ -100,14 +100,14 @@ pub fn brief(brief: &Brief, now: Moment, with_operator: bool) -> Markup {
     }
 }
 
-fn came(brief: &Brief) -> Markup {
+fn outcome(brief: &DecisionSummary) -> Markup {
     let (class, text) = match brief.outcome {
-        Came::Wrote => ("word w-ready", count(brief.written, "write")),
-        Came::Nothing => ("tag", "wrote nothing".to_string()),
-        Came::Refused => ("word w-failing", format!("{} not made", count(brief.undone, "write"))),
-        Came::PutOff => ("word w-waiting", format!("{} put off", count(brief.undone, "write"))),
-        Came::Parked => ("word w-waiting", "parked".to_string()),
-        Came::Failed => ("word w-failing", "failed".to_string()),
+        SummaryOutcome::Wrote => ("word w-ready", count(brief.written, "write")),
+        SummaryOutcome::Nothing => ("tag", "wrote nothing".to_string()),
+        SummaryOutcome::Refused => ("word w-failing", format!("{} not made", count(brief.undone, "write"))),
+        SummaryOutcome::PutOff => ("word w-waiting", format!("{} put off", count(brief.undone, "write"))),
+        SummaryOutcome::Parked => ("word w-waiting", "parked".to_string()),
+        SummaryOutcome::Failed => ("word w-failing", "failed".to_string()),
     };
     html! { span class=(class) { (text) } }
 }

@@ -1,14 +1,14 @@
-//! Every operator, every cluster, and what is wrong.
+//! Page of all operators, clusters and findings.
 
 use maud::{Markup, html};
-use switchboard_kernel::explain::{bytes, micros, span};
-use switchboard_kernel::state::Word;
+use switchboard_kernel::explain::{bytes, format_duration, micros};
+use switchboard_kernel::state::Health;
 
+use crate::components::{ago, count, operator_href, panel, root_cause, state_badge, with_code_spans};
 use crate::draw::spark::spark;
 use crate::load::overview::{ClusterRow, Overview, SPAN_MS};
-use crate::piece::{ago, cause, coded, count, operator_href, panel, word};
 
-/// The overview.
+/// Renders the overview.
 pub fn overview(view: &Overview) -> Markup {
     html! {
         div.head { div { h1 { "Overview" } } }
@@ -22,17 +22,17 @@ pub fn overview(view: &Overview) -> Markup {
 fn figures(view: &Overview) -> Markup {
     let total = |of: fn(&crate::load::overview::OperatorRow) -> u64| view.operators.iter().map(of).sum::<u64>();
     let worst = view.operators.iter().map(|row| row.state).max().unwrap_or_default();
-    let troubled = view.operators.iter().filter(|row| row.state >= Word::Blocked).count();
+    let troubled = view.operators.iter().filter(|row| row.state >= Health::Blocked).count();
     let objects: usize = view.clusters.iter().map(|cluster| cluster.objects).sum();
     let cached: u64 = view.clusters.iter().map(|cluster| cluster.bytes).sum();
     let decided: u32 = view.decisions.iter().map(|(all, _)| all).sum();
     let minutes = view.decisions.len() as u64 * SPAN_MS / 60_000;
     html! {
         dl.figures id="figures" data-live {
-            div { dt { "All in all" } dd { (word(worst)) } dd { small { @if troubled == 0 { "nobody needs you" } @else { (count(troubled, "operator")) " in trouble" } } } }
+            div { dt { "All in all" } dd { (state_badge(worst)) } dd { small { @if troubled == 0 { "nobody needs you" } @else { (count(troubled, "operator")) " in trouble" } } } }
             div { dt { "Operators" } dd { (view.operators.len()) } dd { small { (count(view.operators.iter().map(|row| row.units).sum(), "unit")) } } }
             div { dt { "Runs" } dd { (total(|row| row.runs)) } dd { small { (total(|row| row.failures)) " failed" } } }
-            div { dt { "Writes" } dd { (total(|row| row.writes)) } dd { small { "in " (span(view.now.since(view.began))) } } }
+            div { dt { "Writes" } dd { (total(|row| row.writes)) } dd { small { "in " (format_duration(view.now.since(view.began))) } } }
             div { dt { "Cache" } dd { (bytes(cached)) } dd { small { (count(objects, "object")) } } }
             div.wide {
                 dt { "Decisions, last " (minutes) " minutes" }
@@ -62,9 +62,9 @@ fn findings(view: &Overview) -> Markup {
     panel("findings", "Conflicts and loops", &html! { span.faint { (view.findings.len()) } }, &body)
 }
 
-/// A reason as a table has room for it: which unit, and the cause.
+/// Shortens a reason to its unit and root cause.
 fn brief(reason: &str) -> String {
-    let (said, told) = (cause(reason), reason.split_once(": ").map_or("", |(unit, _)| unit));
+    let (said, told) = (root_cause(reason), reason.split_once(": ").map_or("", |(unit, _)| unit));
     if said.len() < reason.len() && !told.contains(' ') { format!("{told}: {said}") } else { said.to_string() }
 }
 
@@ -83,8 +83,8 @@ fn operators(view: &Overview) -> Markup {
                         @for row in &view.operators {
                             tr {
                                 td { a href=(operator_href(&row.name)) { strong { (row.name) } } @if row.paused { " " span.tag.hot { "paused" } } }
-                                td { (word(row.state)) }
-                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { div.clamp title=(row.reason) { (coded(&brief(&row.reason))) } } }
+                                td { (state_badge(row.state)) }
+                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { div.clamp title=(row.reason) { (with_code_spans(&brief(&row.reason))) } } }
                                 td.num data-label="Units" { @if row.units_waiting > 0 { span.faint { (row.units_waiting) " of " } } (row.units) }
                                 td.num data-label="Runs" { (row.runs) }
                                 td.num data-label="Failed" { (row.failures) }
@@ -110,8 +110,8 @@ fn clusters(view: &Overview) -> Markup {
                 tbody {
                     @for cluster in &view.clusters {
                         tr {
-                            td { a href={ "/objects?cluster=" (crate::piece::escaped(&cluster.name)) } { strong { (cluster.name) } } }
-                            td { (word(state(cluster))) }
+                            td { a href={ "/objects?cluster=" (crate::components::percent_encode(&cluster.name)) } { strong { (cluster.name) } } }
+                            td { (state_badge(state(cluster))) }
                             td.num data-label="Kinds" { (cluster.kinds) }
                             td.num data-label="Objects" { (cluster.objects) }
                             td.num data-label="Bytes" { (bytes(cluster.bytes)) }
@@ -128,11 +128,11 @@ fn clusters(view: &Overview) -> Markup {
     panel("clusters", "Clusters", &html! {}, &body)
 }
 
-fn state(cluster: &ClusterRow) -> Word {
+fn state(cluster: &ClusterRow) -> Health {
     match cluster {
-        ClusterRow { lost, .. } if !lost.is_empty() => Word::Failing,
-        ClusterRow { pending, .. } if !pending.is_empty() => Word::Working,
-        _ => Word::Ready,
+        ClusterRow { lost, .. } if !lost.is_empty() => Health::Failing,
+        ClusterRow { pending, .. } if !pending.is_empty() => Health::Working,
+        _ => Health::Ready,
     }
 }
 

@@ -1,12 +1,12 @@
-//! What was found.
+//! Page of search results.
 
 use maud::{Markup, html};
 
-use crate::load::search::Found;
-use crate::piece::{count, panel};
+use crate::components::{count, panel};
+use crate::load::search::SearchResults;
 
-/// What was found.
-pub fn search(found: &Found) -> Markup {
+/// Renders search results.
+pub fn search(found: &SearchResults) -> Markup {
     html! {
         div.head { div { h1 { "Search" } p.soft { @if found.text.is_empty() { "Type a part of a name, a kind, a namespace, or the number of a decision." } @else { "For “" (found.text) "”" } } } }
         @if !found.text.is_empty() {

@@ -1,13 +1,13 @@
-//! Integrations by environment and shard.
+//! Page of integrations by environment and shard.
 
 use maud::{Markup, html};
 
-use crate::load::shards::{Cell, PAGE, ShardsPage};
-use crate::piece::{count, escaped, pager, panel};
+use crate::components::{count, pager, panel, percent_encode};
+use crate::load::shards::{PAGE, ShardCell, ShardsPage};
 
-/// The matrix.
+/// Renders the matrix.
 pub fn shards(view: &ShardsPage, filter: &str) -> Markup {
-    let base = format!("/shards?q={}{}", escaped(filter), if view.only_different { "&different=1" } else { "" });
+    let base = format!("/shards?q={}{}", percent_encode(filter), if view.only_different { "&different=1" } else { "" });
     html! {
         div.head { div { h1 { "Shards" } p.soft { "Integrations by environment: what runs where, in which image, and which shards have something of their own." } } }
         @if !view.hosted {
@@ -32,14 +32,14 @@ fn matrix(view: &ShardsPage) -> Markup {
             div.scroll tabindex="0" role="group" aria-label="Matrix of shards" {
                 table.matrix {
                     thead { tr { th scope="col" { "Integration" } @for environment in &view.environments { th scope="col" { (environment) } } } }
-                    tbody { @for one in &view.integrations { tr { th scope="row" { (one.name) } @for cell in &one.cells { td { (of_cell(cell)) } } } } }
+                    tbody { @for one in &view.integrations { tr { th scope="row" { (one.name) } @for cell in &one.cells { td { (shard_cell(cell)) } } } } }
                 }
             }
         }
     }
 }
 
-fn of_cell(cell: &Cell) -> Markup {
+fn shard_cell(cell: &ShardCell) -> Markup {
     html! {
         div.cell {
             @if cell.shards.is_empty() { span.faint { "–" } }
@@ -55,7 +55,7 @@ fn of_cell(cell: &Cell) -> Markup {
     }
 }
 
-/// The end of an image's name, which tells images apart, with as much of a digest as people compare.
+/// Returns the last part of an image's name with a short digest.
 fn tail(image: &str) -> String {
     let name = image.rsplit('/').next().unwrap_or(image);
     match name.split_once("@sha256:") {

@@ -4,27 +4,27 @@ use std::sync::Arc;
 
 use serde_json::json;
 use switchboard_kernel::decision::DecisionId;
-use switchboard_kernel::moment::Moment;
-use switchboard_kernel::place::ClusterName;
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
-use switchboard_kernel::state::Word;
+use switchboard_kernel::state::Health;
+use switchboard_kernel::timestamp::Timestamp;
+use switchboard_kernel::topology::ClusterName;
 
-use crate::flags::Flags;
-use crate::fleet::{Course, Member, Move, Unit, UnitName};
-use crate::frame::{self, Frame};
-use crate::load::browse::{KindRow, Kinds, Listing, ObjectRow};
+use crate::flags::CommandFlags;
+use crate::fleet::{FleetInstanceSummary, FleetPlacement, MoveProgress, PlacementMove, PlacementName};
+use crate::layout::{self, PageLayout};
+use crate::load::browse::{KindRow, KindsPage, ObjectRow, ObjectsPage};
 use crate::load::decision::{DecisionPage, WriteRow};
-use crate::load::fleet::{FleetPage, Instance};
-use crate::load::object::{Moved, ObjectPage, Owner, Told};
+use crate::load::fleet::{FleetPage, InstanceRow};
+use crate::load::object::{EventRow, FieldOwner, HistoryRow, ObjectPage};
 use crate::load::operator::{OperatorPage, Timeline, UnitRow};
 use crate::load::overview::{ClusterRow, FindingRow, OperatorRow, Overview};
+use crate::load::placements::PlacementsView;
 use crate::load::relations::Relation;
-use crate::load::search::{Found, Hit};
-use crate::load::units::Units;
-use crate::problem::Problem;
-use crate::recent::{Brief, Came};
+use crate::load::search::{SearchHit, SearchResults};
+use crate::problem::ConsoleProblem;
+use crate::recent::{DecisionSummary, SummaryOutcome};
 
-/// A name that would be a script if anybody forgot to escape it, as text, as attribute and as part of an address.
+/// Name that would run as a script without escaping: as text, as an attribute, and in a URL.
 const HOSTILE: &str = "\"><script>alert('x')</script><a href='javascript:x'>&";
 
 fn key() -> ObjectKey {
@@ -33,18 +33,18 @@ fn key() -> ObjectKey {
     ObjectKey { table, namespace: HOSTILE.into(), name: HOSTILE.into() }
 }
 
-fn brief() -> Brief {
-    Brief {
+fn brief() -> DecisionSummary {
+    DecisionSummary {
         id: DecisionId(7),
         operator: HOSTILE.into(),
         unit: HOSTILE.into(),
-        at: Moment(1000),
+        at: Timestamp(1000),
         because: HOSTILE.into(),
         decide_us: 10,
         write_us: 20,
         written: 1,
         undone: 0,
-        outcome: Came::Wrote,
+        outcome: SummaryOutcome::Wrote,
         said: HOSTILE.into(),
         wrote: vec![key()],
         read: vec![key()],
@@ -55,7 +55,7 @@ fn brief() -> Brief {
 fn row() -> OperatorRow {
     OperatorRow {
         name: HOSTILE.into(),
-        state: Word::Failing,
+        state: Health::Failing,
         reason: HOSTILE.into(),
         units: 3,
         units_waiting: 2,
@@ -66,12 +66,12 @@ fn row() -> OperatorRow {
 fn view_of_object() -> ObjectPage {
     ObjectPage {
         key: key(),
-        now: Moment(2000),
+        now: Timestamp(2000),
         version: "v".into(),
         there: true,
         unread: Some(HOSTILE.into()),
         yaml: format!("a: {HOSTILE}\n{HOSTILE}: b\n- {HOSTILE}\n"),
-        owners: vec![Owner {
+        owners: vec![FieldOwner {
             manager: HOSTILE.into(),
             operation: "Apply".into(),
             time: HOSTILE.into(),
@@ -79,18 +79,18 @@ fn view_of_object() -> ObjectPage {
             fields: vec![HOSTILE.into()],
             left_off: 1,
         }],
-        history: vec![Moved { wrote: true, brief: brief() }],
+        history: vec![HistoryRow { wrote: true, brief: brief() }],
         relations: vec![
             Relation {
                 what: "owner",
                 before: true,
                 name: format!("pods/{HOSTILE}"),
-                href: crate::piece::object_href(&key()),
+                href: crate::components::object_href(&key()),
             },
             Relation { what: "owns", before: false, name: HOSTILE.into(), href: "/x".into() },
         ],
         why: format!("{HOSTILE}\n  because  {HOSTILE}\n{HOSTILE}\n"),
-        events: vec![Told {
+        events: vec![EventRow {
             time: HOSTILE.into(),
             r#type: "Warning".into(),
             reason: HOSTILE.into(),
@@ -100,40 +100,54 @@ fn view_of_object() -> ObjectPage {
 }
 
 fn view_of_fleet() -> FleetPage {
-    let name = || UnitName { tenant: HOSTILE.into(), environment: Some(HOSTILE.into()) };
+    let name = || PlacementName { tenant: HOSTILE.into(), environment: Some(HOSTILE.into()) };
     let member = |namespace: &str| {
-        Some(Member { namespace: namespace.into(), state: HOSTILE.into(), moving: 1, ..Member::default() })
+        Some(FleetInstanceSummary {
+            namespace: namespace.into(),
+            state: HOSTILE.into(),
+            moving: 1,
+            ..FleetInstanceSummary::default()
+        })
     };
-    let instance = |name: &str| Instance { name: name.into(), member: member(name), ..Instance::default() };
-    let a_move = |course| Move {
+    let instance = |name: &str| InstanceRow { name: name.into(), member: member(name), ..InstanceRow::default() };
+    let a_move = |course| PlacementMove {
         unit: name(),
         from: HOSTILE.into(),
         to: HOSTILE.into(),
         step: HOSTILE.into(),
         message: HOSTILE.into(),
         course,
-        ..Move::default()
+        ..PlacementMove::default()
     };
-    let moves = [Course::Going, Course::Returning, Course::Arrived, Course::Returned].map(a_move).to_vec();
-    let units = vec![Unit { name: name(), instance: "a".into(), moving: false }];
+    let moves = [MoveProgress::Going, MoveProgress::Returning, MoveProgress::Arrived, MoveProgress::Returned]
+        .map(a_move)
+        .to_vec();
+    let units = vec![FleetPlacement { name: name(), instance: "a".into(), moving: false }];
     FleetPage {
         served: true,
         instances: vec![instance("a"), instance(HOSTILE)],
-        units: Units { hosted: true, units, units_total: 9, moves, now: Moment(2000), ..Units::default() },
+        units: PlacementsView {
+            hosted: true,
+            units,
+            units_total: 9,
+            moves,
+            now: Timestamp(2000),
+            ..PlacementsView::default()
+        },
         ..FleetPage::default()
     }
 }
 
 fn all() -> Vec<(&'static str, String)> {
     let overview = Overview {
-        now: Moment(2000),
+        now: Timestamp(2000),
         operators: vec![row()],
         clusters: vec![ClusterRow { name: HOSTILE.into(), lost: vec![HOSTILE.into()], ..ClusterRow::default() }],
         findings: vec![FindingRow {
             fight: true,
             words: HOSTILE.into(),
-            href: crate::piece::object_href(&key()),
-            at: Moment(1),
+            href: crate::components::object_href(&key()),
+            at: Timestamp(1),
         }],
         decisions: vec![(3, 1); 60],
         unrecorded: 1,
@@ -141,15 +155,15 @@ fn all() -> Vec<(&'static str, String)> {
     };
     let timeline = Timeline { briefs: vec![brief()], page: 2, total: 200 };
     let operator = OperatorPage {
-        now: Moment(2000),
+        now: Timestamp(2000),
         version: "v".into(),
         row: row(),
         waiting: vec![UnitRow {
             unit: HOSTILE.into(),
-            state: Word::Blocked,
+            state: Health::Blocked,
             reason: HOSTILE.into(),
             holds: HOSTILE.into(),
-            since: Moment(1),
+            since: Timestamp(1),
             help: HOSTILE.into(),
         }],
         reads: vec![HOSTILE.into()],
@@ -160,15 +174,15 @@ fn all() -> Vec<(&'static str, String)> {
         id: DecisionId(7),
         operator: HOSTILE.into(),
         unit: HOSTILE.into(),
-        now: Moment(2000),
-        at: Moment(1000),
+        now: Timestamp(2000),
+        at: Timestamp(1000),
         waited_ms: 1,
         decide_us: 2,
         write_us: 3,
         causes: vec![HOSTILE.into()],
         gets: vec![(key(), None)],
         reads: vec![HOSTILE.into(), HOSTILE.into()],
-        state: Word::Failing,
+        state: Health::Failing,
         said: HOSTILE.into(),
         writes: vec![WriteRow {
             write: HOSTILE.into(),
@@ -181,12 +195,12 @@ fn all() -> Vec<(&'static str, String)> {
             left_off: 2,
         }],
     };
-    let kinds = Kinds {
+    let kinds = KindsPage {
         clusters: vec![HOSTILE.into()],
         cluster: HOSTILE.into(),
         kinds: vec![KindRow { name: HOSTILE.into(), kind: HOSTILE.into(), namespaced: true, cached: Some(1) }],
     };
-    let listing = Listing {
+    let listing = ObjectsPage {
         cluster: HOSTILE.into(),
         kind: HOSTILE.into(),
         namespace: HOSTILE.into(),
@@ -194,48 +208,50 @@ fn all() -> Vec<(&'static str, String)> {
         rows: vec![ObjectRow {
             namespace: HOSTILE.into(),
             name: HOSTILE.into(),
-            href: crate::piece::object_href(&key()),
+            href: crate::components::object_href(&key()),
             cells: vec![HOSTILE.into()],
         }],
         next: HOSTILE.into(),
         remaining: 5,
     };
-    let found = Found {
+    let found = SearchResults {
         text: HOSTILE.into(),
-        hits: vec![Hit {
+        hits: vec![SearchHit {
             what: HOSTILE.into(),
             name: HOSTILE.into(),
             cluster: HOSTILE.into(),
-            href: crate::piece::object_href(&key()),
+            href: crate::components::object_href(&key()),
         }],
         more: true,
     };
     let none = maud::html! {};
-    let acts = super::fleet::Acts {
-        application: &|one| super::acts::of_deployment(&one.namespace, &one.name, &Flags::default(), None),
-        unit: &|unit, to| super::acts::of_unit(unit, to, &Flags::default(), None),
+    let acts = super::fleet::FleetActions {
+        application: &|one| {
+            super::actions::deployment_action(&one.namespace, &one.name, &CommandFlags::default(), None)
+        },
+        unit: &|unit, to| super::actions::move_action(unit, to, &CommandFlags::default(), None),
     };
     let pages = [
         ("overview", super::overview::overview(&overview)),
         ("operator", super::operator::operator(&operator, Some(HOSTILE), &none)),
-        ("decisions", super::operator::decisions(&timeline, Moment(2000))),
-        ("decision", super::decision::decision(&decision, &Flags::default())),
-        ("object", super::object::object(&view_of_object(), &Flags::default())),
+        ("decisions", super::operator::decisions(&timeline, Timestamp(2000))),
+        ("decision", super::decision::decision(&decision, &CommandFlags::default())),
+        ("object", super::object::object(&view_of_object(), &CommandFlags::default())),
         ("kinds", super::browse::kinds(&kinds)),
         ("listing", super::browse::listing(&listing)),
         ("search", super::search::search(&found)),
         ("fleet", super::fleet::fleet(&view_of_fleet(), HOSTILE, &acts)),
-        ("trouble", super::trouble::trouble(&Problem::Missing(HOSTILE.into()))),
+        ("trouble", super::error_page::error_page(&ConsoleProblem::NotFound(HOSTILE.into()))),
     ];
-    let frame = Frame {
+    let frame = PageLayout {
         title: HOSTILE.into(),
         search: HOSTILE.into(),
         user: Some(HOSTILE.into()),
-        seal: Some(HOSTILE.into()),
-        said: Some((false, HOSTILE.into())),
-        ..Frame::default()
+        csrf_token: Some(HOSTILE.into()),
+        flash: Some((false, HOSTILE.into())),
+        ..PageLayout::default()
     };
-    pages.into_iter().map(|(name, content)| (name, frame::page(&frame, &content).0)).collect()
+    pages.into_iter().map(|(name, content)| (name, layout::page(&frame, &content).0)).collect()
 }
 
 #[test]
@@ -277,8 +293,8 @@ fn every_page_names_itself_and_its_parts() {
 
 #[test]
 fn a_state_is_a_word_and_a_shape() {
-    for word in [Word::Ready, Word::Working, Word::Waiting, Word::Blocked, Word::Failing] {
-        let shown = crate::piece::word(word).0;
+    for word in [Health::Ready, Health::Working, Health::Waiting, Health::Blocked, Health::Failing] {
+        let shown = crate::components::state_badge(word).0;
         assert!(shown.contains(&word.to_string()) && shown.contains("<svg"), "{shown}");
     }
 }

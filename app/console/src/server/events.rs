@@ -1,4 +1,4 @@
-//! News for pages that are open, as server-sent events.
+//! Server-sent events for open pages.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::App;
-use crate::problem::Problem;
-use crate::{guard, pulse};
+use crate::problem::ConsoleProblem;
+use crate::{guard, state_cache};
 
-/// How often the kernel is looked at for each page.
+/// Poll interval of the state for a page.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How often a page hears something, even if nothing changed: silence means that nobody is there.
+/// Maximum interval between events; a longer silence means that the server is gone.
 const BEAT_EVERY: Duration = Duration::from_secs(2);
 
-/// Says which version of everything there is, whenever it changes and every now and then; and when the reader is none any more.
+/// Streams the version of the data on every change and at intervals, and ends when the user may no longer read.
 pub async fn events(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
     let Ok(place) = app.listeners.clone().try_acquire_owned() else {
-        return super::answer::problem(&Problem::Full("too many pages are listening".to_string()));
+        return super::response::problem(&ConsoleProblem::TooMany("too many pages are listening".to_string()));
     };
     let begin = (app, place, headers, String::new(), None::<Instant>, false);
     let news = stream::unfold(begin, |(app, place, headers, last, told, over)| async move {
@@ -34,12 +34,12 @@ pub async fn events(State(app): State<Arc<App>>, headers: HeaderMap) -> Response
         let say = |data: serde_json::Value| Ok::<_, Infallible>(Event::default().event("pulse").data(data.to_string()));
         loop {
             let (version, now) = match app.source.state().await {
-                Ok(state) => (pulse::version(&state), state.now.to_string()),
+                Ok(state) => (state_cache::version(&state), state.now.to_string()),
                 Err(_) => return Some((say(json!({"stopped": true})), (app, place, headers, last, told, true))),
             };
             if version != last || told.is_none_or(|told| told.elapsed() >= BEAT_EVERY) {
-                // Who signed out meanwhile, or whose token was taken back, hears no more.
-                if guard::reads(&app, &headers).await.is_err() {
+                // The stream ends for a signed-out user or a revoked token.
+                if guard::authorize_read(&app, &headers).await.is_err() {
                     return Some((say(json!({"ended": true})), (app, place, headers, last, told, true)));
                 }
                 let data = json!({"version": version, "now": now});

@@ -1,4 +1,4 @@
-//! Which path leads to which page.
+//! Routes of the pages.
 
 use std::sync::Arc;
 
@@ -10,24 +10,22 @@ use axum::routing::get;
 use http::{HeaderMap, Uri};
 use maud::html;
 use serde::Deserialize;
-use switchboard_rest::Area;
+use switchboard_rest::ApiSection;
 
-use super::answer::{file, page, theme};
-use super::{App, events};
-use crate::access::Visitor;
-use crate::frame::Frame;
-use crate::problem::Problem;
-use crate::{action, api, entrance, fleet, guard, load, pages};
+use super::response::{file, page, theme};
+use super::{App, SharedApp, events};
+use crate::access::SessionUser;
+use crate::layout::PageLayout;
+use crate::problem::ConsoleProblem;
+use crate::{action, api, fleet, guard, load, login, pages};
 
-type Shared = State<Arc<App>>;
-
-/// How often a page is made anew that shows what no operator here watches, in seconds.
+/// Reload interval of pages with data that no operator watches, in seconds.
 const UNWATCHED_S: u32 = 5;
 
-/// What may stand behind a `?`.
+/// Query parameters of pages.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Asked {
+pub(crate) struct PageQuery {
     pub page: Option<usize>,
     pub unit: Option<String>,
     pub cluster: Option<String>,
@@ -40,7 +38,7 @@ pub(crate) struct Asked {
     pub different: Option<String>,
 }
 
-impl Asked {
+impl PageQuery {
     pub(crate) fn filter(&self) -> String {
         self.q.clone().unwrap_or_default().trim().to_string()
     }
@@ -54,10 +52,10 @@ impl Asked {
     }
 }
 
-/// All of the console.
-pub(super) fn router(app: Arc<App>, beside: Vec<Area>) -> Router {
-    let own = Area { router: api::router().with_state(app.clone()), part: api::part() };
-    let admit = from_fn_with_state(guard::Door::new(app.clone(), &beside), guard::admit);
+/// Returns all routes of the console.
+pub(super) fn router(app: Arc<App>, beside: Vec<ApiSection>) -> Router {
+    let own = ApiSection { router: api::router().with_state(app.clone()), document: api::part() };
+    let admit = from_fn_with_state(guard::RequestGuard::new(app.clone(), &beside), guard::guard_request);
     let api = switchboard_rest::mount(std::iter::once(own).chain(beside).collect());
     Router::new()
         .route("/", get(overview))
@@ -75,57 +73,64 @@ pub(super) fn router(app: Arc<App>, beside: Vec<Area>) -> Router {
         .route("/events", get(events::events))
         .route("/assets/{name}", get(asset))
         .merge(action::forms())
-        .merge(entrance::routes())
-        .fallback(nothing)
+        .merge(login::routes())
+        .fallback(not_found)
         .with_state(app)
         .merge(api)
         .layer(admit)
 }
 
-/// What stands around a page for whoever asks.
+/// Returns the layout of a page for a request.
 pub(crate) fn frame(
     app: &App,
     headers: &HeaderMap,
     place: &'static str,
     title: impl Into<String>,
     version: &str,
-) -> Frame {
-    let frame =
-        Frame { title: title.into(), place, theme: theme(headers), version: version.to_string(), ..Frame::default() };
-    match app.gate.visitor(headers) {
-        Some(visitor) => Frame { user: Some(visitor.name), seal: Some(visitor.seal), said: visitor.said, ..frame },
+) -> PageLayout {
+    let frame = PageLayout {
+        title: title.into(),
+        section: place,
+        theme: theme(headers),
+        version: version.to_string(),
+        ..PageLayout::default()
+    };
+    match app.sessions.user(headers) {
+        Some(user) => {
+            PageLayout { user: Some(user.name), csrf_token: Some(user.csrf_token), flash: user.flash, ..frame }
+        }
         None => frame,
     }
 }
 
-fn visitor(frame: &Frame) -> Option<Visitor> {
-    Some(Visitor { name: frame.user.clone()?, seal: frame.seal.clone()?, said: None })
+fn session_user(frame: &PageLayout) -> Option<SessionUser> {
+    Some(SessionUser { name: frame.user.clone()?, csrf_token: frame.csrf_token.clone()?, flash: None })
 }
 
-async fn overview(State(app): Shared, headers: HeaderMap) -> Response {
+async fn overview(State(app): SharedApp, headers: HeaderMap) -> Response {
     let view = load::overview::load(&app.source).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     page(frame(&app, &headers, "Overview", "Overview", &version), view.map(|view| pages::overview::overview(&view)))
 }
 
 async fn operator(
-    State(app): Shared,
+    State(app): SharedApp,
     headers: HeaderMap,
     Path(name): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(asked): Query<PageQuery>,
 ) -> Response {
     let unit = asked.unit.as_deref();
     let view = load::operator::load(&app.source, &name, unit, asked.page.unwrap_or(1)).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     let frame = frame(&app, &headers, "Overview", name, &version);
-    let visitor = visitor(&frame);
+    let user = session_user(&frame);
     let acts = |view: &load::operator::OperatorPage| {
-        pages::acts::of_operator(&view.row, unit, app.source.flags(), visitor.as_ref())
+        pages::actions::operator_actions(&view.row, unit, app.source.flags(), user.as_ref())
     };
     page(frame, view.map(|view| pages::operator::operator(&view, unit, &acts(&view))))
 }
 
-async fn decisions(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+async fn decisions(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
     let content = async {
         let state = app.source.state().await?;
         let timeline = load::operator::timeline(
@@ -135,24 +140,24 @@ async fn decisions(State(app): Shared, headers: HeaderMap, Query(asked): Query<A
             asked.page.unwrap_or(1),
         )
         .await?;
-        Ok::<_, Problem>((pages::operator::decisions(&timeline, state.now), crate::pulse::version(&state)))
+        Ok::<_, ConsoleProblem>((pages::operator::decisions(&timeline, state.now), crate::state_cache::version(&state)))
     };
     let content = content.await;
     let version = content.as_ref().map(|(_, version)| version.clone()).unwrap_or_default();
     page(frame(&app, &headers, "Decisions", "Decisions", &version), content.map(|(content, _)| content))
 }
 
-async fn decision(State(app): Shared, headers: HeaderMap, Path(id): Path<String>) -> Response {
+async fn decision(State(app): SharedApp, headers: HeaderMap, Path(id): Path<String>) -> Response {
     let content = match id.parse() {
         Ok(number) => load::decision::load(&app.source, number)
             .await
             .map(|view| pages::decision::decision(&view, app.source.flags())),
-        Err(_) => Err(Problem::Unclear(format!("`{id}` is no number of a decision"))),
+        Err(_) => Err(ConsoleProblem::BadRequest(format!("`{id}` is no number of a decision"))),
     };
     page(frame(&app, &headers, "Decisions", format!("Decision {id}"), ""), content)
 }
 
-async fn objects(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+async fn objects(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
     let text = |given: &Option<String>| given.clone().unwrap_or_default().trim().to_string();
     let content = match (text(&asked.cluster), text(&asked.kind)) {
         (cluster, kind) if !kind.is_empty() && !cluster.is_empty() => {
@@ -166,12 +171,12 @@ async fn objects(State(app): Shared, headers: HeaderMap, Query(asked): Query<Ask
         }
     };
     let title = asked.kind.unwrap_or_else(|| "Objects".to_string());
-    let version = app.source.state().await.map(|state| crate::pulse::version(&state)).unwrap_or_default();
-    page(Frame { refresh_s: Some(UNWATCHED_S), ..frame(&app, &headers, "Objects", title, &version) }, content)
+    let version = app.source.state().await.map(|state| crate::state_cache::version(&state)).unwrap_or_default();
+    page(PageLayout { refresh_s: Some(UNWATCHED_S), ..frame(&app, &headers, "Objects", title, &version) }, content)
 }
 
 async fn object(
-    State(app): Shared,
+    State(app): SharedApp,
     headers: HeaderMap,
     Path((cluster, kind, namespace, name)): Path<(String, String, String, String)>,
 ) -> Response {
@@ -181,61 +186,64 @@ async fn object(
     };
     let view = content.await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    // Its events, and itself when nobody watches its kind, change without a word of the kernel.
-    let frame = Frame { refresh_s: Some(UNWATCHED_S), ..frame(&app, &headers, "Objects", name, &version) };
+    // Events, and objects of unwatched kinds, change without a new version.
+    let frame = PageLayout { refresh_s: Some(UNWATCHED_S), ..frame(&app, &headers, "Objects", name, &version) };
     page(frame, view.map(|view| pages::object::object(&view, app.source.flags())))
 }
 
-async fn map(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+async fn map(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
     let (filter, near) = (asked.filter(), asked.near.as_deref());
-    let view = load::board::load(&app.source, asked.page(), near, &filter).await;
+    let view = load::map::load(&app.source, asked.page(), near, &filter).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     let served = view.as_ref().is_ok_and(|view| view.served);
-    let frame = Frame { refresh_s: (!served).then_some(UNWATCHED_S), ..frame(&app, &headers, "Map", "Map", &version) };
+    let frame =
+        PageLayout { refresh_s: (!served).then_some(UNWATCHED_S), ..frame(&app, &headers, "Map", "Map", &version) };
     page(frame, view.map(|view| pages::map::map(&view, &filter, near)))
 }
 
-async fn shards(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+async fn shards(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
     let filter = asked.filter();
     let view = load::shards::load(&app.source, asked.page(), &filter, asked.only_different()).await;
-    let version = app.source.state().await.map(|state| crate::pulse::version(&state)).unwrap_or_default();
+    let version = app.source.state().await.map(|state| crate::state_cache::version(&state)).unwrap_or_default();
     page(frame(&app, &headers, "Shards", "Shards", &version), view.map(|view| pages::shards::shards(&view, &filter)))
 }
 
-async fn fleet_page(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+async fn fleet_page(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
     let filter = asked.filter();
     let view = load::fleet::load(&app.source, asked.page(), &filter).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     let moving = view.as_ref().is_ok_and(|view| view.units.is_moving());
-    // Applications and moves may change without an operator here that looks at them.
-    let frame = Frame {
+    // Applications and moves may change without an operator that watches them.
+    let frame = PageLayout {
         refresh_s: Some(if moving { 1 } else { UNWATCHED_S }),
         ..frame(&app, &headers, "Fleet", "Fleet", &version)
     };
-    let visitor = visitor(&frame);
-    let unit = |unit: &fleet::Unit, to: &[&str]| pages::acts::of_unit(unit, to, app.source.flags(), visitor.as_ref());
-    let application = |one: &load::fleet::Application| match one.kind {
+    let user = session_user(&frame);
+    let unit = |unit: &fleet::FleetPlacement, to: &[&str]| {
+        pages::actions::move_action(unit, to, app.source.flags(), user.as_ref())
+    };
+    let application = |one: &load::fleet::ApplicationRow| match one.kind {
         "GitOpsDeployment" if one.manual => {
-            pages::acts::of_deployment(&one.namespace, &one.name, app.source.flags(), visitor.as_ref())
+            pages::actions::deployment_action(&one.namespace, &one.name, app.source.flags(), user.as_ref())
         }
         _ => html! {},
     };
-    let acts = pages::fleet::Acts { application: &application, unit: &unit };
+    let acts = pages::fleet::FleetActions { application: &application, unit: &unit };
     page(frame, view.map(|view| pages::fleet::fleet(&view, &filter, &acts)))
 }
 
-async fn search(State(app): Shared, headers: HeaderMap, Query(asked): Query<Asked>) -> Response {
+async fn search(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
     let text = asked.q.unwrap_or_default();
     let content = load::search::search(&app.source, &text).await.map(|found| pages::search::search(&found));
-    let frame = Frame { search: text, ..frame(&app, &headers, "", "Search", "") };
+    let frame = PageLayout { search: text, ..frame(&app, &headers, "", "Search", "") };
     page(frame, content)
 }
 
-async fn help(State(app): Shared, headers: HeaderMap) -> Response {
+async fn help(State(app): SharedApp, headers: HeaderMap) -> Response {
     page(frame(&app, &headers, "Help", "Help", ""), Ok(pages::help::contents()))
 }
 
-async fn help_page(State(app): Shared, headers: HeaderMap, Path(name): Path<String>) -> Response {
+async fn help_page(State(app): SharedApp, headers: HeaderMap, Path(name): Path<String>) -> Response {
     match pages::help::page(&name) {
         Ok((title, content)) => page(frame(&app, &headers, "Help", title, ""), Ok(content)),
         Err(problem) => page(frame(&app, &headers, "Help", "Help", ""), Err(problem)),
@@ -247,10 +255,10 @@ async fn asset(headers: HeaderMap, Path(name): Path<String>) -> Response {
         "console.css" => file("text/css; charset=utf-8", include_str!("../../assets/console.css"), &headers),
         "console.js" => file("text/javascript; charset=utf-8", include_str!("../../assets/console.js"), &headers),
         "icon.svg" => file("image/svg+xml", include_str!("../../assets/icon.svg"), &headers),
-        _ => super::answer::trouble(&Problem::Missing(format!("there is no file {name}"))),
+        _ => super::response::error_page(&ConsoleProblem::NotFound(format!("there is no file {name}"))),
     }
 }
 
-async fn nothing(uri: Uri) -> Response {
-    super::refuse(&Problem::Missing(format!("there is nothing at {}", uri.path())), uri.path())
+async fn not_found(uri: Uri) -> Response {
+    super::error_response(&ConsoleProblem::NotFound(format!("there is nothing at {}", uri.path())), uri.path())
 }

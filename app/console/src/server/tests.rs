@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
 use switchboard_greeter::Greeter;
 use switchboard_kernel::host::{Handle, Host};
-use switchboard_kernel::journal::{Bounds, Journal};
+use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
-use switchboard_kernel::place::{ClusterName, Topology};
+use switchboard_kernel::topology::{ClusterName, Topology};
 use tower::ServiceExt;
 
 use super::*;
@@ -25,36 +25,36 @@ use super::*;
 const CANARY: &str = "canary-55e1a0-value";
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A kernel at work on a cluster of its own, and the console over it.
-struct Town {
+/// Running kernel on an embedded cluster, with its console.
+struct ConsoleFixture {
     client: kube::Client,
     handle: Handle,
     router: Router,
 }
 
-impl Town {
+impl ConsoleFixture {
     async fn build() -> Self {
         Self::with_fleet(None).await
     }
 
-    /// With somebody who knows a fleet.
-    async fn with_fleet(fleet: Option<Arc<dyn crate::fleet::Fleet>>) -> Self {
+    /// Builds the console with a fleet.
+    async fn with_fleet(fleet: Option<Arc<dyn crate::fleet::FleetProvider>>) -> Self {
         let cluster = Cluster::ephemeral().await;
         let (client, name) = (cluster.client(), ClusterName::new("main"));
-        let settings = switchboard_kernel::host::Settings {
+        let settings = switchboard_kernel::host::HostSettings {
             clusters: BTreeMap::from([(name.clone(), client.clone())]),
             topology: Topology::standalone(&name),
             global: GlobalLimits { requests_per_second: 1000, ..GlobalLimits::default() },
-            journal: Journal::in_memory(Bounds::default()),
+            journal: Journal::in_memory(JournalLimits::default()),
             dry_run: false,
         };
         let limits = Limits { debounce: Duration::ZERO, cool_down: Duration::from_millis(5), ..Limits::default() };
         let (host, handle) = Host::new(settings, vec![(Arc::new(Greeter), limits)]);
         tokio::spawn(host.run());
-        let hosts = Hosts::new("127.0.0.1:7467".parse().unwrap(), Vec::new());
-        let source = Source::new(handle.clone(), name).with_fleet(fleet);
-        let gate = Gate::new(client.clone());
-        let app = App { source, hosts, gate, listeners: Arc::new(Semaphore::new(2)) };
+        let hosts = AllowedHosts::new("127.0.0.1:7467".parse().unwrap(), Vec::new());
+        let source = ConsoleSource::new(handle.clone(), name).with_fleet(fleet);
+        let gate = Sessions::new(client.clone());
+        let app = App { source, hosts, sessions: gate, listeners: Arc::new(Semaphore::new(2)) };
         let town = Self { client, handle, router: routes::router(Arc::new(app), Vec::new()) };
         town.put("configmaps", json!({"metadata": {"name": "ada", "labels": {"greeter.example.com/greet": "yes"}}, "data": {"name": "Ada"}})).await;
         town.put("configmaps", json!({"metadata": {"name": "greeting"}, "data": {"words": "Good day"}})).await;
@@ -62,11 +62,12 @@ impl Town {
         town
     }
 
-    /// The same, where other machines reach it.
-    fn opened(&self, beside: Vec<Area>) -> Self {
-        let hosts = Hosts::new("0.0.0.0:7467".parse().unwrap(), Vec::new());
-        let source = Source::new(self.handle.clone(), ClusterName::new("main"));
-        let app = App { source, hosts, gate: Gate::new(self.client.clone()), listeners: Arc::new(Semaphore::new(2)) };
+    /// Returns the same console on an address that other machines can reach.
+    fn opened(&self, beside: Vec<ApiSection>) -> Self {
+        let hosts = AllowedHosts::new("0.0.0.0:7467".parse().unwrap(), Vec::new());
+        let source = ConsoleSource::new(self.handle.clone(), ClusterName::new("main"));
+        let app =
+            App { source, hosts, sessions: Sessions::new(self.client.clone()), listeners: Arc::new(Semaphore::new(2)) };
         Self { router: routes::router(Arc::new(app), beside), client: self.client.clone(), handle: self.handle.clone() }
     }
 
@@ -76,7 +77,7 @@ impl Town {
         self.client.request::<Value>(request.body(object.to_string().into_bytes()).unwrap()).await.unwrap();
     }
 
-    async fn until(&self, so: impl Fn(&switchboard_kernel::state::State) -> bool) {
+    async fn until(&self, so: impl Fn(&switchboard_kernel::state::KernelState) -> bool) {
         let waited = tokio::time::timeout(PATIENCE, async {
             while !so(&self.handle.state().await.unwrap()) {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -104,7 +105,7 @@ const OBJECT: &str = "/objects/main/configmaps/default/ada-greeting";
 
 #[tokio::test]
 async fn pages_show_what_the_kernel_did_and_why() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     let overview = town.page("/").await;
     assert!(overview.contains("greeter") && overview.contains("Ready"), "{overview}");
     let operator = town.page("/operators/greeter").await;
@@ -113,7 +114,7 @@ async fn pages_show_what_the_kernel_did_and_why() {
     for told in ["was last written by greeter default/ada", "Good day, Ada!", "decided from", "Apply", "/decisions/"] {
         assert!(object.contains(told), "{told} is not on {object}");
     }
-    // The newest decision on it may have changed nothing; the one that did is what `why` names.
+    // The newest decision may have changed nothing; `why` names the one that did.
     let id: String = object.split(", decision ").nth(1).unwrap().chars().take_while(char::is_ascii_digit).collect();
     let decision = town.page(&format!("/decisions/{id}")).await;
     assert!(decision.contains("<strong>apply</strong>") && decision.contains("<div class=\"add\">+"), "{decision}");
@@ -125,7 +126,7 @@ async fn pages_show_what_the_kernel_did_and_why() {
 
 #[tokio::test]
 async fn the_api_gives_out_the_same_as_data() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     let json = async |path: &str| serde_json::from_str::<Value>(&town.page(path).await).unwrap();
     assert_eq!(json("/api/v1/operators").await[0]["name"], "greeter");
     assert_eq!(json("/api/v1/state").await["clusters"][0]["name"], "main");
@@ -146,7 +147,7 @@ async fn the_api_gives_out_the_same_as_data() {
 
 #[tokio::test]
 async fn planted_secrets_are_on_no_page() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     town.put("secrets", json!({"metadata": {"name": "planted"}, "stringData": {"password": CANARY}})).await;
     let url = format!("postgres://shop:{CANARY}@db/orders");
     town.put(
@@ -175,7 +176,7 @@ async fn planted_secrets_are_on_no_page() {
 
 #[tokio::test]
 async fn what_is_not_there_is_said_with_a_hint() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     for (path, status) in [
         ("/nowhere", StatusCode::NOT_FOUND),
         ("/operators/nobody", StatusCode::NOT_FOUND),
@@ -194,7 +195,7 @@ async fn what_is_not_there_is_said_with_a_hint() {
 
 #[tokio::test]
 async fn requests_for_other_names_are_refused_and_browsers_are_told_their_limits() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     let ask = async |host: &str| {
         let request = Request::get("/").header("Host", host).body(Body::empty()).unwrap();
         town.router.clone().oneshot(request).await.unwrap()
@@ -209,7 +210,7 @@ async fn requests_for_other_names_are_refused_and_browsers_are_told_their_limits
 
 #[tokio::test]
 async fn pages_that_listen_are_told_of_changes_and_their_number_is_bounded() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     let listen = async || {
         let request = Request::get("/events").header("Host", "localhost:7467").body(Body::empty()).unwrap();
         town.router.clone().oneshot(request).await.unwrap()
@@ -234,19 +235,19 @@ async fn pages_that_listen_are_told_of_changes_and_their_number_is_bounded() {
     assert_eq!(listen().await.status(), StatusCode::SERVICE_UNAVAILABLE);
 }
 
-impl Town {
+impl ConsoleFixture {
     async fn post(&self, path: &str, object: Value) -> Value {
         let request = Request::post(path).header("Content-Type", "application/json");
         self.client.request::<Value>(request.body(object.to_string().into_bytes()).unwrap()).await.unwrap()
     }
 
-    /// The token of a service account with these rights on operators.
+    /// Creates a service account with verbs on operators and returns its token.
     async fn token(&self, name: &str, verbs: &[&str]) -> String {
         self.token_with(name, json!([{"apiGroups": ["switchboard.dev"], "resources": ["operators"], "verbs": verbs}]))
             .await
     }
 
-    /// The token of a service account with these rights.
+    /// Creates a service account with rules and returns its token.
     async fn token_with(&self, name: &str, rules: Value) -> String {
         self.put("serviceaccounts", json!({"metadata": {"name": name}})).await;
         let rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -271,7 +272,7 @@ impl Town {
         self.router.clone().oneshot(request.unwrap()).await.unwrap()
     }
 
-    /// Signs in; gives the cookie and the seal of its forms.
+    /// Signs in and returns the cookie and the CSRF token.
     async fn sign_in(&self, token: &str) -> (String, String) {
         let response = self.submit("/signin", "", OWN, &format!("token={token}&back=%2Ffleet")).await;
         assert_eq!(
@@ -283,8 +284,9 @@ impl Town {
         assert!(!cookie.contains(token), "a token is no cookie");
         let cookie = cookie.split(';').next().unwrap().to_string();
         let page = self.with("/operators/greeter", &cookie).await;
-        let seal = page.split("name=\"seal\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_string();
-        (cookie, seal)
+        let csrf_token =
+            page.split("name=\"csrf_token\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_string();
+        (cookie, csrf_token)
     }
 
     async fn with(&self, path: &str, cookie: &str) -> String {
@@ -296,7 +298,7 @@ impl Town {
 
     async fn paused(&self) -> bool {
         let state = self.handle.state().await.unwrap();
-        crate::load::overview::of(&state, &[], &crate::veil::Veil::default()).operators[0].paused
+        crate::load::overview::overview(&state, &[], &crate::redact::PageRedactor::default()).operators[0].paused
     }
 }
 
@@ -305,41 +307,42 @@ const OWN: &str = "http://localhost:7467";
 
 #[tokio::test]
 async fn what_changes_something_needs_a_token_with_the_right() {
-    let town = Town::build().await;
-    let (cookie, seal) = town.sign_in(&town.token("pauser", &["pause"]).await).await;
-    let done = town.submit("/actions/pause", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
+    let town = ConsoleFixture::build().await;
+    let (cookie, csrf_token) = town.sign_in(&town.token("pauser", &["pause"]).await).await;
+    let done = town.submit("/actions/pause", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
     assert_eq!(done.status(), StatusCode::SEE_OTHER);
     assert!(town.paused().await);
     let page = town.with("/operators/greeter", &cookie).await;
     assert!(page.contains("greeter is paused") && page.contains("switchboard resume greeter"), "{page}");
     assert!(page.contains("system:serviceaccount:default:pauser"), "it says who is signed in");
-    // Another right is another matter.
-    town.submit("/actions/wake", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
+    // Another action needs another permission.
+    town.submit("/actions/wake", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
     assert!(town.with("/operators/greeter", &cookie).await.contains("may not wake operators.switchboard.dev"));
-    town.submit("/actions/resume", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
+    town.submit("/actions/resume", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
     assert!(!town.paused().await);
-    // Nobody, and somebody who says so.
+    // A request without a session is redirected to the sign-in page.
     assert_eq!(town.submit("/actions/pause", "", OWN, "operator=greeter").await.headers()["location"], SIGN_IN);
     assert!(!town.paused().await);
 }
 
 #[tokio::test]
 async fn forms_of_other_sites_are_refused() {
-    let town = Town::build().await;
-    let (cookie, seal) = town.sign_in(&town.token("pauser", &["pause"]).await).await;
-    for (origin, seal) in [("http://evil.example", seal.as_str()), (OWN, ""), (OWN, "guess")] {
-        let refused = town.submit("/actions/pause", &cookie, origin, &format!("seal={seal}&operator=greeter")).await;
-        assert_eq!(refused.status(), StatusCode::FORBIDDEN, "{origin} {seal}");
+    let town = ConsoleFixture::build().await;
+    let (cookie, csrf_token) = town.sign_in(&town.token("pauser", &["pause"]).await).await;
+    for (origin, csrf_token) in [("http://evil.example", csrf_token.as_str()), (OWN, ""), (OWN, "guess")] {
+        let refused =
+            town.submit("/actions/pause", &cookie, origin, &format!("csrf_token={csrf_token}&operator=greeter")).await;
+        assert_eq!(refused.status(), StatusCode::FORBIDDEN, "{origin} {csrf_token}");
     }
     assert!(!town.paused().await);
-    town.submit("/signout", &cookie, OWN, &format!("seal={seal}")).await;
-    let after = town.submit("/actions/pause", &cookie, OWN, &format!("seal={seal}&operator=greeter")).await;
+    town.submit("/signout", &cookie, OWN, &format!("csrf_token={csrf_token}")).await;
+    let after = town.submit("/actions/pause", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
     assert_eq!(after.headers()["location"], SIGN_IN, "who signed out is nobody");
 }
 
 #[tokio::test]
 async fn programs_act_with_a_token_and_never_with_a_cookie() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     let token = town.token("waker", &["wake"]).await;
     let ask = async |authorization: Option<String>, cookie: &str| {
         let mut request = Request::post("/api/v1/actions/wake")
@@ -367,7 +370,7 @@ async fn programs_act_with_a_token_and_never_with_a_cookie() {
 
 #[tokio::test]
 async fn the_document_names_every_path_that_is_answered() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     let document: Value = serde_json::from_str(&town.page("/api/v1/openapi.json").await).unwrap();
     let paths = document["paths"].as_object().unwrap();
     assert!(paths.len() > 14, "{paths:?}");
@@ -388,11 +391,11 @@ async fn the_document_names_every_path_that_is_answered() {
 
 #[tokio::test]
 async fn where_other_machines_reach_it_reading_needs_a_token_as_well() {
-    let town = Town::build().await;
-    let mut part = switchboard_rest::openapi::Part::default();
+    let town = ConsoleFixture::build().await;
+    let mut part = switchboard_rest::openapi::OpenApiPart::default();
     part.paths.insert("/hooks/{name}".to_string(), json!({}));
     let hooks = Router::new().route("/hooks/{name}", axum::routing::get(async || "heard"));
-    let open = town.opened(vec![Area { router: hooks, part }]);
+    let open = town.opened(vec![ApiSection { router: hooks, document: part }]);
     assert_eq!(open.get("/").await.0, StatusCode::SEE_OTHER);
     assert_eq!(open.get("/api/v1/state").await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(open.get("/signin").await.0, StatusCode::OK);
@@ -409,8 +412,8 @@ async fn where_other_machines_reach_it_reading_needs_a_token_as_well() {
 #[tokio::test]
 async fn it_says_from_where_it_is_reached() {
     let at = async |address: &str| {
-        let settings = Settings { address: Some(address.parse().unwrap()), hosts: Vec::new() };
-        Console::bind(settings).await.unwrap().told()
+        let settings = ConsoleSettings { address: Some(address.parse().unwrap()), hosts: Vec::new() };
+        Console::bind(settings).await.unwrap().description()
     };
     let told = at("127.0.0.1:0").await;
     assert!(told.starts_with("http://127.0.0.1:") && told.ends_with('/'), "{told}");
@@ -420,7 +423,7 @@ async fn it_says_from_where_it_is_reached() {
 
 #[tokio::test]
 async fn an_object_that_is_not_right_names_the_cause_in_the_first_five_lines() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     let guest = |name: &str, data: Value| json!({"metadata": {"name": name, "labels": {"greeter.example.com/greet": "yes"}}, "data": data});
     town.put("configmaps", guest("nameless", json!({}))).await;
     town.until(|state| state.operators.iter().any(|o| o.units.iter().any(|unit| unit.unit.name() == "nameless"))).await;
@@ -439,7 +442,7 @@ async fn an_object_that_is_not_right_names_the_cause_in_the_first_five_lines() {
     town.client.request::<Value>(gone).await.unwrap();
     town.until(|state| state.operators.iter().any(|o| o.units.iter().any(|unit| unit.unit.name() == "ada"))).await;
     for name in ["ada", "ada-greeting"] {
-        // What a page shows may be some hundred milliseconds old.
+        // The state is cached for some hundred milliseconds.
         let waited = tokio::time::timeout(PATIENCE, async {
             while !lead(&town.page(&format!("/objects/main/configmaps/default/{name}")).await)
                 .contains("ConfigMap greeting to appear")

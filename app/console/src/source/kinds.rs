@@ -1,4 +1,4 @@
-//! What a cluster serves.
+//! Kinds that a cluster serves.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,21 +9,21 @@ use serde_json::Value;
 use switchboard_kernel::resource::Resource;
 use tokio::sync::Mutex;
 
-use crate::problem::Problem;
+use crate::problem::ConsoleProblem;
 
-/// How long an answer holds: kinds come and go with CRDs.
+/// Maximum age of cached kinds; CRDs add and remove kinds.
 const FRESH: Duration = Duration::from_secs(20);
-/// How long a cluster may take.
+/// Timeout for discovery.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-type Known = BTreeMap<String, (Instant, Arc<Vec<Resource>>)>;
+type CachedKinds = BTreeMap<String, (Instant, Arc<Vec<Resource>>)>;
 
-/// The kinds of each cluster, as they were a moment ago.
+/// Cached kinds of each cluster.
 #[derive(Default)]
-pub(super) struct Kinds(Mutex<Known>);
+pub(super) struct KindCache(Mutex<CachedKinds>);
 
-impl Kinds {
-    pub(super) async fn of(&self, cluster: &str, client: &kube::Client) -> Result<Arc<Vec<Resource>>, Problem> {
+impl KindCache {
+    pub(super) async fn of(&self, cluster: &str, client: &kube::Client) -> Result<Arc<Vec<Resource>>, ConsoleProblem> {
         let mut known = self.0.lock().await;
         if let Some((at, kinds)) = known.get(cluster)
             && at.elapsed() < FRESH
@@ -31,7 +31,7 @@ impl Kinds {
             return Ok(kinds.clone());
         }
         let found = tokio::time::timeout(PATIENCE, discover(client)).await;
-        let told = |why: String| Problem::Cluster(format!("could not ask {cluster} for its kinds: {why}"));
+        let told = |why: String| ConsoleProblem::Cluster(format!("could not ask {cluster} for its kinds: {why}"));
         let found = found.map_err(|_| told(format!("no answer within {PATIENCE:?}")))?;
         let found = Arc::new(found.map_err(|error| told(error.to_string()))?);
         known.insert(cluster.to_string(), (Instant::now(), found.clone()));
@@ -45,7 +45,7 @@ async fn discover(client: &kube::Client) -> Result<Vec<Resource>, kube::Error> {
     for group in groups["groups"].as_array().into_iter().flatten() {
         let name = group["name"].as_str().unwrap_or_default();
         let version = group["preferredVersion"]["version"].as_str().unwrap_or_default();
-        // One group that fails leaves the others.
+        // An error of one group does not affect the others.
         if let Ok(resources) = get(client, &format!("/apis/{name}/{version}")).await {
             kinds.extend(listed(name, version, &resources));
         }

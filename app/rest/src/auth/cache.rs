@@ -1,48 +1,49 @@
-//! What was answered, for a short while.
+//! Cache whose entries expire.
 
 use std::collections::BTreeMap;
 
-/// Answers with an end. Time comes in as an argument.
+/// Cache whose entries expire. The caller passes the current time.
 ///
 /// # Guarantees
-/// - Nothing is answered after its end.             // test: guarantees_nothing_is_answered_after_its_end
-/// - There are never more answers than the bound.   // test: guarantees_answers_are_bounded
+/// - An expired entry is never returned.               // test: guarantees_expired_entries_are_not_returned
+/// - The cache never holds more entries than its bound.// test: guarantees_entries_are_bounded
 #[derive(Debug)]
-pub struct Cache<K, V> {
-    most: usize,
-    of: BTreeMap<K, (V, u64)>,
+pub struct ExpiringCache<K, V> {
+    max_entries: usize,
+    entries: BTreeMap<K, (V, u64)>,
 }
 
-impl<K: Ord + Clone, V> Cache<K, V> {
-    /// A cache of at most so many answers.
-    pub fn new(most: usize) -> Cache<K, V> {
-        Cache { most: most.max(1), of: BTreeMap::new() }
+impl<K: Ord + Clone, V> ExpiringCache<K, V> {
+    /// Creates a cache of at most `max_entries` entries.
+    pub fn new(max_entries: usize) -> ExpiringCache<K, V> {
+        ExpiringCache { max_entries: max_entries.max(1), entries: BTreeMap::new() }
     }
 
-    /// The answer, if there is one that still holds.
+    /// Returns the entry of a key, unless it has expired.
     pub fn get(&mut self, key: &K, now_ms: u64) -> Option<&V> {
-        self.of.get(key).filter(|(_, end_ms)| now_ms < *end_ms).map(|(value, _)| value)
+        self.entries.get(key).filter(|(_, expires_ms)| now_ms < *expires_ms).map(|(value, _)| value)
     }
 
-    /// Remembers an answer for so long.
-    pub fn put(&mut self, key: K, value: V, now_ms: u64, life_ms: u64) {
-        if self.of.len() >= self.most && !self.of.contains_key(&key) {
-            self.make_room(now_ms);
+    /// Adds an entry that expires after `ttl_ms`.
+    pub fn put(&mut self, key: K, value: V, now_ms: u64, ttl_ms: u64) {
+        if self.entries.len() >= self.max_entries && !self.entries.contains_key(&key) {
+            self.evict(now_ms);
         }
-        self.of.insert(key, (value, now_ms.saturating_add(life_ms)));
+        self.entries.insert(key, (value, now_ms.saturating_add(ttl_ms)));
     }
 
-    /// What has ended goes; if nothing has, the half that ends first.
-    fn make_room(&mut self, now_ms: u64) {
-        self.of.retain(|_, (_, end_ms)| now_ms < *end_ms);
-        if self.of.len() < self.most {
+    /// Removes the expired entries; if there are none, removes the half that expires first.
+    fn evict(&mut self, now_ms: u64) {
+        self.entries.retain(|_, (_, expires_ms)| now_ms < *expires_ms);
+        if self.entries.len() < self.max_entries {
             return;
         }
-        let mut ends: Vec<(u64, K)> = self.of.iter().map(|(key, (_, end_ms))| (*end_ms, key.clone())).collect();
+        let mut ends: Vec<(u64, K)> =
+            self.entries.iter().map(|(key, (_, expires_ms))| (*expires_ms, key.clone())).collect();
         ends.sort();
         ends.truncate(ends.len().div_ceil(2));
         for (_, key) in ends {
-            self.of.remove(&key);
+            self.entries.remove(&key);
         }
     }
 }
@@ -52,8 +53,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn guarantees_nothing_is_answered_after_its_end() {
-        let mut cache = Cache::new(8);
+    fn guarantees_expired_entries_are_not_returned() {
+        let mut cache = ExpiringCache::new(8);
         cache.put("a", 1, 100, 50);
         assert_eq!(cache.get(&"a", 149), Some(&1));
         assert_eq!(cache.get(&"a", 150), None);
@@ -62,11 +63,11 @@ mod tests {
     }
 
     #[test]
-    fn guarantees_answers_are_bounded() {
-        let mut cache = Cache::new(8);
+    fn guarantees_entries_are_bounded() {
+        let mut cache = ExpiringCache::new(8);
         for key in 0..100 {
             cache.put(key, key, key, 1_000);
-            assert!(cache.of.len() <= 8);
+            assert!(cache.entries.len() <= 8);
         }
         assert_eq!(cache.get(&99, 100), Some(&99), "the newest stays");
     }

@@ -1,4 +1,4 @@
-//! The two questions.
+//! TokenReview and SubjectAccessReview requests.
 
 use std::collections::BTreeMap;
 
@@ -8,36 +8,37 @@ use kube::Client;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Access, Digest, fingerprint};
-use crate::problem::{Kind, Problem};
+use super::{ResourceAttributes, Sha256Digest, fingerprint};
+use crate::problem::{ProblemDetails, ProblemKind};
 
-/// What the name of a service account begins with; namespace and name follow.
+/// Prefix of a service account's user name; namespace and name follow.
 const SERVICE_ACCOUNT: &str = "system:serviceaccount:";
 
-/// After how many seconds a question may be asked again that nobody answered.
+/// Value of `Retry-After` when a review gets no response, in seconds.
 const RETRY_S: u64 = 5;
 
-/// Somebody the cluster knows.
+/// Authenticated user of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Caller {
-    /// Their name.
+    /// The user name.
     #[serde(rename = "username")]
     pub name: String,
-    /// What tells them from an earlier one of their name.
+    /// The unique ID, which differs for a later user of the same name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub uid: String,
-    /// Their groups.
+    /// The groups of the user.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// What else the cluster knows of them.
+    /// Further attributes of the user.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
 impl Caller {
-    /// Whose requests theirs are counted with: a service account's are its namespace's, which is a tenant.
-    pub fn counted_with(&self) -> String {
+    /// Returns the key that the rate limiter counts the requests under: for a service account its namespace, which is a
+    /// tenant; for other users the user.
+    pub fn rate_limit_key(&self) -> String {
         let account = self.name.strip_prefix(SERVICE_ACCOUNT).and_then(|rest| rest.split_once(':'));
         match account {
             Some((namespace, _)) => format!("tenant {namespace}"),
@@ -45,20 +46,20 @@ impl Caller {
         }
     }
 
-    pub(super) fn fingerprint(&self) -> Digest {
+    pub(super) fn fingerprint(&self) -> Sha256Digest {
         fingerprint(&serde_json::to_string(self).unwrap_or_default())
     }
 }
 
-/// Whose token it is; none if nobody's.
-pub(super) async fn token(client: &Client, token: &str) -> Result<Option<Caller>, Problem> {
+/// Returns the user of a token; `None` if the cluster rejects the token.
+pub(super) async fn review_token(client: &Client, token: &str) -> Result<Option<Caller>, ProblemDetails> {
     let review = json!({
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenReview",
         "metadata": {},
         "spec": { "token": token },
     });
-    let answer = ask(client, "/apis/authentication.k8s.io/v1/tokenreviews", &review).await?;
+    let answer = post_review(client, "/apis/authentication.k8s.io/v1/tokenreviews", &review).await?;
     if answer["status"]["authenticated"] != true {
         return Ok(None);
     }
@@ -66,8 +67,12 @@ pub(super) async fn token(client: &Client, token: &str) -> Result<Option<Caller>
     Ok(Some(caller).filter(|caller| !caller.name.is_empty()))
 }
 
-/// Whether somebody may.
-pub(super) async fn access(client: &Client, caller: &Caller, access: &Access) -> Result<bool, Problem> {
+/// Returns whether the cluster allows the action to the caller.
+pub(super) async fn review_access(
+    client: &Client,
+    caller: &Caller,
+    access: &ResourceAttributes,
+) -> Result<bool, ProblemDetails> {
     let mut attributes = json!({ "verb": access.verb, "group": access.group, "resource": access.resource });
     for (key, value) in [("namespace", &access.namespace), ("name", &access.name)] {
         if !value.is_empty() {
@@ -86,20 +91,21 @@ pub(super) async fn access(client: &Client, caller: &Caller, access: &Access) ->
             "resourceAttributes": attributes,
         },
     });
-    let answer = ask(client, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &review).await?;
+    let answer = post_review(client, "/apis/authorization.k8s.io/v1/subjectaccessreviews", &review).await?;
     Ok(answer["status"]["allowed"] == true)
 }
 
-async fn ask(client: &Client, path: &str, review: &Value) -> Result<Value, Problem> {
+async fn post_review(client: &Client, path: &str, review: &Value) -> Result<Value, ProblemDetails> {
     let request = Request::post(path).header(CONTENT_TYPE, "application/json").body(review.to_string().into_bytes());
     let request = request.map_err(|_| unavailable())?;
     client.request(request).await.map_err(|error| {
-        // Neither the token nor the review is in the error.
+        // The error contains neither the token nor the review.
         tracing::warn!(path, error = %error, "could not ask the cluster who asks and whether they may");
         unavailable()
     })
 }
 
-fn unavailable() -> Problem {
-    Problem::new(Kind::Unavailable, "the cluster does not say who asks and whether they may").retry_after_s(RETRY_S)
+fn unavailable() -> ProblemDetails {
+    ProblemDetails::new(ProblemKind::Unavailable, "the cluster does not say who asks and whether they may")
+        .retry_after_s(RETRY_S)
 }

@@ -5,32 +5,33 @@ use serde_json::json;
 use switchboard_cluster::Cluster;
 
 use super::*;
-use crate::testing::Town;
+use crate::testing::TestCluster;
 
 #[tokio::test]
 async fn guarantees_no_token_no_caller() {
-    let town = Town::build().await;
-    let auth = Auth::new(town.cluster.client());
-    let token = town.token("shop", "ci").await;
+    let cluster_fixture = TestCluster::build().await;
+    let auth = Auth::new(cluster_fixture.cluster.client());
+    let token = cluster_fixture.token("shop", "ci").await;
     let caller = auth.caller(&token).await.unwrap();
     assert_eq!(caller.name, "system:serviceaccount:shop:ci");
-    assert_eq!(caller.counted_with(), "tenant shop");
-    let (bent, long) = (format!("{token}x"), "x".repeat(MAX_TOKEN_BYTES + 1));
-    for wrong in ["", "nonsense", bent.as_str(), long.as_str()] {
-        assert_eq!(auth.caller(wrong).await.unwrap_err().kind(), Kind::Unauthenticated);
+    assert_eq!(caller.rate_limit_key(), "tenant shop");
+    let (mutated_body, long) = (format!("{token}x"), "x".repeat(MAX_TOKEN_BYTES + 1));
+    for wrong in ["", "nonsense", mutated_body.as_str(), long.as_str()] {
+        assert_eq!(auth.caller(wrong).await.unwrap_err().kind(), ProblemKind::Unauthenticated);
     }
 }
 
 #[tokio::test]
-async fn guarantees_no_right_no_access() {
-    let town = Town::build().await;
-    let auth = Auth::new(town.cluster.client());
-    let caller = auth.caller(&town.token("shop", "ci").await).await.unwrap();
-    let list = |namespace: &str| Access::new("list", "managed-gitops.redhat.com", "gitopsdeployments", namespace);
+async fn guarantees_no_access_without_permission() {
+    let cluster_fixture = TestCluster::build().await;
+    let auth = Auth::new(cluster_fixture.cluster.client());
+    let caller = auth.caller(&cluster_fixture.token("shop", "ci").await).await.unwrap();
+    let list =
+        |namespace: &str| ResourceAttributes::new("list", "managed-gitops.redhat.com", "gitopsdeployments", namespace);
     auth.authorize(&caller, &list("shop")).await.unwrap();
     for other in ["bank", ""] {
         let refused = auth.authorize(&caller, &list(other)).await.unwrap_err();
-        assert_eq!(refused.kind(), Kind::Forbidden);
+        assert_eq!(refused.kind(), ProblemKind::Forbidden);
     }
     let refused = auth.authorize(&caller, &list("bank")).await.unwrap_err();
     assert_eq!(
@@ -40,10 +41,10 @@ async fn guarantees_no_right_no_access() {
 }
 
 #[tokio::test]
-async fn guarantees_no_token_is_shown() {
-    let town = Town::build().await;
-    let auth = Auth::new(town.cluster.client());
-    let token = town.token("shop", "ci").await;
+async fn guarantees_tokens_are_not_exposed() {
+    let cluster_fixture = TestCluster::build().await;
+    let auth = Auth::new(cluster_fixture.cluster.client());
+    let token = cluster_fixture.token("shop", "ci").await;
     auth.caller(&token).await.unwrap();
     let refused = auth.caller("hunter2").await.unwrap_err();
     for shown in [format!("{auth:?}"), format!("{:?}", auth.tokens.lock().unwrap()), format!("{refused:?}")] {
@@ -52,29 +53,29 @@ async fn guarantees_no_token_is_shown() {
 }
 
 #[tokio::test]
-async fn an_answer_is_remembered_for_a_while() {
-    let town = Town::build().await;
-    let auth = Auth::new(town.cluster.client());
-    let token = town.token("shop", "ci").await;
-    assert_eq!(auth.known(&token), None);
+async fn an_entry_is_returned_until_it_expires() {
+    let cluster_fixture = TestCluster::build().await;
+    let auth = Auth::new(cluster_fixture.cluster.client());
+    let token = cluster_fixture.token("shop", "ci").await;
+    assert_eq!(auth.cached(&token), None);
     let caller = auth.caller(&token).await.unwrap();
-    assert_eq!(auth.known(&token), Some(Some(caller)));
+    assert_eq!(auth.cached(&token), Some(Some(caller)));
     let _ = auth.caller("nonsense").await;
-    assert_eq!(auth.known("nonsense"), Some(None));
+    assert_eq!(auth.cached("nonsense"), Some(None));
 }
 
 #[tokio::test]
-async fn a_cluster_that_does_not_answer_is_no_reason_to_believe() {
+async fn an_unreachable_cluster_authenticates_no_caller() {
     let broken = tower::service_fn(|_: http::Request<kube::client::Body>| async {
         Err::<http::Response<kube::client::Body>, _>(std::io::Error::other("no"))
     });
     let auth = Auth::new(Client::new(broken, "default"));
-    assert_eq!(auth.caller("any").await.unwrap_err().kind(), Kind::Unavailable);
-    assert_eq!(auth.known("any"), None);
+    assert_eq!(auth.caller("any").await.unwrap_err().kind(), ProblemKind::Unavailable);
+    assert_eq!(auth.cached("any"), None);
 }
 
 #[test]
-fn a_token_stands_in_one_header() {
+fn a_request_has_one_authorization_header() {
     let of = |text: &str| {
         let mut headers = HeaderMap::new();
         headers.insert(AUTHORIZATION, HeaderValue::from_str(text).unwrap());
@@ -83,19 +84,21 @@ fn a_token_stands_in_one_header() {
     assert_eq!(of("Bearer abc").unwrap(), "abc");
     assert_eq!(of("bearer abc").unwrap(), "abc");
     for wrong in ["Basic abc", "Bearer", "abc", ""] {
-        assert_eq!(of(wrong).unwrap_err().kind(), Kind::Unauthenticated, "{wrong}");
+        assert_eq!(of(wrong).unwrap_err().kind(), ProblemKind::Unauthenticated, "{wrong}");
     }
-    assert_eq!(bearer(&HeaderMap::new()).unwrap_err().kind(), Kind::Unauthenticated);
+    assert_eq!(bearer(&HeaderMap::new()).unwrap_err().kind(), ProblemKind::Unauthenticated);
 }
 
 #[tokio::test]
-async fn rights_of_a_user_go_by_groups_too() {
+async fn permissions_of_groups_apply_to_users() {
     let cluster = Cluster::ephemeral().await;
     let auth = Auth::new(cluster.client());
     let admin = Caller { name: "ann".into(), groups: vec!["system:masters".into()], ..Caller::default() };
-    auth.authorize(&admin, &Access::new("delete", "", "secrets", "")).await.unwrap();
+    auth.authorize(&admin, &ResourceAttributes::new("delete", "", "secrets", "")).await.unwrap();
     let other = Caller { name: "ann".into(), ..Caller::default() };
-    assert!(!auth.may(&other, &Access::new("delete", "", "secrets", "").named("x")).await.unwrap());
-    assert_eq!(other.counted_with(), "user ann");
+    assert!(
+        !auth.is_allowed(&other, &ResourceAttributes::new("delete", "", "secrets", "").with_name("x")).await.unwrap()
+    );
+    assert_eq!(other.rate_limit_key(), "user ann");
     assert_eq!(json!(admin)["username"], "ann");
 }

@@ -1,4 +1,5 @@
-//! Managed environments: each is a GitOpsDeploymentManagedEnvironment and a Secret with a kubeconfig, which is written and never read.
+//! Managed environments. Each environment is a GitOpsDeploymentManagedEnvironment and a Secret with a kubeconfig; the
+//! API writes the Secret and never reads it.
 
 mod config;
 mod document;
@@ -11,68 +12,68 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_gitops::kinds::environment::{CONDITION, EnvironmentSpec, KIND, SECRET_KEY, SECRET_TYPE};
-use switchboard_gitops::kinds::{API_VERSION, ManagedEnvironment, Truth};
+use switchboard_gitops::kinds::{API_VERSION, ConditionStatus, ManagedEnvironment};
 use switchboard_gitops::repository::without_login;
-use switchboard_ledger::Secret;
+use switchboard_ledger::SecretString;
 
 pub use document::describe;
 
-use super::application::{if_match, same_version, stale};
-use super::{ENVIRONMENTS, SECRETS, Service, meta, readable, rows, text, unreadable};
+use super::application::{if_match, require_version, version_problem};
+use super::{ENVIRONMENTS, GitOpsApi, SECRETS, meta, readable_objects, rows, text, unreadable_object};
 use crate::auth::Caller;
-use crate::body::{Asked, Id, Input};
-use crate::page::{Page, Paging};
-use crate::problem::{Kind, Problem};
+use crate::body::{JsonBody, QueryParams, ResourceId};
+use crate::page::{PageQuery, ResultPage};
+use crate::problem::{ProblemDetails, ProblemKind};
 
-/// The most namespaces an environment is restricted to.
+/// Maximum number of namespaces an environment can be restricted to.
 const MAX_NAMESPACES: usize = 256;
 
-/// What the name of a Secret ends with that was made for an environment.
+/// Name suffix of the Secret that the API creates for an environment.
 const SECRET_SUFFIX: &str = "-kubeconfig";
 
-/// A cluster somebody wants to deploy to.
+/// Request body of a managed environment.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Wanted {
-    /// Whose.
+pub struct EnvironmentInput {
+    /// The tenant's namespace.
     pub tenant: String,
-    /// Its name.
+    /// Name of the environment.
     pub name: String,
-    /// Its API server.
+    /// URL of the API server.
     pub url: String,
-    /// A kubeconfig, as text. Never answered.
+    /// Kubeconfig, as text. Responses never contain it.
     #[serde(default, deserialize_with = "config::secret")]
-    pub config: Option<Secret>,
-    /// The context of it that is meant.
+    pub config: Option<SecretString>,
+    /// Context of the kubeconfig to use.
     #[serde(default)]
     pub config_context: Option<String>,
-    /// In place of a kubeconfig, a Secret of the tenant that holds one.
+    /// Name of a Secret of the tenant that holds a kubeconfig, as an alternative to `config`.
     #[serde(default)]
     pub credentials_secret: Option<String>,
-    /// Whether the server's certificate is not checked.
+    /// Whether the server's certificate is not verified.
     #[serde(default, rename = "allowInsecureSkipTLSVerify")]
     pub allow_insecure: bool,
-    /// Whether a service account of our own is made there.
+    /// Whether the service creates its own service account in the cluster.
     #[serde(default)]
     pub create_new_service_account: bool,
-    /// Namespaces that may be deployed to; none is all.
+    /// Namespaces that can be deployed to; empty for all namespaces.
     #[serde(default)]
     pub namespaces: Vec<String>,
-    /// Whether the cluster takes kinds without a namespace, too. A tenant's project permits none of them.
+    /// Whether cluster-scoped resources can be deployed, too. A tenant's AppProject permits none of them.
     #[serde(default)]
     pub cluster_resources: bool,
 }
 
-/// A managed environment.
+/// Response body of a managed environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Environment {
+pub struct EnvironmentOutput {
     id: String,
     tenant: String,
     name: String,
     url: String,
     credentials_secret: String,
-    /// Only the database knows it.
+    /// Known from the database only.
     #[serde(skip_serializing_if = "Option::is_none")]
     config_context: Option<String>,
     #[serde(rename = "allowInsecureSkipTLSVerify")]
@@ -87,26 +88,26 @@ pub struct Environment {
     deleting: bool,
 }
 
-/// What is written for a wish.
-pub struct Written {
-    /// The environment.
+/// Kubernetes objects of an environment.
+pub struct EnvironmentObjects {
+    /// The GitOpsDeploymentManagedEnvironment.
     pub object: Value,
-    /// The kubeconfig for a Secret of ours.
-    pub config: Option<Secret>,
+    /// The kubeconfig for the Secret that the API creates.
+    pub config: Option<SecretString>,
 }
 
-impl Wanted {
-    /// What is written, judged.
-    pub fn written(&self) -> Result<Written, Problem> {
-        let invalid = |why: &str| Problem::new(Kind::Invalid, why);
+impl EnvironmentInput {
+    /// Validates the request and returns the objects to write.
+    pub fn objects(&self) -> Result<EnvironmentObjects, ProblemDetails> {
+        let invalid = |why: &str| ProblemDetails::new(ProblemKind::Invalid, why);
         text::tenant(&self.tenant)?;
         text::name("name", &self.name)?;
-        text::plain(&[("url", &self.url)])?;
+        text::require_plain(&[("url", &self.url)])?;
         let (secret, config) = match (&self.credentials_secret, &self.config) {
             (Some(secret), None) if self.config_context.is_none() => (secret.clone(), None),
             (Some(_), None) => return Err(invalid("configContext goes with config")),
             (None, Some(given)) => {
-                let config = config::narrowed(given.expose(), self.config_context.as_deref())?;
+                let config = config::select_context(given.expose(), self.config_context.as_deref())?;
                 (format!("{}{SECRET_SUFFIX}", self.name), Some(config))
             }
             _ => return Err(invalid("give either config or credentialsSecret")),
@@ -130,19 +131,19 @@ impl Wanted {
         if self.url.is_empty() {
             return Err(invalid("url is empty"));
         }
-        environment.judge().map_err(|(_, why)| invalid(&why))?;
+        environment.validate().map_err(|(_, why)| invalid(&why))?;
         let object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
             "metadata": { "name": self.name, "namespace": self.tenant },
             "spec": spec,
         });
-        Ok(Written { object, config })
+        Ok(EnvironmentObjects { object, config })
     }
 }
 
-/// The Secret of an environment. It goes with its environment: the cluster collects it.
-fn secret_of(environment: &Value, config: &Secret) -> Value {
+/// Secret of an environment. An owner reference makes the garbage collector delete it with the environment.
+fn secret_of(environment: &Value, config: &SecretString) -> Value {
     json!({
         "apiVersion": "v1",
         "kind": "Secret",
@@ -159,22 +160,23 @@ fn secret_of(environment: &Value, config: &Secret) -> Value {
     })
 }
 
-fn environment(object: &Value, config_context: Option<String>) -> Result<Environment, Problem> {
-    let found: ManagedEnvironment = serde_json::from_value(object.clone()).map_err(|_| unreadable(&ENVIRONMENTS))?;
+fn environment(object: &Value, config_context: Option<String>) -> Result<EnvironmentOutput, ProblemDetails> {
+    let found: ManagedEnvironment =
+        serde_json::from_value(object.clone()).map_err(|_| unreadable_object(&ENVIRONMENTS))?;
     let condition = found.status.conditions.iter().find(|condition| condition.r#type == CONDITION);
     let connection_status = match condition.map(|condition| condition.status) {
-        Some(Truth::True) => "Successful",
-        Some(Truth::False) => "Failed",
+        Some(ConditionStatus::True) => "Successful",
+        Some(ConditionStatus::False) => "Failed",
         _ => "Unknown",
     };
     let (connection_reason, connection_message) =
         condition.map(|condition| (condition.reason.clone(), condition.message.clone())).unwrap_or_default();
-    Ok(Environment {
-        id: Id::of(&found.metadata.namespace, &found.metadata.name),
+    Ok(EnvironmentOutput {
+        id: ResourceId::of(&found.metadata.namespace, &found.metadata.name),
         deleting: found.metadata.is_deleted(),
         tenant: found.metadata.namespace,
         name: found.metadata.name,
-        // One that was written before such were refused.
+        // Objects from before the API rejected a login in the URL can contain one.
         url: without_login(&found.spec.api_url),
         credentials_secret: found.spec.credentials_secret,
         config_context,
@@ -189,7 +191,7 @@ fn environment(object: &Value, config_context: Option<String>) -> Result<Environ
     })
 }
 
-async fn shown(service: &Service, object: &Value) -> Result<Response, Problem> {
+async fn respond(service: &GitOpsApi, object: &Value) -> Result<Response, ProblemDetails> {
     let context = rows::context(&service.ledger, meta(object, "uid")).await?;
     let body = Json(environment(object, context)?);
     Ok(([(ETAG, format!("\"{}\"", meta(object, "resourceVersion")))], body).into_response())
@@ -197,42 +199,43 @@ async fn shown(service: &Service, object: &Value) -> Result<Response, Problem> {
 
 /// `GET /managedenvironment`
 pub async fn list(
-    State(service): State<Service>,
+    State(service): State<GitOpsApi>,
     caller: Caller,
-    Asked(paging): Asked<Paging>,
-) -> Result<Json<Page<Environment>>, Problem> {
-    let tenant = text::asked_tenant(paging.tenant.as_deref())?;
+    QueryParams(paging): QueryParams<PageQuery>,
+) -> Result<Json<ResultPage<EnvironmentOutput>>, ProblemDetails> {
+    let tenant = text::tenant_filter(paging.tenant.as_deref())?;
     let (limit, from) = (paging.limit()?, paging.from()?);
     service.authorize(&caller, "list", &ENVIRONMENTS, tenant).await?;
-    let piece = service.tenants.list(&ENVIRONMENTS, tenant, limit, from).await?;
-    let entries = readable(&ENVIRONMENTS, &piece.items, |item| environment(item, None));
-    Ok(Json(Page { entries, r#continue: piece.next }))
+    let page = service.tenants.list(&ENVIRONMENTS, tenant, limit, from).await?;
+    let entries = readable_objects(&ENVIRONMENTS, &page.items, |item| environment(item, None));
+    Ok(Json(ResultPage { entries, r#continue: page.next }))
 }
 
 /// `POST /managedenvironment`
 ///
-/// The environment comes first, so that its Secret belongs to it from the start; the backend looks again when the Secret is there.
+/// Creates the environment first, so that the Secret has an owner from the start; the backend requeues when the Secret
+/// appears.
 pub async fn create(
-    State(service): State<Service>,
+    State(service): State<GitOpsApi>,
     caller: Caller,
-    Input(wanted): Input<Wanted>,
-) -> Result<Response, Problem> {
-    let written = wanted.written()?;
-    service.authorize(&caller, "create", &ENVIRONMENTS, &wanted.tenant).await?;
-    if written.config.is_some() {
-        service.authorize(&caller, "create", &SECRETS, &wanted.tenant).await?;
+    JsonBody(input): JsonBody<EnvironmentInput>,
+) -> Result<Response, ProblemDetails> {
+    let objects = input.objects()?;
+    service.authorize(&caller, "create", &ENVIRONMENTS, &input.tenant).await?;
+    if objects.config.is_some() {
+        service.authorize(&caller, "create", &SECRETS, &input.tenant).await?;
     }
-    let made = service.tenants.create(&ENVIRONMENTS, &wanted.tenant, &written.object).await?;
-    if let Some(config) = &written.config
-        && let Err(problem) = service.tenants.create(&SECRETS, &wanted.tenant, &secret_of(&made, config)).await
+    let made = service.tenants.create(&ENVIRONMENTS, &input.tenant, &objects.object).await?;
+    if let Some(config) = &objects.config
+        && let Err(problem) = service.tenants.create(&SECRETS, &input.tenant, &secret_of(&made, config)).await
     {
         let own = json!({ "preconditions": { "uid": meta(&made, "uid") } });
-        service.tenants.delete(&ENVIRONMENTS, &wanted.tenant, &wanted.name, &own).await?;
+        service.tenants.delete(&ENVIRONMENTS, &input.tenant, &input.name, &own).await?;
         return Err(problem);
     }
-    let id = Id::of(&wanted.tenant, &wanted.name);
+    let id = ResourceId::of(&input.tenant, &input.name);
     tracing::info!(user = caller.name, environment = id, "created a managed environment");
-    let mut answer = shown(&service, &made).await?;
+    let mut answer = respond(&service, &made).await?;
     *answer.status_mut() = StatusCode::CREATED;
     if let Ok(location) = format!("{}/managedenvironment/{id}", crate::PREFIX).parse() {
         answer.headers_mut().insert(LOCATION, location);
@@ -241,76 +244,89 @@ pub async fn create(
 }
 
 /// `GET /managedenvironment/{id}`
-pub async fn read(State(service): State<Service>, caller: Caller, id: Id) -> Result<Response, Problem> {
+pub async fn read(
+    State(service): State<GitOpsApi>,
+    caller: Caller,
+    id: ResourceId,
+) -> Result<Response, ProblemDetails> {
     service.authorize_one(&caller, "get", &ENVIRONMENTS, &id).await?;
     let object = service.tenants.get(&ENVIRONMENTS, &id.tenant, &id.name).await?;
-    shown(&service, &object).await
+    respond(&service, &object).await
 }
 
-/// `PUT /managedenvironment/{id}`: the Secret first, so that nobody meets the new cluster with the old credential for long.
+/// `PUT /managedenvironment/{id}`: writes the Secret first, to keep the time short in which the new cluster is
+/// contacted with the old credential.
 pub async fn replace(
-    State(service): State<Service>,
+    State(service): State<GitOpsApi>,
     caller: Caller,
-    id: Id,
+    id: ResourceId,
     headers: HeaderMap,
-    Input(wanted): Input<Wanted>,
-) -> Result<Response, Problem> {
-    if (&wanted.tenant, &wanted.name) != (&id.tenant, &id.name) {
-        return Err(Problem::new(Kind::Invalid, "tenant and name are not those of the id"));
+    JsonBody(input): JsonBody<EnvironmentInput>,
+) -> Result<Response, ProblemDetails> {
+    if (&input.tenant, &input.name) != (&id.tenant, &id.name) {
+        return Err(ProblemDetails::new(ProblemKind::Invalid, "tenant and name are not those of the id"));
     }
-    let written = wanted.written()?;
+    let objects = input.objects()?;
     let version = if_match(&headers)?;
     service.authorize_one(&caller, "update", &ENVIRONMENTS, &id).await?;
-    if written.config.is_some() {
+    if objects.config.is_some() {
         for verb in ["create", "update"] {
             service.authorize(&caller, verb, &SECRETS, &id.tenant).await?;
         }
     }
     let mut object = service.tenants.get(&ENVIRONMENTS, &id.tenant, &id.name).await?;
-    same_version(&object, version.as_deref())?;
-    object["spec"] = written.object["spec"].clone();
-    if let Some(config) = &written.config {
-        keep_secret(&service, &object, config).await?;
+    require_version(&object, version.as_deref())?;
+    object["spec"] = objects.object["spec"].clone();
+    if let Some(config) = &objects.config {
+        write_secret(&service, &object, config).await?;
     }
     let replaced = service.tenants.replace(&ENVIRONMENTS, &id.tenant, &id.name, &object).await;
-    let replaced = replaced.map_err(|problem| stale(problem, version.is_some()))?;
-    tracing::info!(user = caller.name, environment = Id::of(&id.tenant, &id.name), "replaced a managed environment");
-    shown(&service, &replaced).await
+    let replaced = replaced.map_err(|problem| version_problem(problem, version.is_some()))?;
+    tracing::info!(
+        user = caller.name,
+        environment = ResourceId::of(&id.tenant, &id.name),
+        "replaced a managed environment"
+    );
+    respond(&service, &replaced).await
 }
 
-/// Writes the Secret of an environment. One that belongs to somebody else is left alone.
-async fn keep_secret(service: &Service, environment: &Value, config: &Secret) -> Result<(), Problem> {
-    let wanted = secret_of(environment, config);
-    let (namespace, name) = (meta(&wanted, "namespace"), meta(&wanted, "name"));
+/// Writes the Secret of an environment. A Secret with another owner is not changed.
+async fn write_secret(service: &GitOpsApi, environment: &Value, config: &SecretString) -> Result<(), ProblemDetails> {
+    let input = secret_of(environment, config);
+    let (namespace, name) = (meta(&input, "namespace"), meta(&input, "name"));
     let Some(found) = service.tenants.find(&SECRETS, namespace, name).await? else {
-        return service.tenants.create(&SECRETS, namespace, &wanted).await.map(drop);
+        return service.tenants.create(&SECRETS, namespace, &input).await.map(drop);
     };
     if found["metadata"]["ownerReferences"][0]["uid"] != environment["metadata"]["uid"] {
-        return Err(Problem::new(Kind::Conflict, format!("Secret `{name}` belongs to something else"))
+        return Err(ProblemDetails::new(ProblemKind::Conflict, format!("Secret `{name}` belongs to something else"))
             .hint("name it as credentialsSecret if it is meant, or delete it"));
     }
-    let patch = json!({ "stringData": wanted["stringData"] });
+    let patch = json!({ "stringData": input["stringData"] });
     service.tenants.merge(&SECRETS, namespace, name, &patch).await.map(drop)
 }
 
 /// `DELETE /managedenvironment/{id}`
 pub async fn remove(
-    State(service): State<Service>,
+    State(service): State<GitOpsApi>,
     caller: Caller,
-    id: Id,
+    id: ResourceId,
     headers: HeaderMap,
-) -> Result<StatusCode, Problem> {
+) -> Result<StatusCode, ProblemDetails> {
     let version = if_match(&headers)?;
     service.authorize_one(&caller, "delete", &ENVIRONMENTS, &id).await?;
     let object = service.tenants.get(&ENVIRONMENTS, &id.tenant, &id.name).await?;
-    same_version(&object, version.as_deref())?;
+    require_version(&object, version.as_deref())?;
     let options = match &version {
         Some(version) => json!({ "preconditions": { "resourceVersion": version } }),
         None => json!({}),
     };
     let deleted = service.tenants.delete(&ENVIRONMENTS, &id.tenant, &id.name, &options).await;
-    deleted.map_err(|problem| stale(problem, version.is_some()))?;
-    tracing::info!(user = caller.name, environment = Id::of(&id.tenant, &id.name), "deleted a managed environment");
+    deleted.map_err(|problem| version_problem(problem, version.is_some()))?;
+    tracing::info!(
+        user = caller.name,
+        environment = ResourceId::of(&id.tenant, &id.name),
+        "deleted a managed environment"
+    );
     Ok(StatusCode::NO_CONTENT)
 }
 

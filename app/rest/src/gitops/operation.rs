@@ -1,4 +1,4 @@
-//! Operations: what the service does for a tenant. To ask for one is to ask for a sync: a GitOpsDeploymentSyncRun.
+//! Operations: the actions of the service for a tenant. Creating an operation creates a GitOpsDeploymentSyncRun.
 
 use std::collections::BTreeMap;
 
@@ -12,36 +12,38 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_gitops::kinds::condition::ERROR_OCCURRED;
 use switchboard_gitops::kinds::sync_run::KIND;
-use switchboard_gitops::kinds::{API_VERSION, SyncRun, Truth};
+use switchboard_gitops::kinds::{API_VERSION, ConditionStatus, SyncRun};
 use switchboard_ledger::ids::{OperationResource, OperationState, UserId};
 use switchboard_ledger::rows::{ClusterUser, Operation as Row};
-use switchboard_ledger::{Filter, Key, Moment};
+use switchboard_ledger::{DbTimestamp, Filter, RowKey};
 
 mod document;
 
 pub use document::describe;
 
-use super::{APPLICATIONS, GROUP, OPERATIONS, SYNC_RUNS, Service, meta, of_ledger, rows, text, unreadable};
-use crate::auth::{Access, Caller};
-use crate::body::{Asked, Id, Input, Named};
-use crate::page::{Page, Paging};
-use crate::problem::{Kind, Problem};
+use super::{
+    APPLICATIONS, GROUP, GitOpsApi, OPERATIONS, SYNC_RUNS, database_problem, meta, rows, text, unreadable_object,
+};
+use crate::auth::{Caller, ResourceAttributes};
+use crate::body::{JsonBody, PathName, QueryParams, ResourceId};
+use crate::page::{PageQuery, ResultPage};
+use crate::problem::{ProblemDetails, ProblemKind};
 
-/// A sync somebody wants.
+/// Request body of a sync.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Wanted {
-    /// The id of the application.
+pub struct OperationInput {
+    /// ID of the application.
     pub application: String,
-    /// To which commit; empty is what the application says.
+    /// Commit to sync to; empty for the revision of the application.
     #[serde(default)]
     pub revision: String,
 }
 
-/// What the service does, or did, for a tenant.
+/// Response body of an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Operation {
+pub struct OperationOutput {
     id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     tenant: Option<String>,
@@ -52,8 +54,8 @@ pub struct Operation {
     human_readable_state: String,
 }
 
-fn of_row(row: &Row, tenant: Option<&str>) -> Operation {
-    Operation {
+fn of_row(row: &Row, tenant: Option<&str>) -> OperationOutput {
+    OperationOutput {
         id: row.id.to_string(),
         tenant: tenant.map(str::to_string),
         resource_type: row.resource.as_str(),
@@ -64,22 +66,23 @@ fn of_row(row: &Row, tenant: Option<&str>) -> Operation {
     }
 }
 
-fn time(moment: Moment) -> String {
+fn time(moment: DbTimestamp) -> String {
     Timestamp::from_microsecond(moment.unix_us).unwrap_or(Timestamp::UNIX_EPOCH).to_string()
 }
 
-/// A sync run as an operation: no condition is under way, an error is a failure, no error is success.
-fn of_run(object: &Value) -> Result<Operation, Problem> {
-    let run: SyncRun = serde_json::from_value(object.clone()).map_err(|_| unreadable(&SYNC_RUNS))?;
+/// Converts a sync run to an operation: without a condition it is in progress, an error means failure, no error means
+/// success.
+fn of_run(object: &Value) -> Result<OperationOutput, ProblemDetails> {
+    let run: SyncRun = serde_json::from_value(object.clone()).map_err(|_| unreadable_object(&SYNC_RUNS))?;
     let condition = run.status.conditions.iter().find(|condition| condition.r#type == ERROR_OCCURRED);
     let state = match condition.map(|condition| condition.status) {
-        Some(Truth::True) => OperationState::Failed,
-        Some(Truth::False) => OperationState::Completed,
+        Some(ConditionStatus::True) => OperationState::Failed,
+        Some(ConditionStatus::False) => OperationState::Completed,
         _ => OperationState::Waiting,
     };
     let created_on = meta(object, "creationTimestamp").to_string();
-    Ok(Operation {
-        id: Id::of(&run.metadata.namespace, &run.metadata.name),
+    Ok(OperationOutput {
+        id: ResourceId::of(&run.metadata.namespace, &run.metadata.name),
         resource_type: OperationResource::SyncOperation.as_str(),
         last_state_update: condition.and_then(|c| c.last_transition_time.clone()).unwrap_or_else(|| created_on.clone()),
         created_on,
@@ -89,26 +92,26 @@ fn of_run(object: &Value) -> Result<Operation, Problem> {
     })
 }
 
-/// `GET /operation`: what the database knows. It forgets what is over after a while.
+/// `GET /operation`: operations from the database, which deletes completed operations after a while.
 pub async fn list(
-    State(service): State<Service>,
+    State(service): State<GitOpsApi>,
     caller: Caller,
-    Asked(paging): Asked<Paging>,
-) -> Result<Json<Page<Operation>>, Problem> {
-    let tenant = text::asked_tenant(paging.tenant.as_deref())?;
+    QueryParams(paging): QueryParams<PageQuery>,
+) -> Result<Json<ResultPage<OperationOutput>>, ProblemDetails> {
+    let tenant = text::tenant_filter(paging.tenant.as_deref())?;
     let (limit, from) = (paging.limit()?, paging.from()?);
-    service.guard.authorize(&caller, &Access::new("list", GROUP, OPERATIONS, tenant)).await?;
+    service.guard.authorize(&caller, &ResourceAttributes::new("list", GROUP, OPERATIONS, tenant)).await?;
     let mut filter = Filter::all().limit(limit.saturating_add(1));
     if !tenant.is_empty() {
         match rows::tenant(&service, tenant).await? {
             Some(user) => filter = filter.is("operation_owner_user_id", &user.id),
-            None => return Ok(Json(Page { entries: Vec::new(), r#continue: None })),
+            None => return Ok(Json(ResultPage { entries: Vec::new(), r#continue: None })),
         }
     }
     if let Some(from) = from {
-        filter = filter.after(Key::from(from));
+        filter = filter.after(RowKey::from(from));
     }
-    let mut found = service.ledger.list::<Row>(&filter).await.map_err(of_ledger)?;
+    let mut found = service.ledger.list::<Row>(&filter).await.map_err(database_problem)?;
     let more = found.len() > limit as usize;
     found.truncate(limit as usize);
     let owners = if tenant.is_empty() { owners(&service, &found).await? } else { BTreeMap::new() };
@@ -117,42 +120,48 @@ pub async fn list(
         Some(user) => owners.get(user)?.as_deref(),
         None => None,
     };
-    let entries: Vec<Operation> = found.iter().map(|row| of_row(row, whose(row))).collect();
+    let entries: Vec<OperationOutput> = found.iter().map(|row| of_row(row, whose(row))).collect();
     let next = entries.last().filter(|_| more).map(|last| last.id.clone());
-    Ok(Json(Page { entries, r#continue: next }))
+    Ok(Json(ResultPage { entries, r#continue: next }))
 }
 
 /// `POST /operation`
 pub async fn create(
-    State(service): State<Service>,
+    State(service): State<GitOpsApi>,
     caller: Caller,
-    Input(wanted): Input<Wanted>,
-) -> Result<Response, Problem> {
-    let no_id = || Problem::new(Kind::Invalid, "application is no id").hint("an id is TENANT.NAME, such as shop.web");
-    let id = Id::parse(&wanted.application).ok_or_else(no_id)?;
-    text::plain(&[("revision", &wanted.revision)])?;
+    JsonBody(input): JsonBody<OperationInput>,
+) -> Result<Response, ProblemDetails> {
+    let no_id = || {
+        ProblemDetails::new(ProblemKind::Invalid, "application is no id").hint("an id is TENANT.NAME, such as shop.web")
+    };
+    let id = ResourceId::parse(&input.application).ok_or_else(no_id)?;
+    text::require_plain(&[("revision", &input.revision)])?;
     service.authorize(&caller, "create", &SYNC_RUNS, &id.tenant).await?;
     service.authorize_one(&caller, "get", &APPLICATIONS, &id).await?;
     let application = service.tenants.get(&APPLICATIONS, &id.tenant, &id.name).await?;
     if application["spec"]["type"].as_str().is_some_and(|word| word.eq_ignore_ascii_case("automated")) {
         return Err(automated(&id.name));
     }
-    let made = service.tenants.create(&SYNC_RUNS, &id.tenant, &run(&id, &wanted.revision)).await?;
+    let made = service.tenants.create(&SYNC_RUNS, &id.tenant, &sync_run(&id, &input.revision)).await?;
     let operation = of_run(&made)?;
-    tracing::info!(user = caller.name, application = wanted.application, operation = operation.id, "asked for a sync");
+    tracing::info!(user = caller.name, application = input.application, operation = operation.id, "asked for a sync");
     let location = format!("{}/operation/{}", crate::PREFIX, operation.id);
     Ok((StatusCode::ACCEPTED, [(LOCATION, location)], Json(operation)).into_response())
 }
 
-/// What is deployed by itself is not synced by hand: such a run can only fail. In the words of the command line.
-fn automated(name: &str) -> Problem {
-    Problem::new(Kind::Conflict, format!("application `{name}` cannot be synced by hand: it is automated"))
-        .hint("it is deployed whenever something changed")
+/// Problem details for a sync of an application with an automatic sync policy, which can only fail. The text equals the
+/// command line's.
+fn automated(name: &str) -> ProblemDetails {
+    ProblemDetails::new(
+        ProblemKind::Conflict,
+        format!("application `{name}` cannot be synced by hand: it is automated"),
+    )
+    .hint("it is deployed whenever something changed")
 }
 
-/// The resource that asks for a sync of an application.
-pub fn run(application: &Id, revision: &str) -> Value {
-    // Long names leave room for what the cluster adds.
+/// GitOpsDeploymentSyncRun that syncs an application.
+pub fn sync_run(application: &ResourceId, revision: &str) -> Value {
+    // A shortened name leaves room for the suffix that the cluster adds.
     let prefix: String = application.name.chars().take(200).collect();
     let mut object = json!({
         "apiVersion": API_VERSION,
@@ -166,44 +175,45 @@ pub fn run(application: &Id, revision: &str) -> Value {
     object
 }
 
-/// `GET /operation/{id}`: a sync run by TENANT.NAME, or a row by its id.
+/// `GET /operation/{id}`: a sync run by TENANT.NAME, or a database row by its ID.
 pub async fn read(
-    State(service): State<Service>,
+    State(service): State<GitOpsApi>,
     caller: Caller,
-    Named(id): Named,
-) -> Result<Json<Operation>, Problem> {
-    if let Some(id) = Id::parse(&id) {
+    PathName(id): PathName,
+) -> Result<Json<OperationOutput>, ProblemDetails> {
+    if let Some(id) = ResourceId::parse(&id) {
         service.authorize_one(&caller, "get", &SYNC_RUNS, &id).await?;
         let object = service.tenants.get(&SYNC_RUNS, &id.tenant, &id.name).await?;
         return of_run(&object).map(Json);
     }
-    let missing = || Problem::new(Kind::NotFound, "there is no such operation");
+    let missing = || ProblemDetails::new(ProblemKind::NotFound, "there is no such operation");
     if id.contains('\0') {
         return Err(missing());
     }
-    let row: Option<Row> = service.ledger.get(&Key::from(id.as_str())).await.map_err(of_ledger)?;
+    let row: Option<Row> = service.ledger.get(&RowKey::from(id.as_str())).await.map_err(database_problem)?;
     let row = row.ok_or_else(missing)?;
     let tenant = owner(&service, &row).await?;
-    let access = Access::new("get", GROUP, OPERATIONS, tenant.as_deref().unwrap_or_default());
-    // Whoever may not see it is not told that it is there.
-    if !service.guard.may(&caller, &access).await? {
+    let access = ResourceAttributes::new("get", GROUP, OPERATIONS, tenant.as_deref().unwrap_or_default());
+    // A caller without access cannot tell a hidden operation from a missing one.
+    if !service.guard.is_allowed(&caller, &access).await? {
         return Err(missing());
     }
     Ok(Json(of_row(&row, tenant.as_deref())))
 }
 
-/// Whose an operation is; none if nobody's that is there now, which is for whoever may see everybody's.
-async fn owner(service: &Service, row: &Row) -> Result<Option<String>, Problem> {
+/// Returns the namespace of the operation's tenant; `None` if the tenant no longer exists, in which case only callers
+/// with access to all tenants can see the operation.
+async fn owner(service: &GitOpsApi, row: &Row) -> Result<Option<String>, ProblemDetails> {
     let Some(user) = &row.owner else { return Ok(None) };
-    let user: Option<ClusterUser> = service.ledger.get(&Key::from(user)).await.map_err(of_ledger)?;
+    let user: Option<ClusterUser> = service.ledger.get(&RowKey::from(user)).await.map_err(database_problem)?;
     match user {
         Some(user) => rows::namespace(service, &user).await,
         None => Ok(None),
     }
 }
 
-/// Whose the operations of a page are: each tenant is looked for once.
-async fn owners(service: &Service, page: &[Row]) -> Result<BTreeMap<UserId, Option<String>>, Problem> {
+/// Returns the namespaces of the tenants of a page, with one lookup for each tenant.
+async fn owners(service: &GitOpsApi, page: &[Row]) -> Result<BTreeMap<UserId, Option<String>>, ProblemDetails> {
     let mut owners = BTreeMap::new();
     for row in page {
         if let Some(user) = row.owner.as_ref().filter(|user| !owners.contains_key(*user)) {
@@ -213,11 +223,15 @@ async fn owners(service: &Service, page: &[Row]) -> Result<BTreeMap<UserId, Opti
     Ok(owners)
 }
 
-/// `DELETE /operation/{id}`: a sync is stopped by deleting its run.
-pub async fn remove(State(service): State<Service>, caller: Caller, id: Id) -> Result<StatusCode, Problem> {
+/// `DELETE /operation/{id}`: deletes the sync run, which cancels the sync.
+pub async fn remove(
+    State(service): State<GitOpsApi>,
+    caller: Caller,
+    id: ResourceId,
+) -> Result<StatusCode, ProblemDetails> {
     service.authorize_one(&caller, "delete", &SYNC_RUNS, &id).await?;
     service.tenants.delete(&SYNC_RUNS, &id.tenant, &id.name, &json!({})).await?;
-    tracing::info!(user = caller.name, operation = Id::of(&id.tenant, &id.name), "stopped a sync");
+    tracing::info!(user = caller.name, operation = ResourceId::of(&id.tenant, &id.name), "stopped a sync");
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -228,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_run_is_an_operation() {
-        let run = |conditions: Value| {
+        let output = |conditions: Value| {
             let object = json!({
                 "metadata": { "name": "web-1", "namespace": "shop", "uid": "u", "creationTimestamp": "2026-01-01T00:00:00Z" },
                 "spec": { "gitopsDeploymentName": "web" },
@@ -236,20 +250,20 @@ mod tests {
             });
             of_run(&object).unwrap()
         };
-        let waiting = run(json!([]));
+        let waiting = output(json!([]));
         assert_eq!((waiting.id.as_str(), waiting.state), ("shop.web-1", "Waiting"));
         assert_eq!(waiting.last_state_update, "2026-01-01T00:00:00Z");
         let condition = |status: &str, message: &str| json!([{ "type": "ErrorOccurred", "status": status, "message": message, "lastTransitionTime": "2026-01-02T00:00:00Z" }]);
-        assert_eq!(run(condition("False", "")).state, "Completed");
-        let failed = run(condition("True", "no such commit"));
+        assert_eq!(output(condition("False", "")).state, "Completed");
+        let failed = output(condition("True", "no such commit"));
         assert_eq!((failed.state, failed.human_readable_state.as_str()), ("Failed", "no such commit"));
         assert_eq!(failed.last_state_update, "2026-01-02T00:00:00Z");
     }
 
     #[test]
     fn the_run_of_an_application_with_a_long_name_has_a_name() {
-        let id = Id { tenant: "shop".into(), name: "x".repeat(253) };
-        let object = run(&id, "");
+        let id = ResourceId { tenant: "shop".into(), name: "x".repeat(253) };
+        let object = sync_run(&id, "");
         assert!(object["metadata"]["generateName"].as_str().unwrap().len() <= 201);
         assert_eq!(object["spec"], json!({ "gitopsDeploymentName": "x".repeat(253) }));
     }

@@ -1,46 +1,49 @@
-//! Fields several bodies have, judged the same way everywhere.
+//! Validation of fields that several bodies have.
 
 use switchboard_object::name::{dns1123_label, dns1123_subdomain};
 
-use crate::problem::{Kind, Problem};
+use crate::problem::{ProblemDetails, ProblemKind};
 
-/// The most characters of a URL, a path or a revision.
+/// Maximum number of characters of a URL, a path or a revision.
 pub const MAX_TEXT_CHARS: usize = 2048;
 
-/// A tenant's name.
-pub fn tenant(text: &str) -> Result<(), Problem> {
-    named("tenant", dns1123_label(text))
+/// Validates a tenant's name.
+pub fn tenant(text: &str) -> Result<(), ProblemDetails> {
+    require_valid("tenant", dns1123_label(text))
 }
 
-/// The name of a resource.
-pub fn name(field: &str, text: &str) -> Result<(), Problem> {
-    named(field, dns1123_subdomain(text))
+/// Validates the name of a resource.
+pub fn name(field: &str, text: &str) -> Result<(), ProblemDetails> {
+    require_valid(field, dns1123_subdomain(text))
 }
 
-/// A tenant to whom a list is limited; none is all.
-pub fn asked_tenant(text: Option<&str>) -> Result<&str, Problem> {
+/// Validates the tenant filter of a list; none selects all tenants.
+pub fn tenant_filter(text: Option<&str>) -> Result<&str, ProblemDetails> {
     let Some(text) = text else { return Ok("") };
     match dns1123_label(text).first() {
         None => Ok(text),
-        Some(why) => Err(Problem::new(Kind::Malformed, format!("`{text}` is no tenant: {why}"))),
+        Some(why) => Err(ProblemDetails::new(ProblemKind::Malformed, format!("`{text}` is no tenant: {why}"))),
     }
 }
 
-fn named(field: &str, faults: Vec<String>) -> Result<(), Problem> {
+fn require_valid(field: &str, faults: Vec<String>) -> Result<(), ProblemDetails> {
     match faults.first() {
         None => Ok(()),
-        Some(why) => Err(Problem::new(Kind::Invalid, format!("{field}: {why}"))),
+        Some(why) => Err(ProblemDetails::new(ProblemKind::Invalid, format!("{field}: {why}"))),
     }
 }
 
-/// Texts that have a bound and no control characters.
-pub fn plain(fields: &[(&str, &str)]) -> Result<(), Problem> {
+/// Returns an error unless the texts are short enough and have no control characters.
+pub fn require_plain(fields: &[(&str, &str)]) -> Result<(), ProblemDetails> {
     for (field, text) in fields {
         if text.chars().count() > MAX_TEXT_CHARS {
-            return Err(Problem::new(Kind::Invalid, format!("{field} is longer than {MAX_TEXT_CHARS} characters")));
+            return Err(ProblemDetails::new(
+                ProblemKind::Invalid,
+                format!("{field} is longer than {MAX_TEXT_CHARS} characters"),
+            ));
         }
         if text.chars().any(char::is_control) {
-            return Err(Problem::new(Kind::Invalid, format!("{field} has control characters")));
+            return Err(ProblemDetails::new(ProblemKind::Invalid, format!("{field} has control characters")));
         }
     }
     Ok(())

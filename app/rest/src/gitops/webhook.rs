@@ -1,7 +1,9 @@
-//! Webhook events: a git server says that something was pushed, and the applications that deploy it are looked at at once.
+//! Webhook events: a git server sends a push event, and the service immediately refreshes the applications that deploy
+//! the pushed revision.
 //!
-//! Nobody shows a token here: an event is believed if it is signed. A tenant keeps its own secret, in a Secret named
-//! `gitops-webhook`, and its events refresh its applications alone; events for all tenants are signed with the service's secret.
+//! Webhook requests have no Kubernetes token; a signature authenticates the event. The events of a tenant are signed
+//! with the secret in the tenant's Secret `gitops-webhook` and refresh only its own applications; events for all
+//! tenants are signed with the service's secret.
 
 mod document;
 mod push;
@@ -17,115 +19,125 @@ use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_gitops::argo::application::{REFRESH, row_of};
-use switchboard_gitops::kinds::Deployment;
-use switchboard_ledger::Secret;
+use switchboard_gitops::kinds::GitOpsDeployment;
+use switchboard_ledger::SecretString;
 
 pub use document::describe;
 pub use push::Push;
 
-use super::{APPLICATIONS, SECRETS, Service, meta, rows, text};
-use crate::body::{Asked, json_only, parse, read};
-use crate::cluster::Resource;
+use super::{APPLICATIONS, GitOpsApi, SECRETS, meta, rows, text};
+use crate::body::{QueryParams, parse, read_body, require_json};
+use crate::cluster::ResourcePath;
 use crate::page::MAX_LIMIT;
-use crate::problem::{Kind, Problem};
+use crate::problem::{ProblemDetails, ProblemKind};
 
-/// The longest event that is read: git servers tell of every commit of a push.
+/// Maximum length of an event: git servers list every commit of a push.
 pub const MAX_EVENT_BYTES: usize = 5 << 20;
 
-/// The Secret a tenant keeps its secret in.
+/// Name of the Secret that holds a tenant's webhook secret.
 pub const SECRET_NAME: &str = "gitops-webhook";
 
-/// The type it must have, so that nobody makes a hook of another Secret.
+/// Required type of the Secret, so that no other Secret can be used as a webhook secret.
 pub const SECRET_TYPE: &str = "managed-gitops.redhat.com/webhook";
 
-/// Its key there.
+/// Key of the secret's data.
 const SECRET_KEY: &str = "secret";
 
-/// Argo CD's Applications.
-const ARGO_APPLICATIONS: Resource =
-    Resource { root: "/apis/argoproj.io/v1alpha1", group: "argoproj.io", plural: "applications", told: "Application" };
+/// Applications of Argo CD.
+const ARGO_APPLICATIONS: ResourcePath = ResourcePath {
+    root: "/apis/argoproj.io/v1alpha1",
+    group: "argoproj.io",
+    plural: "applications",
+    display_name: "Application",
+};
 
-/// Whose event it is.
+/// Query parameters of an event.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct For {
+pub struct WebhookQuery {
     tenant: Option<String>,
 }
 
-/// What came of an event.
+/// Response body of an event.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Outcome {
-    /// How many applications deploy what was pushed.
+pub struct WebhookOutcome {
+    /// Number of applications that deploy the pushed revision.
     matched: usize,
-    /// How many of them are looked at now; the others are on no Argo CD yet.
+    /// Number of applications that are refreshed now; the others are not yet on an Argo CD instance.
     refreshed: usize,
 }
 
 /// `POST /webhookevent`
 pub async fn receive(
-    State(service): State<Service>,
-    Asked(asked): Asked<For>,
+    State(service): State<GitOpsApi>,
+    QueryParams(asked): QueryParams<WebhookQuery>,
     request: Request,
-) -> Result<(StatusCode, Json<Outcome>), Problem> {
-    let tenant = text::asked_tenant(asked.tenant.as_deref())?.to_string();
-    json_only(request.headers())?;
+) -> Result<(StatusCode, Json<WebhookOutcome>), ProblemDetails> {
+    let tenant = text::tenant_filter(asked.tenant.as_deref())?.to_string();
+    require_json(request.headers())?;
     let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip().to_string());
     service.guard.count(&format!("events from {}", from.as_deref().unwrap_or("everywhere")))?;
     let headers = request.headers().clone();
-    let body = read(request, MAX_EVENT_BYTES).await?;
-    believe(&service, &tenant, &headers, &body).await?;
+    let body = read_body(request, MAX_EVENT_BYTES).await?;
+    verify_signature(&service, &tenant, &headers, &body).await?;
     service.guard.count(&format!("events for {tenant}"))?;
     let event: Value = parse(&body)?;
     let Some(push) = Push::read(&headers, &event)? else {
-        return Ok((StatusCode::ACCEPTED, Json(Outcome::default())));
+        return Ok((StatusCode::ACCEPTED, Json(WebhookOutcome::default())));
     };
     let outcome = refresh(&service, &tenant, &push).await?;
     tracing::info!(tenant, matched = outcome.matched, refreshed = outcome.refreshed, "something was pushed");
     Ok((StatusCode::ACCEPTED, Json(outcome)))
 }
 
-/// Refuses an event that is not signed with the right secret. That there is none is told in the same words: whoever guesses names of
-/// tenants learns nothing.
-async fn believe(service: &Service, tenant: &str, headers: &HeaderMap, body: &[u8]) -> Result<(), Problem> {
-    let secret = if tenant.is_empty() { service.hook_secret.clone() } else { of_tenant(service, tenant).await? };
-    if secret.is_some_and(|secret| signature::holds(&secret, headers, body)) {
+/// Returns an error unless the event is signed with the right secret. A tenant without a secret causes the same error,
+/// so that an attacker cannot probe for tenants.
+async fn verify_signature(
+    service: &GitOpsApi,
+    tenant: &str,
+    headers: &HeaderMap,
+    body: &[u8],
+) -> Result<(), ProblemDetails> {
+    let secret =
+        if tenant.is_empty() { service.webhook_secret.clone() } else { tenant_secret(service, tenant).await? };
+    if secret.is_some_and(|secret| signature::is_valid(&secret, headers, body)) {
         return Ok(());
     }
     let hint = format!(
         "sign events with the secret of the Secret `{SECRET_NAME}` of the tenant, and name the tenant: ?tenant=NAME"
     );
-    Err(Problem::new(Kind::Forbidden, "the event is not signed as it should be").hint(hint))
+    Err(ProblemDetails::new(ProblemKind::Forbidden, "the event is not signed as it should be").hint(hint))
 }
 
-async fn of_tenant(service: &Service, tenant: &str) -> Result<Option<Secret>, Problem> {
+async fn tenant_secret(service: &GitOpsApi, tenant: &str) -> Result<Option<SecretString>, ProblemDetails> {
     let found = service.tenants.find(&SECRETS, tenant, SECRET_NAME).await?;
     let found = found.filter(|object| object["type"] == SECRET_TYPE);
     let text = found.as_ref().and_then(|object| object["data"][SECRET_KEY].as_str());
     let bytes = text.and_then(|text| STANDARD.decode(text).ok()).and_then(|bytes| String::from_utf8(bytes).ok());
-    Ok(bytes.filter(|secret| !secret.is_empty()).map(Secret::from))
+    Ok(bytes.filter(|secret| !secret.is_empty()).map(SecretString::from))
 }
 
-/// Asks Argo CD to look at the applications that deploy what was pushed.
-async fn refresh(service: &Service, tenant: &str, push: &Push) -> Result<Outcome, Problem> {
-    let (mut outcome, mut from) = (Outcome::default(), None);
+/// Requests a refresh of the applications that deploy the pushed revision.
+async fn refresh(service: &GitOpsApi, tenant: &str, push: &Push) -> Result<WebhookOutcome, ProblemDetails> {
+    let (mut outcome, mut from) = (WebhookOutcome::default(), None);
     loop {
-        let piece = service.tenants.list(&APPLICATIONS, tenant, MAX_LIMIT, from.as_deref()).await?;
-        for object in &piece.items {
-            let Ok(deployment) = serde_json::from_value::<Deployment>(object.clone()) else { continue };
-            if push.is_of(&deployment.spec.source) {
+        let page = service.tenants.list(&APPLICATIONS, tenant, MAX_LIMIT, from.as_deref()).await?;
+        for object in &page.items {
+            let Ok(deployment) = serde_json::from_value::<GitOpsDeployment>(object.clone()) else { continue };
+            if push.matches(&deployment.spec.source) {
                 outcome.matched += 1;
                 outcome.refreshed += usize::from(refresh_one(service, meta(object, "uid")).await?);
             }
         }
-        from = piece.next;
+        from = page.next;
         if from.is_none() {
             return Ok(outcome);
         }
     }
 }
 
-/// Whether there was an Application to look at.
-async fn refresh_one(service: &Service, uid: &str) -> Result<bool, Problem> {
+/// Requests a refresh of one Application and returns whether it exists.
+async fn refresh_one(service: &GitOpsApi, uid: &str) -> Result<bool, ProblemDetails> {
     let Some((row, instance)) = rows::application(&service.ledger, uid).await? else { return Ok(false) };
     let Some(live) = service.engines.find(&ARGO_APPLICATIONS, &instance.namespace, &row.name).await? else {
         return Ok(false);
@@ -137,7 +149,7 @@ async fn refresh_one(service: &Service, uid: &str) -> Result<bool, Problem> {
     let merged = service.engines.merge(&ARGO_APPLICATIONS, &instance.namespace, &row.name, &patch).await;
     match merged {
         Ok(_) => Ok(true),
-        Err(problem) if problem.kind() == Kind::NotFound => Ok(false),
+        Err(problem) if problem.kind() == ProblemKind::NotFound => Ok(false),
         Err(problem) => Err(problem),
     }
 }

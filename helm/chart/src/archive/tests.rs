@@ -1,4 +1,4 @@
-//! Archives: what is read, and what is refused before it can do harm.
+//! Archives: reading, and rejection of hostile ones before they do harm.
 #![allow(clippy::unwrap_used)]
 
 use std::io::Write;
@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 
 use super::*;
 
-/// An archive of these files; names are written as they are, however hostile.
+/// Creates an archive of these files. Names are written unchanged, even hostile ones.
 fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (name, data) in files {
@@ -23,7 +23,7 @@ fn packed(files: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 fn refused(files: &[(&str, &[u8])]) -> String {
-    read_archive(&packed(files), &mut Budget::default()).unwrap_err().to_string()
+    read_archive(&packed(files), &mut ArchiveBudget::default()).unwrap_err().to_string()
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn names_lose_the_chart_s_own_folder() {
         ("shop/a/./b/../c.txt", b"c"),
         ("shop\\w\\x.txt", b"w"),
     ]);
-    let files = read_archive(&bytes, &mut Budget::default()).unwrap();
+    let files = read_archive(&bytes, &mut ArchiveBudget::default()).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
     assert_eq!(names, ["Chart.yaml", "a/c.txt", "w/x.txt"]);
     assert_eq!(&*files[0].data, b"name: shop", "without its byte order mark");
@@ -57,7 +57,7 @@ fn links_are_refused() {
     header.set_size(0);
     builder.append_link(&mut header, "shop/values.yaml", "/etc/passwd").unwrap();
     let bytes = builder.into_inner().unwrap().finish().unwrap();
-    let error = read_archive(&bytes, &mut Budget::default()).unwrap_err().to_string();
+    let error = read_archive(&bytes, &mut ArchiveBudget::default()).unwrap_err().to_string();
     assert_eq!(error, "chart archive contains \"shop/values.yaml\", which is a link or a device and not a file");
 }
 
@@ -70,7 +70,7 @@ fn a_bomb_is_refused_before_it_is_unpacked() {
     let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), zeros.as_slice())).collect();
     let bytes = packed(&files);
     assert!(bytes.len() < 1_000_000, "the bomb is small: {}", bytes.len());
-    let error = read_archive(&bytes, &mut Budget::default()).unwrap_err().to_string();
+    let error = read_archive(&bytes, &mut ArchiveBudget::default()).unwrap_err().to_string();
     assert_eq!(error, "decompressed chart is larger than the maximum size 104857600");
 }
 
@@ -78,7 +78,7 @@ fn a_bomb_is_refused_before_it_is_unpacked() {
 fn archives_inside_share_one_budget() {
     let zeros = vec![0; MAX_FILE_BYTES as usize];
     let bytes = packed(&[("shop/a", &zeros), ("shop/b", &zeros)]);
-    let mut budget = Budget::default();
+    let mut budget = ArchiveBudget::default();
     for _ in 0..10 {
         read_archive(&bytes, &mut budget).unwrap();
     }
@@ -95,8 +95,8 @@ fn archives_inside_share_what_their_folders_take() {
         builder.append_data(&mut header, "shop/folder", std::io::empty()).unwrap();
     }
     let bytes = builder.into_inner().unwrap().finish().unwrap();
-    let mut budget = Budget { unpacked: 1_300_000, ..Budget::default() };
-    // Each alone is within it.
+    let mut budget = ArchiveBudget { unpacked: 1_300_000, ..ArchiveBudget::default() };
+    // Each nested archive alone is within the budget.
     assert!(matches!(read_archive(&bytes, &mut budget), Err(ArchiveError::Empty)));
     assert!(matches!(read_archive(&bytes, &mut budget), Err(ArchiveError::Empty)));
     assert!(matches!(read_archive(&bytes, &mut budget), Err(ArchiveError::TooLarge)));
@@ -104,14 +104,14 @@ fn archives_inside_share_what_their_folders_take() {
 
 #[test]
 fn more_files_than_a_chart_has_are_refused() {
-    let mut budget = Budget { bytes: 100, files: 1, ..Budget::default() };
+    let mut budget = ArchiveBudget { bytes: 100, files: 1, ..ArchiveBudget::default() };
     let bytes = packed(&[("shop/a", b""), ("shop/b", b"")]);
     assert!(matches!(read_archive(&bytes, &mut budget), Err(ArchiveError::TooManyFiles)));
 }
 
 #[test]
 fn damaged_archives_are_errors() {
-    let read = |bytes: &[u8]| read_archive(bytes, &mut Budget::default()).unwrap_err().to_string();
+    let read = |bytes: &[u8]| read_archive(bytes, &mut ArchiveBudget::default()).unwrap_err().to_string();
     assert_eq!(read(b"no archive at all"), "gzip: invalid header");
     assert_eq!(read(&packed(&[])), "no files in chart archive");
     let whole = packed(&[("shop/a", &[7; 2000])]);

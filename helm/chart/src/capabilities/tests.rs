@@ -1,4 +1,4 @@
-//! Versions of Kubernetes.
+//! Kubernetes versions.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

@@ -1,4 +1,4 @@
-//! Folders: in order, through links, within bounds.
+//! Folders: order, links, limits.
 #![allow(clippy::unwrap_used)]
 
 use std::os::unix::fs::symlink;
@@ -15,7 +15,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     top
 }
 
-fn names(top: &Path, links: Links) -> Vec<String> {
+fn names(top: &Path, links: SymlinkPolicy) -> Vec<String> {
     read_folder(top, links).unwrap().into_iter().map(|file| file.name).collect()
 }
 
@@ -29,7 +29,7 @@ fn files_come_in_the_order_of_names() {
         ("x.bak", ""),
         ("templates/.h", ""),
     ]);
-    assert_eq!(names(top.path(), Links::Inside), [".helmignore", "a/y", "a/z", "b.txt"]);
+    assert_eq!(names(top.path(), SymlinkPolicy::Inside), [".helmignore", "a/y", "a/z", "b.txt"]);
 }
 
 #[test]
@@ -37,27 +37,27 @@ fn links_inside_the_chart_are_followed() {
     let top = folder(&[("real/a.txt", "text")]);
     symlink("real", top.path().join("alias")).unwrap();
     symlink("real/a.txt", top.path().join("file.txt")).unwrap();
-    assert_eq!(names(top.path(), Links::Inside), ["alias/a.txt", "file.txt", "real/a.txt"]);
+    assert_eq!(names(top.path(), SymlinkPolicy::Inside), ["alias/a.txt", "file.txt", "real/a.txt"]);
 }
 
 #[test]
 fn links_out_of_the_chart_are_refused_unless_allowed() {
     let (top, outside) = (folder(&[("Chart.yaml", "")]), folder(&[("secret", "text")]));
     symlink(outside.path().join("secret"), top.path().join("stolen")).unwrap();
-    let error = read_folder(top.path(), Links::Inside).unwrap_err().to_string();
+    let error = read_folder(top.path(), SymlinkPolicy::Inside).unwrap_err().to_string();
     assert!(error.contains("leads out of the chart"), "{error}");
-    assert_eq!(names(top.path(), Links::Anywhere), ["Chart.yaml", "stolen"]);
+    assert_eq!(names(top.path(), SymlinkPolicy::Anywhere), ["Chart.yaml", "stolen"]);
 }
 
 #[test]
 fn links_that_lead_back_up_end() {
     let top = folder(&[("a/b.txt", "")]);
     symlink("..", top.path().join("a/up")).unwrap();
-    let error = read_folder(top.path(), Links::Anywhere).unwrap_err().to_string();
+    let error = read_folder(top.path(), SymlinkPolicy::Anywhere).unwrap_err().to_string();
     assert!(error.contains("without an end"), "{error}");
     let loops = folder(&[]);
     symlink("x", loops.path().join("x")).unwrap();
-    assert!(matches!(read_folder(loops.path(), Links::Anywhere), Err(FolderError::Dangling { .. })));
+    assert!(matches!(read_folder(loops.path(), SymlinkPolicy::Anywhere), Err(FolderError::Dangling { .. })));
 }
 
 #[test]
@@ -65,11 +65,11 @@ fn what_is_no_file_or_too_large_is_refused() {
     let top = folder(&[]);
     let large = fs::File::create(top.path().join("large")).unwrap();
     large.set_len(MAX_FILE_BYTES + 1).unwrap();
-    let error = read_folder(top.path(), Links::Inside).unwrap_err().to_string();
+    let error = read_folder(top.path(), SymlinkPolicy::Inside).unwrap_err().to_string();
     assert_eq!(error, "chart file \"large\" is larger than the maximum file size 5242880");
     let socket = folder(&[]);
     let _listening = std::os::unix::net::UnixListener::bind(socket.path().join("s")).unwrap();
-    assert!(matches!(read_folder(socket.path(), Links::Inside), Err(FolderError::Irregular(_))));
+    assert!(matches!(read_folder(socket.path(), SymlinkPolicy::Inside), Err(FolderError::Irregular(_))));
 }
 
 #[test]
@@ -82,26 +82,26 @@ fn what_is_read_first_is_read_by_the_same_rules() {
         };
         let top = folder(&[]);
         symlink("/dev/zero", top.path().join(name)).unwrap();
-        let error = first(top.path(), Links::Anywhere).unwrap_err();
+        let error = first(top.path(), SymlinkPolicy::Anywhere).unwrap_err();
         assert!(error.contains("cannot load irregular file"), "{name}: {error}");
-        let error = first(top.path(), Links::Inside).unwrap_err();
+        let error = first(top.path(), SymlinkPolicy::Inside).unwrap_err();
         assert!(error.contains("leads out of the chart"), "{name}: {error}");
 
         let top = folder(&[]);
         symlink(secret.path().join("secret"), top.path().join(name)).unwrap();
-        let error = first(top.path(), Links::Inside).unwrap_err();
+        let error = first(top.path(), SymlinkPolicy::Inside).unwrap_err();
         assert!(error.contains("leads out of the chart"), "{name}: {error}");
-        first(top.path(), Links::Anywhere).unwrap();
+        first(top.path(), SymlinkPolicy::Anywhere).unwrap();
 
         let top = folder(&[]);
         let made = std::process::Command::new("mkfifo").arg(top.path().join(name)).status().unwrap();
         assert!(made.success());
-        let error = first(top.path(), Links::Inside).unwrap_err();
+        let error = first(top.path(), SymlinkPolicy::Inside).unwrap_err();
         assert!(error.contains("cannot load irregular file"), "{name}: {error}");
 
         let top = folder(&[]);
         fs::File::create(top.path().join(name)).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
-        let error = first(top.path(), Links::Inside).unwrap_err();
+        let error = first(top.path(), SymlinkPolicy::Inside).unwrap_err();
         assert!(error.contains("is larger than the maximum file size 5242880"), "{name}: {error}");
     }
 }
@@ -115,5 +115,5 @@ fn links_that_fan_out_end() {
         symlink(format!("../d{}", level + 1), here.join("x")).unwrap();
         symlink(format!("../d{}", level + 1), here.join("y")).unwrap();
     }
-    assert!(matches!(read_folder(top.path(), Links::Inside), Err(FolderError::TooLarge(_))));
+    assert!(matches!(read_folder(top.path(), SymlinkPolicy::Inside), Err(FolderError::TooLarge(_))));
 }

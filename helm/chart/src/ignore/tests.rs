@@ -1,11 +1,11 @@
-//! Helm's own cases of `.helmignore`.
+//! Helm's own test cases of `.helmignore`.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
 
 #[track_caller]
 fn check(rules: &str, path: &str, folder: bool, ignored: bool) {
-    assert_eq!(Rules::read(rules).unwrap().ignores(path, folder), ignored, "{rules} {path}");
+    assert_eq!(IgnoreRules::read(rules).unwrap().ignores(path, folder), ignored, "{rules} {path}");
 }
 
 #[test]
@@ -35,13 +35,13 @@ fn negation_is_helm_s_own() {
 
 #[test]
 fn hidden_templates_are_always_ignored() {
-    let rules = Rules::default().with_defaults();
+    let rules = IgnoreRules::default().with_defaults();
     assert!(rules.ignores("templates/.hidden.yaml", false));
     assert!(!rules.ignores("templates/shown.yaml", false));
 }
 
 #[test]
 fn what_is_no_rule_is_an_error() {
-    assert_eq!(Rules::read("a/**").unwrap_err(), RuleError::DoubleStar);
-    assert_eq!(Rules::read("[").unwrap_err().to_string(), "syntax error in pattern");
+    assert_eq!(IgnoreRules::read("a/**").unwrap_err(), IgnoreRuleError::DoubleStar);
+    assert_eq!(IgnoreRules::read("[").unwrap_err().to_string(), "syntax error in pattern");
 }

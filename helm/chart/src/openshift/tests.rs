@@ -1,17 +1,20 @@
-//! OpenShift Templates, as library-go's own tests have them.
+//! OpenShift Templates, with the cases of library-go's own tests.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
 
 use super::*;
 
-fn template(parameters: Value, object: Value) -> Template {
+fn template(parameters: Value, object: Value) -> OpenShiftTemplate {
     let whole = json!({"kind": "Template", "metadata": {"name": "t"}, "parameters": parameters, "objects": [object]});
-    Template::of(whole).unwrap()
+    OpenShiftTemplate::from_object(whole).unwrap()
 }
 
 fn processed(parameters: Value, object: Value) -> Value {
-    template(parameters, object).process(&Given::default(), &mut Chance::seeded(1)).unwrap().remove(0)
+    template(parameters, object)
+        .process(&ProcessOptions::default(), &mut ExpressionRandom::seeded(1))
+        .unwrap()
+        .remove(0)
 }
 
 #[test]
@@ -37,8 +40,11 @@ fn labels_go_to_every_object_and_old_kinds_to_their_groups() {
         json!({"apiVersion": "v1", "kind": "Route", "metadata": {"labels": {"own": "1"}}}),
     );
     template.labels = Some(BTreeMap::from([("l-${A}".to_string(), "${A}".to_string())]));
-    let given = Given { labels: BTreeMap::from([("user".to_string(), "me".to_string())]), ..Given::default() };
-    let made = template.process(&given, &mut Chance::seeded(1)).unwrap();
+    let given = ProcessOptions {
+        labels: BTreeMap::from([("user".to_string(), "me".to_string())]),
+        ..ProcessOptions::default()
+    };
+    let made = template.process(&given, &mut ExpressionRandom::seeded(1)).unwrap();
     let wanted = json!({"apiVersion": "route.openshift.io/v1", "kind": "Route", "metadata": {"labels": {"l-x": "x", "own": "1", "user": "me"}}});
     assert_eq!(made, [wanted]);
 }
@@ -48,7 +54,10 @@ fn values_are_generated_from_a_seed() {
     let parameters = json!([{"name": "P", "generate": "expression", "from": "user[0-9]{3}-[a-zA-Z0-9]{8}"}]);
     let made = |seed| {
         let template = template(parameters.clone(), json!({"kind": "K", "v": "${P}"}));
-        template.process(&Given::default(), &mut Chance::seeded(seed)).unwrap()[0]["v"].as_str().unwrap().to_string()
+        template.process(&ProcessOptions::default(), &mut ExpressionRandom::seeded(seed)).unwrap()[0]["v"]
+            .as_str()
+            .unwrap()
+            .to_string()
     };
     assert_eq!(made(7), made(7));
     assert_ne!(made(7), made(8));
@@ -58,18 +67,22 @@ fn values_are_generated_from_a_seed() {
 #[test]
 fn what_is_missing_or_unknown_is_said_in_the_words_of_oc() {
     let required = || template(json!([{"name": "A"}, {"name": "B", "required": true}]), json!({"kind": "K"}));
-    let error = required().process(&Given::default(), &mut Chance::seeded(1)).unwrap_err().to_string();
+    let error =
+        required().process(&ProcessOptions::default(), &mut ExpressionRandom::seeded(1)).unwrap_err().to_string();
     let words =
         "template.parameters[1]: Required value: template.parameters[1]: parameter B is required and must be specified";
     assert_eq!(error, format!("Template.template.openshift.io \"t\" is invalid: {words}"));
-    let given = Given { parameters: BTreeMap::from([("C".to_string(), "1".to_string())]), ..Given::default() };
-    let error = required().process(&given, &mut Chance::seeded(1)).unwrap_err().to_string();
+    let given = ProcessOptions {
+        parameters: BTreeMap::from([("C".to_string(), "1".to_string())]),
+        ..ProcessOptions::default()
+    };
+    let error = required().process(&given, &mut ExpressionRandom::seeded(1)).unwrap_err().to_string();
     assert_eq!(error, "unknown parameter name \"C\"");
     let broken = template(json!([{"name": "A", "generate": "expression", "from": "[a-z]{300}"}]), json!({"kind": "K"}));
-    let error = broken.process(&Given::default(), &mut Chance::seeded(1)).unwrap_err().to_string();
+    let error = broken.process(&ProcessOptions::default(), &mut ExpressionRandom::seeded(1)).unwrap_err().to_string();
     assert!(error.ends_with("range must be within [1-255] characters (300)"), "{error}");
     assert!(
-        Template::read("kind: Pod\nmetadata: {name: p}")
+        OpenShiftTemplate::read("kind: Pod\nmetadata: {name: p}")
             .unwrap_err()
             .to_string()
             .contains("not a valid Template but Pod")
@@ -80,13 +93,14 @@ fn what_is_missing_or_unknown_is_said_in_the_words_of_oc() {
 fn what_oc_refuses_to_read_is_refused() {
     for parameter in [json!({"name": "A", "value": 5}), json!({"name": "A", "value": true}), json!({"name": 1})] {
         let whole = json!({"kind": "Template", "parameters": [parameter], "objects": []});
-        let error = Template::of(whole).unwrap_err().to_string();
+        let error = OpenShiftTemplate::from_object(whole).unwrap_err().to_string();
         assert!(error.contains("cannot unmarshal") && error.contains("of type string"), "{error}");
     }
-    let error = Template::of(json!({"kind": "Template", "labels": {"a": 1}})).unwrap_err().to_string();
+    let error =
+        OpenShiftTemplate::from_object(json!({"kind": "Template", "labels": {"a": 1}})).unwrap_err().to_string();
     assert!(error.contains("cannot unmarshal number"), "{error}");
     let template = template(json!([]), json!({"metadata": {"name": "n"}}));
-    let error = template.process(&Given::default(), &mut Chance::seeded(1)).unwrap_err().to_string();
+    let error = template.process(&ProcessOptions::default(), &mut ExpressionRandom::seeded(1)).unwrap_err().to_string();
     assert!(
         error.contains("template.objects[0]: Invalid value") && error.contains("Object 'Kind' is missing"),
         "{error}"

@@ -1,27 +1,27 @@
-//! What a template's dot is: the chart, its files, its values, the release and the cluster.
+//! Data of templates: the chart, its files, its values, the release and the cluster.
 
 use std::sync::Arc;
 
 use switchboard_object::{Map, Value as Json};
-use switchboard_template::{Numbers, Str, Type, Value};
+use switchboard_template::{JsonNumbers, ReflectType, Str, Value};
 
 use super::types::{FILES, VALUES, capabilities};
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
-use crate::instance::Instance;
-use crate::metadata::{Dependency, Metadata};
+use crate::instance::ChartInstance;
+use crate::metadata::{ChartMetadata, Dependency};
 use crate::release::Release;
 
-/// The dots of all charts of a tree, in the order parents come before their subcharts.
-pub fn dots(root: &Instance, values: &Map, release: &Release, cluster: &Capabilities) -> Vec<Value> {
-    let shared = Shared { release: release_of(release), capabilities: capabilities(cluster) };
+/// Returns the data of all charts of a tree, parents before their subcharts.
+pub fn template_data(root: &ChartInstance, values: &Map, release: &Release, cluster: &Capabilities) -> Vec<Value> {
+    let shared = SharedData { release: release_of(release), capabilities: capabilities(cluster) };
     let Value::Map(_, map) = Value::from_json_map(values) else { return Vec::new() };
-    let mut dots = Vec::new();
-    dot(root, true, Value::Map(VALUES, map), &shared, &mut dots);
-    dots
+    let mut all = Vec::new();
+    chart_data(root, true, Value::Map(VALUES, map), &shared, &mut all);
+    all
 }
 
-struct Shared {
+struct SharedData {
     release: Value,
     capabilities: Value,
 }
@@ -32,13 +32,13 @@ trait FromMap {
 
 impl FromMap for Value {
     fn from_json_map(map: &Map) -> Value {
-        Value::map(map.iter().map(|(key, value)| (Str::new(key), Value::from_json(value, Numbers::Int64))))
+        Value::map(map.iter().map(|(key, value)| (Str::new(key), Value::from_json(value, JsonNumbers::Int64))))
     }
 }
 
-fn dot(chart: &Instance, root: bool, values: Value, shared: &Shared, dots: &mut Vec<Value>) -> Value {
-    let at = dots.len();
-    dots.push(Value::Nil);
+fn chart_data(chart: &ChartInstance, root: bool, values: Value, shared: &SharedData, all: &mut Vec<Value>) -> Value {
+    let at = all.len();
+    all.push(Value::Nil);
     let mut subcharts = Vec::new();
     for child in &chart.children {
         let own = values.as_map().and_then(|map| map.get(child.name.as_bytes()));
@@ -46,7 +46,7 @@ fn dot(chart: &Instance, root: bool, values: Value, shared: &Shared, dots: &mut 
             Some(Value::Map(_, map)) => Value::Map(VALUES, map),
             _ => Value::typed_map(VALUES, Default::default()),
         };
-        subcharts.push((Str::new(&child.name), dot(child, false, own, shared, dots)));
+        subcharts.push((Str::new(&child.name), chart_data(child, false, own, shared, all)));
     }
     let this = Value::map([
         ("Chart", metadata(&chart.chart.metadata, chart, root)),
@@ -60,9 +60,9 @@ fn dot(chart: &Instance, root: bool, values: Value, shared: &Shared, dots: &mut 
         Value::Map(_, map) => Value::Map(VALUES, map),
         other => other,
     };
-    dots[at] = this.clone();
+    all[at] = this.clone();
     match this {
-        Value::Map(_, map) => Value::Map(Type::MAP, map),
+        Value::Map(_, map) => Value::Map(ReflectType::MAP, map),
         other => other,
     }
 }
@@ -87,7 +87,7 @@ fn texts(list: &[String]) -> Value {
     Value::list(list.iter().map(Value::string).collect())
 }
 
-fn metadata(of: &Metadata, chart: &Instance, root: bool) -> Value {
+fn metadata(of: &ChartMetadata, chart: &ChartInstance, root: bool) -> Value {
     let text = |text: &String| Value::string(text);
     let maintainers = of.maintainers.iter().flatten().map(|person| {
         Value::map([("Name", text(&person.name)), ("Email", text(&person.email)), ("URL", text(&person.url))])
@@ -95,9 +95,9 @@ fn metadata(of: &Metadata, chart: &Instance, root: bool) -> Value {
     let annotations = match &of.annotations {
         Some(pairs) => {
             let pairs = pairs.iter().map(|(key, value)| (Str::new(key), text(value)));
-            Value::typed_map(Type::STRING_MAP, pairs.collect())
+            Value::typed_map(ReflectType::STRING_MAP, pairs.collect())
         }
-        None => Value::zero(Type::STRING_MAP),
+        None => Value::zero(ReflectType::STRING_MAP),
     };
     let dependencies = chart.dependencies.iter().flatten().map(dependency);
     Value::map([
@@ -123,7 +123,7 @@ fn metadata(of: &Metadata, chart: &Instance, root: bool) -> Value {
 }
 
 fn dependency(of: &Dependency) -> Value {
-    let imports = of.import_values.iter().map(|import: &Json| Value::from_json(import, Numbers::Float));
+    let imports = of.import_values.iter().map(|import: &Json| Value::from_json(import, JsonNumbers::Float));
     Value::map([
         ("Name", Value::string(&of.name)),
         ("Version", Value::string(&of.version)),

@@ -1,41 +1,46 @@
-//! Helm's own functions, over sprig's.
+//! Helm's own functions, in addition to sprig's.
 
 use std::sync::{Arc, LazyLock};
 
 use memchr::memmem;
 use switchboard_object::json;
-use switchboard_template::sprig::ambient::below;
-use switchboard_template::sprig::{self, Ambient, Sprig};
-use switchboard_template::{Error, Execution, Functions, Numbers, SEEN, Set, Signature, Str, Type, Value};
+use switchboard_template::sprig::system_inputs::random_below;
+use switchboard_template::sprig::{self, SprigVersion, SystemInputs};
+use switchboard_template::{
+    Error, Execution, Functions, JsonNumbers, READ_PART_STEPS, ReflectType, Signature, Str, TemplateSet, Value,
+};
 
-use super::run::{MAX_INCLUDES, Run};
+use super::state::{MAX_INCLUDES, RenderState};
 use super::yaml::{to_json, to_yaml, to_yaml_pretty};
 use crate::typed;
 
-/// What `fail` and `required` put around their words, for the error's reader to find them.
+/// Marker that `fail` and `required` put before their message, for the formatting of the error.
 pub const WARN_START: &str = "HELM_ERR_START";
-/// The end of those words.
+/// Marker after the message.
 pub const WARN_END: &str = "HELM_ERR_END";
 
-const TEXT_OF_ANY: Signature = Signature::new(&[Type::ANY], Type::STRING);
-const MAP_OF_TEXT: Signature = Signature::new(&[Type::STRING], Type::MAP);
-const LIST_OF_TEXT: Signature = Signature::new(&[Type::STRING], Type::LIST);
-const TEXT_OF_TEXT: Signature = Signature::new(&[Type::STRING], Type::STRING);
-const TEXT_OF_TEXT_AND_ANY: Signature = Signature::new(&[Type::STRING, Type::ANY], Type::STRING);
-const ANY_OF_TEXT_AND_ANY: Signature = Signature::new(&[Type::STRING, Type::ANY], Type::ANY);
-const LOOKUP: Signature = Signature::new(&[Type::STRING, Type::STRING, Type::STRING, Type::STRING], Type::MAP);
+const TEXT_OF_ANY: Signature = Signature::new(&[ReflectType::ANY], ReflectType::STRING);
+const MAP_OF_TEXT: Signature = Signature::new(&[ReflectType::STRING], ReflectType::MAP);
+const LIST_OF_TEXT: Signature = Signature::new(&[ReflectType::STRING], ReflectType::LIST);
+const TEXT_OF_TEXT: Signature = Signature::new(&[ReflectType::STRING], ReflectType::STRING);
+const TEXT_OF_TEXT_AND_ANY: Signature = Signature::new(&[ReflectType::STRING, ReflectType::ANY], ReflectType::STRING);
+const ANY_OF_TEXT_AND_ANY: Signature = Signature::new(&[ReflectType::STRING, ReflectType::ANY], ReflectType::ANY);
+const LOOKUP: Signature = Signature::new(
+    &[ReflectType::STRING, ReflectType::STRING, ReflectType::STRING, ReflectType::STRING],
+    ReflectType::MAP,
+);
 
-/// The functions charts call; the same for all of them.
+/// Returns the functions of charts, which are the same for all of them.
 pub fn functions() -> Arc<Functions> {
     static TABLE: LazyLock<Arc<Functions>> = LazyLock::new(|| Arc::new(table()));
     TABLE.clone()
 }
 
 fn table() -> Functions {
-    let mut table = Sprig::V3.functions();
+    let mut table = SprigVersion::V3.functions();
     table.remove("env");
     table.remove("expandenv");
-    // Names are looked up only where somebody asked for it: a chart must not tell the world that it is rendered.
+    // The resolver is only used if the caller enables it, because a chart must not leak that it is rendered.
     table.add("getHostByName", TEXT_OF_TEXT, host_by_name);
     table.add("include", TEXT_OF_TEXT_AND_ANY, include);
     table.add("tpl", TEXT_OF_TEXT_AND_ANY, tpl);
@@ -48,33 +53,33 @@ fn table() -> Functions {
 
 fn add_conversions(table: &mut Functions) {
     table.add("toYaml", TEXT_OF_ANY, |execution, arguments| {
-        execution.charge_whole(arguments, SEEN)?;
+        execution.charge_traversal(arguments, READ_PART_STEPS)?;
         Ok(to_yaml(&arguments[0]).unwrap_or_default().into())
     });
     table.add("mustToYaml", TEXT_OF_ANY, |execution, arguments| {
-        execution.charge_whole(arguments, SEEN)?;
+        execution.charge_traversal(arguments, READ_PART_STEPS)?;
         to_yaml(&arguments[0])
             .map(Value::String)
             .map_err(|error| Error::call(format!("error marshaling into JSON: {error}")))
     });
     table.add("toYamlPretty", TEXT_OF_ANY, |execution, arguments| {
-        execution.charge_whole(arguments, SEEN)?;
+        execution.charge_traversal(arguments, READ_PART_STEPS)?;
         Ok(to_yaml_pretty(&arguments[0]).unwrap_or_default().into())
     });
     table.add("toJson", TEXT_OF_ANY, |execution, arguments| {
-        execution.charge_whole(arguments, SEEN)?;
+        execution.charge_traversal(arguments, READ_PART_STEPS)?;
         Ok(Value::String(sprig::json::write(&arguments[0], true).map(Str::from).unwrap_or_default()))
     });
     table.add("mustToJson", TEXT_OF_ANY, |execution, arguments| {
-        execution.charge_whole(arguments, SEEN)?;
+        execution.charge_traversal(arguments, READ_PART_STEPS)?;
         sprig::json::write(&arguments[0], true).map(|text| Value::String(text.into())).map_err(Error::call)
     });
     table.add("toToml", TEXT_OF_ANY, |execution, arguments| {
-        execution.charge_whole(arguments, SEEN)?;
+        execution.charge_traversal(arguments, READ_PART_STEPS)?;
         Ok(Value::string(sprig::toml::write(&arguments[0]).unwrap_or_else(String::into_bytes)))
     });
     table.add("mustToToml", TEXT_OF_ANY, |execution, arguments| {
-        execution.charge_whole(arguments, SEEN)?;
+        execution.charge_traversal(arguments, READ_PART_STEPS)?;
         sprig::toml::write(&arguments[0]).map(Value::string).map_err(Error::call)
     });
     reads(table, "fromYaml", MAP_OF_TEXT, |text| {
@@ -97,7 +102,7 @@ fn add_conversions(table: &mut Functions) {
     });
 }
 
-/// A function that makes a value of a text: much more than the text takes.
+/// Adds a function that parses a text into a value, which uses much more memory than the text.
 fn reads(table: &mut Functions, name: &str, signature: Signature, read: fn(&Value) -> Value) {
     table.add(name, signature, move |execution, arguments| {
         let length = arguments[0].as_str().map_or(0, |text| text.len());
@@ -108,7 +113,7 @@ fn reads(table: &mut Functions, name: &str, signature: Signature, read: fn(&Valu
 }
 
 type Json = switchboard_object::Value;
-type Mismatch = fn(&Json, &str, &str) -> typed::DecodeError;
+type MismatchFn = fn(&Json, &str, &str) -> typed::DecodeError;
 
 fn text(value: &Value) -> String {
     value.as_str().map(|text| text.to_text().into_owned()).unwrap_or_default()
@@ -119,23 +124,23 @@ fn read_yaml(value: &Value) -> Result<Json, typed::DecodeError> {
 }
 
 fn read_json(value: &Value) -> Result<Json, typed::DecodeError> {
-    let read = json::read_for_floats(text(value).as_bytes());
+    let read = json::read_numbers_as_floats(text(value).as_bytes());
     read.map(|document| document.value).map_err(|error| typed::DecodeError(error.to_string()))
 }
 
-/// A map; null is the nil one. (What the YAML functions read is empty instead.)
-fn a_map(json: Json, mismatch: Mismatch) -> Result<Value, typed::DecodeError> {
+/// Converts JSON to a map; null becomes the nil map. (The YAML functions return an empty map instead.)
+fn a_map(json: Json, mismatch: MismatchFn) -> Result<Value, typed::DecodeError> {
     match json {
-        Json::Null => Ok(Value::zero(Type::MAP)),
-        Json::Object(_) => Ok(Value::from_json(&json, Numbers::Float)),
+        Json::Null => Ok(Value::zero(ReflectType::MAP)),
+        Json::Object(_) => Ok(Value::from_json(&json, JsonNumbers::Float)),
         other => Err(mismatch(&other, "Go value", "map[string]interface {}")),
     }
 }
 
-fn a_list(json: Json, mismatch: Mismatch) -> Result<Value, typed::DecodeError> {
+fn a_list(json: Json, mismatch: MismatchFn) -> Result<Value, typed::DecodeError> {
     match json {
-        Json::Null => Ok(Value::zero(Type::LIST)),
-        Json::Array(_) => Ok(Value::from_json(&json, Numbers::Float)),
+        Json::Null => Ok(Value::zero(ReflectType::LIST)),
+        Json::Array(_) => Ok(Value::from_json(&json, JsonNumbers::Float)),
         other => Err(mismatch(&other, "Go value", "[]interface {}")),
     }
 }
@@ -148,8 +153,8 @@ fn list_or_error(read: Result<Value, typed::DecodeError>) -> Value {
     read.unwrap_or_else(|error| Value::list(vec![Value::from(error.to_string())]))
 }
 
-fn run<'a>(execution: &Execution<'a>) -> Result<&'a Run, Error> {
-    execution.host::<Run>().ok_or_else(|| Error::call("this function needs a chart that is being rendered"))
+fn run<'a>(execution: &Execution<'a>) -> Result<&'a RenderState, Error> {
+    execution.host::<RenderState>().ok_or_else(|| Error::call("this function needs a chart that is being rendered"))
 }
 
 fn include(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
@@ -166,7 +171,7 @@ fn include(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, 
 
 fn tpl(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
     let template = arguments[0].as_str().cloned().unwrap_or_default();
-    // A text without an action is itself; parsing it for every value of a chart is what makes `tpl` slow.
+    // A text without an action is its own output. `tpl` is slow because it parses every value of a chart.
     if memmem::find(&template, b"{{").is_none() {
         return Ok(Value::String(without_no_value(template)));
     }
@@ -187,13 +192,13 @@ fn tpl(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Erro
 }
 
 fn host_by_name(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
-    let asked = execution.host::<Ambient>().and_then(|ambient| Some((ambient.resolver.as_ref()?, ambient)));
-    let Some((resolver, ambient)) = asked else { return Ok(Value::String(Str::EMPTY)) };
+    let resolver = execution.host::<SystemInputs>().and_then(|inputs| Some((inputs.resolver.as_ref()?, inputs)));
+    let Some((resolver, inputs)) = resolver else { return Ok(Value::String(Str::EMPTY)) };
     let addresses = resolver.addresses(&text(&arguments[0]));
-    match (addresses.len() as u64, &ambient.entropy) {
+    match (addresses.len() as u64, &inputs.entropy) {
         (0, _) => Err(Error::call("invalid argument to Intn")),
         (1, _) | (_, None) => Ok(Value::string(&addresses[0])),
-        (many, Some(entropy)) => Ok(Value::string(&addresses[below(&**entropy, many) as usize])),
+        (many, Some(entropy)) => Ok(Value::string(&addresses[random_below(&**entropy, many) as usize])),
     }
 }
 
@@ -224,13 +229,13 @@ fn warning(words: &Value) -> Error {
 fn lookup(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
     let empty = || Value::map(Vec::<(Str, Value)>::new());
     let run = run(execution)?;
-    let Some(view) = run.view.as_ref().filter(|_| !run.lint) else { return Ok(empty()) };
+    let Some(view) = run.lookup.as_ref().filter(|_| !run.lint) else { return Ok(empty()) };
     let part = |index: usize| text(&arguments[index]);
     let found = view.lookup(&part(0), &part(1), &part(2), &part(3)).map_err(Error::call)?;
-    Ok(found.map_or_else(empty, |object| Value::from_json(&object, Numbers::Int64)))
+    Ok(found.map_or_else(empty, |object| Value::from_json(&object, JsonNumbers::Int64)))
 }
 
-/// What Go prints for a missing value is nothing in charts.
+/// Removes Go's text for a missing value, which charts render as nothing.
 pub fn without_no_value(text: Str) -> Str {
     match cut_no_value(&text) {
         Some(cut) => Str::from(cut),
@@ -238,7 +243,7 @@ pub fn without_no_value(text: Str) -> Str {
     }
 }
 
-/// The text without what Go prints for a missing value, if that is in it.
+/// Returns the text without Go's text for a missing value, or `None` if it does not occur.
 pub fn cut_no_value(text: &[u8]) -> Option<Vec<u8>> {
     const NO_VALUE: &[u8] = b"<no value>";
     let mut found = memmem::find_iter(text, NO_VALUE).peekable();
@@ -253,22 +258,22 @@ pub fn cut_no_value(text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Values as JSON, for methods that convert.
+/// Converts a value to JSON, for conversion methods.
 pub fn json_of(value: &Value) -> Json {
     to_json(value).unwrap_or(Json::Null)
 }
 
-/// The text of a map of texts, as `.Files.AsConfig` makes it.
+/// Returns the YAML of a map of texts, as for `.Files.AsConfig`.
 pub fn yaml_of(value: &Value) -> Value {
     Value::String(to_yaml(value).unwrap_or_default())
 }
 
-/// Parses a text that is given to `tpl` in a layer of its own over the templates that are there.
+/// Parses a text for `tpl` in a layer on top of the existing templates.
 ///
 /// # Errors
-/// When it is no template.
-pub fn layer(below: &Arc<Set>, text: &Str) -> Result<Arc<Set>, Error> {
-    let mut set = Set::layer(below);
+/// If the text is not a valid template.
+pub fn layer(below: &Arc<TemplateSet>, text: &Str) -> Result<Arc<TemplateSet>, Error> {
+    let mut set = TemplateSet::layer(below);
     set.parse_new(below.name(), text)?;
     Ok(Arc::new(set))
 }

@@ -1,22 +1,22 @@
-//! Rendering as a library: shared, bounded, with places. What is rendered to the byte is in `tests/charts`.
+//! The renderer as a library: sharing, limits, error positions. Byte-exact output is tested in `tests/charts`.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::file::File;
+use crate::file::ChartFile;
 
-fn compiled(files: &[(&str, &str)]) -> Compiled {
+fn compiled(files: &[(&str, &str)]) -> CompiledChart {
     let own = [("Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}")];
-    let files = own.iter().chain(files).map(|(name, text)| File::new(*name, text.as_bytes())).collect();
-    Compiled::new(Chart::from_files(files).unwrap())
+    let files = own.iter().chain(files).map(|(name, text)| ChartFile::new(*name, text.as_bytes())).collect();
+    CompiledChart::new(Chart::from_files(files).unwrap())
 }
 
-fn request(values: &str) -> Request {
-    let mut request = Request::new(Release::new("rel", "default"));
+fn request(values: &str) -> RenderRequest {
+    let mut request = RenderRequest::new(Release::new("rel", "default"));
     request.values = crate::values::read(values).unwrap();
     request
 }
 
-fn error_of(template: &str, values: &str) -> RenderError {
+fn error_of(template: &str, values: &str) -> ChartRenderError {
     compiled(&[("templates/a.yaml", template)]).render(&request(values)).unwrap_err()
 }
 
@@ -43,7 +43,7 @@ fn guarantees_threads_render_the_same() {
     assert!(alone[7].contains("h: tpl 7"), "{}", alone[7]);
 }
 
-fn text(chart: &Compiled, n: usize) -> String {
+fn text(chart: &CompiledChart, n: usize) -> String {
     chart.render(&request(&format!("count: {n}"))).unwrap().files["shop/templates/a.yaml"].to_string()
 }
 
@@ -52,9 +52,9 @@ fn guarantees_the_same_request_gives_the_same() {
     let chart = compiled(&[("templates/a.yaml", "kind: {{ randAlpha 5 }}\nid: {{ uuidv4 }}\n")]);
     let mut request = request("");
     assert!(chart.render(&request).is_err(), "no chance was given");
-    request.ambient = Ambient::fixed("2026-01-01T00:00:00Z".parse().unwrap(), b"seed");
+    request.system_inputs = SystemInputs::fixed("2026-01-01T00:00:00Z".parse().unwrap(), b"seed");
     let first = chart.render(&request).unwrap().files;
-    request.ambient = Ambient::fixed("2026-01-01T00:00:00Z".parse().unwrap(), b"seed");
+    request.system_inputs = SystemInputs::fixed("2026-01-01T00:00:00Z".parse().unwrap(), b"seed");
     assert_eq!(first, chart.render(&request).unwrap().files);
 }
 
@@ -126,9 +126,9 @@ fn maps_that_contain_themselves_end() {
 #[test]
 fn a_field_of_nothing_is_explained() {
     let error = error_of("a: 1\nb: {{ .Values.image.tag }}\n", "");
-    let place = error.place().unwrap();
+    let place = error.position().unwrap();
     assert_eq!((place.file.as_str(), place.line), ("shop/templates/a.yaml", 2));
-    assert_eq!(place.what, "`.Values.image` is not set, so it has no `tag`");
+    assert_eq!(place.problem, "`.Values.image` is not set, so it has no `tag`");
     assert!(place.hint.as_deref().unwrap().starts_with("set it, for example with --set image.tag=..."), "{place}");
 }
 
@@ -136,16 +136,16 @@ fn a_field_of_nothing_is_explained() {
 fn a_document_that_is_no_yaml_is_traced_to_its_template() {
     let template = "kind: A\n{{- if true }}\ndata:\n  x: {{ .Values.note }}\n{{- end }}\n";
     let error = error_of(template, "note: 'a: b'");
-    let place = error.place().unwrap();
+    let place = error.position().unwrap();
     assert_eq!((place.line, place.column), (4, Some(6)), "{place}");
-    assert!(place.what.contains("`.Values.note` is \"a: b\""), "{place}");
+    assert!(place.problem.contains("`.Values.note` is \"a: b\""), "{place}");
     assert_eq!(place.hint.as_deref(), Some("quote it: {{ .Values.note | quote }}"));
 }
 
 #[test]
 fn lookup_asks_the_view() {
-    struct One;
-    impl View for One {
+    struct SingleObject;
+    impl ClusterLookup for SingleObject {
         fn lookup(
             &self,
             version: &str,
@@ -159,7 +159,7 @@ fn lookup_asks_the_view() {
     let text = "kind: A\nt: {{ (lookup \"v1\" \"Secret\" \"ns\" \"there\") | toJson }}\nnone: {{ lookup \"v1\" \"Secret\" \"ns\" \"x\" | toJson }}\n";
     let chart = compiled(&[("templates/a.yaml", text)]);
     let mut request = request("");
-    request.view = Some(Arc::new(One));
+    request.lookup = Some(Arc::new(SingleObject));
     let object = chart.render(&request).unwrap().sorted.manifests[0].object().unwrap();
     assert_eq!(
         object,
@@ -198,11 +198,11 @@ fn templates_are_parsed_once_for_a_choice_of_subcharts() {
 fn templates_of_a_chart_share_its_means() {
     let busy = "kind: A\n{{ range 600000 }}{{ end }}";
     let two = compiled(&[("templates/a.yaml", busy), ("templates/b.yaml", busy)]);
-    let mut asked = request("");
-    asked.limits.steps = 1_000_000;
-    let told = two.render(&asked).unwrap_err().to_string();
-    assert!(told.contains("took more than 1000000 steps"), "{told}");
-    compiled(&[("templates/a.yaml", busy)]).render(&asked).unwrap();
+    let mut limited = request("");
+    limited.limits.steps = 1_000_000;
+    let error = two.render(&limited).unwrap_err().to_string();
+    assert!(error.contains("took more than 1000000 steps"), "{error}");
+    compiled(&[("templates/a.yaml", busy)]).render(&limited).unwrap();
 }
 
 #[test]
@@ -217,7 +217,7 @@ b: {{ toJson (fromJsonArray "[-0, 0, 0.0]") | squote }}
 
 #[test]
 fn what_is_read_out_of_texts_and_files_is_paid_for() {
-    let limits = Limits { steps: 500_000, output_bytes: 1 << 20, ..Limits::default() };
+    let limits = ExecutionLimits { steps: 500_000, output_bytes: 1 << 20, ..ExecutionLimits::default() };
     let file = "x".repeat(500_000);
     for work in [
         "fromYamlArray (printf \"[%s]\" (repeat 300000 \"1,\"))",
@@ -231,26 +231,26 @@ fn what_is_read_out_of_texts_and_files_is_paid_for() {
         let template = format!("{{{{ $d := dict }}}}{{{{ {work} }}}}");
         let helper = "{{ define \"big\" }}{{ repeat 500000 \"a\" }}{{ end }}";
         let files = [("f.txt", file.as_str()), ("templates/_h.tpl", helper), ("templates/a.yaml", template.as_str())];
-        let mut asked = request(&format!("text: {}", "y".repeat(100_000)));
-        asked.limits = limits;
-        let told = compiled(&files).render(&asked).unwrap_err().to_string();
+        let mut limited = request(&format!("text: {}", "y".repeat(100_000)));
+        limited.limits = limits;
+        let error = compiled(&files).render(&limited).unwrap_err().to_string();
         let bound = ["took more than 500000 steps", "made more than 138412032 bytes"];
-        assert!(bound.iter().any(|bound| told.contains(bound)), "{work}: {told}");
+        assert!(bound.iter().any(|bound| error.contains(bound)), "{work}: {error}");
     }
 }
 
 #[test]
 fn aliases_of_aliases_end() {
-    // Ten levels of charts, each under ten names in the one above: 10^10 of them.
+    // Ten levels of charts, each under ten names in its parent: 10^10 instances.
     let mut files = vec![("Chart.yaml".to_string(), level(0))];
     let mut folder = String::new();
     for depth in 1..=10 {
         folder.push_str(&format!("charts/c{depth}/"));
         files.push((format!("{folder}Chart.yaml"), level(depth)));
     }
-    let files = files.iter().map(|(name, text)| File::new(name.clone(), text.as_bytes())).collect();
-    let told = Compiled::new(Chart::from_files(files).unwrap()).render(&request("")).unwrap_err().to_string();
-    assert_eq!(told, "chart dependencies processing failed: aliases make more than 10000 subcharts");
+    let files = files.iter().map(|(name, text)| ChartFile::new(name.clone(), text.as_bytes())).collect();
+    let error = CompiledChart::new(Chart::from_files(files).unwrap()).render(&request("")).unwrap_err().to_string();
+    assert_eq!(error, "chart dependencies processing failed: aliases make more than 10000 subcharts");
 }
 
 fn level(depth: usize) -> String {
@@ -275,8 +275,8 @@ fn tables_below_a_global_table_are_the_same_in_all_charts() {
         ("charts/two/values.yaml", "global: {a: {b: {v: 3, z: 4}}}".to_string()),
         ("charts/two/templates/a.yaml", shown.to_string()),
     ];
-    let files = files.iter().map(|(name, text)| File::new(*name, text.as_bytes())).collect();
-    let rendered = Compiled::new(Chart::from_files(files).unwrap()).render(&request("")).unwrap().files;
+    let files = files.iter().map(|(name, text)| ChartFile::new(*name, text.as_bytes())).collect();
+    let rendered = CompiledChart::new(Chart::from_files(files).unwrap()).render(&request("")).unwrap().files;
     let of = |name: &str| rendered[&format!("shop/{name}templates/a.yaml")].to_string();
     let shared = "\"b\":{\"v\":2,\"x\":1,\"z\":4}";
     assert_eq!(of(""), format!("kind: A\nglobal: '{{\"a\":{{{shared},\"p\":0}}}}'\n"));
@@ -288,21 +288,21 @@ fn tables_below_a_global_table_are_the_same_in_all_charts() {
 fn a_broken_document_is_traced_to_the_action_or_the_helper_that_wrote_it() {
     let place = |files: &[(&str, &str)], values: &str| {
         let error = compiled(files).render(&request(values)).unwrap_err();
-        let place = error.place().unwrap();
+        let place = error.position().unwrap();
         (place.file.clone(), place.line, place.column)
     };
     let file = |name: &str| format!("shop/templates/{name}");
-    // An action on a line of its own.
+    // An action on its own line.
     let own = "kind: A\nspec:\n  ok: 1\n  {{- .Values.text | nindent 2 }}\n  more: 1\n";
     assert_eq!(place(&[("templates/a.yaml", own)], "text: 'a: b: c'"), (file("a.yaml"), 4, Some(3)));
     let own = "kind: A\nspec:\n  ok: 1\n{{ .Values.text | indent 2 }}\n";
     assert_eq!(place(&[("templates/a.yaml", own)], "text: 'a: b: c'"), (file("a.yaml"), 4, Some(1)));
-    // A line of a helper, in another file.
+    // A line of a helper in another file.
     let helper = "{{ define \"labels\" -}}\napp: shop\nnote: {{ .Values.text }}\n{{- end }}\n";
     let user = "kind: A\nlabels:\n  {{- include \"labels\" . | nindent 2 }}\n";
     let files = [("templates/_h.tpl", helper), ("templates/a.yaml", user)];
     assert_eq!(place(&files, "text: 'a: b'"), (file("_h.tpl"), 3, Some(7)));
-    // What is done with a helper's text may depend on it: the line that calls it is known still.
+    // A template may process a helper's text further. The calling line is still known.
     let user = "kind: A\n{{ if eq (include \"name\" .) \"shop\" }}x: 1{{ end }}\nlabels:\n  {{- include \"labels\" . | nindent 2 }}\n";
     let named = format!("{helper}{{{{ define \"name\" }}}}shop{{{{ end }}}}");
     let files = [("templates/_h.tpl", named.as_str()), ("templates/a.yaml", user)];

@@ -1,84 +1,90 @@
-//! Go's types as charts meet them: values, files, API versions, the cluster.
+//! Go types that charts use: values, files, API versions, the cluster.
 
 use std::any::Any;
 use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use switchboard_template::{Error, Execution, KEPT, Method, Named, Object, SEEN, Shape, Signature, Str, Type, Value};
+use switchboard_template::{
+    Error, Execution, HostObject, Method, NEW_PART_STEPS, NamedType, READ_PART_STEPS, ReflectType, Signature, Str,
+    TypeShape, Value,
+};
 
 use super::functions::{json_of, yaml_of};
 use crate::capabilities::{Capabilities, HELM_VERSION};
 use crate::glob;
 
 /// `common.Values`: a map with methods.
-pub const VALUES: Type = Type(&Shape::Named(&Named {
+pub const VALUES: ReflectType = ReflectType(&TypeShape::Named(&NamedType {
     name: "common.Values",
-    underlying: Type::MAP,
+    underlying: ReflectType::MAP,
     methods: &[
-        Method::new("AsMap", Signature::new(&[], Type::MAP), as_map),
-        Method::new("YAML", Signature::new(&[], Type::STRING), values_yaml),
-        Method::new("Table", Signature::new(&[Type::STRING], Type::MAP), values_table),
-        Method::new("PathValue", Signature::new(&[Type::STRING], Type::ANY), path_value),
+        Method::new("AsMap", Signature::new(&[], ReflectType::MAP), as_map),
+        Method::new("YAML", Signature::new(&[], ReflectType::STRING), values_yaml),
+        Method::new("Table", Signature::new(&[ReflectType::STRING], ReflectType::MAP), values_table),
+        Method::new("PathValue", Signature::new(&[ReflectType::STRING], ReflectType::ANY), path_value),
     ],
 }));
 
-const FILE_MAP: Type = Type(&Shape::Map(Type::STRING, Type::BYTES));
+const FILE_MAP: ReflectType = ReflectType(&TypeShape::Map(ReflectType::STRING, ReflectType::BYTES));
 
-/// `engine.files`: names and bytes.
-pub const FILES: Type = Type(&Shape::Named(&Named {
+/// `engine.files`: names and contents.
+pub const FILES: ReflectType = ReflectType(&TypeShape::Named(&NamedType {
     name: "engine.files",
     underlying: FILE_MAP,
     methods: &[
-        Method::new("Get", Signature::new(&[Type::STRING], Type::STRING), files_get),
-        Method::new("GetBytes", Signature::new(&[Type::STRING], Type::BYTES), files_bytes),
-        Method::new("Glob", Signature::new(&[Type::STRING], FILE_MAP), files_glob),
-        Method::new("AsConfig", Signature::new(&[], Type::STRING), files_config),
-        Method::new("AsSecrets", Signature::new(&[], Type::STRING), files_secrets),
-        Method::new("Lines", Signature::new(&[Type::STRING], Type::STRINGS), files_lines),
+        Method::new("Get", Signature::new(&[ReflectType::STRING], ReflectType::STRING), files_get),
+        Method::new("GetBytes", Signature::new(&[ReflectType::STRING], ReflectType::BYTES), files_bytes),
+        Method::new("Glob", Signature::new(&[ReflectType::STRING], FILE_MAP), files_glob),
+        Method::new("AsConfig", Signature::new(&[], ReflectType::STRING), files_config),
+        Method::new("AsSecrets", Signature::new(&[], ReflectType::STRING), files_secrets),
+        Method::new("Lines", Signature::new(&[ReflectType::STRING], ReflectType::STRINGS), files_lines),
     ],
 }));
 
 /// `common.VersionSet`: API versions.
-const VERSIONS: Type = Type(&Shape::Named(&Named {
+const VERSIONS: ReflectType = ReflectType(&TypeShape::Named(&NamedType {
     name: "common.VersionSet",
-    underlying: Type::STRINGS,
-    methods: &[Method::new("Has", Signature::new(&[Type::STRING], Type::BOOL), versions_has)],
+    underlying: ReflectType::STRINGS,
+    methods: &[Method::new("Has", Signature::new(&[ReflectType::STRING], ReflectType::BOOL), versions_has)],
 }));
 
-const CAPABILITIES: Type = Type(&Shape::Pointer(Type(&Shape::Named(&Named {
+const CAPABILITIES: ReflectType = ReflectType(&TypeShape::Pointer(ReflectType(&TypeShape::Named(&NamedType {
     name: "common.Capabilities",
-    underlying: Type(&Shape::Struct),
+    underlying: ReflectType(&TypeShape::Struct),
     methods: &[],
 }))));
 
-const KUBE_VERSION: Type = Type(&Shape::Named(&Named {
+const KUBE_VERSION: ReflectType = ReflectType(&TypeShape::Named(&NamedType {
     name: "common.KubeVersion",
-    underlying: Type(&Shape::Struct),
+    underlying: ReflectType(&TypeShape::Struct),
     methods: &[
-        Method::new("String", Signature::new(&[], Type::STRING), kube_text),
-        Method::new("GitVersion", Signature::new(&[], Type::STRING), kube_git),
+        Method::new("String", Signature::new(&[], ReflectType::STRING), kube_text),
+        Method::new("GitVersion", Signature::new(&[], ReflectType::STRING), kube_git),
     ],
 }));
 
-const BUILD_INFO: Type =
-    Type(&Shape::Named(&Named { name: "version.BuildInfo", underlying: Type(&Shape::Struct), methods: &[] }));
+const BUILD_INFO: ReflectType = ReflectType(&TypeShape::Named(&NamedType {
+    name: "version.BuildInfo",
+    underlying: ReflectType(&TypeShape::Struct),
+    methods: &[],
+}));
 
-type Answer = Result<Value, Error>;
+type MethodResult = Result<Value, Error>;
 
 fn argument(arguments: &[Value]) -> Str {
     arguments.first().and_then(Value::as_str).cloned().unwrap_or_default()
 }
 
-fn as_map(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+fn as_map(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> MethodResult {
     Ok(match this {
-        Value::Map(_, map) if !map.is_empty() => Value::Map(Type::MAP, map.clone()),
+        Value::Map(_, map) if !map.is_empty() => Value::Map(ReflectType::MAP, map.clone()),
         _ => Value::map(Vec::<(Str, Value)>::new()),
     })
 }
 
-fn values_yaml(execution: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
-    execution.charge_whole(std::slice::from_ref(this), SEEN)?;
+fn values_yaml(execution: &mut Execution<'_>, this: &Value, _: &[Value]) -> MethodResult {
+    execution.charge_traversal(std::slice::from_ref(this), READ_PART_STEPS)?;
     Ok(Value::string(switchboard_object::yaml::to_string(&json_of(this))))
 }
 
@@ -94,12 +100,12 @@ fn table_at(this: &Value, path: &str) -> Result<Value, String> {
     Ok(table)
 }
 
-fn values_table(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+fn values_table(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> MethodResult {
     let path = argument(arguments);
     table_at(this, &path.to_text()).map_err(|key| Error::call(format!("{key:?} is not a table")))
 }
 
-fn path_value(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+fn path_value(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> MethodResult {
     let path = argument(arguments).to_text().into_owned();
     if path.is_empty() {
         return Err(Error::call("YAML path cannot be empty"));
@@ -122,20 +128,20 @@ fn file(this: &Value, name: &Str) -> Option<Rc<[u8]>> {
     }
 }
 
-fn files_get(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+fn files_get(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> MethodResult {
     let Some(bytes) = file(this, &argument(arguments)) else { return Ok(Value::String(Str::EMPTY)) };
     execution.charge_bytes(bytes.len())?;
     Ok(Value::string(&bytes))
 }
 
-fn files_bytes(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+fn files_bytes(_: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> MethodResult {
     Ok(Value::Bytes(file(this, &argument(arguments)).unwrap_or_default()))
 }
 
-fn files_glob(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+fn files_glob(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> MethodResult {
     let text = argument(arguments);
     let all = this.as_map().map(|map| map.snapshot()).unwrap_or_default();
-    execution.charge(KEPT + (all.len() as u64).saturating_mul(1 + text.len() as u64))?;
+    execution.charge(NEW_PART_STEPS + (all.len() as u64).saturating_mul(1 + text.len() as u64))?;
     let pattern = glob::compile(&text.to_text());
     let matching = all.into_iter().filter(|(name, _)| pattern.is_match(&name.to_text()));
     Ok(Value::typed_map(FILES, matching.collect()))
@@ -146,17 +152,17 @@ fn base(name: &Str) -> Str {
     Str::new(text.rsplit('/').next().unwrap_or(&text))
 }
 
-fn files_config(execution: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
-    execution.charge_whole(std::slice::from_ref(this), SEEN)?;
+fn files_config(execution: &mut Execution<'_>, this: &Value, _: &[Value]) -> MethodResult {
+    execution.charge_traversal(std::slice::from_ref(this), READ_PART_STEPS)?;
     flattened(this, |bytes| Value::string(bytes))
 }
 
-fn files_secrets(execution: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
-    execution.charge_whole(std::slice::from_ref(this), SEEN)?;
+fn files_secrets(execution: &mut Execution<'_>, this: &Value, _: &[Value]) -> MethodResult {
+    execution.charge_traversal(std::slice::from_ref(this), READ_PART_STEPS)?;
     flattened(this, |bytes| Value::string(STANDARD.encode(bytes)))
 }
 
-fn flattened(this: &Value, text: impl Fn(&[u8]) -> Value) -> Answer {
+fn flattened(this: &Value, text: impl Fn(&[u8]) -> Value) -> MethodResult {
     let all = this.as_map().map(|map| map.snapshot()).unwrap_or_default();
     let entries = all.into_iter().filter_map(|(name, bytes)| match bytes {
         Value::Bytes(bytes) => Some((base(&name), text(&bytes))),
@@ -165,7 +171,7 @@ fn flattened(this: &Value, text: impl Fn(&[u8]) -> Value) -> Answer {
     Ok(yaml_of(&Value::map(entries)))
 }
 
-fn files_lines(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+fn files_lines(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> MethodResult {
     let Some(data) = file(this, &argument(arguments)) else { return Ok(Value::strings(Vec::<Str>::new())) };
     if data.is_empty() {
         return Err(Error::call("runtime error: index out of range [-1]"));
@@ -176,18 +182,18 @@ fn files_lines(execution: &mut Execution<'_>, this: &Value, arguments: &[Value])
     Ok(Value::strings(text.split(|byte| *byte == b'\n')))
 }
 
-fn versions_has(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> Answer {
+fn versions_has(execution: &mut Execution<'_>, this: &Value, arguments: &[Value]) -> MethodResult {
     let wanted = argument(arguments);
     execution.charge(this.as_list().map_or(0, |list| list.len() as u64 / 64))?;
     let known = this.as_list().is_some_and(|list| list.iter().any(|item| item.as_str() == Some(&wanted)));
     Ok(Value::Bool(known))
 }
 
-/// What a chart sees of the cluster.
+/// Creates the value of `.Capabilities`.
 pub fn capabilities(of: &Capabilities) -> Value {
     let versions = of.api_versions.iter().map(Value::string).collect();
     let version = &of.kube_version;
-    Value::from_object(Struct {
+    Value::from_object(StructObject {
         go_type: CAPABILITIES,
         fields: vec![
             ("KubeVersion", kube_version(version)),
@@ -199,7 +205,7 @@ pub fn capabilities(of: &Capabilities) -> Value {
 }
 
 fn kube_version(version: &crate::capabilities::KubeVersion) -> Value {
-    Value::from_object(Struct {
+    Value::from_object(StructObject {
         go_type: KUBE_VERSION,
         fields: vec![
             ("Version", Value::string(&version.version)),
@@ -216,7 +222,7 @@ fn kube_version(version: &crate::capabilities::KubeVersion) -> Value {
 
 fn build_info(_: &crate::capabilities::KubeVersion) -> Value {
     let (go, client) = ("go1.26.8", "v1.36");
-    Value::from_object(Struct {
+    Value::from_object(StructObject {
         go_type: BUILD_INFO,
         fields: vec![
             ("Version", Value::string(HELM_VERSION)),
@@ -231,27 +237,27 @@ fn build_info(_: &crate::capabilities::KubeVersion) -> Value {
     })
 }
 
-fn kube_field(this: &Value, name: &str) -> Answer {
-    Ok(this.object::<Struct>().and_then(|object| object.field(name)).unwrap_or_default())
+fn kube_field(this: &Value, name: &str) -> MethodResult {
+    Ok(this.object::<StructObject>().and_then(|object| object.field(name)).unwrap_or_default())
 }
 
-fn kube_text(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+fn kube_text(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> MethodResult {
     kube_field(this, "normalizedVersion")
 }
 
-fn kube_git(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> Answer {
+fn kube_git(_: &mut Execution<'_>, this: &Value, _: &[Value]) -> MethodResult {
     kube_field(this, "Version")
 }
 
-/// A struct of Go with its fields in order.
-struct Struct {
-    go_type: Type,
+/// A Go struct with its fields in order.
+struct StructObject {
+    go_type: ReflectType,
     fields: Vec<(&'static str, Value)>,
     json: Option<String>,
 }
 
-impl Object for Struct {
-    fn go_type(&self) -> Type {
+impl HostObject for StructObject {
+    fn go_type(&self) -> ReflectType {
         self.go_type
     }
 

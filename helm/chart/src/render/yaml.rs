@@ -1,18 +1,18 @@
-//! Values of templates as YAML and JSON, the way Helm's functions convert them.
+//! Conversion of template values to YAML and JSON, as in Helm's functions.
 
 use serde_json::Number;
 use switchboard_object::{Map, Value as Json, yaml};
 use switchboard_template::{Str, Value};
 
-/// How deep a value may nest; a map that contains itself has no end.
+/// Maximum depth of a value. A map that contains itself is endless.
 const MAX_DEPTH: usize = 1_000;
-/// Floats up to here are written as whole numbers when they are whole.
+/// Limit up to which whole floats are written as integers.
 const MAX_WHOLE: f64 = 18_446_744_073_709_551_616.0;
 
-/// What `encoding/json` makes of a value, numbers as a YAML reader sees them again.
+/// Converts a value like `encoding/json`, with numbers as a YAML parser reads them back.
 ///
 /// # Errors
-/// When there is no end, or no form.
+/// If the value is nested too deeply or cannot be represented.
 pub fn to_json(value: &Value) -> Result<Json, String> {
     at_depth(value, 0)
 }
@@ -45,7 +45,7 @@ fn at_depth(value: &Value, depth: usize) -> Result<Json, String> {
 
 fn float(number: f64) -> Result<Json, String> {
     if number.fract() == 0.0 && number.abs() < MAX_WHOLE {
-        // The digits JSON has, which beyond 2^53 are not all of the float's.
+        // Use the digits of the JSON, which beyond 2^53 are not all digits of the float.
         let digits = number.to_string();
         let signed = digits.parse::<i64>().map(Json::from);
         if let Ok(whole) = signed.or_else(|_| digits.parse::<u64>().map(Json::from)) {
@@ -58,19 +58,19 @@ fn float(number: f64) -> Result<Json, String> {
     }
 }
 
-/// `toYaml`: without the newline at the end.
+/// Implements `toYaml`, without the newline at the end.
 ///
 /// # Errors
-/// As [`to_json`].
+/// Errors of [`to_json`].
 pub fn to_yaml(value: &Value) -> Result<Str, String> {
     let text = yaml::to_string(&to_json(value)?);
     Ok(Str::new(text.strip_suffix('\n').unwrap_or(&text)))
 }
 
-/// `toYamlPretty`: lists in maps are set in, nothing is folded, floats stay floats.
+/// Implements `toYamlPretty`: indents lists in maps, folds nothing, and keeps floats.
 ///
 /// # Errors
-/// As [`to_json`].
+/// Errors of [`to_json`].
 pub fn to_yaml_pretty(value: &Value) -> Result<Str, String> {
     let mut out = String::new();
     pretty(value, 0, 0, &mut out)?;
@@ -106,7 +106,7 @@ fn pretty(value: &Value, indent: usize, depth: usize, out: &mut String) -> Resul
     Ok(())
 }
 
-/// The first line stands where it is written already.
+/// The indentation of the first line has already been written.
 fn pad(index: usize, indent: usize, out: &mut String) {
     if index > 0 {
         out.push_str(&" ".repeat(indent));
@@ -140,7 +140,7 @@ fn scalar(value: &Json, indent: usize) -> String {
     let text = text.strip_suffix('\n').unwrap_or(&text);
     let Json::String(original) = value else { return text.to_string() };
     if !original.contains('\n') {
-        // What the folding emitter broke is one line here.
+        // Join the lines that the folding emitter has broken.
         return text.lines().map(str::trim_start).collect::<Vec<_>>().join(" ");
     }
     let inner = " ".repeat(indent.saturating_sub(2));

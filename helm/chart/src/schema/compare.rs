@@ -1,9 +1,9 @@
-//! Values beside each other: types, equality, what is missing.
+//! Comparison of values: types, equality, missing names.
 
 use switchboard_object::{Map, Value};
 
-use super::number::Decimal;
-use super::problem::shown;
+use super::number::SchemaNumber;
+use super::problem::scalar_text;
 
 pub fn missing(map: &Map, names: &[String]) -> Vec<String> {
     names.iter().filter(|name| !map.contains_key(*name)).cloned().collect()
@@ -14,8 +14,8 @@ pub fn not_among(values: &[Value]) -> String {
         return "'enum' failed".to_string();
     }
     match values {
-        [one] => format!("value must be {}", shown(one)),
-        _ => format!("value must be one of {}", values.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        [one] => format!("value must be {}", scalar_text(one)),
+        _ => format!("value must be one of {}", values.iter().map(scalar_text).collect::<Vec<_>>().join(", ")),
     }
 }
 
@@ -33,7 +33,7 @@ pub fn type_of(value: &Value) -> &'static str {
 pub fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(_), Value::Number(_)) => {
-            Decimal::of(a).zip(Decimal::of(b)).is_some_and(|(a, b)| a.compare(b).is_eq())
+            SchemaNumber::of(a).zip(SchemaNumber::of(b)).is_some_and(|(a, b)| a.compare(b).is_eq())
         }
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
@@ -43,8 +43,9 @@ pub fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The first two equal items. Values come from one reader, so equal ones have the same text: no square of comparisons.
-pub fn twins(list: &[Value]) -> Option<(usize, usize)> {
+/// Returns the first two equal items. The same parser produces all values, so equal ones have the same text, which
+/// avoids quadratic comparison.
+pub fn first_duplicate(list: &[Value]) -> Option<(usize, usize)> {
     let mut seen = std::collections::HashMap::new();
     for (index, item) in list.iter().enumerate() {
         if let Some(first) = seen.insert(crate::values::floats(item.clone()).to_string(), index) {

@@ -1,38 +1,38 @@
-//! Reading a schema: every part once, references resolved.
+//! Compiler for schemas. Compiles every part once and resolves references.
 
 use std::collections::HashMap;
 
 use switchboard_object::{Map, Value, json};
 use switchboard_template::sprig::Regexp;
 
-use super::document::{self, Document, LATEST, MAIN, child, join};
-use super::number::Decimal;
-use super::{Additional, Depends, MAX_PATTERN_BYTES, Node, Schema, SchemaError};
+use super::document::{self, LATEST, MAIN, SchemaDocument, child, join};
+use super::number::SchemaNumber;
+use super::{AdditionalRule, DependencyRule, MAX_PATTERN_BYTES, SchemaNode, ValuesSchema, ValuesSchemaError};
 
-/// Reads a chart's schema.
-pub fn compile(bytes: &[u8], left: &mut usize) -> Result<Schema, SchemaError> {
+/// Compiles a chart's schema.
+pub fn compile(bytes: &[u8], left: &mut usize) -> Result<ValuesSchema, ValuesSchemaError> {
     let root = read(bytes)?;
-    let main = Document::new(MAIN, &root)?;
+    let main = SchemaDocument::new(MAIN, &root)?;
     let draft = main.resource("").draft;
-    document::check(draft, &root).map_err(|why| SchemaError::NotOne(format!("{MAIN}#"), why))?;
-    let mut compiler = Compiler::new(main, false);
+    document::check(draft, &root).map_err(|why| ValuesSchemaError::Invalid(format!("{MAIN}#"), why))?;
+    let mut compiler = SchemaCompiler::new(main, false);
     compiler.left = *left;
-    let schema = compiler.whole();
+    let schema = compiler.compile_all();
     *left = compiler.left;
     schema
 }
 
-/// Reads one of the schemas that say what a schema is. In these, formats count.
-pub fn metaschema(url: &str) -> Result<Schema, SchemaError> {
+/// Compiles a metaschema, in which formats are checked.
+pub fn metaschema(url: &str) -> Result<ValuesSchema, ValuesSchemaError> {
     let (url, root) = document::metaschema(url).ok_or_else(|| document::unknown(url))?;
-    Compiler::new(Document::new(url, root)?, true).whole()
+    SchemaCompiler::new(SchemaDocument::new(url, root)?, true).compile_all()
 }
 
-/// JSON, with Go's words for what is none.
-fn read(bytes: &[u8]) -> Result<Value, SchemaError> {
+/// Parses JSON, with Go's error text.
+fn read(bytes: &[u8]) -> Result<Value, ValuesSchemaError> {
     let text = String::from_utf8_lossy(bytes);
     serde_json::from_str(&text).map_err(|error| {
-        let told = match json::read(bytes) {
+        let text = match json::read(bytes) {
             Err(error) if error.message == "unexpected end of JSON input" => {
                 if bytes.trim_ascii().is_empty() { "EOF" } else { "unexpected EOF" }.to_string()
             }
@@ -42,27 +42,27 @@ fn read(bytes: &[u8]) -> Result<Value, SchemaError> {
             Err(error) => error.message,
             Ok(_) => error.to_string(),
         };
-        SchemaError::Json(told)
+        ValuesSchemaError::Json(text)
     })
 }
 
-/// A schema's document, by its place among those read, and its pointer.
-type Spot = (usize, String);
+/// Index of a schema's document and the pointer in it.
+type SchemaLocation = (usize, String);
 
-struct Compiler<'a> {
-    documents: Vec<Document<'a>>,
-    /// Whether formats count in every draft.
+struct SchemaCompiler<'a> {
+    documents: Vec<SchemaDocument<'a>>,
+    /// Whether formats are checked in every draft.
     formats: bool,
-    places: HashMap<Spot, usize>,
-    nodes: Vec<Node>,
-    waiting: Vec<(Spot, usize)>,
+    places: HashMap<SchemaLocation, usize>,
+    nodes: Vec<SchemaNode>,
+    waiting: Vec<(SchemaLocation, usize)>,
     warnings: Vec<String>,
-    /// What patterns may still take.
+    /// Remaining memory for patterns.
     left: usize,
 }
 
-impl<'a> Compiler<'a> {
-    fn new(main: Document<'a>, formats: bool) -> Self {
+impl<'a> SchemaCompiler<'a> {
+    fn new(main: SchemaDocument<'a>, formats: bool) -> Self {
         Self {
             documents: vec![main],
             formats,
@@ -74,90 +74,90 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// Compiles the first document and all it refers to.
-    fn whole(&mut self) -> Result<Schema, SchemaError> {
-        self.place((0, String::new()));
-        while let Some((spot, place)) = self.waiting.pop() {
-            self.nodes[place] = self.node(&spot)?;
+    /// Compiles the first document and everything it refers to.
+    fn compile_all(&mut self) -> Result<ValuesSchema, ValuesSchemaError> {
+        self.index_of((0, String::new()));
+        while let Some((location, place)) = self.waiting.pop() {
+            self.nodes[place] = self.node(&location)?;
         }
-        Ok(Schema { nodes: std::mem::take(&mut self.nodes), warnings: std::mem::take(&mut self.warnings) })
+        Ok(ValuesSchema { nodes: std::mem::take(&mut self.nodes), warnings: std::mem::take(&mut self.warnings) })
     }
 
-    /// The place of a schema, which is compiled later.
-    fn place(&mut self, spot: Spot) -> usize {
-        if let Some(place) = self.places.get(&spot) {
+    /// Returns the index of a schema, which is compiled later.
+    fn index_of(&mut self, location: SchemaLocation) -> usize {
+        if let Some(place) = self.places.get(&location) {
             return *place;
         }
         let place = self.nodes.len();
-        self.nodes.push(Node::default());
-        self.places.insert(spot.clone(), place);
-        self.waiting.push((spot, place));
+        self.nodes.push(SchemaNode::default());
+        self.places.insert(location.clone(), place);
+        self.waiting.push((location, place));
         place
     }
 
-    fn node(&mut self, spot: &Spot) -> Result<Node, SchemaError> {
-        let (number, pointer) = (spot.0, spot.1.as_str());
+    fn node(&mut self, at: &SchemaLocation) -> Result<SchemaNode, ValuesSchemaError> {
+        let (number, pointer) = (at.0, at.1.as_str());
         let document = &mut self.documents[number];
-        if !document.has_seen(pointer) {
+        if !document.is_visited(pointer) {
             document.add(pointer)?;
             let part = document.root.pointer(pointer).unwrap_or(&Value::Null);
-            let wrong = |why| SchemaError::NotOne(format!("{}#{pointer}", document.url), why);
+            let wrong = |why| ValuesSchemaError::Invalid(format!("{}#{pointer}", document.url), why);
             document::check(document.resource(pointer).draft, part).map_err(wrong)?;
         }
         let root: &'a Value = document.root;
         let schema =
-            root.pointer(pointer).ok_or_else(|| SchemaError::Pointer(format!("{}#{pointer}", document.url)))?;
+            root.pointer(pointer).ok_or_else(|| ValuesSchemaError::Pointer(format!("{}#{pointer}", document.url)))?;
         let draft = document.resource(pointer).draft;
         let location = format!("{}#{pointer}", document.url);
-        let mut node = Node { draft, location, ..Node::default() };
+        let mut node = SchemaNode { draft, location, ..SchemaNode::default() };
         let Value::Object(map) = schema else {
             node.always = schema.as_bool();
             return Ok(node);
         };
         for (keyword, since) in [("$ref", 0), ("$dynamicRef", 2020), ("$recursiveRef", 2019)] {
             if let Some(reference) = map.get(keyword).and_then(Value::as_str).filter(|_| draft >= since) {
-                node.reference = Some((self.resolve(reference, spot)?, keyword));
+                node.reference = Some((self.resolve(reference, at)?, keyword));
                 if draft < 2019 {
                     return Ok(node);
                 }
             }
         }
-        let mut part = Part { compiler: self, map, spot };
+        let mut part = SchemaPart { compiler: self, map, location: at };
         part.applicators(&mut node)?;
         part.assertions(&mut node)?;
         Ok(node)
     }
 
-    fn resolve(&mut self, reference: &str, spot: &Spot) -> Result<usize, SchemaError> {
+    fn resolve(&mut self, reference: &str, location: &SchemaLocation) -> Result<usize, ValuesSchemaError> {
         let (path, fragment) = reference.split_once('#').unwrap_or((reference, ""));
         let fragment = percent_decoded(fragment);
-        let document = &self.documents[spot.0];
-        let base = &document.resource(&spot.1).base;
+        let document = &self.documents[location.0];
+        let base = &document.resource(&location.1).base;
         let target = if path.is_empty() { base.clone() } else { join(base, path) };
         if let Some(resource) = document.at(&target) {
             let pointer = document.fragment(resource, &fragment)?;
-            return Ok(self.place((spot.0, pointer)));
+            return Ok(self.index_of((location.0, pointer)));
         }
         if target.starts_with("urn:") {
             self.warnings.push(format!(
                 "level=WARN msg=\"unresolved URN reference ignored; using permissive schema\" urn={target}"
             ));
-            self.nodes.push(Node { always: Some(true), draft: LATEST, ..Node::default() });
+            self.nodes.push(SchemaNode { always: Some(true), draft: LATEST, ..SchemaNode::default() });
             return Ok(self.nodes.len() - 1);
         }
-        let number = self.other(&target)?;
+        let number = self.document_index(&target)?;
         let document = &self.documents[number];
         let pointer = document.fragment(document.resource(""), &fragment)?;
-        Ok(self.place((number, pointer)))
+        Ok(self.index_of((number, pointer)))
     }
 
-    /// The number of another document. There are those that say what a schema is, and no others.
-    fn other(&mut self, url: &str) -> Result<usize, SchemaError> {
+    /// Returns the index of another document. Only metaschemas are available.
+    fn document_index(&mut self, url: &str) -> Result<usize, ValuesSchemaError> {
         let (url, root) = document::metaschema(url).ok_or_else(|| document::unknown(url))?;
         if let Some(known) = self.documents.iter().position(|document| document.url == url) {
             return Ok(known);
         }
-        self.documents.push(Document::new(url, root)?);
+        self.documents.push(SchemaDocument::new(url, root)?);
         Ok(self.documents.len() - 1)
     }
 }
@@ -181,90 +181,90 @@ fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// One schema while it is read.
-struct Part<'a, 'b> {
-    compiler: &'a mut Compiler<'b>,
+/// A schema that is being compiled.
+struct SchemaPart<'a, 'b> {
+    compiler: &'a mut SchemaCompiler<'b>,
     map: &'a Map,
-    spot: &'a Spot,
+    location: &'a SchemaLocation,
 }
 
-impl Part<'_, '_> {
+impl SchemaPart<'_, '_> {
     fn at(&mut self, keys: &[&str]) -> usize {
-        let pointer = keys.iter().fold(self.spot.1.clone(), |pointer, key| child(&pointer, key));
-        self.compiler.place((self.spot.0, pointer))
+        let pointer = keys.iter().fold(self.location.1.clone(), |pointer, key| child(&pointer, key));
+        self.compiler.index_of((self.location.0, pointer))
     }
 
-    fn one(&mut self, key: &str) -> Option<usize> {
+    fn subschema(&mut self, key: &str) -> Option<usize> {
         self.map.get(key)?;
         Some(self.at(&[key]))
     }
 
-    fn list(&mut self, key: &str) -> Vec<usize> {
+    fn subschemas(&mut self, key: &str) -> Vec<usize> {
         let count = self.map.get(key).and_then(Value::as_array).map_or(0, Vec::len);
         (0..count).map(|index| self.at(&[key, &index.to_string()])).collect()
     }
 
-    fn named(&mut self, key: &str) -> Vec<(String, usize)> {
+    fn subschemas_by_name(&mut self, key: &str) -> Vec<(String, usize)> {
         let Some(Value::Object(map)) = self.map.get(key) else { return Vec::new() };
         map.keys().map(|name| (name.clone(), self.at(&[key, name]))).collect()
     }
 
-    fn additional(&mut self, key: &str) -> Option<Additional> {
+    fn additional(&mut self, key: &str) -> Option<AdditionalRule> {
         match self.map.get(key)? {
-            Value::Bool(allowed) => Some(Additional::Allowed(*allowed)),
-            _ => Some(Additional::Fits(self.at(&[key]))),
+            Value::Bool(allowed) => Some(AdditionalRule::Allowed(*allowed)),
+            _ => Some(AdditionalRule::Schema(self.at(&[key]))),
         }
     }
 
-    fn applicators(&mut self, node: &mut Node) -> Result<(), SchemaError> {
+    fn applicators(&mut self, node: &mut SchemaNode) -> Result<(), ValuesSchemaError> {
         let draft = node.draft;
-        node.all_of = self.list("allOf");
-        node.any_of = self.list("anyOf");
-        node.one_of = self.list("oneOf");
-        node.not = self.one("not");
-        node.properties = self.named("properties");
-        for (pattern, place) in self.named("patternProperties") {
+        node.all_of = self.subschemas("allOf");
+        node.any_of = self.subschemas("anyOf");
+        node.one_of = self.subschemas("oneOf");
+        node.not = self.subschema("not");
+        node.properties = self.subschemas_by_name("properties");
+        for (pattern, place) in self.subschemas_by_name("patternProperties") {
             node.pattern_properties.push((self.regex(&pattern)?, place));
         }
         node.additional_properties = self.additional("additionalProperties");
         if let Some(Value::Object(map)) = self.map.get("dependencies") {
             for (name, depends) in map {
                 let depends = match depends {
-                    Value::Array(list) => Depends::On(texts(list)),
-                    _ => Depends::Fits(self.at(&["dependencies", name])),
+                    Value::Array(list) => DependencyRule::Names(texts(list)),
+                    _ => DependencyRule::Schema(self.at(&["dependencies", name])),
                 };
                 node.dependencies.push((name.clone(), depends));
             }
         }
         if draft >= 2020 {
-            node.item_list = self.map.contains_key("prefixItems").then(|| self.list("prefixItems"));
-            node.items = self.one("items");
+            node.item_list = self.map.contains_key("prefixItems").then(|| self.subschemas("prefixItems"));
+            node.items = self.subschema("items");
         } else if self.map.get("items").is_some_and(Value::is_array) {
-            node.item_list = Some(self.list("items"));
+            node.item_list = Some(self.subschemas("items"));
             node.additional_items = self.additional("additionalItems");
         } else {
-            node.items = self.one("items");
+            node.items = self.subschema("items");
         }
         if draft >= 6 {
-            node.contains = self.one("contains");
-            node.property_names = self.one("propertyNames");
+            node.contains = self.subschema("contains");
+            node.property_names = self.subschema("propertyNames");
         }
         if draft >= 7
-            && let Some(condition) = self.one("if")
+            && let Some(condition) = self.subschema("if")
         {
-            node.condition = Some((condition, self.one("then"), self.one("else")));
+            node.condition = Some((condition, self.subschema("then"), self.subschema("else")));
         }
         if draft >= 2019 {
-            node.dependent_schemas = self.named("dependentSchemas");
-            node.unevaluated_items = self.one("unevaluatedItems");
-            node.unevaluated_properties = self.one("unevaluatedProperties");
+            node.dependent_schemas = self.subschemas_by_name("dependentSchemas");
+            node.unevaluated_items = self.subschema("unevaluatedItems");
+            node.unevaluated_properties = self.subschema("unevaluatedProperties");
         }
         Ok(())
     }
 
-    fn regex(&mut self, pattern: &str) -> Result<Regexp, SchemaError> {
-        let read = Regexp::within(pattern.as_bytes(), &mut self.compiler.left);
-        read.map_err(|error| SchemaError::Regex(pattern.to_string(), error))
+    fn regex(&mut self, pattern: &str) -> Result<Regexp, ValuesSchemaError> {
+        let read = Regexp::compile_within(pattern.as_bytes(), &mut self.compiler.left);
+        read.map_err(|error| ValuesSchemaError::Regex(pattern.to_string(), error))
     }
 
     fn count(&self, key: &str) -> Option<usize> {
@@ -272,11 +272,11 @@ impl Part<'_, '_> {
         (number >= 0.0).then_some(number as usize)
     }
 
-    fn number(&self, key: &str) -> Option<Decimal> {
-        Decimal::of(self.map.get(key)?)
+    fn number(&self, key: &str) -> Option<SchemaNumber> {
+        SchemaNumber::of(self.map.get(key)?)
     }
 
-    fn assertions(&mut self, node: &mut Node) -> Result<(), SchemaError> {
+    fn assertions(&mut self, node: &mut SchemaNode) -> Result<(), ValuesSchemaError> {
         let map = self.map;
         node.types = match map.get("type") {
             Some(Value::String(one)) => Some(vec![one.clone()]),
@@ -315,8 +315,8 @@ impl Part<'_, '_> {
         Ok(())
     }
 
-    /// A bound and its exclusive form; draft 4 makes one the other with `true`.
-    fn bound(&self, key: &str, exclusive: &str) -> (Option<Decimal>, Option<Decimal>) {
+    /// Returns a bound and its exclusive form. In draft 4, `true` turns one into the other.
+    fn bound(&self, key: &str, exclusive: &str) -> (Option<SchemaNumber>, Option<SchemaNumber>) {
         match self.map.get(exclusive) {
             Some(Value::Bool(true)) => (None, self.number(key)),
             _ => (self.number(key), self.number(exclusive)),
@@ -324,7 +324,7 @@ impl Part<'_, '_> {
     }
 }
 
-/// The names of types in the order the validator lists them.
+/// Returns the names of types in the validator's order.
 fn in_order(types: &[String]) -> Vec<String> {
     let order = ["null", "boolean", "number", "integer", "string", "array", "object"];
     order.iter().filter(|name| types.iter().any(|t| t == *name)).map(ToString::to_string).collect()

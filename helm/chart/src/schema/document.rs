@@ -1,22 +1,22 @@
-//! Where schemas stand: documents, the resources in them that have an address or a draft of their own, and their anchors.
+//! Documents with schemas: their resources, which have an address or draft of their own, and their anchors.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use switchboard_object::{Map, Value};
 
-use super::{Schema, SchemaError, compile, meta};
+use super::{ValuesSchema, ValuesSchemaError, compile, meta};
 
-/// The address of a chart's own schema.
+/// Address of a chart's own schema.
 pub const MAIN: &str = "file:///values.schema.json";
-/// The draft of a schema that names none.
+/// Draft of a schema that does not specify one.
 pub const LATEST: u16 = 2020;
 
-/// The schemas that say what a schema is, by address.
+/// Metaschemas by address.
 static METASCHEMAS: LazyLock<HashMap<String, Value>> = LazyLock::new(|| meta::schemas().into_iter().collect());
 
-/// Keywords whose value is a schema, a list of them, a map of them.
-const ONE: [&str; 12] = [
+/// Keywords whose value is a schema, a list of schemas, or a map of schemas.
+const SCHEMA_KEYWORDS: [&str; 12] = [
     "not",
     "additionalProperties",
     "items",
@@ -30,11 +30,11 @@ const ONE: [&str; 12] = [
     "unevaluatedItems",
     "contentSchema",
 ];
-const SEVERAL: [&str; 5] = ["allOf", "anyOf", "oneOf", "items", "prefixItems"];
-const NAMED: [&str; 6] =
+const SCHEMA_LIST_KEYWORDS: [&str; 5] = ["allOf", "anyOf", "oneOf", "items", "prefixItems"];
+const SCHEMA_MAP_KEYWORDS: [&str; 6] =
     ["definitions", "$defs", "properties", "patternProperties", "dependencies", "dependentSchemas"];
 
-/// The metaschema at an address, if it is one.
+/// Returns the metaschema at an address, if there is one.
 pub fn metaschema(url: &str) -> Option<(&'static str, &'static Value)> {
     let draft = draft(url).ok().map(address);
     let https = url.strip_prefix("http://").map(|rest| format!("https://{rest}"));
@@ -42,17 +42,17 @@ pub fn metaschema(url: &str) -> Option<(&'static str, &'static Value)> {
     keys.into_iter().flatten().find_map(|key| METASCHEMAS.get_key_value(key)).map(|(key, value)| (key.as_str(), value))
 }
 
-/// Judges whether something is a schema of a draft.
+/// Checks that a value is a schema of a draft.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Description of the problems.
 pub fn check(draft: u16, schema: &Value) -> Result<(), String> {
-    static COMPILED: LazyLock<HashMap<u16, Schema>> = LazyLock::new(|| {
+    static COMPILED: LazyLock<HashMap<u16, ValuesSchema>> = LazyLock::new(|| {
         let compiled = |draft: u16| compile::metaschema(address(draft)).expect("the built-in metaschemas are schemas");
         [4, 6, 7, 2019, 2020].into_iter().map(|draft| (draft, compiled(draft))).collect()
     });
-    let judged = COMPILED[&draft].check(schema);
-    judged.map_err(|told| format!("jsonschema validation failed with '{}#'\n{told}", address(draft)))
+    let result = COMPILED[&draft].check(schema);
+    result.map_err(|problems| format!("jsonschema validation failed with '{}#'\n{problems}", address(draft)))
 }
 
 fn address(draft: u16) -> &'static str {
@@ -65,7 +65,7 @@ fn address(draft: u16) -> &'static str {
     }
 }
 
-fn draft(url: &str) -> Result<u16, SchemaError> {
+fn draft(url: &str) -> Result<u16, ValuesSchemaError> {
     let address = url.split('#').next().unwrap_or(url);
     let name = address.strip_prefix("http://").or_else(|| address.strip_prefix("https://")).unwrap_or(address);
     Ok(match name {
@@ -78,72 +78,73 @@ fn draft(url: &str) -> Result<u16, SchemaError> {
     })
 }
 
-/// An address nothing is fetched from, in the validator's words where it would not fetch either.
-pub fn unknown(url: &str) -> SchemaError {
+/// Creates the error for an address that is not fetched. If the validator would not fetch it either, the text is the
+/// validator's.
+pub fn unknown(url: &str) -> ValuesSchemaError {
     let fetched = ["http:", "https:", "file:", "urn:"].iter().any(|scheme| url.starts_with(scheme));
     let why = match fetched {
         true => "schemas of other places are not fetched".to_string(),
         false => format!("no URLLoader registered for {url:?}"),
     };
-    SchemaError::Remote(url.to_string(), why)
+    ValuesSchemaError::Remote(url.to_string(), why)
 }
 
-/// A part of a document that has an address of its own.
+/// A part of a document with its own address.
 #[derive(Clone)]
-pub struct Resource {
+pub struct SchemaResource {
     pub pointer: String,
     pub base: String,
     pub draft: u16,
 }
 
-/// A file with schemas in it.
-pub struct Document<'a> {
+/// A file that contains schemas.
+pub struct SchemaDocument<'a> {
     pub url: String,
     pub root: &'a Value,
-    resources: HashMap<String, Resource>,
-    /// Anchors, by resource.
+    resources: HashMap<String, SchemaResource>,
+    /// Anchors by resource.
     anchors: HashMap<(String, String), String>,
-    /// Which schemas were looked at, by pointer.
-    seen: HashSet<String>,
+    /// Pointers of the visited schemas.
+    visited: HashSet<String>,
 }
 
-impl<'a> Document<'a> {
-    /// Reads where schemas stand in it.
+impl<'a> SchemaDocument<'a> {
+    /// Finds the schemas of a document.
     ///
     /// # Errors
-    /// When one is of a draft nobody knows.
-    pub fn new(url: &str, root: &'a Value) -> Result<Self, SchemaError> {
+    /// If a schema has an unknown draft.
+    pub fn new(url: &str, root: &'a Value) -> Result<Self, ValuesSchemaError> {
         let mut document = Self {
             url: url.to_string(),
             root,
             resources: HashMap::new(),
             anchors: HashMap::new(),
-            seen: HashSet::new(),
+            visited: HashSet::new(),
         };
-        let top = Resource { pointer: String::new(), base: url.to_string(), draft: LATEST };
+        let top = SchemaResource { pointer: String::new(), base: url.to_string(), draft: LATEST };
         document.collect(root, String::new(), &top)?;
         Ok(document)
     }
 
-    /// Whether this was looked at as a schema.
-    pub fn has_seen(&self, pointer: &str) -> bool {
-        self.seen.contains(pointer)
+    /// Whether the pointer was visited as a schema.
+    pub fn is_visited(&self, pointer: &str) -> bool {
+        self.visited.contains(pointer)
     }
 
-    /// Looks at a schema that stands where none is looked for, because somebody refers to it.
+    /// Visits a schema at an unusual location that a reference points to.
     ///
     /// # Errors
-    /// When one is of a draft nobody knows.
-    pub fn add(&mut self, pointer: &str) -> Result<(), SchemaError> {
+    /// If a schema has an unknown draft.
+    pub fn add(&mut self, pointer: &str) -> Result<(), ValuesSchemaError> {
         let Some(value) = self.root.pointer(pointer) else {
-            return Err(SchemaError::Pointer(format!("{}#{pointer}", self.url)));
+            return Err(ValuesSchemaError::Pointer(format!("{}#{pointer}", self.url)));
         };
         let above = self.resource(pointer).clone();
         self.collect(value, pointer.to_string(), &above)
     }
 
-    /// The resource something belongs to.
-    pub fn resource(&self, pointer: &str) -> &Resource {
+    /// Returns the resource that contains the pointer.
+    pub fn resource(&self, pointer: &str) -> &SchemaResource {
         let mut at = pointer;
         loop {
             if let Some(found) = self.resources.get(at) {
@@ -153,28 +154,28 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The resource at an address.
-    pub fn at(&self, url: &str) -> Option<&Resource> {
+    /// Returns the resource at an address.
+    pub fn at(&self, url: &str) -> Option<&SchemaResource> {
         match url == self.url {
             true => self.resources.get(""),
             false => self.resources.values().find(|resource| resource.base == url),
         }
     }
 
-    /// Where a fragment of a resource leads.
+    /// Resolves a fragment of a resource to a pointer.
     ///
     /// # Errors
-    /// When it is an anchor nobody has.
-    pub fn fragment(&self, resource: &Resource, fragment: &str) -> Result<String, SchemaError> {
+    /// If the fragment is an unknown anchor.
+    pub fn fragment(&self, resource: &SchemaResource, fragment: &str) -> Result<String, ValuesSchemaError> {
         if fragment.is_empty() || fragment.starts_with('/') {
             return Ok(format!("{}{fragment}", resource.pointer));
         }
         let found = self.anchors.get(&(resource.pointer.clone(), fragment.to_string())).cloned();
-        found.ok_or_else(|| SchemaError::Anchor(format!("{}#{fragment}", resource.base), self.url.clone()))
+        found.ok_or_else(|| ValuesSchemaError::Anchor(format!("{}#{fragment}", resource.base), self.url.clone()))
     }
 
-    fn collect(&mut self, value: &Value, pointer: String, above: &Resource) -> Result<(), SchemaError> {
-        if !self.seen.insert(pointer.clone()) {
+    fn collect(&mut self, value: &Value, pointer: String, above: &SchemaResource) -> Result<(), ValuesSchemaError> {
+        if !self.visited.insert(pointer.clone()) {
             return Ok(());
         }
         let Value::Object(map) = value else {
@@ -196,7 +197,7 @@ impl<'a> Document<'a> {
             if let Some(other) = self.resources.values().find(|other| other.base == base) {
                 return Err(self.duplicate("id", &base, &pointer, &other.pointer));
             }
-            resource = Resource { pointer: pointer.clone(), base, draft: own };
+            resource = SchemaResource { pointer: pointer.clone(), base, draft: own };
             self.resources.insert(pointer.clone(), resource.clone());
         }
         self.note_anchors(map, &pointer, &resource)?;
@@ -206,7 +207,7 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    fn note_anchors(&mut self, map: &Map, pointer: &str, resource: &Resource) -> Result<(), SchemaError> {
+    fn note_anchors(&mut self, map: &Map, pointer: &str, resource: &SchemaResource) -> Result<(), ValuesSchemaError> {
         let text = |name: &str| map.get(name).and_then(Value::as_str).unwrap_or_default();
         let old = resource.draft < 2019 && !map.contains_key("$ref");
         let id = text(id_name(resource.draft)).split_once('#').map_or("", |(_, fragment)| fragment);
@@ -225,8 +226,8 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    fn duplicate(&self, what: &'static str, name: &str, first: &str, second: &str) -> SchemaError {
-        SchemaError::Duplicate {
+    fn duplicate(&self, what: &'static str, name: &str, first: &str, second: &str) -> ValuesSchemaError {
+        ValuesSchemaError::Duplicate {
             what,
             name: name.to_string(),
             url: self.url.clone(),
@@ -236,18 +237,18 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The schemas right below one, with their pointers from there.
+/// Returns the direct subschemas with their relative pointers.
 fn parts(map: &Map) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
-    for name in ONE {
+    for name in SCHEMA_KEYWORDS {
         found.extend(map.get(name).filter(|value| !value.is_array()).map(|value| (child("", name), value)));
     }
-    for name in SEVERAL {
+    for name in SCHEMA_LIST_KEYWORDS {
         for (index, value) in map.get(name).and_then(Value::as_array).into_iter().flatten().enumerate() {
             found.push((child(&child("", name), &index.to_string()), value));
         }
     }
-    for name in NAMED {
+    for name in SCHEMA_MAP_KEYWORDS {
         for (key, value) in map.get(name).and_then(Value::as_object).into_iter().flatten() {
             found.push((child(&child("", name), key), value));
         }
@@ -267,12 +268,12 @@ fn id_of(map: &Map, draft: u16) -> &str {
     id.split('#').next().unwrap_or_default()
 }
 
-/// A pointer one step further.
+/// Extends a pointer by one segment.
 pub fn child(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-/// A URL seen from another one; enough of RFC 3986 for schemas.
+/// Resolves a URL against a base. Supports the subset of RFC 3986 that schemas need.
 pub fn join(base: &str, url: &str) -> String {
     if url.contains("://") || url.starts_with("urn:") || base.is_empty() {
         return url.to_string();

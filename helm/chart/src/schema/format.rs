@@ -1,17 +1,17 @@
-//! `format`: texts of a known form. Unknown formats hold.
+//! `format`: checks of texts. Unknown formats are accepted.
 
 use std::net::Ipv6Addr;
 
 use switchboard_template::sprig::Regexp;
 
-type Checked = Result<(), String>;
+type FormatResult = Result<(), String>;
 
-fn refuse(text: impl Into<String>) -> Checked {
+fn refuse(text: impl Into<String>) -> FormatResult {
     Err(text.into())
 }
 
-/// Whether a text has the form.
-pub fn check(format: &str, text: &str) -> Checked {
+/// Checks that a text has the format.
+pub fn check(format: &str, text: &str) -> FormatResult {
     match format {
         "regex" => Regexp::new(text.as_bytes()).map(|_| ()),
         "json-pointer" => json_pointer(text),
@@ -31,7 +31,7 @@ pub fn check(format: &str, text: &str) -> Checked {
     }
 }
 
-fn json_pointer(text: &str) -> Checked {
+fn json_pointer(text: &str) -> FormatResult {
     if text.is_empty() {
         return Ok(());
     }
@@ -48,7 +48,7 @@ fn json_pointer(text: &str) -> Checked {
     Ok(())
 }
 
-fn uuid(text: &str) -> Checked {
+fn uuid(text: &str) -> FormatResult {
     let lengths = [8, 4, 4, 4, 12];
     let groups: Vec<&str> = text.split('-').collect();
     if groups.len() != lengths.len() {
@@ -65,7 +65,7 @@ fn uuid(text: &str) -> Checked {
     Ok(())
 }
 
-fn duration(text: &str) -> Checked {
+fn duration(text: &str) -> FormatResult {
     let Some(rest) = text.strip_prefix('P') else { return refuse("must start with P") };
     if rest.is_empty() {
         return refuse("nothing after P");
@@ -104,7 +104,7 @@ fn duration(text: &str) -> Checked {
     Ok(())
 }
 
-fn ipv4(text: &str) -> Checked {
+fn ipv4(text: &str) -> FormatResult {
     let groups: Vec<&str> = text.split('.').collect();
     if groups.len() != 4 {
         return refuse("expected four decimals");
@@ -122,7 +122,7 @@ fn ipv4(text: &str) -> Checked {
     Ok(())
 }
 
-fn ipv6(text: &str) -> Checked {
+fn ipv6(text: &str) -> FormatResult {
     if !text.contains(':') {
         return refuse("missing colon");
     }
@@ -135,7 +135,7 @@ fn ipv6(text: &str) -> Checked {
     }
 }
 
-fn hostname(text: &str) -> Checked {
+fn hostname(text: &str) -> FormatResult {
     let text = text.strip_suffix('.').unwrap_or(text);
     if text.len() > 253 {
         return refuse("more than 253 characters long");
@@ -157,7 +157,7 @@ fn hostname(text: &str) -> Checked {
     Ok(())
 }
 
-fn email(text: &str) -> Checked {
+fn email(text: &str) -> FormatResult {
     if text.len() > 254 {
         return refuse("more than 255 characters long");
     }
@@ -181,7 +181,7 @@ fn email(text: &str) -> Checked {
     hostname(domain).map_err(|problem| format!("invalid domain: {problem}"))
 }
 
-fn local_part(local: &str) -> Checked {
+fn local_part(local: &str) -> FormatResult {
     if local.starts_with('.') {
         return refuse("starts with dot");
     }
@@ -198,7 +198,7 @@ fn local_part(local: &str) -> Checked {
     }
 }
 
-fn date(text: &str) -> Checked {
+fn date(text: &str) -> FormatResult {
     let bytes = text.as_bytes();
     let number = |from: usize, to: usize| text.get(from..to).and_then(|part| part.parse::<u32>().ok());
     let shaped = bytes.len() == 10 && bytes[4] == b'-' && bytes[7] == b'-';
@@ -225,7 +225,7 @@ fn date(text: &str) -> Checked {
     Ok(())
 }
 
-fn time(text: &str) -> Checked {
+fn time(text: &str) -> FormatResult {
     let bytes = text.as_bytes();
     if bytes.len() < 9 {
         return refuse("less than 9 characters long");
@@ -251,7 +251,7 @@ fn time(text: &str) -> Checked {
     offset(rest)
 }
 
-fn offset(text: &str) -> Checked {
+fn offset(text: &str) -> FormatResult {
     if text.eq_ignore_ascii_case("z") {
         return Ok(());
     }
@@ -272,7 +272,7 @@ fn offset(text: &str) -> Checked {
     }
 }
 
-fn date_time(text: &str) -> Checked {
+fn date_time(text: &str) -> FormatResult {
     if text.len() < 20 {
         return refuse("less than 20 characters long");
     }
@@ -283,14 +283,14 @@ fn date_time(text: &str) -> Checked {
     time(&text[11..]).map_err(|problem| format!("invalid time element: {problem}"))
 }
 
-fn uri(text: &str) -> Checked {
+fn uri(text: &str) -> FormatResult {
     let scheme = text.split(':').next().filter(|scheme| scheme.len() < text.len()).unwrap_or_default();
     let first = scheme.chars().next().is_some_and(|c| c.is_ascii_alphabetic());
     let legal = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     if first && legal { Ok(()) } else { refuse("relative url") }
 }
 
-fn semver(text: &str) -> Checked {
+fn semver(text: &str) -> FormatResult {
     let (text, build) = text.split_once('+').map_or((text, None), |(text, build)| (text, Some(build)));
     let (core, pre) = text.split_once('-').map_or((text, None), |(core, pre)| (core, Some(pre)));
     for (what, part) in [("build", build), ("pre-release", pre)] {

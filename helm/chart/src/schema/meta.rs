@@ -1,24 +1,24 @@
-//! What a schema is: which keywords each draft of JSON Schema has and what may stand at each, made into schemas that judge schemas.
+//! Metaschemas: the keywords of each draft of JSON Schema and their allowed values, as schemas that validate schemas.
 //!
-//! The addresses, the names of the parts and the order of the vocabularies are the standard's: charts refer to them, and the
-//! validator's complaints follow them. A reference to "the schema one came from" is one to the draft's own schema.
+//! The addresses, names of parts and order of the vocabularies are those of the standard: charts refer to them, and the
+//! validator's messages depend on them. A recursive or dynamic reference points to the draft's own schema.
 
 use serde_json::json;
 use switchboard_object::{Map, Value};
 
-/// What may stand at a keyword.
+/// Allowed value of a keyword.
 #[derive(Clone, Copy)]
-enum Rule {
+enum KeywordRule {
     Anything,
     Schema,
-    /// A schema or, instead of one, a bool: from draft 6 on these are schemas too.
-    Switch,
+    /// A schema or a bool. From draft 6 on, bools are schemas too.
+    SchemaOrBool,
     Schemas,
     OneOrMore,
-    /// Schemas by name, or by pattern.
-    Named,
+    /// Schemas by name or by pattern.
+    SchemasByName,
     ByPattern,
-    /// Names or a schema, by name.
+    /// Lists of names or schemas, by name.
     Dependencies,
     Text,
     Address,
@@ -28,55 +28,59 @@ enum Rule {
     Regex,
     Bool,
     Number,
-    /// More than nothing.
-    Step,
+    /// A number greater than zero.
+    PositiveNumber,
     Count,
     CountOrNone,
     Names,
     NamesByName,
     Type,
     List,
-    /// A list that has something, nothing twice.
-    Choice,
+    /// A list with at least one item and no duplicates.
+    UniqueList,
     Vocabularies,
 }
 
-use Rule::*;
+use KeywordRule::*;
 
-/// A rule, and the keywords it is for.
-type Row = (Rule, &'static str);
+/// A rule and its keywords, separated by spaces.
+type KeywordRow = (KeywordRule, &'static str);
 
-/// What drafts 4, 6 and 7 have in common.
-const COMMON: &[Row] = &[
+/// Keywords common to drafts 4, 6 and 7.
+const COMMON: &[KeywordRow] = &[
     (Address, "$schema"),
     (Text, "title description format"),
     (Anything, "default"),
-    (Step, "multipleOf"),
+    (PositiveNumber, "multipleOf"),
     (Number, "maximum minimum"),
     (Count, "maxLength maxItems maxProperties"),
     (CountOrNone, "minLength minItems minProperties"),
     (Regex, "pattern"),
-    (Switch, "additionalItems additionalProperties"),
+    (SchemaOrBool, "additionalItems additionalProperties"),
     (OneOrMore, "items"),
     (Bool, "uniqueItems"),
     (Names, "required"),
-    (Named, "definitions properties"),
+    (SchemasByName, "definitions properties"),
     (Dependencies, "dependencies"),
-    (Choice, "enum"),
+    (UniqueList, "enum"),
     (Type, "type"),
     (Schemas, "allOf anyOf oneOf"),
     (Schema, "not"),
 ];
-const DRAFT_4: &[Row] =
-    &[(OwnAddress, "id"), (Text, "$ref"), (Bool, "exclusiveMaximum exclusiveMinimum"), (Named, "patternProperties")];
-const DRAFT_6: &[Row] = &[
+const DRAFT_4: &[KeywordRow] = &[
+    (OwnAddress, "id"),
+    (Text, "$ref"),
+    (Bool, "exclusiveMaximum exclusiveMinimum"),
+    (SchemasByName, "patternProperties"),
+];
+const DRAFT_6: &[KeywordRow] = &[
     (Reference, "$id $ref"),
     (Anything, "const"),
     (Number, "exclusiveMaximum exclusiveMinimum"),
     (Schema, "contains propertyNames"),
 ];
-const BEFORE_7: &[Row] = &[(Named, "patternProperties")];
-const DRAFT_7: &[Row] = &[
+const BEFORE_7: &[KeywordRow] = &[(SchemasByName, "patternProperties")];
+const DRAFT_7: &[KeywordRow] = &[
     (ByPattern, "patternProperties"),
     (Text, "$comment contentMediaType contentEncoding"),
     (Bool, "readOnly writeOnly"),
@@ -84,50 +88,50 @@ const DRAFT_7: &[Row] = &[
     (Schema, "if then else"),
 ];
 
-/// The vocabularies of the drafts since 2019.
-const APPLICATOR: &[Row] = &[
+/// Vocabularies of the drafts since 2019.
+const APPLICATOR: &[KeywordRow] = &[
     (Schema, "additionalProperties contains if then else not propertyNames"),
     (Schemas, "allOf anyOf oneOf"),
-    (Named, "properties dependentSchemas"),
+    (SchemasByName, "properties dependentSchemas"),
     (ByPattern, "patternProperties"),
 ];
-const APPLICATOR_2019: &[Row] =
+const APPLICATOR_2019: &[KeywordRow] =
     &[(Schema, "additionalItems unevaluatedItems unevaluatedProperties"), (OneOrMore, "items")];
-const APPLICATOR_2020: &[Row] = &[(Schema, "items"), (Schemas, "prefixItems")];
-const UNEVALUATED: &[Row] = &[(Schema, "unevaluatedItems unevaluatedProperties")];
-const CORE: &[Row] = &[
+const APPLICATOR_2020: &[KeywordRow] = &[(Schema, "items"), (Schemas, "prefixItems")];
+const UNEVALUATED: &[KeywordRow] = &[(Schema, "unevaluatedItems unevaluatedProperties")];
+const CORE: &[KeywordRow] = &[
     (OwnAddress, "$id"),
     (Address, "$schema"),
     (Reference, "$ref"),
     (Anchor, "$anchor"),
     (Text, "$comment"),
-    (Named, "$defs"),
+    (SchemasByName, "$defs"),
     (Vocabularies, "$vocabulary"),
 ];
-const CORE_2019: &[Row] = &[(Reference, "$recursiveRef"), (Bool, "$recursiveAnchor")];
-const CORE_2020: &[Row] = &[(Reference, "$dynamicRef"), (Anchor, "$dynamicAnchor")];
-const VALIDATION: &[Row] = &[
+const CORE_2019: &[KeywordRow] = &[(Reference, "$recursiveRef"), (Bool, "$recursiveAnchor")];
+const CORE_2020: &[KeywordRow] = &[(Reference, "$dynamicRef"), (Anchor, "$dynamicAnchor")];
+const VALIDATION: &[KeywordRow] = &[
     (Anything, "const"),
     (NamesByName, "dependentRequired"),
     (List, "enum"),
     (Number, "maximum exclusiveMaximum minimum exclusiveMinimum"),
     (Count, "maxContains minContains maxItems maxLength maxProperties"),
     (CountOrNone, "minItems minLength minProperties"),
-    (Step, "multipleOf"),
+    (PositiveNumber, "multipleOf"),
     (Regex, "pattern"),
     (Names, "required"),
     (Type, "type"),
     (Bool, "uniqueItems"),
 ];
-const META_DATA: &[Row] =
+const META_DATA: &[KeywordRow] =
     &[(Text, "title description"), (Anything, "default"), (Bool, "deprecated readOnly writeOnly"), (List, "examples")];
-const FORMAT: &[Row] = &[(Text, "format")];
-const CONTENT: &[Row] = &[(Text, "contentMediaType contentEncoding"), (Schema, "contentSchema")];
-/// What the drafts since 2019 still let pass of those before them.
-const FORMER: &[Row] = &[(Named, "definitions"), (Dependencies, "dependencies")];
-const FORMER_2020: &[Row] = &[(Anchor, "$recursiveAnchor"), (Reference, "$recursiveRef")];
+const FORMAT: &[KeywordRow] = &[(Text, "format")];
+const CONTENT: &[KeywordRow] = &[(Text, "contentMediaType contentEncoding"), (Schema, "contentSchema")];
+/// Keywords of earlier drafts that the drafts since 2019 still accept.
+const FORMER: &[KeywordRow] = &[(SchemasByName, "definitions"), (Dependencies, "dependencies")];
+const FORMER_2020: &[KeywordRow] = &[(Anchor, "$recursiveAnchor"), (Reference, "$recursiveRef")];
 
-/// All of them, by address.
+/// Returns all metaschemas by address.
 pub fn schemas() -> Vec<(String, Value)> {
     let mut all = vec![
         Draft(4).alone(&[COMMON, DRAFT_4]),
@@ -160,7 +164,7 @@ pub fn schemas() -> Vec<(String, Value)> {
 struct Draft(u16);
 
 impl Draft {
-    /// The folder of its schemas.
+    /// Returns the folder of a draft's schemas.
     fn folder(self) -> &'static str {
         match self.0 {
             4 => "http://json-schema.org/draft-04",
@@ -175,14 +179,14 @@ impl Draft {
         format!("{}/schema", self.folder())
     }
 
-    /// A schema with all keywords of a draft.
-    fn alone(self, rows: &[&[Row]]) -> (String, Value) {
+    /// Creates a single schema with all keywords of a draft.
+    fn alone(self, rows: &[&[KeywordRow]]) -> (String, Value) {
         let address = self.address();
         let mut schema = self.schema(&format!("{address}#"), rows);
         schema.insert("$schema".into(), json!(format!("{address}#")));
         schema.insert("definitions".into(), Value::Object(self.definitions()));
         if self.0 == 4 {
-            // It has no address of its own: references to it are references to where it was found.
+            // The schema has no address of its own, so references resolve against the address where it was found.
             schema.remove("$id");
             schema.insert("type".into(), json!("object"));
             let needs = json!({"exclusiveMaximum": ["maximum"], "exclusiveMinimum": ["minimum"]});
@@ -191,25 +195,25 @@ impl Draft {
         (address, Value::Object(schema))
     }
 
-    /// A schema with the keywords of one vocabulary.
-    fn vocabulary(self, name: &str, rows: &[&[Row]]) -> (String, Value) {
+    /// Creates a schema with the keywords of one vocabulary.
+    fn vocabulary(self, name: &str, rows: &[&[KeywordRow]]) -> (String, Value) {
         let address = format!("{}/meta/{name}", self.folder());
         let mut schema = self.schema(&address, rows);
         schema.insert("$defs".into(), Value::Object(self.definitions()));
         (address, Value::Object(schema))
     }
 
-    /// A schema that is all of some vocabularies.
-    fn top(self, vocabularies: &[&str], rows: &[&[Row]]) -> (String, Value) {
+    /// Creates a schema that combines vocabularies.
+    fn top(self, vocabularies: &[&str], rows: &[&[KeywordRow]]) -> (String, Value) {
         let mut schema = self.schema(&self.address(), rows);
         let all: Vec<Value> = vocabularies.iter().map(|name| refer(&format!("meta/{name}"))).collect();
         schema.insert("allOf".into(), Value::Array(all));
-        // What stands at former keywords is defined in the vocabularies.
+        // The vocabularies define the values of former keywords.
         schema.insert("$defs".into(), Value::Object(self.definitions()));
         (self.address(), Value::Object(schema))
     }
 
-    fn schema(self, address: &str, rows: &[&[Row]]) -> Map {
+    fn schema(self, address: &str, rows: &[&[KeywordRow]]) -> Map {
         let mut keywords = Map::new();
         for (rule, names) in rows.iter().copied().flatten() {
             keywords.extend(names.split(' ').map(|name| (name.to_string(), self.rule(*rule))));
@@ -220,12 +224,12 @@ impl Draft {
         if let Value::Object(schema) = schema { schema } else { Map::new() }
     }
 
-    /// A reference to what is defined in the same file.
+    /// Creates a reference to a definition in the same file.
     fn defined(self, name: &str) -> Value {
         refer(&format!("#/{}/{name}", if self.0 < 2019 { "definitions" } else { "$defs" }))
     }
 
-    /// What counts are called.
+    /// Returns the name of the definition for counts.
     fn count(self) -> &'static str {
         if self.0 == 4 { "positiveInteger" } else { "nonNegativeInteger" }
     }
@@ -234,15 +238,15 @@ impl Draft {
         if self.0 < 2019 { refer("#") } else { refer(&self.address()) }
     }
 
-    fn rule(self, rule: Rule) -> Value {
+    fn rule(self, rule: KeywordRule) -> Value {
         let old = self.0 < 2019;
         match rule {
             Anything => json!({}),
-            Switch if self.0 == 4 => json!({"anyOf": [{"type": "boolean"}, self.any_schema()]}),
-            Schema | Switch => self.any_schema(),
+            SchemaOrBool if self.0 == 4 => json!({"anyOf": [{"type": "boolean"}, self.any_schema()]}),
+            Schema | SchemaOrBool => self.any_schema(),
             Schemas => self.defined("schemaArray"),
             OneOrMore => json!({"anyOf": [self.any_schema(), self.defined("schemaArray")]}),
-            Named => json!({"type": "object", "additionalProperties": self.any_schema()}),
+            SchemasByName => json!({"type": "object", "additionalProperties": self.any_schema()}),
             ByPattern => json!({
                 "type": "object", "additionalProperties": self.any_schema(), "propertyNames": {"format": "regex"},
             }),
@@ -266,8 +270,8 @@ impl Draft {
             Regex => json!({"type": "string", "format": "regex"}),
             Bool => json!({"type": "boolean"}),
             Number => json!({"type": "number"}),
-            Step if self.0 == 4 => json!({"type": "number", "minimum": 0, "exclusiveMinimum": true}),
-            Step => json!({"type": "number", "exclusiveMinimum": 0}),
+            PositiveNumber if self.0 == 4 => json!({"type": "number", "minimum": 0, "exclusiveMinimum": true}),
+            PositiveNumber => json!({"type": "number", "exclusiveMinimum": 0}),
             Count => self.defined(self.count()),
             CountOrNone => self.defined(&format!("{}Default0", self.count())),
             Names => self.defined("stringArray"),
@@ -277,7 +281,7 @@ impl Draft {
                 json!({"anyOf": [one, {"type": "array", "items": one, "minItems": 1, "uniqueItems": true}]})
             }
             List => json!({"type": "array"}),
-            Choice => json!({"type": "array", "minItems": 1, "uniqueItems": true}),
+            UniqueList => json!({"type": "array", "minItems": 1, "uniqueItems": true}),
             Vocabularies => json!({
                 "type": "object",
                 "propertyNames": self.rule(Address),
@@ -286,7 +290,7 @@ impl Draft {
         }
     }
 
-    /// The parts that rules refer to by name.
+    /// Returns the definitions that rules refer to by name.
     fn definitions(self) -> Map {
         let mut names = json!({"type": "array", "items": {"type": "string"}, "uniqueItems": true});
         if self.0 == 4 {

@@ -1,19 +1,19 @@
-//! Numbers of schemas and values: exact decimals, so that 0.3 is a multiple of 0.1.
+//! Exact decimals for schemas and values, so that 0.3 is a multiple of 0.1.
 
 use std::cmp::Ordering;
 
 use switchboard_object::Value;
 
-/// Digits and the place of the point.
+/// Digits and the position of the decimal point.
 #[derive(Clone, Copy, Debug)]
-pub struct Decimal {
+pub struct SchemaNumber {
     digits: i128,
     exponent: i32,
     float: f64,
 }
 
-impl Decimal {
-    /// The number, if the value is one.
+impl SchemaNumber {
+    /// Converts a value if it is a number.
     pub fn of(value: &Value) -> Option<Self> {
         let Value::Number(number) = value else { return None };
         let float = number.as_f64()?;
@@ -25,7 +25,7 @@ impl Decimal {
         Some(Self { digits, exponent, float })
     }
 
-    /// Both as whole numbers of the same size, if they fit.
+    /// Scales both numbers to integers with the same exponent, if they fit.
     fn aligned(self, other: Self) -> Option<(i128, i128)> {
         let least = self.exponent.min(other.exponent);
         let scaled = |number: Self| {
@@ -35,7 +35,7 @@ impl Decimal {
         Some((scaled(self)?, scaled(other)?))
     }
 
-    /// Which is larger.
+    /// Compares two numbers.
     pub fn compare(self, other: Self) -> Ordering {
         match self.aligned(other) {
             Some((a, b)) => a.cmp(&b),
@@ -43,7 +43,7 @@ impl Decimal {
         }
     }
 
-    /// Whether nothing is left when it is divided.
+    /// Whether the number is a multiple of another one.
     pub fn is_multiple_of(self, other: Self) -> bool {
         match self.aligned(other) {
             Some((_, 0)) => false,
@@ -52,13 +52,14 @@ impl Decimal {
         }
     }
 
-    /// Whether it has no fraction.
+    /// Whether the number has no fraction.
     pub fn is_whole(self) -> bool {
         self.float.fract() == 0.0
     }
 
-    /// As the validator prints it: in English, with commas between thousands, from a million on with a power of ten.
-    pub fn english(self) -> String {
+    /// Formats the number like the validator: in English, with commas between thousands, and with a power of ten from a
+    /// million on.
+    pub fn to_english(self) -> String {
         if self.float == 0.0 {
             return "0".to_string();
         }
@@ -83,7 +84,7 @@ fn superscript(digit: char) -> char {
     digit.to_digit(10).map_or(digit, |digit| digits[digit as usize])
 }
 
-/// A count in English.
+/// Formats a count in English.
 pub fn count(number: usize) -> String {
     grouped(&number.to_string())
 }

@@ -1,73 +1,74 @@
-//! What is wrong with values, as a tree, and how it is told.
+//! Validation problems as a tree, and their text.
 
 use switchboard_object::Value;
 use switchboard_object::quote;
 
-/// One thing that is wrong, at one place of the values.
+/// A validation problem at a location in the values.
 #[derive(Debug)]
-pub struct Problem {
+pub struct SchemaProblem {
     at: Vec<String>,
-    kind: Kind,
-    pub causes: Vec<Problem>,
+    kind: SchemaProblemKind,
+    pub causes: Vec<SchemaProblem>,
 }
 
 #[derive(Debug)]
-enum Kind {
-    /// The whole, which has no place.
+enum SchemaProblemKind {
+    /// All values, without a location.
     Whole,
-    /// Several at one place.
+    /// Several problems at one location.
     Group,
-    /// Those of a schema that was referred to.
+    /// Problems of a referenced schema.
     Reference,
-    Said(String),
+    Message(String),
 }
 
-impl Problem {
-    pub fn said(at: &[String], text: String) -> Self {
-        Self { at: at.to_vec(), kind: Kind::Said(text), causes: Vec::new() }
+impl SchemaProblem {
+    pub fn new(at: &[String], text: String) -> Self {
+        Self { at: at.to_vec(), kind: SchemaProblemKind::Message(text), causes: Vec::new() }
     }
 
-    /// Several become one; one stays itself.
-    pub fn of(at: &[String], mut problems: Vec<Problem>) -> Option<Self> {
+    /// Groups several problems. A single one stays as it is.
+    pub fn of(at: &[String], mut problems: Vec<SchemaProblem>) -> Option<Self> {
         match problems.len() {
             0 => None,
             1 => problems.pop(),
-            _ => Some(Self { at: at.to_vec(), kind: Kind::Group, causes: problems }),
+            _ => Some(Self { at: at.to_vec(), kind: SchemaProblemKind::Group, causes: problems }),
         }
     }
 
-    pub fn whole(self) -> Self {
-        Self { at: Vec::new(), kind: Kind::Whole, causes: self.flattened() }
+    pub fn into_whole(self) -> Self {
+        Self { at: Vec::new(), kind: SchemaProblemKind::Whole, causes: self.flattened() }
     }
 
-    pub fn referred(self, at: &[String]) -> Self {
-        Self { at: at.to_vec(), kind: Kind::Reference, causes: self.flattened() }
+    pub fn into_reference(self, at: &[String]) -> Self {
+        Self { at: at.to_vec(), kind: SchemaProblemKind::Reference, causes: self.flattened() }
     }
 
-    fn flattened(self) -> Vec<Problem> {
-        if matches!(self.kind, Kind::Group) { self.causes } else { vec![self] }
+    fn flattened(self) -> Vec<SchemaProblem> {
+        if matches!(self.kind, SchemaProblemKind::Group) { self.causes } else { vec![self] }
     }
 
-    /// One line each, those below others further in.
-    pub fn told(&self) -> String {
+    /// Formats the problems, one per line, with causes indented.
+    pub fn to_text(&self) -> String {
         let mut out = String::new();
-        self.tell(&mut out, 0);
+        self.write_to(&mut out, 0);
         out.trim_start_matches('\n').to_string()
     }
 
-    fn tell(&self, out: &mut String, indent: usize) {
+    fn write_to(&self, out: &mut String, indent: usize) {
         let mut below = indent;
-        let passed = matches!(self.kind, Kind::Whole) || matches!(self.kind, Kind::Reference) && self.causes.len() == 1;
+        let passed = matches!(self.kind, SchemaProblemKind::Whole)
+            || matches!(self.kind, SchemaProblemKind::Reference) && self.causes.len() == 1;
         if !passed {
             out.push('\n');
             out.push_str(&"  ".repeat(indent));
             let pointer: String = self.at.iter().map(|part| format!("/{}", escaped(part))).collect();
-            let text = if let Kind::Said(text) = &self.kind { text } else { "validation failed" };
+            let text = if let SchemaProblemKind::Message(text) = &self.kind { text } else { "validation failed" };
             out.push_str(&format!("- at {}: {text}", quoted(&pointer)));
             below += 1;
         }
         for cause in &self.causes {
-            cause.tell(out, below);
+            cause.write_to(out, below);
         }
     }
 }
@@ -76,7 +77,7 @@ fn escaped(part: &str) -> String {
     part.replace('~', "~0").replace('/', "~1")
 }
 
-/// In single quotes, with Go's escapes.
+/// Quotes a text in single quotes, with Go's escapes.
 pub fn quoted(text: &str) -> String {
     let text = quote::quote(text).replace("\\\"", "\"").replace('\'', "\\'");
     format!("'{}'", &text[1..text.len() - 1])
@@ -86,8 +87,8 @@ pub fn joined(names: &[String]) -> String {
     names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
 }
 
-/// A scalar, as it is shown.
-pub fn shown(value: &Value) -> String {
+/// Formats a scalar.
+pub fn scalar_text(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),
         Value::Null => "<nil>".to_string(),

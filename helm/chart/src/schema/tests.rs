@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Patterns of one schema, each of which takes some tens of thousands of bytes.
+/// Returns a schema with patterns that take some tens of thousands of bytes each.
 fn patterns(count: usize) -> Vec<u8> {
     let all = (0..count).map(|n| (format!("p{n}"), serde_json::json!({"pattern": format!("^[a-z]{{200}}{n}$")})));
     serde_json::json!({"properties": all.collect::<serde_json::Map<_, _>>()}).to_string().into_bytes()
@@ -11,13 +11,13 @@ fn patterns(count: usize) -> Vec<u8> {
 #[test]
 fn the_patterns_of_all_schemas_of_a_chart_are_bounded_together() {
     let mut left = 1 << 20;
-    Schema::read_within(&patterns(1), &mut left).unwrap();
+    ValuesSchema::read_within(&patterns(1), &mut left).unwrap();
     let of_one = (1 << 20) - left;
     assert!(of_one > 0);
-    // What is read later has what those before it left.
+    // Schemas read later share what earlier ones left.
     let mut left = 4 * of_one;
-    Schema::read_within(&patterns(3), &mut left).unwrap();
-    let refused = Schema::read_within(&patterns(3), &mut left).unwrap_err().to_string();
+    ValuesSchema::read_within(&patterns(3), &mut left).unwrap();
+    let refused = ValuesSchema::read_within(&patterns(3), &mut left).unwrap_err().to_string();
     assert!(refused.contains("expression too large"), "{refused}");
-    Schema::read(&patterns(20)).unwrap();
+    ValuesSchema::read(&patterns(20)).unwrap();
 }

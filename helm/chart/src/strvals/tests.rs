@@ -1,4 +1,4 @@
-//! The corners of `--set`; the rest stands in the charts of `tests/charts/sets`, with Helm's answers.
+//! Edge cases of `--set`. The other cases are in the charts of `tests/charts/sets`, with Helm's results.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
@@ -8,13 +8,13 @@ use super::*;
 #[track_caller]
 fn check(line: &str, wanted: Value) {
     let mut into = Map::new();
-    set(line, &Kind::Typed, &mut into).unwrap();
+    set(line, &SetKind::Typed, &mut into).unwrap();
     assert_eq!(Value::Object(into), wanted, "{line}");
 }
 
 #[track_caller]
 fn refused(line: &str, words: &str) {
-    assert_eq!(set(line, &Kind::Typed, &mut Map::new()).unwrap_err().to_string(), words, "{line}");
+    assert_eq!(set(line, &SetKind::Typed, &mut Map::new()).unwrap_err().to_string(), words, "{line}");
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn lines_become_values() {
 fn later_lines_change_earlier_values_in_place() {
     let mut into = Map::new();
     for line in ["a[0].b=1,a[0].c=2", "a[0].b=3", "x.y=1", "x.z=2"] {
-        set(line, &Kind::Typed, &mut into).unwrap();
+        set(line, &SetKind::Typed, &mut into).unwrap();
     }
     assert_eq!(Value::Object(into), json!({"a": [{"b": 3, "c": 2}], "x": {"y": 1, "z": 2}}));
 }
@@ -51,11 +51,11 @@ fn a_line_that_ends_early_takes_nothing_away() {
         (json!({"a": [null, [5]]}), "a[1][3]"),
     ] {
         let mut into = before.as_object().unwrap().clone();
-        set(line, &Kind::Typed, &mut into).unwrap();
+        set(line, &SetKind::Typed, &mut into).unwrap();
         assert_eq!(Value::Object(into), before, "{line}");
     }
     let mut into = json!({"a": [null, [5]]}).as_object().unwrap().clone();
-    set("a[0].", &Kind::Typed, &mut into).unwrap();
+    set("a[0].", &SetKind::Typed, &mut into).unwrap();
     assert_eq!(Value::Object(into), json!({"a": [{}, [5]]}));
 }
 

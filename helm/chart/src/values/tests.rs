@@ -1,4 +1,4 @@
-//! Values: documents over documents, and what lies at a path.
+//! Values: merging of documents, and values at a path.
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
@@ -29,7 +29,7 @@ fn what_is_no_mapping_is_an_error() {
 fn paths_lead_to_tables_and_values() {
     let values = read("a: {b: {c: 1, d: {}}}\ne: 5\n").unwrap();
     assert!(table(&values, "a.b").is_some() && table(&values, "a.b.c").is_none() && table(&values, "x.y").is_none());
-    assert_eq!(at(&values, "a.b.c"), Some(&json!(1.0)));
-    assert_eq!(at(&values, "e"), Some(&json!(5.0)));
-    assert_eq!((at(&values, "a.b.d"), at(&values, "a.b")), (None, None), "tables are no values");
+    assert_eq!(value_at(&values, "a.b.c"), Some(&json!(1.0)));
+    assert_eq!(value_at(&values, "e"), Some(&json!(5.0)));
+    assert_eq!((value_at(&values, "a.b.d"), value_at(&values, "a.b")), (None, None), "tables are no values");
 }

@@ -1,4 +1,4 @@
-//! Go's own cases of `path.Match`.
+//! Go's own test cases of `path.Match`.
 #![allow(clippy::unwrap_used)]
 
 use super::*;

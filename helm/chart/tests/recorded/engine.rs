@@ -1,5 +1,5 @@
-//! Random charts and values, asked of Helm's engine: values merged over those of a chart and its subchart, globals, nulls,
-//! and what templates make of them with Helm's functions. Equal files, or an error at the same place.
+//! Random charts and values compared with Helm's engine: values merged with those of a chart and its subchart, globals,
+//! nulls, and Helm's functions. Both return equal files, or an error at the same position.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -7,16 +7,16 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Map, Value as Json, json};
 use switchboard_chart::chart::Chart;
-use switchboard_chart::file::File;
+use switchboard_chart::file::ChartFile;
 use switchboard_chart::release::Release;
-use switchboard_chart::render::{Compiled, Request};
+use switchboard_chart::render::{CompiledChart, RenderRequest};
 use switchboard_chart::values;
 
 use super::innermost;
 
-/// Charts of one run. `make fuzz` takes others, and more: `SEEDS=first..last`.
+/// Charts of one run. `make fuzz` tests more of them: `SEEDS=first..last`.
 const SEEDS: std::ops::Range<u64> = 0..600;
-/// Charts that are asked for at once.
+/// Number of charts in one request to the oracle.
 const BATCH: usize = 1_000;
 
 const KEYS: [&str; 6] = ["a", "b", "c", "d", "list", "text"];
@@ -32,7 +32,7 @@ const TEXTS: [&str; 9] = [
     "two\nlines\n",
 ];
 
-/// What templates write. `P` is a path into the values.
+/// Actions of templates. `P` is a path in the values.
 const ACTIONS: [&str; 26] = [
     "{{ P }}",
     "{{ P | quote }}",
@@ -62,14 +62,14 @@ const ACTIONS: [&str; 26] = [
     "{{ merge (dict \"own\" 1) (.Values.global | default dict) | toJson }}",
 ];
 
-struct Random {
+struct ChartGenerator {
     state: u64,
-    /// Whether values may be null: in what a user gives. Helm 3, whose engine this is, keeps those of charts, and Helm 4
-    /// takes them away.
+    /// Whether values may be null, as those of the user. Helm 3, whose engine this is, keeps the nulls of charts, and
+    /// Helm 4 removes them.
     nulls: bool,
 }
 
-impl Random {
+impl ChartGenerator {
     fn below(&mut self, count: usize) -> usize {
         // splitmix64
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -95,7 +95,7 @@ impl Random {
         (0..self.below(5)).map(|_| (KEYS[self.below(KEYS.len())].to_string(), self.value(depth))).collect()
     }
 
-    /// Values of a chart, with globals now and then, and with some for its subchart if it has one.
+    /// Returns values of a chart, sometimes with globals, and with some for its subchart if it has one.
     fn values(&mut self, subchart: bool) -> Json {
         let mut values = self.table(0);
         values.retain(|key, value| key != "text" || value.is_string());
@@ -117,7 +117,7 @@ impl Random {
     fn template(&mut self) -> String {
         let lines = (0..1 + self.below(4)).map(|_| {
             let (action, path) = (ACTIONS[self.below(ACTIONS.len())], self.path());
-            // Most paths lead nowhere: every other one is asked for with care.
+            // Most paths do not exist, so every second one has a default.
             let key = KEYS[self.below(KEYS.len())];
             let path = if self.below(2) == 0 { path } else { format!("(.Values.{key} | default dict)") };
             format!("line: {}\n", action.replace('P', &path))
@@ -126,9 +126,9 @@ impl Random {
     }
 }
 
-/// A chart with a subchart, and the values a user gives.
+/// Creates a chart with a subchart, and the user's values.
 fn case(seed: u64) -> Json {
-    let mut random = Random { state: seed, nulls: false };
+    let mut random = ChartGenerator { state: seed, nulls: false };
     let helpers = "{{ define \"h\" }}{{ .Chart.Name }}:{{ .Values.a | toJson }}{{ end }}\n\
                    {{ define \"named\" }}{{ .v | toYaml }}\n{{ .root.Release.Name }}{{ end }}\n";
     let files = json!({
@@ -150,10 +150,10 @@ fn case(seed: u64) -> Json {
     json!({"kind": "helm", "id": format!("seed {seed}"), "files": files, "values": values})
 }
 
-fn ask(cases: &[Json]) -> Vec<Json> {
+fn run_oracle(cases: &[Json]) -> Vec<Json> {
     let folder = std::env::var("SWITCHBOARD_REAL_BIN").expect("SWITCHBOARD_REAL_BIN: run `make test-real`");
     let program = PathBuf::from(folder).join("oracle");
-    // What Helm warns of goes to its error output.
+    // Helm writes warnings to stderr.
     let mut child = Command::new(program);
     let child = child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = child.spawn().unwrap();
@@ -170,15 +170,15 @@ fn ask(cases: &[Json]) -> Vec<Json> {
 
 fn ours(case: &Json) -> Result<Json, String> {
     let files = case["files"].as_object().unwrap();
-    let files = files.iter().map(|(name, text)| File::new(name, text.as_str().unwrap().as_bytes())).collect();
+    let files = files.iter().map(|(name, text)| ChartFile::new(name, text.as_str().unwrap().as_bytes())).collect();
     let chart = Chart::from_files(files).map_err(|error| error.to_string())?;
-    let mut request = Request::new(Release::new("release-name", "default"));
+    let mut request = RenderRequest::new(Release::new("release-name", "default"));
     request.values = values::read(case["values"].as_str().unwrap()).unwrap();
-    let files = Compiled::new(chart).render_files(&request).map_err(|error| error.to_string())?;
+    let files = CompiledChart::new(chart).render_files(&request).map_err(|error| error.to_string())?;
     Ok(serde_json::to_value(files).unwrap())
 }
 
-/// What differs from Helm's answer, if anything.
+/// Returns the difference to Helm's result, if any.
 fn difference(case: &Json, answer: &Json) -> Option<String> {
     let (ours, error) = (ours(case), answer["err"].as_str().unwrap());
     match ours {
@@ -187,8 +187,8 @@ fn difference(case: &Json, answer: &Json) -> Option<String> {
             (files != helms).then(|| format!("ours   {files}\n  Helm's {helms}"))
         }
         Ok(files) => Some(format!("ours   {files}\n  Helm's {error}")),
-        Err(told) if error.is_empty() => Some(format!("ours   {told}\n  Helm's {}", answer["out"])),
-        Err(told) => (innermost(&told) != innermost(error)).then(|| format!("ours   {told}\n  Helm's {error}")),
+        Err(actual) if error.is_empty() => Some(format!("ours   {actual}\n  Helm's {}", answer["out"])),
+        Err(actual) => (innermost(&actual) != innermost(error)).then(|| format!("ours   {actual}\n  Helm's {error}")),
     }
 }
 
@@ -204,10 +204,10 @@ fn random_charts_render_as_with_helm_s_engine() {
     let seeds: Vec<u64> = seeds().collect();
     for batch in seeds.chunks(BATCH) {
         let cases: Vec<Json> = batch.iter().map(|seed| case(*seed)).collect();
-        for (case, answer) in cases.iter().zip(ask(&cases)) {
+        for (case, answer) in cases.iter().zip(run_oracle(&cases)) {
             count += 1;
             failed += usize::from(!answer["err"].as_str().unwrap().is_empty());
-            wrong.extend(difference(case, &answer).map(|told| format!("{}: {case}\n  {told}", case["id"])));
+            wrong.extend(difference(case, &answer).map(|actual| format!("{}: {case}\n  {actual}", case["id"])));
         }
     }
     let shown = wrong.iter().take(5).cloned().collect::<Vec<_>>().join("\n");

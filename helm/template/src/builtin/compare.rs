@@ -1,15 +1,15 @@
-//! `eq`, `lt` and the others made of them.
+//! `eq`, `lt` and the functions derived from them.
 
 use std::cmp::Ordering;
 
 use crate::error::Error;
-use crate::exec::Slot;
+use crate::exec::ReflectValue;
 use crate::format;
-use crate::value::{Kind, Value};
+use crate::value::{ReflectKind, Value};
 
-/// Kinds that compare with each other.
+/// Kinds of values that can be compared with each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Basic {
+enum BasicKind {
     Bool,
     Complex,
     Int,
@@ -18,20 +18,20 @@ enum Basic {
     Uint,
 }
 
-fn basic(value: &Value) -> Option<Basic> {
+fn basic(value: &Value) -> Option<BasicKind> {
     Some(match value.kind() {
-        Kind::Bool => Basic::Bool,
-        Kind::Complex128 => Basic::Complex,
-        Kind::Float32 | Kind::Float64 => Basic::Float,
-        Kind::String => Basic::String,
-        kind if kind.is_signed() => Basic::Int,
-        kind if kind.is_unsigned() => Basic::Uint,
+        ReflectKind::Bool => BasicKind::Bool,
+        ReflectKind::Complex128 => BasicKind::Complex,
+        ReflectKind::Float32 | ReflectKind::Float64 => BasicKind::Float,
+        ReflectKind::String => BasicKind::String,
+        kind if kind.is_signed() => BasicKind::Int,
+        kind if kind.is_unsigned() => BasicKind::Uint,
         _ => return None,
     })
 }
 
-/// `a == b || a == c || ...`
-pub(super) fn equal(first: &Value, others: &[Slot]) -> Result<bool, Error> {
+/// Returns `a == b || a == c || ...`.
+pub(super) fn equal(first: &Value, others: &[ReflectValue]) -> Result<bool, Error> {
     if others.is_empty() {
         return Err(Error::call("missing argument for comparison"));
     }
@@ -53,26 +53,26 @@ fn equals(a: &Value, b: &Value) -> Result<bool, Error> {
     let (kind, other) = (basic(a), basic(b));
     if kind != other {
         return match (kind, other) {
-            (Some(Basic::Int), Some(Basic::Uint)) => Ok(signed_equals(a, b)),
-            (Some(Basic::Uint), Some(Basic::Int)) => Ok(signed_equals(b, a)),
+            (Some(BasicKind::Int), Some(BasicKind::Uint)) => Ok(signed_equals(a, b)),
+            (Some(BasicKind::Uint), Some(BasicKind::Int)) => Ok(signed_equals(b, a)),
             _ if matches!(a, Value::Nil) || matches!(b, Value::Nil) => Ok(false),
             _ => Err(incompatible(a, b)),
         };
     }
     Ok(match kind {
-        Some(Basic::Bool) => a.as_bool() == b.as_bool(),
-        Some(Basic::Complex) => matches!((a, b), (Value::Complex(r, i), Value::Complex(s, j)) if r == s && i == j),
-        Some(Basic::Float) => a.as_f64() == b.as_f64(),
-        Some(Basic::Int) => a.as_i64() == b.as_i64(),
-        Some(Basic::Uint) => a.as_u64() == b.as_u64(),
-        Some(Basic::String) => string(a) == string(b),
+        Some(BasicKind::Bool) => a.as_bool() == b.as_bool(),
+        Some(BasicKind::Complex) => matches!((a, b), (Value::Complex(r, i), Value::Complex(s, j)) if r == s && i == j),
+        Some(BasicKind::Float) => a.as_f64() == b.as_f64(),
+        Some(BasicKind::Int) => a.as_i64() == b.as_i64(),
+        Some(BasicKind::Uint) => a.as_u64() == b.as_u64(),
+        Some(BasicKind::String) => string(a) == string(b),
         None => return same(a, b),
     })
 }
 
-/// Values of other kinds: nil, or the very same.
+/// Compares values of other kinds: both are nil, or both are the same object.
 fn same(a: &Value, b: &Value) -> Result<bool, Error> {
-    if a.kind() != b.kind() && a.kind() != Kind::Invalid && b.kind() != Kind::Invalid {
+    if a.kind() != b.kind() && a.kind() != ReflectKind::Invalid && b.kind() != ReflectKind::Invalid {
         let (a_type, b_type) = (a.type_name(), b.type_name());
         let b_text = format::text_of(b);
         return Err(Error::call(format!("non-comparable types {}: {a_type}, {b_type}: {b_text}", as_string(a))));
@@ -86,7 +86,7 @@ fn same(a: &Value, b: &Value) -> Result<bool, Error> {
     }
 }
 
-/// `%s`
+/// Formats a value with `%s`.
 fn as_string(value: &Value) -> String {
     String::from_utf8_lossy(&format::sprintf("%s", std::slice::from_ref(value))).into_owned()
 }
@@ -103,24 +103,24 @@ fn string(value: &Value) -> Option<crate::value::Str> {
     }
 }
 
-/// `a < b`
+/// Returns `a < b`.
 pub(super) fn less(a: &Value, b: &Value) -> Result<bool, Error> {
     let bad = || Error::call("invalid type for comparison");
     let (kind, other) = (basic(a).ok_or_else(bad)?, basic(b).ok_or_else(bad)?);
     Ok(match (kind, other) {
-        (Basic::Int, Basic::Uint) => a.as_i64().is_some_and(|a| a < 0 || b.as_u64() > Some(a as u64)),
-        (Basic::Uint, Basic::Int) => b.as_i64().is_some_and(|b| b >= 0 && a.as_u64() < Some(b as u64)),
+        (BasicKind::Int, BasicKind::Uint) => a.as_i64().is_some_and(|a| a < 0 || b.as_u64() > Some(a as u64)),
+        (BasicKind::Uint, BasicKind::Int) => b.as_i64().is_some_and(|b| b >= 0 && a.as_u64() < Some(b as u64)),
         (kind, other) if kind != other => return Err(incompatible(a, b)),
-        (Basic::Bool | Basic::Complex, _) => return Err(bad()),
-        (Basic::Float, _) => a.as_f64().partial_cmp(&b.as_f64()) == Some(Ordering::Less),
-        (Basic::Int, _) => a.as_i64() < b.as_i64(),
-        (Basic::Uint, _) => a.as_u64() < b.as_u64(),
-        (Basic::String, _) => string(a) < string(b),
+        (BasicKind::Bool | BasicKind::Complex, _) => return Err(bad()),
+        (BasicKind::Float, _) => a.as_f64().partial_cmp(&b.as_f64()) == Some(Ordering::Less),
+        (BasicKind::Int, _) => a.as_i64() < b.as_i64(),
+        (BasicKind::Uint, _) => a.as_u64() < b.as_u64(),
+        (BasicKind::String, _) => string(a) < string(b),
     })
 }
 
-/// `a <= b`
-pub(super) fn less_or_equal(a: &Value, b: &[Slot]) -> Result<bool, Error> {
+/// Returns `a <= b`.
+pub(super) fn less_or_equal(a: &Value, b: &[ReflectValue]) -> Result<bool, Error> {
     Ok(less(a, &b[0].value)? || equal(a, b)?)
 }
 

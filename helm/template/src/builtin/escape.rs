@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::rune;
 use crate::value::Str;
 
-/// Go's `template.HTMLEscapeString`.
+/// Escapes text like Go's `template.HTMLEscapeString`.
 pub(super) fn html(text: Str) -> Str {
     if !text.iter().any(|byte| matches!(byte, b'\'' | b'"' | b'&' | b'<' | b'>' | 0)) {
         return text;
@@ -25,7 +25,7 @@ pub(super) fn html(text: Str) -> Str {
     out.into()
 }
 
-/// Go's `template.JSEscapeString`.
+/// Escapes text like Go's `template.JSEscapeString`.
 pub(super) fn js(text: &[u8]) -> Str {
     let mut out = Vec::with_capacity(text.len() + 16);
     let mut rest = text;
@@ -49,7 +49,7 @@ pub(super) fn js(text: &[u8]) -> Str {
     out.into()
 }
 
-/// Go's `url.QueryEscape`.
+/// Escapes text like Go's `url.QueryEscape`.
 pub(super) fn query(text: &[u8]) -> Str {
     let mut out = String::with_capacity(text.len() + 16);
     for byte in text {

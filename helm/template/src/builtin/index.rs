@@ -3,24 +3,24 @@
 use std::rc::Rc;
 
 use crate::error::Error;
-use crate::exec::Slot;
-use crate::value::{Kind, List, Str, Value};
+use crate::exec::ReflectValue;
+use crate::value::{GoSlice, ReflectKind, Str, Value};
 
-/// `index x 1 2` is `x[1][2]`.
-pub(super) fn index(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
+/// Returns `x[1][2]` for `index x 1 2`.
+pub(super) fn index(item: &ReflectValue, indexes: &[ReflectValue]) -> Result<ReflectValue, Error> {
     if matches!(item.value, Value::Nil) {
         return Err(Error::call("index of untyped nil"));
     }
-    let mut item = Slot::concrete(item.value.clone());
+    let mut item = ReflectValue::concrete(item.value.clone());
     for index in indexes {
         item = match &item.value {
             Value::Nil => return Err(Error::call("index of nil pointer")),
-            Value::String(text) => Slot::concrete(Value::Uint8(*at(text, &index.value, "string")?)),
-            Value::Bytes(bytes) => Slot::concrete(Value::Uint8(*at(bytes, &index.value, "slice")?)),
-            Value::List(go_type, list) => Slot::element(*go_type, at(list, &index.value, "slice")?.clone()),
+            Value::String(text) => ReflectValue::concrete(Value::Uint8(*at(text, &index.value, "string")?)),
+            Value::Bytes(bytes) => ReflectValue::concrete(Value::Uint8(*at(bytes, &index.value, "slice")?)),
+            Value::List(go_type, list) => ReflectValue::element(*go_type, at(list, &index.value, "slice")?.clone()),
             Value::Map(go_type, map) => {
                 let key = key(&index.value)?;
-                Slot::element(*go_type, map.get(key).unwrap_or_else(|| Value::zero(go_type.element())))
+                ReflectValue::element(*go_type, map.get(key).unwrap_or_else(|| Value::zero(go_type.element())))
             }
             other => return Err(Error::call(format!("can't index item of type {}", pointed_at(other)))),
         };
@@ -28,7 +28,8 @@ pub(super) fn index(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
     Ok(item)
 }
 
-/// Element `index`. Go's check lets the length itself through, and its runtime refuses it in other words.
+/// Returns the element at `index`. Go's check accepts an index equal to the length; then its runtime panics with
+/// another text.
 fn at<'l, T>(items: &'l [T], index: &Value, what: &str) -> Result<&'l T, Error> {
     let index = position(index, items.len())?;
     items.get(index).ok_or_else(|| Error::call(format!("reflect: {what} index out of range")))
@@ -55,8 +56,8 @@ fn key(index: &Value) -> Result<&Str, Error> {
     }
 }
 
-/// `slice x 1 2` is `x[1:2]`.
-pub(super) fn slice(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
+/// Returns `x[1:2]` for `slice x 1 2`.
+pub(super) fn slice(item: &ReflectValue, indexes: &[ReflectValue]) -> Result<ReflectValue, Error> {
     if matches!(item.value, Value::Nil) {
         return Err(Error::call("slice of untyped nil"));
     }
@@ -84,24 +85,24 @@ pub(super) fn slice(item: &Slot, indexes: &[Slot]) -> Result<Slot, Error> {
             return Err(Error::call(format!("invalid slice index: {low} > {high}")));
         }
     }
-    Ok(Slot::concrete(match &item.value {
+    Ok(ReflectValue::concrete(match &item.value {
         Value::String(text) => Value::string(&text[from..to]),
         Value::Bytes(bytes) => Value::bytes(&bytes[from..to]),
-        Value::List(go_type, list) => Value::List(*go_type, Rc::new(List::new(list[from..to].to_vec()))),
+        Value::List(go_type, list) => Value::List(*go_type, Rc::new(GoSlice::new(list[from..to].to_vec()))),
         other => other.clone(),
     }))
 }
 
-/// The type of a value, or of what it points to.
+/// Returns the name of the value's type, without the pointer.
 fn pointed_at(value: &Value) -> String {
     match value.type_of() {
-        Some(go_type) if go_type.kind() == Kind::Pointer => go_type.element().to_string(),
+        Some(go_type) if go_type.kind() == ReflectKind::Pointer => go_type.element().to_string(),
         _ => value.type_name(),
     }
 }
 
-/// The length of what has one.
-pub(super) fn length(item: &Slot) -> Result<usize, Error> {
+/// Returns the length of a string, list or map.
+pub(super) fn length(item: &ReflectValue) -> Result<usize, Error> {
     match &item.value {
         Value::Nil if item.is_interface => Err(Error::call("len of nil pointer")),
         Value::Nil => Err(Error::call("reflect: call of reflect.Value.Type on zero Value")),
@@ -109,7 +110,7 @@ pub(super) fn length(item: &Slot) -> Result<usize, Error> {
         Value::Bytes(bytes) => Ok(bytes.len()),
         Value::List(_, list) => Ok(list.len()),
         Value::Map(_, map) => Ok(map.len()),
-        other if other.kind() == Kind::String => Ok(crate::format::text_of(other).len()),
+        other if other.kind() == ReflectKind::String => Ok(crate::format::text_of(other).len()),
         other => Err(Error::call(format!("len of type {}", pointed_at(other)))),
     }
 }

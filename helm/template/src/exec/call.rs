@@ -1,22 +1,22 @@
 //! Calls of functions and methods.
 
-use super::Slot;
-use super::frame::Frame;
-use crate::builtin::Builtin;
+use super::ReflectValue;
+use super::frame::ExecFrame;
+use crate::builtin::BuiltinFunction;
 use crate::error::Error;
 use crate::function::Signature;
-use crate::parse::{Called, Callee, Operand, Part, print_part};
-use crate::value::{Kind, Method, Type, Value};
+use crate::parse::{Callee, IdentifierNode, Operand, TreePart, print_part};
+use crate::value::{Method, ReflectKind, ReflectType, Value};
 
-/// Most argument lists that are kept for later calls; they nest as calls do.
+/// Maximum number of argument lists kept for reuse. They nest as calls do.
 const MAX_SPARE: usize = 64;
 
-/// Functions that may be asked about what is not there.
-const ASKS: [&[u8]; 9] =
+/// Functions that accept a missing value.
+const MISSING_AWARE_FUNCTIONS: [&[u8]; 9] =
     [b"default", b"coalesce", b"empty", b"ternary", b"required", b"kindIs", b"kindOf", b"typeIs", b"typeOf"];
 
-impl<'t> Frame<'_, '_, 't> {
-    /// With [`crate::MissingKey::Strict`], what is missing is no argument.
+impl<'t> ExecFrame<'_, '_, 't> {
+    /// Rejects missing values as arguments with [`crate::MissingKey::Strict`].
     #[inline]
     fn check_values(&self, values: &[Value]) -> Result<(), Error> {
         if self.is_strict() && values.iter().any(|value| matches!(value, Value::Nil)) {
@@ -25,26 +25,26 @@ impl<'t> Frame<'_, '_, 't> {
         Ok(())
     }
 
-    /// A function by its name. `node` is what errors of the function show: the command, or the name alone.
+    /// Calls a function by name. Errors of the function show `node`: the command, or the name alone.
     pub(super) fn function(
         &mut self,
-        dot: &Slot,
-        called: &'t Called,
-        node: Part<'t>,
+        dot: &ReflectValue,
+        called: &'t IdentifierNode,
+        node: TreePart<'t>,
         args: &'t [Operand],
-        last: Option<Slot>,
-    ) -> Result<Slot, Error> {
+        last: Option<ReflectValue>,
+    ) -> Result<ReflectValue, Error> {
         self.step()?;
         match called.callee {
             Callee::Builtin(builtin) => self.builtin(dot, builtin, called, node, args, last),
             Callee::Function(place) => {
-                let function = self.functions.at(place);
+                let function = self.functions.get_at(place);
                 let values = self.arguments(dot, called.name.as_bytes(), &function.signature, args, last)?;
-                if !ASKS.contains(&called.name.as_bytes()) {
+                if !MISSING_AWARE_FUNCTIONS.contains(&called.name.as_bytes()) {
                     self.check_values(&values)?;
                 }
                 let outcome = (function.body)(self.execution, &values);
-                self.give_back(values);
+                self.recycle_arguments(values);
                 self.finish(outcome, &function.signature, called.name.as_bytes(), node)
             }
         }
@@ -52,17 +52,17 @@ impl<'t> Frame<'_, '_, 't> {
 
     pub(super) fn method(
         &mut self,
-        dot: &Slot,
+        dot: &ReflectValue,
         receiver: &Value,
         method: &'static Method,
-        node: Part<'t>,
+        node: TreePart<'t>,
         args: &'t [Operand],
-        last: Option<Slot>,
-    ) -> Result<Slot, Error> {
+        last: Option<ReflectValue>,
+    ) -> Result<ReflectValue, Error> {
         self.step()?;
         let values = self.arguments(dot, method.name.as_bytes(), &method.signature, args, last)?;
         let outcome = (method.body)(self.execution, receiver, &values);
-        self.give_back(values);
+        self.recycle_arguments(values);
         self.finish(outcome, &method.signature, method.name.as_bytes(), node)
     }
 
@@ -71,50 +71,50 @@ impl<'t> Frame<'_, '_, 't> {
         outcome: Result<Value, Error>,
         signature: &Signature,
         name: &[u8],
-        node: Part<'t>,
-    ) -> Result<Slot, Error> {
-        match outcome.and_then(|value| self.execution.keep(&value).map(|()| value)) {
-            Ok(value) => Ok(Slot::result(signature.result, value)),
+        node: TreePart<'t>,
+    ) -> Result<ReflectValue, Error> {
+        match outcome.and_then(|value| self.execution.charge_result(&value).map(|()| value)) {
+            Ok(value) => Ok(ReflectValue::result(signature.result, value)),
             Err(error) => Err(self.failed_call(error, name, node)),
         }
     }
 
-    fn failed_call(&mut self, error: Error, name: &[u8], node: Part<'t>) -> Error {
+    fn failed_call(&mut self, error: Error, name: &[u8], node: TreePart<'t>) -> Error {
         self.at = node;
         let problem = format!("error calling {}: {error}", String::from_utf8_lossy(name));
-        // Of a chain of included templates the innermost is kept: every text contains all of those below it.
+        // For a chain of included templates, keep the innermost error: the text of each level contains those below it.
         let cause = match error {
             Error::Call(_) => None,
-            Error::Parse(mut spot) => spot.cause.take().or(Some(Error::Parse(spot))),
-            Error::Execute(mut spot) => spot.cause.take().or(Some(Error::Execute(spot))),
+            Error::Parse(mut details) => details.cause.take().or(Some(Error::Parse(details))),
+            Error::Execute(mut details) => details.cause.take().or(Some(Error::Execute(details))),
         };
         self.fail_with(problem, cause)
     }
 
     fn builtin(
         &mut self,
-        dot: &Slot,
-        builtin: Builtin,
-        called: &'t Called,
-        node: Part<'t>,
+        dot: &ReflectValue,
+        builtin: BuiltinFunction,
+        called: &'t IdentifierNode,
+        node: TreePart<'t>,
         args: &'t [Operand],
-        last: Option<Slot>,
-    ) -> Result<Slot, Error> {
+        last: Option<ReflectValue>,
+    ) -> Result<ReflectValue, Error> {
         let name = called.name.as_bytes();
         let signature = builtin.signature();
         self.check_count(name, signature, args.len(), last.is_some())?;
-        if matches!(builtin, Builtin::And | Builtin::Or) {
-            return self.logic(dot, builtin == Builtin::Or, args, last);
+        if matches!(builtin, BuiltinFunction::And | BuiltinFunction::Or) {
+            return self.logic(dot, builtin == BuiltinFunction::Or, args, last);
         }
         if builtin.is_text() {
             let values = self.arguments(dot, name, signature, args, last)?;
             self.check_values(&values)?;
             let outcome = builtin.text(self.execution, &values);
-            self.give_back(values);
+            self.recycle_arguments(values);
             return self.finish(outcome, signature, name, node);
         }
         let callee = match builtin {
-            Builtin::Call => Some(self.callee_name(args, &last)),
+            BuiltinFunction::Call => Some(self.callee_name(args, &last)),
             _ => None,
         };
         let mut slots = self.execution.spare_slots.pop().unwrap_or_default();
@@ -124,11 +124,11 @@ impl<'t> Frame<'_, '_, 't> {
         if let Some(last) = last {
             slots.push(self.validate(last, signature.param(args.len()))?);
         }
-        let outcome = self.execution.look_at(slots.iter().map(|slot| &slot.value)).and_then(|()| match callee {
+        let outcome = self.execution.charge_texts(slots.iter().map(|slot| &slot.value)).and_then(|()| match callee {
             Some(name) => self.call(&name, &slots),
             None => builtin.run(&slots),
         });
-        let outcome = outcome.and_then(|slot| self.execution.keep(&slot.value).map(|()| slot));
+        let outcome = outcome.and_then(|slot| self.execution.charge_result(&slot.value).map(|()| slot));
         slots.clear();
         if self.execution.spare_slots.len() < MAX_SPARE {
             self.execution.spare_slots.push(slots);
@@ -136,11 +136,17 @@ impl<'t> Frame<'_, '_, 't> {
         outcome.map_err(|error| self.failed_call(error, name, node))
     }
 
-    /// `and` and `or` stop at the first argument that decides.
-    fn logic(&mut self, dot: &Slot, stop: bool, args: &'t [Operand], last: Option<Slot>) -> Result<Slot, Error> {
-        let mut value = Slot::INVALID;
+    /// Evaluates `and` and `or`, which stop at the first argument that decides.
+    fn logic(
+        &mut self,
+        dot: &ReflectValue,
+        stop: bool,
+        args: &'t [Operand],
+        last: Option<ReflectValue>,
+    ) -> Result<ReflectValue, Error> {
+        let mut value = ReflectValue::INVALID;
         for arg in args {
-            value = self.argument(dot, Type::REFLECT, arg)?;
+            value = self.argument(dot, ReflectType::REFLECT, arg)?;
             if value.value.is_true() == stop {
                 return Ok(value);
             }
@@ -148,21 +154,21 @@ impl<'t> Frame<'_, '_, 't> {
         Ok(last.unwrap_or(value))
     }
 
-    /// What `call` names its function in errors.
-    fn callee_name(&self, args: &'t [Operand], last: &Option<Slot>) -> String {
+    /// Returns the name that `call` uses for its function in errors.
+    fn callee_name(&self, args: &'t [Operand], last: &Option<ReflectValue>) -> String {
         match (args.first(), last) {
-            (Some(arg), _) => print_part(self.tree, Part::Operand(arg)),
-            (None, Some(Slot { value: Value::String(text), .. })) => text.to_string(),
+            (Some(arg), _) => print_part(self.tree, TreePart::Operand(arg)),
+            (None, Some(ReflectValue { value: Value::String(text), .. })) => text.to_string(),
             (None, Some(last)) if last.is_invalid() => "<invalid Value>".to_string(),
-            (None, last) => format!("<{} Value>", last.as_ref().map(Slot::type_name).unwrap_or_default()),
+            (None, last) => format!("<{} Value>", last.as_ref().map(ReflectValue::type_name).unwrap_or_default()),
         }
     }
 
-    /// `call f x y`
-    fn call(&mut self, name: &str, slots: &[Slot]) -> Result<Slot, Error> {
+    /// Evaluates `call f x y`.
+    fn call(&mut self, name: &str, slots: &[ReflectValue]) -> Result<ReflectValue, Error> {
         let (function, args) = match slots.split_first() {
-            None | Some((Slot { value: Value::Nil, .. }, _)) => return Err(Error::call("call of nil")),
-            Some((Slot { value: Value::Func(function), .. }, args)) => (function.clone(), args),
+            None | Some((ReflectValue { value: Value::Nil, .. }, _)) => return Err(Error::call("call of nil")),
+            Some((ReflectValue { value: Value::Func(function), .. }, args)) => (function.clone(), args),
             Some((other, _)) => {
                 return Err(Error::call(format!("non-function {name} of type {}", other.value.type_name())));
             }
@@ -178,20 +184,20 @@ impl<'t> Frame<'_, '_, 't> {
         }
         let mut values = Vec::with_capacity(given);
         for (index, arg) in args.iter().enumerate() {
-            let value = prepared(&arg.value, signature.param(index));
+            let value = convert_argument(&arg.value, signature.param(index));
             values.push(value.map_err(|problem| Error::call(format!("arg {index}: {problem}")))?);
         }
-        (function.body)(self.execution, &values).map(|value| Slot::result(signature.result, value))
+        (function.body)(self.execution, &values).map(|value| ReflectValue::result(signature.result, value))
     }
 
-    /// Arguments that fit the signature.
+    /// Evaluates arguments against the signature.
     fn arguments(
         &mut self,
-        dot: &Slot,
+        dot: &ReflectValue,
         name: &[u8],
         signature: &Signature,
         args: &'t [Operand],
-        last: Option<Slot>,
+        last: Option<ReflectValue>,
     ) -> Result<Vec<Value>, Error> {
         self.check_count(name, signature, args.len(), last.is_some())?;
         let mut values = self.execution.spare_values.pop().unwrap_or_default();
@@ -201,11 +207,11 @@ impl<'t> Frame<'_, '_, 't> {
         if let Some(last) = last {
             values.push(self.validate(last, signature.param(args.len()))?.value);
         }
-        self.execution.look_at(values.iter()).map_err(|error| self.fail(error.to_string()))?;
+        self.execution.charge_texts(values.iter()).map_err(|error| self.fail(error.to_string()))?;
         Ok(values)
     }
 
-    fn give_back(&mut self, mut values: Vec<Value>) {
+    fn recycle_arguments(&mut self, mut values: Vec<Value>) {
         values.clear();
         if self.execution.spare_values.len() < MAX_SPARE {
             self.execution.spare_values.push(values);
@@ -223,12 +229,12 @@ impl<'t> Frame<'_, '_, 't> {
         if !signature.variadic && given != wanted {
             return Err(self.fail(format!("wrong number of args for {}: want {wanted} got {given}", name())));
         }
-        signature.fault.map_or(Ok(()), |fault| Err(self.fail(fault.to_string())))
+        signature.uncallable_reason.map_or(Ok(()), |fault| Err(self.fail(fault.to_string())))
     }
 }
 
-/// An argument of `call`, whole numbers converted among themselves.
-fn prepared(value: &Value, go_type: Type) -> Result<Value, String> {
+/// Converts an argument of `call` to the parameter's type. Integers are converted between sizes.
+fn convert_argument(value: &Value, go_type: ReflectType) -> Result<Value, String> {
     let Some(own) = value.type_of() else {
         if go_type.can_be_nil() {
             return Ok(Value::zero(go_type));
@@ -240,16 +246,16 @@ fn prepared(value: &Value, go_type: Type) -> Result<Value, String> {
     }
     let number = value.as_i64().or_else(|| value.as_u64().map(|number| number as i64));
     let converted = number.and_then(|number| match go_type.kind() {
-        Kind::Int => Some(Value::Int(number)),
-        Kind::Int8 => Some(Value::Int8(number as i8)),
-        Kind::Int16 => Some(Value::Int16(number as i16)),
-        Kind::Int32 => Some(Value::Int32(number as i32)),
-        Kind::Int64 => Some(Value::Int64(number)),
-        Kind::Uint => Some(Value::Uint(number as u64)),
-        Kind::Uint8 => Some(Value::Uint8(number as u8)),
-        Kind::Uint16 => Some(Value::Uint16(number as u16)),
-        Kind::Uint32 => Some(Value::Uint32(number as u32)),
-        Kind::Uint64 => Some(Value::Uint64(number as u64)),
+        ReflectKind::Int => Some(Value::Int(number)),
+        ReflectKind::Int8 => Some(Value::Int8(number as i8)),
+        ReflectKind::Int16 => Some(Value::Int16(number as i16)),
+        ReflectKind::Int32 => Some(Value::Int32(number as i32)),
+        ReflectKind::Int64 => Some(Value::Int64(number)),
+        ReflectKind::Uint => Some(Value::Uint(number as u64)),
+        ReflectKind::Uint8 => Some(Value::Uint8(number as u8)),
+        ReflectKind::Uint16 => Some(Value::Uint16(number as u16)),
+        ReflectKind::Uint32 => Some(Value::Uint32(number as u32)),
+        ReflectKind::Uint64 => Some(Value::Uint64(number as u64)),
         _ => None,
     });
     converted.ok_or_else(|| format!("value has type {}; should be {go_type}", value.type_name()))

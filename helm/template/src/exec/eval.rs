@@ -1,14 +1,14 @@
 //! Pipelines, commands and arguments.
 
-use super::Slot;
-use super::frame::Frame;
+use super::ReflectValue;
+use super::frame::ExecFrame;
 use crate::error::Error;
-use crate::parse::{Command, Number, Operand, Part, Pipe, print_part};
-use crate::value::{Kind, Shape, Type, Value};
+use crate::parse::{CommandNode, NumberNode, Operand, PipeNode, TreePart, print_part};
+use crate::value::{ReflectKind, ReflectType, TypeShape, Value};
 
-impl<'t> Frame<'_, '_, 't> {
-    /// The value of a pipeline. Variables it declares stay until the next end.
-    pub(super) fn pipeline(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<Slot, Error> {
+impl<'t> ExecFrame<'_, '_, 't> {
+    /// Evaluates a pipeline. The variables it declares stay in scope until the next `end`.
+    pub(super) fn pipeline(&mut self, dot: &ReflectValue, pipe: &'t PipeNode) -> Result<ReflectValue, Error> {
         let value = self.commands(dot, pipe)?;
         for name in &pipe.declared {
             self.store(pipe, *name, value.clone())?;
@@ -16,13 +16,13 @@ impl<'t> Frame<'_, '_, 't> {
         Ok(value)
     }
 
-    /// A pipeline whose value goes into its variables and nowhere else.
-    pub(super) fn declaration(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<(), Error> {
+    /// Evaluates a pipeline whose value only goes into its variables.
+    pub(super) fn declaration(&mut self, dot: &ReflectValue, pipe: &'t PipeNode) -> Result<(), Error> {
         if let ([name], [command]) = (pipe.declared.as_slice(), pipe.commands.as_slice()) {
             match command.args.as_slice() {
                 [Operand::Dot(_)] => return self.copy(dot, pipe, *name, None),
                 [operand @ Operand::Variable(_, from, path)] if path.is_empty() => {
-                    self.at = Part::Operand(operand);
+                    self.at = TreePart::Operand(operand);
                     return self.copy(dot, pipe, *name, Some(*from));
                 }
                 _ => {}
@@ -35,19 +35,19 @@ impl<'t> Frame<'_, '_, 't> {
         }
     }
 
-    /// A variable that takes over dot or another variable: straight to its place, as loops do it all the time.
+    /// Copies dot or another variable into a variable. This is a fast path, because loops do it often.
     #[inline]
-    fn copy(&mut self, dot: &Slot, pipe: &'t Pipe, name: u32, from: Option<u32>) -> Result<(), Error> {
-        let from = from.map(|from| self.place(from)).transpose()?;
-        self.at = Part::Pipe(pipe);
-        let to = if pipe.assigns { Some(self.place(name)?) } else { None };
+    fn copy(&mut self, dot: &ReflectValue, pipe: &'t PipeNode, name: u32, from: Option<u32>) -> Result<(), Error> {
+        let from = from.map(|from| self.variable_index(from)).transpose()?;
+        self.at = TreePart::Pipe(pipe);
+        let to = if pipe.assigns { Some(self.variable_index(name)?) } else { None };
         let variables = &mut self.execution.variables;
         match (from, to) {
-            (None, Some(to)) => variables[to].1 = Slot::concrete(dot.value.clone()),
-            (None, None) => variables.push((name, Slot::concrete(dot.value.clone()))),
-            (Some(from), Some(to)) => variables[to].1 = Slot::concrete(variables[from].1.value.clone()),
+            (None, Some(to)) => variables[to].1 = ReflectValue::concrete(dot.value.clone()),
+            (None, None) => variables.push((name, ReflectValue::concrete(dot.value.clone()))),
+            (Some(from), Some(to)) => variables[to].1 = ReflectValue::concrete(variables[from].1.value.clone()),
             (Some(from), None) => {
-                let copied = Slot::concrete(variables[from].1.value.clone());
+                let copied = ReflectValue::concrete(variables[from].1.value.clone());
                 variables.push((name, copied));
             }
         }
@@ -55,7 +55,7 @@ impl<'t> Frame<'_, '_, 't> {
     }
 
     #[inline]
-    fn store(&mut self, pipe: &'t Pipe, name: u32, value: Slot) -> Result<(), Error> {
+    fn store(&mut self, pipe: &'t PipeNode, name: u32, value: ReflectValue) -> Result<(), Error> {
         if pipe.assigns {
             *self.variable(name)? = value;
         } else {
@@ -64,24 +64,24 @@ impl<'t> Frame<'_, '_, 't> {
         Ok(())
     }
 
-    /// The value of a pipeline that declares nothing, or whose variables the caller sees to.
+    /// Evaluates a pipeline that declares nothing, or whose variables the caller sets.
     #[inline]
-    pub(super) fn commands(&mut self, dot: &Slot, pipe: &'t Pipe) -> Result<Slot, Error> {
-        self.at = Part::Pipe(pipe);
+    pub(super) fn commands(&mut self, dot: &ReflectValue, pipe: &'t PipeNode) -> Result<ReflectValue, Error> {
+        self.at = TreePart::Pipe(pipe);
         let [command] = pipe.commands.as_slice() else { return self.stages(dot, &pipe.commands) };
         match command.args.as_slice() {
-            // The shortest ways: loops are full of them.
-            [Operand::Dot(_)] => Ok(Slot::concrete(dot.value.clone())),
+            // Fast paths for the commands that are most common in loops.
+            [Operand::Dot(_)] => Ok(ReflectValue::concrete(dot.value.clone())),
             [operand @ Operand::Variable(_, name, path)] if path.is_empty() => {
-                self.at = Part::Operand(operand);
-                Ok(Slot::concrete(self.variable(*name)?.value.clone()))
+                self.at = TreePart::Operand(operand);
+                Ok(ReflectValue::concrete(self.variable(*name)?.value.clone()))
             }
             _ => Ok(self.command(dot, command)?.unwrapped()),
         }
     }
 
-    /// Each stage's value is the last argument of the next one.
-    fn stages(&mut self, dot: &Slot, commands: &'t [Command]) -> Result<Slot, Error> {
+    /// Evaluates the commands of a pipeline. Each value becomes the last argument of the next command.
+    fn stages(&mut self, dot: &ReflectValue, commands: &'t [CommandNode]) -> Result<ReflectValue, Error> {
         let mut value = None;
         for command in commands {
             value = Some(match value {
@@ -92,9 +92,9 @@ impl<'t> Frame<'_, '_, 't> {
         Ok(value.unwrap_or_default())
     }
 
-    /// The first stage. Most are one operand: that way is short.
+    /// Evaluates the first command. Most consist of one operand, so that path is short.
     #[inline]
-    fn command(&mut self, dot: &Slot, command: &'t Command) -> Result<Slot, Error> {
+    fn command(&mut self, dot: &ReflectValue, command: &'t CommandNode) -> Result<ReflectValue, Error> {
         match command.args.as_slice() {
             [Operand::Function(_) | Operand::Nil(_)] => self.command_with_args(dot, command, None),
             [operand] => self.operand(dot, operand),
@@ -102,19 +102,24 @@ impl<'t> Frame<'_, '_, 't> {
         }
     }
 
-    /// One stage; `last` is what the stage before gave, the last argument of this one.
-    fn command_with_args(&mut self, dot: &Slot, command: &'t Command, last: Option<Slot>) -> Result<Slot, Error> {
+    /// Evaluates a command. `last` is the value of the previous command, and becomes the last argument.
+    fn command_with_args(
+        &mut self,
+        dot: &ReflectValue,
+        command: &'t CommandNode,
+        last: Option<ReflectValue>,
+    ) -> Result<ReflectValue, Error> {
         let args = &command.args[..];
         let first = &args[0];
         match first {
             Operand::Field(_, path) => {
-                self.at = Part::Operand(first);
+                self.at = TreePart::Operand(first);
                 self.fields(dot, dot, first, path, args, last)
             }
             Operand::Chain(_) => self.chain(dot, first, args, last),
             Operand::Function(called) => {
-                self.at = Part::Operand(first);
-                self.function(dot, called, Part::Command(command), &args[1..], last)
+                self.at = TreePart::Operand(first);
+                self.function(dot, called, TreePart::Command(command), &args[1..], last)
             }
             Operand::Pipe(pipe) => {
                 self.not_a_function(args, &last)?;
@@ -122,55 +127,55 @@ impl<'t> Frame<'_, '_, 't> {
             }
             Operand::Variable(..) => self.variable_and_fields(dot, first, args, last),
             literal => {
-                self.at = Part::Operand(first);
+                self.at = TreePart::Operand(first);
                 self.not_a_function(args, &last)?;
                 match literal {
-                    Operand::Bool(_, bool) => Ok(Slot::concrete(Value::Bool(*bool))),
+                    Operand::Bool(_, bool) => Ok(ReflectValue::concrete(Value::Bool(*bool))),
                     Operand::Dot(_) => Ok(dot.clone()),
                     Operand::Number(number) => self.constant(number),
-                    Operand::String(quoted) => Ok(Slot::concrete(Value::String(quoted.text.clone()))),
+                    Operand::String(quoted) => Ok(ReflectValue::concrete(Value::String(quoted.text.clone()))),
                     _ => Err(self.fail("nil is not a command".to_string())),
                 }
             }
         }
     }
 
-    fn not_a_function(&self, args: &'t [Operand], last: &Option<Slot>) -> Result<(), Error> {
+    fn not_a_function(&self, args: &'t [Operand], last: &Option<ReflectValue>) -> Result<(), Error> {
         if args.len() <= 1 && last.is_none() {
             return Ok(());
         }
-        let first = print_part(self.tree, Part::Operand(&args[0]));
+        let first = print_part(self.tree, TreePart::Operand(&args[0]));
         Err(self.fail(format!("can't give argument to non-function {first}")))
     }
 
-    fn constant(&mut self, number: &'t Number) -> Result<Slot, Error> {
+    fn constant(&mut self, number: &'t NumberNode) -> Result<ReflectValue, Error> {
         match number.ideal() {
-            Some(value) => Ok(Slot::concrete(value)),
+            Some(value) => Ok(ReflectValue::concrete(value)),
             None => Err(self.fail(format!("{} overflows int", number.source))),
         }
     }
 
-    /// `$x.Field`: a variable, and fields of it.
+    /// Evaluates `$x.Field`: a variable and its fields.
     fn variable_and_fields(
         &mut self,
-        dot: &Slot,
+        dot: &ReflectValue,
         operand: &'t Operand,
         args: &'t [Operand],
-        last: Option<Slot>,
-    ) -> Result<Slot, Error> {
-        let Operand::Variable(_, name, path) = operand else { return Ok(Slot::INVALID) };
-        self.at = Part::Operand(operand);
-        let place = self.place(*name)?;
+        last: Option<ReflectValue>,
+    ) -> Result<ReflectValue, Error> {
+        let Operand::Variable(_, name, path) = operand else { return Ok(ReflectValue::INVALID) };
+        self.at = TreePart::Operand(operand);
+        let place = self.variable_index(*name)?;
         if let [field] = &path[..]
             && args.len() <= 1
             && last.is_none()
             && let Value::Map(go_type, map) = &self.execution.variables[place].1.value
             && !go_type.may_have_method(field)
         {
-            // The common case, without a copy of what the variable holds.
+            // The most common case, without a copy of the variable's value.
             let go_type = *go_type;
             return match map.find(field) {
-                Some(value) => Ok(Slot::element(go_type, value)),
+                Some(value) => Ok(ReflectValue::element(go_type, value)),
                 None => self.missing(field, go_type),
             };
         }
@@ -184,49 +189,54 @@ impl<'t> Frame<'_, '_, 't> {
         self.fields(dot, &value, operand, path, args, last)
     }
 
-    /// `(pipe).Field`: a value, and fields of it.
+    /// Evaluates `(pipe).Field`: a value and its fields.
     fn chain(
         &mut self,
-        dot: &Slot,
+        dot: &ReflectValue,
         operand: &'t Operand,
         args: &'t [Operand],
-        last: Option<Slot>,
-    ) -> Result<Slot, Error> {
-        let Operand::Chain(chain) = operand else { return Ok(Slot::INVALID) };
-        self.at = Part::Operand(operand);
+        last: Option<ReflectValue>,
+    ) -> Result<ReflectValue, Error> {
+        let Operand::Chain(chain) = operand else { return Ok(ReflectValue::INVALID) };
+        self.at = TreePart::Operand(operand);
         let value = self.operand(dot, &chain.operand)?;
         self.fields(dot, &value, operand, &chain.fields, args, last)
     }
 
-    /// What stands for a value in itself, wherever no type is asked for.
-    fn operand(&mut self, dot: &Slot, operand: &'t Operand) -> Result<Slot, Error> {
-        self.at = Part::Operand(operand);
+    /// Evaluates an operand where no type is expected.
+    fn operand(&mut self, dot: &ReflectValue, operand: &'t Operand) -> Result<ReflectValue, Error> {
+        self.at = TreePart::Operand(operand);
         match operand {
             Operand::Dot(_) => Ok(dot.clone()),
             Operand::Field(_, path) => self.fields(dot, dot, operand, path, &[], None),
             Operand::Variable(..) => self.variable_and_fields(dot, operand, &[], None),
             Operand::Pipe(pipe) => self.nested(|frame| frame.pipeline(dot, pipe)),
-            Operand::Function(called) => self.function(dot, called, Part::Operand(operand), &[], None),
+            Operand::Function(called) => self.function(dot, called, TreePart::Operand(operand), &[], None),
             Operand::Chain(_) => self.chain(dot, operand, &[], None),
-            Operand::Bool(_, bool) => Ok(Slot::concrete(Value::Bool(*bool))),
+            Operand::Bool(_, bool) => Ok(ReflectValue::concrete(Value::Bool(*bool))),
             Operand::Number(number) => self.constant(number),
-            Operand::String(quoted) => Ok(Slot::concrete(Value::String(quoted.text.clone()))),
-            Operand::Nil(_) => Ok(Slot::INVALID),
+            Operand::String(quoted) => Ok(ReflectValue::concrete(Value::String(quoted.text.clone()))),
+            Operand::Nil(_) => Ok(ReflectValue::INVALID),
         }
     }
 
-    /// An argument for a parameter of that type.
-    pub(super) fn argument(&mut self, dot: &Slot, go_type: Type, operand: &'t Operand) -> Result<Slot, Error> {
+    /// Evaluates an argument for a parameter of type `go_type`.
+    pub(super) fn argument(
+        &mut self,
+        dot: &ReflectValue,
+        go_type: ReflectType,
+        operand: &'t Operand,
+    ) -> Result<ReflectValue, Error> {
         match operand {
             Operand::Nil(_) => {
-                self.at = Part::Operand(operand);
+                self.at = TreePart::Operand(operand);
                 if !go_type.can_be_nil() {
                     return Err(self.fail(format!("cannot assign nil to {go_type}")));
                 }
                 Ok(nil_of(go_type))
             }
             Operand::Bool(..) | Operand::Number(_) | Operand::String(_) => {
-                self.at = Part::Operand(operand);
+                self.at = TreePart::Operand(operand);
                 self.literal(dot, go_type, operand)
             }
             _ => {
@@ -236,22 +246,27 @@ impl<'t> Frame<'_, '_, 't> {
         }
     }
 
-    /// A literal takes the type of its parameter.
-    fn literal(&mut self, dot: &Slot, go_type: Type, operand: &'t Operand) -> Result<Slot, Error> {
+    /// Evaluates a literal, which takes the type of its parameter.
+    fn literal(
+        &mut self,
+        dot: &ReflectValue,
+        go_type: ReflectType,
+        operand: &'t Operand,
+    ) -> Result<ReflectValue, Error> {
         let kind = go_type.kind();
         let (value, wanted) = match (kind, operand) {
-            _ if matches!(go_type.0, Shape::Any | Shape::Reflect) => return self.operand(dot, operand),
-            (Kind::Bool, Operand::Bool(_, bool)) => (Some(Value::Bool(*bool)), ""),
-            (Kind::String, Operand::String(quoted)) => (Some(Value::String(quoted.text.clone())), ""),
-            (kind, Operand::Number(number)) => sized(kind, number),
-            (Kind::Bool, _) => (None, "bool"),
-            (Kind::String, _) => (None, "string"),
-            (kind, _) => (None, wanted(kind)),
+            _ if matches!(go_type.0, TypeShape::Any | TypeShape::Reflect) => return self.operand(dot, operand),
+            (ReflectKind::Bool, Operand::Bool(_, bool)) => (Some(Value::Bool(*bool)), ""),
+            (ReflectKind::String, Operand::String(quoted)) => (Some(Value::String(quoted.text.clone())), ""),
+            (kind, Operand::Number(number)) => sized_number(kind, number),
+            (ReflectKind::Bool, _) => (None, "bool"),
+            (ReflectKind::String, _) => (None, "string"),
+            (kind, _) => (None, expected_literal(kind)),
         };
         match value {
-            Some(value) => Ok(Slot::concrete(value)),
+            Some(value) => Ok(ReflectValue::concrete(value)),
             None => {
-                let node = print_part(self.tree, Part::Operand(operand));
+                let node = print_part(self.tree, TreePart::Operand(operand));
                 Err(self.fail(match wanted {
                     "" => format!("can't handle {node} for arg of type {go_type}"),
                     wanted => format!("expected {wanted}; found {node}"),
@@ -260,13 +275,13 @@ impl<'t> Frame<'_, '_, 't> {
         }
     }
 
-    /// Makes sure that a value may be given to a parameter of that type.
-    pub(super) fn validate(&mut self, slot: Slot, go_type: Type) -> Result<Slot, Error> {
-        if matches!(go_type.0, Shape::Reflect) {
+    /// Checks that the value can be passed to a parameter of type `go_type`.
+    pub(super) fn validate(&mut self, slot: ReflectValue, go_type: ReflectType) -> Result<ReflectValue, Error> {
+        if matches!(go_type.0, TypeShape::Reflect) {
             return Ok(slot);
         }
-        if matches!(go_type.0, Shape::Any) {
-            return Ok(Slot { value: slot.value, is_interface: true });
+        if matches!(go_type.0, TypeShape::Any) {
+            return Ok(ReflectValue { value: slot.value, is_interface: true });
         }
         if slot.is_invalid() {
             if go_type.can_be_nil() {
@@ -275,7 +290,7 @@ impl<'t> Frame<'_, '_, 't> {
             return Err(self.fail(format!("invalid value; expected {go_type}")));
         }
         match slot.value.type_of() {
-            Some(own) if own.assignable_to(go_type) => Ok(Slot::concrete(match slot.value {
+            Some(own) if own.assignable_to(go_type) => Ok(ReflectValue::concrete(match slot.value {
                 Value::List(_, list) => Value::List(go_type, list),
                 Value::Map(_, map) => Value::Map(go_type, map),
                 value => value,
@@ -289,44 +304,44 @@ impl<'t> Frame<'_, '_, 't> {
     }
 }
 
-/// The nil of a type; no value where the type asks for no more.
-fn nil_of(go_type: Type) -> Slot {
+/// Returns the nil of a type, or no value for `reflect.Value`.
+fn nil_of(go_type: ReflectType) -> ReflectValue {
     match go_type.0 {
-        Shape::Reflect => Slot::INVALID,
-        _ => Slot::result(go_type, Value::zero(go_type)),
+        TypeShape::Reflect => ReflectValue::INVALID,
+        _ => ReflectValue::result(go_type, Value::zero(go_type)),
     }
 }
 
-/// A number of that kind, and what is asked for where the number is none.
-fn sized(kind: Kind, number: &Number) -> (Option<Value>, &'static str) {
+/// Converts a number to that kind, and returns Go's name of the expected literal for the error.
+fn sized_number(kind: ReflectKind, number: &NumberNode) -> (Option<Value>, &'static str) {
     let int = number.int;
     let uint = number.uint;
     let value = match kind {
-        Kind::Int => int.map(Value::Int),
-        Kind::Int8 => int.map(|int| Value::Int8(int as i8)),
-        Kind::Int16 => int.map(|int| Value::Int16(int as i16)),
-        Kind::Int32 => int.map(|int| Value::Int32(int as i32)),
-        Kind::Int64 => int.map(Value::Int64),
-        Kind::Uint => uint.map(Value::Uint),
-        Kind::Uint8 => uint.map(|uint| Value::Uint8(uint as u8)),
-        Kind::Uint16 => uint.map(|uint| Value::Uint16(uint as u16)),
-        Kind::Uint32 => uint.map(|uint| Value::Uint32(uint as u32)),
-        Kind::Uint64 => uint.map(Value::Uint64),
-        Kind::Float32 => number.float.map(|float| Value::Float32(float as f32)),
-        Kind::Float64 => number.float.map(Value::Float64),
-        Kind::Complex128 => number.complex.map(|(real, imaginary)| Value::Complex(real, imaginary)),
+        ReflectKind::Int => int.map(Value::Int),
+        ReflectKind::Int8 => int.map(|int| Value::Int8(int as i8)),
+        ReflectKind::Int16 => int.map(|int| Value::Int16(int as i16)),
+        ReflectKind::Int32 => int.map(|int| Value::Int32(int as i32)),
+        ReflectKind::Int64 => int.map(Value::Int64),
+        ReflectKind::Uint => uint.map(Value::Uint),
+        ReflectKind::Uint8 => uint.map(|uint| Value::Uint8(uint as u8)),
+        ReflectKind::Uint16 => uint.map(|uint| Value::Uint16(uint as u16)),
+        ReflectKind::Uint32 => uint.map(|uint| Value::Uint32(uint as u32)),
+        ReflectKind::Uint64 => uint.map(Value::Uint64),
+        ReflectKind::Float32 => number.float.map(|float| Value::Float32(float as f32)),
+        ReflectKind::Float64 => number.float.map(Value::Float64),
+        ReflectKind::Complex128 => number.complex.map(|(real, imaginary)| Value::Complex(real, imaginary)),
         _ => None,
     };
-    (value, wanted(kind))
+    (value, expected_literal(kind))
 }
 
-/// What Go's error says it expected for a literal; nothing for types no literal goes with.
-fn wanted(kind: Kind) -> &'static str {
+/// Returns the literal that Go's error names as expected for this kind, or an empty text for kinds without literals.
+fn expected_literal(kind: ReflectKind) -> &'static str {
     match kind {
-        Kind::Bool => "bool",
-        Kind::String => "string",
-        Kind::Float32 | Kind::Float64 => "float",
-        Kind::Complex128 => "complex",
+        ReflectKind::Bool => "bool",
+        ReflectKind::String => "string",
+        ReflectKind::Float32 | ReflectKind::Float64 => "float",
+        ReflectKind::Complex128 => "complex",
         kind if kind.is_signed() => "integer",
         kind if kind.is_unsigned() => "unsigned integer",
         _ => "",

@@ -2,29 +2,29 @@
 
 use std::rc::Rc;
 
-use super::Slot;
-use super::frame::Frame;
+use super::ReflectValue;
+use super::frame::ExecFrame;
 use crate::error::Error;
 use crate::format::quote;
 use crate::options::MissingKey;
-use crate::parse::{Operand, Part, Pipe};
-use crate::value::{Map, Shape, Str, Type, Value};
+use crate::parse::{Operand, PipeNode, TreePart};
+use crate::value::{GoMap, ReflectType, Str, TypeShape, Value};
 
-impl<'t> Frame<'_, '_, 't> {
-    /// `.X.Y.Z`, possibly with arguments for the last. `node` is what errors of methods show.
+impl<'t> ExecFrame<'_, '_, 't> {
+    /// Evaluates `.X.Y.Z`, with arguments for the last field if there are any. Errors of methods show `node`.
     pub(super) fn fields(
         &mut self,
-        dot: &Slot,
-        receiver: &Slot,
+        dot: &ReflectValue,
+        receiver: &ReflectValue,
         node: &'t Operand,
         path: &'t [Str],
         args: &'t [Operand],
-        last: Option<Slot>,
-    ) -> Result<Slot, Error> {
+        last: Option<ReflectValue>,
+    ) -> Result<ReflectValue, Error> {
         if let Operand::Chain(chain) = node
             && matches!(chain.operand, Operand::Nil(_))
         {
-            let shown = crate::parse::print_part(self.tree, Part::Operand(node));
+            let shown = crate::parse::print_part(self.tree, TreePart::Operand(node));
             return Err(self.fail(format!("indirection through explicit nil in {shown}")));
         }
         let Some((final_name, names)) = path.split_last() else { return Ok(receiver.clone()) };
@@ -38,21 +38,21 @@ impl<'t> Frame<'_, '_, 't> {
         self.field(dot, final_name, node, args, last, &inner)
     }
 
-    /// One field. `args` are the operands of the command, the field itself first.
+    /// Evaluates one field. `args` are the operands of the command, starting with the field itself.
     fn field(
         &mut self,
-        dot: &Slot,
+        dot: &ReflectValue,
         name: &'t Str,
         node: &'t Operand,
         args: &'t [Operand],
-        last: Option<Slot>,
-        receiver: &Slot,
-    ) -> Result<Slot, Error> {
+        last: Option<ReflectValue>,
+        receiver: &ReflectValue,
+    ) -> Result<ReflectValue, Error> {
         let has_args = args.len() > 1 || last.is_some();
         match &receiver.value {
-            // The common case: an entry of a map that has no such method.
+            // The most common case: an entry of a map without a method of that name.
             Value::Map(go_type, map) if !has_args && !go_type.may_have_method(name) => match map.find(name) {
-                Some(value) => Ok(Slot::element(*go_type, value)),
+                Some(value) => Ok(ReflectValue::element(*go_type, value)),
                 None => self.missing(name, *go_type),
             },
             Value::Nil if receiver.is_interface => {
@@ -60,26 +60,26 @@ impl<'t> Frame<'_, '_, 't> {
             }
             Value::Nil => match self.execution.options.missing_key {
                 MissingKey::Error => Err(self.fail(format!("nil data; no entry for key {}", quote::quote(name)))),
-                _ => Ok(Slot::INVALID),
+                _ => Ok(ReflectValue::INVALID),
             },
             value => {
                 let go_type = value.type_of();
                 if let Some(method) = go_type.zip(name.as_utf8()).and_then(|(go_type, name)| go_type.method(name)) {
                     let args = args.get(1..).unwrap_or_default();
                     let receiver = value.clone();
-                    return self.method(dot, &receiver, method, Part::Operand(node), args, last);
+                    return self.method(dot, &receiver, method, TreePart::Operand(node), args, last);
                 }
                 self.entry(name, receiver, has_args)
             }
         }
     }
 
-    /// A field of a struct or an entry of a map, which take no arguments.
-    fn entry(&mut self, name: &'t Str, receiver: &Slot, has_args: bool) -> Result<Slot, Error> {
+    /// Returns a field of a struct or an entry of a map. Neither takes arguments.
+    fn entry(&mut self, name: &'t Str, receiver: &ReflectValue, has_args: bool) -> Result<ReflectValue, Error> {
         match &receiver.value {
             Value::Map(..) if has_args => Err(self.fail(format!("{name} is not a method but has arguments"))),
             Value::Map(go_type, map) => match map.find(name) {
-                Some(value) => Ok(Slot::element(*go_type, value)),
+                Some(value) => Ok(ReflectValue::element(*go_type, value)),
                 None => self.missing(name, *go_type),
             },
             Value::Object(object) => match name.as_utf8().and_then(|name| object.field(name)) {
@@ -87,9 +87,9 @@ impl<'t> Frame<'_, '_, 't> {
                     Err(self.fail(format!("{name} has arguments but cannot be invoked as function")))
                 }
                 Some(value) => {
-                    // A field that is nil is taken for an empty interface.
+                    // A field that is nil counts as an empty interface.
                     let is_interface = matches!(value, Value::Nil);
-                    Ok(Slot { value, is_interface })
+                    Ok(ReflectValue { value, is_interface })
                 }
                 None if object.fields().iter().any(|(field, _)| name.as_utf8() == Some(field)) => {
                     Err(self.fail(format!("{name} is an unexported field of struct type {}", receiver.type_name())))
@@ -100,14 +100,14 @@ impl<'t> Frame<'_, '_, 't> {
         }
     }
 
-    /// Whether what most conditions ask for is true: `$x.field`, `.Values.field`. It is looked at where it is. Nothing where that
-    /// takes more than a look, or is an error.
+    /// Evaluates the most common conditions, `$x.field` and `.Values.field`, in place. Returns `None` if the condition
+    /// is not of that form, needs more work, or is an error.
     #[inline]
-    pub(super) fn truth(&mut self, dot: &Slot, pipe: &'t Pipe) -> Option<bool> {
+    pub(super) fn truth(&mut self, dot: &ReflectValue, pipe: &'t PipeNode) -> Option<bool> {
         let ([command], []) = (pipe.commands.as_slice(), pipe.declared.as_slice()) else { return None };
         let [operand] = command.args.as_slice() else { return None };
         let (receiver, path) = match operand {
-            Operand::Variable(_, name, path) => (&self.near(*name)?.value, path),
+            Operand::Variable(_, name, path) => (&self.nearby_variable(*name)?.value, path),
             Operand::Field(_, path) => (&dot.value, path),
             _ => return None,
         };
@@ -119,20 +119,20 @@ impl<'t> Frame<'_, '_, 't> {
         let (go_type, map) = plain_map(inner.as_ref().unwrap_or(receiver), last)?;
         let is_true = match map.entries().get(last) {
             Some(value) => value.is_true(),
-            // What is missing in a map of anything is nothing.
+            // A key missing from a `map[string]interface {}` is no value.
             None => {
                 let lenient = matches!(self.execution.options.missing_key, MissingKey::Zero | MissingKey::Invalid);
-                (lenient && matches!(go_type.element().0, Shape::Any)).then_some(false)?
+                (lenient && matches!(go_type.element().0, TypeShape::Any)).then_some(false)?
             }
         };
-        self.at = Part::Operand(operand);
+        self.at = TreePart::Operand(operand);
         Some(is_true)
     }
 
-    /// That nothing was found where something is needed; names the key that was missed last.
+    /// Creates the error for a missing value, naming the key that was missing most recently.
     #[cold]
     pub(super) fn no_value(&self) -> Error {
-        let problem = match &self.execution.missed {
+        let problem = match &self.execution.missing_key {
             Some(name) => format!("map has no entry for key {}", quote::quote(name)),
             None => "nil has no text".to_string(),
         };
@@ -143,32 +143,32 @@ impl<'t> Frame<'_, '_, 't> {
         self.execution.options.missing_key == MissingKey::Strict
     }
 
-    fn no_field(&self, name: &Str, receiver: &Slot) -> Error {
+    fn no_field(&self, name: &Str, receiver: &ReflectValue) -> Error {
         self.fail(format!("can't evaluate field {name} in type {}", receiver.type_name()))
     }
 
-    /// What a key is that a map of that type does not have.
-    pub(super) fn missing(&mut self, name: &Str, map: Type) -> Result<Slot, Error> {
+    /// Returns the value of a missing key in a map of that type, depending on the options.
+    pub(super) fn missing(&mut self, name: &Str, map: ReflectType) -> Result<ReflectValue, Error> {
         match self.execution.options.missing_key {
             MissingKey::Error => Err(self.fail(format!("map has no entry for key {}", quote::quote(name)))),
             MissingKey::Zero => {
                 let element = map.element();
-                // Nearly all maps are of anything, and nothing is the zero of that.
-                let zero = if matches!(element.0, Shape::Any) { Value::Nil } else { Value::zero(element) };
-                Ok(Slot::result(element, zero))
+                // Nearly all maps hold `interface {}`, whose zero value is nil.
+                let zero = if matches!(element.0, TypeShape::Any) { Value::Nil } else { Value::zero(element) };
+                Ok(ReflectValue::result(element, zero))
             }
             MissingKey::Strict => {
-                self.execution.missed = Some(name.clone());
-                Ok(Slot::INVALID)
+                self.execution.missing_key = Some(name.clone());
+                Ok(ReflectValue::INVALID)
             }
-            MissingKey::Invalid => Ok(Slot::INVALID),
+            MissingKey::Invalid => Ok(ReflectValue::INVALID),
         }
     }
 }
 
-/// A map that has no method of that name.
+/// Returns the map if its type has no method of that name.
 #[inline]
-fn plain_map<'v>(value: &'v Value, name: &Str) -> Option<(Type, &'v Rc<Map>)> {
+fn plain_map<'v>(value: &'v Value, name: &Str) -> Option<(ReflectType, &'v Rc<GoMap>)> {
     match value {
         Value::Map(go_type, map) if !go_type.may_have_method(name) => Some((*go_type, map)),
         _ => None,

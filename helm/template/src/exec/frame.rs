@@ -1,27 +1,27 @@
-//! One template on its way: walking nodes, and errors with their place.
+//! Execution of one template: walks its nodes and adds positions to errors.
 
-use super::{Execution, Slot};
-use crate::error::{Error, Spot};
+use super::{Execution, ReflectValue};
+use crate::error::{Error, ErrorDetails};
 use crate::format::{self, quote};
 use crate::function::Functions;
-use crate::parse::{Branch, Invocation, Node, Part, Tree, print_part};
+use crate::parse::{BranchNode, ParseNode, TemplateNode, Tree, TreePart, print_part};
 use crate::stack;
-use crate::value::{Kind, Value};
+use crate::value::{ReflectKind, Value};
 
-/// As many variables as are looked at for a step.
+/// Number of variables that are searched for the cost of one step.
 const FEW_VARIABLES: usize = 32;
 
-/// A template that runs, and the part of it that errors are reported at.
-pub(super) struct Frame<'e, 'a, 't> {
+/// A running template and its current node, which errors report.
+pub(super) struct ExecFrame<'e, 'a, 't> {
     pub(super) execution: &'e mut Execution<'a>,
     pub(super) functions: &'t Functions,
     pub(super) tree: &'t Tree,
-    /// Where the variables of this template begin; no template sees those of its caller.
+    /// Index of this template's first variable. A template cannot see its caller's variables.
     base: usize,
-    pub(super) at: Part<'t>,
+    pub(super) at: TreePart<'t>,
 }
 
-/// How a list of nodes ended.
+/// Outcome of executing a list of nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     Next,
@@ -29,74 +29,74 @@ pub(super) enum Flow {
     Continue,
 }
 
-impl<'e, 'a, 't> Frame<'e, 'a, 't> {
+impl<'e, 'a, 't> ExecFrame<'e, 'a, 't> {
     pub(super) fn new(
         execution: &'e mut Execution<'a>,
         functions: &'t Functions,
         tree: &'t Tree,
         base: usize,
-    ) -> Frame<'e, 'a, 't> {
-        Frame { execution, functions, tree, base, at: Part::List(&tree.root) }
+    ) -> ExecFrame<'e, 'a, 't> {
+        ExecFrame { execution, functions, tree, base, at: TreePart::List(&tree.root) }
     }
 
-    pub(super) fn run(mut self, dot: &Slot) -> Result<(), Error> {
+    pub(super) fn run(mut self, dot: &ReflectValue) -> Result<(), Error> {
         self.walk(dot, &self.tree.root).map(|_| ())
     }
 
-    pub(super) fn walk(&mut self, dot: &Slot, list: &'t [Node]) -> Result<Flow, Error> {
+    pub(super) fn walk(&mut self, dot: &ReflectValue, list: &'t [ParseNode]) -> Result<Flow, Error> {
         for node in list {
             match node {
-                Node::Text(range) => {
+                ParseNode::Text(range) => {
                     let text = &self.tree.text[range.start as usize..range.end as usize];
                     self.execution.out.extend_from_slice(text);
                     self.check_output()?;
                 }
-                Node::Action(action) => {
+                ParseNode::Action(action) => {
                     self.step()?;
                     if action.pipe.declared.is_empty() {
                         let value = self.commands(dot, &action.pipe)?;
-                        self.at = Part::Node(node);
+                        self.at = TreePart::Node(node);
                         self.print(value)?;
                     } else {
                         self.declaration(dot, &action.pipe)?;
                     }
                 }
-                Node::If(branch) => {
+                ParseNode::If(branch) => {
                     let flow = self.nested(|frame| frame.branch(dot, branch, false))?;
                     if flow != Flow::Next {
                         return Ok(flow);
                     }
                 }
-                Node::With(branch) => {
+                ParseNode::With(branch) => {
                     let flow = self.nested(|frame| frame.branch(dot, branch, true))?;
                     if flow != Flow::Next {
                         return Ok(flow);
                     }
                 }
-                Node::Range(branch) => {
-                    self.at = Part::Node(node);
+                ParseNode::Range(branch) => {
+                    self.at = TreePart::Node(node);
                     let flow = self.nested(|frame| frame.range(dot, branch))?;
                     if flow != Flow::Next {
                         return Ok(flow);
                     }
                 }
-                Node::Template(invocation) => {
-                    self.at = Part::Node(node);
+                ParseNode::Template(invocation) => {
+                    self.at = TreePart::Node(node);
                     self.nested(|frame| frame.template(dot, invocation))?;
                 }
-                Node::Break => return Ok(Flow::Break),
-                Node::Continue => return Ok(Flow::Continue),
+                ParseNode::Break => return Ok(Flow::Break),
+                ParseNode::Continue => return Ok(Flow::Continue),
             }
         }
         Ok(Flow::Next)
     }
 
-    /// Runs a step that goes deeper, with room on the stack for it. All levels of all templates are counted together: a
-    /// template in itself a thousand times may be as deep each time as the parser lets it.
+    /// Runs a nested step and grows the stack if needed. The levels of all templates are counted together, because a
+    /// template that includes itself may nest as deeply in each call as the parser allows.
     #[inline]
     pub(super) fn nested<T>(
         &mut self,
-        step: impl FnOnce(&mut Frame<'e, 'a, 't>) -> Result<T, Error>,
+        step: impl FnOnce(&mut ExecFrame<'e, 'a, 't>) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let deepest = self.execution.options.limits.nesting();
         if self.execution.nesting >= deepest {
@@ -108,7 +108,7 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
         outcome
     }
 
-    fn print(&mut self, slot: Slot) -> Result<(), Error> {
+    fn print(&mut self, slot: ReflectValue) -> Result<(), Error> {
         if matches!(slot.value, Value::Nil) && self.is_strict() {
             return Err(self.no_value());
         }
@@ -116,7 +116,7 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
         match &slot.value {
             Value::Nil => out.extend_from_slice(b"<no value>"),
             Value::String(text) => out.extend_from_slice(text),
-            value @ (Value::Func(_) | Value::Object(_)) if value.kind() == Kind::Func => {
+            value @ (Value::Func(_) | Value::Object(_)) if value.kind() == ReflectKind::Func => {
                 let node = print_part(self.tree, self.at);
                 return Err(self.fail(format!("can't print {node} of type {}", slot.type_name())));
             }
@@ -125,28 +125,28 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
         self.check_output()
     }
 
-    /// `if`, and `with`, which sets dot.
-    fn branch(&mut self, dot: &Slot, branch: &'t Branch, sets_dot: bool) -> Result<Flow, Error> {
+    /// Executes `if`, and `with`, which sets dot.
+    fn branch(&mut self, dot: &ReflectValue, branch: &'t BranchNode, sets_dot: bool) -> Result<Flow, Error> {
         self.step()?;
         let mark = self.mark();
         if !sets_dot && let Some(is_true) = self.truth(dot, &branch.pipe) {
-            let chosen = if is_true { Some(&branch.list) } else { branch.otherwise.as_ref() };
+            let chosen = if is_true { Some(&branch.list) } else { branch.else_list.as_ref() };
             let flow = chosen.map_or(Ok(Flow::Next), |list| self.walk(dot, list))?;
             self.pop(mark);
             return Ok(flow);
         }
         let value = self.pipeline(dot, &branch.pipe)?;
-        let flow = match (value.value.is_true(), &branch.otherwise) {
+        let flow = match (value.value.is_true(), &branch.else_list) {
             (true, _) if sets_dot => self.walk(&value, &branch.list)?,
             (true, _) => self.walk(dot, &branch.list)?,
-            (false, Some(otherwise)) => self.walk(dot, otherwise)?,
+            (false, Some(else_list)) => self.walk(dot, else_list)?,
             (false, None) => Flow::Next,
         };
         self.pop(mark);
         Ok(flow)
     }
 
-    fn template(&mut self, dot: &Slot, invocation: &'t Invocation) -> Result<(), Error> {
+    fn template(&mut self, dot: &ReflectValue, invocation: &'t TemplateNode) -> Result<(), Error> {
         self.step()?;
         let Some(tree) = self.execution.lookup(&invocation.name) else {
             return Err(self.fail(format!("template {} not defined", quote::quote(&invocation.name))));
@@ -157,12 +157,12 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
         }
         let dot = match &invocation.pipe {
             Some(pipe) => self.pipeline(dot, pipe)?,
-            None => Slot::INVALID,
+            None => ReflectValue::INVALID,
         };
         let base = self.mark();
         self.push(0, dot.clone());
         self.execution.depth += 1;
-        Frame::new(self.execution, self.functions, &tree, base).run(&dot)?;
+        ExecFrame::new(self.execution, self.functions, &tree, base).run(&dot)?;
         self.execution.depth -= 1;
         self.pop(base);
         Ok(())
@@ -177,44 +177,44 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, name: u32, value: Slot) {
+    pub(super) fn push(&mut self, name: u32, value: ReflectValue) {
         self.execution.variables.push((name, value));
     }
 
-    /// The variable declared last under that name.
+    /// Returns the most recently declared variable of that name.
     #[inline]
-    pub(super) fn variable(&mut self, name: u32) -> Result<&mut Slot, Error> {
-        let place = self.place(name)?;
+    pub(super) fn variable(&mut self, name: u32) -> Result<&mut ReflectValue, Error> {
+        let place = self.variable_index(name)?;
         Ok(&mut self.execution.variables[place].1)
     }
 
-    /// The same for one that is found with a few looks.
+    /// Returns the most recently declared variable of that name if it is among the last few.
     #[inline]
-    pub(super) fn near(&self, name: u32) -> Option<&Slot> {
+    pub(super) fn nearby_variable(&self, name: u32) -> Option<&ReflectValue> {
         let variables = &self.execution.variables[self.base..];
         let few = &variables[variables.len().saturating_sub(FEW_VARIABLES)..];
         few.iter().rfind(|(known, _)| *known == name).map(|(_, slot)| slot)
     }
 
-    /// Where that variable stands.
+    /// Returns the index of that variable.
     #[inline]
-    pub(super) fn place(&mut self, name: u32) -> Result<usize, Error> {
+    pub(super) fn variable_index(&mut self, name: u32) -> Result<usize, Error> {
         let variables = &self.execution.variables[self.base..];
         let Some(found) = variables.iter().rposition(|(known, _)| *known == name) else {
             return Err(self.fail(format!("undefined variable: {}", self.tree.variables[name as usize])));
         };
         let passed = variables.len() - found;
         if passed > FEW_VARIABLES {
-            let ledger = &mut self.execution.ledger;
-            ledger.steps_left = ledger.steps_left.saturating_sub((passed / FEW_VARIABLES) as u64);
+            let budget = &mut self.execution.budget;
+            budget.steps_left = budget.steps_left.saturating_sub((passed / FEW_VARIABLES) as u64);
         }
         Ok(self.base + found)
     }
 
     #[inline]
     pub(super) fn step(&mut self) -> Result<(), Error> {
-        if self.execution.ledger.steps_left > 0 {
-            self.execution.ledger.steps_left -= 1;
+        if self.execution.budget.steps_left > 0 {
+            self.execution.budget.steps_left -= 1;
             return Ok(());
         }
         Err(self.fail(format!("took more than {} steps", self.execution.options.limits.steps)))
@@ -229,7 +229,7 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
         Err(self.fail(format!("output is larger than the limit of {limit} bytes")))
     }
 
-    /// An error at the present part of the template.
+    /// Creates an error at the current node.
     #[cold]
     #[inline(never)]
     pub(super) fn fail(&self, problem: String) -> Error {
@@ -247,6 +247,15 @@ impl<'e, 'a, 't> Frame<'e, 'a, 't> {
         let node = print_part(self.tree, self.at);
         let name = quote::quote(&self.tree.name);
         let text = format!("template: {file}:{line}:{column}: executing {name} at <{node}>: {problem}");
-        Error::Execute(Box::new(Spot { text, file, template, line, column: Some(column), node, problem, cause }))
+        Error::Execute(Box::new(ErrorDetails {
+            text,
+            file,
+            template,
+            line,
+            column: Some(column),
+            node,
+            problem,
+            cause,
+        }))
     }
 }

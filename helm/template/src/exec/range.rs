@@ -1,54 +1,56 @@
-//! `range` over lists, maps, whole numbers and iterators.
+//! `range` over lists, maps, integers and iterators.
 
-use super::Slot;
-use super::frame::{Flow, Frame};
+use super::ReflectValue;
+use super::frame::{ExecFrame, Flow};
 use crate::error::Error;
 use crate::format;
-use crate::parse::Branch;
-use crate::value::{Sequence, Type, Value};
+use crate::parse::BranchNode;
+use crate::value::{ReflectType, Sequence, Value};
 
-impl<'t> Frame<'_, '_, 't> {
-    pub(super) fn range(&mut self, dot: &Slot, branch: &'t Branch) -> Result<Flow, Error> {
+impl<'t> ExecFrame<'_, '_, 't> {
+    pub(super) fn range(&mut self, dot: &ReflectValue, branch: &'t BranchNode) -> Result<Flow, Error> {
         self.step()?;
         let outer = self.mark();
         let value = self.pipeline(dot, &branch.pipe)?.value;
         let ran = self.iterate(&value, branch)?;
         let mut flow = Flow::Next;
-        if let (false, Some(otherwise)) = (ran, &branch.otherwise) {
-            flow = self.walk(dot, otherwise)?;
+        if let (false, Some(else_list)) = (ran, &branch.else_list) {
+            flow = self.walk(dot, else_list)?;
         }
         self.pop(outer);
-        // Both belong to a range around this one; Go's engine ends this one with a break, and goes on behind it.
+        // `break` and `continue` inside `else` belong to the surrounding range. Go's engine ends this range on a break
+        // and then continues after it.
         Ok(if flow == Flow::Continue { flow } else { Flow::Next })
     }
 
-    /// Goes over the value; answers whether there was anything.
-    fn iterate(&mut self, value: &Value, branch: &'t Branch) -> Result<bool, Error> {
-        let mut loops = Loop { branch, mark: self.mark(), ran: false };
+    /// Iterates over the value. Returns whether there was any element.
+    fn iterate(&mut self, value: &Value, branch: &'t BranchNode) -> Result<bool, Error> {
+        let mut loops = RangeLoop { branch, mark: self.mark(), ran: false };
         match value {
             Value::List(go_type, list) => {
-                let Slot { is_interface, .. } = Slot::element(*go_type, Value::Nil);
+                let ReflectValue { is_interface, .. } = ReflectValue::element(*go_type, Value::Nil);
                 for (index, item) in list.iter().enumerate() {
-                    let item = Slot { value: item.clone(), is_interface };
-                    if !loops.turn(self, Slot::concrete(Value::Int(index as i64)), item)? {
+                    let item = ReflectValue { value: item.clone(), is_interface };
+                    if !loops.iteration(self, ReflectValue::concrete(Value::Int(index as i64)), item)? {
                         break;
                     }
                 }
             }
             Value::Bytes(bytes) => {
                 for (index, byte) in bytes.iter().enumerate() {
-                    let item = Slot::concrete(Value::Uint8(*byte));
-                    if !loops.turn(self, Slot::concrete(Value::Int(index as i64)), item)? {
+                    let item = ReflectValue::concrete(Value::Uint8(*byte));
+                    if !loops.iteration(self, ReflectValue::concrete(Value::Int(index as i64)), item)? {
                         break;
                     }
                 }
             }
             Value::Map(go_type, map) => {
-                // The entries as they are now: the body may change the map. A copy is made of all, whatever is used.
+                // Iterate over a copy of the entries, because the body may change the map. The whole map is copied,
+                // however little is used.
                 self.execution.charge(map.len() as u64).map_err(|error| self.fail(error.to_string()))?;
                 for (key, item) in map.snapshot() {
-                    let item = Slot::element(*go_type, item);
-                    if !loops.turn(self, Slot::concrete(Value::String(key)), item)? {
+                    let item = ReflectValue::element(*go_type, item);
+                    if !loops.iteration(self, ReflectValue::concrete(Value::String(key)), item)? {
                         break;
                     }
                 }
@@ -63,8 +65,8 @@ impl<'t> Frame<'_, '_, 't> {
         Ok(loops.ran)
     }
 
-    /// From 0 up to a whole number, in its own type.
-    fn count(&mut self, value: &Value, loops: &mut Loop<'t>) -> Result<(), Error> {
+    /// Iterates from 0 to an integer, exclusive, in its own type.
+    fn count(&mut self, value: &Value, loops: &mut RangeLoop<'t>) -> Result<(), Error> {
         let end = match (value.as_i64(), value.as_u64()) {
             (Some(end), _) => u64::try_from(end).unwrap_or(0),
             (None, Some(end)) => end,
@@ -77,16 +79,16 @@ impl<'t> Frame<'_, '_, 't> {
             let shown = format::text_of(value);
             return Err(self.fail(format!("can't use {shown} to iterate over more than one variable")));
         }
-        let go_type = value.type_of().unwrap_or(Type::INT);
+        let go_type = value.type_of().unwrap_or(ReflectType::INT);
         for number in 0..end {
-            if !loops.turn(self, Slot::INVALID, Slot::concrete(whole(go_type, number)))? {
+            if !loops.iteration(self, ReflectValue::INVALID, ReflectValue::concrete(integer(go_type, number)))? {
                 break;
             }
         }
         Ok(())
     }
 
-    fn sequence(&mut self, sequence: Sequence, value: &Value, loops: &mut Loop<'t>) -> Result<(), Error> {
+    fn sequence(&mut self, sequence: Sequence, value: &Value, loops: &mut RangeLoop<'t>) -> Result<(), Error> {
         let variables = loops.branch.pipe.declared.len();
         match sequence {
             Sequence::One(_) if variables > 1 => {
@@ -95,7 +97,7 @@ impl<'t> Frame<'_, '_, 't> {
             }
             Sequence::One(items) => {
                 for item in items {
-                    if !loops.turn(self, Slot::INVALID, Slot::concrete(item))? {
+                    if !loops.iteration(self, ReflectValue::INVALID, ReflectValue::concrete(item))? {
                         break;
                     }
                 }
@@ -103,7 +105,7 @@ impl<'t> Frame<'_, '_, 't> {
             Sequence::Two(items) => {
                 for (key, item) in items {
                     let (key, item) = if variables > 1 { (key, item) } else { (Value::Nil, key) };
-                    if !loops.turn(self, Slot::concrete(key), Slot::concrete(item))? {
+                    if !loops.iteration(self, ReflectValue::concrete(key), ReflectValue::concrete(item))? {
                         break;
                     }
                 }
@@ -114,16 +116,21 @@ impl<'t> Frame<'_, '_, 't> {
 }
 
 /// A running `range`.
-struct Loop<'t> {
-    branch: &'t Branch,
-    /// The variables to keep between turns: those of the range itself.
+struct RangeLoop<'t> {
+    branch: &'t BranchNode,
+    /// Variable stack height to keep between iterations: the range's own variables.
     mark: usize,
     ran: bool,
 }
 
-impl<'t> Loop<'t> {
-    /// One turn; answers whether to go on.
-    fn turn(&mut self, frame: &mut Frame<'_, '_, 't>, index: Slot, item: Slot) -> Result<bool, Error> {
+impl<'t> RangeLoop<'t> {
+    /// Runs one iteration. Returns whether to continue.
+    fn iteration(
+        &mut self,
+        frame: &mut ExecFrame<'_, '_, 't>,
+        index: ReflectValue,
+        item: ReflectValue,
+    ) -> Result<bool, Error> {
         self.ran = true;
         frame.step()?;
         let pipe = &self.branch.pipe;
@@ -146,17 +153,17 @@ impl<'t> Loop<'t> {
     }
 }
 
-impl Frame<'_, '_, '_> {
-    /// Sets the variable that is `from_top`th on the stack.
-    fn set_top(&mut self, from_top: usize, value: Slot) {
+impl ExecFrame<'_, '_, '_> {
+    /// Sets the variable at `from_top` from the top of the stack.
+    fn set_top(&mut self, from_top: usize, value: ReflectValue) {
         let variables = &mut self.execution.variables;
         let at = variables.len() - from_top;
         variables[at].1 = value;
     }
 }
 
-/// A whole number of a type.
-fn whole(go_type: Type, number: u64) -> Value {
+/// Creates an integer of a type.
+fn integer(go_type: ReflectType, number: u64) -> Value {
     let zero = Value::zero(go_type);
     match zero {
         Value::Int8(_) => Value::Int8(number as i8),

@@ -1,13 +1,13 @@
-//! What each verb makes of each kind of value.
+//! Formatting of each kind of value for each verb.
 
 use std::rc::Rc;
 
-use super::{MAX_DEPTH, Printer, Refusal, Width};
+use super::{FloatWidth, MAX_DEPTH, PrintError, ValuePrinter};
 use crate::stack;
-use crate::value::{Kind, Object, Str, Type, Value};
+use crate::value::{HostObject, ReflectKind, ReflectType, Str, Value};
 
-impl Printer<'_> {
-    /// One argument.
+impl ValuePrinter<'_> {
+    /// Formats one argument.
     pub(super) fn arg(&mut self, value: &Value, verb: char) {
         match (value, verb) {
             (Value::Nil, 'T' | 'v') => self.pad(b"<nil>"),
@@ -20,7 +20,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A verb that does not go with the value.
+    /// Reports a verb that does not fit the value.
     fn bad_verb(&mut self, value: &Value, verb: char) {
         self.erroring = true;
         self.push(b"%!");
@@ -38,8 +38,8 @@ impl Printer<'_> {
         self.erroring = false;
     }
 
-    /// Objects that print themselves.
-    fn methods(&mut self, object: &Rc<dyn Object>, verb: char) -> bool {
+    /// Formats objects that have their own text.
+    fn methods(&mut self, object: &Rc<dyn HostObject>, verb: char) -> bool {
         if self.erroring {
             return false;
         }
@@ -61,13 +61,13 @@ impl Printer<'_> {
         }
     }
 
-    /// A value in itself or inside of others.
+    /// Formats a value at the top level or inside another one.
     fn value(&mut self, value: &Value, verb: char, depth: usize) {
         if self.problem.is_some() {
             return;
         }
         if depth > MAX_DEPTH {
-            self.problem = Some(Refusal::TooDeep);
+            self.problem = Some(PrintError::TooDeep);
             return;
         }
         match value {
@@ -77,8 +77,8 @@ impl Printer<'_> {
                 't' | 'v' => self.pad(if *bool { b"true" } else { b"false" }),
                 _ => self.bad_verb(value, verb),
             },
-            Value::Float32(number) => self.number(f64::from(*number), Width::Single, verb, value),
-            Value::Float64(number) => self.number(*number, Width::Double, verb, value),
+            Value::Float32(number) => self.number(f64::from(*number), FloatWidth::Single, verb, value),
+            Value::Float64(number) => self.number(*number, FloatWidth::Double, verb, value),
             Value::Complex(real, imaginary) => self.complex(*real, *imaginary, verb, value),
             Value::String(text) => self.text(text, verb, value),
             Value::Bytes(bytes) => self.bytes(bytes, verb, "[]uint8"),
@@ -115,7 +115,7 @@ impl Printer<'_> {
         }
     }
 
-    fn number(&mut self, number: f64, width: Width, verb: char, value: &Value) {
+    fn number(&mut self, number: f64, width: FloatWidth, verb: char, value: &Value) {
         match verb {
             'v' => self.float(number, width, b'g', None),
             'b' | 'g' | 'G' | 'x' | 'X' => self.float(number, width, verb as u8, None),
@@ -130,9 +130,9 @@ impl Printer<'_> {
             return self.bad_verb(value, verb);
         }
         self.push(b"(");
-        self.number(real, Width::Double, verb, value);
+        self.number(real, FloatWidth::Double, verb, value);
         let plus = std::mem::replace(&mut self.flags.plus, true);
-        self.number(imaginary, Width::Double, verb, value);
+        self.number(imaginary, FloatWidth::Double, verb, value);
         self.flags.plus = plus;
         self.push(b"i)");
     }
@@ -170,12 +170,12 @@ impl Printer<'_> {
             'q' => self.quoted(bytes),
             _ => {
                 let items: Vec<Value> = bytes.iter().map(|byte| Value::Uint8(*byte)).collect();
-                self.list(Type::BYTES, &items, false, verb, 0);
+                self.list(ReflectType::BYTES, &items, false, verb, 0);
             }
         }
     }
 
-    fn list(&mut self, go_type: Type, items: &[Value], nil: bool, verb: char, depth: usize) {
+    fn list(&mut self, go_type: ReflectType, items: &[Value], nil: bool, verb: char, depth: usize) {
         if self.flags.sharp_v {
             self.push_str(&go_type.to_string());
             if nil {
@@ -196,7 +196,7 @@ impl Printer<'_> {
         self.push_str(close);
     }
 
-    fn map(&mut self, go_type: Type, entries: &[(Str, Value)], nil: bool, verb: char, depth: usize) {
+    fn map(&mut self, go_type: ReflectType, entries: &[(Str, Value)], nil: bool, verb: char, depth: usize) {
         let between = if self.flags.sharp_v { ", " } else { " " };
         if self.flags.sharp_v {
             self.push_str(&go_type.to_string());
@@ -221,7 +221,7 @@ impl Printer<'_> {
         self.push(if self.flags.sharp_v { b"}" } else { b"]" });
     }
 
-    /// A value inside of another; objects print themselves there as well.
+    /// Formats a value inside another one. Objects use their own text there as well.
     fn element(&mut self, value: &Value, verb: char, depth: usize) {
         match value {
             Value::Object(object) if self.methods(object, verb) => {}
@@ -229,26 +229,26 @@ impl Printer<'_> {
         }
     }
 
-    fn object(&mut self, object: &Rc<dyn Object>, verb: char, depth: usize) {
+    fn object(&mut self, object: &Rc<dyn HostObject>, verb: char, depth: usize) {
         let go_type = object.go_type();
         let value = Value::Object(object.clone());
         if let Some(scalar) = object.scalar() {
             return self.scalar(&scalar, verb, &value);
         }
         match go_type.kind() {
-            Kind::Pointer if depth == 0 => {
+            ReflectKind::Pointer if depth == 0 => {
                 self.push_str(if self.through_pointer { "" } else { "&" });
                 self.fields(go_type.element(), object, verb, depth + 1);
             }
-            Kind::Pointer => self.pointer(&value, verb),
+            ReflectKind::Pointer => self.pointer(&value, verb),
             _ => self.fields(go_type, object, verb, depth),
         }
     }
 
-    /// The number or string under a name; a wrong verb is reported with the name's type.
+    /// Formats the number or string underlying a named type. A bad verb is reported with the name of that type.
     fn scalar(&mut self, scalar: &Value, verb: char, value: &Value) {
         match scalar {
-            Value::Float64(number) => self.number(*number, Width::Double, verb, value),
+            Value::Float64(number) => self.number(*number, FloatWidth::Double, verb, value),
             Value::String(text) => self.text(text, verb, value),
             Value::Bool(_) if matches!(verb, 't' | 'v') => self.value(scalar, verb, 0),
             Value::Bool(_) => self.bad_verb(value, verb),
@@ -259,7 +259,7 @@ impl Printer<'_> {
         }
     }
 
-    fn fields(&mut self, go_type: Type, object: &Rc<dyn Object>, verb: char, depth: usize) {
+    fn fields(&mut self, go_type: ReflectType, object: &Rc<dyn HostObject>, verb: char, depth: usize) {
         if self.flags.sharp_v {
             self.push_str(&go_type.to_string());
         }
@@ -277,10 +277,10 @@ impl Printer<'_> {
         self.push(b"}");
     }
 
-    /// `%p`, and values that are only an address. Go's addresses differ from run to run, so ours is always the same.
+    /// Formats `%p` and values that are only an address. Go's addresses differ between runs; this one is constant.
     fn pointer(&mut self, value: &Value, verb: char) {
         const ADDRESS: u64 = 0xc000_0102_0000;
-        if !matches!(value.kind(), Kind::Func | Kind::Map | Kind::Pointer | Kind::Slice) {
+        if !matches!(value.kind(), ReflectKind::Func | ReflectKind::Map | ReflectKind::Pointer | ReflectKind::Slice) {
             return self.bad_verb(value, verb);
         }
         let address = if value.is_nil() { 0 } else { ADDRESS };

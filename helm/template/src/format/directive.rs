@@ -1,15 +1,15 @@
-//! Format strings: flags, widths, precisions, argument numbers, and what is said of wrong ones.
+//! Format strings: flags, widths, precisions, argument numbers, and the texts for bad ones.
 
-use super::Printer;
-use super::pad::Flags;
+use super::ValuePrinter;
+use super::pad::FormatFlags;
 use crate::rune;
 use crate::value::Value;
 
-/// Widths and precisions beyond this are wrong.
+/// Largest width and precision that Go accepts.
 const MAX_NUMBER: i64 = 1_000_000;
 
-/// Where in the format and the arguments we are.
-struct Cursor<'f> {
+/// Position in the format and the arguments.
+struct FormatCursor<'f> {
     format: &'f [u8],
     at: usize,
     values: &'f [Value],
@@ -18,8 +18,8 @@ struct Cursor<'f> {
     good_number: bool,
 }
 
-pub(super) fn run(printer: &mut Printer<'_>, format: &[u8], values: &[Value]) {
-    let mut cursor = Cursor { format, at: 0, values, value: 0, reordered: false, good_number: true };
+pub(super) fn run(printer: &mut ValuePrinter<'_>, format: &[u8], values: &[Value]) {
+    let mut cursor = FormatCursor { format, at: 0, values, value: 0, reordered: false, good_number: true };
     while cursor.at < format.len() && printer.problem.is_none() {
         cursor.good_number = true;
         let rest = &format[cursor.at..];
@@ -37,9 +37,9 @@ pub(super) fn run(printer: &mut Printer<'_>, format: &[u8], values: &[Value]) {
     }
 }
 
-/// Arguments that no verb took.
-fn extra(printer: &mut Printer<'_>, values: &[Value]) {
-    printer.flags = Flags::default();
+/// Reports arguments that no verb used.
+fn extra(printer: &mut ValuePrinter<'_>, values: &[Value]) {
+    printer.flags = FormatFlags::default();
     printer.push(b"%!(EXTRA ");
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
@@ -57,10 +57,10 @@ fn extra(printer: &mut Printer<'_>, values: &[Value]) {
     printer.push(b")");
 }
 
-impl Cursor<'_> {
-    /// One verb; the percent sign is past.
-    fn directive(&mut self, printer: &mut Printer<'_>) {
-        printer.flags = Flags::default();
+impl FormatCursor<'_> {
+    /// Formats one verb. The percent sign has been read.
+    fn directive(&mut self, printer: &mut ValuePrinter<'_>) {
+        printer.flags = FormatFlags::default();
         self.flags(&mut printer.flags);
         let mut after_index = self.argument_number();
         if self.peek() == Some(b'*') {
@@ -105,7 +105,7 @@ impl Cursor<'_> {
         self.verb(printer);
     }
 
-    fn flags(&mut self, flags: &mut Flags) {
+    fn flags(&mut self, flags: &mut FormatFlags) {
         while let Some(byte) = self.peek() {
             match byte {
                 b'#' => flags.sharp = true,
@@ -119,13 +119,13 @@ impl Cursor<'_> {
         }
     }
 
-    fn verb(&mut self, printer: &mut Printer<'_>) {
+    fn verb(&mut self, printer: &mut ValuePrinter<'_>) {
         if self.at >= self.format.len() {
             return printer.push(b"%!(NOVERB)");
         }
         let (verb, length) = rune::decode(&self.format[self.at..]);
         self.at += length;
-        let complain = |printer: &mut Printer<'_>, problem: &[u8]| {
+        let complain = |printer: &mut ValuePrinter<'_>, problem: &[u8]| {
             printer.push(b"%!");
             printer.push_char(verb);
             printer.push(problem);
@@ -150,14 +150,14 @@ impl Cursor<'_> {
         self.format.get(self.at).copied()
     }
 
-    /// Digits of the format.
+    /// Reads a number from the format.
     fn number(&mut self) -> Option<usize> {
         let (number, at) = parse_number(self.format, self.at, self.format.len());
         self.at = at;
         number
     }
 
-    /// `[3]`: the number of the argument to take next.
+    /// Reads `[3]`, the number of the next argument.
     fn argument_number(&mut self) -> bool {
         if self.peek() != Some(b'[') {
             return false;
@@ -178,7 +178,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// `*`: a width or a precision from the arguments.
+    /// Reads `*`: a width or precision from the arguments.
     fn number_argument(&mut self) -> Option<i64> {
         let value = self.values.get(self.value)?;
         self.value += 1;
@@ -187,7 +187,7 @@ impl Cursor<'_> {
     }
 }
 
-/// The number in the brackets that begin `text`, and how much of it to pass.
+/// Returns the number in the brackets at the start of `text`, and the length to skip.
 fn bracketed(text: &[u8]) -> (Option<usize>, usize) {
     if text.len() < 3 {
         return (None, 1);
@@ -209,7 +209,7 @@ fn parse_number(text: &[u8], start: usize, end: usize) -> (Option<usize>, usize)
             return (number, at);
         }
         if number.unwrap_or(0) > MAX_NUMBER as usize {
-            return (None, end); // A crazy long number.
+            return (None, end); // The number is too large.
         }
         number = Some(number.unwrap_or(0) * 10 + usize::from(byte - b'0'));
     }

@@ -2,22 +2,22 @@
 
 use std::fmt::Write as _;
 
-/// How many bits the number has, which decides how many digits are needed to tell it from its neighbours.
+/// Size of the number, which decides how many digits distinguish it from its neighbours.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Width {
+pub(crate) enum FloatWidth {
     Single,
     Double,
 }
 
-/// Decimal digits, and where the point stands among them.
-struct Decimal {
+/// Decimal digits and the position of the point.
+struct DecimalDigits {
     digits: Vec<u8>,
     point: i32,
 }
 
-/// The number in format `b`, `e`, `E`, `f`, `g`, `G`, `x` or `X`; without a precision, with the digits it needs.
-/// Infinities have their sign always.
-pub(crate) fn append(out: &mut String, number: f64, format: u8, precision: Option<usize>, width: Width) {
+/// Appends the number in format `b`, `e`, `E`, `f`, `g`, `G`, `x` or `X`. Without a precision, it has as many digits as
+/// needed. Infinities always have a sign.
+pub(crate) fn append(out: &mut String, number: f64, format: u8, precision: Option<usize>, width: FloatWidth) {
     if number.is_nan() {
         return out.push_str("NaN");
     }
@@ -35,7 +35,7 @@ pub(crate) fn append(out: &mut String, number: f64, format: u8, precision: Optio
     }
 }
 
-fn decimal(out: &mut String, number: f64, format: u8, precision: Option<usize>, width: Width) {
+fn decimal(out: &mut String, number: f64, format: u8, precision: Option<usize>, width: FloatWidth) {
     let digits = match precision {
         None => shortest(number, width),
         Some(precision) => fixed(number, format, precision),
@@ -66,26 +66,26 @@ fn decimal(out: &mut String, number: f64, format: u8, precision: Option<usize>, 
     }
 }
 
-/// The fewest digits that read back as the same number.
-fn shortest(number: f64, width: Width) -> Decimal {
+/// Returns the fewest digits that parse back to the same number.
+fn shortest(number: f64, width: FloatWidth) -> DecimalDigits {
     if number == 0.0 {
-        return Decimal { digits: Vec::new(), point: 0 };
+        return DecimalDigits { digits: Vec::new(), point: 0 };
     }
     let text = match width {
-        Width::Double => format!("{number:e}"),
-        Width::Single => format!("{:e}", number as f32),
+        FloatWidth::Double => format!("{number:e}"),
+        FloatWidth::Single => format!("{:e}", number as f32),
     };
     from_scientific(&text)
 }
 
-/// No number has more digits than this; those asked for beyond it are zeros.
+/// Maximum number of significant digits. Any digits requested beyond it are zeros.
 const MAX_DIGITS: usize = 1100;
 
-/// As many digits as the precision asks for, rounded half to even.
-fn fixed(number: f64, format: u8, precision: usize) -> Decimal {
+/// Returns as many digits as the precision requires, rounded half to even.
+fn fixed(number: f64, format: u8, precision: usize) -> DecimalDigits {
     let precision = precision.min(MAX_DIGITS);
     if number == 0.0 {
-        return Decimal { digits: Vec::new(), point: 0 };
+        return DecimalDigits { digits: Vec::new(), point: 0 };
     }
     match format {
         b'e' | b'E' => from_scientific(&format!("{number:.precision$e}")),
@@ -101,20 +101,20 @@ fn fixed(number: f64, format: u8, precision: usize) -> Decimal {
     }
 }
 
-fn from_scientific(text: &str) -> Decimal {
+fn from_scientific(text: &str) -> DecimalDigits {
     let (mantissa, exponent) = text.split_once('e').unwrap_or((text, "0"));
     let digits = mantissa.bytes().filter(|byte| *byte != b'.').collect();
-    Decimal { digits, point: exponent.parse::<i32>().unwrap_or(0) + 1 }
+    DecimalDigits { digits, point: exponent.parse::<i32>().unwrap_or(0) + 1 }
 }
 
-fn from_plain(text: &str) -> Decimal {
+fn from_plain(text: &str) -> DecimalDigits {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits: Vec<u8> = whole.bytes().chain(fraction.bytes()).collect();
     let zeros = digits.iter().take_while(|digit| **digit == b'0').count();
-    Decimal { digits: digits[zeros..].to_vec(), point: whole.len() as i32 - zeros as i32 }
+    DecimalDigits { digits: digits[zeros..].to_vec(), point: whole.len() as i32 - zeros as i32 }
 }
 
-fn scientific(out: &mut String, decimal: &Decimal, precision: usize, format: u8) {
+fn scientific(out: &mut String, decimal: &DecimalDigits, precision: usize, format: u8) {
     let digit = |at: usize| char::from(decimal.digits.get(at).copied().unwrap_or(b'0'));
     out.push(digit(0));
     if precision > 0 {
@@ -126,7 +126,7 @@ fn scientific(out: &mut String, decimal: &Decimal, precision: usize, format: u8)
     write!(out, "{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs()).expect("a String takes all");
 }
 
-fn plain(out: &mut String, decimal: &Decimal, precision: usize) {
+fn plain(out: &mut String, decimal: &DecimalDigits, precision: usize) {
     let digit = |at: i32| {
         let digit = usize::try_from(at).ok().and_then(|at| decimal.digits.get(at));
         char::from(digit.copied().unwrap_or(b'0'))
@@ -142,11 +142,11 @@ fn plain(out: &mut String, decimal: &Decimal, precision: usize) {
     }
 }
 
-/// Mantissa with the implicit bit, exponent of its lowest bit, bits of the fraction.
-fn parts(number: f64, width: Width) -> (u64, i32, u32) {
+/// Returns the mantissa with the implicit bit, the exponent of its lowest bit, and the number of fraction bits.
+fn parts(number: f64, width: FloatWidth) -> (u64, i32, u32) {
     let (bits, fraction, bias) = match width {
-        Width::Double => (number.to_bits(), 52, 1023),
-        Width::Single => (u64::from((number as f32).to_bits()), 23, 127),
+        FloatWidth::Double => (number.to_bits(), 52, 1023),
+        FloatWidth::Single => (u64::from((number as f32).to_bits()), 23, 127),
     };
     let exponent = (bits >> fraction) as i32;
     let mantissa = bits & ((1 << fraction) - 1);
@@ -156,17 +156,17 @@ fn parts(number: f64, width: Width) -> (u64, i32, u32) {
     }
 }
 
-fn binary(out: &mut String, number: f64, width: Width) {
+fn binary(out: &mut String, number: f64, width: FloatWidth) {
     let (mantissa, exponent, fraction) = parts(number, width);
     write!(out, "{mantissa}p{:+}", exponent - fraction as i32).expect("a String takes all");
 }
 
-fn hexadecimal(out: &mut String, number: f64, format: u8, precision: Option<usize>, width: Width) {
+fn hexadecimal(out: &mut String, number: f64, format: u8, precision: Option<usize>, width: FloatWidth) {
     let (mut mantissa, mut exponent, fraction) = parts(number, width);
     if mantissa == 0 {
         exponent = 0;
     }
-    // The leading 1, if any, goes to bit 60, so that 15 hexadecimal digits follow it.
+    // Shift the leading 1, if any, to bit 60, so that 15 hexadecimal digits follow it.
     mantissa <<= 60 - fraction;
     while mantissa != 0 && mantissa & 1 << 60 == 0 {
         mantissa <<= 1;

@@ -1,11 +1,11 @@
-//! Width, precision and flags: how numbers and strings are laid out.
+//! Width, precision and flags: the layout of numbers and strings.
 
-use super::{Printer, Width, append_float, quote};
+use super::{FloatWidth, ValuePrinter, append_float, quote};
 use crate::rune;
 
-/// The flags of a directive.
+/// Flags of a directive.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Flags {
+pub(super) struct FormatFlags {
     pub(super) width: Option<usize>,
     pub(super) precision: Option<usize>,
     pub(super) minus: bool,
@@ -19,10 +19,10 @@ pub(super) struct Flags {
     pub(super) sharp_v: bool,
 }
 
-/// A 64 bit number in base 2 has this many digits.
+/// Maximum number of digits of an integer: 64 bits in base 2.
 const MAX_DIGITS: usize = 64;
 
-/// A whole number in base 10, without flags.
+/// Appends an integer in base 10, without flags.
 pub(super) fn append_decimal(out: &mut Vec<u8>, number: i64) {
     let mut digits = [0; 20];
     let mut rest = number.unsigned_abs();
@@ -41,7 +41,7 @@ pub(super) fn append_decimal(out: &mut Vec<u8>, number: i64) {
     out.extend_from_slice(&digits[at..]);
 }
 
-impl Printer<'_> {
+impl ValuePrinter<'_> {
     fn padding(&mut self, count: usize) {
         let zero = self.flags.zero && !self.flags.minus;
         self.repeat(if zero { b'0' } else { b' ' }, count);
@@ -85,7 +85,7 @@ impl Printer<'_> {
         self.pad(quoted.as_bytes());
     }
 
-    /// The bytes in hexadecimal.
+    /// Formats the bytes in hexadecimal.
     pub(super) fn hex_bytes(&mut self, text: &[u8], upper: bool) {
         let length = self.flags.precision.map_or(text.len(), |precision| precision.min(text.len()));
         let text = &text[..length];
@@ -173,20 +173,20 @@ impl Printer<'_> {
         self.pad_with_spaces(&text);
     }
 
-    /// `%c`
+    /// Formats `%c`.
     pub(super) fn character(&mut self, number: u64) {
         let c = code_point(number).unwrap_or(rune::ERROR);
         self.pad(c.encode_utf8(&mut [0; 4]).as_bytes());
     }
 
-    /// `%q` of a number
+    /// Formats `%q` of a number.
     pub(super) fn quoted_character(&mut self, number: u64) {
         let c = code_point(number).unwrap_or(rune::ERROR);
         let quoted = quote::quote_rune(c, self.flags.plus);
         self.pad(quoted.as_bytes());
     }
 
-    /// `%U`
+    /// Formats `%U`.
     pub(super) fn unicode(&mut self, number: u64) {
         let digits = self.flags.precision.unwrap_or(4).max(4);
         if !self.fits(digits) {
@@ -200,7 +200,7 @@ impl Printer<'_> {
         self.pad_with_spaces(text.as_bytes());
     }
 
-    pub(super) fn float(&mut self, number: f64, width: Width, format: u8, default: Option<usize>) {
+    pub(super) fn float(&mut self, number: f64, width: FloatWidth, format: u8, default: Option<usize>) {
         let precision = self.flags.precision.or(default);
         if !self.fits(precision.unwrap_or(0)) {
             return;
@@ -215,7 +215,7 @@ impl Printer<'_> {
         }
         if number.is_nan() || number.is_infinite() {
             let signless = number.is_nan() && !self.flags.space && !self.flags.plus;
-            // A plus that was not asked for goes, unless it is that of +Inf, which Go keeps.
+            // Remove a plus sign that was not requested. Go keeps the sign of +Inf.
             return self.pad_with_spaces(&text.as_bytes()[usize::from(signless)..]);
         }
         if self.flags.sharp && format != b'b' {
@@ -233,7 +233,7 @@ impl Printer<'_> {
     }
 }
 
-/// `%#g`: a decimal point always, and the zeros behind it. `text` has its sign.
+/// Formats `%#g`: always keeps the decimal point and trailing zeros. `text` includes its sign.
 fn keep_zeros(text: &mut String, format: u8, precision: Option<usize>) {
     let mut missing = match format {
         b'g' | b'G' | b'x' => precision.unwrap_or(6) as i64,

@@ -1,20 +1,20 @@
-//! Go's quoting of strings and characters, also of those that are no UTF-8.
+//! Go's quoting of strings and characters, including text that is not UTF-8.
 
 use std::fmt::Write as _;
 
 use crate::rune;
 
-/// Go's `strconv.Quote`.
+/// Quotes like Go's `strconv.Quote`.
 pub fn quote(text: &[u8]) -> String {
     quote_with(text, '"', false)
 }
 
-/// Go's `strconv.QuoteToASCII`.
+/// Quotes like Go's `strconv.QuoteToASCII`.
 pub fn quote_to_ascii(text: &[u8]) -> String {
     quote_with(text, '"', true)
 }
 
-/// Go's `strconv.QuoteRune`, and `strconv.QuoteRuneToASCII`.
+/// Quotes like Go's `strconv.QuoteRune` and `strconv.QuoteRuneToASCII`.
 pub(super) fn quote_rune(c: char, ascii: bool) -> String {
     let mut out = String::from("'");
     escape(&mut out, c, '\'', ascii);
@@ -22,7 +22,7 @@ pub(super) fn quote_rune(c: char, ascii: bool) -> String {
     out
 }
 
-/// Go's `strconv.CanBackquote`: one line, no backquote, no control character but the tab.
+/// Whether Go's `strconv.CanBackquote` holds: one line, no backquote, no control character except the tab.
 pub(crate) fn can_backquote(text: &[u8]) -> bool {
     std::str::from_utf8(text)
         .is_ok_and(|text| text.chars().all(|c| !matches!(c, '\u{feff}' | '`' | '\u{7f}') && (c >= ' ' || c == '\t')))

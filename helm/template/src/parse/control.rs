@@ -1,59 +1,59 @@
 //! Actions: control structures, and pipelines that are printed.
 
-use super::node::Action;
-use super::token::{Kind, Token};
-use super::{Branch, Invocation, Item, MAX_NESTING, Node, Parser};
+use super::node::ActionNode;
+use super::token::{TemplateToken, TokenKind};
+use super::{BranchNode, MAX_NESTING, NodeOrEnd, ParseNode, TemplateNode, TreeParser};
 use crate::error::Error;
 use crate::parse::unquote;
 use crate::stack;
 use crate::value::Str;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum ControlKeyword {
     If,
     With,
     Range,
 }
 
-impl Word {
+impl ControlKeyword {
     fn name(self) -> &'static str {
         match self {
-            Word::If => "if",
-            Word::With => "with",
-            Word::Range => "range",
+            ControlKeyword::If => "if",
+            ControlKeyword::With => "with",
+            ControlKeyword::Range => "range",
         }
     }
 }
 
-impl<'t> Parser<'_, 't> {
-    /// The left delimiter is past; a keyword may come, or a pipeline.
-    pub(super) fn action(&mut self) -> Result<Item, Error> {
+impl<'t> TreeParser<'_, 't> {
+    /// Parses an action. The left delimiter has been read; a keyword or a pipeline follows.
+    pub(super) fn action(&mut self) -> Result<NodeOrEnd, Error> {
         let token = self.next_non_space();
-        Ok(Item::Node(match token.kind {
-            Kind::Block => self.block()?,
-            Kind::Break => self.jump("break", Node::Break)?,
-            Kind::Continue => self.jump("continue", Node::Continue)?,
-            Kind::Else => return self.otherwise(),
-            Kind::End => {
-                self.expect(Kind::RightDelim, "end")?;
-                return Ok(Item::End);
+        Ok(NodeOrEnd::Node(match token.kind {
+            TokenKind::Block => self.block()?,
+            TokenKind::Break => self.jump("break", ParseNode::Break)?,
+            TokenKind::Continue => self.jump("continue", ParseNode::Continue)?,
+            TokenKind::Else => return self.else_control(),
+            TokenKind::End => {
+                self.expect(TokenKind::RightDelim, "end")?;
+                return Ok(NodeOrEnd::End);
             }
-            Kind::If => self.branch(Word::If)?,
-            Kind::Range => self.branch(Word::Range)?,
-            Kind::Template => self.invocation()?,
-            Kind::With => self.branch(Word::With)?,
+            TokenKind::If => self.branch(ControlKeyword::If)?,
+            TokenKind::Range => self.branch(ControlKeyword::Range)?,
+            TokenKind::Template => self.invocation()?,
+            TokenKind::With => self.branch(ControlKeyword::With)?,
             _ => {
                 self.back_up();
                 let position = self.peek().position as u32;
-                // Variables stay until the next end.
-                Node::Action(Action { position, pipe: self.pipeline("command", Kind::RightDelim)? })
+                // Variables stay in scope until the next `end`.
+                ParseNode::Action(ActionNode { position, pipe: self.pipeline("command", TokenKind::RightDelim)? })
             }
         }))
     }
 
-    fn jump(&mut self, word: &str, node: Node) -> Result<Node, Error> {
+    fn jump(&mut self, word: &str, node: ParseNode) -> Result<ParseNode, Error> {
         let token = self.next_non_space();
-        if token.kind != Kind::RightDelim {
+        if token.kind != TokenKind::RightDelim {
             return Err(self.unexpected(&token, &format!("{{{{{word}}}}}")));
         }
         if self.range_depth == 0 {
@@ -62,42 +62,42 @@ impl<'t> Parser<'_, 't> {
         Ok(node)
     }
 
-    /// `{{else if` and `{{else with` leave their second word for [`Parser::branch`].
-    fn otherwise(&mut self) -> Result<Item, Error> {
-        if !matches!(self.peek_non_space().kind, Kind::If | Kind::With) {
-            self.expect(Kind::RightDelim, "else")?;
+    /// Parses `else`. For `{{else if` and `{{else with`, the second keyword is left for [`TreeParser::branch`].
+    fn else_control(&mut self) -> Result<NodeOrEnd, Error> {
+        if !matches!(self.peek_non_space().kind, TokenKind::If | TokenKind::With) {
+            self.expect(TokenKind::RightDelim, "else")?;
         }
-        Ok(Item::Else)
+        Ok(NodeOrEnd::Else)
     }
 
-    /// The keyword is past.
-    fn branch(&mut self, word: Word) -> Result<Node, Error> {
-        self.nest()?;
+    /// Parses a control structure. The keyword has been read.
+    fn branch(&mut self, word: ControlKeyword) -> Result<ParseNode, Error> {
+        self.check_nesting()?;
         let scope = self.scope.len();
-        let pipe = self.pipeline(word.name(), Kind::RightDelim)?;
+        let pipe = self.pipeline(word.name(), TokenKind::RightDelim)?;
         let position = pipe.position;
-        self.range_depth += usize::from(word == Word::Range);
+        self.range_depth += usize::from(word == ControlKeyword::Range);
         let (list, end) = stack::grow(|| self.item_list())?;
-        self.range_depth -= usize::from(word == Word::Range);
-        let otherwise = match end {
-            Item::Else => Some(self.else_list(word)?),
+        self.range_depth -= usize::from(word == ControlKeyword::Range);
+        let else_list = match end {
+            NodeOrEnd::Else => Some(self.else_list(word)?),
             _ => None,
         };
         self.scope.truncate(scope);
         self.shared.nesting -= 1;
-        let branch = Box::new(Branch { position, pipe, list, otherwise });
+        let branch = Box::new(BranchNode { position, pipe, list, else_list });
         Ok(match word {
-            Word::If => Node::If(branch),
-            Word::With => Node::With(branch),
-            Word::Range => Node::Range(branch),
+            ControlKeyword::If => ParseNode::If(branch),
+            ControlKeyword::With => ParseNode::With(branch),
+            ControlKeyword::Range => ParseNode::Range(branch),
         })
     }
 
-    /// `{{else if b}}_{{end}}` is `{{else}}{{if b}}_{{end}}{{end}}`, and so is `with`.
-    fn else_list(&mut self, word: Word) -> Result<Vec<Node>, Error> {
+    /// Parses an `else` list. `{{else if b}}_{{end}}` means `{{else}}{{if b}}_{{end}}{{end}}`, and likewise for `with`.
+    fn else_list(&mut self, word: ControlKeyword) -> Result<Vec<ParseNode>, Error> {
         let again = match self.peek().kind {
-            Kind::If if word == Word::If => true,
-            Kind::With if word == Word::With => true,
+            TokenKind::If if word == ControlKeyword::If => true,
+            TokenKind::With if word == ControlKeyword::With => true,
             _ => false,
         };
         if again {
@@ -106,12 +106,12 @@ impl<'t> Parser<'_, 't> {
         }
         let (list, end) = stack::grow(|| self.item_list())?;
         match end {
-            Item::End => Ok(list),
+            NodeOrEnd::End => Ok(list),
             end => Err(self.error(format!("expected end; found {}", end.shown()))),
         }
     }
 
-    fn nest(&mut self) -> Result<(), Error> {
+    fn check_nesting(&mut self) -> Result<(), Error> {
         self.shared.nesting += 1;
         if self.shared.nesting > MAX_NESTING {
             return Err(self.error(format!("exceeded maximum nesting of actions ({MAX_NESTING})")));
@@ -119,37 +119,37 @@ impl<'t> Parser<'_, 't> {
         Ok(())
     }
 
-    fn block(&mut self) -> Result<Node, Error> {
+    fn block(&mut self) -> Result<ParseNode, Error> {
         let context = "block clause";
         let token = self.next_non_space();
         let name = self.template_name(&token, context)?;
-        let pipe = self.pipeline(context, Kind::RightDelim)?;
-        self.nest()?;
-        let mut block = Parser::new(self.shared, name.clone());
+        let pipe = self.pipeline(context, TokenKind::RightDelim)?;
+        self.check_nesting()?;
+        let mut block = TreeParser::new(self.shared, name.clone());
         let (root, end) = stack::grow(|| block.item_list())?;
-        if !matches!(end, Item::End) {
+        if !matches!(end, NodeOrEnd::End) {
             return Err(self.error(format!("unexpected {} in {context}", end.shown())));
         }
         block.add(root)?;
         self.shared.nesting -= 1;
-        Ok(Node::Template(Box::new(Invocation { position: token.position as u32, name, pipe: Some(pipe) })))
+        Ok(ParseNode::Template(Box::new(TemplateNode { position: token.position as u32, name, pipe: Some(pipe) })))
     }
 
-    fn invocation(&mut self) -> Result<Node, Error> {
+    fn invocation(&mut self) -> Result<ParseNode, Error> {
         let context = "template clause";
         let token = self.next_non_space();
         let name = self.template_name(&token, context)?;
         let mut pipe = None;
-        if self.next_non_space().kind != Kind::RightDelim {
+        if self.next_non_space().kind != TokenKind::RightDelim {
             self.back_up();
-            pipe = Some(self.pipeline(context, Kind::RightDelim)?);
+            pipe = Some(self.pipeline(context, TokenKind::RightDelim)?);
         }
-        Ok(Node::Template(Box::new(Invocation { position: token.position as u32, name, pipe })))
+        Ok(ParseNode::Template(Box::new(TemplateNode { position: token.position as u32, name, pipe })))
     }
 
-    pub(super) fn template_name(&mut self, token: &Token<'t>, context: &str) -> Result<Str, Error> {
+    pub(super) fn template_name(&mut self, token: &TemplateToken<'t>, context: &str) -> Result<Str, Error> {
         match token.kind {
-            Kind::String | Kind::RawString => match unquote::unquote(token.text) {
+            TokenKind::String | TokenKind::RawString => match unquote::unquote(token.text) {
                 Some(name) => Ok(name.into()),
                 None => Err(self.error("invalid syntax".to_string())),
             },

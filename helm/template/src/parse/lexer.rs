@@ -1,16 +1,16 @@
-//! Cuts the text of a template into tokens.
+//! Lexer: splits the text of a template into tokens.
 
-use crate::parse::token::{Kind, Token};
+use crate::parse::token::{TemplateToken, TokenKind};
 use crate::rune;
 
-mod inside;
+mod inside_action;
 
 const LEFT_COMMENT: &[u8] = b"/*";
 const RIGHT_COMMENT: &[u8] = b"*/";
-/// The marker and the space beside it.
+/// Length of a trim marker and the space next to it.
 const TRIM_MARKER_BYTES: usize = 2;
 
-/// Begin and end of an action.
+/// Left and right delimiter of actions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Delimiters {
     pub(crate) left: Vec<u8>,
@@ -18,7 +18,7 @@ pub(crate) struct Delimiters {
 }
 
 impl Delimiters {
-    /// An empty one is the default.
+    /// Creates delimiters. An empty text selects the default.
     pub(crate) fn new(left: &str, right: &str) -> Delimiters {
         let or = |text: &str, default: &str| if text.is_empty() { default } else { text }.as_bytes().to_vec();
         Delimiters { left: or(left, "{{"), right: or(right, "}}") }
@@ -35,14 +35,14 @@ pub(crate) struct Lexer<'t> {
     line: usize,
     start_line: usize,
     inside_action: bool,
-    /// `break` and `continue` are keywords unless functions have their names.
+    /// Whether `break` and `continue` are keywords. They are not if functions have these names.
     pub(crate) break_is_keyword: bool,
     pub(crate) continue_is_keyword: bool,
 }
 
-/// What a step of the lexer comes to: a token, or another step.
-enum Step<'t> {
-    Token(Token<'t>),
+/// Result of a lexer step: a token or the next step.
+enum LexStep<'t> {
+    Token(TemplateToken<'t>),
     Text,
     LeftDelim,
     Comment,
@@ -66,27 +66,27 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    pub(crate) fn next_token(&mut self) -> Token<'t> {
-        let mut step = if self.inside_action { self.inside_action() } else { Step::Text };
+    pub(crate) fn next_token(&mut self) -> TemplateToken<'t> {
+        let mut step = if self.inside_action { self.inside_action() } else { LexStep::Text };
         loop {
             step = match step {
-                Step::Token(token) => return token,
-                Step::Text => self.text(),
-                Step::LeftDelim => self.left_delim(),
-                Step::Comment => self.comment(),
-                Step::RightDelim => self.right_delim(),
+                LexStep::Token(token) => return token,
+                LexStep::Text => self.text(),
+                LexStep::LeftDelim => self.left_delim(),
+                LexStep::Comment => self.comment(),
+                LexStep::RightDelim => self.right_delim(),
             };
         }
     }
 
-    fn text(&mut self) -> Step<'t> {
+    fn text(&mut self) -> LexStep<'t> {
         let Some(found) = find(&self.input[self.position..], &self.delimiters.left) else {
             self.position = self.input.len();
             if self.position == self.start {
-                return self.emit(Kind::Eof);
+                return self.emit(TokenKind::Eof);
             }
             self.line += newlines(&self.input[self.start..self.position]);
-            return self.emit(Kind::Text);
+            return self.emit(TokenKind::Text);
         };
         if found > 0 {
             self.position += found;
@@ -98,34 +98,34 @@ impl<'t> Lexer<'t> {
             };
             self.position -= trimmed;
             self.line += newlines(&self.input[self.start..self.position]);
-            let token = self.token(Kind::Text);
+            let token = self.token(TokenKind::Text);
             self.position += trimmed;
             self.ignore();
             if !token.text.is_empty() {
-                return Step::Token(token);
+                return LexStep::Token(token);
             }
         }
-        Step::LeftDelim
+        LexStep::LeftDelim
     }
 
-    fn left_delim(&mut self) -> Step<'t> {
+    fn left_delim(&mut self) -> LexStep<'t> {
         self.position += self.delimiters.left.len();
         let rest = &self.input[self.position..];
         let marker = if has_left_trim_marker(rest) { TRIM_MARKER_BYTES } else { 0 };
         if rest[marker..].starts_with(LEFT_COMMENT) {
             self.position += marker;
             self.ignore();
-            return Step::Comment;
+            return LexStep::Comment;
         }
-        let token = self.token(Kind::LeftDelim);
+        let token = self.token(TokenKind::LeftDelim);
         self.inside_action = true;
         self.position += marker;
         self.ignore();
         self.parens = 0;
-        Step::Token(token)
+        LexStep::Token(token)
     }
 
-    fn comment(&mut self) -> Step<'t> {
+    fn comment(&mut self) -> LexStep<'t> {
         self.position += LEFT_COMMENT.len();
         let Some(found) = find(&self.input[self.position..], RIGHT_COMMENT) else {
             return self.error("unclosed comment".to_string());
@@ -135,7 +135,7 @@ impl<'t> Lexer<'t> {
             return self.error("comment ends before closing delimiter".to_string());
         };
         self.line += newlines(&self.input[self.start..self.position]);
-        self.token(Kind::Text);
+        self.token(TokenKind::Text);
         if trims {
             self.position += TRIM_MARKER_BYTES;
         }
@@ -144,26 +144,26 @@ impl<'t> Lexer<'t> {
             self.position += leading_spaces(&self.input[self.position..]);
         }
         self.ignore();
-        Step::Text
+        LexStep::Text
     }
 
-    fn right_delim(&mut self) -> Step<'t> {
+    fn right_delim(&mut self) -> LexStep<'t> {
         let trims = self.at_right_delim() == Some(true);
         if trims {
             self.position += TRIM_MARKER_BYTES;
             self.ignore();
         }
         self.position += self.delimiters.right.len();
-        let token = self.token(Kind::RightDelim);
+        let token = self.token(TokenKind::RightDelim);
         if trims {
             self.position += leading_spaces(&self.input[self.position..]);
             self.ignore();
         }
         self.inside_action = false;
-        Step::Token(token)
+        LexStep::Token(token)
     }
 
-    /// Whether the right delimiter is next, and with a trim marker before it.
+    /// Whether the right delimiter comes next, and whether a trim marker precedes it.
     fn at_right_delim(&self) -> Option<bool> {
         let rest = &self.input[self.position..];
         if has_right_trim_marker(rest) && rest[TRIM_MARKER_BYTES..].starts_with(&self.delimiters.right) {
@@ -172,7 +172,7 @@ impl<'t> Lexer<'t> {
         rest.starts_with(&self.delimiters.right).then_some(false)
     }
 
-    /// The next rune; nothing at the end.
+    /// Returns the next rune, or `None` at the end.
     fn next(&mut self) -> Option<char> {
         if self.position >= self.input.len() {
             self.at_end = true;
@@ -202,32 +202,32 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    fn token(&mut self, kind: Kind) -> Token<'t> {
+    fn token(&mut self, kind: TokenKind) -> TemplateToken<'t> {
         let text = &self.input[self.start..self.position];
-        let token = Token { kind, position: self.start, text, line: self.start_line, problem: None };
+        let token = TemplateToken { kind, position: self.start, text, line: self.start_line, problem: None };
         self.start = self.position;
         self.start_line = self.line;
         token
     }
 
-    fn emit(&mut self, kind: Kind) -> Step<'t> {
-        Step::Token(self.token(kind))
+    fn emit(&mut self, kind: TokenKind) -> LexStep<'t> {
+        LexStep::Token(self.token(kind))
     }
 
-    /// Skips what was passed over without `next`, which counts lines itself.
+    /// Skips text that was read without `next` and counts its lines, which `next` would count itself.
     fn ignore(&mut self) {
         self.line += newlines(&self.input[self.start..self.position]);
         self.start = self.position;
         self.start_line = self.line;
     }
 
-    /// An error ends the input.
-    fn error(&mut self, problem: String) -> Step<'t> {
+    /// Creates an error token and ends the input.
+    fn error(&mut self, problem: String) -> LexStep<'t> {
         let (position, line) = (self.start, self.start_line);
         self.start = 0;
         self.position = 0;
         self.input = &[];
-        Step::Token(Token { kind: Kind::Error, position, text: &[], line, problem: Some(problem) })
+        LexStep::Token(TemplateToken { kind: TokenKind::Error, position, text: &[], line, problem: Some(problem) })
     }
 }
 

@@ -1,122 +1,122 @@
-//! The tree of a parsed template. It is what is executed: names of functions and variables are resolved to numbers, and
-//! everything keeps its position and enough of its text for Go's error texts.
+//! Tree of a parsed template, which is executed directly. Names of functions and variables are resolved to indexes.
+//! Every node keeps its position and enough of its text for Go's error texts.
 
 use std::sync::Arc;
 
-use crate::builtin::Builtin;
+use crate::builtin::BuiltinFunction;
 use crate::stack;
 use crate::value::{Str, Value};
 
-/// One template: a whole text, or a `define` or `block` of it.
+/// A template: a whole text, or a `define` or `block` in it.
 #[derive(Debug)]
 pub(crate) struct Tree {
     pub(crate) name: Str,
-    /// The template it was parsed with, which errors name.
+    /// Name of the parsed text, which errors contain.
     pub(crate) file: Str,
     pub(crate) text: Arc<[u8]>,
-    pub(crate) root: Vec<Node>,
-    /// Names of variables; those of nodes are places in this list.
+    pub(crate) root: Vec<ParseNode>,
+    /// Names of variables. Nodes refer to them by index.
     pub(crate) variables: Vec<Str>,
 }
 
-/// A position in the text of the tree.
-pub(crate) type Position = u32;
+/// Position in the text of the tree.
+pub(crate) type Pos = u32;
 
 #[derive(Debug)]
-pub(crate) enum Node {
-    Text(std::ops::Range<Position>),
-    Action(Action),
-    If(Box<Branch>),
-    With(Box<Branch>),
-    Range(Box<Branch>),
-    Template(Box<Invocation>),
+pub(crate) enum ParseNode {
+    Text(std::ops::Range<Pos>),
+    Action(ActionNode),
+    If(Box<BranchNode>),
+    With(Box<BranchNode>),
+    Range(Box<BranchNode>),
+    Template(Box<TemplateNode>),
     Break,
     Continue,
 }
 
 #[derive(Debug)]
-pub(crate) struct Action {
-    pub(crate) position: Position,
-    pub(crate) pipe: Pipe,
+pub(crate) struct ActionNode {
+    pub(crate) position: Pos,
+    pub(crate) pipe: PipeNode,
 }
 
 #[derive(Debug)]
-pub(crate) struct Branch {
-    pub(crate) position: Position,
-    pub(crate) pipe: Pipe,
-    pub(crate) list: Vec<Node>,
-    pub(crate) otherwise: Option<Vec<Node>>,
+pub(crate) struct BranchNode {
+    pub(crate) position: Pos,
+    pub(crate) pipe: PipeNode,
+    pub(crate) list: Vec<ParseNode>,
+    pub(crate) else_list: Option<Vec<ParseNode>>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Invocation {
-    pub(crate) position: Position,
+pub(crate) struct TemplateNode {
+    pub(crate) position: Pos,
     pub(crate) name: Str,
-    pub(crate) pipe: Option<Pipe>,
+    pub(crate) pipe: Option<PipeNode>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Pipe {
-    pub(crate) position: Position,
+pub(crate) struct PipeNode {
+    pub(crate) position: Pos,
     pub(crate) assigns: bool,
     pub(crate) declared: Vec<u32>,
-    pub(crate) commands: Vec<Command>,
+    pub(crate) commands: Vec<CommandNode>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Command {
-    pub(crate) position: Position,
+pub(crate) struct CommandNode {
+    pub(crate) position: Pos,
     pub(crate) args: Vec<Operand>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Operand {
-    Dot(Position),
-    Nil(Position),
-    Bool(Position, bool),
-    Number(Box<Number>),
-    String(Box<Quoted>),
-    Field(Position, Box<[Str]>),
-    Variable(Position, u32, Box<[Str]>),
-    Function(Box<Called>),
-    Chain(Box<Chain>),
-    Pipe(Box<Pipe>),
+    Dot(Pos),
+    Nil(Pos),
+    Bool(Pos, bool),
+    Number(Box<NumberNode>),
+    String(Box<StringNode>),
+    Field(Pos, Box<[Str]>),
+    Variable(Pos, u32, Box<[Str]>),
+    Function(Box<IdentifierNode>),
+    Chain(Box<ChainNode>),
+    Pipe(Box<PipeNode>),
 }
 
 #[derive(Debug)]
-pub(crate) struct Quoted {
-    pub(crate) position: Position,
-    /// The text with its quotes.
+pub(crate) struct StringNode {
+    pub(crate) position: Pos,
+    /// Text with its quotes.
     pub(crate) source: Str,
     pub(crate) text: Str,
 }
 
 #[derive(Debug)]
-pub(crate) struct Called {
-    pub(crate) position: Position,
+pub(crate) struct IdentifierNode {
+    pub(crate) position: Pos,
     pub(crate) name: Str,
     pub(crate) callee: Callee,
 }
 
-/// Whom an identifier calls.
+/// Target of an identifier.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Callee {
-    Builtin(Builtin),
-    /// A place in the table of functions.
+    Builtin(BuiltinFunction),
+    /// Index in the table of functions.
     Function(u32),
 }
 
 #[derive(Debug)]
-pub(crate) struct Chain {
-    pub(crate) position: Position,
+pub(crate) struct ChainNode {
+    pub(crate) position: Pos,
     pub(crate) operand: Operand,
     pub(crate) fields: Box<[Str]>,
 }
 
-/// A number and all it can be.
+/// A number and its representations.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Number {
-    pub(crate) position: Position,
+pub(crate) struct NumberNode {
+    pub(crate) position: Pos,
     pub(crate) source: String,
     pub(crate) int: Option<i64>,
     pub(crate) uint: Option<u64>,
@@ -124,8 +124,8 @@ pub(crate) struct Number {
     pub(crate) complex: Option<(f64, f64)>,
 }
 
-impl Number {
-    /// What it is where no type is asked for; nothing if it overflows `int`.
+impl NumberNode {
+    /// Returns the value where no type is expected, or `None` if it overflows `int`.
     pub(crate) fn ideal(&self) -> Option<Value> {
         if let Some((real, imaginary)) = self.complex {
             return Some(Value::Complex(real, imaginary));
@@ -149,7 +149,7 @@ impl Number {
 }
 
 impl Operand {
-    pub(crate) fn position(&self) -> Position {
+    pub(crate) fn position(&self) -> Pos {
         match self {
             Operand::Dot(position) | Operand::Nil(position) | Operand::Bool(position, _) => *position,
             Operand::Field(position, _) | Operand::Variable(position, ..) => *position,
@@ -162,50 +162,50 @@ impl Operand {
     }
 }
 
-/// A part of a tree, for the errors that happen there.
+/// Part of a tree, for errors that occur there.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Part<'t> {
-    Node(&'t Node),
-    Pipe(&'t Pipe),
-    Command(&'t Command),
+pub(crate) enum TreePart<'t> {
+    Node(&'t ParseNode),
+    Pipe(&'t PipeNode),
+    Command(&'t CommandNode),
     Operand(&'t Operand),
-    List(&'t [Node]),
+    List(&'t [ParseNode]),
 }
 
-impl Part<'_> {
-    /// Where it begins.
-    pub(crate) fn position(self) -> Position {
+impl TreePart<'_> {
+    /// Returns the start position.
+    pub(crate) fn position(self) -> Pos {
         match self {
-            Part::Node(node) => node.position(),
-            Part::Pipe(pipe) => pipe.position,
-            Part::Command(command) => command.position,
-            Part::Operand(operand) => operand.position(),
-            Part::List(list) => list.first().map_or(0, Node::position),
+            TreePart::Node(node) => node.position(),
+            TreePart::Pipe(pipe) => pipe.position,
+            TreePart::Command(command) => command.position,
+            TreePart::Operand(operand) => operand.position(),
+            TreePart::List(list) => list.first().map_or(0, ParseNode::position),
         }
     }
 }
 
-impl Node {
-    fn position(&self) -> Position {
+impl ParseNode {
+    fn position(&self) -> Pos {
         match self {
-            Node::Text(range) => range.start,
-            Node::Action(action) => action.position,
-            Node::If(branch) | Node::With(branch) | Node::Range(branch) => branch.position,
-            Node::Template(invocation) => invocation.position,
-            Node::Break | Node::Continue => 0,
+            ParseNode::Text(range) => range.start,
+            ParseNode::Action(action) => action.position,
+            ParseNode::If(branch) | ParseNode::With(branch) | ParseNode::Range(branch) => branch.position,
+            ParseNode::Template(invocation) => invocation.position,
+            ParseNode::Break | ParseNode::Continue => 0,
         }
     }
 }
 
-// Trees nest as deep as the parser lets them; freeing them takes the same care with the stack as making them.
-impl Drop for Branch {
+// Trees are nested as deeply as the parser allows, so dropping them must also avoid stack overflow.
+impl Drop for BranchNode {
     fn drop(&mut self) {
-        let (list, otherwise) = (std::mem::take(&mut self.list), self.otherwise.take());
-        stack::grow(|| drop((list, otherwise)));
+        let (list, else_list) = (std::mem::take(&mut self.list), self.else_list.take());
+        stack::grow(|| drop((list, else_list)));
     }
 }
 
-impl Drop for Pipe {
+impl Drop for PipeNode {
     fn drop(&mut self) {
         let commands = std::mem::take(&mut self.commands);
         stack::grow(|| drop(commands));

@@ -1,16 +1,16 @@
 //! Go's number literals.
 
 use crate::format::quote;
-use crate::parse::node::{Number, Position};
-use crate::parse::token::Kind;
+use crate::parse::node::{NumberNode, Pos};
+use crate::parse::token::TokenKind;
 use crate::parse::unquote;
 
-/// Reads the number of a token.
-pub(super) fn number(position: Position, text: &[u8], kind: Kind) -> Result<Number, String> {
+/// Parses the number of a token.
+pub(super) fn number(position: Pos, text: &[u8], kind: TokenKind) -> Result<NumberNode, String> {
     let source = String::from_utf8_lossy(text).into_owned();
-    let mut number = Number { position, source, ..Number::default() };
+    let mut number = NumberNode { position, source, ..NumberNode::default() };
     match kind {
-        Kind::CharConstant => {
+        TokenKind::CharConstant => {
             let (c, tail) = unquote::character(&text[1..], b'\'').ok_or("invalid syntax")?;
             if tail != b"'" {
                 return Err(format!("malformed character constant: {}", number.source));
@@ -18,7 +18,7 @@ pub(super) fn number(position: Position, text: &[u8], kind: Kind) -> Result<Numb
             (number.int, number.uint, number.float) = (Some(c.into()), Some(c.into()), Some(c.into()));
             return Ok(number);
         }
-        Kind::Complex => {
+        TokenKind::Complex => {
             number.complex = Some(complex(&number.source).ok_or("syntax error scanning complex number")?);
             number.simplify();
             return Ok(number);
@@ -34,7 +34,7 @@ pub(super) fn number(position: Position, text: &[u8], kind: Kind) -> Result<Numb
     Ok(number)
 }
 
-impl Number {
+impl NumberNode {
     fn read(&mut self) -> Result<(), String> {
         self.uint = unsigned(&self.source);
         self.int = signed(&self.source);
@@ -55,7 +55,7 @@ impl Number {
         Ok(())
     }
 
-    /// A float that is whole is also an integer.
+    /// Sets the integers if the float is integral.
     fn whole(&mut self, float: f64) {
         self.float = Some(float);
         self.int = ((float as i64) as f64 == float && float < i64::MAX as f64).then_some(float as i64);
@@ -69,7 +69,7 @@ impl Number {
     }
 }
 
-/// Go's `strconv.ParseUint` with base 0.
+/// Parses like Go's `strconv.ParseUint` with base 0.
 fn unsigned(text: &str) -> Option<u64> {
     let (base, digits) = match text.as_bytes() {
         [b'0', b'x' | b'X', _, ..] => (16, &text[2..]),
@@ -81,7 +81,7 @@ fn unsigned(text: &str) -> Option<u64> {
     if text.is_empty() || digits.starts_with(['+', '-']) {
         return None;
     }
-    if text.contains('_') && !underscores_are_fine(text) {
+    if text.contains('_') && !underscores_ok(text) {
         return None;
     }
     let plain: String = digits.chars().filter(|c| *c != '_').collect();
@@ -97,9 +97,9 @@ fn signed(text: &str) -> Option<i64> {
     if negative { 0i64.checked_sub_unsigned(magnitude) } else { i64::try_from(magnitude).ok() }
 }
 
-/// Go's `strconv.ParseFloat`, without its words for infinity, which no number of a template begins like.
+/// Parses like Go's `strconv.ParseFloat`, without the names of infinity, which no number of a template starts with.
 pub(crate) fn float(text: &str) -> Option<f64> {
-    if text.contains('_') && !underscores_are_fine(text) {
+    if text.contains('_') && !underscores_ok(text) {
         return None;
     }
     let plain: String = text.chars().filter(|c| *c != '_').collect();
@@ -117,7 +117,7 @@ pub(crate) fn float(text: &str) -> Option<f64> {
     magnitude.parse::<f64>().ok().filter(|float| float.is_finite()).map(|float| sign * float)
 }
 
-/// `1.8p3`; the exponent is needed.
+/// Parses `1.8p3`. The exponent is required.
 fn hex_float(text: &str) -> Option<f64> {
     let (digits, exponent) = text.split_once(['p', 'P'])?;
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
@@ -128,7 +128,7 @@ fn hex_float(text: &str) -> Option<f64> {
     }
     let mut power: i64 = exponent.parse().ok()?;
     let mut mantissa: u128 = 0;
-    // More digits than 120 bits hold only decide rounding, by whether they are all zero.
+    // Digits beyond 120 bits only affect rounding, depending on whether all of them are zero.
     let mut sticky = false;
     for (index, digit) in whole.chars().chain(fraction.chars()).enumerate() {
         let digit = u128::from(digit.to_digit(16)?);
@@ -145,7 +145,7 @@ fn hex_float(text: &str) -> Option<f64> {
     float.is_finite().then_some(float)
 }
 
-/// `mantissa * 2^power`, rounded once.
+/// Returns `mantissa * 2^power`, rounded once.
 fn scale(mantissa: u128, power: i64) -> f64 {
     if mantissa == 0 {
         return 0.0;
@@ -165,13 +165,13 @@ fn scale(mantissa: u128, power: i64) -> f64 {
             top += 1;
         }
     }
-    // Two steps, as 2^-1074 times 2^1023 has no single power.
+    // Multiply in two steps, because 2^-1074 times 2^1023 has no single power.
     let power = power + dropped;
     let (first, second) = (power.clamp(-1000, 1000), power - power.clamp(-1000, 1000));
     top as f64 * 2f64.powi(first as i32) * 2f64.powi(second as i32)
 }
 
-/// `(1+2i)` without the parentheses.
+/// Parses `1+2i`, the inside of `(1+2i)`.
 fn complex(text: &str) -> Option<(f64, f64)> {
     let text = text.strip_suffix('i')?;
     let exponent =
@@ -180,8 +180,8 @@ fn complex(text: &str) -> Option<(f64, f64)> {
     Some((float(&text[..sign])?, float(&text[sign..])?))
 }
 
-/// Underscores may stand between digits, and between a base prefix and a digit.
-fn underscores_are_fine(text: &str) -> bool {
+/// Whether underscores only appear between digits, or between a base prefix and a digit.
+fn underscores_ok(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text).as_bytes();
     let hex = matches!(text, [b'0', b'x' | b'X', ..]);
     let prefixed = matches!(text, [b'0', b'x' | b'X' | b'o' | b'O' | b'b' | b'B', ..]);

@@ -1,27 +1,27 @@
 //! Pipelines: declarations, commands, operands.
 
-use super::node::Quoted;
-use super::token::{Kind, Token};
-use super::{Called, Callee, Chain, Command, Operand, Parser, Pipe};
-use crate::builtin::Builtin;
+use super::node::StringNode;
+use super::token::{TemplateToken, TokenKind};
+use super::{Callee, ChainNode, CommandNode, IdentifierNode, Operand, PipeNode, TreeParser};
+use crate::builtin::BuiltinFunction;
 use crate::error::Error;
 use crate::format::quote;
 use crate::parse::{number, print, unquote};
 use crate::stack;
 use crate::value::Str;
 
-/// Go's bound on nested parentheses.
+/// Go's limit for nested parentheses.
 const MAX_PAREN_DEPTH: usize = 10_000;
-/// Variables that may be known at one place. Go has no bound, and looks through all of them for each one.
+/// Maximum number of variables in scope. Go has no limit, and searches all of them for each use.
 const MAX_VARIABLES: usize = 10_000;
-/// As many names as are looked through one by one.
+/// Number of names that are searched linearly.
 const FEW_VARIABLES: usize = 16;
 
-impl<'t> Parser<'_, 't> {
-    /// `declarations? command ('|' command)*`
-    pub(super) fn pipeline(&mut self, context: &str, end: Kind) -> Result<Pipe, Error> {
+impl<'t> TreeParser<'_, 't> {
+    /// Parses `declarations? command ('|' command)*`.
+    pub(super) fn pipeline(&mut self, context: &str, end: TokenKind) -> Result<PipeNode, Error> {
         let position = self.peek_non_space().position as u32;
-        let mut pipe = Pipe { position, assigns: false, declared: Vec::new(), commands: Vec::new() };
+        let mut pipe = PipeNode { position, assigns: false, declared: Vec::new(), commands: Vec::new() };
         self.declarations(&mut pipe, context)?;
         loop {
             let token = self.next_non_space();
@@ -30,18 +30,18 @@ impl<'t> Parser<'_, 't> {
                     self.check_pipeline(&pipe, context)?;
                     return Ok(pipe);
                 }
-                Kind::Bool
-                | Kind::CharConstant
-                | Kind::Complex
-                | Kind::Dot
-                | Kind::Field
-                | Kind::Identifier
-                | Kind::Number
-                | Kind::Nil
-                | Kind::RawString
-                | Kind::String
-                | Kind::Variable
-                | Kind::LeftParen => {
+                TokenKind::Bool
+                | TokenKind::CharConstant
+                | TokenKind::Complex
+                | TokenKind::Dot
+                | TokenKind::Field
+                | TokenKind::Identifier
+                | TokenKind::Number
+                | TokenKind::Nil
+                | TokenKind::RawString
+                | TokenKind::String
+                | TokenKind::Variable
+                | TokenKind::LeftParen => {
                     self.back_up();
                     let command = self.command()?;
                     pipe.commands.push(command);
@@ -51,34 +51,38 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
-    fn declarations(&mut self, pipe: &mut Pipe, context: &str) -> Result<(), Error> {
+    fn declarations(&mut self, pipe: &mut PipeNode, context: &str) -> Result<(), Error> {
         loop {
             let variable = self.peek_non_space();
-            if variable.kind != Kind::Variable {
+            if variable.kind != TokenKind::Variable {
                 return Ok(());
             }
             self.next();
-            // Space is a token, so three tokens decide: in "$x foo" it takes "foo" to know that $x is an argument.
+            // Space is a token, so the decision needs three tokens: in "$x foo", only "foo" shows that $x is an
+            // argument.
             let after = self.peek().clone();
             let next = self.peek_non_space();
             match next.kind {
-                Kind::Assign | Kind::Declare => {
-                    pipe.assigns = next.kind == Kind::Assign;
+                TokenKind::Assign | TokenKind::Declare => {
+                    pipe.assigns = next.kind == TokenKind::Assign;
                     self.next_non_space();
                     self.declare(pipe, &variable)?;
                     return Ok(());
                 }
-                Kind::Char if next.text == b"," => {
+                TokenKind::Char if next.text == b"," => {
                     self.next_non_space();
                     self.declare(pipe, &variable)?;
                     if context != "range" || pipe.declared.len() >= 2 {
                         return Err(self.error(format!("too many declarations in {context}")));
                     }
-                    if !matches!(self.peek_non_space().kind, Kind::Variable | Kind::RightDelim | Kind::RightParen) {
+                    if !matches!(
+                        self.peek_non_space().kind,
+                        TokenKind::Variable | TokenKind::RightDelim | TokenKind::RightParen
+                    ) {
                         return Err(self.error("range can only initialize variables".to_string()));
                     }
                 }
-                _ if after.kind == Kind::Space => {
+                _ if after.kind == TokenKind::Space => {
                     self.back_up_3(variable, after);
                     return Ok(());
                 }
@@ -90,7 +94,7 @@ impl<'t> Parser<'_, 't> {
         }
     }
 
-    fn declare(&mut self, pipe: &mut Pipe, variable: &Token<'t>) -> Result<(), Error> {
+    fn declare(&mut self, pipe: &mut PipeNode, variable: &TemplateToken<'t>) -> Result<(), Error> {
         let name = self.variable(variable.text);
         pipe.declared.push(name);
         self.scope.push(name);
@@ -100,9 +104,9 @@ impl<'t> Parser<'_, 't> {
         Ok(())
     }
 
-    /// The number of a variable's name.
+    /// Returns the index of a variable's name.
     fn variable(&mut self, name: &[u8]) -> u32 {
-        // Most templates have a few, and parsing is what `tpl` costs.
+        // Most templates have few variables, and parsing dominates the cost of `tpl`.
         let few = self.names.len().min(FEW_VARIABLES);
         let known = self.names[..few].iter().position(|known| known.as_bytes() == name).map(|place| place as u32);
         if let Some(known) = known.or_else(|| self.places.get(name).copied()) {
@@ -114,7 +118,7 @@ impl<'t> Parser<'_, 't> {
         place
     }
 
-    fn check_pipeline(&mut self, pipe: &Pipe, context: &str) -> Result<(), Error> {
+    fn check_pipeline(&mut self, pipe: &PipeNode, context: &str) -> Result<(), Error> {
         if pipe.commands.is_empty() {
             return Err(self.error(format!("missing value for {context}")));
         }
@@ -129,9 +133,9 @@ impl<'t> Parser<'_, 't> {
         Ok(())
     }
 
-    /// Operands up to a pipe, which is passed, or to the end of the pipeline, which is not.
-    fn command(&mut self) -> Result<Command, Error> {
-        let mut command = Command { position: self.peek_non_space().position as u32, args: Vec::new() };
+    /// Parses operands up to a pipe, which is consumed, or up to the end of the pipeline, which is not.
+    fn command(&mut self) -> Result<CommandNode, Error> {
+        let mut command = CommandNode { position: self.peek_non_space().position as u32, args: Vec::new() };
         loop {
             self.peek_non_space();
             if let Some(operand) = self.operand()? {
@@ -139,9 +143,9 @@ impl<'t> Parser<'_, 't> {
             }
             let token = self.next();
             match token.kind {
-                Kind::Space => continue,
-                Kind::RightDelim | Kind::RightParen => self.back_up(),
-                Kind::Pipe => {}
+                TokenKind::Space => continue,
+                TokenKind::RightDelim | TokenKind::RightParen => self.back_up(),
+                TokenKind::Pipe => {}
                 _ => return Err(self.unexpected(&token, "operand")),
             }
             break;
@@ -152,15 +156,15 @@ impl<'t> Parser<'_, 't> {
         Ok(command)
     }
 
-    /// A term and fields behind it; nothing if the next token begins none.
+    /// Parses a term and its fields, or returns `None` if the next token starts no term.
     fn operand(&mut self) -> Result<Option<Operand>, Error> {
         let Some(term) = self.term()? else { return Ok(None) };
-        if self.peek().kind != Kind::Field {
+        if self.peek().kind != TokenKind::Field {
             return Ok(Some(term));
         }
         let position = self.peek().position as u32;
         let mut fields = Vec::new();
-        while self.peek().kind == Kind::Field {
+        while self.peek().kind == TokenKind::Field {
             fields.push(Str::new(&self.next().text[1..]));
         }
         Ok(Some(match term {
@@ -176,7 +180,7 @@ impl<'t> Parser<'_, 't> {
                 let shown = quote::quote(print::literal(&term).as_bytes());
                 return Err(self.error(format!("unexpected . after term {shown}")));
             }
-            operand => Operand::Chain(Box::new(Chain { position, operand, fields: fields.into() })),
+            operand => Operand::Chain(Box::new(ChainNode { position, operand, fields: fields.into() })),
         }))
     }
 
@@ -184,36 +188,36 @@ impl<'t> Parser<'_, 't> {
         let token = self.next_non_space();
         let position = token.position as u32;
         Ok(Some(match token.kind {
-            Kind::Identifier => self.function(&token)?,
-            Kind::Dot => Operand::Dot(position),
-            Kind::Nil => Operand::Nil(position),
-            Kind::Variable => {
+            TokenKind::Identifier => self.function(&token)?,
+            TokenKind::Dot => Operand::Dot(position),
+            TokenKind::Nil => Operand::Nil(position),
+            TokenKind::Variable => {
                 let name = self.variable(token.text);
                 if !self.scope.contains(&name) {
                     return Err(self.error(format!("undefined variable {}", quote::quote(token.text))));
                 }
                 Operand::Variable(position, name, Box::default())
             }
-            Kind::Field => Operand::Field(position, Box::new([Str::new(&token.text[1..])])),
-            Kind::Bool => Operand::Bool(position, token.text == b"true"),
-            Kind::CharConstant | Kind::Complex | Kind::Number => {
+            TokenKind::Field => Operand::Field(position, Box::new([Str::new(&token.text[1..])])),
+            TokenKind::Bool => Operand::Bool(position, token.text == b"true"),
+            TokenKind::CharConstant | TokenKind::Complex | TokenKind::Number => {
                 let number = number::number(position, token.text, token.kind).map_err(|problem| self.error(problem))?;
                 Operand::Number(Box::new(number))
             }
-            Kind::LeftParen => {
+            TokenKind::LeftParen => {
                 if self.paren_depth >= MAX_PAREN_DEPTH {
                     return Err(self.error("max expression depth exceeded".to_string()));
                 }
                 self.paren_depth += 1;
-                let pipe = stack::grow(|| self.pipeline("parenthesized pipeline", Kind::RightParen))?;
+                let pipe = stack::grow(|| self.pipeline("parenthesized pipeline", TokenKind::RightParen))?;
                 self.paren_depth -= 1;
                 Operand::Pipe(Box::new(pipe))
             }
-            Kind::String | Kind::RawString => {
+            TokenKind::String | TokenKind::RawString => {
                 let Some(text) = unquote::unquote(token.text) else {
                     return Err(self.error("invalid syntax".to_string()));
                 };
-                Operand::String(Box::new(Quoted { position, source: Str::new(token.text), text: text.into() }))
+                Operand::String(Box::new(StringNode { position, source: Str::new(token.text), text: text.into() }))
             }
             _ => {
                 self.back_up();
@@ -222,11 +226,11 @@ impl<'t> Parser<'_, 't> {
         }))
     }
 
-    fn function(&mut self, token: &Token<'t>) -> Result<Operand, Error> {
+    fn function(&mut self, token: &TemplateToken<'t>) -> Result<Operand, Error> {
         let name = String::from_utf8_lossy(token.text);
-        let callee = match self.shared.functions.place(&name) {
+        let callee = match self.shared.functions.index_of(&name) {
             Some(place) => Callee::Function(place),
-            None => match Builtin::named(&name) {
+            None => match BuiltinFunction::by_name(&name) {
                 Some(builtin) => Callee::Builtin(builtin),
                 None => {
                     return Err(self.error(format!("function {} not defined", quote::quote(token.text))));
@@ -234,6 +238,6 @@ impl<'t> Parser<'_, 't> {
             },
         };
         let position = token.position as u32;
-        Ok(Operand::Function(Box::new(Called { position, name: Str::new(token.text), callee })))
+        Ok(Operand::Function(Box::new(IdentifierNode { position, name: Str::new(token.text), callee })))
     }
 }

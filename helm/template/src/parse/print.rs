@@ -1,24 +1,24 @@
-//! Trees as Go's `String()` prints them: errors show the part that failed.
+//! Prints trees like Go's `String()`. Errors show the part that failed.
 
 use crate::format::quote;
-use crate::parse::node::{Branch, Command, Node, Operand, Part, Pipe, Tree};
+use crate::parse::node::{BranchNode, CommandNode, Operand, ParseNode, PipeNode, Tree, TreePart};
 use crate::stack;
 use crate::value::Str;
 
-/// A part of the tree as text.
-pub(crate) fn part(tree: &Tree, part: Part<'_>) -> String {
-    let mut printer = Printer { tree, out: String::new() };
+/// Prints a part of the tree.
+pub(crate) fn part(tree: &Tree, part: TreePart<'_>) -> String {
+    let mut printer = TreePrinter { tree, out: String::new() };
     match part {
-        Part::Node(node) => printer.node(node),
-        Part::Pipe(pipe) => printer.pipe(pipe),
-        Part::Command(command) => printer.command(command),
-        Part::Operand(operand) => printer.operand(operand),
-        Part::List(list) => printer.list(list),
+        TreePart::Node(node) => printer.node(node),
+        TreePart::Pipe(pipe) => printer.pipe(pipe),
+        TreePart::Command(command) => printer.command(command),
+        TreePart::Operand(operand) => printer.operand(operand),
+        TreePart::List(list) => printer.list(list),
     }
     printer.out
 }
 
-/// A literal as text, which needs no tree.
+/// Prints a literal, which needs no tree.
 pub(super) fn literal(operand: &Operand) -> String {
     match operand {
         Operand::Dot(_) => ".".to_string(),
@@ -30,33 +30,33 @@ pub(super) fn literal(operand: &Operand) -> String {
     }
 }
 
-struct Printer<'t> {
+struct TreePrinter<'t> {
     tree: &'t Tree,
     out: String,
 }
 
-impl Printer<'_> {
-    fn list(&mut self, list: &[Node]) {
+impl TreePrinter<'_> {
+    fn list(&mut self, list: &[ParseNode]) {
         for node in list {
             stack::grow(|| self.node(node));
         }
     }
 
-    fn node(&mut self, node: &Node) {
+    fn node(&mut self, node: &ParseNode) {
         match node {
-            Node::Text(range) => {
+            ParseNode::Text(range) => {
                 let text = &self.tree.text[range.start as usize..range.end as usize];
                 self.out.push_str(&String::from_utf8_lossy(text));
             }
-            Node::Action(action) => {
+            ParseNode::Action(action) => {
                 self.out.push_str("{{");
                 self.pipe(&action.pipe);
                 self.out.push_str("}}");
             }
-            Node::If(branch) => self.branch("if", branch),
-            Node::With(branch) => self.branch("with", branch),
-            Node::Range(branch) => self.branch("range", branch),
-            Node::Template(invocation) => {
+            ParseNode::If(branch) => self.branch("if", branch),
+            ParseNode::With(branch) => self.branch("with", branch),
+            ParseNode::Range(branch) => self.branch("range", branch),
+            ParseNode::Template(invocation) => {
                 self.out.push_str("{{template ");
                 self.out.push_str(&quote::quote(&invocation.name));
                 if let Some(pipe) = &invocation.pipe {
@@ -65,26 +65,26 @@ impl Printer<'_> {
                 }
                 self.out.push_str("}}");
             }
-            Node::Break => self.out.push_str("{{break}}"),
-            Node::Continue => self.out.push_str("{{continue}}"),
+            ParseNode::Break => self.out.push_str("{{break}}"),
+            ParseNode::Continue => self.out.push_str("{{continue}}"),
         }
     }
 
-    fn branch(&mut self, word: &str, branch: &Branch) {
+    fn branch(&mut self, word: &str, branch: &BranchNode) {
         self.out.push_str("{{");
         self.out.push_str(word);
         self.out.push(' ');
         self.pipe(&branch.pipe);
         self.out.push_str("}}");
         self.list(&branch.list);
-        if let Some(otherwise) = &branch.otherwise {
+        if let Some(else_list) = &branch.else_list {
             self.out.push_str("{{else}}");
-            self.list(otherwise);
+            self.list(else_list);
         }
         self.out.push_str("{{end}}");
     }
 
-    fn pipe(&mut self, pipe: &Pipe) {
+    fn pipe(&mut self, pipe: &PipeNode) {
         for (index, name) in pipe.declared.iter().enumerate() {
             if index > 0 {
                 self.out.push_str(", ");
@@ -102,7 +102,7 @@ impl Printer<'_> {
         }
     }
 
-    fn command(&mut self, command: &Command) {
+    fn command(&mut self, command: &CommandNode) {
         for (index, operand) in command.args.iter().enumerate() {
             if index > 0 {
                 self.out.push(' ');
@@ -111,7 +111,7 @@ impl Printer<'_> {
         }
     }
 
-    /// A pipeline inside of another thing has parentheses, one by itself has none.
+    /// Prints a nested pipeline in parentheses, and other operands without.
     fn in_parens(&mut self, operand: &Operand) {
         let Operand::Pipe(pipe) = operand else { return self.operand(operand) };
         self.out.push('(');

@@ -1,10 +1,10 @@
-//! What the lexer gives to the parser.
+//! Tokens that the lexer passes to the parser.
 
 use crate::format::quote;
 use crate::rune;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub(crate) enum TokenKind {
     Error,
     Bool,
     Char,
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     String,
     Text,
     Variable,
-    // Keywords come after all the rest.
+    // Keywords come last.
     Block,
     Break,
     Continue,
@@ -41,46 +41,46 @@ pub(crate) enum Kind {
     With,
 }
 
-impl Kind {
-    pub(super) fn keyword(word: &[u8]) -> Option<Kind> {
+impl TokenKind {
+    pub(super) fn keyword(word: &[u8]) -> Option<TokenKind> {
         Some(match word {
-            b"." => Kind::Dot,
-            b"block" => Kind::Block,
-            b"break" => Kind::Break,
-            b"continue" => Kind::Continue,
-            b"define" => Kind::Define,
-            b"else" => Kind::Else,
-            b"end" => Kind::End,
-            b"if" => Kind::If,
-            b"range" => Kind::Range,
-            b"nil" => Kind::Nil,
-            b"template" => Kind::Template,
-            b"with" => Kind::With,
+            b"." => TokenKind::Dot,
+            b"block" => TokenKind::Block,
+            b"break" => TokenKind::Break,
+            b"continue" => TokenKind::Continue,
+            b"define" => TokenKind::Define,
+            b"else" => TokenKind::Else,
+            b"end" => TokenKind::End,
+            b"if" => TokenKind::If,
+            b"range" => TokenKind::Range,
+            b"nil" => TokenKind::Nil,
+            b"template" => TokenKind::Template,
+            b"with" => TokenKind::With,
             _ => return None,
         })
     }
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Token<'t> {
-    pub(crate) kind: Kind,
+pub(crate) struct TemplateToken<'t> {
+    pub(crate) kind: TokenKind,
     pub(crate) position: usize,
     pub(crate) text: &'t [u8],
     pub(crate) line: usize,
-    /// The text of an error, which stands nowhere in the input.
+    /// Error text, which does not appear in the input.
     pub(crate) problem: Option<String>,
 }
 
-/// Longest text of a token that an error shows whole.
+/// Maximum length of a token that errors show completely.
 const SHOWN_BYTES: usize = 10;
 
-impl Token<'_> {
-    /// The token in an error text.
-    pub(super) fn shown(&self) -> String {
+impl TemplateToken<'_> {
+    /// Returns the token as error texts show it.
+    pub(super) fn display_text(&self) -> String {
         match (self.kind, &self.problem) {
-            (Kind::Eof, _) => "EOF".to_string(),
+            (TokenKind::Eof, _) => "EOF".to_string(),
             (_, Some(problem)) => problem.clone(),
-            (kind, _) if kind >= Kind::Block => format!("<{}>", String::from_utf8_lossy(self.text)),
+            (kind, _) if kind >= TokenKind::Block => format!("<{}>", String::from_utf8_lossy(self.text)),
             _ if self.text.len() > SHOWN_BYTES => {
                 let end = rune::runes(self.text).nth(SHOWN_BYTES).map_or(self.text.len(), |(at, _)| at);
                 format!("{}...", quote::quote(&self.text[..end]))

@@ -2,7 +2,7 @@
 
 use crate::rune;
 
-/// Go's `strconv.Unquote` of a string in double quotes or backquotes.
+/// Unquotes a string in double quotes or backquotes like Go's `strconv.Unquote`.
 pub(crate) fn unquote(text: &[u8]) -> Option<Vec<u8>> {
     let (quote, rest) = text.split_first()?;
     let inner = rest.strip_suffix(&[*quote])?;
@@ -36,7 +36,7 @@ fn unescape(mut text: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Go's `strconv.UnquoteChar`: the first character or byte, and what comes after.
+/// Decodes the first character or byte and returns the rest, like Go's `strconv.UnquoteChar`.
 pub(super) fn character(text: &[u8], quote: u8) -> Option<(u32, &[u8])> {
     let first = *text.first()?;
     if first == quote {

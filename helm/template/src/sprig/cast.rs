@@ -1,48 +1,48 @@
 //! Conversions: spf13/cast for sprig v3, sprig's own for v2, and Go's `strconv`.
 
-use super::Sprig;
-use super::clock::{Month, Weekday};
+use super::SprigVersion;
+use super::time_values::{Month, Weekday};
 use crate::value::Value;
 
-/// Go's conversion of a float, as amd64 does it where the number does not fit.
+/// Converts a float like Go on amd64, including numbers that do not fit.
 pub fn truncate(number: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
     if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
 }
 
-/// `int64` and `int`: 0 for what is no number.
-pub fn to_int(value: &Value, sprig: Sprig) -> i64 {
+/// Converts like `int64` and `int`. Returns 0 for a value that is not a number.
+pub fn to_int(value: &Value, sprig: SprigVersion) -> i64 {
     match value {
         Value::String(text) => match sprig {
-            Sprig::V2 => parse_int(&text.to_text(), 10).unwrap_or(0),
-            Sprig::V3 => parse_int(trim_zero_decimal(&text.to_text()), 0).unwrap_or(0),
+            SprigVersion::V2 => parse_int(&text.to_text(), 10).unwrap_or(0),
+            SprigVersion::V3 => parse_int(trim_zero_decimal(&text.to_text()), 0).unwrap_or(0),
         },
         Value::Bool(bool) => i64::from(*bool),
         Value::Float32(number) => truncate(f64::from(*number)),
         Value::Float64(number) => truncate(*number),
         Value::Object(object) => match (sprig, object.scalar()) {
-            (Sprig::V2, Some(scalar)) => to_int(&scalar, sprig),
-            // cast knows the named numbers of `time` by name, and not all of them.
-            (Sprig::V3, Some(scalar)) if is_calendar(value) => to_int(&scalar, sprig),
+            (SprigVersion::V2, Some(scalar)) => to_int(&scalar, sprig),
+            // cast supports some of the named numbers of `time`, by name.
+            (SprigVersion::V3, Some(scalar)) if is_calendar(value) => to_int(&scalar, sprig),
             _ => 0,
         },
         other => match (other.as_i64(), other.as_u64()) {
             (Some(number), _) => number,
-            (None, Some(number)) if sprig == Sprig::V2 => i64::try_from(number).unwrap_or(i64::MAX),
+            (None, Some(number)) if sprig == SprigVersion::V2 => i64::try_from(number).unwrap_or(i64::MAX),
             (None, Some(number)) => number as i64,
             (None, None) => 0,
         },
     }
 }
 
-/// `float64`: 0 for what is no number.
-pub fn to_float(value: &Value, sprig: Sprig) -> f64 {
+/// Converts like `float64`. Returns 0 for a value that is not a number.
+pub fn to_float(value: &Value, sprig: SprigVersion) -> f64 {
     match value {
         Value::String(text) => parse_float(&text.to_text()).unwrap_or(0.0),
         Value::Bool(bool) => f64::from(u8::from(*bool)),
         Value::Object(object) => match (sprig, object.scalar()) {
-            (Sprig::V2, Some(scalar)) => to_float(&scalar, sprig),
-            (Sprig::V3, Some(scalar)) if is_calendar(value) => to_float(&scalar, sprig),
+            (SprigVersion::V2, Some(scalar)) => to_float(&scalar, sprig),
+            (SprigVersion::V3, Some(scalar)) if is_calendar(value) => to_float(&scalar, sprig),
             _ => 0.0,
         },
         other => match (other.as_f64(), other.as_i64(), other.as_u64()) {
@@ -58,7 +58,7 @@ fn is_calendar(value: &Value) -> bool {
     value.object::<Month>().is_some() || value.object::<Weekday>().is_some()
 }
 
-/// `1.00` is `1` for cast.
+/// Removes a zero fraction: cast reads `1.00` as `1`.
 fn trim_zero_decimal(text: &str) -> &str {
     let digits = text.trim_end_matches('0');
     match digits.strip_suffix('.') {
@@ -67,27 +67,27 @@ fn trim_zero_decimal(text: &str) -> &str {
     }
 }
 
-/// Why a text is no integer.
+/// Error for a text that is not an integer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotInt {
-    /// It is none at all.
+pub enum ParseIntError {
+    /// The text is not a number.
     Syntax,
-    /// It does not fit; the nearest that does.
+    /// The number does not fit. Contains the nearest one that fits.
     Range(i64),
 }
 
-impl NotInt {
-    /// What Go returns beside the error.
+impl ParseIntError {
+    /// Returns the value that Go returns together with the error.
     pub fn value(self) -> i64 {
         match self {
-            NotInt::Syntax => 0,
-            NotInt::Range(nearest) => nearest,
+            ParseIntError::Syntax => 0,
+            ParseIntError::Range(nearest) => nearest,
         }
     }
 }
 
-/// Go's `strconv.ParseInt` of 64 bits; base 0 takes prefixes and underscores.
-pub fn parse_int(text: &str, base: u32) -> Result<i64, NotInt> {
+/// Parses like Go's `strconv.ParseInt` with 64 bits. Base 0 allows prefixes and underscores.
+pub fn parse_int(text: &str, base: u32) -> Result<i64, ParseIntError> {
     let (negative, digits) = match text.as_bytes().first() {
         Some(b'-') => (true, &text[1..]),
         Some(b'+') => (false, &text[1..]),
@@ -95,16 +95,16 @@ pub fn parse_int(text: &str, base: u32) -> Result<i64, NotInt> {
     };
     let (radix, digits) = if base == 0 { prefixed(digits)? } else { (base, digits.to_string()) };
     if digits.is_empty() || !digits.chars().all(|c| c.is_digit(radix)) {
-        return Err(NotInt::Syntax);
+        return Err(ParseIntError::Syntax);
     }
     let nearest = if negative { i64::MIN } else { i64::MAX };
-    let magnitude = i128::from_str_radix(&digits, radix).map_err(|_| NotInt::Range(nearest))?;
+    let magnitude = i128::from_str_radix(&digits, radix).map_err(|_| ParseIntError::Range(nearest))?;
     let number = if negative { -magnitude } else { magnitude };
-    i64::try_from(number).map_err(|_| NotInt::Range(nearest))
+    i64::try_from(number).map_err(|_| ParseIntError::Range(nearest))
 }
 
-/// The base that a prefix names, and the digits without underscores, which must stand between digits.
-fn prefixed(text: &str) -> Result<(u32, String), NotInt> {
+/// Returns the base of the prefix and the digits without underscores, which are only allowed between digits.
+fn prefixed(text: &str) -> Result<(u32, String), ParseIntError> {
     let lower = text.to_ascii_lowercase();
     let (radix, start) = match lower.as_bytes() {
         [b'0', b'x', _, ..] => (16, 2),
@@ -114,13 +114,13 @@ fn prefixed(text: &str) -> Result<(u32, String), NotInt> {
         _ => (10, 0),
     };
     let body = &lower[start..];
-    // A prefix counts as a digit here: `0x_1` is fine, `_1` and `1__0` are not.
+    // A prefix counts as a digit here: `0x_1` is valid, `_1` and `1__0` are not.
     let with_prefix = if start > 0 { format!("0{body}") } else { body.to_string() };
     let misplaced = with_prefix.starts_with('_') || with_prefix.ends_with('_') || with_prefix.contains("__");
-    if misplaced { Err(NotInt::Syntax) } else { Ok((radix, body.replace('_', ""))) }
+    if misplaced { Err(ParseIntError::Syntax) } else { Ok((radix, body.replace('_', ""))) }
 }
 
-/// Go's `strconv.ParseFloat` of 64 bits; nothing for what is none or does not fit.
+/// Parses like Go's `strconv.ParseFloat` with 64 bits. Returns `None` for a text that is not a number or does not fit.
 pub fn parse_float(text: &str) -> Option<f64> {
     let plain = text.trim_start_matches(['+', '-']).to_ascii_lowercase();
     if text.len() - plain.len() > 1 {
@@ -134,7 +134,7 @@ pub fn parse_float(text: &str) -> Option<f64> {
     (number.is_finite() || spelled).then_some(number)
 }
 
-/// Underscores may stand between digits.
+/// Removes underscores, which are only allowed between digits.
 fn without_underscores(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let digit = |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
@@ -142,7 +142,7 @@ fn without_underscores(text: &str) -> Option<String> {
     (0..bytes.len()).all(fits).then(|| text.replace('_', ""))
 }
 
-/// `1.8p3`: digits in base 16, then a power of two.
+/// Parses `1.8p3`: digits in base 16, then a power of two.
 fn hex_float(text: &str) -> Option<f64> {
     let (digits, power) = text.split_once('p')?;
     let power: i32 = power.parse().ok()?;

@@ -13,8 +13,8 @@ use cbc::cipher::block_padding::NoPadding;
 use cbc::cipher::{BlockModeDecrypt, BlockModeEncrypt, KeyIvInit};
 use ring::{digest, hmac};
 
-use super::ambient::Entropy;
 use super::encoding::{base64_decode, base64_encode};
+use super::system_inputs::Entropy;
 
 pub(super) fn sha256(bytes: &[u8]) -> Vec<u8> {
     digest::digest(&digest::SHA256, bytes).as_ref().to_vec()
@@ -25,27 +25,27 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-/// `sha1sum`.
+/// Implements `sha1sum`.
 pub fn sha1_hex(bytes: &[u8]) -> String {
     hex(digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, bytes).as_ref())
 }
 
-/// `sha256sum`.
+/// Implements `sha256sum`.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&sha256(bytes))
 }
 
-/// `sha512sum`.
+/// Implements `sha512sum`.
 pub fn sha512_hex(bytes: &[u8]) -> String {
     hex(digest::digest(&digest::SHA512, bytes).as_ref())
 }
 
-/// Longest password that bcrypt takes.
+/// Maximum length of a bcrypt password.
 const MAX_BCRYPT_BYTES: usize = 72;
 /// Go's `bcrypt.DefaultCost`.
 const BCRYPT_COST: u32 = 10;
 
-/// `bcrypt`: the hash, or what is wrong with the password in its place.
+/// Implements `bcrypt`: returns the hash, or the error text in its place.
 pub fn bcrypt(password: &[u8], entropy: &dyn Entropy) -> String {
     if password.len() > MAX_BCRYPT_BYTES {
         return "failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_string();
@@ -61,7 +61,7 @@ pub fn bcrypt(password: &[u8], entropy: &dyn Entropy) -> String {
 const MASTER_SEED: &[u8] = b"com.lyndir.masterpassword";
 const SCRYPT_LOG_N: u8 = 15;
 
-/// `derivePassword`: the Master Password algorithm.
+/// Implements `derivePassword` with the Master Password algorithm.
 pub fn derive_password(counter: u32, kind: &str, password: &[u8], user: &[u8], site: &[u8]) -> String {
     let templates: &[&[u8]] = match kind {
         "maximum" => &[b"anoxxxxxxxxxxxxxxxxx", b"axxxxxxxxxxxxxxxxxno"],
@@ -128,7 +128,7 @@ fn password_alphabet(class: u8) -> &'static [u8] {
 
 const BLOCK: usize = 16;
 
-/// The password, cut or filled up with zeros.
+/// Returns the password as a key, truncated or padded with zeros.
 fn aes_key(password: &[u8]) -> [u8; 32] {
     let mut key = [0; 32];
     let length = password.len().min(32);
@@ -136,7 +136,7 @@ fn aes_key(password: &[u8]) -> [u8; 32] {
     key
 }
 
-/// `encryptAES`: CBC with a random first block, in base64.
+/// Implements `encryptAES`: CBC with a random initialization vector, in base64.
 pub fn encrypt_aes(password: &[u8], text: &[u8], entropy: &dyn Entropy) -> String {
     if text.is_empty() {
         return String::new();
@@ -151,14 +151,14 @@ pub fn encrypt_aes(password: &[u8], text: &[u8], entropy: &dyn Entropy) -> Strin
     base64_encode(&[&iv[..], &encrypted].concat())
 }
 
-/// `decryptAES`: the text, or Go's complaint, be it an error or a panic.
+/// Implements `decryptAES`: returns the text, or the text of Go's error or panic.
 pub fn decrypt_aes(password: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
     if text.is_empty() {
         return Ok(Vec::new());
     }
     let bytes = base64_decode(text)?;
     if bytes.len() < BLOCK {
-        // Go cuts what it allocated to decode into, which may be longer than what came out.
+        // Go slices the buffer it allocated for decoding, which may be longer than the decoded bytes.
         let (capacity, length) = (text.len() / 4 * 3, bytes.len());
         return Err(match capacity < BLOCK {
             true => format!("runtime error: slice bounds out of range [:{BLOCK}] with capacity {capacity}"),

@@ -1,23 +1,23 @@
-//! Decimals for `addf` and its kin: shopspring/decimal, as far as they use it.
+//! Decimals for `addf` and similar functions: the subset of shopspring/decimal that sprig uses.
 
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 
-/// Digits behind the point that a division gives.
+/// Number of decimal places of a quotient.
 const DIVISION_DIGITS: i64 = 16;
-/// Most digits a product may grow to; Go would go on until memory is full.
+/// Maximum number of digits of a product. Go has no limit except memory.
 const MAX_DIGITS: i64 = 100_000;
 
-/// `value × 10^exponent`.
+/// A decimal number: `value × 10^exponent`.
 #[derive(Debug, Clone)]
-pub struct Decimal {
+pub struct BigDecimal {
     value: BigInt,
     exponent: i64,
 }
 
-impl Decimal {
-    /// The shortest decimal that is this float; an error in the words of the panic it is in Go.
-    pub fn from_float(number: f64) -> Result<Decimal, String> {
+impl BigDecimal {
+    /// Converts a float to its shortest decimal. The error has the text of Go's panic.
+    pub fn from_float(number: f64) -> Result<BigDecimal, String> {
         if !number.is_finite() {
             let shown = if number.is_nan() {
                 "NaN"
@@ -32,10 +32,10 @@ impl Decimal {
         let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
         let fraction = digits.split_once('.').map_or(0, |(_, fraction)| fraction.len() as i64);
         let value = digits.replace('.', "").parse().unwrap_or_default();
-        Ok(Decimal { value, exponent: power.parse::<i64>().unwrap_or(0) - fraction })
+        Ok(BigDecimal { value, exponent: power.parse::<i64>().unwrap_or(0) - fraction })
     }
 
-    /// The nearest float.
+    /// Converts to the nearest float.
     pub fn to_float(&self) -> f64 {
         format!("{}e{}", self.value, self.exponent).parse().unwrap_or(f64::NAN)
     }
@@ -44,29 +44,29 @@ impl Decimal {
         &self.value * power_of_ten(self.exponent - exponent)
     }
 
-    /// Sum.
-    pub fn add(&self, other: &Decimal) -> Result<Decimal, String> {
+    /// Adds two decimals.
+    pub fn add(&self, other: &BigDecimal) -> Result<BigDecimal, String> {
         let exponent = self.exponent.min(other.exponent);
-        Ok(Decimal { value: self.at(exponent) + other.at(exponent), exponent })
+        Ok(BigDecimal { value: self.at(exponent) + other.at(exponent), exponent })
     }
 
-    /// Difference.
-    pub fn sub(&self, other: &Decimal) -> Result<Decimal, String> {
+    /// Subtracts `other`.
+    pub fn sub(&self, other: &BigDecimal) -> Result<BigDecimal, String> {
         let exponent = self.exponent.min(other.exponent);
-        Ok(Decimal { value: self.at(exponent) - other.at(exponent), exponent })
+        Ok(BigDecimal { value: self.at(exponent) - other.at(exponent), exponent })
     }
 
-    /// Product.
-    pub fn mul(&self, other: &Decimal) -> Result<Decimal, String> {
+    /// Multiplies two decimals.
+    pub fn mul(&self, other: &BigDecimal) -> Result<BigDecimal, String> {
         let exponent = self.exponent + other.exponent;
         if exponent.abs() > MAX_DIGITS {
             return Err(format!("exponent {exponent} overflows an int32!"));
         }
-        Ok(Decimal { value: &self.value * &other.value, exponent })
+        Ok(BigDecimal { value: &self.value * &other.value, exponent })
     }
 
-    /// Quotient, rounded half away from zero.
-    pub fn div(&self, other: &Decimal) -> Result<Decimal, String> {
+    /// Divides by `other`, rounding half away from zero.
+    pub fn div(&self, other: &BigDecimal) -> Result<BigDecimal, String> {
         if other.value.is_zero() {
             return Err("decimal division by 0".to_string());
         }
@@ -80,7 +80,7 @@ impl Decimal {
         if rest.abs() * 2 >= below.abs() {
             quotient += if self.value.is_negative() == other.value.is_negative() { 1 } else { -1 };
         }
-        Ok(Decimal { value: quotient, exponent: -DIVISION_DIGITS })
+        Ok(BigDecimal { value: quotient, exponent: -DIVISION_DIGITS })
     }
 }
 

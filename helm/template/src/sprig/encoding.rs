@@ -5,12 +5,13 @@ use base64::engine::general_purpose::STANDARD;
 
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// Go's `base64.StdEncoding.EncodeToString`.
+/// Encodes like Go's `base64.StdEncoding.EncodeToString`.
 pub fn base64_encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// Go's `base64.StdEncoding.DecodeString`: line breaks are skipped, and the error names the byte.
+/// Decodes like Go's `base64.StdEncoding.DecodeString`, which skips line breaks. The error contains the position of the
+/// byte.
 pub fn base64_decode(text: &[u8]) -> Result<Vec<u8>, String> {
     let corrupt = |at: usize| Err(format!("illegal base64 data at input byte {at}"));
     let breaks = |at: usize| text.get(at).is_some_and(|b| matches!(b, b'\r' | b'\n'));
@@ -67,7 +68,7 @@ fn base64_value(byte: u8) -> Option<u8> {
     }
 }
 
-/// Go's `base32.StdEncoding.EncodeToString`.
+/// Encodes like Go's `base32.StdEncoding.EncodeToString`.
 pub fn base32_encode(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(5) * 8);
     for chunk in bytes.chunks(5) {
@@ -79,7 +80,7 @@ pub fn base32_encode(bytes: &[u8]) -> String {
     out
 }
 
-/// Go's `base32.StdEncoding.DecodeString`: line breaks are taken out first, and bytes of what is left are counted.
+/// Decodes like Go's `base32.StdEncoding.DecodeString`, which removes line breaks first and counts the remaining bytes.
 pub fn base32_decode(text: &[u8]) -> Result<Vec<u8>, String> {
     let text: Vec<u8> = text.iter().copied().filter(|b| !matches!(b, b'\r' | b'\n')).collect();
     let mut out = Vec::with_capacity(text.len() / 8 * 5);
@@ -121,7 +122,7 @@ pub fn base32_decode(text: &[u8]) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// Go's `adler32.Checksum`.
+/// Returns Go's `adler32.Checksum`.
 pub fn adler32(bytes: &[u8]) -> u32 {
     const MODULUS: u32 = 65_521;
     let (a, b) = bytes.iter().fold((1u32, 0u32), |(a, b), byte| {

@@ -1,34 +1,34 @@
-//! Go's `encoding/json`: what `toJson` and its kin write and `fromJson` reads.
+//! Go's `encoding/json`, as used by `toJson`, `fromJson` and similar functions.
 
-use crate::value::{Numbers, Value};
+use crate::value::{JsonNumbers, Value};
 
-/// How deep a value may nest to be written; Go would write on until its stack is full.
+/// Maximum depth of a value to encode. Go overflows its stack instead.
 const MAX_DEPTH: usize = 1_000;
 
-/// Go's `json.Marshal`, with or without `<`, `>` and `&` escaped.
+/// Encodes like Go's `json.Marshal`, optionally escaping `<`, `>` and `&`.
 pub fn write(value: &Value, escape_html: bool) -> Result<Vec<u8>, String> {
-    let mut writer = Writer { out: Vec::new(), escape_html };
+    let mut writer = JsonWriter { out: Vec::new(), escape_html };
     writer.value(value, 0)?;
     Ok(writer.out)
 }
 
-/// Go's `json.MarshalIndent` with two spaces.
+/// Encodes like Go's `json.MarshalIndent` with two spaces.
 pub fn write_pretty(value: &Value) -> Result<Vec<u8>, String> {
     Ok(indent(&write(value, true)?))
 }
 
-/// Go's `json.Unmarshal` into an `interface {}`: all numbers are `float64`.
+/// Decodes like Go's `json.Unmarshal` into an `interface {}`: all numbers are `float64`.
 pub fn read(text: &[u8]) -> Result<Value, String> {
-    let document = switchboard_object::json::read_for_floats(text).map_err(|error| error.to_string())?;
-    Ok(Value::from_json(&document.value, Numbers::Float))
+    let document = switchboard_object::json::read_numbers_as_floats(text).map_err(|error| error.to_string())?;
+    Ok(Value::from_json(&document.value, JsonNumbers::Float))
 }
 
-struct Writer {
+struct JsonWriter {
     out: Vec<u8>,
     escape_html: bool,
 }
 
-impl Writer {
+impl JsonWriter {
     fn value(&mut self, value: &Value, depth: usize) -> Result<(), String> {
         if depth > MAX_DEPTH {
             return Err(format!("json: unsupported value: encountered a cycle via {}", value.type_name()));
@@ -65,7 +65,7 @@ impl Writer {
                 self.raw("}");
             }
             Value::Object(object) => match (object.json(), object.scalar()) {
-                // What a type writes of itself is compacted, which escapes as well.
+                // JSON from a type's own marshaler is compacted, which also escapes it.
                 (Some(text), _) => self.embedded(&text),
                 (None, Some(scalar)) => self.value(&scalar, depth)?,
                 (None, None) => {
@@ -109,7 +109,7 @@ impl Writer {
         }
     }
 
-    /// Fixed notation for what is neither tiny nor huge.
+    /// Writes a float, in fixed notation unless it is very small or very large.
     fn float(&mut self, number: f64, fixed: &str, scientific: &str) -> Result<(), String> {
         if !number.is_finite() {
             let shown = if number.is_nan() {
@@ -152,7 +152,7 @@ fn shortest(number: impl std::fmt::Display) -> String {
     number.to_string()
 }
 
-/// `1e-7` and `1e+21`, as Go cleans it up.
+/// Formats `1e-7` and `1e+21` with Go's short exponents.
 fn exponent(number: impl std::fmt::LowerExp) -> String {
     let text = format!("{number:e}");
     match text.split_once('e') {
@@ -161,7 +161,7 @@ fn exponent(number: impl std::fmt::LowerExp) -> String {
     }
 }
 
-/// Go's `json.Indent` of compact JSON.
+/// Indents compact JSON like Go's `json.Indent`.
 fn indent(compact: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(compact.len() * 2);
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);

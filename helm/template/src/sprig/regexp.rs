@@ -1,7 +1,7 @@
-//! Go's `regexp`: its syntax and error texts, its way of finding all matches, its `$1` templates.
+//! Go's `regexp`: its syntax, error texts, iteration over matches, and `$1` templates.
 //!
-//! The expression is parsed by Go's rules and written anew in the words of the `regex` crate, which matches by the same
-//! rule (leftmost-first) in the same linear time.
+//! An expression is parsed by Go's rules and translated to the syntax of the `regex` crate, which also matches
+//! leftmost-first in linear time.
 
 mod class;
 mod token;
@@ -16,54 +16,54 @@ use regex::bytes::{Captures, Regex, RegexBuilder};
 use super::runes;
 use crate::error::Error;
 use crate::exec::Execution;
-use translate::Translated;
+use translate::TranslatedRegexp;
 
-/// How many compiled expressions a thread keeps: twice as many as an execution has paid for at a time, so that it does not
-/// compile for nothing what it alternates between.
+/// Number of compiled expressions that a thread caches. This is twice as many as an execution can have charged at a
+/// time, so that alternating expressions are not recompiled for free.
 const MAX_CACHED: usize = 256;
-/// Largest compiled expression that is kept. Those of charts take a few hundredths of it.
+/// Maximum size of a cached compiled expression. Those of charts take a few hundredths of it.
 const MAX_KEPT_BYTES: usize = 1 << 20;
-/// Largest compiled expression; Go's limit is of this order.
+/// Maximum size of a compiled expression. Go's limit is of the same order.
 pub const MAX_COMPILED_BYTES: usize = 128 << 20;
-/// What an expression is taken to need at least.
+/// Assumed minimum size of a compiled expression.
 const LEAST_COMPILED_BYTES: usize = 16 << 10;
 
-/// What it costs to compile an expression that is kept, and one that is too large for that, each time.
+/// Steps charged for compiling an expression: cached ones, and ones that are too large for the cache, each time.
 const COMPILE_STEPS: u64 = 20_000;
 const COMPILE_LARGE_STEPS: u64 = 10_000_000;
-/// Bytes of text, times the size of the expression, that are gone through in a step.
+/// Bytes of text, multiplied by the size of the expression, that one step pays for.
 const STEP_BYTES: u64 = 256;
-/// The same for what a search may look at in vain, behind where it finds something.
+/// Bytes per step for text that a search may read in vain behind its match.
 const STEP_BYTES_AHEAD: u64 = 4_096;
 
-/// Steps that searches over and over in one text may take.
+/// Steps that repeated searches in one text may use.
 #[derive(Debug)]
-pub struct Fuel {
+pub struct SearchBudget {
     left: u64,
-    /// How many were taken, the one it ended with included.
-    pub burnt: u64,
+    /// Steps used so far, including those of the search that exceeded the budget.
+    pub spent: u64,
 }
 
-impl Fuel {
-    /// So many steps.
-    pub fn new(left: u64) -> Fuel {
-        Fuel { left, burnt: 0 }
+impl SearchBudget {
+    /// Creates a budget of `left` steps.
+    pub fn new(left: u64) -> SearchBudget {
+        SearchBudget { left, spent: 0 }
     }
 
-    fn burn(&mut self, steps: u64) -> bool {
-        self.burnt = self.burnt.saturating_add(steps);
-        self.burnt <= self.left
+    fn spend(&mut self, steps: u64) -> bool {
+        self.spent = self.spent.saturating_add(steps);
+        self.spent <= self.left
     }
 }
 
-/// A compiled expression.
+/// A compiled regular expression.
 #[derive(Debug)]
 pub struct Regexp {
     regex: Regex,
-    /// Names of the groups; none for those without.
+    /// Names of the groups, or `None` for unnamed ones.
     names: Vec<Option<String>>,
     splits_runes: bool,
-    /// About how many states it has.
+    /// Approximate number of states.
     size: u64,
 }
 
@@ -71,27 +71,27 @@ thread_local! {
     static CACHE: RefCell<HashMap<Vec<u8>, Rc<Regexp>>> = RefCell::default();
 }
 
-/// Why there is no expression.
-pub(super) enum Refused {
-    /// The text of Go's error.
-    Wrong(String),
-    /// It costs more than there is.
-    Costly(Error),
+/// Error of compiling an expression within a budget.
+pub(super) enum RegexpError {
+    /// Text of Go's syntax error.
+    Syntax(String),
+    /// The remaining budget does not suffice.
+    OverBudget(Error),
 }
 
-/// Go's `regexp.Compile`. Kept, since templates use the same few over and over. What it costs does not depend on what is
-/// kept: the same template always ends the same way.
-pub(super) fn compile(execution: &mut Execution<'_>, pattern: &[u8]) -> Result<Rc<Regexp>, Refused> {
-    if execution.ledger().is_new_pattern(pattern) {
-        execution.charge(COMPILE_STEPS).map_err(Refused::Costly)?;
+/// Compiles like Go's `regexp.Compile`. Compiled expressions are cached, because templates use the same few repeatedly.
+/// The charge does not depend on the cache, so the same template always ends the same way.
+pub(super) fn compile(execution: &mut Execution<'_>, pattern: &[u8]) -> Result<Rc<Regexp>, RegexpError> {
+    if execution.budget().is_new_pattern(pattern) {
+        execution.charge(COMPILE_STEPS).map_err(RegexpError::OverBudget)?;
     }
     if let Some(known) = CACHE.with_borrow(|cache| cache.get(pattern).cloned()) {
         return Ok(known);
     }
-    let translated = translate::translate(pattern).map_err(Refused::Wrong)?;
+    let translated = translate::translate(pattern).map_err(RegexpError::Syntax)?;
     let Some(regex) = built(&translated, MAX_KEPT_BYTES) else {
-        execution.charge(COMPILE_LARGE_STEPS).map_err(Refused::Costly)?;
-        return Regexp::of(pattern, translated).map(Rc::new).map_err(Refused::Wrong);
+        execution.charge(COMPILE_LARGE_STEPS).map_err(RegexpError::OverBudget)?;
+        return Regexp::of(pattern, translated).map(Rc::new).map_err(RegexpError::Syntax);
     };
     let made = Rc::new(Regexp::with(regex, translated));
     CACHE.with_borrow_mut(|cache| {
@@ -103,7 +103,7 @@ pub(super) fn compile(execution: &mut Execution<'_>, pattern: &[u8]) -> Result<R
     Ok(made)
 }
 
-fn built(translated: &Translated, bytes: usize) -> Option<Regex> {
+fn built(translated: &TranslatedRegexp, bytes: usize) -> Option<Regex> {
     let mut builder = RegexBuilder::new(&translated.text);
     builder.size_limit(bytes).nest_limit(translate::MAX_NESTING * 8).build().ok()
 }
@@ -112,7 +112,7 @@ fn too_large(pattern: &[u8]) -> String {
     format!("error parsing regexp: expression too large: `{}`", String::from_utf8_lossy(pattern))
 }
 
-/// Go's `regexp.QuoteMeta`.
+/// Quotes like Go's `regexp.QuoteMeta`.
 pub fn quote_meta(text: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len() * 2);
     for byte in text {
@@ -125,22 +125,23 @@ pub fn quote_meta(text: &[u8]) -> Vec<u8> {
 }
 
 impl Regexp {
-    /// Go's `regexp.Compile`.
+    /// Compiles like Go's `regexp.Compile`.
     ///
     /// # Errors
-    /// The text of Go's error.
+    /// Text of Go's error.
     pub fn new(pattern: &[u8]) -> Result<Regexp, String> {
         Regexp::of(pattern, translate::translate(pattern)?)
     }
 
-    /// The same for one of many that are kept together: `left` is what all of them may still take, and becomes less by at
-    /// least as much as this one takes.
+    /// Compiles one of many expressions that stay in memory together. `left` is the memory that all of them may still
+    /// use; this function reduces it by at least the size of this expression.
     ///
     /// # Errors
-    /// The text of Go's error; it is too large as well if there is too little left.
-    pub fn within(pattern: &[u8], left: &mut usize) -> Result<Regexp, String> {
+    /// Text of Go's error, including the one for a too large expression if `left` does not suffice.
+    pub fn compile_within(pattern: &[u8], left: &mut usize) -> Result<Regexp, String> {
         let translated = translate::translate(pattern)?;
-        // How large one is, is only known by trying: four times as much each time is never more than four times too much.
+        // The size is only known after compiling. Quadrupling the limit in each attempt overestimates it at most
+        // fourfold.
         let mut bytes = LEAST_COMPILED_BYTES;
         loop {
             let most = bytes.min(*left);
@@ -155,39 +156,40 @@ impl Regexp {
         }
     }
 
-    fn of(pattern: &[u8], translated: Translated) -> Result<Regexp, String> {
+    fn of(pattern: &[u8], translated: TranslatedRegexp) -> Result<Regexp, String> {
         match built(&translated, MAX_COMPILED_BYTES) {
             Some(regex) => Ok(Regexp::with(regex, translated)),
             None => Err(too_large(pattern)),
         }
     }
 
-    fn with(regex: Regex, translated: Translated) -> Regexp {
+    fn with(regex: Regex, translated: TranslatedRegexp) -> Regexp {
         let size = (translated.text.len() as u64).saturating_mul(translated.repeats);
         Regexp { regex, names: translated.names, splits_runes: translated.splits_runes, size }
     }
 
-    /// The steps it takes to go through so much text once.
+    /// Returns the steps for searching `bytes` of text once.
     pub(super) fn steps(&self, bytes: usize) -> u64 {
         self.size.saturating_mul(bytes as u64) / STEP_BYTES
     }
 
-    /// The steps of a search that may look at so much text behind what it finds.
+    /// Returns the steps of a search that may read `bytes` of text behind its match.
     fn steps_ahead(&self, bytes: usize) -> u64 {
         1 + self.size.saturating_mul(bytes as u64) / STEP_BYTES_AHEAD
     }
 
-    /// Whether it matches anywhere.
+    /// Whether the expression matches anywhere.
     pub fn is_match(&self, text: &[u8]) -> bool {
         if self.splits_runes { self.find(text).is_some() } else { self.regex.is_match(text) }
     }
 
-    /// The leftmost match.
+    /// Returns the leftmost match.
     pub fn find<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
         self.captures_from(text, 0).and_then(|found| found.get(0)).map(|found| found.as_bytes())
     }
 
-    /// The leftmost match from a place on; none inside a rune, since Go walks over texts rune by rune.
+    /// Returns the leftmost match from a position on. A match never starts inside a rune, because Go searches rune by
+    /// rune.
     fn captures_from<'t>(&self, text: &'t [u8], mut at: usize) -> Option<Captures<'t>> {
         loop {
             let captures = self.regex.captures_at(text, at)?;
@@ -199,9 +201,9 @@ impl Regexp {
         }
     }
 
-    /// At most `limit` matches, all if it is negative: start and end. An empty one right behind another does not count.
-    /// It ends early where the fuel does.
-    fn all(&self, text: &[u8], limit: i64, fuel: &mut Fuel) -> Vec<(usize, usize)> {
+    /// Returns start and end of at most `limit` matches, or of all if it is negative. An empty match right after
+    /// another match does not count. Stops early if the budget is exceeded.
+    fn all(&self, text: &[u8], limit: i64, budget: &mut SearchBudget) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
         let (mut at, mut last_end) = (0, None);
         while at <= text.len() && (limit < 0 || (found.len() as i64) < limit) {
@@ -211,7 +213,7 @@ impl Regexp {
                 self.regex.find_at(text, at)
             };
             let Some((start, end)) = next.map(|next| (next.start(), next.end())) else { break };
-            if !fuel.burn(self.steps_ahead(text.len() - at)) {
+            if !budget.spend(self.steps_ahead(text.len() - at)) {
                 break;
             }
             let accepted = start != end || Some(end) != last_end;
@@ -224,19 +226,19 @@ impl Regexp {
         found
     }
 
-    /// Go's `FindAllString`; none where Go's answer is nil.
-    pub fn find_all<'t>(&self, text: &'t [u8], limit: i64, fuel: &mut Fuel) -> Option<Vec<&'t [u8]>> {
-        let found: Vec<_> = self.all(text, limit, fuel).into_iter().map(|(start, end)| &text[start..end]).collect();
+    /// Implements Go's `FindAllString`. Returns `None` for Go's nil.
+    pub fn find_all<'t>(&self, text: &'t [u8], limit: i64, budget: &mut SearchBudget) -> Option<Vec<&'t [u8]>> {
+        let found: Vec<_> = self.all(text, limit, budget).into_iter().map(|(start, end)| &text[start..end]).collect();
         Some(found).filter(|found| !found.is_empty())
     }
 
-    /// Go's `Split`; none where Go's answer is nil.
+    /// Implements Go's `Split`. Returns `None` for Go's nil.
     pub fn split<'t>(
         &self,
         text: &'t [u8],
         limit: i64,
         pattern_is_empty: bool,
-        fuel: &mut Fuel,
+        budget: &mut SearchBudget,
     ) -> Option<Vec<&'t [u8]>> {
         if limit == 0 {
             return None;
@@ -246,7 +248,7 @@ impl Regexp {
         }
         let mut parts = Vec::new();
         let (mut begin, mut end) = (0, 0);
-        for (start, stop) in self.all(text, limit, fuel) {
+        for (start, stop) in self.all(text, limit, budget) {
             if limit > 0 && parts.len() as i64 == limit - 1 {
                 break;
             }
@@ -262,27 +264,33 @@ impl Regexp {
         Some(parts)
     }
 
-    /// Go's `ReplaceAllString`.
-    pub fn replace_all(&self, text: &[u8], template: &[u8], limit: usize, fuel: &mut Fuel) -> Option<Vec<u8>> {
-        self.replace(text, limit, fuel, |out, captures| self.expand(out, template, captures))
+    /// Implements Go's `ReplaceAllString`.
+    pub fn replace_all(
+        &self,
+        text: &[u8],
+        template: &[u8],
+        limit: usize,
+        budget: &mut SearchBudget,
+    ) -> Option<Vec<u8>> {
+        self.replace(text, limit, budget, |out, captures| self.expand(out, template, captures))
     }
 
-    /// Go's `ReplaceAllLiteralString`.
+    /// Implements Go's `ReplaceAllLiteralString`.
     pub fn replace_all_literal(
         &self,
         text: &[u8],
         replacement: &[u8],
         limit: usize,
-        fuel: &mut Fuel,
+        budget: &mut SearchBudget,
     ) -> Option<Vec<u8>> {
-        self.replace(text, limit, fuel, |out, _| out.extend_from_slice(replacement))
+        self.replace(text, limit, budget, |out, _| out.extend_from_slice(replacement))
     }
 
     fn replace(
         &self,
         text: &[u8],
         limit: usize,
-        fuel: &mut Fuel,
+        budget: &mut SearchBudget,
         mut write: impl FnMut(&mut Vec<u8>, &Captures<'_>),
     ) -> Option<Vec<u8>> {
         let mut out = Vec::with_capacity(text.len());
@@ -294,7 +302,7 @@ impl Regexp {
             if found.end() > last_end || found.start() == 0 {
                 write(&mut out, &captures);
             }
-            if out.len() > limit || !fuel.burn(self.steps_ahead(text.len() - at)) {
+            if out.len() > limit || !budget.spend(self.steps_ahead(text.len() - at)) {
                 return None;
             }
             last_end = found.end();
@@ -304,7 +312,7 @@ impl Regexp {
         Some(out)
     }
 
-    /// Go's `Expand`: `$1`, `$name`, `${1}`, `$$`.
+    /// Implements Go's `Expand`: `$1`, `$name`, `${1}`, `$$`.
     fn expand(&self, out: &mut Vec<u8>, template: &[u8], captures: &Captures<'_>) {
         let mut rest = template;
         while let Some(dollar) = rest.iter().position(|b| *b == b'$') {
@@ -327,7 +335,8 @@ impl Regexp {
         out.extend_from_slice(rest);
     }
 
-    /// A number counts as one only without a leading zero; a name may belong to several groups, the first that took part wins.
+    /// Returns a group by number or name. A number with a leading zero is a name. If several groups have the name, the
+    /// first one that matched wins.
     fn group<'t>(&self, name: &str, captures: &Captures<'t>) -> Option<&'t [u8]> {
         if name.bytes().all(|b| b.is_ascii_digit()) && (name.len() == 1 || !name.starts_with('0')) {
             let number = name.parse::<usize>().ok().filter(|n| *n < 100_000_000)?;
@@ -338,18 +347,18 @@ impl Regexp {
     }
 }
 
-/// The end of the rune that a place is inside of; nothing if it is between two.
+/// Returns the end of the rune that contains the position, or `None` at a rune boundary.
 fn after_rune(text: &[u8], at: usize) -> Option<usize> {
     let starts = (at.saturating_sub(3)..at).rev();
     starts.map(|start| start + step(&text[start..])).find(|end| *end > at && *end <= text.len())
 }
 
-/// Length of the rune here; one past the end.
+/// Returns the length of the first rune, or 1 at the end.
 fn step(text: &[u8]) -> usize {
     runes::first(text).map_or(1, |(_, length)| length)
 }
 
-/// The name behind a `$`, in braces or not, and what follows.
+/// Returns the name after a `$`, with or without braces, and the rest.
 fn reference(rest: &[u8]) -> Option<(&str, &[u8])> {
     let (braced, body) = match rest.strip_prefix(b"{") {
         Some(body) => (true, body),

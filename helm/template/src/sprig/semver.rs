@@ -1,9 +1,10 @@
-//! Versions and constraints as Masterminds/semver reads them: v3 (sprig v3) and v1.5 (sprig v2).
+//! Versions and constraints of Masterminds/semver: v3 (sprig v3) and v1.5 (sprig v2).
 //!
-//! Neither npm's nor Cargo's rules fit: prereleases are judged per AND group, `x` may stand anywhere, `-` makes ranges.
+//! The rules of npm and Cargo do not fit: prereleases are checked per AND group, `x` may appear anywhere, and `-`
+//! denotes ranges.
 
-mod constraint;
-mod first;
+mod v1;
+mod v3;
 
 use std::cmp::Ordering;
 use std::sync::LazyLock;
@@ -11,13 +12,13 @@ use std::sync::LazyLock;
 use regex::Regex;
 use thiserror::Error;
 
-pub use constraint::Constraints;
-pub use first::FirstConstraints;
+pub use v1::ConstraintsV1;
+pub use v3::ConstraintsV3;
 
-/// Longest version text that is read.
+/// Maximum length of a version.
 const MAX_VERSION_BYTES: usize = 256;
 
-/// What is wrong with a version or a constraint, in the words of Masterminds/semver.
+/// Error of parsing a version or constraint, with the text of Masterminds/semver.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct SemverError(pub String);
@@ -26,29 +27,29 @@ fn refuse<T>(text: impl Into<String>) -> Result<T, SemverError> {
     Err(SemverError(text.into()))
 }
 
-/// Which generation of the Go package speaks: error texts and a few rules differ.
+/// Major version of Masterminds/semver. Error texts and a few rules differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Generation {
+pub enum SemverGeneration {
     /// Masterminds/semver 1.5, under sprig v2.
-    First,
+    V1,
     /// Masterminds/semver/v3, under sprig v3.
-    Third,
+    V3,
 }
 
-/// One semantic version, kept with the text it came from.
+/// A semantic version and its original text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Version {
-    /// First number.
+pub struct SemVersion {
+    /// Major number.
     pub major: u64,
-    /// Second number.
+    /// Minor number.
     pub minor: u64,
-    /// Third number.
+    /// Patch number.
     pub patch: u64,
-    /// Text behind `-`.
+    /// Prerelease: the text after `-`.
     pub pre: String,
-    /// Text behind `+`.
+    /// Metadata: the text after `+`.
     pub metadata: String,
-    /// The text as it was given.
+    /// Text from which the version was parsed.
     pub original: String,
 }
 
@@ -60,20 +61,20 @@ static LOOSE: LazyLock<Regex> = LazyLock::new(|| {
     .expect("the version pattern is constant")
 });
 
-impl Version {
-    /// Reads a version, filling up missing numbers (`1.2` is `1.2.0`).
-    pub fn parse(text: &str, generation: Generation) -> Result<Version, SemverError> {
-        if generation == Generation::Third && text.len() > MAX_VERSION_BYTES {
+impl SemVersion {
+    /// Parses a version. Missing numbers are zero: `1.2` is `1.2.0`.
+    pub fn parse(text: &str, generation: SemverGeneration) -> Result<SemVersion, SemverError> {
+        if generation == SemverGeneration::V3 && text.len() > MAX_VERSION_BYTES {
             return refuse(format!("version string is too long (max {MAX_VERSION_BYTES} bytes)"));
         }
         let Some(found) = LOOSE.captures(text) else {
             return refuse(match generation {
-                Generation::First => "Invalid Semantic Version",
-                Generation::Third => "invalid semantic version",
+                SemverGeneration::V1 => "Invalid Semantic Version",
+                SemverGeneration::V3 => "invalid semantic version",
             });
         };
         let part = |index: usize| found.get(index).map_or("", |m| m.as_str());
-        let version = Version {
+        let version = SemVersion {
             major: segment(part(1), generation)?,
             minor: segment(part(2), generation)?,
             patch: segment(part(3), generation)?,
@@ -81,41 +82,41 @@ impl Version {
             metadata: part(8).to_string(),
             original: text.to_string(),
         };
-        // The pattern lets through nothing else that v3 refuses than numbers with a leading zero.
+        // Of the texts that match the pattern, v3 only rejects numbers with a leading zero.
         let zero_led = |p: &str| p.len() > 1 && p.starts_with('0') && p.bytes().all(|b| b.is_ascii_digit());
-        if generation == Generation::Third && version.pre.split('.').any(zero_led) {
+        if generation == SemverGeneration::V3 && version.pre.split('.').any(zero_led) {
             return refuse("version segment starts with 0");
         }
         Ok(version)
     }
 
-    /// The version after this one at the place named, without prerelease and metadata.
-    fn next(&self, major: u64, minor: u64, patch: u64) -> Version {
+    /// Returns this version with other numbers and without prerelease and metadata.
+    fn next(&self, major: u64, minor: u64, patch: u64) -> SemVersion {
         let prefix = if self.original.starts_with('v') { "v" } else { "" };
         let mut next =
-            Version { major, minor, patch, pre: String::new(), metadata: String::new(), original: String::new() };
+            SemVersion { major, minor, patch, pre: String::new(), metadata: String::new(), original: String::new() };
         next.original = format!("{prefix}{next}");
         next
     }
 
-    /// Go's `IncMajor`.
-    pub fn next_major(&self) -> Version {
+    /// Implements Go's `IncMajor`.
+    pub fn next_major(&self) -> SemVersion {
         self.next(self.major.wrapping_add(1), 0, 0)
     }
 
-    /// Go's `IncMinor`.
-    pub fn next_minor(&self) -> Version {
+    /// Implements Go's `IncMinor`.
+    pub fn next_minor(&self) -> SemVersion {
         self.next(self.major, self.minor.wrapping_add(1), 0)
     }
 
-    /// Go's `IncPatch`: a prerelease's next patch is its release.
-    pub fn next_patch(&self) -> Version {
+    /// Implements Go's `IncPatch`: the next patch of a prerelease is its release.
+    pub fn next_patch(&self) -> SemVersion {
         let step = u64::from(self.pre.is_empty());
         self.next(self.major, self.minor, self.patch.wrapping_add(step))
     }
 
-    /// Order of precedence; metadata does not count.
-    pub fn compare(&self, other: &Version) -> Ordering {
+    /// Compares by precedence. Metadata does not count.
+    pub fn compare(&self, other: &SemVersion) -> Ordering {
         let numbers = (self.major, self.minor, self.patch).cmp(&(other.major, other.minor, other.patch));
         numbers.then_with(|| match (self.pre.is_empty(), other.pre.is_empty()) {
             (true, true) => Ordering::Equal,
@@ -126,7 +127,7 @@ impl Version {
     }
 }
 
-impl std::fmt::Display for Version {
+impl std::fmt::Display for SemVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}.{}.{}", self.major, self.minor, self.patch)?;
         if !self.pre.is_empty() {
@@ -139,15 +140,15 @@ impl std::fmt::Display for Version {
     }
 }
 
-/// One number, with or without the dot in front; nothing is 0.
-fn segment(text: &str, generation: Generation) -> Result<u64, SemverError> {
+/// Parses one number with an optional leading dot. An empty text is 0.
+fn segment(text: &str, generation: SemverGeneration) -> Result<u64, SemverError> {
     let digits = text.strip_prefix('.').unwrap_or(text);
     if digits.is_empty() {
         return Ok(0);
     }
     let (number, call, word) = match generation {
-        Generation::First => (digits.parse::<i64>().ok().and_then(|n| u64::try_from(n).ok()), "ParseInt", "Error"),
-        Generation::Third => (digits.parse::<u64>().ok(), "ParseUint", "error"),
+        SemverGeneration::V1 => (digits.parse::<i64>().ok().and_then(|n| u64::try_from(n).ok()), "ParseInt", "Error"),
+        SemverGeneration::V3 => (digits.parse::<u64>().ok(), "ParseUint", "error"),
     };
     let range = || format!("{word} parsing version segment: strconv.{call}: parsing \"{digits}\": value out of range");
     number.ok_or_else(|| SemverError(range()))
@@ -168,7 +169,8 @@ fn compare_prereleases(a: &str, b: &str) -> Ordering {
     }
 }
 
-/// Numbers by value and below words. The text `+5` is none that the pattern lets through, so `parse` agrees with Go's.
+/// Compares numbers by value and puts them below words. The pattern does not allow a text such as `+5`, so `parse`
+/// agrees with Go's.
 fn compare_parts(a: &str, b: &str) -> Ordering {
     match (a.parse::<u64>(), b.parse::<u64>()) {
         _ if a == b => Ordering::Equal,

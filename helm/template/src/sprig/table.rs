@@ -1,4 +1,4 @@
-//! The functions by name, with the signatures they have in Go.
+//! Table of sprig's functions by name, with their Go signatures.
 
 mod crypto;
 mod dates;
@@ -11,19 +11,19 @@ mod paths;
 mod regexes;
 mod strings;
 mod structure;
+mod system;
 mod versions;
-mod world;
 
 use std::sync::LazyLock;
 
-use super::Sprig;
-use super::ambient::Ambient;
+use super::SprigVersion;
+use super::system_inputs::SystemInputs;
 use crate::error::Error;
 use crate::exec::Execution;
 use crate::function::{Function, Functions, Signature};
 use crate::value::Value;
 
-/// Declares what a function takes and gives: `sig!(INT, STRING => STRING)`, `sig!(... ANY => ANY)`.
+/// Declares a signature: `sig!(INT, STRING => STRING)`, `sig!(... ANY => ANY)`.
 macro_rules! sig {
     (... $last:expr => $result:expr) => {
         sig!(@variadic [$last] => $result)
@@ -44,37 +44,37 @@ macro_rules! sig {
 }
 pub(crate) use sig;
 
-/// Go's types by short names, for signatures.
+/// Short names of Go's types, for signatures.
 pub(super) mod types {
-    use crate::value::{Shape, Type};
+    use crate::value::{ReflectType, TypeShape};
 
-    pub const ANY: Type = Type::ANY;
-    pub const BOOL: Type = Type::BOOL;
-    pub const INT: Type = Type::INT;
-    pub const INT64: Type = Type::INT64;
-    pub const UINT32: Type = Type::UINT32;
-    pub const FLOAT64: Type = Type::FLOAT64;
-    pub const STRING: Type = Type::STRING;
-    pub const LIST: Type = Type::LIST;
-    pub const STRINGS: Type = Type::STRINGS;
-    pub const INTS: Type = Type::INTS;
-    pub const MAP: Type = Type::MAP;
-    pub const STRING_MAP: Type = Type::STRING_MAP;
-    pub const LISTS: Type = Type(&Shape::Slice(Type::LIST));
+    pub const ANY: ReflectType = ReflectType::ANY;
+    pub const BOOL: ReflectType = ReflectType::BOOL;
+    pub const INT: ReflectType = ReflectType::INT;
+    pub const INT64: ReflectType = ReflectType::INT64;
+    pub const UINT32: ReflectType = ReflectType::UINT32;
+    pub const FLOAT64: ReflectType = ReflectType::FLOAT64;
+    pub const STRING: ReflectType = ReflectType::STRING;
+    pub const LIST: ReflectType = ReflectType::LIST;
+    pub const STRINGS: ReflectType = ReflectType::STRINGS;
+    pub const INTS: ReflectType = ReflectType::INTS;
+    pub const MAP: ReflectType = ReflectType::MAP;
+    pub const STRING_MAP: ReflectType = ReflectType::STRING_MAP;
+    pub const LISTS: ReflectType = ReflectType(&TypeShape::Slice(ReflectType::LIST));
 }
 
-/// A table being filled for one version of sprig.
-pub(super) struct Table {
+/// A table under construction, for one version of sprig.
+pub(super) struct FunctionTable {
     pub functions: Functions,
-    pub sprig: Sprig,
+    pub sprig: SprigVersion,
 }
 
-pub(super) type Answer = Result<Value, Error>;
+pub(super) type FunctionResult = Result<Value, Error>;
 
-impl Table {
-    /// All functions of a version.
-    pub(super) fn new(sprig: Sprig) -> Table {
-        let mut table = Table { functions: Functions::new(), sprig };
+impl FunctionTable {
+    /// Creates the table with all functions of a version.
+    pub(super) fn new(sprig: SprigVersion) -> FunctionTable {
+        let mut table = FunctionTable { functions: Functions::new(), sprig };
         strings::add(&mut table);
         numbers::add(&mut table);
         lists::add(&mut table);
@@ -86,16 +86,16 @@ impl Table {
         versions::add(&mut table);
         dates::add(&mut table);
         crypto::add(&mut table);
-        world::add(&mut table);
+        system::add(&mut table);
         table
     }
 
-    /// A function under one or more names.
+    /// Adds a function under one or more names.
     pub(super) fn add(
         &mut self,
         names: &[&str],
         signature: &'static Signature,
-        body: impl Fn(&mut Execution<'_>, &[Value]) -> Answer + Send + Sync + 'static,
+        body: impl Fn(&mut Execution<'_>, &[Value]) -> FunctionResult + Send + Sync + 'static,
     ) {
         let function = Function::new(signature, body);
         for name in names {
@@ -103,42 +103,42 @@ impl Table {
         }
     }
 
-    /// A function that sprig v2 does not have.
+    /// Adds a function that sprig v2 does not have.
     pub(super) fn add_v3(
         &mut self,
         names: &[&str],
         signature: &'static Signature,
-        body: impl Fn(&mut Execution<'_>, &[Value]) -> Answer + Send + Sync + 'static,
+        body: impl Fn(&mut Execution<'_>, &[Value]) -> FunctionResult + Send + Sync + 'static,
     ) {
-        if self.sprig == Sprig::V3 {
+        if self.sprig == SprigVersion::V3 {
             self.add(names, signature, body);
         }
     }
 }
 
-static NOTHING: LazyLock<Ambient> = LazyLock::new(Ambient::default);
+static NOTHING: LazyLock<SystemInputs> = LazyLock::new(SystemInputs::default);
 
-/// What the execution was given of the world; nothing, if nothing was.
-pub(super) fn ambient<'a>(execution: &Execution<'a>) -> &'a Ambient {
-    execution.host::<Ambient>().unwrap_or(&NOTHING)
+/// Returns the system inputs of the execution, or empty ones if it has none.
+pub(super) fn system_inputs<'a>(execution: &Execution<'a>) -> &'a SystemInputs {
+    execution.host::<SystemInputs>().unwrap_or(&NOTHING)
 }
 
-/// A string argument. Signatures are checked before a call, so it is one.
+/// Returns a string argument. The engine has checked the signature, so the argument is a string.
 pub(super) fn bytes(args: &[Value], index: usize) -> &[u8] {
     args.get(index).and_then(Value::as_str).map_or(&[], |text| text.as_bytes())
 }
 
-/// A string argument as text.
+/// Returns a string argument as text.
 pub(super) fn text(args: &[Value], index: usize) -> std::borrow::Cow<'_, str> {
     String::from_utf8_lossy(bytes(args, index))
 }
 
-/// An integer argument.
+/// Returns an integer argument.
 pub(super) fn int(args: &[Value], index: usize) -> i64 {
     args.get(index).and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// What Go says of a nil that is used.
+/// Creates Go's error for dereferencing nil.
 pub(super) fn nil_dereference() -> Error {
     Error::call("runtime error: invalid memory address or nil pointer dereference")
 }

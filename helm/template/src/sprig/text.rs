@@ -1,13 +1,13 @@
-//! Go's `strings` on bytes.
+//! Functions of Go's `strings` on bytes.
 
 use super::runes;
 
-/// Go's `strings.Index`.
+/// Implements Go's `strings.Index`.
 pub fn index(text: &[u8], part: &[u8]) -> Option<usize> {
     memchr::memmem::find(text, part)
 }
 
-/// Go's `strings.Replace` of all.
+/// Implements Go's `strings.ReplaceAll`.
 pub fn replace(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     if old.is_empty() {
@@ -28,7 +28,7 @@ pub fn replace(text: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Go's `strings.SplitN`: all parts for a negative limit, none for 0.
+/// Implements Go's `strings.SplitN`: all parts for a negative limit, none for 0.
 pub fn split<'t>(text: &'t [u8], separator: &[u8], limit: i64) -> Vec<&'t [u8]> {
     if limit == 0 {
         return Vec::new();
@@ -51,14 +51,14 @@ pub fn split<'t>(text: &'t [u8], separator: &[u8], limit: i64) -> Vec<&'t [u8]> 
         parts.push(&rest[..end]);
         rest = &rest[end + skip..];
     }
-    // An empty text has no runes, but one part between separators.
+    // An empty text has no runes, but splits into one part at a non-empty separator.
     if !(separator.is_empty() && text.is_empty()) {
         parts.push(rest);
     }
     parts
 }
 
-/// Go's `strings.TrimFunc`.
+/// Implements Go's `strings.TrimFunc`.
 pub fn trim(text: &[u8], cut: impl Fn(char) -> bool) -> &[u8] {
     if text.is_ascii() {
         let kept = |byte: &u8| !cut(char::from(*byte));
@@ -72,7 +72,7 @@ pub fn trim(text: &[u8], cut: impl Fn(char) -> bool) -> &[u8] {
     &text[start..end]
 }
 
-/// Spaces before every line, behind what comes first.
+/// Adds spaces before every line, and `first` before all.
 pub fn indent(first: &[u8], text: &[u8], spaces: usize) -> Vec<u8> {
     let lines = memchr::memchr_iter(b'\n', text).count() + 1;
     let mut out = Vec::with_capacity(first.len() + text.len() + lines * spaces);
@@ -86,7 +86,7 @@ pub fn indent(first: &[u8], text: &[u8], spaces: usize) -> Vec<u8> {
     out
 }
 
-/// Go's `s[start:end]`, or the text of its panic.
+/// Implements Go's `s[start:end]`. The error has the text of Go's panic.
 pub fn slice(text: &[u8], start: Option<i64>, end: Option<i64>) -> Result<&[u8], String> {
     let length = text.len() as i64;
     let fail = |bounds: String| Err(format!("runtime error: slice bounds out of range {bounds}"));
@@ -103,7 +103,7 @@ pub fn slice(text: &[u8], start: Option<i64>, end: Option<i64>) -> Result<&[u8],
     }
 }
 
-/// Go's `strconv.Quote`, for error texts.
+/// Quotes like Go's `strconv.Quote`, for error texts.
 pub fn quoted(text: &str) -> String {
     crate::format::quote::quote(text.as_bytes())
 }

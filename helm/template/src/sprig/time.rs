@@ -1,4 +1,4 @@
-//! Go's `time`: moments with a zone, durations, and layouts written as the reference time.
+//! Go's `time`: times with a zone, durations, and layouts based on the reference time.
 
 mod duration;
 mod format;
@@ -6,12 +6,12 @@ mod layout;
 mod parse;
 mod zone;
 
-pub use duration::Span;
+pub use duration::GoDuration;
 pub use parse::parse_in;
 pub use zone::Zone;
 
 const DAY_SECONDS: i64 = 86_400;
-/// Seconds from year 1, where Go's zero time is, to 1970.
+/// Seconds from 1970 to Go's zero time in year 1.
 const ZERO_TIME: i64 = -62_135_596_800;
 
 pub(super) const LONG_MONTHS: [&str; 12] = [
@@ -30,66 +30,66 @@ pub(super) const LONG_MONTHS: [&str; 12] = [
 ];
 pub(super) const LONG_DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
-/// A point in time, shown in a zone: Go's `time.Time`.
+/// A point in time with a zone for display: Go's `time.Time`.
 #[derive(Debug, Clone)]
-pub struct Moment {
+pub struct GoTime {
     /// Seconds since 1970.
     pub seconds: i64,
-    /// Nanoseconds into the second.
+    /// Nanoseconds within the second.
     pub nanos: u32,
-    /// Where it is shown.
+    /// Zone for display.
     pub zone: Zone,
 }
 
-/// Date and clock of a moment in its zone.
+/// Date and time of day in the zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Civil {
-    /// Year, as in `-1` for 2 BC.
+pub struct CivilTime {
+    /// Year; `-1` is 2 BC.
     pub year: i64,
-    /// 1 to 12.
+    /// Month, from 1 to 12.
     pub month: i64,
-    /// 1 to 31.
+    /// Day, from 1 to 31.
     pub day: i64,
-    /// Hours of the day.
+    /// Hour of the day.
     pub hour: i64,
-    /// Minutes of the hour.
+    /// Minute of the hour.
     pub minute: i64,
-    /// Seconds of the minute.
+    /// Second of the minute.
     pub second: i64,
     /// Days since 1970.
     pub days: i64,
 }
 
-impl Civil {
-    /// 0 is Sunday.
+impl CivilTime {
+    /// Returns the day of the week, from 0 for Sunday.
     pub fn weekday(&self) -> usize {
         (self.days + 4).rem_euclid(7) as usize
     }
 
-    /// 1 to 366.
+    /// Returns the day of the year, from 1 to 366.
     pub fn year_day(&self) -> i64 {
         self.days - days_from_civil(self.year, 1, 1) + 1
     }
 }
 
-impl Moment {
-    /// Go's `time.Unix`.
-    pub fn unix(seconds: i64, nanos: u32, zone: Zone) -> Moment {
-        Moment { seconds, nanos, zone }
+impl GoTime {
+    /// Implements Go's `time.Unix`.
+    pub fn unix(seconds: i64, nanos: u32, zone: Zone) -> GoTime {
+        GoTime { seconds, nanos, zone }
     }
 
-    /// Go's `time.Time{}`.
-    pub fn zero() -> Moment {
-        Moment { seconds: ZERO_TIME, nanos: 0, zone: Zone::Utc }
+    /// Returns Go's `time.Time{}`.
+    pub fn zero() -> GoTime {
+        GoTime { seconds: ZERO_TIME, nanos: 0, zone: Zone::Utc }
     }
 
-    /// Go's `IsZero`.
+    /// Implements Go's `IsZero`.
     pub fn is_zero(&self) -> bool {
         self.seconds == ZERO_TIME && self.nanos == 0
     }
 
-    /// Go's `time.Date`: a clock reading that does not exist or exists twice is settled as Go does.
-    pub fn from_civil(date: (i64, i64, i64), clock: (i64, i64, i64), nanos: u32, zone: Zone) -> Moment {
+    /// Implements Go's `time.Date`. A local time that does not exist or exists twice is resolved as in Go.
+    pub fn from_civil(date: (i64, i64, i64), clock: (i64, i64, i64), nanos: u32, zone: Zone) -> GoTime {
         let days = days_from_civil(date.0, date.1, date.2);
         let mut seconds = days * DAY_SECONDS + clock.0 * 3600 + clock.1 * 60 + clock.2;
         let (_, first) = zone.lookup(seconds);
@@ -97,32 +97,32 @@ impl Moment {
             let (_, offset) = zone.lookup(seconds - first);
             seconds -= offset;
         }
-        Moment { seconds, nanos, zone }
+        GoTime { seconds, nanos, zone }
     }
 
-    /// The same moment elsewhere.
-    pub fn shown_in(&self, zone: Zone) -> Moment {
-        Moment { zone, ..self.clone() }
+    /// Returns the same time in another zone.
+    pub fn in_zone(&self, zone: Zone) -> GoTime {
+        GoTime { zone, ..self.clone() }
     }
 
-    /// Go's `Add`; wraps where Go's does.
-    pub fn plus(&self, span: Span) -> Moment {
+    /// Implements Go's `Add`, including its overflow.
+    pub fn plus(&self, span: GoDuration) -> GoTime {
         let nanos = i64::from(self.nanos) + span.0 % 1_000_000_000;
-        Moment {
+        GoTime {
             seconds: self.seconds.wrapping_add(span.0 / 1_000_000_000).wrapping_add(nanos.div_euclid(1_000_000_000)),
             nanos: nanos.rem_euclid(1_000_000_000) as u32,
             zone: self.zone.clone(),
         }
     }
 
-    /// Go's `Sub`: too far apart is the longest span.
-    pub fn since(&self, earlier: &Moment) -> Span {
+    /// Implements Go's `Sub`, which returns the longest duration for times that are too far apart.
+    pub fn since(&self, earlier: &GoTime) -> GoDuration {
         let seconds = i128::from(self.seconds) - i128::from(earlier.seconds);
         let nanos = seconds * 1_000_000_000 + i128::from(self.nanos) - i128::from(earlier.nanos);
-        Span(nanos.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
+        GoDuration(nanos.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64)
     }
 
-    /// Go's `GoString`.
+    /// Implements Go's `GoString`.
     pub fn go_syntax(&self) -> String {
         let c = self.civil();
         let month = LONG_MONTHS.get((c.month - 1) as usize).copied().unwrap_or_default();
@@ -135,17 +135,17 @@ impl Moment {
         format!("time.Date({}, time.{month}, {}, {clock}, {zone})", c.year, c.day)
     }
 
-    /// Date and clock in the moment's zone.
-    pub fn civil(&self) -> Civil {
+    /// Returns date and time of day in the zone.
+    pub fn civil(&self) -> CivilTime {
         let (_, offset) = self.zone.lookup(self.seconds);
         let local = self.seconds.wrapping_add(offset);
         let (days, rest) = (local.div_euclid(DAY_SECONDS), local.rem_euclid(DAY_SECONDS));
         let (year, month, day) = civil_from_days(days);
-        Civil { year, month, day, hour: rest / 3600, minute: rest / 60 % 60, second: rest % 60, days }
+        CivilTime { year, month, day, hour: rest / 3600, minute: rest / 60 % 60, second: rest % 60, days }
     }
 }
 
-/// Days since 1970 of a date of the Gregorian calendar, extended both ways.
+/// Returns the days from 1970 to a date of the proleptic Gregorian calendar.
 pub(super) fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -169,7 +169,7 @@ pub(super) fn is_leap(year: i64) -> bool {
     year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
 }
 
-/// The way Go's `time` quotes: every byte that is not printable ASCII as `\x..`.
+/// Quotes like Go's `time`: every byte that is not printable ASCII becomes `\x..`.
 pub(super) fn quote(text: &[u8]) -> String {
     let mut out = String::from("\"");
     for &byte in text {

@@ -1,4 +1,4 @@
-//! TOML as Helm's `toToml` and `fromToml` have it: BurntSushi/toml 1.6.
+//! TOML for Helm's `toToml` and `fromToml`: BurntSushi/toml 1.6.
 
 mod emit;
 mod read;

@@ -1,13 +1,13 @@
-//! Go's `net/url`, as far as `urlParse` and `urlJoin` show it.
+//! Subset of Go's `net/url` that `urlParse` and `urlJoin` need.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::text;
 use crate::format::quote::quote;
 
-/// Where a byte stands decides whether it is written as `%XX`.
+/// Part of a URL, which decides which bytes are escaped as `%XX`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum UrlEncoding {
     Path,
     Host,
     Zone,
@@ -15,32 +15,32 @@ enum Place {
     Fragment,
 }
 
-fn must_escape(byte: u8, place: Place) -> bool {
+fn must_escape(byte: u8, place: UrlEncoding) -> bool {
     let kept: &[u8] = match place {
-        Place::Path => b"$&+,-./:;=@_~",
-        Place::Host | Place::Zone => b"!\"$&'()*+,-.:;<=>[]_~",
-        Place::User => b"$&+,-.;=_~",
-        Place::Fragment => b"!$&()*+,-./:;=?@_~",
+        UrlEncoding::Path => b"$&+,-./:;=@_~",
+        UrlEncoding::Host | UrlEncoding::Zone => b"!\"$&'()*+,-.:;<=>[]_~",
+        UrlEncoding::User => b"$&+,-.;=_~",
+        UrlEncoding::Fragment => b"!$&()*+,-./:;=?@_~",
     };
     !byte.is_ascii_alphanumeric() && !kept.contains(&byte)
 }
 
-/// A parsed URL. Bytes, since an escape may stand for any.
+/// A parsed URL. Parts are bytes, because an escape may encode any byte.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Url {
-    /// In small letters.
+    /// Scheme in lowercase.
     pub scheme: Vec<u8>,
-    /// What stands behind the scheme where there is no `/`.
+    /// Text after the scheme if it does not start with `/`.
     pub opaque: Vec<u8>,
-    /// Name and password, not escaped.
-    pub user: User,
-    /// With the port.
+    /// User name and password, unescaped.
+    pub user: UserInfo,
+    /// Host with its port.
     pub host: Vec<u8>,
-    /// Not escaped.
+    /// Path, unescaped.
     pub path: Vec<u8>,
-    /// Behind `?`, as it was.
+    /// Query after `?`, as written.
     pub query: Vec<u8>,
-    /// Behind `#`, not escaped.
+    /// Fragment after `#`, unescaped.
     pub fragment: Vec<u8>,
     pub(super) raw_path: Vec<u8>,
     pub(super) raw_fragment: Vec<u8>,
@@ -48,10 +48,10 @@ pub struct Url {
     pub(super) omit_host: bool,
 }
 
-/// A name, and a password where a colon says that there is one.
-pub type User = Option<(Vec<u8>, Option<Vec<u8>>)>;
+/// User name, and the password if there is a colon.
+pub type UserInfo = Option<(Vec<u8>, Option<Vec<u8>>)>;
 
-/// Around the first place of a part; the second half is nothing where it is not there.
+/// Splits at the first occurrence of a part. The second half is `None` if the part does not occur.
 fn cut<'t>(text: &'t [u8], part: &[u8]) -> (&'t [u8], Option<&'t [u8]>) {
     match text::index(text, part) {
         Some(at) => (&text[..at], Some(&text[at + part.len()..])),
@@ -60,37 +60,37 @@ fn cut<'t>(text: &'t [u8], part: &[u8]) -> (&'t [u8], Option<&'t [u8]>) {
 }
 
 impl Url {
-    /// Go's `url.Parse`, with the text of its error.
+    /// Implements Go's `url.Parse`, with the text of its error.
     pub fn parse(text: &[u8]) -> Result<Url, String> {
         let (before, fragment) = cut(text, b"#");
         let failed = |of: &[u8], why: String| format!("parse {}: {why}", quote(of));
         let mut url = parse(before).map_err(|why| failed(before, why))?;
         if let Some(fragment) = fragment.filter(|fragment| !fragment.is_empty()) {
-            url.fragment = unescape(fragment, Place::Fragment).map_err(|why| failed(text, why))?;
-            url.raw_fragment = raw(&url.fragment, fragment, Place::Fragment);
+            url.fragment = unescape(fragment, UrlEncoding::Fragment).map_err(|why| failed(text, why))?;
+            url.raw_fragment = raw(&url.fragment, fragment, UrlEncoding::Fragment);
         }
         Ok(url)
     }
 
-    /// Go's `Userinfo.String`.
+    /// Implements Go's `Userinfo.String`.
     pub fn userinfo(&self) -> Vec<u8> {
         match &self.user {
             None => Vec::new(),
-            Some((name, None)) => escape(name, Place::User),
+            Some((name, None)) => escape(name, UrlEncoding::User),
             Some((name, Some(password))) => {
-                [escape(name, Place::User), b":".to_vec(), escape(password, Place::User)].concat()
+                [escape(name, UrlEncoding::User), b":".to_vec(), escape(password, UrlEncoding::User)].concat()
             }
         }
     }
 
-    /// Go's `Hostname`.
+    /// Implements Go's `Hostname`.
     pub fn hostname(&self) -> &[u8] {
         let colon = self.host.iter().rposition(|b| *b == b':').filter(|at| is_port(&self.host[*at..]));
         let host = &self.host[..colon.unwrap_or(self.host.len())];
         host.strip_prefix(b"[").and_then(|h| h.strip_suffix(b"]")).unwrap_or(host)
     }
 
-    /// Go's `String`.
+    /// Implements Go's `String`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
         if !self.scheme.is_empty() {
@@ -105,9 +105,9 @@ impl Url {
             out.extend([b"?", self.query.as_slice()].concat());
         }
         if !self.fragment.is_empty() {
-            let known = !self.raw_fragment.is_empty() && is_encoded(&self.raw_fragment, Place::Fragment);
+            let known = !self.raw_fragment.is_empty() && is_encoded(&self.raw_fragment, UrlEncoding::Fragment);
             out.push(b'#');
-            out.extend(if known { self.raw_fragment.clone() } else { escape(&self.fragment, Place::Fragment) });
+            out.extend(if known { self.raw_fragment.clone() } else { escape(&self.fragment, UrlEncoding::Fragment) });
         }
         out
     }
@@ -122,17 +122,17 @@ impl Url {
             if self.user.is_some() {
                 out.extend([self.userinfo().as_slice(), b"@"].concat());
             }
-            out.extend(escape(&self.host, Place::Host));
+            out.extend(escape(&self.host, UrlEncoding::Host));
         }
         let path = match self.path.as_slice() {
-            _ if !self.raw_path.is_empty() && is_encoded(&self.raw_path, Place::Path) => self.raw_path.clone(),
+            _ if !self.raw_path.is_empty() && is_encoded(&self.raw_path, UrlEncoding::Path) => self.raw_path.clone(),
             b"*" => self.path.clone(),
-            path => escape(path, Place::Path),
+            path => escape(path, UrlEncoding::Path),
         };
         if !path.is_empty() && !path.starts_with(b"/") && !self.host.is_empty() {
             out.push(b'/');
         }
-        // Not to be taken for a scheme.
+        // Prevents the first segment from looking like a scheme.
         if out.is_empty() && cut(&path, b"/").0.contains(&b':') {
             out.extend_from_slice(b"./");
         }
@@ -172,13 +172,13 @@ fn parse(text: &[u8]) -> Result<Url, String> {
     } else if !url.scheme.is_empty() && rest.starts_with(b"/") {
         url.omit_host = true;
     }
-    url.path = unescape(rest, Place::Path)?;
-    url.raw_path = raw(&url.path, rest, Place::Path);
+    url.path = unescape(rest, UrlEncoding::Path)?;
+    url.raw_path = raw(&url.path, rest, UrlEncoding::Path);
     Ok(url)
 }
 
-/// How it was written, where that is not how it would be written.
-fn raw(value: &[u8], written: &[u8], place: Place) -> Vec<u8> {
+/// Returns the text as written if it differs from the default encoding.
+fn raw(value: &[u8], written: &[u8], place: UrlEncoding) -> Vec<u8> {
     if escape(value, place) == written { Vec::new() } else { written.to_vec() }
 }
 
@@ -195,7 +195,7 @@ fn scheme(text: &[u8]) -> Result<(&[u8], &[u8]), String> {
     Ok((b"", text))
 }
 
-fn parse_authority(scheme: &[u8], authority: &[u8]) -> Result<(User, Vec<u8>), String> {
+fn parse_authority(scheme: &[u8], authority: &[u8]) -> Result<(UserInfo, Vec<u8>), String> {
     let Some(at) = authority.iter().rposition(|b| *b == b'@') else {
         return Ok((None, parse_host(scheme, authority)?));
     };
@@ -204,8 +204,8 @@ fn parse_authority(scheme: &[u8], authority: &[u8]) -> Result<(User, Vec<u8>), S
         return Err("net/url: invalid userinfo".to_string());
     }
     let user = match cut(userinfo, b":") {
-        (name, None) => (unescape(name, Place::User)?, None),
-        (name, Some(password)) => (unescape(name, Place::User)?, Some(unescape(password, Place::User)?)),
+        (name, None) => (unescape(name, UrlEncoding::User)?, None),
+        (name, Some(password)) => (unescape(name, UrlEncoding::User)?, Some(unescape(password, UrlEncoding::User)?)),
     };
     Ok((Some(user), host))
 }
@@ -220,7 +220,7 @@ fn parse_host(scheme: &[u8], host: &[u8]) -> Result<Vec<u8>, String> {
         (Some(0), _) => return parse_literal(host),
         (Some(_), _) => return Err("invalid IP-literal".to_string()),
         (None, Some(last)) => {
-            // Only the web is strict about colons in names.
+            // Only `http` and `https` are strict about colons in host names.
             let strict = matches!(scheme, b"http" | b"https");
             let at = text::index(host, b":").filter(|_| strict).unwrap_or(last);
             if !is_port(&host[at..]) {
@@ -229,7 +229,7 @@ fn parse_host(scheme: &[u8], host: &[u8]) -> Result<Vec<u8>, String> {
         }
         (None, None) => {}
     }
-    unescape(host, Place::Host)
+    unescape(host, UrlEncoding::Host)
 }
 
 fn parse_literal(host: &[u8]) -> Result<Vec<u8>, String> {
@@ -239,8 +239,10 @@ fn parse_literal(host: &[u8]) -> Result<Vec<u8>, String> {
         return Err(format!("invalid port {} after host", quote(port)));
     }
     let name = match text::index(name, b"%25") {
-        Some(zone) => [unescape(&name[..zone], Place::Host)?, unescape(&name[zone..], Place::Zone)?].concat(),
-        None => unescape(name, Place::Host)?,
+        Some(zone) => {
+            [unescape(&name[..zone], UrlEncoding::Host)?, unescape(&name[zone..], UrlEncoding::Zone)?].concat()
+        }
+        None => unescape(name, UrlEncoding::Host)?,
     };
     let (address, zone) = cut(&name, b"%");
     let address = String::from_utf8_lossy(address);
@@ -253,7 +255,7 @@ fn parse_literal(host: &[u8]) -> Result<Vec<u8>, String> {
     Ok([b"[", name.as_slice(), b"]", port].concat())
 }
 
-/// The commonest of netip's complaints.
+/// Returns the most common of netip's errors.
 fn address_problem(address: &str, zone: Option<&[u8]>) -> &'static str {
     match (address.contains(':'), address.contains('.'), zone) {
         (true, _, Some(b"")) => "zone must be a non-empty string",
@@ -264,17 +266,17 @@ fn address_problem(address: &str, zone: Option<&[u8]>) -> &'static str {
     }
 }
 
-fn is_encoded(text: &[u8], place: Place) -> bool {
+fn is_encoded(text: &[u8], place: UrlEncoding) -> bool {
     text.iter().all(|b| b"!$&'()*+,;=:@[]%".contains(b) || !must_escape(*b, place))
 }
 
-fn unescape(text: &[u8], place: Place) -> Result<Vec<u8>, String> {
+fn unescape(text: &[u8], place: UrlEncoding) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(text.len());
     let mut at = 0;
     while at < text.len() {
         let byte = text[at];
         if byte != b'%' {
-            if matches!(place, Place::Host | Place::Zone) && byte < 0x80 && must_escape(byte, place) {
+            if matches!(place, UrlEncoding::Host | UrlEncoding::Zone) && byte < 0x80 && must_escape(byte, place) {
                 return Err(format!("invalid character {} in host name", quote(&[byte])));
             }
             out.push(byte);
@@ -285,8 +287,8 @@ fn unescape(text: &[u8], place: Place) -> Result<Vec<u8>, String> {
         let digit = |at: usize| escape.get(at).and_then(|b| char::from(*b).to_digit(16));
         let value = digit(1).zip(digit(2)).map(|(high, low)| (high * 16 + low) as u8);
         let allowed = |value: &u8| match place {
-            Place::Host => *value >= 0x80 || *value == b'%',
-            Place::Zone => *value == b'%' || *value == b' ' || !must_escape(*value, Place::Host),
+            UrlEncoding::Host => *value >= 0x80 || *value == b'%',
+            UrlEncoding::Zone => *value == b'%' || *value == b' ' || !must_escape(*value, UrlEncoding::Host),
             _ => true,
         };
         out.push(value.filter(allowed).ok_or_else(|| format!("invalid URL escape {}", quote(escape)))?);
@@ -295,7 +297,7 @@ fn unescape(text: &[u8], place: Place) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-fn escape(text: &[u8], place: Place) -> Vec<u8> {
+fn escape(text: &[u8], place: UrlEncoding) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     for byte in text {
         if must_escape(*byte, place) { out.extend(format!("%{byte:02X}").into_bytes()) } else { out.push(*byte) }

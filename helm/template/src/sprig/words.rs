@@ -1,4 +1,4 @@
-//! Words and their cases: what sprig takes from xstrings and goutils.
+//! Words and letter case: the functions that sprig takes from xstrings and goutils.
 
 use super::runes::{self, RUNE_ERROR, first, is_letter, is_number, is_punct, is_space, is_upper, to_lower, to_upper};
 
@@ -6,12 +6,12 @@ fn is_connector(rune: char) -> bool {
     rune == '-' || rune == '_' || is_space(rune)
 }
 
-/// `http_server` to `HttpServer` (`big`), or to `httpServer`.
+/// Converts `http_server` to `HttpServer` (`big`) or `httpServer`.
 pub fn camel_case(text: &[u8], big: bool) -> Vec<u8> {
     let mut out = String::new();
     let mut rest = runes::all(text).peekable();
     let (mut last, mut first_upper) = (None, false);
-    // Connectors at the start stay.
+    // Leading connectors stay.
     for rune in rest.by_ref() {
         if !is_connector(rune) {
             first_upper = is_upper(rune);
@@ -47,7 +47,7 @@ pub fn camel_case(text: &[u8], big: bool) -> Vec<u8> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum WordKind {
     Invalid,
     Number,
     Upper,
@@ -57,27 +57,27 @@ enum Word {
     Other,
 }
 
-/// `HTTPServer2xx` to `http_server_2xx`, or with another connector.
+/// Converts `HTTPServer2xx` to `http_server_2xx`, or with another connector.
 pub fn lower_case(text: &[u8], connector: u8) -> Vec<u8> {
     let mut out = Vec::new();
     let (mut kind, mut word, mut rest) = next_word(text);
     while !rest.is_empty() {
-        if kind != Word::Connector {
+        if kind != WordKind::Connector {
             lower(&mut out, kind, word, connector);
         }
         let (before, last) = (kind, word);
         (kind, word, rest) = next_word(rest);
         match before {
-            Word::Number => {
+            WordKind::Number => {
                 (kind, word, rest) = lower_tail(&mut out, (kind, word, rest), connector);
-                if !matches!(kind, Word::Invalid | Word::Punct | Word::Connector) {
+                if !matches!(kind, WordKind::Invalid | WordKind::Punct | WordKind::Connector) {
                     out.push(connector);
                 }
             }
-            Word::Connector => lower(&mut out, before, last, connector),
-            Word::Punct => {}
-            _ if kind != Word::Number => {
-                if !matches!(kind, Word::Connector | Word::Punct) {
+            WordKind::Connector => lower(&mut out, before, last, connector),
+            WordKind::Punct => {}
+            _ if kind != WordKind::Number => {
+                if !matches!(kind, WordKind::Connector | WordKind::Punct) {
                     out.push(connector);
                 }
             }
@@ -85,18 +85,18 @@ pub fn lower_case(text: &[u8], connector: u8) -> Vec<u8> {
             _ => {
                 let number = word;
                 (kind, word, rest) = next_word(rest);
-                // `Bld4Floor` is `bld4_floor`, but `HTTP2xx` is `http_2xx`.
-                if kind != Word::Alphabet {
-                    lower(&mut out, Word::Number, number, connector);
-                    if !matches!(kind, Word::Connector | Word::Punct) {
+                // `Bld4Floor` becomes `bld4_floor`, but `HTTP2xx` becomes `http_2xx`.
+                if kind != WordKind::Alphabet {
+                    lower(&mut out, WordKind::Number, number, connector);
+                    if !matches!(kind, WordKind::Connector | WordKind::Punct) {
                         out.push(connector);
                     }
                     continue;
                 }
                 out.push(connector);
-                lower(&mut out, Word::Number, number, connector);
+                lower(&mut out, WordKind::Number, number, connector);
                 (kind, word, rest) = lower_tail(&mut out, (kind, word, rest), connector);
-                if !matches!(kind, Word::Invalid | Word::Connector | Word::Punct) {
+                if !matches!(kind, WordKind::Invalid | WordKind::Connector | WordKind::Punct) {
                     out.push(connector);
                 }
             }
@@ -106,19 +106,19 @@ pub fn lower_case(text: &[u8], connector: u8) -> Vec<u8> {
     out
 }
 
-type Cut<'a> = (Word, &'a [u8], &'a [u8]);
+type NextWord<'a> = (WordKind, &'a [u8], &'a [u8]);
 
-/// Letters and numbers belong to the number before them.
-fn lower_tail<'a>(out: &mut Vec<u8>, mut cut: Cut<'a>, connector: u8) -> Cut<'a> {
-    while matches!(cut.0, Word::Alphabet | Word::Number) {
+/// Appends letters and numbers to the number before them.
+fn lower_tail<'a>(out: &mut Vec<u8>, mut cut: NextWord<'a>, connector: u8) -> NextWord<'a> {
+    while matches!(cut.0, WordKind::Alphabet | WordKind::Number) {
         lower(out, cut.0, cut.1, connector);
         cut = next_word(cut.2);
     }
     cut
 }
 
-fn lower(out: &mut Vec<u8>, kind: Word, word: &[u8], connector: u8) {
-    if !matches!(kind, Word::Upper | Word::Connector) {
+fn lower(out: &mut Vec<u8>, kind: WordKind, word: &[u8], connector: u8) {
+    if !matches!(kind, WordKind::Upper | WordKind::Connector) {
         return out.extend_from_slice(word);
     }
     for rune in runes::all(word) {
@@ -131,7 +131,7 @@ fn lower(out: &mut Vec<u8>, kind: Word, word: &[u8], connector: u8) {
     }
 }
 
-/// The next rune that is valid, with the broken bytes before it; `before` where there is none.
+/// Returns the next valid rune with the invalid bytes before it, or `before` at the end.
 fn next_valid(text: &[u8], before: char) -> (char, usize) {
     let mut size = 0;
     while let Some((rune, length)) = first(&text[size..]) {
@@ -147,7 +147,7 @@ fn is_alphabet(rune: char) -> bool {
     is_letter(rune) && !matches!(rune, '\u{4e00}'..='\u{9fcc}' | '\u{3400}'..='\u{4d85}' | '\u{20000}'..='\u{2b81d}')
 }
 
-/// How far runes go on that belong together, from an offset.
+/// Returns the end of the runes from an offset on that belong together.
 fn run(text: &[u8], mut offset: usize, mut rune: char, belongs: impl Fn(char) -> bool) -> usize {
     while offset < text.len() {
         let size;
@@ -160,28 +160,29 @@ fn run(text: &[u8], mut offset: usize, mut rune: char, belongs: impl Fn(char) ->
     offset
 }
 
-fn next_word(text: &[u8]) -> Cut<'_> {
+fn next_word(text: &[u8]) -> NextWord<'_> {
     if text.is_empty() {
-        return (Word::Invalid, text, text);
+        return (WordKind::Invalid, text, text);
     }
     let (rune, size) = next_valid(text, RUNE_ERROR);
     let small = |rune| is_alphabet(rune) && !is_upper(rune);
     let (kind, end) = match rune {
-        RUNE_ERROR => (Word::Invalid, size),
-        rune if is_connector(rune) => (Word::Connector, run(text, size, rune, is_connector)),
-        rune if is_punct(rune) => (Word::Punct, run(text, size, rune, is_punct)),
-        rune if is_upper(rune) => (Word::Upper, upper_word(text, size, rune)),
-        rune if is_alphabet(rune) => (Word::Alphabet, run(text, size, rune, small)),
-        rune if is_number(rune) => (Word::Number, run(text, size, rune, is_number)),
+        RUNE_ERROR => (WordKind::Invalid, size),
+        rune if is_connector(rune) => (WordKind::Connector, run(text, size, rune, is_connector)),
+        rune if is_punct(rune) => (WordKind::Punct, run(text, size, rune, is_punct)),
+        rune if is_upper(rune) => (WordKind::Upper, upper_word(text, size, rune)),
+        rune if is_alphabet(rune) => (WordKind::Alphabet, run(text, size, rune, small)),
+        rune if is_number(rune) => (WordKind::Number, run(text, size, rune, is_number)),
         rune => {
             let other = |r| !(is_connector(r) || is_alphabet(r) || is_number(r) || is_punct(r));
-            (Word::Other, run(text, size, rune, other))
+            (WordKind::Other, run(text, size, rune, other))
         }
     };
     (kind, &text[..end], &text[end..])
 }
 
-/// `HTTPStatus` is `HTTP` and `Status`: the last capital belongs to the letters behind it.
+/// Returns the length of a capitalized word. `HTTPStatus` is `HTTP` and `Status`: the last capital belongs to the next
+/// word.
 fn upper_word(text: &[u8], start: usize, rune: char) -> usize {
     if start == text.len() {
         return start;
@@ -205,7 +206,7 @@ fn upper_word(text: &[u8], start: usize, rune: char) -> usize {
     if offset < text.len() && is_alphabet(rune) { offset - last } else { offset }
 }
 
-/// Capitals to small letters; small ones to capitals, to titles at the start of a word.
+/// Converts uppercase letters to lowercase, and lowercase letters to uppercase, or to titlecase at the start of a word.
 pub fn swap_case(text: &[u8]) -> Vec<u8> {
     let mut word_starts = true;
     runes::map(text, |rune| {
@@ -221,7 +222,7 @@ pub fn swap_case(text: &[u8]) -> Vec<u8> {
     })
 }
 
-/// Small first letters of all words.
+/// Converts the first letters of all words to lowercase.
 pub fn uncapitalize(text: &[u8]) -> Vec<u8> {
     let mut next = true;
     runes::map(text, |rune| {
@@ -236,7 +237,7 @@ pub fn uncapitalize(text: &[u8]) -> Vec<u8> {
     })
 }
 
-/// Go's `strings.Title`.
+/// Implements Go's `strings.Title`.
 pub fn title(text: &[u8]) -> Vec<u8> {
     let mut before = ' ';
     runes::map(text, |rune| {
@@ -252,7 +253,7 @@ fn is_separator(rune: char) -> bool {
     !is_letter(rune) && !runes::is_digit(rune) && is_space(rune)
 }
 
-/// The first byte of each word. Bytes, not runes: so it is in goutils.
+/// Returns the first byte of each word. goutils takes bytes, not runes.
 pub fn initials(text: &[u8]) -> Vec<u8> {
     let mut gap = true;
     let mut out = String::new();
@@ -266,7 +267,7 @@ pub fn initials(text: &[u8]) -> Vec<u8> {
     out.into_bytes()
 }
 
-/// Without white space, byte by byte: what is left of runes past ASCII is broken as goutils breaks it.
+/// Removes white space byte by byte. As in goutils, this breaks some runes beyond ASCII.
 pub fn delete_white_space(text: &[u8]) -> Vec<u8> {
     if !text.iter().any(|b| is_space(char::from(*b))) {
         return text.to_vec();
@@ -274,7 +275,7 @@ pub fn delete_white_space(text: &[u8]) -> Vec<u8> {
     text.iter().map(|b| char::from(*b)).filter(|c| !is_space(*c)).collect::<String>().into_bytes()
 }
 
-/// Lines of at most `width` bytes, broken at spaces; `break_words` breaks words that are longer.
+/// Breaks text at spaces into lines of at most `width` bytes. `break_words` also breaks longer words.
 pub fn wrap(text: &[u8], width: i64, newline: &[u8], break_words: bool) -> Vec<u8> {
     let newline: &[u8] = if newline.is_empty() { b"\n" } else { newline };
     let width = usize::try_from(width).unwrap_or(1).max(1);
@@ -308,7 +309,8 @@ pub fn wrap(text: &[u8], width: i64, newline: &[u8], break_words: bool) -> Vec<u
     out
 }
 
-/// At most `width` bytes with `...` where bytes are missing; empty where goutils fails, whose error sprig drops.
+/// Shortens text to at most `width` bytes with `...` for missing text. Returns an empty text if goutils fails, because
+/// sprig drops the error.
 pub fn abbreviate(text: &[u8], offset: i64, width: i64) -> Vec<u8> {
     let length = text.len() as i64;
     if text.is_empty() || width < 4 {

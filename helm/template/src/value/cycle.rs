@@ -1,37 +1,38 @@
-//! Maps that hold themselves: a template makes them with `set` and `merge`, and counting owners never frees them.
+//! Cleanup of maps that contain themselves. Templates create them with `set` and `merge`, and reference counting never
+//! frees them.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 
-use crate::value::{List, Map, Value};
+use crate::value::{GoMap, GoSlice, Value};
 
 thread_local! {
-    /// Maps that templates of this thread put lists or maps into. Values never leave their thread.
-    static WATCHED: RefCell<Vec<Weak<Map>>> = RefCell::default();
+    /// Maps of this thread into which templates put lists or maps. Values never leave their thread.
+    static WATCHED: RefCell<Vec<Weak<GoMap>>> = RefCell::default();
 }
 
-/// Remembers a map that may be part of a cycle from now on.
-pub(super) fn watch(map: &Rc<Map>) {
+/// Registers a map that may become part of a cycle.
+pub(super) fn watch(map: &Rc<GoMap>) {
     if !map.watched.replace(true) {
         WATCHED.with_borrow_mut(|watched| watched.push(Rc::downgrade(map)));
     }
 }
 
-/// Frees maps that only themselves and each other hold: those templates of this thread left behind.
+/// Frees maps that templates of this thread left behind and that only reference themselves and each other.
 pub fn free_cycles() {
     let watched = WATCHED.take();
     if watched.is_empty() {
         return;
     }
-    let maps: Vec<Rc<Map>> = watched.iter().filter_map(Weak::upgrade).collect();
+    let maps: Vec<Rc<GoMap>> = watched.iter().filter_map(Weak::upgrade).collect();
     drop(watched);
-    let mut graph = Graph::default();
+    let mut graph = OwnerGraph::default();
     for map in &maps {
-        graph.add(Node::Map(map.clone()));
+        graph.add(CycleNode::Map(map.clone()));
     }
     graph.explore();
-    // The list of maps and the graph itself hold each.
+    // The list of maps and the graph itself hold one reference each.
     let mut held: Vec<usize> = graph.nodes.iter().map(|node| node.owners() - 1).collect();
     for map in &maps {
         held[graph.places[&address(map)]] -= 1;
@@ -52,53 +53,54 @@ fn address<T>(shared: &Rc<T>) -> usize {
     Rc::as_ptr(shared) as usize
 }
 
-enum Node {
-    List(Rc<List>),
-    Map(Rc<Map>),
+enum CycleNode {
+    List(Rc<GoSlice>),
+    Map(Rc<GoMap>),
 }
 
-impl Node {
-    fn of(value: &Value) -> Option<Node> {
+impl CycleNode {
+    fn of(value: &Value) -> Option<CycleNode> {
         match value {
-            Value::List(_, list) => Some(Node::List(list.clone())),
-            Value::Map(_, map) => Some(Node::Map(map.clone())),
+            Value::List(_, list) => Some(CycleNode::List(list.clone())),
+            Value::Map(_, map) => Some(CycleNode::Map(map.clone())),
             _ => None,
         }
     }
 
     fn address(&self) -> usize {
         match self {
-            Node::List(list) => address(list),
-            Node::Map(map) => address(map),
+            CycleNode::List(list) => address(list),
+            CycleNode::Map(map) => address(map),
         }
     }
 
     fn owners(&self) -> usize {
         match self {
-            Node::List(list) => Rc::strong_count(list),
-            Node::Map(map) => Rc::strong_count(map),
+            CycleNode::List(list) => Rc::strong_count(list),
+            CycleNode::Map(map) => Rc::strong_count(map),
         }
     }
 
-    fn children(&self) -> Vec<Node> {
+    fn children(&self) -> Vec<CycleNode> {
         match self {
-            Node::List(list) => list.iter().filter_map(Node::of).collect(),
-            Node::Map(map) => map.entries().values().filter_map(Node::of).collect(),
+            CycleNode::List(list) => list.iter().filter_map(CycleNode::of).collect(),
+            CycleNode::Map(map) => map.entries().values().filter_map(CycleNode::of).collect(),
         }
     }
 }
 
-/// All that is reached from the maps in question. What else owns a node, a variable, a host or a caller, is outside.
+/// All values reachable from the registered maps. Any other owner of a node, such as a variable, host or caller, is
+/// external.
 #[derive(Default)]
-struct Graph {
-    nodes: Vec<Node>,
+struct OwnerGraph {
+    nodes: Vec<CycleNode>,
     places: HashMap<usize, usize>,
-    /// Of each node, the nodes it holds.
+    /// Indexes of the nodes that each node references.
     edges: Vec<Vec<usize>>,
 }
 
-impl Graph {
-    fn add(&mut self, node: Node) -> usize {
+impl OwnerGraph {
+    fn add(&mut self, node: CycleNode) -> usize {
         let place = self.nodes.len();
         match self.places.entry(node.address()) {
             std::collections::hash_map::Entry::Occupied(known) => *known.get(),
@@ -118,7 +120,7 @@ impl Graph {
         }
     }
 
-    /// Which nodes are owned from outside, or held by one that is. `held` are the owners of each.
+    /// Returns which nodes have an external owner or are reachable from one. `held` contains the reference counts.
     fn alive(&self, mut held: Vec<usize>) -> Vec<bool> {
         for child in self.edges.iter().flatten() {
             held[*child] -= 1;

@@ -1,25 +1,25 @@
-//! From and to decoded JSON.
+//! Conversion between values and decoded JSON.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
 
-use crate::value::{Str, Type, Value};
+use crate::value::{ReflectType, Str, Value};
 
-/// What whole numbers of JSON become.
+/// Type of whole numbers decoded from JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Numbers {
-    /// `float64` for all, as `encoding/json` decodes and as Helm's values are.
+pub enum JsonNumbers {
+    /// `float64` for all numbers, as `encoding/json` decodes them and as Helm's values have.
     Float,
-    /// `int` for whole numbers and `float64` for the others, as in data that Go code wrote by hand.
+    /// `int` for whole numbers and `float64` for others, as in data created by Go code.
     Int,
-    /// `int64` for whole numbers and `float64` for the others, as Kubernetes decodes objects.
+    /// `int64` for whole numbers and `float64` for others, as Kubernetes decodes objects.
     Int64,
 }
 
 impl Value {
-    /// A value of decoded JSON: `map[string]interface {}`, `[]interface {}`, strings, bools, nil and numbers.
-    pub fn from_json(json: &Json, numbers: Numbers) -> Value {
+    /// Converts decoded JSON: to `map[string]interface {}`, `[]interface {}`, strings, bools, nil and numbers.
+    pub fn from_json(json: &Json, numbers: JsonNumbers) -> Value {
         match json {
             Json::Null => Value::Nil,
             Json::Bool(bool) => Value::Bool(*bool),
@@ -27,14 +27,14 @@ impl Value {
             Json::String(text) => Value::string(text),
             Json::Array(items) => Value::list(items.iter().map(|item| Value::from_json(item, numbers)).collect()),
             Json::Object(entries) => Value::typed_map(
-                Type::MAP,
+                ReflectType::MAP,
                 entries.iter().map(|(key, value)| (Str::new(key), Value::from_json(value, numbers))).collect(),
             ),
         }
     }
 
-    /// The value as decoded JSON, where it can be: objects by what they write, not-a-number and functions as null, bytes
-    /// that are no UTF-8 replaced as `encoding/json` does.
+    /// Converts the value to decoded JSON. Objects become their JSON, NaN and functions null; bytes that are not UTF-8
+    /// are replaced as in `encoding/json`.
     pub fn to_json(&self) -> Json {
         match self {
             Value::Nil | Value::Func(_) | Value::Complex(..) => Json::Null,
@@ -65,10 +65,10 @@ impl Value {
     }
 }
 
-fn from_number(number: &serde_json::Number, numbers: Numbers) -> Value {
+fn from_number(number: &serde_json::Number, numbers: JsonNumbers) -> Value {
     match (numbers, number.as_i64()) {
-        (Numbers::Int, Some(whole)) => Value::Int(whole),
-        (Numbers::Int64, Some(whole)) => Value::Int64(whole),
+        (JsonNumbers::Int, Some(whole)) => Value::Int(whole),
+        (JsonNumbers::Int64, Some(whole)) => Value::Int64(whole),
         _ => Value::Float64(number.as_f64().unwrap_or(0.0)),
     }
 }

@@ -1,16 +1,17 @@
-//! Freeing nested values without recursion: a template can nest a list a million deep, and the stack cannot.
+//! Destructors of nested values without recursion. A template can nest a list a million levels deep, which would
+//! overflow the stack.
 
 use std::rc::Rc;
 
-use crate::value::{List, Map, Value};
+use crate::value::{GoMap, GoSlice, Value};
 
-impl Drop for List {
+impl Drop for GoSlice {
     fn drop(&mut self) {
         free(self.take());
     }
 }
 
-impl Drop for Map {
+impl Drop for GoMap {
     fn drop(&mut self) {
         if !self.is_empty() {
             free(self.take());
@@ -19,7 +20,7 @@ impl Drop for Map {
 }
 
 fn free(mut waiting: Vec<Value>) {
-    // Most lists hold no others; those are freed by the vector itself.
+    // Most lists contain no other lists. The vector itself drops their elements.
     if !waiting.iter().any(|value| matches!(value, Value::List(..) | Value::Map(..))) {
         return;
     }

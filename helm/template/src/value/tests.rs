@@ -11,7 +11,7 @@ fn a_value_is_three_words() {
 
 #[test]
 fn types_have_gos_names() {
-    let value = Value::from_json(&json!({"a": [1, 1.5, "x", true, null, {}]}), Numbers::Int);
+    let value = Value::from_json(&json!({"a": [1, 1.5, "x", true, null, {}]}), JsonNumbers::Int);
     let list = value.as_map().unwrap().get(b"a").unwrap();
     let names: Vec<String> = list.elements().unwrap().iter().map(Value::type_name).collect();
     assert_eq!(names, ["int", "float64", "string", "bool", "<nil>", "map[string]interface {}"]);
@@ -27,20 +27,24 @@ fn maps_are_shared() {
     other.as_map().unwrap().insert("b".into(), Value::Int(2));
     assert_eq!(map.as_map().unwrap().len(), 2);
     let Value::Map(_, entries) = &map else { panic!() };
-    let renamed = Value::Map(Type::STRING_MAP, entries.clone());
+    let renamed = Value::Map(ReflectType::STRING_MAP, entries.clone());
     renamed.as_map().unwrap().remove(b"a");
     assert_eq!(map.as_map().unwrap().len(), 1);
 }
 
 #[test]
 fn named_types_are_assignable_to_their_parts() {
-    static VALUES: Named = Named { name: "chartutil.Values", underlying: Type::MAP, methods: &[] };
-    const NAMED: Type = Type(&Shape::Named(&VALUES));
-    static DURATION: Named = Named { name: "time.Duration", underlying: Type::INT64, methods: &[] };
-    assert!(NAMED.assignable_to(Type::MAP) && Type::MAP.assignable_to(NAMED) && NAMED.assignable_to(Type::ANY));
-    assert!(!NAMED.assignable_to(Type::STRING_MAP));
-    const SPAN: Type = Type(&Shape::Named(&DURATION));
-    assert!(!SPAN.assignable_to(Type::INT64));
+    static VALUES: NamedType = NamedType { name: "chartutil.Values", underlying: ReflectType::MAP, methods: &[] };
+    const NAMED: ReflectType = ReflectType(&TypeShape::Named(&VALUES));
+    static DURATION: NamedType = NamedType { name: "time.Duration", underlying: ReflectType::INT64, methods: &[] };
+    assert!(
+        NAMED.assignable_to(ReflectType::MAP)
+            && ReflectType::MAP.assignable_to(NAMED)
+            && NAMED.assignable_to(ReflectType::ANY)
+    );
+    assert!(!NAMED.assignable_to(ReflectType::STRING_MAP));
+    const SPAN: ReflectType = ReflectType(&TypeShape::Named(&DURATION));
+    assert!(!SPAN.assignable_to(ReflectType::INT64));
 }
 
 #[test]
@@ -58,7 +62,7 @@ fn truth_is_gos() {
     assert!(falsy.iter().all(|value| !value.is_true()));
     let truthy = [Value::Bool(true), Value::Int64(-1), Value::Float64(0.1), "0".into(), Value::list(vec![Value::Nil])];
     assert!(truthy.iter().all(Value::is_true));
-    assert!(!Value::list(vec![]).is_true() && !Value::zero(Type::MAP).is_true());
+    assert!(!Value::list(vec![]).is_true() && !Value::zero(ReflectType::MAP).is_true());
 }
 
 #[test]
@@ -73,8 +77,8 @@ fn a_deep_value_is_freed_without_recursion() {
 #[test]
 fn json_comes_back() {
     let json = json!({"a": [1, 2.5, "x", null, {"b": true}], "z": {}});
-    assert_eq!(Value::from_json(&json, Numbers::Int).to_json(), json);
-    assert_eq!(Value::from_json(&json!(3), Numbers::Float).type_name(), "float64");
-    assert_eq!(Value::from_json(&json!(3), Numbers::Int64).type_name(), "int64");
-    assert_eq!(Value::zero(Type::LIST).to_json(), json!(null));
+    assert_eq!(Value::from_json(&json, JsonNumbers::Int).to_json(), json);
+    assert_eq!(Value::from_json(&json!(3), JsonNumbers::Float).type_name(), "float64");
+    assert_eq!(Value::from_json(&json!(3), JsonNumbers::Int64).type_name(), "int64");
+    assert_eq!(Value::zero(ReflectType::LIST).to_json(), json!(null));
 }

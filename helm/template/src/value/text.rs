@@ -1,4 +1,4 @@
-//! Strings as Go has them: bytes, mostly UTF-8.
+//! Go strings: bytes, mostly UTF-8.
 
 use std::borrow::{Borrow, Cow};
 use std::cmp::Ordering;
@@ -7,10 +7,10 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Longest string that is kept in place, without an allocation: with it a [`crate::Value`] is 24 bytes.
+/// Maximum length of a string stored inline, without an allocation. With this length, a [`crate::Value`] has 24 bytes.
 const INLINE_BYTES: usize = 22;
 
-/// A string of Go: immutable bytes that need not be UTF-8, cheap to clone.
+/// A Go string: immutable bytes that need not be UTF-8, cheap to clone.
 #[derive(Clone)]
 pub struct Str(Repr);
 
@@ -24,7 +24,7 @@ impl Str {
     /// The empty string.
     pub const EMPTY: Str = Str(Repr::Inline(0, [0; INLINE_BYTES]));
 
-    /// A copy of these bytes.
+    /// Creates a string from a copy of these bytes.
     pub fn new(bytes: impl AsRef<[u8]>) -> Str {
         let bytes = bytes.as_ref();
         if bytes.len() > INLINE_BYTES {
@@ -35,7 +35,7 @@ impl Str {
         Str(Repr::Inline(bytes.len() as u8, inline))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Repr::Inline(length, bytes) => &bytes[..usize::from(*length)],
@@ -43,7 +43,7 @@ impl Str {
         }
     }
 
-    /// Bytes of memory it holds that nobody else does: what whoever made it just now took.
+    /// Returns the bytes of memory that only this reference owns, which is the memory allocated for a new string.
     pub(crate) fn own_bytes(&self) -> usize {
         match &self.0 {
             Repr::Shared(bytes) if Arc::strong_count(bytes) == 1 => bytes.len(),
@@ -51,16 +51,16 @@ impl Str {
         }
     }
 
-    /// The text, what is not UTF-8 replaced by U+FFFD.
+    /// Returns the text with invalid UTF-8 replaced by U+FFFD.
     pub fn to_text(&self) -> Cow<'_, str> {
-        // To check is several times cheaper than to mend, and nearly all texts are UTF-8.
+        // Validation is several times cheaper than replacement, and nearly all texts are UTF-8.
         match std::str::from_utf8(self.as_bytes()) {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => String::from_utf8_lossy(self.as_bytes()),
         }
     }
 
-    /// The text, if all of it is UTF-8.
+    /// Returns the text if it is valid UTF-8.
     pub fn as_utf8(&self) -> Option<&str> {
         std::str::from_utf8(self.as_bytes()).ok()
     }
@@ -92,12 +92,12 @@ impl Borrow<[u8]> for Str {
     }
 }
 
-/// The bytes of a short string as two numbers that are ordered as the bytes are. Those behind its end are zero.
+/// Returns the bytes of a short string as two numbers with the same order. Bytes after the end are zero.
 #[inline]
 fn words(bytes: &[u8; INLINE_BYTES]) -> (u128, u64) {
     const LENGTHS: &str = "a short string is longer than either number";
     let (first, last) = (bytes.first_chunk().expect(LENGTHS), bytes.last_chunk().expect(LENGTHS));
-    // They overlap, where they are equal if it is the second that decides.
+    // The numbers overlap. The overlapping bytes are equal when the second number decides.
     (u128::from_be_bytes(*first), u64::from_be_bytes(*last))
 }
 
@@ -125,7 +125,7 @@ impl Ord for Str {
     #[inline]
     fn cmp(&self, other: &Str) -> Ordering {
         match (&self.0, &other.0) {
-            // Most are names, looked for among others.
+            // Most strings are names used as keys.
             (Repr::Inline(length, bytes), Repr::Inline(other_length, others)) => {
                 words(bytes).cmp(&words(others)).then_with(|| length.cmp(other_length))
             }

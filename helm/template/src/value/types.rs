@@ -1,54 +1,55 @@
-//! Go's types, as far as a template can see them: `%T`, `kindOf`, error texts, what may be given to a function.
+//! Go's types as far as templates can observe them: `%T`, `kindOf`, error texts, assignability.
 
 use std::fmt;
 
 use crate::value::object::Method;
 
-/// A type of Go. Copies are pointers; make new ones as constants:
+/// A Go type. Copies are pointers. Define new types as constants:
 ///
 /// ```
-/// use switchboard_template::{Shape, Type};
-/// const CHUNKS: Type = Type(&Shape::Slice(Type::LIST));
+/// use switchboard_template::{ReflectType, TypeShape};
+/// const CHUNKS: ReflectType = ReflectType(&TypeShape::Slice(ReflectType::LIST));
 /// assert_eq!(CHUNKS.to_string(), "[][]interface {}");
 /// ```
 ///
-/// A type whose methods give the type itself has statics, which name each other: `static TIME: Shape = ...`, `Type(&TIME)`.
+/// A type whose methods return the type itself needs statics, which can refer to each other: `static TIME: TypeShape =
+/// ...`, `ReflectType(&TIME)`.
 #[derive(Clone, Copy)]
-pub struct Type(pub &'static Shape);
+pub struct ReflectType(pub &'static TypeShape);
 
-/// What a type is made of.
-pub enum Shape {
+/// Structure of a type.
+pub enum TypeShape {
     /// `interface {}`.
     Any,
-    /// `reflect.Value`: a parameter that takes anything, a missing value as well.
+    /// `reflect.Value`: a parameter that accepts anything, including a missing value.
     Reflect,
-    /// A type without parts.
-    Basic(Kind),
+    /// A type without components.
+    Basic(ReflectKind),
     /// `[]T`.
-    Slice(Type),
+    Slice(ReflectType),
     /// `map[K]V`.
-    Map(Type, Type),
+    Map(ReflectType, ReflectType),
     /// `*T`.
-    Pointer(Type),
-    /// A function, whatever it takes: [`crate::Function::signature`] says that.
+    Pointer(ReflectType),
+    /// A function with any signature; [`crate::Function::signature`] returns it.
     Func,
-    /// A struct without a name; its fields are the host object's.
+    /// An unnamed struct. The host object defines its fields.
     Struct,
-    /// A type with a name of its own.
-    Named(&'static Named),
+    /// A named type.
+    Named(&'static NamedType),
 }
 
-/// A type with a name, such as `time.Time` or `chartutil.Values`.
-pub struct Named {
-    /// The name with its package, as `%T` prints it.
+/// A named type, such as `time.Time` or `chartutil.Values`.
+pub struct NamedType {
+    /// Name with its package, as `%T` prints it.
     pub name: &'static str,
-    /// What the type is made of.
-    pub underlying: Type,
-    /// Its methods, and those of a pointer to it.
+    /// Underlying type.
+    pub underlying: ReflectType,
+    /// Methods of the type and of the pointer to it.
     pub methods: &'static [Method],
 }
 
-impl Named {
+impl NamedType {
     fn method(&'static self, name: &str) -> Option<&'static Method> {
         self.methods.iter().find(|method| method.name == name)
     }
@@ -56,7 +57,7 @@ impl Named {
 
 /// Go's `reflect.Kind`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum ReflectKind {
     /// No value at all.
     Invalid,
     /// `bool`
@@ -95,7 +96,7 @@ pub enum Kind {
     Map,
     /// `struct`
     Struct,
-    /// A pointer; its name is `ptr`.
+    /// Pointer, named `ptr`.
     Pointer,
     /// `func`
     Func,
@@ -103,154 +104,168 @@ pub enum Kind {
     Interface,
 }
 
-impl Kind {
-    /// The name `reflect.Kind` has, which is what sprig's `kindOf` answers.
+impl ReflectKind {
+    /// Returns the name of the `reflect.Kind`, which sprig's `kindOf` returns.
     pub const fn name(self) -> &'static str {
         match self {
-            Kind::Invalid => "invalid",
-            Kind::Bool => "bool",
-            Kind::Int => "int",
-            Kind::Int8 => "int8",
-            Kind::Int16 => "int16",
-            Kind::Int32 => "int32",
-            Kind::Int64 => "int64",
-            Kind::Uint => "uint",
-            Kind::Uint8 => "uint8",
-            Kind::Uint16 => "uint16",
-            Kind::Uint32 => "uint32",
-            Kind::Uint64 => "uint64",
-            Kind::Float32 => "float32",
-            Kind::Float64 => "float64",
-            Kind::Complex128 => "complex128",
-            Kind::String => "string",
-            Kind::Slice => "slice",
-            Kind::Map => "map",
-            Kind::Struct => "struct",
-            Kind::Pointer => "ptr",
-            Kind::Func => "func",
-            Kind::Interface => "interface",
+            ReflectKind::Invalid => "invalid",
+            ReflectKind::Bool => "bool",
+            ReflectKind::Int => "int",
+            ReflectKind::Int8 => "int8",
+            ReflectKind::Int16 => "int16",
+            ReflectKind::Int32 => "int32",
+            ReflectKind::Int64 => "int64",
+            ReflectKind::Uint => "uint",
+            ReflectKind::Uint8 => "uint8",
+            ReflectKind::Uint16 => "uint16",
+            ReflectKind::Uint32 => "uint32",
+            ReflectKind::Uint64 => "uint64",
+            ReflectKind::Float32 => "float32",
+            ReflectKind::Float64 => "float64",
+            ReflectKind::Complex128 => "complex128",
+            ReflectKind::String => "string",
+            ReflectKind::Slice => "slice",
+            ReflectKind::Map => "map",
+            ReflectKind::Struct => "struct",
+            ReflectKind::Pointer => "ptr",
+            ReflectKind::Func => "func",
+            ReflectKind::Interface => "interface",
         }
     }
 
-    /// Whether it is one of Go's signed integers.
+    /// Whether this is one of Go's signed integers.
     pub const fn is_signed(self) -> bool {
-        matches!(self, Kind::Int | Kind::Int8 | Kind::Int16 | Kind::Int32 | Kind::Int64)
+        matches!(
+            self,
+            ReflectKind::Int | ReflectKind::Int8 | ReflectKind::Int16 | ReflectKind::Int32 | ReflectKind::Int64
+        )
     }
 
-    /// Whether it is one of Go's unsigned integers.
+    /// Whether this is one of Go's unsigned integers.
     pub const fn is_unsigned(self) -> bool {
-        matches!(self, Kind::Uint | Kind::Uint8 | Kind::Uint16 | Kind::Uint32 | Kind::Uint64)
+        matches!(
+            self,
+            ReflectKind::Uint | ReflectKind::Uint8 | ReflectKind::Uint16 | ReflectKind::Uint32 | ReflectKind::Uint64
+        )
     }
 }
 
-impl Type {
+impl ReflectType {
     /// `interface {}`
-    pub const ANY: Type = Type(&Shape::Any);
+    pub const ANY: ReflectType = ReflectType(&TypeShape::Any);
     /// `reflect.Value`
-    pub const REFLECT: Type = Type(&Shape::Reflect);
+    pub const REFLECT: ReflectType = ReflectType(&TypeShape::Reflect);
     /// `bool`
-    pub const BOOL: Type = Type(&Shape::Basic(Kind::Bool));
+    pub const BOOL: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Bool));
     /// `int`
-    pub const INT: Type = Type(&Shape::Basic(Kind::Int));
+    pub const INT: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Int));
     /// `int8`
-    pub const INT8: Type = Type(&Shape::Basic(Kind::Int8));
+    pub const INT8: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Int8));
     /// `int16`
-    pub const INT16: Type = Type(&Shape::Basic(Kind::Int16));
+    pub const INT16: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Int16));
     /// `int32`
-    pub const INT32: Type = Type(&Shape::Basic(Kind::Int32));
+    pub const INT32: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Int32));
     /// `int64`
-    pub const INT64: Type = Type(&Shape::Basic(Kind::Int64));
+    pub const INT64: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Int64));
     /// `uint`
-    pub const UINT: Type = Type(&Shape::Basic(Kind::Uint));
+    pub const UINT: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Uint));
     /// `uint8`
-    pub const UINT8: Type = Type(&Shape::Basic(Kind::Uint8));
+    pub const UINT8: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Uint8));
     /// `uint16`
-    pub const UINT16: Type = Type(&Shape::Basic(Kind::Uint16));
+    pub const UINT16: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Uint16));
     /// `uint32`
-    pub const UINT32: Type = Type(&Shape::Basic(Kind::Uint32));
+    pub const UINT32: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Uint32));
     /// `uint64`
-    pub const UINT64: Type = Type(&Shape::Basic(Kind::Uint64));
+    pub const UINT64: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Uint64));
     /// `float32`
-    pub const FLOAT32: Type = Type(&Shape::Basic(Kind::Float32));
+    pub const FLOAT32: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Float32));
     /// `float64`
-    pub const FLOAT64: Type = Type(&Shape::Basic(Kind::Float64));
+    pub const FLOAT64: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Float64));
     /// `complex128`
-    pub const COMPLEX128: Type = Type(&Shape::Basic(Kind::Complex128));
+    pub const COMPLEX128: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::Complex128));
     /// `string`
-    pub const STRING: Type = Type(&Shape::Basic(Kind::String));
+    pub const STRING: ReflectType = ReflectType(&TypeShape::Basic(ReflectKind::String));
     /// `[]uint8`
-    pub const BYTES: Type = Type(&Shape::Slice(Type::UINT8));
+    pub const BYTES: ReflectType = ReflectType(&TypeShape::Slice(ReflectType::UINT8));
     /// `[]interface {}`
-    pub const LIST: Type = Type(&Shape::Slice(Type::ANY));
+    pub const LIST: ReflectType = ReflectType(&TypeShape::Slice(ReflectType::ANY));
     /// `[]string`
-    pub const STRINGS: Type = Type(&Shape::Slice(Type::STRING));
+    pub const STRINGS: ReflectType = ReflectType(&TypeShape::Slice(ReflectType::STRING));
     /// `[]int`
-    pub const INTS: Type = Type(&Shape::Slice(Type::INT));
+    pub const INTS: ReflectType = ReflectType(&TypeShape::Slice(ReflectType::INT));
     /// `map[string]interface {}`
-    pub const MAP: Type = Type(&Shape::Map(Type::STRING, Type::ANY));
+    pub const MAP: ReflectType = ReflectType(&TypeShape::Map(ReflectType::STRING, ReflectType::ANY));
     /// Any function.
-    pub const FUNC: Type = Type(&Shape::Func);
+    pub const FUNC: ReflectType = ReflectType(&TypeShape::Func);
     /// `map[string]string`
-    pub const STRING_MAP: Type = Type(&Shape::Map(Type::STRING, Type::STRING));
+    pub const STRING_MAP: ReflectType = ReflectType(&TypeShape::Map(ReflectType::STRING, ReflectType::STRING));
 
-    /// The kind of the type's values.
-    pub fn kind(self) -> Kind {
+    /// Returns the kind of the type's values.
+    pub fn kind(self) -> ReflectKind {
         match self.0 {
-            Shape::Any => Kind::Interface,
-            Shape::Reflect | Shape::Struct => Kind::Struct,
-            Shape::Basic(kind) => *kind,
-            Shape::Slice(_) => Kind::Slice,
-            Shape::Map(..) => Kind::Map,
-            Shape::Pointer(_) => Kind::Pointer,
-            Shape::Func => Kind::Func,
-            Shape::Named(named) => named.underlying.kind(),
+            TypeShape::Any => ReflectKind::Interface,
+            TypeShape::Reflect | TypeShape::Struct => ReflectKind::Struct,
+            TypeShape::Basic(kind) => *kind,
+            TypeShape::Slice(_) => ReflectKind::Slice,
+            TypeShape::Map(..) => ReflectKind::Map,
+            TypeShape::Pointer(_) => ReflectKind::Pointer,
+            TypeShape::Func => ReflectKind::Func,
+            TypeShape::Named(named) => named.underlying.kind(),
         }
     }
 
-    /// The type of a list's elements or of a map's values; `interface {}` for all else.
-    pub fn element(self) -> Type {
+    /// Returns the element type of a list or map, or `interface {}` for other types.
+    pub fn element(self) -> ReflectType {
         match self.underlying().0 {
-            Shape::Slice(element) | Shape::Map(_, element) | Shape::Pointer(element) => *element,
-            _ => Type::ANY,
+            TypeShape::Slice(element) | TypeShape::Map(_, element) | TypeShape::Pointer(element) => *element,
+            _ => ReflectType::ANY,
         }
     }
 
-    /// What the type is made of, its name taken away.
-    pub fn underlying(self) -> Type {
+    /// Returns the underlying type of a named type, or the type itself.
+    pub fn underlying(self) -> ReflectType {
         match self.0 {
-            Shape::Named(named) => named.underlying.underlying(),
+            TypeShape::Named(named) => named.underlying.underlying(),
             _ => self,
         }
     }
 
-    /// The method of that name, which a pointer to the type has as well.
+    /// Returns the method of that name of the type or the pointer to it.
     pub fn method(self, name: &str) -> Option<&'static Method> {
         match self.0 {
-            Shape::Pointer(Type(Shape::Named(named))) => named.method(name),
-            Shape::Named(named) => named.method(name).filter(|method| !method.of_pointer),
+            TypeShape::Pointer(ReflectType(TypeShape::Named(named))) => named.method(name),
+            TypeShape::Named(named) => named.method(name).filter(|method| !method.of_pointer),
             _ => None,
         }
     }
 
-    /// Whether there may be a method of that name: asked for every field of a template.
+    /// Whether the type may have a method of that name. This is checked for every field in a template.
     #[inline]
     pub(crate) fn may_have_method(self, name: &[u8]) -> bool {
         match self.0 {
-            Shape::Map(..) => false,
-            Shape::Named(named) => named.methods.iter().any(|method| method.name.as_bytes() == name),
+            TypeShape::Map(..) => false,
+            TypeShape::Named(named) => named.methods.iter().any(|method| method.name.as_bytes() == name),
             _ => true,
         }
     }
 
-    /// Whether nil can be given where this type is wanted.
+    /// Whether a parameter of this type accepts nil.
     pub fn can_be_nil(self) -> bool {
-        matches!(self.0, Shape::Reflect)
-            || matches!(self.kind(), Kind::Func | Kind::Interface | Kind::Map | Kind::Pointer | Kind::Slice)
+        matches!(self.0, TypeShape::Reflect)
+            || matches!(
+                self.kind(),
+                ReflectKind::Func
+                    | ReflectKind::Interface
+                    | ReflectKind::Map
+                    | ReflectKind::Pointer
+                    | ReflectKind::Slice
+            )
     }
 
-    /// Go's assignability: the same type, the same parts where one of the two has no name, or anything to `interface {}`.
-    pub fn assignable_to(self, to: Type) -> bool {
-        if matches!(to.0, Shape::Any) || self == to {
+    /// Whether Go allows the assignment: the types are the same, their underlying types are the same and one of them is
+    /// unnamed, or the target is `interface {}`.
+    pub fn assignable_to(self, to: ReflectType) -> bool {
+        if matches!(to.0, TypeShape::Any) || self == to {
             return true;
         }
         let one_is_unnamed = !self.has_name() || !to.has_name();
@@ -258,45 +273,47 @@ impl Type {
     }
 
     fn has_name(self) -> bool {
-        matches!(self.0, Shape::Named(_) | Shape::Basic(_) | Shape::Reflect)
+        matches!(self.0, TypeShape::Named(_) | TypeShape::Basic(_) | TypeShape::Reflect)
     }
 }
 
-impl PartialEq for Type {
-    fn eq(&self, other: &Type) -> bool {
+impl PartialEq for ReflectType {
+    fn eq(&self, other: &ReflectType) -> bool {
         if std::ptr::eq(self.0, other.0) {
             return true;
         }
         match (self.0, other.0) {
-            (Shape::Any, Shape::Any) | (Shape::Reflect, Shape::Reflect) => true,
-            (Shape::Basic(a), Shape::Basic(b)) => a == b,
-            (Shape::Slice(a), Shape::Slice(b)) | (Shape::Pointer(a), Shape::Pointer(b)) => a == b,
-            (Shape::Map(key, value), Shape::Map(other_key, other_value)) => key == other_key && value == other_value,
-            (Shape::Named(a), Shape::Named(b)) => a.name == b.name,
+            (TypeShape::Any, TypeShape::Any) | (TypeShape::Reflect, TypeShape::Reflect) => true,
+            (TypeShape::Basic(a), TypeShape::Basic(b)) => a == b,
+            (TypeShape::Slice(a), TypeShape::Slice(b)) | (TypeShape::Pointer(a), TypeShape::Pointer(b)) => a == b,
+            (TypeShape::Map(key, value), TypeShape::Map(other_key, other_value)) => {
+                key == other_key && value == other_value
+            }
+            (TypeShape::Named(a), TypeShape::Named(b)) => a.name == b.name,
             _ => false,
         }
     }
 }
 
-impl Eq for Type {}
+impl Eq for ReflectType {}
 
-impl fmt::Display for Type {
+impl fmt::Display for ReflectType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            Shape::Any => f.write_str("interface {}"),
-            Shape::Reflect => f.write_str("reflect.Value"),
-            Shape::Basic(kind) => f.write_str(kind.name()),
-            Shape::Slice(element) => write!(f, "[]{element}"),
-            Shape::Map(key, value) => write!(f, "map[{key}]{value}"),
-            Shape::Pointer(to) => write!(f, "*{to}"),
-            Shape::Func => f.write_str("func()"),
-            Shape::Struct => f.write_str("struct {}"),
-            Shape::Named(named) => f.write_str(named.name),
+            TypeShape::Any => f.write_str("interface {}"),
+            TypeShape::Reflect => f.write_str("reflect.Value"),
+            TypeShape::Basic(kind) => f.write_str(kind.name()),
+            TypeShape::Slice(element) => write!(f, "[]{element}"),
+            TypeShape::Map(key, value) => write!(f, "map[{key}]{value}"),
+            TypeShape::Pointer(to) => write!(f, "*{to}"),
+            TypeShape::Func => f.write_str("func()"),
+            TypeShape::Struct => f.write_str("struct {}"),
+            TypeShape::Named(named) => f.write_str(named.name),
         }
     }
 }
 
-impl fmt::Debug for Type {
+impl fmt::Debug for ReflectType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }

@@ -1,12 +1,12 @@
-//! Data of cases, decoded as the oracle does: `{"$type": T, "value": V}` is a value of another type than JSON has.
+//! Test data, decoded like the Go oracle does: `{"$type": T, "value": V}` is a value of a type that JSON lacks.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value as Json;
-use switchboard_template::{Shape, Str, Type, Value};
+use switchboard_template::{ReflectType, Str, TypeShape, Value};
 
-const FLOATS: Type = Type(&Shape::Slice(Type::FLOAT64));
-const INT_MAP: Type = Type(&Shape::Map(Type::STRING, Type::INT));
+const FLOATS: ReflectType = ReflectType(&TypeShape::Slice(ReflectType::FLOAT64));
+const INT_MAP: ReflectType = ReflectType(&TypeShape::Map(ReflectType::STRING, ReflectType::INT));
 
 pub fn decode(json: &Json) -> Value {
     match json {
@@ -39,25 +39,25 @@ fn typed(name: &str, value: &Json) -> Value {
         "float64" => Value::Float64(text.parse().unwrap()),
         "string" => Value::string(STANDARD.decode(text).unwrap()),
         "[]uint8" => Value::bytes(STANDARD.decode(text).unwrap()),
-        "[]string" => list(Type::STRINGS, value),
-        "[]int" => list(Type::INTS, value),
+        "[]string" => list(ReflectType::STRINGS, value),
+        "[]int" => list(ReflectType::INTS, value),
         "[]float64" => list(FLOATS, value),
-        "[]interface {}" => list(Type::LIST, value),
-        "map[string]string" => map(Type::STRING_MAP, value),
+        "[]interface {}" => list(ReflectType::LIST, value),
+        "map[string]string" => map(ReflectType::STRING_MAP, value),
         "map[string]int" => map(INT_MAP, value),
-        "map[string]interface {}" => map(Type::MAP, value),
+        "map[string]interface {}" => map(ReflectType::MAP, value),
         other => panic!("no type {other}"),
     }
 }
 
-fn list(go_type: Type, value: &Json) -> Value {
+fn list(go_type: ReflectType, value: &Json) -> Value {
     match value.as_array() {
         Some(items) => Value::typed_list(go_type, items.iter().map(decode).collect()),
         None => Value::zero(go_type),
     }
 }
 
-fn map(go_type: Type, value: &Json) -> Value {
+fn map(go_type: ReflectType, value: &Json) -> Value {
     match value.as_object() {
         Some(entries) => Value::typed_map(go_type, entries.iter().map(|(k, v)| (Str::new(k), decode(v))).collect()),
         None => Value::zero(go_type),

@@ -1,8 +1,8 @@
-//! Random templates that follow the grammar, and break its rules now and then.
+//! Random templates that follow the grammar and sometimes break its rules.
 
 use serde_json::{Value as Json, json};
 
-/// Deepest nesting of actions and of parentheses.
+/// Maximum depth of actions and parentheses.
 const MAX_DEPTH: usize = 4;
 
 pub struct Generator {
@@ -99,12 +99,12 @@ impl Generator {
         })
     }
 
-    /// A whole template with two others it may call.
+    /// Returns a whole template that defines two others and may call them.
     pub fn template(mut self) -> String {
         let mut text = String::new();
         for name in &TEMPLATES[..2] {
             let body = self.list();
-            // Recursion would only end by the depth, and Go's is a hundred thousand.
+            // Recursion would only end at the depth limit, which is a hundred thousand in Go.
             let body = body.replace("{{template", "{{print").replace("{{- template", "{{- print");
             text.push_str(&format!("{{{{define \"{name}\"}}}}{body}{{{{end}}}}"));
             self.variables.clear();
@@ -134,7 +134,7 @@ impl Generator {
         (0..count).map(|_| format!("{}{}", self.one_of(TEXTS), self.action())).collect()
     }
 
-    /// The left and the right delimiter, which trim sometimes.
+    /// Wraps text in delimiters, sometimes with trim markers.
     fn braces(&mut self, inside: &str) -> String {
         let left = if self.below(6) == 0 { "{{- " } else { "{{" };
         let right = if self.below(6) == 0 { " -}}" } else { "}}" };
@@ -209,7 +209,7 @@ impl Generator {
             _ => self.one_of(&[".l", ".m", ".ls", ".el", ".strs", ".sm", ".by", ".nope", ".u8"]).to_string(),
         };
         let head = match self.below(4) {
-            // Go's error for a sequence with two variables shows an address.
+            // Go's error for a sequence with two variables contains an address.
             0 if !over.starts_with("seq") => {
                 self.variables.extend(["$i", "$v"]);
                 format!("range $i, $v := {over}")

@@ -1,29 +1,29 @@
-//! Templates that want too much: a clear error, and soon.
+//! Templates that exceed the limits end soon, with a clear error.
 
 use std::sync::Arc;
 
-use switchboard_template::{Limits, Options, Set, Value};
+use switchboard_template::{ExecutionLimits, ExecutionOptions, TemplateSet, Value};
 
-use crate::case::{self, Case};
+use crate::case::{self, TemplateCase};
 use crate::functions;
 
-fn refused(text: &str, limits: Limits) -> String {
-    let mut set = Set::new("t", Arc::new(functions::table()));
+fn error_of(text: &str, limits: ExecutionLimits) -> String {
+    let mut set = TemplateSet::new("t", Arc::new(functions::table()));
     set.parse("t", text).unwrap();
-    let options = Options { limits, ..Options::default() };
+    let options = ExecutionOptions { limits, ..ExecutionOptions::default() };
     let mut out = Vec::new();
     let error = Arc::new(set).execute("t", &Value::Nil, &options, &mut out).unwrap_err().to_string();
     assert!(out.len() <= limits.output_bytes + 100, "{} bytes of output", out.len());
     error
 }
 
-fn small() -> Limits {
-    Limits { output_bytes: 10_000, depth: 1_000, steps: 100_000 }
+fn small() -> ExecutionLimits {
+    ExecutionLimits { output_bytes: 10_000, depth: 1_000, steps: 100_000 }
 }
 
 #[test]
 fn endless_recursion() {
-    let error = refused("{{define \"x\"}}{{template \"x\" .}}{{end}}{{template \"x\"}}", small());
+    let error = error_of("{{define \"x\"}}{{template \"x\" .}}{{end}}{{template \"x\"}}", small());
     let place = "template: t:1:25: executing \"x\" at <{{template \"x\" .}}>";
     assert_eq!(error, format!("{place}: exceeded maximum template depth (1000)"));
 }
@@ -31,8 +31,8 @@ fn endless_recursion() {
 #[test]
 fn recursion_as_deep_as_go_goes() {
     let text = "{{define \"x\"}}{{if .}}{{with .}}{{range $i := 1}}{{template \"x\" 1}}{{end}}{{end}}{{end}}{{end}}";
-    let limits = Limits { depth: 20_000, ..Limits::default() };
-    let error = refused(&format!("{text}{{{{template \"x\" 1}}}}"), limits);
+    let limits = ExecutionLimits { depth: 20_000, ..ExecutionLimits::default() };
+    let error = error_of(&format!("{text}{{{{template \"x\" 1}}}}"), limits);
     assert!(error.ends_with("exceeded maximum template depth (20000)"), "{error}");
 }
 
@@ -40,88 +40,88 @@ fn recursion_as_deep_as_go_goes() {
 fn recursion_that_is_deep_at_every_step() {
     let (open, close) = ("{{if 1}}".repeat(1_000), "{{end}}".repeat(1_000));
     let text = format!("{{{{define \"x\"}}}}{open}{{{{template \"x\" .}}}}{close}{{{{end}}}}{{{{template \"x\"}}}}");
-    let error = refused(&text, small());
+    let error = error_of(&text, small());
     assert!(error.ends_with("exceeded maximum nesting (24000)"), "{}", &error[..error.len().min(300)]);
 }
 
 #[test]
 fn a_huge_range() {
-    let error = refused("{{range 1000000000000}}{{end}}", small());
+    let error = error_of("{{range 1000000000000}}{{end}}", small());
     assert_eq!(error, "template: t:1:8: executing \"t\" at <1000000000000>: took more than 100000 steps");
 }
 
 #[test]
 fn nested_ranges() {
     let text = format!("{}{}", "{{range 1000}}".repeat(20), "{{end}}".repeat(20));
-    assert!(refused(&text, small()).ends_with("took more than 100000 steps"));
+    assert!(error_of(&text, small()).ends_with("took more than 100000 steps"));
 }
 
 #[test]
 fn endless_output() {
-    let error = refused("{{range 1000000}}0123456789{{end}}", small());
+    let error = error_of("{{range 1000000}}0123456789{{end}}", small());
     assert!(error.ends_with("output is larger than the limit of 10000 bytes"), "{error}");
-    let error = refused("{{range 1000000}}{{\"0123456789\"}}{{end}}", small());
+    let error = error_of("{{range 1000000}}{{\"0123456789\"}}{{end}}", small());
     assert!(error.ends_with("output is larger than the limit of 10000 bytes"), "{error}");
 }
 
 #[test]
 fn a_crazy_width() {
-    // Go takes such a width for a wrong one.
-    let mut set = Set::new("t", Arc::new(functions::table()));
+    // Go reports such a width as a bad one.
+    let mut set = TemplateSet::new("t", Arc::new(functions::table()));
     set.parse("t", "{{printf \"%1000000000d\" 1}}").unwrap();
-    let text = Arc::new(set).render("t", &Value::Nil, &Options::default()).unwrap();
+    let text = Arc::new(set).render("t", &Value::Nil, &ExecutionOptions::default()).unwrap();
     assert_eq!(text, b"%!(NOVERB)%!(EXTRA int=1)");
-    let error = refused("{{printf \"%999999d\" 1}}", small());
+    let error = error_of("{{printf \"%999999d\" 1}}", small());
     assert!(error.ends_with("error calling printf: output is larger than the limit of 10000 bytes"), "{error}");
-    let error = refused("{{printf \"%.999999f\" 1.0}}", small());
+    let error = error_of("{{printf \"%.999999f\" 1.0}}", small());
     assert!(error.ends_with("error calling printf: output is larger than the limit of 10000 bytes"), "{error}");
 }
 
 #[test]
 fn a_string_that_doubles() {
     let text = "{{$s := \"0123456789\"}}{{range 100}}{{$s = printf \"%s%s\" $s $s}}{{end}}";
-    let error = refused(text, small());
+    let error = error_of(text, small());
     assert!(error.ends_with("error calling printf: output is larger than the limit of 10000 bytes"), "{error}");
 }
 
 #[test]
 fn a_list_that_nests() {
-    let limits = Limits { steps: 1_000_000, ..small() };
+    let limits = ExecutionLimits { steps: 1_000_000, ..small() };
     let text = "{{$s := list}}{{range 100000}}{{$s = list $s}}{{end}}{{$s}}";
-    assert!(refused(text, limits).ends_with("output is larger than the limit of 10000 bytes"));
+    assert!(error_of(text, limits).ends_with("output is larger than the limit of 10000 bytes"));
 }
 
 #[test]
 fn a_map_in_itself() {
-    let error = refused("{{$d := dict}}{{$e := set $d \"a\" $d}}{{$d}}", Limits::default());
+    let error = error_of("{{$d := dict}}{{$e := set $d \"a\" $d}}{{$d}}", ExecutionLimits::default());
     assert!(error.ends_with("value nests deeper than 10000"), "{error}");
 }
 
 #[test]
 fn deep_nesting_of_actions() {
     let text = format!("{}x{}", "{{with 1}}".repeat(9_999), "{{end}}".repeat(9_999));
-    let mut set = Set::new("t", Arc::new(functions::table()));
+    let mut set = TemplateSet::new("t", Arc::new(functions::table()));
     set.parse("t", text).unwrap();
-    assert_eq!(Arc::new(set).render("t", &Value::Nil, &Options::default()).unwrap(), b"x");
+    assert_eq!(Arc::new(set).render("t", &Value::Nil, &ExecutionOptions::default()).unwrap(), b"x");
     let text = format!("{{{{{}1{}}}}}", "(".repeat(9_999), ")".repeat(9_999));
-    let mut set = Set::new("t", Arc::new(functions::table()));
+    let mut set = TemplateSet::new("t", Arc::new(functions::table()));
     set.parse("t", text).unwrap();
-    assert_eq!(Arc::new(set).render("t", &Value::Nil, &Options::default()).unwrap(), b"1");
+    assert_eq!(Arc::new(set).render("t", &Value::Nil, &ExecutionOptions::default()).unwrap(), b"1");
 }
 
-/// Mutations of the recorded templates that every run tries.
+/// Number of mutated templates in every run.
 const MUTATIONS: usize = 20_000;
 
 #[test]
 fn mutated_templates_end_within_their_limits() {
     let texts: Vec<Vec<u8>> = case::files()
         .iter()
-        .flat_map(|file| Case::read(file))
+        .flat_map(|file| TemplateCase::read(file))
         .map(|case| case.json["template"].as_str().unwrap().as_bytes().to_vec())
         .collect();
     let mut state = 7_u64;
     let mut random = |bound: usize| {
-        // Knuth's MMIX generator; its high bits are the good ones.
+        // Knuth's MMIX generator. Its high bits have the better quality.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % bound
     };

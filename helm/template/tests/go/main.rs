@@ -1,8 +1,8 @@
-//! Templates with the answers of the real Go packages.
+//! Comparison with results of the real Go packages.
 //!
-//! `tests/cases/*.json` hold cases and what Go's text/template answered. Every run compares our answers with those; with
-//! the feature `real` the oracle (tests/real/oracle) is asked again, random templates are compared with it as well, and
-//! `UPDATE=1` records its answers anew.
+//! `tests/cases/*.json` contain cases and the results of Go's text/template. Every run compares this engine with the
+//! recorded results. With the feature `real`, the tests also query the Go oracle (tests/real/oracle) and compare random
+//! templates, and `UPDATE=1` records its results.
 #![allow(clippy::unwrap_used)]
 
 mod case;
@@ -18,16 +18,16 @@ mod oracle;
 mod real;
 mod threads;
 
-use case::{Case, files};
+use case::{TemplateCase, files};
 
 #[test]
 fn answers_are_gos() {
     let mut wrong = Vec::new();
     let mut count = 0;
     for file in files() {
-        for case in Case::read(&file) {
+        for case in TemplateCase::read(&file) {
             count += 1;
-            wrong.extend(case.complaint());
+            wrong.extend(case.mismatch());
         }
     }
     assert!(count >= 500, "{count} cases");

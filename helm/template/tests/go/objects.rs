@@ -1,40 +1,42 @@
-//! The host objects of the oracle, in Rust: structs behind pointers, maps, lists and numbers with methods.
+//! Host objects of the Go oracle, in Rust: structs behind pointers, and maps, lists and numbers with methods.
 
 use std::any::Any;
 use std::rc::Rc;
 
-use switchboard_template::{Error, Functions, List, Method, Named, Object, Shape, Signature, Str, Type, Value};
+use switchboard_template::{
+    Error, Functions, GoSlice, HostObject, Method, NamedType, ReflectType, Signature, Str, TypeShape, Value,
+};
 
-static THING_NAME: Named = Named {
+static THING_NAME: NamedType = NamedType {
     name: "main.Thing",
-    underlying: Type(&Shape::Struct),
+    underlying: ReflectType(&TypeShape::Struct),
     methods: &[
-        Method::new("Greet", Signature::new(&[Type::STRING], Type::STRING), |_, receiver, args| {
-            let name = &receiver.object::<Thing>().unwrap().name;
+        Method::new("Greet", Signature::new(&[ReflectType::STRING], ReflectType::STRING), |_, receiver, args| {
+            let name = &receiver.object::<SampleStruct>().unwrap().name;
             Ok(Value::string(format!("{name} greets {}", args[0].as_str().unwrap())))
         }),
-        Method::new("Fail", Signature::new(&[Type::STRING], Type::STRING), |_, _, args| {
+        Method::new("Fail", Signature::new(&[ReflectType::STRING], ReflectType::STRING), |_, _, args| {
             Err(Error::call(format!("no {}", args[0].as_str().unwrap())))
         }),
-        Method::new("Sum", Signature::variadic(&[Type::INT], Type::INT), |_, receiver, args| {
-            Ok(Value::Int(args.len() as i64 + receiver.object::<Thing>().unwrap().count))
+        Method::new("Sum", Signature::variadic(&[ReflectType::INT], ReflectType::INT), |_, receiver, args| {
+            Ok(Value::Int(args.len() as i64 + receiver.object::<SampleStruct>().unwrap().count))
         }),
-        Method::new("Self", Signature::new(&[], Type(&THING_POINTER_SHAPE)), |_, it, _| Ok(it.clone())),
+        Method::new("Self", Signature::new(&[], ReflectType(&THING_POINTER_SHAPE)), |_, it, _| Ok(it.clone())),
     ],
 };
-static THING_SHAPE: Shape = Shape::Named(&THING_NAME);
-static THING_POINTER_SHAPE: Shape = Shape::Pointer(Type(&THING_SHAPE));
-const THING: Type = Type(&THING_SHAPE);
-const THING_POINTER: Type = Type(&THING_POINTER_SHAPE);
+static THING_SHAPE: TypeShape = TypeShape::Named(&THING_NAME);
+static THING_POINTER_SHAPE: TypeShape = TypeShape::Pointer(ReflectType(&THING_SHAPE));
+const THING: ReflectType = ReflectType(&THING_SHAPE);
+const THING_POINTER: ReflectType = ReflectType(&THING_POINTER_SHAPE);
 
-struct Thing {
+struct SampleStruct {
     name: String,
     count: i64,
     pointer: bool,
 }
 
-impl Object for Thing {
-    fn go_type(&self) -> Type {
+impl HostObject for SampleStruct {
+    fn go_type(&self) -> ReflectType {
         if self.pointer { THING_POINTER } else { THING }
     }
 
@@ -49,8 +51,8 @@ impl Object for Thing {
 
     fn fields(&self) -> Vec<(&'static str, Value)> {
         let (tags, inner) = match self.pointer {
-            true => (Value::strings(["x"]), Value::from_object(Inner)),
-            false => (Value::List(Type::STRINGS, Rc::new(List::nil())), Value::Nil),
+            true => (Value::strings(["x"]), Value::from_object(EmbeddedStruct)),
+            false => (Value::List(ReflectType::STRINGS, Rc::new(GoSlice::nil())), Value::Nil),
         };
         vec![
             ("Name", Value::string(&self.name)),
@@ -62,14 +64,15 @@ impl Object for Thing {
     }
 }
 
-static INNER_NAME: Named = Named { name: "main.Inner", underlying: Type(&Shape::Struct), methods: &[] };
-const INNER: Type = Type(&Shape::Named(&INNER_NAME));
+static INNER_NAME: NamedType =
+    NamedType { name: "main.Inner", underlying: ReflectType(&TypeShape::Struct), methods: &[] };
+const INNER: ReflectType = ReflectType(&TypeShape::Named(&INNER_NAME));
 
-struct Inner;
+struct EmbeddedStruct;
 
-impl Object for Inner {
-    fn go_type(&self) -> Type {
-        Type(&Shape::Pointer(INNER))
+impl HostObject for EmbeddedStruct {
+    fn go_type(&self) -> ReflectType {
+        ReflectType(&TypeShape::Pointer(INNER))
     }
 
     fn as_any(&self) -> &dyn Any {
@@ -85,15 +88,15 @@ impl Object for Inner {
     }
 }
 
-static DURATION: Named = Named { name: "time.Duration", underlying: Type::INT64, methods: &[] };
+static DURATION: NamedType = NamedType { name: "time.Duration", underlying: ReflectType::INT64, methods: &[] };
 
-const SPAN: Type = Type(&Shape::Named(&DURATION));
+const SPAN: ReflectType = ReflectType(&TypeShape::Named(&DURATION));
 
-/// Whole seconds only.
-struct Span(i64);
+/// A duration of whole seconds.
+struct WholeSeconds(i64);
 
-impl Object for Span {
-    fn go_type(&self) -> Type {
+impl HostObject for WholeSeconds {
+    fn go_type(&self) -> ReflectType {
         SPAN
     }
 
@@ -110,43 +113,45 @@ impl Object for Span {
     }
 }
 
-static BAG_NAME: Named = Named {
+static BAG_NAME: NamedType = NamedType {
     name: "main.Bag",
-    underlying: Type::MAP,
+    underlying: ReflectType::MAP,
     methods: &[
-        Method::new("Size", Signature::new(&[], Type::INT), |_, receiver, _| {
+        Method::new("Size", Signature::new(&[], ReflectType::INT), |_, receiver, _| {
             Ok(Value::Int(receiver.as_map().unwrap().len() as i64))
         }),
-        Method::new("Has", Signature::new(&[Type::STRING], Type::BOOL), |_, receiver, args| {
+        Method::new("Has", Signature::new(&[ReflectType::STRING], ReflectType::BOOL), |_, receiver, args| {
             Ok(Value::Bool(receiver.as_map().unwrap().contains(args[0].as_str().unwrap())))
         }),
     ],
 };
-const BAG: Type = Type(&Shape::Named(&BAG_NAME));
+const BAG: ReflectType = ReflectType(&TypeShape::Named(&BAG_NAME));
 
-static SET_NAME: Named = Named {
+static SET_NAME: NamedType = NamedType {
     name: "main.Set",
-    underlying: Type::STRINGS,
-    methods: &[Method::new("Has", Signature::new(&[Type::STRING], Type::BOOL), |_, receiver, args| {
+    underlying: ReflectType::STRINGS,
+    methods: &[Method::new("Has", Signature::new(&[ReflectType::STRING], ReflectType::BOOL), |_, receiver, args| {
         let mut items = receiver.as_list().unwrap().iter();
         Ok(Value::Bool(items.any(|item| item.as_str() == args[0].as_str())))
     })],
 };
-const SET: Type = Type(&Shape::Named(&SET_NAME));
+const SET: ReflectType = ReflectType(&TypeShape::Named(&SET_NAME));
 
 pub fn add(table: &mut Functions) {
-    table.add("thing", Signature::new(&[Type::STRING], THING_POINTER), |_, args| {
-        Ok(Value::from_object(Thing { name: args[0].as_str().unwrap().to_string(), count: 2, pointer: true }))
+    table.add("thing", Signature::new(&[ReflectType::STRING], THING_POINTER), |_, args| {
+        Ok(Value::from_object(SampleStruct { name: args[0].as_str().unwrap().to_string(), count: 2, pointer: true }))
     });
-    table.add("flat", Signature::new(&[Type::STRING], THING), |_, args| {
-        Ok(Value::from_object(Thing { name: args[0].as_str().unwrap().to_string(), count: 0, pointer: false }))
+    table.add("flat", Signature::new(&[ReflectType::STRING], THING), |_, args| {
+        Ok(Value::from_object(SampleStruct { name: args[0].as_str().unwrap().to_string(), count: 0, pointer: false }))
     });
     table.add("bag", Signature::new(&[], BAG), |_, _| {
         let entries = [("a", Value::Int(1)), ("Size", Value::string("hidden"))];
         Ok(Value::typed_map(BAG, entries.into_iter().map(|(key, value)| (Str::new(key), value)).collect()))
     });
-    table.add("tags", Signature::variadic(&[Type::STRING], SET), |_, args| Ok(Value::typed_list(SET, args.to_vec())));
-    table.add("span", Signature::new(&[Type::INT64], SPAN), |_, args| {
-        Ok(Value::from_object(Span(args[0].as_i64().unwrap())))
+    table.add("tags", Signature::variadic(&[ReflectType::STRING], SET), |_, args| {
+        Ok(Value::typed_list(SET, args.to_vec()))
+    });
+    table.add("span", Signature::new(&[ReflectType::INT64], SPAN), |_, args| {
+        Ok(Value::from_object(WholeSeconds(args[0].as_i64().unwrap())))
     });
 }

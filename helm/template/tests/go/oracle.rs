@@ -1,4 +1,4 @@
-//! The real Go packages, asked over standard input and output.
+//! Client of the Go oracle, over standard input and output.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value as Json;
 
-use crate::case::{Answer, Case};
+use crate::case::{TemplateCase, TemplateResult};
 
-/// Go's answers, in the order of the cases.
-pub fn ask(cases: &[Case]) -> Vec<Answer> {
-    ask_raw(cases).iter().map(Answer::from_json).collect()
+/// Returns Go's results, in the order of the cases.
+pub fn run(cases: &[TemplateCase]) -> Vec<TemplateResult> {
+    run_raw(cases).iter().map(TemplateResult::from_json).collect()
 }
 
-pub fn ask_raw(cases: &[Case]) -> Vec<Json> {
+pub fn run_raw(cases: &[TemplateCase]) -> Vec<Json> {
     let folder = std::env::var("SWITCHBOARD_REAL_BIN").expect("SWITCHBOARD_REAL_BIN: run `make test-real`");
     let program = PathBuf::from(folder).join("oracle");
     let mut child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

@@ -1,17 +1,17 @@
-//! Comparisons with the living oracle.
+//! Comparisons with the running Go oracle.
 
 use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::case::{Case, files};
+use crate::case::{TemplateCase, files};
 use crate::generator::Generator;
 use crate::oracle;
 
-/// Random templates of one run. `make fuzz` takes others, and more: `SEEDS=first..last`.
+/// Random templates of one run. `make fuzz` tests more of them: `SEEDS=first..last`.
 const SEEDS: std::ops::Range<u64> = 0..4_000;
 
-/// Templates that are asked for at once.
+/// Number of templates in one request to the oracle.
 const BATCH: usize = 4_000;
 
 fn seeds() -> std::ops::Range<u64> {
@@ -25,19 +25,19 @@ const OPTIONS: &[&str] = &["missingkey=default", "missingkey=zero", "missingkey=
 #[test]
 fn recorded_answers_are_what_go_says() {
     for file in files() {
-        let cases = Case::read(&file);
-        let answers = oracle::ask_raw(&cases);
+        let cases = TemplateCase::read(&file);
+        let answers = oracle::run_raw(&cases);
         if std::env::var_os("UPDATE").is_some() {
             record(&file, &answers);
             continue;
         }
-        for (case, answer) in cases.iter().zip(oracle::ask(&cases)) {
+        for (case, answer) in cases.iter().zip(oracle::run(&cases)) {
             assert_eq!(case.expected(), answer, "{}", case.json["id"]);
         }
     }
 }
 
-/// Writes the answers into the file, one case a line.
+/// Writes the results to the file, one case per line.
 fn record(file: &Path, answers: &[Json]) {
     let json: Json = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     let lines: Vec<String> = json["cases"]
@@ -49,8 +49,8 @@ fn record(file: &Path, answers: &[Json]) {
             let mut case = case.as_object().unwrap().clone();
             for key in ["out", "bytes", "err"] {
                 case.remove(key);
-                let said = answer.get(key).filter(|said| said.as_str() != Some(""));
-                case.extend(said.map(|said| (key.to_string(), said.clone())));
+                let recorded = answer.get(key).filter(|recorded| recorded.as_str() != Some(""));
+                case.extend(recorded.map(|recorded| (key.to_string(), recorded.clone())));
             }
             format!("    {}", Json::Object(case))
         })
@@ -68,9 +68,9 @@ fn random_templates_are_answered_alike() {
 }
 
 fn compare(seeds: &[u64]) {
-    let cases: Vec<Case> = seeds
+    let cases: Vec<TemplateCase> = seeds
         .iter()
-        .map(|&seed| Case {
+        .map(|&seed| TemplateCase {
             json: json!({
                 "kind": "text",
                 "id": format!("seed {seed}"),
@@ -83,8 +83,8 @@ fn compare(seeds: &[u64]) {
         .collect();
     let mut failed = 0;
     let mut wrong = Vec::new();
-    for (case, gos) in cases.iter().zip(oracle::ask(&cases)) {
-        let ours = case.answer();
+    for (case, gos) in cases.iter().zip(oracle::run(&cases)) {
+        let ours = case.run();
         failed += usize::from(!gos.err.is_empty());
         if ours != gos {
             wrong.push(format!("{}: {}\n  ours {ours}\n  Go's {gos}", case.json["id"], case.json["template"]));
@@ -109,6 +109,6 @@ fn the_shared_cases_are_answered_as_expected() {
             "id": case["id"], "template": case["tmpl"], "data": cases["data"], "functions": "test",
             "delims": case["delims"], "option": case["option"], "out": expected["Out"], "err": expected["Err"],
         });
-        assert_eq!(Case { json }.complaint(), None);
+        assert_eq!(TemplateCase { json }.mismatch(), None);
     }
 }

@@ -1,17 +1,17 @@
-//! Random calls, each made of pieces that its function finds interesting.
+//! Random calls, each made of arguments that are interesting for its function.
 
 use serde_json::{Value as Json, json};
-use switchboard_template::sprig::Sprig;
+use switchboard_template::sprig::SprigVersion;
 
-use super::real::{ask, data, said};
-use super::{functions, render, world};
+use super::real::{data, output_or_error, run_oracle};
+use super::{functions, render, system_inputs};
 
-/// Calls of one run.
+/// Number of calls in one run.
 const CALLS: u64 = 8_000;
 
-struct Chance(u64);
+struct CallGenerator(u64);
 
-impl Chance {
+impl CallGenerator {
     fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -24,10 +24,10 @@ impl Chance {
         pieces[self.below(pieces.len())]
     }
 
-    /// Some pieces in a row, as a string of a template.
+    /// Returns some pieces in a row, as a string literal of a template.
     fn text(&mut self, pieces: &[&str], most: usize) -> String {
         let joined: String = (0..self.below(most + 1)).map(|_| self.of(pieces)).collect();
-        // JSON's quoting is one that Go's templates read.
+        // Go's templates accept JSON's quoting.
         json!(joined).to_string()
     }
 
@@ -50,8 +50,9 @@ impl Chance {
     }
 
     fn dict(&mut self, depth: usize) -> String {
-        let entry =
-            |chance: &mut Chance| format!("\"{}\" {}", chance.of(&["a", "b", "c", "d"]), chance.value(depth + 1));
+        let entry = |chance: &mut CallGenerator| {
+            format!("\"{}\" {}", chance.of(&["a", "b", "c", "d"]), chance.value(depth + 1))
+        };
         let entries: Vec<String> = (0..self.below(4)).map(|_| entry(self)).collect();
         format!("(dict {})", entries.join(" "))
     }
@@ -185,8 +186,8 @@ const JSON: &[&str] = &[
     "{", "}", "[", "]", ":", ",", "\"a\"", "1", "true", "null", " ", "x", "-", "1.5", "1e3", "\"", "\\", "\"b\":", "\n",
 ];
 
-fn call(chance: &mut Chance) -> String {
-    let small = |chance: &mut Chance| chance.below(14) as i64 - 3;
+fn call(chance: &mut CallGenerator) -> String {
+    let small = |chance: &mut CallGenerator| chance.below(14) as i64 - 3;
     match chance.below(14) {
         0 => format!("mustRegexFindAll {} {} {} | toJson", chance.text(REGEX, 7), chance.text(TEXTS, 8), small(chance)),
         1 => {
@@ -220,25 +221,25 @@ fn call(chance: &mut Chance) -> String {
 
 #[test]
 fn random_calls_are_answered_alike() {
-    let calls: Vec<(String, Sprig)> = (0..CALLS)
+    let calls: Vec<(String, SprigVersion)> = (0..CALLS)
         .map(|seed| {
-            let call = call(&mut Chance(seed));
+            let call = call(&mut CallGenerator(seed));
             let close = if call.starts_with("urlJoin (") { ")" } else { "" };
-            // What only v3 has would be an error in v2 that says nothing.
+            // In v2, a function that only v3 has would be an error without information.
             let old = !call.contains("must") && seed % 3 == 0;
-            (format!("{{{{ {call}{close} }}}}"), if old { Sprig::V2 } else { Sprig::V3 })
+            (format!("{{{{ {call}{close} }}}}"), if old { SprigVersion::V2 } else { SprigVersion::V3 })
         })
         .collect();
-    let line = |(template, sprig): &(String, Sprig)| {
-        let functions = if *sprig == Sprig::V2 { "sprig2" } else { "sprig3" };
+    let line = |(template, sprig): &(String, SprigVersion)| {
+        let functions = if *sprig == SprigVersion::V2 { "sprig2" } else { "sprig3" };
         json!({"kind": "text", "template": template, "functions": functions, "data": data()}).to_string()
     };
-    let answers: Vec<Json> = ask(&calls.iter().map(line).collect::<Vec<_>>());
-    let (v2, v3, world) = (functions(Sprig::V2), functions(Sprig::V3), world());
+    let answers: Vec<Json> = run_oracle(&calls.iter().map(line).collect::<Vec<_>>());
+    let (v2, v3, world) = (functions(SprigVersion::V2), functions(SprigVersion::V3), system_inputs());
     let (mut wrong, mut failed) = (Vec::new(), 0);
     for ((template, sprig), answer) in calls.iter().zip(&answers) {
-        let (_, gos) = said(answer);
-        let ours = render(if *sprig == Sprig::V2 { &v2 } else { &v3 }, template, Some(&world));
+        let (_, gos) = output_or_error(answer);
+        let ours = render(if *sprig == SprigVersion::V2 { &v2 } else { &v3 }, template, Some(&world));
         failed += usize::from(ours.is_err());
         let ours = ours.unwrap_or_else(|error| error);
         if ours != gos {

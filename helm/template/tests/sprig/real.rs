@@ -1,4 +1,4 @@
-//! The same cases asked of the living Go packages, and the calls of Helm charts whose answers are at hand.
+//! The same cases against the running Go packages, and recorded calls of Helm charts.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -8,12 +8,12 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
-use switchboard_template::sprig::Sprig;
-use switchboard_template::{Numbers, Options, Set, Value, format};
+use switchboard_template::sprig::SprigVersion;
+use switchboard_template::{ExecutionOptions, JsonNumbers, TemplateSet, Value, format};
 
-use super::{CASES, functions, world};
+use super::{CASES, functions, system_inputs};
 
-/// The data of all cases, as the oracle reads it.
+/// Returns the data of all cases, as the oracle reads it.
 pub fn data() -> Json {
     json!({
         "nil": null, "str": "text", "empty": "", "int": 7, "neg": -3, "float": 2.5, "yes": true, "no": false,
@@ -33,7 +33,7 @@ pub fn data() -> Json {
     })
 }
 
-pub fn ask(lines: &[String]) -> Vec<Json> {
+pub fn run_oracle(lines: &[String]) -> Vec<Json> {
     let folder = std::env::var("SWITCHBOARD_REAL_BIN").expect("SWITCHBOARD_REAL_BIN: run `make test-real`");
     let program = PathBuf::from(folder).join("oracle");
     let mut child =
@@ -46,8 +46,8 @@ pub fn ask(lines: &[String]) -> Vec<Json> {
     String::from_utf8(output.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// What Go said, in the form of the cases: output quoted as `%q`, or the error.
-pub fn said(answer: &Json) -> (&'static str, String) {
+/// Returns Go's result in the form of the cases: output quoted as `%q`, or the error.
+pub fn output_or_error(answer: &Json) -> (&'static str, String) {
     let out = match answer["bytes"].as_str() {
         Some(bytes) => STANDARD.decode(bytes).unwrap(),
         None => answer["out"].as_str().unwrap().as_bytes().to_vec(),
@@ -58,20 +58,20 @@ pub fn said(answer: &Json) -> (&'static str, String) {
     }
 }
 
-/// `UPDATE=1` records what Go says now.
+/// `UPDATE=1` records Go's results.
 #[test]
 fn recorded_answers_are_what_go_says() {
     let mut cases: Vec<Json> = serde_json::from_str(CASES).unwrap();
-    // TOML is Helm's, not sprig's: those answers stay.
-    let asked = |case: &&mut Json| !case["tmpl"].as_str().unwrap().contains("Toml");
+    // The TOML functions are Helm's, not sprig's, so their recorded results stay.
+    let is_queried = |case: &&mut Json| !case["tmpl"].as_str().unwrap().contains("Toml");
     let line = |case: &mut Json| {
         let functions = if case["sprig"] == "v2" { "sprig2" } else { "sprig3" };
         json!({"kind": "text", "template": case["tmpl"], "functions": functions, "data": data()}).to_string()
     };
-    let answers = ask(&cases.iter_mut().filter(asked).map(line).collect::<Vec<_>>());
+    let answers = run_oracle(&cases.iter_mut().filter(is_queried).map(line).collect::<Vec<_>>());
     let update = std::env::var_os("UPDATE").is_some();
-    for (case, answer) in cases.iter_mut().filter(asked).zip(&answers) {
-        let (key, text) = said(answer);
+    for (case, answer) in cases.iter_mut().filter(is_queried).zip(&answers) {
+        let (key, text) = output_or_error(answer);
         if update {
             let entries = case.as_object_mut().unwrap();
             entries.retain(|key, _| key == "tmpl" || key == "sprig");
@@ -88,10 +88,11 @@ fn recorded_answers_are_what_go_says() {
     }
 }
 
-/// Go reads our keys and certificates, and signs with our authorities, which it does only if key and certificate fit.
+/// Go reads the keys and certificates of this crate and signs with its authorities, which fails unless key and
+/// certificate match.
 #[test]
 fn go_takes_our_keys_and_certificates() {
-    let (functions, world) = (functions(Sprig::V3), world());
+    let (functions, world) = (functions(SprigVersion::V3), system_inputs());
     let lists = r#"(list "10.0.0.1" "::1") (list "a.example" "b") 10"#;
     let with_key = |kind: &str| {
         format!(
@@ -103,8 +104,8 @@ fn go_takes_our_keys_and_certificates() {
     let made = [random, with_key("ecdsa"), with_key("ed25519")].map(|template| {
         let show = "{{ dict \"ca\" $ca.Cert \"cakey\" $ca.Key \"cert\" $c.Cert \"key\" $c.Key | toJson }}";
         let hosts: [&dyn std::any::Any; 1] = [&world];
-        let options = Options { hosts: &hosts, ..Options::default() };
-        let mut set = Set::new("t", Arc::clone(&functions));
+        let options = ExecutionOptions { hosts: &hosts, ..ExecutionOptions::default() };
+        let mut set = TemplateSet::new("t", Arc::clone(&functions));
         set.parse("t", format!("{template}{show}")).unwrap();
         let out = Arc::new(set).render("t", &Value::Nil, &options).unwrap();
         serde_json::from_slice::<Json>(&out).unwrap()
@@ -113,12 +114,12 @@ fn go_takes_our_keys_and_certificates() {
                  {{ (genSignedCertWithKey \"y\" (list) (list) 1 $ca .key).Key | eq $c.Key }}";
     let line =
         |data: &Json| json!({"kind": "text", "template": check, "functions": "sprig3", "data": data}).to_string();
-    for answer in ask(&made.iter().map(line).collect::<Vec<_>>()) {
+    for answer in run_oracle(&made.iter().map(line).collect::<Vec<_>>()) {
         assert_eq!((answer["out"].as_str(), answer["err"].as_str()), (Some("true"), Some("")));
     }
 }
 
-/// Calls of charts that need no more than sprig: no `include`, no `toYaml`, nothing of a release.
+/// Calls of charts that only need sprig: no `include`, no `toYaml`, no release.
 #[test]
 fn calls_of_charts_are_answered_as_helm_does() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/templates");
@@ -147,7 +148,7 @@ fn calls_of_charts_are_answered_as_helm_does() {
         "getHostByName",
         "typeOf .Values }",
     ];
-    let functions = functions(Sprig::V3);
+    let functions = functions(SprigVersion::V3);
     let (mut count, mut wrong) = (0, Vec::new());
     for (case, expected) in cases["cases"].as_array().unwrap().iter().zip(expected.as_array().unwrap()) {
         let template = case["tmpl"].as_str().unwrap();
@@ -155,13 +156,13 @@ fn calls_of_charts_are_answered_as_helm_does() {
             continue;
         }
         count += 1;
-        let world = world();
+        let world = system_inputs();
         let hosts: [&dyn std::any::Any; 1] = [&world];
-        let options = Options { hosts: &hosts, ..Options::default() };
-        let mut set = Set::new("t", Arc::clone(&functions));
+        let options = ExecutionOptions { hosts: &hosts, ..ExecutionOptions::default() };
+        let mut set = TemplateSet::new("t", Arc::clone(&functions));
         let parsed = set.parse("t", template);
-        // Anew for each: some calls change what they are given.
-        let data = Value::map([("Values", Value::from_json(&values, Numbers::Float))]);
+        // Create the data for each call, because some calls change it.
+        let data = Value::map([("Values", Value::from_json(&values, JsonNumbers::Float))]);
         let found = parsed.and_then(|()| Arc::new(set).render("t", &data, &options));
         let found = found.map(|out| String::from_utf8_lossy(&out).into_owned().replace("<no value>", ""));
         match found {

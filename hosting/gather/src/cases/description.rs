@@ -1,4 +1,4 @@
-//! `test.yaml`: what a case is about.
+//! `test.yaml`: the description of a case.
 
 use std::collections::BTreeMap;
 
@@ -9,73 +9,73 @@ use switchboard_object::yaml::{self, YamlError};
 
 use super::mask::{Mask, MaskError};
 
-/// The one kind of test there is.
+/// The only supported type of test.
 const APPLY_CONFIGURATION: &str = "ApplyConfiguration";
 
-/// What `test.yaml` says. Keys that are not known are passed over, as in the original.
+/// Content of `test.yaml`. Unknown keys are ignored, as in multi-operator-manager.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Description {
-    /// The program, relative to where the tests are started. Empty when `operator` says it.
+pub struct CaseDescription {
+    /// Path of the program, relative to the working directory of the tests. Empty if `operator` is set.
     pub binary_name: String,
-    /// A native operator, instead of a program. Ours alone.
+    /// Name of a native operator, instead of a program. Extension of Switchboard.
     pub operator: String,
-    /// What the case is called; several may be called the same.
+    /// Name of the case, which need not be unique.
     pub test_name: String,
-    /// What it is about.
+    /// Description.
     pub description: String,
-    /// The time the operator is told, RFC 3339 in UTC to the second; the real time when absent.
+    /// Time that the operator receives, RFC 3339 in UTC with seconds. The default is the current time.
     pub now: Option<String>,
-    /// How the program should end.
+    /// Expected exit status of the program.
     pub desired_error: DesiredError,
-    /// Only these controllers; all when empty.
+    /// Controllers to run. If empty, all of them.
     pub controllers: Vec<String>,
-    /// Fields that differ from run to run. Ours alone.
+    /// Fields that differ between runs. Extension of Switchboard.
     pub masks: Vec<Mask>,
-    /// Variables the program is given, where its environment is scrubbed. Ours alone.
+    /// Environment variables of the program, which has no others. Extension of Switchboard.
     pub env: BTreeMap<String, String>,
 }
 
-/// How the program should end.
+/// Expected exit status of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DesiredError {
-    /// With exit code 0.
+    /// Exit code 0.
     #[default]
     None,
-    /// With another one.
+    /// Any other exit code.
     NonZeroReturn,
 }
 
-/// A `test.yaml` that is none.
+/// Error for an invalid `test.yaml`.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionError {
-    /// It is not YAML.
+    /// The text is not YAML.
     #[error("is not YAML")]
     Yaml(#[source] YamlError),
-    /// It is no map of fields.
+    /// The document is not a map.
     #[error("is no map of fields")]
     NoMap,
-    /// It has another shape.
+    /// A field has the wrong type.
     #[error("is not of the expected shape")]
     Shape(#[source] serde_json::Error),
-    /// Something that must be there is not.
+    /// A required field is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// A value that nobody knows.
+    /// A field has an unknown value.
     #[error("`{field}` is `{value}`, but must be {known}")]
     Unknown {
-        /// Of which field.
+        /// Name of the field.
         field: &'static str,
-        /// What it says.
+        /// Value.
         value: String,
-        /// What it may say.
+        /// Allowed values.
         known: &'static str,
     },
-    /// A mask that cannot be read.
+    /// A mask is invalid.
     #[error("`masks[{number}]` cannot be read")]
     Mask {
-        /// Which one, counted from zero.
+        /// Index of the mask, counted from 0.
         number: usize,
-        /// What is wrong with it.
+        /// Problem.
         #[source]
         source: MaskError,
     },
@@ -83,7 +83,7 @@ pub enum DescriptionError {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Written {
+struct RawDescription {
     binary_name: String,
     operator: String,
     test_name: String,
@@ -96,19 +96,19 @@ struct Written {
     env: BTreeMap<String, String>,
 }
 
-impl Description {
-    /// Reads `test.yaml`.
+impl CaseDescription {
+    /// Parses `test.yaml`.
     ///
     /// # Errors
-    /// When it is not YAML, something is missing, or a value is not known.
+    /// If the text is not YAML, a field is missing, or a value is unknown.
     pub fn read(text: &str) -> Result<Self, DescriptionError> {
         let document = yaml::read(text).map_err(DescriptionError::Yaml)?;
-        let written: Written = match document.value {
-            Value::Null => Written::default(),
+        let written: RawDescription = match document.value {
+            Value::Null => RawDescription::default(),
             Value::Object(fields) => {
-                // Go leaves a field alone whose key has no value.
-                let said = fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
-                serde_json::from_value(Value::Object(said)).map_err(DescriptionError::Shape)?
+                // In Go, a key without a value leaves the field unchanged.
+                let present = fields.into_iter().filter(|(_, value)| !value.is_null()).collect();
+                serde_json::from_value(Value::Object(present)).map_err(DescriptionError::Shape)?
             }
             _ => return Err(DescriptionError::NoMap),
         };
@@ -151,7 +151,7 @@ fn unknown(field: &'static str, value: String, known: &'static str) -> Descripti
     DescriptionError::Unknown { field, value, known }
 }
 
-/// To the second, as the program is told.
+/// Parses a time and truncates it to seconds, as the program receives it.
 fn time(value: String) -> Result<String, DescriptionError> {
     let Ok(time) = value.parse::<Timestamp>() else {
         return Err(unknown("now", value, "an RFC 3339 time such as `2026-01-02T03:04:05Z`"));

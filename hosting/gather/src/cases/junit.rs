@@ -1,32 +1,32 @@
-//! `junit.xml`, to the byte as Go's encoder writes the original's suite.
+//! `junit.xml`, byte for byte as Go's encoder writes the test suite of multi-operator-manager.
 
 use std::fmt::Write as _;
 
-/// How one test went.
+/// Result of one test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JunitCase {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// How long it took, in whole seconds.
+    /// Duration in whole seconds.
     pub seconds: u64,
-    /// Why it failed; it passed when absent.
+    /// Failure, or `None` if the test passed.
     pub failure: Option<JunitFailure>,
-    /// What the program wrote to stdout, where that is told.
+    /// Standard output of the program, if reported.
     pub system_out: String,
-    /// What it wrote to stderr.
+    /// Standard error of the program, if reported.
     pub system_err: String,
 }
 
-/// Why a test failed.
+/// Failure of a test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JunitFailure {
-    /// In short.
+    /// Summary.
     pub message: String,
-    /// In full.
+    /// Details.
     pub output: String,
 }
 
-/// The document of a suite. The original leaves its counters at zero; `counted` fills them.
+/// Returns the XML document of a test suite. multi-operator-manager leaves its counters at zero; `counted` fills them.
 pub fn junit(cases: &[JunitCase], counted: bool) -> String {
     let failures = cases.iter().filter(|case| case.failure.is_some()).count();
     let seconds: u64 = cases.iter().map(|case| case.seconds).sum();
@@ -53,7 +53,8 @@ pub fn junit(cases: &[JunitCase], counted: bool) -> String {
     xml
 }
 
-/// Text as Go escapes it: no line end and no tab stands for itself, and what XML cannot hold becomes U+FFFD.
+/// Escapes text like Go: line ends and tabs become character references, and characters that XML does not allow become
+/// U+FFFD.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -77,7 +78,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
 
-    // Recorded from Go's xml.MarshalIndent over the original's types.
+    // Recorded from Go's xml.MarshalIndent with the types of multi-operator-manager.
     const RECORDED: &str = r#"<testsuite name="" tests="0" skipped="0" failures="0" time="0">
     <testcase name="remove output directory" time="0"></testcase>
     <testcase name="a [Binary:&#34;./web&#34;]" time="2">

@@ -1,12 +1,12 @@
-//! Fields that no two runs have in common: a random key, a time nobody can set.
+//! Masks for fields that differ between runs: a random key, a time that cannot be set.
 
 use serde_json::Value;
 
 use crate::mutation::Mutation;
 
-/// What stands for a masked value.
+/// Replacement for a masked value.
 const MASKED: &str = "<masked>";
-/// How many steps a path may have.
+/// Maximum number of steps in a path.
 const MAX_STEPS: usize = 64;
 
 /// A field of bodies that is not compared.
@@ -19,46 +19,46 @@ const MAX_STEPS: usize = 64;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mask {
-    /// Only in this type, `configmaps` or `deployments.apps`.
+    /// Restriction to a resource type such as `configmaps` or `deployments.apps`.
     resource: Option<String>,
-    /// Only in this namespace.
+    /// Restriction to a namespace.
     namespace: Option<String>,
-    /// Only in the object of this name.
+    /// Restriction to the object of this name.
     name: Option<String>,
-    steps: Vec<Step>,
+    steps: Vec<MaskStep>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Step {
+enum MaskStep {
     Field(String),
     Item(usize),
     Every,
 }
 
-/// A mask that cannot be read.
+/// Error for an invalid mask.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MaskError {
-    /// There is no path.
+    /// The mask has no path.
     #[error("`path` is missing")]
     NoPath,
-    /// A key that nobody knows: a mask that does not do what it seems to hides a fault or shows none.
+    /// The mask has an unknown key. Ignoring it could hide a failure or fail for no reason.
     #[error("`{0}` is not known; a mask has `path`, `resource`, `namespace` and `name`")]
     Key(String),
-    /// The path is wrong.
+    /// The path is invalid.
     #[error("the path `{path}` is wrong at `{at}`")]
     Path {
-        /// The whole.
+        /// Whole path.
         path: String,
-        /// From where it cannot be read.
+        /// Rest of the path from the error on.
         at: String,
     },
 }
 
 impl Mask {
-    /// Reads one mask of `test.yaml`.
+    /// Parses one mask of `test.yaml`.
     ///
     /// # Errors
-    /// When it has no path, one that cannot be read, or a key that is not known.
+    /// If the path is missing or invalid, or a key is unknown.
     pub fn read(written: &Value) -> Result<Self, MaskError> {
         let fields = written.as_object().ok_or(MaskError::NoPath)?;
         if let Some(key) = fields.keys().find(|key| !matches!(key.as_str(), "path" | "resource" | "namespace" | "name"))
@@ -70,39 +70,39 @@ impl Mask {
         Ok(Self { resource: text("resource"), namespace: text("namespace"), name: text("name"), steps })
     }
 
-    /// Takes the field out of a mutation's body.
+    /// Masks the field in a mutation's body.
     pub(super) fn apply(&self, mutation: &Mutation, body: &mut Value) {
         let is = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
         let resource = mutation.resource_type().to_string();
         if is(&self.resource, &resource) && is(&self.namespace, &mutation.namespace) && is(&self.name, &mutation.name) {
-            hide(body, &self.steps);
+            mask_value(body, &self.steps);
         }
     }
 }
 
-fn hide(value: &mut Value, steps: &[Step]) {
+fn mask_value(value: &mut Value, steps: &[MaskStep]) {
     let Some((step, rest)) = steps.split_first() else {
         *value = MASKED.into();
         return;
     };
     match (step, value) {
-        (Step::Field(name), Value::Object(fields)) => {
+        (MaskStep::Field(name), Value::Object(fields)) => {
             if let Some(field) = fields.get_mut(name) {
-                hide(field, rest);
+                mask_value(field, rest);
             }
         }
-        (Step::Item(number), Value::Array(items)) => {
+        (MaskStep::Item(number), Value::Array(items)) => {
             if let Some(item) = items.get_mut(*number) {
-                hide(item, rest);
+                mask_value(item, rest);
             }
         }
-        (Step::Every, Value::Array(items)) => items.iter_mut().for_each(|item| hide(item, rest)),
-        (Step::Every, Value::Object(fields)) => fields.values_mut().for_each(|field| hide(field, rest)),
+        (MaskStep::Every, Value::Array(items)) => items.iter_mut().for_each(|item| mask_value(item, rest)),
+        (MaskStep::Every, Value::Object(fields)) => fields.values_mut().for_each(|field| mask_value(field, rest)),
         _ => {}
     }
 }
 
-fn steps(path: &str) -> Result<Vec<Step>, MaskError> {
+fn steps(path: &str) -> Result<Vec<MaskStep>, MaskError> {
     let mut steps = Vec::new();
     let mut rest = path.strip_prefix('$').map_or(path, |rest| rest.strip_prefix('.').unwrap_or(rest));
     while !rest.is_empty() {
@@ -110,7 +110,7 @@ fn steps(path: &str) -> Result<Vec<Step>, MaskError> {
             return Err(MaskError::Path { path: path.into(), at: rest.into() });
         };
         steps.push(step);
-        // A dot leads to a field; nothing may end in one.
+        // A dot starts a field name. A path cannot end with a dot.
         rest = match after.strip_prefix('.') {
             Some("") => return Err(MaskError::Path { path: path.into(), at: after.into() }),
             Some(field) => field,
@@ -121,19 +121,19 @@ fn steps(path: &str) -> Result<Vec<Step>, MaskError> {
     if steps.is_empty() { Err(MaskError::NoPath) } else { Ok(steps) }
 }
 
-/// One step and what follows it.
-fn step(rest: &str) -> Option<(Step, &str)> {
+/// Parses one step and returns the rest.
+fn step(rest: &str) -> Option<(MaskStep, &str)> {
     let Some(inside) = rest.strip_prefix('[') else {
         let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());
         let (name, after) = rest.split_at(end);
-        return (!name.is_empty()).then(|| (Step::Field(name.into()), after));
+        return (!name.is_empty()).then(|| (MaskStep::Field(name.into()), after));
     };
     if let Some(quote) = inside.chars().next().filter(|c| matches!(c, '"' | '\'')) {
         let (name, after) = inside[1..].split_once(quote)?;
-        return Some((Step::Field(name.into()), after.strip_prefix(']')?));
+        return Some((MaskStep::Field(name.into()), after.strip_prefix(']')?));
     }
     let (number, after) = inside.split_once(']')?;
-    let step = if number == "*" { Step::Every } else { Step::Item(number.parse().ok()?) };
+    let step = if number == "*" { MaskStep::Every } else { MaskStep::Item(number.parse().ok()?) };
     Some((step, after))
 }
 
@@ -143,12 +143,12 @@ mod tests {
 
     use super::*;
     use crate::contract::ResourceType;
-    use crate::mutation::{Action, Place};
+    use crate::mutation::{Action, OutputCluster};
     use serde_json::json;
 
     fn masked(mask: Value, body: Value) -> Value {
         let of = ResourceType::new("apps", "v1", "deployments");
-        let mutation = Mutation::object(Place::Management, Action::Apply, &of, &body);
+        let mutation = Mutation::object(OutputCluster::Management, Action::Apply, &of, &body);
         let mut body = body;
         Mask::read(&mask).unwrap().apply(&mutation, &mut body);
         body

@@ -1,4 +1,4 @@
-//! `input-resources`: what an operator reads.
+//! `input-resources`: the declared inputs of an operator.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,45 +9,45 @@ use switchboard_object::field::FieldError;
 
 use super::text::text;
 use super::validate;
-use super::{ContractError, OutputResources, Rules};
+use super::{ContractError, ContractRules, OutputResources};
 
-/// What an operator reads to decide.
+/// Declared inputs of an operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InputResources {
-    /// What the input directory of `apply-configuration` holds.
+    /// Content of the input directory of `apply-configuration`.
     pub apply_configuration_resources: ResourceList,
-    /// What says how the operand does. Nobody reads it yet.
+    /// Objects that show the state of the operand. Not used yet.
     pub operand_resources: OperandResources,
 }
 
-/// Objects, named in one of four ways.
+/// A list of objects, selected in four ways.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceList {
-    /// By name.
+    /// Objects by name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub exact_resources: Vec<ExactResource>,
-    /// By the `generateName` they were made with.
+    /// Objects by the `generateName` they were created with.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub generated_name_resources: Vec<GeneratedResource>,
-    /// By label.
+    /// Objects by label.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub label_selected_resources: Vec<LabelSelected>,
-    /// By what another object says.
+    /// Objects that other objects refer to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resource_references: Vec<ResourceReference>,
 }
 
-/// The objects of an operand, by the cluster they live on.
+/// Objects of an operand by cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct OperandResources {
-    /// On the configuration cluster.
+    /// Objects on the configuration cluster.
     pub configuration_resources: ResourceList,
-    /// On the management cluster.
+    /// Objects on the management cluster.
     pub management_resources: ResourceList,
-    /// On the user workload cluster.
+    /// Objects on the user workload cluster.
     pub user_workload_resources: ResourceList,
 }
 
@@ -55,58 +55,58 @@ pub struct OperandResources {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResourceType {
-    /// The API group; empty for the core group.
+    /// API group; empty for the core group.
     #[serde(deserialize_with = "text")]
     pub group: String,
-    /// The version the operator understands.
+    /// API version that the operator supports.
     #[serde(deserialize_with = "text")]
     pub version: String,
-    /// The plural name, such as `configmaps`.
+    /// Plural name, such as `configmaps`.
     #[serde(deserialize_with = "text")]
     pub resource: String,
 }
 
-/// One object.
+/// A single object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExactResource {
-    /// Of which type.
+    /// Type of the object.
     #[serde(flatten)]
     pub of: ResourceType,
-    /// Its namespace; empty when it has none.
+    /// Namespace; empty for a cluster-scoped object.
     #[serde(deserialize_with = "text", skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// Its name.
+    /// Name.
     #[serde(deserialize_with = "text")]
     pub name: String,
 }
 
-/// Objects made with one `generateName`.
+/// Objects created with the same `generateName`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GeneratedResource {
-    /// Of which type.
+    /// Type of the objects.
     #[serde(flatten)]
     pub of: ResourceType,
-    /// Their namespace; empty when they have none.
+    /// Namespace; empty for cluster-scoped objects.
     #[serde(deserialize_with = "text", skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// What their names begin with. The key is `name` all the same.
+    /// Value of `generateName`. The key in YAML is `name`.
     #[serde(rename = "name", deserialize_with = "text")]
     pub generated_name: String,
 }
 
-/// Objects with certain labels.
+/// Objects selected by label.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelected {
-    /// Of which type.
+    /// Type of the objects.
     #[serde(flatten)]
     pub of: ResourceType,
-    /// Of one namespace; of all when empty.
+    /// Namespace; empty for all namespaces.
     #[serde(deserialize_with = "text", skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// Which of them.
+    /// Selector.
     pub label_selector: LabelSelector,
 }
 
@@ -114,7 +114,7 @@ pub struct LabelSelected {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LabelSelector {
-    /// Labels with the values they must have.
+    /// Required labels and their values.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub match_labels: BTreeMap<String, String>,
     /// Further requirements.
@@ -122,101 +122,102 @@ pub struct LabelSelector {
     pub match_expressions: Vec<SelectorExpression>,
 }
 
-/// One requirement of a label selector.
+/// A requirement of a label selector.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SelectorExpression {
-    /// The label.
+    /// Label key.
     pub key: String,
     /// `In`, `NotIn`, `Exists` or `DoesNotExist`.
     pub operator: String,
-    /// The values compared with.
+    /// Values for the operators `In` and `NotIn`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
 }
 
-/// Objects that another object names.
+/// Objects that another object refers to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ResourceReference {
-    /// The object that names them.
+    /// Referring object.
     pub referring_resource: ExactResource,
     /// `ImplicitNamespacedReference`, `ExplicitNamespacedReference` or `ClusterScopedReference`.
     #[serde(rename = "type", deserialize_with = "text")]
     pub kind: String,
-    /// It says namespace and name.
+    /// Reference with namespace and name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explicit_namespaced_reference: Option<ExplicitReference>,
-    /// It says the name; the namespace is known.
+    /// Reference with a name only, in a fixed namespace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub implicit_namespaced_reference: Option<ImplicitReference>,
-    /// It says the name of objects without a namespace.
+    /// Reference to cluster-scoped objects by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_scoped_reference: Option<ClusterScopedReference>,
 }
 
-/// Where an object says the namespace and the name of others.
+/// Paths to the namespaces and names of referenced objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ExplicitReference {
-    /// Of which type the others are.
+    /// Type of the referenced objects.
     #[serde(flatten)]
     pub of: ResourceType,
-    /// Finds namespaces.
+    /// JSONPath of the namespaces.
     #[serde(rename = "namespaceJSONPath", deserialize_with = "text")]
     pub namespace_json_path: String,
-    /// Finds names.
+    /// JSONPath of the names.
     #[serde(rename = "nameJSONPath", deserialize_with = "text")]
     pub name_json_path: String,
 }
 
-/// Where an object says the name of others in a known namespace.
+/// Path to the names of referenced objects in a fixed namespace.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ImplicitReference {
-    /// Of which type the others are.
+    /// Type of the referenced objects.
     #[serde(flatten)]
     pub of: ResourceType,
-    /// Their namespace.
+    /// Namespace of the referenced objects.
     #[serde(deserialize_with = "text")]
     pub namespace: String,
-    /// Finds names.
+    /// JSONPath of the names.
     #[serde(rename = "nameJSONPath", deserialize_with = "text")]
     pub name_json_path: String,
 }
 
-/// Where an object says the name of others that have no namespace.
+/// Path to the names of referenced cluster-scoped objects.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterScopedReference {
-    /// Of which type the others are.
+    /// Type of the referenced objects.
     #[serde(flatten)]
     pub of: ResourceType,
-    /// Finds names.
+    /// JSONPath of the names.
     #[serde(rename = "nameJSONPath", deserialize_with = "text")]
     pub name_json_path: String,
 }
 
 impl InputResources {
-    /// Reads what `input-resources` prints.
+    /// Parses the output of `input-resources`.
     ///
     /// # Errors
-    /// When it is not YAML, or of another shape. What it says is checked by [`InputResources::validate`].
+    /// If the text is not YAML or a field has the wrong type. [`InputResources::validate`] checks the content.
     pub fn read(text: &str) -> Result<Self, ContractError> {
         super::read("input resources", text)
     }
 
-    /// The YAML that `input-resources` prints.
+    /// Returns the YAML that `input-resources` prints.
     pub fn to_yaml(&self) -> String {
         super::write(self)
     }
 
-    /// What is wrong with it, each with the path of the field.
-    pub fn validate(&self, rules: Rules) -> Vec<FieldError> {
+    /// Returns the problems with the paths of their fields.
+    pub fn validate(&self, rules: ContractRules) -> Vec<FieldError> {
         validate::input(self, rules)
     }
 
-    /// Adds what the operator writes to the configuration cluster, as the command does: it is read before it is written.
+    /// Adds the outputs on the configuration cluster, like the `input-resources` command: operators read objects before
+    /// they write them.
     #[must_use]
     pub fn with_outputs(mut self, outputs: &OutputResources) -> Self {
         let inputs = &mut self.apply_configuration_resources;
@@ -229,37 +230,37 @@ impl InputResources {
 }
 
 impl ResourceType {
-    /// A type by group, version and plural name.
+    /// Creates a type from group, version and plural name.
     pub fn new(group: &str, version: &str, resource: &str) -> Self {
         Self { group: group.into(), version: version.into(), resource: resource.into() }
     }
 
-    /// The `apiVersion` of its objects.
+    /// Returns the `apiVersion` of the objects.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
     }
 
-    /// Core namespaces, which are found in places of their own.
+    /// Whether this is the core Namespace type, whose objects are in special places of a directory.
     pub fn is_namespaces(&self) -> bool {
         self.group.is_empty() && self.resource == "namespaces"
     }
 }
 
 impl LabelSelector {
-    /// The form selectors are read from.
+    /// Converts the selector to its JSON form for parsing.
     pub fn to_value(&self) -> Value {
         serde_json::to_value(self).expect("a selector has string keys")
     }
 }
 
-/// `configmaps`, `deployments.apps`.
+/// Formats the type as `configmaps` or `deployments.apps`.
 impl fmt::Display for ResourceType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.group.is_empty() { f.write_str(&self.resource) } else { write!(f, "{}.{}", self.resource, self.group) }
     }
 }
 
-/// `configmaps/shop/web`, `namespaces/shop`.
+/// Formats the object as `configmaps/shop/web` or `namespaces/shop`.
 impl fmt::Display for ExactResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/", self.of)?;

@@ -1,73 +1,73 @@
-//! `controller-results.yaml`: how each controller of a run did.
+//! `controller-results.yaml`: the results of the controllers in a run.
 
 use serde::{Deserialize, Serialize};
 
 use super::ContractError;
 use super::text::text;
 
-/// How the controllers of a run did. The exit code does not say: a panic exits with 0.
+/// Results of the controllers in a run. The exit code does not show them: it is 0 even after a panic.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ControllerResults {
-    /// One per controller the operator knows.
+    /// Results, one per controller of the operator.
     pub controller_results: Vec<ControllerResult>,
 }
 
-/// How one controller did.
+/// Result of one controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ControllerResult {
-    /// Its name.
+    /// Name of the controller.
     #[serde(deserialize_with = "text")]
     pub controller_name: String,
-    /// How it ended.
+    /// Status.
     pub status: ControllerStatus,
-    /// What went wrong.
+    /// Errors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ControllerError>,
-    /// What a panic left behind.
+    /// Stack of a panic.
     #[serde(deserialize_with = "text", skip_serializing_if = "String::is_empty")]
     pub panic_stack: String,
 }
 
-/// One thing that went wrong.
+/// An error of a controller.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ControllerError {
-    /// In the operator's words.
+    /// Error message from the operator.
     #[serde(deserialize_with = "text")]
     pub message: String,
 }
 
-/// How a controller ended.
+/// Status of a controller after a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub enum ControllerStatus {
-    /// It was not said.
+    /// No status was reported.
     #[default]
     Unknown,
-    /// Well.
+    /// The controller succeeded.
     Succeeded,
-    /// It was not run.
+    /// The controller did not run.
     Skipped,
-    /// With errors.
+    /// The controller reported errors.
     Failed,
-    /// It panicked.
+    /// The controller panicked.
     Panicked,
-    /// A word we do not know.
+    /// A status that Switchboard does not know.
     Other(String),
 }
 
 impl ControllerResults {
-    /// Reads `controller-results.yaml`.
+    /// Parses `controller-results.yaml`.
     ///
     /// # Errors
-    /// When it is not YAML, or of another shape.
+    /// If the text is not YAML or a field has the wrong type.
     pub fn read(text: &str) -> Result<Self, ContractError> {
         super::read("controller results", text)
     }
 
-    /// The file's text, sorted as the original sorts: by name, status and panic.
+    /// Returns the file's text, sorted by name, status and panic as in multi-operator-manager.
     pub fn to_yaml(&self) -> String {
         let mut sorted = self.clone();
         let word = |result: &ControllerResult| String::from(result.status.clone());
@@ -78,7 +78,7 @@ impl ControllerResults {
         super::write(&sorted)
     }
 
-    /// Those that did not end well.
+    /// Returns the results of controllers that did not succeed.
     pub fn failures(&self) -> impl Iterator<Item = &ControllerResult> {
         let well =
             |status: &ControllerStatus| matches!(status, ControllerStatus::Succeeded | ControllerStatus::Skipped);
@@ -86,9 +86,9 @@ impl ControllerResults {
     }
 }
 
-/// Whether a write is a part of what was meant: its controller panicked, or any did and the write does not say whose it is.
-/// Events never say, change nothing, and are true of themselves.
-pub fn is_left_of_panic(results: &[ControllerResult], controller: &str, is_event: bool) -> bool {
+/// Whether a write may be incomplete: its controller panicked, or any controller did and the write does not name its
+/// own. Events never name one, but they change nothing and are complete by themselves.
+pub fn is_cut_short_by_panic(results: &[ControllerResult], controller: &str, is_event: bool) -> bool {
     let mut panicked = results.iter().filter(|result| result.status == ControllerStatus::Panicked);
     match controller {
         "" => !is_event && panicked.next().is_some(),

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::mutation::{Action, Mutation, Place};
+use crate::mutation::{Action, Mutation, OutputCluster};
 use serde_json::json;
 
 const INPUTS: &str = r#"applyConfigurationResources:
@@ -57,8 +57,8 @@ operandResources:
 fn inputs_are_written_as_they_were_read() {
     let inputs = InputResources::read(INPUTS).unwrap();
     assert_eq!(inputs.to_yaml(), INPUTS);
-    assert_eq!(inputs.validate(Rules::Original), []);
-    assert_eq!(inputs.validate(Rules::Native), []);
+    assert_eq!(inputs.validate(ContractRules::MultiOperatorManager), []);
+    assert_eq!(inputs.validate(ContractRules::Native), []);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_key_without_a_value_is_one_left_out_and_numbers_are_text() {
 }
 
 #[track_caller]
-fn wrong(text: &str, rules: Rules) -> Vec<String> {
+fn wrong(text: &str, rules: ContractRules) -> Vec<String> {
     InputResources::read(text).unwrap().validate(rules).iter().map(ToString::to_string).collect()
 }
 
@@ -81,12 +81,12 @@ fn wrong(text: &str, rules: Rules) -> Vec<String> {
 fn what_is_wrong_is_said_with_its_path() {
     let text = "applyConfigurationResources: {exactResources: [{resource: secrets, namespace: a, name: b}]}";
     let expected = ["applyConfigurationResources.exactResources[0].version: Required value: must be present"];
-    assert_eq!(wrong(text, Rules::Original), expected);
-    assert_eq!(wrong(text, Rules::Native), expected);
+    assert_eq!(wrong(text, ContractRules::MultiOperatorManager), expected);
+    assert_eq!(wrong(text, ContractRules::Native), expected);
     let text = r#"{operandResources: {configurationResources: {resourceReferences: [{
         referringResource: {version: v1, resource: a, name: b}, type: ImplicitNamespacedReference,
         implicitNamespacedReference: {version: v1, resource: secrets, nameJSONPath: "no PATH[at all]"}}]}}}"#;
-    let found = wrong(text, Rules::Native);
+    let found = wrong(text, ContractRules::Native);
     assert_eq!(
         found[0],
         "operandResources.configurationResources.resourceReferences[0].implicitNamespacedReference.namespace: Required value: must be present"
@@ -100,15 +100,15 @@ fn what_is_wrong_is_said_with_its_path() {
 #[test]
 fn the_original_refuses_what_it_has_not_built() {
     let labels = "applyConfigurationResources: {labelSelectedResources: [{version: v1, resource: a, labelSelector: {matchExpressions: [{key: x, operator: Exists}]}}]}";
-    assert_eq!(wrong(labels, Rules::Native), [] as [&str; 0]);
+    assert_eq!(wrong(labels, ContractRules::Native), [] as [&str; 0]);
     assert_eq!(
-        wrong(labels, Rules::Original),
+        wrong(labels, ContractRules::MultiOperatorManager),
         ["applyConfigurationResources.labelSelectedResources[0].matchExpressions: Forbidden: not supported"]
     );
     let reference = "applyConfigurationResources: {resourceReferences: [{referringResource: {version: v1, resource: a, name: b}, type: ClusterScopedReference, clusterScopedReference: {version: v1, resource: c, nameJSONPath: $.x}}]}";
-    assert_eq!(wrong(reference, Rules::Native), [] as [&str; 0]);
+    assert_eq!(wrong(reference, ContractRules::Native), [] as [&str; 0]);
     assert_eq!(
-        wrong(reference, Rules::Original),
+        wrong(reference, ContractRules::MultiOperatorManager),
         [
             "applyConfigurationResources.resourceReferences[0].type: Unsupported value: \"ClusterScopedReference\": supported values: \"ImplicitNamespacedReference\""
         ]
@@ -118,7 +118,7 @@ fn the_original_refuses_what_it_has_not_built() {
 #[test]
 fn one_resource_is_declared_in_one_version() {
     let text = "applyConfigurationResources: {exactResources: [{version: v1, resource: a, name: b}, {version: v2, resource: a, name: c}]}";
-    let found = wrong(text, Rules::Native);
+    let found = wrong(text, ContractRules::Native);
     assert_eq!(found.len(), 1);
     assert!(
         found[0].starts_with("applyConfigurationResources.exactResources[1].version: Invalid value: \"v2\""),
@@ -136,7 +136,7 @@ fn outputs_of_the_configuration_cluster_are_inputs_too() {
 
 fn mutation(action: Action, resource: &str, namespace: &str, name: &str, generate_name: &str) -> Mutation {
     let body = json!({"kind": "X", "metadata": {"namespace": namespace, "name": name, "generateName": generate_name}});
-    Mutation::object(Place::Unspecified, action, &ResourceType::new("", "v1", resource), &body)
+    Mutation::object(OutputCluster::Unspecified, action, &ResourceType::new("", "v1", resource), &body)
 }
 
 #[test]
@@ -145,21 +145,27 @@ fn outputs_are_allowed_by_name_by_generated_name_and_as_events() {
         "managementResources: {eventingNamespaces: [shop], exactResources: [{version: v1, resource: configmaps, namespace: shop, name: web}], generatedNameResources: [{version: v1, resource: secrets, namespace: shop, name: web-}]}",
     )
     .unwrap();
-    let places = |mutation: &Mutation, rules| outputs.places(mutation, rules);
+    let places = |mutation: &Mutation, rules| outputs.clusters_for(mutation, rules);
     let named = mutation(Action::Create, "configmaps", "shop", "web", "");
     let event = mutation(Action::Create, "events", "shop", "any", "");
     let made = mutation(Action::Create, "secrets", "shop", "", "web-");
     for allowed in [&named, &event, &made] {
-        assert_eq!(places(allowed, Rules::Native), [Place::Management]);
-        assert_eq!(places(allowed, Rules::Original), [Place::Management]);
+        assert_eq!(places(allowed, ContractRules::Native), [OutputCluster::Management]);
+        assert_eq!(places(allowed, ContractRules::MultiOperatorManager), [OutputCluster::Management]);
     }
     let changed = mutation(Action::Update, "secrets", "shop", "web-x2v", "web-");
     let other = mutation(Action::Update, "secrets", "shop", "web-x2v", "other-");
     let both = mutation(Action::Update, "configmaps", "shop", "web", "w");
-    assert_eq!((places(&changed, Rules::Native).len(), places(&changed, Rules::Original).len()), (1, 0));
-    assert_eq!((places(&both, Rules::Native).len(), places(&both, Rules::Original).len()), (1, 0));
-    assert_eq!(places(&other, Rules::Native), []);
-    assert_eq!(places(&mutation(Action::Create, "secrets", "shop", "web-", ""), Rules::Native), []);
+    assert_eq!(
+        (places(&changed, ContractRules::Native).len(), places(&changed, ContractRules::MultiOperatorManager).len()),
+        (1, 0)
+    );
+    assert_eq!(
+        (places(&both, ContractRules::Native).len(), places(&both, ContractRules::MultiOperatorManager).len()),
+        (1, 0)
+    );
+    assert_eq!(places(&other, ContractRules::Native), []);
+    assert_eq!(places(&mutation(Action::Create, "secrets", "shop", "web-", ""), ContractRules::Native), []);
 }
 
 #[test]

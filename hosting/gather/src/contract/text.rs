@@ -1,4 +1,4 @@
-//! Text as Go's YAML reader puts it into a string field: numbers and booleans too.
+//! Deserialization of text like Go's YAML reader for a string field, which also accepts numbers and booleans.
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;

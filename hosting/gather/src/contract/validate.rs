@@ -1,11 +1,11 @@
-//! What is wrong with declared inputs, in the words of the original where it has any.
+//! Validation of declared inputs, with the texts of multi-operator-manager where it has any.
 
 use std::collections::BTreeMap;
 
 use switchboard_object::field::FieldError;
 use switchboard_object::selector;
 
-use super::Rules;
+use super::ContractRules;
 use super::input::{
     ExactResource, GeneratedResource, InputResources, LabelSelected, ResourceList, ResourceReference, ResourceType,
 };
@@ -15,7 +15,7 @@ const IMPLICIT: &str = "ImplicitNamespacedReference";
 const EXPLICIT: &str = "ExplicitNamespacedReference";
 const CLUSTER_SCOPED: &str = "ClusterScopedReference";
 
-pub(super) fn input(resources: &InputResources, rules: Rules) -> Vec<FieldError> {
+pub(super) fn input(resources: &InputResources, rules: ContractRules) -> Vec<FieldError> {
     let operand = &resources.operand_resources;
     let lists = [
         ("applyConfigurationResources", &resources.apply_configuration_resources),
@@ -25,18 +25,18 @@ pub(super) fn input(resources: &InputResources, rules: Rules) -> Vec<FieldError>
     ];
     let mut errors: Vec<FieldError> =
         lists.into_iter().flat_map(|(path, resources)| list(path, resources, rules)).collect();
-    if rules == Rules::Native {
-        errors.extend(one_version_each(&resources.apply_configuration_resources));
+    if rules == ContractRules::Native {
+        errors.extend(one_version_per_resource(&resources.apply_configuration_resources));
     }
     errors
 }
 
-fn list(path: &str, list: &ResourceList, rules: Rules) -> Vec<FieldError> {
+fn list(path: &str, list: &ResourceList, rules: ContractRules) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, one) in list.exact_resources.iter().enumerate() {
         errors.extend(exact(&format!("{path}.exactResources[{index}]"), one));
     }
-    for (index, one) in list.generated_name_resources.iter().enumerate().filter(|_| rules == Rules::Native) {
+    for (index, one) in list.generated_name_resources.iter().enumerate().filter(|_| rules == ContractRules::Native) {
         errors.extend(generated(&format!("{path}.generatedNameResources[{index}]"), one));
     }
     for (index, one) in list.label_selected_resources.iter().enumerate() {
@@ -65,12 +65,12 @@ fn generated(path: &str, one: &GeneratedResource) -> Vec<FieldError> {
     kind(path, &one.of).chain(required(format!("{path}.name"), &one.generated_name)).collect()
 }
 
-fn labelled(path: &str, one: &LabelSelected, rules: Rules) -> Vec<FieldError> {
+fn labelled(path: &str, one: &LabelSelected, rules: ContractRules) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = kind(path, &one.of).collect();
-    if rules == Rules::Original && !one.label_selector.match_expressions.is_empty() {
+    if rules == ContractRules::MultiOperatorManager && !one.label_selector.match_expressions.is_empty() {
         errors.push(FieldError::forbidden(format!("{path}.matchExpressions"), "not supported"));
     }
-    if rules == Rules::Native
+    if rules == ContractRules::Native
         && let Err(error) = selector::LabelSelector::from_object(Some(&one.label_selector.to_value()))
     {
         errors.push(FieldError::invalid(
@@ -82,7 +82,7 @@ fn labelled(path: &str, one: &LabelSelected, rules: Rules) -> Vec<FieldError> {
     errors
 }
 
-fn reference(path: &str, one: &ResourceReference, rules: Rules) -> Vec<FieldError> {
+fn reference(path: &str, one: &ResourceReference, rules: ContractRules) -> Vec<FieldError> {
     let mut errors = exact(&format!("{path}.referringResource"), &one.referring_resource);
     let missing = |field: &str| vec![FieldError::required(format!("{path}.{field}"), "must be present")];
     match (one.kind.as_str(), rules) {
@@ -100,7 +100,7 @@ fn reference(path: &str, one: &ResourceReference, rules: Rules) -> Vec<FieldErro
                 },
             ));
         }
-        (EXPLICIT, Rules::Native) => {
+        (EXPLICIT, ContractRules::Native) => {
             let field = "explicitNamespacedReference";
             let at = format!("{path}.{field}");
             errors.extend(one.explicit_namespaced_reference.as_ref().map_or_else(
@@ -114,7 +114,7 @@ fn reference(path: &str, one: &ResourceReference, rules: Rules) -> Vec<FieldErro
                 },
             ));
         }
-        (CLUSTER_SCOPED, Rules::Native) => {
+        (CLUSTER_SCOPED, ContractRules::Native) => {
             let field = "clusterScopedReference";
             let at = format!("{path}.{field}");
             errors.extend(one.cluster_scoped_reference.as_ref().map_or_else(
@@ -124,7 +124,7 @@ fn reference(path: &str, one: &ResourceReference, rules: Rules) -> Vec<FieldErro
         }
         (other, rules) => {
             let supported: &[&str] =
-                if rules == Rules::Native { &[CLUSTER_SCOPED, EXPLICIT, IMPLICIT] } else { &[IMPLICIT] };
+                if rules == ContractRules::Native { &[CLUSTER_SCOPED, EXPLICIT, IMPLICIT] } else { &[IMPLICIT] };
             errors.push(FieldError::not_supported(format!("{path}.type"), other, supported));
         }
     }
@@ -136,8 +136,8 @@ fn json_path(path: &str, field: &str, text: &str) -> Option<FieldError> {
     Some(FieldError::invalid(format!("{path}.{field}"), text, error.to_string()))
 }
 
-/// One file holds all objects of a group and resource, so they are of one version.
-fn one_version_each(list: &ResourceList) -> Vec<FieldError> {
+/// Checks that all objects of a group and resource have one version, because one file contains them.
+fn one_version_per_resource(list: &ResourceList) -> Vec<FieldError> {
     let mut versions: BTreeMap<(&str, &str), &str> = BTreeMap::new();
     let mut errors = Vec::new();
     for (path, of) in types(list) {

@@ -1,78 +1,87 @@
-//! The discovery documents of a dump, wherever they stand in it, and what the rest of the dump says beside them.
+//! Discovery documents anywhere in a dump, and resources inferred from the rest of the dump.
 
 use serde_json::Value;
 use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::yaml;
 
-use super::{API_FILE, APIS_FILE, CARRIED, Discovery, Served, join, list, text};
-use crate::content::Wrong;
+use super::{API_FILE, APIS_FILE, BUNDLED, DiscoveredResource, Discovery, join, list, text};
+use crate::content::ContentError;
 use crate::contract::ResourceType;
-use crate::dump::Object;
+use crate::dump::DumpedObject;
 
-/// The documents that were found, each with how deep it lies: a must-gather keeps all it has in a folder for each image.
+/// The documents with the depths of their paths. A must-gather has a folder for each image that contains all files.
 #[derive(Debug, Default)]
-pub(crate) struct Documents {
+pub(crate) struct DiscoveryDocuments {
     api: Vec<(usize, Value)>,
     apis: Vec<(usize, Value)>,
 }
 
-impl Documents {
-    /// Whether a file is one of them, by its name.
-    pub fn has(path: &str) -> bool {
+impl DiscoveryDocuments {
+    /// Whether the file name is that of a document.
+    pub fn is_document(path: &str) -> bool {
         matches!(path.rsplit('/').next(), Some(API_FILE | APIS_FILE))
     }
 
-    /// Takes one.
+    /// Adds a document.
     ///
     /// # Errors
-    /// What is wrong with it. It is none then, and nothing is taken for what it would have said.
-    pub fn take(&mut self, path: &str, content: &str) -> Result<(), Wrong> {
-        let read = yaml::read(content).map_err(|error| Wrong { line: Some(error.line), message: error.problem })?;
+    /// If the document is invalid. It is not added then.
+    pub fn add(&mut self, path: &str, content: &str) -> Result<(), ContentError> {
+        let read =
+            yaml::read(content).map_err(|error| ContentError { line: Some(error.line), message: error.problem })?;
         if !read.value.is_object() {
-            return Err(Wrong { line: None, message: "expected an APIGroupDiscoveryList".into() });
+            return Err(ContentError { line: None, message: "expected an APIGroupDiscoveryList".into() });
         }
         let kept = if path.ends_with(APIS_FILE) { &mut self.apis } else { &mut self.api };
         kept.push((path.matches('/').count(), read.value));
         Ok(())
     }
 
-    /// What they say, those nearest to the root first; of each that is not there, what is carried.
-    pub fn or_carried(&self) -> Discovery {
+    /// Merges the documents, those closest to the root first. A missing one is replaced by the bundled one.
+    pub fn or_bundled(&self) -> Discovery {
         let one = |found: &[(usize, Value)], carried: &Value| {
             let mut found: Vec<&(usize, Value)> = found.iter().collect();
             found.sort_by_key(|(depth, _)| *depth);
-            let joined = found.into_iter().map(|(_, document)| document.clone()).reduce(|a, b| join::both(&a, &b));
+            let joined =
+                found.into_iter().map(|(_, document)| document.clone()).reduce(|a, b| join::merge_documents(&a, &b));
             joined.unwrap_or_else(|| carried.clone())
         };
-        Discovery::new(one(&self.api, &CARRIED.api), one(&self.apis, &CARRIED.apis))
+        Discovery::new(one(&self.api, &BUNDLED.api), one(&self.apis, &BUNDLED.apis))
     }
 
-    /// The groups they say something of.
+    /// Returns the groups of all documents.
     pub fn groups(&self) -> impl Iterator<Item = &Value> {
         self.api.iter().chain(&self.apis).flat_map(|(_, document)| list(&document["items"]))
     }
 }
 
-/// What objects say is served: CRDs what they define, and any other that there is such a thing.
-pub(crate) fn shown_by(objects: &[Object]) -> impl Iterator<Item = (ResourceType, Served)> {
+/// Returns the resources that objects prove to be served: those that CRDs define, and the resource of every other
+/// object.
+pub(crate) fn types_of_objects(objects: &[DumpedObject]) -> impl Iterator<Item = (ResourceType, DiscoveredResource)> {
     let definitions = objects.iter().filter(|object| object.kind.kind == "CustomResourceDefinition");
     let own = objects.iter().map(|object| {
         let of = ResourceType::new(&object.kind.group, &object.kind.version, &object.plural);
-        (of, Served { kind: object.kind.clone(), namespaced: object.namespaced })
+        (of, DiscoveredResource { kind: object.kind.clone(), namespaced: object.namespaced })
     });
-    definitions.flat_map(|object| defined_by(&object.value["spec"])).chain(own)
+    definitions.flat_map(|object| types_of_crd(&object.value["spec"])).chain(own)
 }
 
-fn defined_by(spec: &Value) -> Vec<(ResourceType, Served)> {
+fn types_of_crd(spec: &Value) -> Vec<(ResourceType, DiscoveredResource)> {
     let (group, plural, kind) = (text(&spec["group"]), text(&spec["names"]["plural"]), text(&spec["names"]["kind"]));
     let served = list(&spec["versions"]).filter(|version| version["served"] != false);
     let versions = served.map(|version| text(&version["name"]));
-    // The first form of CRDs had one version, and named it elsewhere.
+    // The first version of the CRD API had a single version in another field.
     let versions = versions.chain(spec["version"].as_str().map(str::to_string));
     let named = versions.filter(|version| ![&group, &plural, &kind, version].into_iter().any(String::is_empty));
     let one = |version: String| {
         let of = ResourceType::new(&group, &version, &plural);
-        (of, Served { kind: GroupVersionKind::new(&*group, version, &*kind), namespaced: spec["scope"] != "Cluster" })
+        (
+            of,
+            DiscoveredResource {
+                kind: GroupVersionKind::new(&*group, version, &*kind),
+                namespaced: spec["scope"] != "Cluster",
+            },
+        )
     };
     named.map(one).collect()
 }

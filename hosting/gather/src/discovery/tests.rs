@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn the_carried_documents_know_core_and_openshift() {
-    let carried = Discovery::carried();
+    let carried = Discovery::bundled();
     let pods = carried.served(&ResourceType::new("", "v1", "pods")).unwrap();
     assert_eq!((pods.kind.to_string(), pods.namespaced), ("/v1, Kind=Pod".into(), true));
     let ingresses = carried.served(&ResourceType::new("config.openshift.io", "v1", "ingresses")).unwrap();
@@ -18,7 +18,7 @@ fn the_carried_documents_know_core_and_openshift() {
 fn slim_documents_say_what_is_asked_for_and_no_more() {
     let types: BTreeSet<ResourceType> =
         [ResourceType::new("", "v1", "pods"), ResourceType::new("apps", "v1", "deployments")].into();
-    let slim = Discovery::carried().slim(&types);
+    let slim = Discovery::bundled().subset(&types);
     assert_eq!(slim.types().map(|(of, _)| of.clone()).collect::<BTreeSet<_>>(), types);
     assert!(yaml::to_string(slim.apis()).len() < 2000);
     assert!(
@@ -29,23 +29,23 @@ fn slim_documents_say_what_is_asked_for_and_no_more() {
 #[test]
 fn two_documents_are_joined_resource_by_resource_and_the_first_counts() {
     let of = |resource: &str| ResourceType::new("apps", "v1", resource);
-    let mut one = Discovery::carried().slim(&[of("deployments")].into()).apis().clone();
+    let mut one = Discovery::bundled().subset(&[of("deployments")].into()).apis().clone();
     one["items"][0]["versions"][0]["resources"][0]["scope"] = "Cluster".into();
-    let both = Discovery::new(Value::Null, one).and(Discovery::carried());
+    let both = Discovery::new(Value::Null, one).merged_with(Discovery::bundled());
     assert!(both.served(&ResourceType::new("batch", "v1", "jobs")).is_some(), "a group of the second");
     assert!(both.served(&of("daemonsets")).is_some(), "a resource of the second, in a group and version of the first");
     assert!(!both.served(&of("deployments")).unwrap().namespaced, "the first one's");
-    let said: Vec<&Value> = list(&both.apis()["items"]).filter(|group| group_name(group) == "apps").collect();
+    let groups: Vec<&Value> = list(&both.apis()["items"]).filter(|group| group_name(group) == "apps").collect();
     let resources: Vec<String> =
-        list(&said[0]["versions"][0]["resources"]).map(|resource| text(&resource["resource"])).collect();
-    assert_eq!((said.len(), list(&said[0]["versions"]).count()), (1, 1));
+        list(&groups[0]["versions"][0]["resources"]).map(|resource| text(&resource["resource"])).collect();
+    assert_eq!((groups.len(), list(&groups[0]["versions"]).count()), (1, 1));
     assert_eq!(resources.iter().filter(|name| *name == "deployments").count(), 1, "{resources:?}");
-    assert_eq!(both.and(&both), both, "what is known adds nothing");
+    assert_eq!(both.merged_with(&both), both, "what is known adds nothing");
 }
 
 #[test]
 fn a_group_without_versions_takes_those_of_the_other() {
     let bare = json!({"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "apps"}}]});
-    let both = Discovery::new(Value::Null, bare).and(Discovery::carried());
+    let both = Discovery::new(Value::Null, bare).merged_with(Discovery::bundled());
     assert!(both.served(&ResourceType::new("apps", "v1", "deployments")).is_some());
 }

@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::must_gather::{MustGather, Query};
+use crate::must_gather::{MustGather, MustGatherQuery};
 
 fn object(resource: &str, kind: &str, namespace: &str, name: &str, extra: &str) -> InputObject<'static> {
     let api = if resource == "deployments" { "apps" } else { "" };
@@ -17,8 +17,8 @@ fn object(resource: &str, kind: &str, namespace: &str, name: &str, extra: &str) 
 }
 
 fn files(root: &Path) -> Vec<String> {
-    let folder = InputFolder::new(root, Form::Json, Rules::Native);
-    folder.found().unwrap().into_iter().collect()
+    let folder = InputFolder::new(root, InputFormat::Json, ContractRules::Native);
+    folder.existing_files().unwrap().into_iter().collect()
 }
 
 fn some() -> Vec<InputObject<'static>> {
@@ -33,11 +33,12 @@ fn some() -> Vec<InputObject<'static>> {
 
 #[test]
 fn objects_stand_in_list_files_and_namespaces_in_their_own() {
-    for form in [Form::Json, Form::Yaml] {
+    for form in [InputFormat::Json, InputFormat::Yaml] {
         let root = tempfile::tempdir().unwrap();
-        let written =
-            InputFolder::new(root.path(), form, Rules::Native).write(&some(), Some(Discovery::carried())).unwrap();
-        assert_eq!(written, Written { written: 6, unchanged: 0, removed: 0 });
+        let written = InputFolder::new(root.path(), form, ContractRules::Native)
+            .write(&some(), Some(Discovery::bundled()))
+            .unwrap();
+        assert_eq!(written, InputWriteResult { written: 6, unchanged: 0, removed: 0 });
         let expected = [
             "aggregated-discovery-api.yaml",
             "aggregated-discovery-apis.yaml",
@@ -49,44 +50,44 @@ fn objects_stand_in_list_files_and_namespaces_in_their_own() {
         assert_eq!(files(root.path()), expected);
         let read = MustGather::open(root.path()).unwrap();
         assert_eq!(read.problems(), []);
-        let maps = read.list(&ResourceType::new("", "v1", "configmaps"), &Query::all("")).unwrap();
+        let maps = read.list(&ResourceType::new("", "v1", "configmaps"), &MustGatherQuery::all("")).unwrap();
         assert_eq!(maps.len(), 2);
         assert_eq!((maps[0]["apiVersion"].as_str(), maps[0]["kind"].as_str()), (Some("v1"), Some("ConfigMap")));
-        assert_eq!(read.discovery(), Discovery::carried());
+        assert_eq!(read.discovery(), Discovery::bundled());
     }
 }
 
 #[test]
 fn unchanged_files_are_not_touched() {
     let root = tempfile::tempdir().unwrap();
-    let mut folder = InputFolder::new(root.path(), Form::Json, Rules::Native);
+    let mut folder = InputFolder::new(root.path(), InputFormat::Json, ContractRules::Native);
     folder.write(&some(), None).unwrap();
-    // Not even looked at: what somebody changed behind our back stays.
+    // Unchanged files are not read, so changes by other programs stay.
     fs::write(root.path().join("cluster-scoped-resources/core/nodes.yaml"), "mine").unwrap();
     let mut objects = some();
     objects[1] = object("configmaps", "ConfigMap", "shop", "b", "2");
-    assert_eq!(folder.write(&objects, None).unwrap(), Written { written: 1, unchanged: 3, removed: 0 });
+    assert_eq!(folder.write(&objects, None).unwrap(), InputWriteResult { written: 1, unchanged: 3, removed: 0 });
     assert_eq!(fs::read(root.path().join("cluster-scoped-resources/core/nodes.yaml")).unwrap(), b"mine");
     objects.retain(|object| object.of.resource != "deployments");
-    assert_eq!(folder.write(&objects, None).unwrap(), Written { written: 0, unchanged: 3, removed: 1 });
+    assert_eq!(folder.write(&objects, None).unwrap(), InputWriteResult { written: 0, unchanged: 3, removed: 1 });
     assert!(!root.path().join("namespaces/shop/apps").exists() && root.path().join("namespaces/shop/core").exists());
 }
 
 #[test]
 fn a_directory_found_is_brought_up_to_date() {
     let root = tempfile::tempdir().unwrap();
-    InputFolder::new(root.path(), Form::Json, Rules::Native).write(&some(), None).unwrap();
+    InputFolder::new(root.path(), InputFormat::Json, ContractRules::Native).write(&some(), None).unwrap();
     fs::write(root.path().join("namespaces/README.txt"), "stray").unwrap();
     fs::write(root.path().join("namespaces/shop/core/configmaps.yaml"), "half").unwrap();
-    let mut folder = InputFolder::new(root.path(), Form::Json, Rules::Native);
-    assert_eq!(folder.write(&some(), None).unwrap(), Written { written: 1, unchanged: 3, removed: 1 });
+    let mut folder = InputFolder::new(root.path(), InputFormat::Json, ContractRules::Native);
+    assert_eq!(folder.write(&some(), None).unwrap(), InputWriteResult { written: 1, unchanged: 3, removed: 1 });
 }
 
 #[test]
 fn files_are_replaced_whole() {
     use std::io::Read;
     let root = tempfile::tempdir().unwrap();
-    let mut folder = InputFolder::new(root.path(), Form::Json, Rules::Native);
+    let mut folder = InputFolder::new(root.path(), InputFormat::Json, ContractRules::Native);
     folder.write(&some(), None).unwrap();
     let path = root.path().join("cluster-scoped-resources/core/nodes.yaml");
     let mut open = fs::File::open(&path).unwrap();
@@ -102,19 +103,19 @@ fn files_are_replaced_whole() {
 #[test]
 fn a_name_cannot_lead_out_of_the_directory() {
     let root = tempfile::tempdir().unwrap();
-    let refused =
-        InputFolder::new(root.path(), Form::Json, Rules::Native).write(&[object("nodes", "Node", "..", "n", "")], None);
+    let refused = InputFolder::new(root.path(), InputFormat::Json, ContractRules::Native)
+        .write(&[object("nodes", "Node", "..", "n", "")], None);
     assert_eq!(refused.unwrap_err().to_string(), "could not make a file name of `..`");
 }
 
 #[test]
 fn what_has_a_revision_is_written_again_when_that_is_another() {
     let folder = tempfile::tempdir().unwrap();
-    let mut input = InputFolder::new(folder.path(), Form::Json, Rules::Native);
+    let mut input = InputFolder::new(folder.path(), InputFormat::Json, ContractRules::Native);
     let at = |revision, text| vec![InputObject { revision, ..object("configmaps", "ConfigMap", "shop", "a", text) }];
     assert_eq!(input.write(&at(Some(1), "one"), None).unwrap().written, 1);
     assert_eq!(input.write(&at(Some(1), "one"), None).unwrap().written, 0);
     assert_eq!(input.write(&at(Some(2), "two"), None).unwrap().written, 1);
-    // With more in it than before, as when the managers of fields come to be kept.
+    // The object becomes larger, for example because managed fields are added.
     assert_eq!(input.write(&at(Some(2), "two, and who wrote it"), None).unwrap().written, 1);
 }

@@ -1,14 +1,14 @@
-//! From steps to values.
+//! Evaluation of paths.
 
 use serde_json::Value;
 
-use super::{Found, JsonPathError, MAX_VISITS, Segment, Step};
+use super::{JsonPathError, JsonPathMatch, JsonPathStep, LocationSegment, MAX_VISITS};
 
-/// How many values were visited.
+/// Number of visited values.
 #[derive(Default)]
-pub(super) struct Visits(usize);
+pub(super) struct VisitCount(usize);
 
-impl Visits {
+impl VisitCount {
     fn count(&mut self) -> Result<(), JsonPathError> {
         self.0 += 1;
         if self.0 > MAX_VISITS {
@@ -18,17 +18,17 @@ impl Visits {
     }
 }
 
-pub(super) fn find<'a>(steps: &[Step], root: &'a Value) -> Result<Vec<Found<'a>>, JsonPathError> {
+pub(super) fn find<'a>(steps: &[JsonPathStep], root: &'a Value) -> Result<Vec<JsonPathMatch<'a>>, JsonPathError> {
     let mut found = Vec::new();
-    walk(steps, root, root, &mut Vec::new(), &mut Visits::default(), &mut found)?;
+    walk(steps, root, root, &mut Vec::new(), &mut VisitCount::default(), &mut found)?;
     Ok(found)
 }
 
-/// One value, or which key is missing, in the original's words.
-pub(super) fn plain(steps: &[Step], root: &Value) -> Result<Value, JsonPathError> {
+/// Returns one value, or multi-operator-manager's error with the missing key.
+pub(super) fn find_single(steps: &[JsonPathStep], root: &Value) -> Result<Value, JsonPathError> {
     let mut value = root;
     for step in steps {
-        let Step::Key(key) = step else { continue };
+        let JsonPathStep::Key(key) = step else { continue };
         value = match value {
             Value::Object(fields) => fields.get(key).ok_or_else(|| JsonPathError(format!("unknown key {key}")))?,
             Value::Array(items) => {
@@ -50,63 +50,70 @@ pub(super) fn plain(steps: &[Step], root: &Value) -> Result<Value, JsonPathError
 }
 
 pub(super) fn walk<'a>(
-    steps: &[Step],
+    steps: &[JsonPathStep],
     root: &'a Value,
     value: &'a Value,
-    location: &mut Vec<Segment>,
-    visits: &mut Visits,
-    found: &mut Vec<Found<'a>>,
+    location: &mut Vec<LocationSegment>,
+    visits: &mut VisitCount,
+    found: &mut Vec<JsonPathMatch<'a>>,
 ) -> Result<(), JsonPathError> {
     visits.count()?;
     let Some((step, rest)) = steps.split_first() else {
-        found.push(Found { location: location.clone(), value });
+        found.push(JsonPathMatch { location: location.clone(), value });
         return Ok(());
     };
-    if matches!(step, Step::Recursive) {
+    if matches!(step, JsonPathStep::Recursive) {
         walk(rest, root, value, location, visits, found)?;
     }
-    for (segment, next) in chosen(step, root, value, visits) {
+    for (segment, next) in select(step, root, value, visits) {
         location.push(segment);
-        // Behind `..` everything below is looked at with the same step again.
-        let then = if matches!(step, Step::Recursive) { steps } else { rest };
+        // After `..`, the same step applies to all descendants.
+        let then = if matches!(step, JsonPathStep::Recursive) { steps } else { rest };
         walk(then, root, next, location, visits, found)?;
         location.pop();
     }
     Ok(())
 }
 
-fn chosen<'a>(step: &Step, root: &Value, value: &'a Value, visits: &mut Visits) -> Vec<(Segment, &'a Value)> {
+fn select<'a>(
+    step: &JsonPathStep,
+    root: &Value,
+    value: &'a Value,
+    visits: &mut VisitCount,
+) -> Vec<(LocationSegment, &'a Value)> {
     match step {
-        Step::Key(key) => keyed(value, key).into_iter().collect(),
-        Step::Union(keys) => keys.iter().filter_map(|key| keyed(value, key)).collect(),
-        Step::Star | Step::Recursive => children(value),
-        Step::Filter(filter) => {
-            children(value).into_iter().filter(|(_, child)| filter.passes(root, child, visits)).collect()
+        JsonPathStep::Key(key) => child_by_key(value, key).into_iter().collect(),
+        JsonPathStep::Union(keys) => keys.iter().filter_map(|key| child_by_key(value, key)).collect(),
+        JsonPathStep::Star | JsonPathStep::Recursive => children(value),
+        JsonPathStep::Filter(filter) => {
+            children(value).into_iter().filter(|(_, child)| filter.matches(root, child, visits)).collect()
         }
-        Step::Range { min, max, step } => sliced(value, *min, *max, *step),
+        JsonPathStep::Range { min, max, step } => sliced(value, *min, *max, *step),
     }
 }
 
-fn keyed<'a>(value: &'a Value, key: &str) -> Option<(Segment, &'a Value)> {
+fn child_by_key<'a>(value: &'a Value, key: &str) -> Option<(LocationSegment, &'a Value)> {
     match value {
-        Value::Object(fields) => fields.get(key).map(|child| (Segment::Key(key.to_string()), child)),
+        Value::Object(fields) => fields.get(key).map(|child| (LocationSegment::Key(key.to_string()), child)),
         Value::Array(items) => {
             let index: usize = key.parse().ok()?;
-            items.get(index).map(|child| (Segment::Index(index), child))
+            items.get(index).map(|child| (LocationSegment::Index(index), child))
         }
         _ => None,
     }
 }
 
-fn children(value: &Value) -> Vec<(Segment, &Value)> {
+fn children(value: &Value) -> Vec<(LocationSegment, &Value)> {
     match value {
-        Value::Object(fields) => fields.iter().map(|(key, child)| (Segment::Key(key.clone()), child)).collect(),
-        Value::Array(items) => items.iter().enumerate().map(|(index, child)| (Segment::Index(index), child)).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, child)| (LocationSegment::Key(key.clone()), child)).collect(),
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(index, child)| (LocationSegment::Index(index), child)).collect()
+        }
         _ => Vec::new(),
     }
 }
 
-fn sliced(value: &Value, min: i64, max: i64, step: i64) -> Vec<(Segment, &Value)> {
+fn sliced(value: &Value, min: i64, max: i64, step: i64) -> Vec<(LocationSegment, &Value)> {
     let Value::Array(items) = value else { return Vec::new() };
     if min > max {
         return Vec::new();
@@ -117,6 +124,6 @@ fn sliced(value: &Value, min: i64, max: i64, step: i64) -> Vec<(Segment, &Value)
     let every = usize::try_from(step.unsigned_abs()).unwrap_or(usize::MAX).max(1);
     let indices: Vec<i64> =
         if step < 0 { (min..max).rev().step_by(every).collect() } else { (min..max).step_by(every).collect() };
-    let item = |index: i64| usize::try_from(index).ok().and_then(|i| Some((Segment::Index(i), items.get(i)?)));
+    let item = |index: i64| usize::try_from(index).ok().and_then(|i| Some((LocationSegment::Index(i), items.get(i)?)));
     indices.into_iter().filter_map(item).collect()
 }

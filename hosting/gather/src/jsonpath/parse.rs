@@ -1,16 +1,16 @@
-//! From text to steps.
+//! Parser of paths.
 
-use super::expression::{Comparison, Expression, Operand};
-use super::{JsonPath, JsonPathError, MAX_NESTING, Step};
+use super::expression::{ComparisonOperator, FilterExpression, FilterOperand};
+use super::{JsonPath, JsonPathError, JsonPathStep, MAX_NESTING};
 
-/// Everything behind the end of a slice that has none.
+/// End of an open slice.
 const NO_END: i64 = i32::MAX as i64;
 
 pub(super) fn path(text: &str) -> Result<JsonPath, JsonPathError> {
-    let mut parser = Parser { text, at: 0, depth: 0 };
+    let mut parser = JsonPathParser { text, at: 0, depth: 0 };
     parser.space();
     let mut steps = Vec::new();
-    // Without the `$` it begins with a key: `spec.name`.
+    // Without the `$`, a path starts with a key: `spec.name`.
     match parser.peek() {
         Some(c) if c == '_' || c.is_alphabetic() => steps.push(parser.name()?),
         _ => parser.expect('$')?,
@@ -23,13 +23,13 @@ pub(super) fn path(text: &str) -> Result<JsonPath, JsonPathError> {
     }
 }
 
-struct Parser<'a> {
+struct JsonPathParser<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
 }
 
-impl Parser<'_> {
+impl JsonPathParser<'_> {
     fn peek(&self) -> Option<char> {
         self.text[self.at..].chars().next()
     }
@@ -58,7 +58,7 @@ impl Parser<'_> {
         JsonPathError(format!("column {column}: expected {expected}, found {found}"))
     }
 
-    fn steps(&mut self) -> Result<Vec<Step>, JsonPathError> {
+    fn steps(&mut self) -> Result<Vec<JsonPathStep>, JsonPathError> {
         let mut steps = Vec::new();
         loop {
             let before = self.at;
@@ -68,7 +68,7 @@ impl Parser<'_> {
                     self.at += 1;
                     self.space();
                     if self.eat(".") {
-                        steps.push(Step::Recursive);
+                        steps.push(JsonPathStep::Recursive);
                         self.space();
                         if self.eat("[") { steps.push(self.bracket()?) } else { steps.push(self.name()?) }
                     } else {
@@ -87,12 +87,12 @@ impl Parser<'_> {
         }
     }
 
-    fn name(&mut self) -> Result<Step, JsonPathError> {
+    fn name(&mut self) -> Result<JsonPathStep, JsonPathError> {
         if self.eat("*") {
-            return Ok(Step::Star);
+            return Ok(JsonPathStep::Star);
         }
         let word = self.word();
-        if word.is_empty() { Err(self.wrong("a key, `*` or `[`")) } else { Ok(Step::Key(word)) }
+        if word.is_empty() { Err(self.wrong("a key, `*` or `[`")) } else { Ok(JsonPathStep::Key(word)) }
     }
 
     fn word(&mut self) -> String {
@@ -103,16 +103,16 @@ impl Parser<'_> {
         rest[..length].to_string()
     }
 
-    fn bracket(&mut self) -> Result<Step, JsonPathError> {
+    fn bracket(&mut self) -> Result<JsonPathStep, JsonPathError> {
         self.space();
         if self.eat("*") {
             self.expect(']')?;
-            return Ok(Step::Star);
+            return Ok(JsonPathStep::Star);
         }
         if self.eat("?") {
             let filter = self.expression()?;
             self.expect(']')?;
-            return Ok(Step::Filter(filter));
+            return Ok(JsonPathStep::Filter(filter));
         }
         let mut parts: Vec<Option<String>> = vec![self.key()?];
         self.space();
@@ -125,20 +125,20 @@ impl Parser<'_> {
         match (separator, parts.len()) {
             (':', 2..=3) => self.range(&parts),
             (':', _) => Err(JsonPathError("a slice is [min:max] or [min:max:step]".into())),
-            (_, 1) => parts.remove(0).map(Step::Key).ok_or_else(|| self.wrong("a key")),
-            _ => parts.into_iter().collect::<Option<_>>().map(Step::Union).ok_or_else(|| self.wrong("a key")),
+            (_, 1) => parts.remove(0).map(JsonPathStep::Key).ok_or_else(|| self.wrong("a key")),
+            _ => parts.into_iter().collect::<Option<_>>().map(JsonPathStep::Union).ok_or_else(|| self.wrong("a key")),
         }
     }
 
-    fn range(&self, parts: &[Option<String>]) -> Result<Step, JsonPathError> {
+    fn range(&self, parts: &[Option<String>]) -> Result<JsonPathStep, JsonPathError> {
         let number = |index: usize, default: i64| match parts.get(index).and_then(Option::as_ref) {
             None => Ok(default),
             Some(text) => text.parse().map_err(|_| JsonPathError(format!("`{text}` is no end of a slice"))),
         };
-        Ok(Step::Range { min: number(0, 0)?, max: number(1, NO_END)?, step: number(2, 1)? })
+        Ok(JsonPathStep::Range { min: number(0, 0)?, max: number(1, NO_END)?, step: number(2, 1)? })
     }
 
-    /// A quoted key or a number; nothing where an end of a slice is left out.
+    /// Parses a quoted key or a number; `None` for an omitted end of a slice.
     fn key(&mut self) -> Result<Option<String>, JsonPathError> {
         self.space();
         match self.peek() {
@@ -173,7 +173,7 @@ impl Parser<'_> {
         Err(JsonPathError("a quoted text has no end".into()))
     }
 
-    fn expression(&mut self) -> Result<Expression, JsonPathError> {
+    fn expression(&mut self) -> Result<FilterExpression, JsonPathError> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
             return Err(JsonPathError(format!("filters nest deeper than {MAX_NESTING}")));
@@ -185,24 +185,24 @@ impl Parser<'_> {
             self.space();
         }
         self.depth -= 1;
-        Ok(if any.len() == 1 { any.remove(0) } else { Expression::Any(any) })
+        Ok(if any.len() == 1 { any.remove(0) } else { FilterExpression::Any(any) })
     }
 
-    fn conjunction(&mut self) -> Result<Expression, JsonPathError> {
+    fn conjunction(&mut self) -> Result<FilterExpression, JsonPathError> {
         let mut all = vec![self.comparison()?];
         self.space();
         while self.eat("&&") {
             all.push(self.comparison()?);
             self.space();
         }
-        Ok(if all.len() == 1 { all.remove(0) } else { Expression::All(all) })
+        Ok(if all.len() == 1 { all.remove(0) } else { FilterExpression::All(all) })
     }
 
-    fn comparison(&mut self) -> Result<Expression, JsonPathError> {
+    fn comparison(&mut self) -> Result<FilterExpression, JsonPathError> {
         self.space();
         if self.eat("!") {
             let denied = self.comparison()?;
-            return Ok(Expression::Not(Box::new(denied)));
+            return Ok(FilterExpression::Not(Box::new(denied)));
         }
         if self.eat("(") {
             let inner = self.expression()?;
@@ -211,34 +211,35 @@ impl Parser<'_> {
         }
         let left = self.operand()?;
         self.space();
-        let Some(comparison) = Comparison::ALL.into_iter().find(|(sign, _)| self.eat(sign)).map(|(_, c)| c) else {
-            return Ok(Expression::Holds(left));
+        let Some(comparison) = ComparisonOperator::ALL.into_iter().find(|(sign, _)| self.eat(sign)).map(|(_, c)| c)
+        else {
+            return Ok(FilterExpression::Holds(left));
         };
         let right = self.operand()?;
-        Expression::compare(left, comparison, right).map_err(JsonPathError)
+        FilterExpression::compare(left, comparison, right).map_err(JsonPathError)
     }
 
-    fn operand(&mut self) -> Result<Operand, JsonPathError> {
+    fn operand(&mut self) -> Result<FilterOperand, JsonPathError> {
         self.space();
         match self.peek() {
             Some('@') => {
                 self.at += 1;
-                self.steps().map(Operand::Current)
+                self.steps().map(FilterOperand::Current)
             }
             Some('$') => {
                 self.at += 1;
-                self.steps().map(Operand::Root)
+                self.steps().map(FilterOperand::Root)
             }
-            Some('"' | '\'' | '`') => self.quoted().map(|text| Operand::Constant(text.into())),
+            Some('"' | '\'' | '`') => self.quoted().map(|text| FilterOperand::Constant(text.into())),
             Some(c) if c == '-' || c.is_ascii_digit() => {
                 let digits = self.digits();
                 let number: f64 = digits.parse().map_err(|_| JsonPathError(format!("`{digits}` is no number")))?;
-                Ok(Operand::Constant(number.into()))
+                Ok(FilterOperand::Constant(number.into()))
             }
             _ => match self.word().as_str() {
-                "true" => Ok(Operand::Constant(true.into())),
-                "false" => Ok(Operand::Constant(false.into())),
-                "null" | "nil" => Ok(Operand::Constant(serde_json::Value::Null)),
+                "true" => Ok(FilterOperand::Constant(true.into())),
+                "false" => Ok(FilterOperand::Constant(false.into())),
+                "null" | "nil" => Ok(FilterOperand::Constant(serde_json::Value::Null)),
                 "" => Err(self.wrong("a value")),
                 word => Err(JsonPathError(format!("`{word}` is no value; a field of the item is `@.{word}`"))),
             },
@@ -246,7 +247,7 @@ impl Parser<'_> {
     }
 }
 
-/// Go's escapes, as far as names need them.
+/// Unquotes a text, with the subset of Go's escapes that names need.
 fn unquoted(inner: &str, quote: char) -> Result<String, JsonPathError> {
     if quote == '`' || !inner.contains('\\') {
         return Ok(inner.to_string());

@@ -53,18 +53,18 @@ fn filters() {
 
 #[test]
 fn what_is_no_path_is_said_so() {
-    let said = |path: &str| JsonPath::parse(path).unwrap_err().to_string();
-    assert_eq!(said("[0]"), "column 1: expected `$`, found `[`");
-    assert_eq!(said("$.spec["), "column 8: expected `]`, found the end");
-    assert_eq!(said("$.spec name"), "column 8: expected `.`, `[` or the end, found `n`");
-    assert_eq!(said("$.a[?(name == 1)]"), "`name` is no value; a field of the item is `@.name`");
+    let error_of = |path: &str| JsonPath::parse(path).unwrap_err().to_string();
+    assert_eq!(error_of("[0]"), "column 1: expected `$`, found `[`");
+    assert_eq!(error_of("$.spec["), "column 8: expected `]`, found the end");
+    assert_eq!(error_of("$.spec name"), "column 8: expected `.`, `[` or the end, found `n`");
+    assert_eq!(error_of("$.a[?(name == 1)]"), "`name` is no value; a field of the item is `@.name`");
     assert!(JsonPath::parse(&format!("$.a[?{}@.x{}]", "(".repeat(99), ")".repeat(99))).is_err());
 }
 
 #[test]
 fn the_original_says_which_key_is_missing() {
     let path = JsonPath::parse("$.spec.tls.name").unwrap();
-    assert_eq!(path.find_as_original(&routes()).unwrap_err().to_string(), "unknown key tls");
+    assert_eq!(path.find_compat(&routes()).unwrap_err().to_string(), "unknown key tls");
     let path = JsonPath::parse("$.spec.routes[*].tls").unwrap();
-    assert_eq!(path.find_as_original(&routes()).unwrap(), json!([]));
+    assert_eq!(path.find_compat(&routes()).unwrap(), json!([]));
 }

@@ -2,9 +2,9 @@
 
 use super::*;
 
-struct Folder(tempfile::TempDir);
+struct MustGatherFolder(tempfile::TempDir);
 
-impl Folder {
+impl MustGatherFolder {
     fn with(files: &[(&str, &str)]) -> Self {
         let folder = Self(tempfile::tempdir().unwrap());
         for (path, text) in files {
@@ -24,7 +24,7 @@ fn secrets() -> ResourceType {
     ResourceType::new("", "v1", "secrets")
 }
 
-fn names(found: Result<Vec<&Value>, ReadError>) -> Vec<String> {
+fn names(found: Result<Vec<&Value>, MustGatherError>) -> Vec<String> {
     found.unwrap().into_iter().map(|object| object["metadata"]["name"].as_str().unwrap().to_string()).collect()
 }
 
@@ -35,7 +35,7 @@ fn lists_and_single_files_count_together() {
     let single = "{apiVersion: v1, kind: Secret, metadata: {name: c, namespace: shop}}";
     let newer = "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: shop}, data: {k: dg==}}";
     let other = "---\n{apiVersion: v1, kind: Secret, metadata: {name: d, namespace: other}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: e, namespace: other}}\n";
-    let folder = Folder::with(&[
+    let folder = MustGatherFolder::with(&[
         ("namespaces/shop/core/secrets.yaml", LIST),
         ("namespaces/shop/core/secrets/c.yaml", single),
         ("namespaces/shop/core/secrets/b.yaml", newer),
@@ -43,27 +43,27 @@ fn lists_and_single_files_count_together() {
     ]);
     let read = folder.open();
     assert_eq!(read.problems(), []);
-    assert_eq!(names(read.list(&secrets(), &Query::all("shop"))), ["a", "b", "c"]);
-    assert_eq!(names(read.list(&secrets(), &Query::all(""))), ["d", "e", "a", "b", "c"]);
+    assert_eq!(names(read.list(&secrets(), &MustGatherQuery::all("shop"))), ["a", "b", "c"]);
+    assert_eq!(names(read.list(&secrets(), &MustGatherQuery::all(""))), ["d", "e", "a", "b", "c"]);
     assert_eq!(read.get(&secrets(), "shop", "b").unwrap().unwrap()["data"]["k"], "dg==");
     assert_eq!(read.get(&secrets(), "shop", "gone").unwrap(), None);
 }
 
 #[test]
 fn selectors_of_labels_and_fields_are_honoured() {
-    let folder = Folder::with(&[("namespaces/shop/core/secrets.yaml", LIST)]);
+    let folder = MustGatherFolder::with(&[("namespaces/shop/core/secrets.yaml", LIST)]);
     let read = folder.open();
-    let labels = Query { labels: LabelSelector::parse("x in (z)").unwrap(), ..Query::all("") };
+    let labels = MustGatherQuery { labels: LabelSelector::parse("x in (z)").unwrap(), ..MustGatherQuery::all("") };
     assert_eq!(names(read.list(&secrets(), &labels)), ["a"]);
     for (fields, expected) in [("metadata.name=b", "b"), ("type=t", "a"), ("type!=t", "b")] {
-        let query = Query { fields: FieldSelector::parse(fields).unwrap(), ..Query::all("shop") };
+        let query = MustGatherQuery { fields: FieldSelector::parse(fields).unwrap(), ..MustGatherQuery::all("shop") };
         assert_eq!(names(read.list(&secrets(), &query)), [expected]);
     }
 }
 
 #[test]
 fn namespaces_are_found_wherever_they_stand() {
-    let folder = Folder::with(&[
+    let folder = MustGatherFolder::with(&[
         ("namespaces/a/a.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"),
         (
             "cluster-scoped-resources/core/namespaces.yaml",
@@ -75,15 +75,15 @@ fn namespaces_are_found_wherever_they_stand() {
         ),
     ]);
     let (read, of) = (folder.open(), ResourceType::new("", "v1", "namespaces"));
-    assert_eq!(names(read.list(&of, &Query::all(""))), ["a", "b", "c"]);
+    assert_eq!(names(read.list(&of, &MustGatherQuery::all(""))), ["a", "b", "c"]);
     assert!(read.get(&of, "b", "b").unwrap().is_some() && read.get(&of, "", "c").unwrap().is_some());
-    let labels = Query { labels: LabelSelector::parse("x=z").unwrap(), ..Query::all("") };
+    let labels = MustGatherQuery { labels: LabelSelector::parse("x=z").unwrap(), ..MustGatherQuery::all("") };
     assert_eq!(names(read.list(&of, &labels)), ["c"]);
 }
 
 #[test]
 fn stray_files_are_named_and_break_nothing() {
-    let folder = Folder::with(&[
+    let folder = MustGatherFolder::with(&[
         ("namespaces/shop/core/secrets.yaml", LIST),
         ("namespaces/README.txt", "hello"),
         ("namespaces/shop/core/secrets/README.txt", "hello"),
@@ -93,7 +93,7 @@ fn stray_files_are_named_and_break_nothing() {
         ("event-filter.html", "<html>"),
     ]);
     let read = folder.open();
-    assert_eq!(names(read.list(&secrets(), &Query::all("shop"))), ["a", "b"]);
+    assert_eq!(names(read.list(&secrets(), &MustGatherQuery::all("shop"))), ["a", "b"]);
     let mut files: Vec<&str> = read.problems().iter().map(|problem| &*problem.file).collect();
     files.sort_unstable();
     let expected = [
@@ -107,7 +107,7 @@ fn stray_files_are_named_and_break_nothing() {
 
 #[test]
 fn kinds_come_from_discovery_from_crds_or_from_the_objects() {
-    let folder = Folder::with(&[
+    let folder = MustGatherFolder::with(&[
         ("aggregated-discovery-apis.yaml", OWN),
         (
             "cluster-scoped-resources/odd.io/oxen.yaml",
@@ -115,11 +115,11 @@ fn kinds_come_from_discovery_from_crds_or_from_the_objects() {
         ),
     ]);
     let read = folder.open();
-    assert_eq!(read.list(&ResourceType::new("own.io", "v1", "things"), &Query::all("")).unwrap().len(), 0);
-    assert_eq!(names(read.list(&ResourceType::new("odd.io", "v1", "oxen"), &Query::all(""))), ["a"]);
+    assert_eq!(read.list(&ResourceType::new("own.io", "v1", "things"), &MustGatherQuery::all("")).unwrap().len(), 0);
+    assert_eq!(names(read.list(&ResourceType::new("odd.io", "v1", "oxen"), &MustGatherQuery::all(""))), ["a"]);
     let unknown = ResourceType::new("config.openshift.io", "v1", "ingresses");
-    assert_eq!(read.list(&unknown, &Query::all("")), Err(ReadError::UnknownResource(unknown.clone())));
-    assert_eq!(Folder::with(&[]).open().list(&unknown, &Query::all("")), Ok(vec![]));
+    assert_eq!(read.list(&unknown, &MustGatherQuery::all("")), Err(MustGatherError::UnknownResource(unknown.clone())));
+    assert_eq!(MustGatherFolder::with(&[]).open().list(&unknown, &MustGatherQuery::all("")), Ok(vec![]));
 }
 
 const OWN: &str = "{apiVersion: apidiscovery.k8s.io/v2, kind: APIGroupDiscoveryList, items: [{metadata: {name: own.io}, versions: [{version: v1, resources: [{resource: things, responseKind: {kind: Thing, group: '', version: ''}, scope: Cluster, verbs: [list]}]}]}]}";
@@ -128,7 +128,7 @@ const OX: &str = "{apiVersion: odd.io/v1, kind: Ox, metadata: {name: a}}";
 
 #[test]
 fn documents_are_found_in_an_archive_and_below_the_folder_of_an_image() {
-    let folder = Folder::with(&[
+    let folder = MustGatherFolder::with(&[
         ("dump/registry-sha256-0123/aggregated-discovery-apis.yaml", OWN),
         ("dump/registry-sha256-0123/namespaces/shop/core/secrets.yaml", LIST),
     ]);
@@ -149,7 +149,7 @@ fn documents_are_found_in_an_archive_and_below_the_folder_of_an_image() {
             None,
             "only one that has no documents of its own gets the carried"
         );
-        assert_eq!(names(read.list(&secrets(), &Query::all("shop"))), ["a", "b"]);
+        assert_eq!(names(read.list(&secrets(), &MustGatherQuery::all("shop"))), ["a", "b"]);
     }
 }
 
@@ -161,8 +161,8 @@ fn crds_and_objects_say_what_is_served_beside_the_documents() {
     ];
     let documents = [("aggregated-discovery-apis.yaml", OWN)];
     for (folder, known) in [
-        (Folder::with(&files), ("", "v1", "pods")),
-        (Folder::with(&[&files[..], &documents].concat()), ("own.io", "v1", "things")),
+        (MustGatherFolder::with(&files), ("", "v1", "pods")),
+        (MustGatherFolder::with(&[&files[..], &documents].concat()), ("own.io", "v1", "things")),
     ] {
         let read = folder.open();
         let served = |(group, version, resource): (&str, &str, &str)| {
@@ -173,7 +173,7 @@ fn crds_and_objects_say_what_is_served_beside_the_documents() {
         assert_eq!(served(("acme.io", "v1", "lamps")), Some(("acme.io/v1, Kind=Lamp".into(), true)));
         assert!(served(("acme.io", "v2", "lamps")).is_some() && served(("acme.io", "v1alpha1", "lamps")).is_none());
         assert_eq!(served(("odd.io", "v1", "oxen")), Some(("odd.io/v1, Kind=Ox".into(), false)));
-        let slim = read.discovery().slim(&[ResourceType::new("acme.io", "v1", "lamps")].into());
+        let slim = read.discovery().subset(&[ResourceType::new("acme.io", "v1", "lamps")].into());
         assert_eq!(slim.apis()["items"][0]["versions"][0]["resources"][0]["scope"], "Namespaced");
         assert_eq!(slim.apis()["kind"], "APIGroupDiscoveryList");
     }
@@ -182,7 +182,7 @@ fn crds_and_objects_say_what_is_served_beside_the_documents() {
 #[test]
 fn a_broken_document_is_named_and_the_carried_one_counts() {
     for broken in ["{broken", "- a\n"] {
-        let read = Folder::with(&[("img/aggregated-discovery-api.yaml", broken)]).open();
+        let read = MustGatherFolder::with(&[("img/aggregated-discovery-api.yaml", broken)]).open();
         let files: Vec<&str> = read.problems().iter().map(|problem| &*problem.file).collect();
         assert_eq!(files, ["img/aggregated-discovery-api.yaml"]);
         assert!(read.discovery().served(&ResourceType::new("", "v1", "pods")).is_some());
@@ -191,7 +191,7 @@ fn a_broken_document_is_named_and_the_carried_one_counts() {
 
 #[test]
 fn versions_are_not_converted() {
-    let folder = Folder::with(&[("namespaces/shop/core/secrets.yaml", LIST)]);
+    let folder = MustGatherFolder::with(&[("namespaces/shop/core/secrets.yaml", LIST)]);
     let found = folder.open().get(&ResourceType::new("", "v2", "secrets"), "shop", "a").cloned_error();
     assert_eq!(found, "could not read secrets a: the directory has it in version v1, asked for is v2");
 }
@@ -200,7 +200,7 @@ trait ClonedError {
     fn cloned_error(self) -> String;
 }
 
-impl<T> ClonedError for Result<T, ReadError> {
+impl<T> ClonedError for Result<T, MustGatherError> {
     fn cloned_error(self) -> String {
         self.err().unwrap().to_string()
     }

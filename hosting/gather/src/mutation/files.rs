@@ -5,47 +5,47 @@ use std::fs;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::layout::{LaidOut, Layout, Naming};
-use super::{Directory, Mutation, index, read_files};
-use crate::contract::{ControllerResults, Rules};
-use crate::dump::Problem;
-use crate::source::{Entry, Passed, SourceError, walk};
+use super::layout::{Layout, MutationFiles, Naming};
+use super::{Mutation, MutationDirectory, index, read_files};
+use crate::contract::{ContractRules, ControllerResults};
+use crate::dump::ReadProblem;
+use crate::source::{DumpEntry, SkippedFile, SourceError, walk};
 
-/// The longest file of a mutation that is read; an API server takes no more than 3 MiB.
+/// Maximum size of a mutation file that is read. An API server accepts at most 3 MiB.
 pub const MAX_MUTATION_FILE_BYTES: u64 = 8 << 20;
-/// Most bytes of one output directory.
+/// Maximum bytes of an output directory.
 pub const MAX_DIRECTORY_BYTES: u64 = 512 << 20;
-/// Files that are never read: they are as long as an operator talks.
+/// Files that are never read, because an operator's logs can have any length.
 const LOGS: [&str; 2] = ["stdout.log", "stderr.log"];
 
-/// A file that cannot be written.
+/// Error of writing a file.
 #[derive(Debug, thiserror::Error)]
 #[error("could not write `{}`", path.display())]
 pub struct WriteError {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Why.
+    /// Cause.
     #[source]
     pub source: io::Error,
 }
 
-/// Where the order of a directory is kept: beside it.
+/// Returns the path of a directory's index, which is next to the directory.
 pub fn index_path(directory: &Path) -> PathBuf {
     let mut name = directory.file_name().unwrap_or_default().to_os_string();
     name.push(".index.yaml");
     directory.with_file_name(name)
 }
 
-/// Reads an output directory and the index beside it. Links and whatever is no regular file are passed over, so a directory
-/// that somebody else filled cannot make us read anything else.
+/// Reads an output directory and the index next to it. Links and special files are skipped, so the content of a
+/// directory cannot make Switchboard read anything else.
 ///
 /// # Errors
-/// When the directory itself cannot be read.
-pub fn read_directory(path: &Path) -> Result<Directory, SourceError> {
+/// If the directory itself cannot be read.
+pub fn read_directory(path: &Path) -> Result<MutationDirectory, SourceError> {
     let mut files = BTreeMap::new();
     let mut passed = Vec::new();
     let mut left = MAX_DIRECTORY_BYTES;
-    let take = |entry: Entry<'_>| {
+    let take = |entry: DumpEntry<'_>| {
         if LOGS.contains(&entry.path.as_str()) {
             return Ok(());
         }
@@ -59,8 +59,8 @@ pub fn read_directory(path: &Path) -> Result<Directory, SourceError> {
         files.insert(entry.path, content);
         Ok(())
     };
-    walk(path, take, |Passed { path, why }| {
-        passed.push(Problem { file: path, line: None, message: format!("passed over: {why}") });
+    walk(path, take, |SkippedFile { path, why }| {
+        passed.push(ReadProblem { file: path, line: None, message: format!("passed over: {why}") });
     })?;
     let index = fs::read_to_string(index_path(path)).ok();
     let mut directory = read_files(&files, index.as_deref());
@@ -68,11 +68,11 @@ pub fn read_directory(path: &Path) -> Result<Directory, SourceError> {
     Ok(directory)
 }
 
-/// Writes mutations, results and the index into a directory, which is made when there is none. What else stands in it stays, as
-/// in the original: give a fresh one.
+/// Writes mutations, results and the index into a directory, which is created if needed. Other files in it stay, as in
+/// library-go, so the directory should be empty.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// If a file cannot be written.
 pub fn write_directory(
     path: &Path,
     mutations: &[Mutation],
@@ -90,7 +90,7 @@ pub fn write_directory(
     if let Some(results) = results {
         write_file(&path.join("controller-results.yaml"), results.to_yaml().as_bytes())?;
     }
-    if naming.rules == Rules::Original {
+    if naming.rules == ContractRules::MultiOperatorManager {
         return Ok(());
     }
     write_file(&index_path(path), order.as_bytes())
@@ -99,10 +99,10 @@ pub fn write_directory(
 /// Adds one mutation to a directory and its index.
 ///
 /// # Errors
-/// When a file cannot be written.
-pub(crate) fn append(path: &Path, laid_out: &LaidOut, rules: Rules) -> Result<(), WriteError> {
+/// If a file cannot be written.
+pub(crate) fn append(path: &Path, laid_out: &MutationFiles, rules: ContractRules) -> Result<(), WriteError> {
     write_mutation(path, laid_out)?;
-    if rules == Rules::Original {
+    if rules == ContractRules::MultiOperatorManager {
         return Ok(());
     }
     let index = index_path(path);
@@ -111,8 +111,8 @@ pub(crate) fn append(path: &Path, laid_out: &LaidOut, rules: Rules) -> Result<()
     written.map_err(|source| WriteError { path: index, source })
 }
 
-fn write_mutation(path: &Path, laid_out: &LaidOut) -> Result<(), WriteError> {
-    // The body comes last: a reader takes no mutation without one.
+fn write_mutation(path: &Path, laid_out: &MutationFiles) -> Result<(), WriteError> {
+    // The body is written last, because a reader ignores a mutation without a body.
     let (bodies, others): (Vec<_>, Vec<_>) = laid_out.files.iter().partition(|(file, _)| *file == laid_out.body);
     others.into_iter().chain(bodies).try_for_each(|(file, content)| write_file(&path.join(file), content))
 }

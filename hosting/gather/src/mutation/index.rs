@@ -1,14 +1,15 @@
-//! The order of a mutation directory: a YAML list of body files, one line each, so that it can be appended to.
+//! Index with the order of a mutation directory: a YAML list of body files, one per line, so that lines can be
+//! appended.
 
 use serde_json::Value;
 use switchboard_object::yaml;
 
-/// One line of the index.
+/// Returns one line of the index.
 pub(super) fn line(body: &str) -> String {
     yaml::to_string(&Value::Array(vec![body.into()]))
 }
 
-/// The bodies in their order.
+/// Parses the body files in their order.
 pub(super) fn read(text: &str) -> Result<Vec<String>, String> {
     let document = yaml::read(text).map_err(|error| error.message)?;
     let items = match document.value {

@@ -1,26 +1,26 @@
-//! Which files a mutation becomes.
+//! File names and contents of mutations.
 
 use std::collections::BTreeMap;
 
 use ring::digest::{Context, SHA256, digest};
 
-use super::{Mutation, Place, metadata};
-use crate::contract::Rules;
+use super::{Mutation, OutputCluster, metadata};
+use crate::contract::ContractRules;
 
-/// The longest name of a file on the file systems there are.
+/// Maximum length of a file name on common file systems.
 const MAX_FILE_NAME_BYTES: usize = 255;
-/// What stands around the object's name: the longest prefix, `-metadata-` and `.yaml`.
+/// Bytes of a file name besides the object's name: the longest prefix, `-metadata-` and `.yaml`.
 const AROUND_NAME_BYTES: usize = 32;
 
-/// Under which key a metadata file has the object's name.
+/// Key of the object's name in metadata files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NameKey {
-    /// `name`, as today's library-go.
+    /// `name`, as in current versions of library-go.
     #[default]
     Name,
-    /// `mame`, as the library-go of 2024 that multi-operator-manager is built with.
+    /// `mame`, as in the library-go of 2024 that multi-operator-manager uses.
     Mame,
-    /// Both, so that either reads it.
+    /// Both keys, for both kinds of readers.
     Both,
 }
 
@@ -34,42 +34,42 @@ impl NameKey {
     }
 }
 
-/// How files are named and filled.
+/// Options for names and contents of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Naming {
-    /// Under which key the object's name stands.
+    /// Key of the object's name.
     pub key: NameKey,
-    /// By the original's rules a request overwrites another one with the same file name.
-    pub rules: Rules,
-    /// Actions stand at the root, without a folder for the cluster.
+    /// Contract rules. With those of multi-operator-manager, a request overwrites another one with the same file name.
+    pub rules: ContractRules,
+    /// Whether actions are at the root, without folders for clusters.
     pub bare: bool,
 }
 
-/// Names given so far in one directory.
+/// Names in use in one directory.
 #[derive(Debug, Default)]
 pub struct Layout {
     naming: Naming,
-    /// By the path the original gives a body: the digests of those that wanted it, and the number each got.
+    /// For each path of a body in library-go's layout: the digests of the mutations with that path and their numbers.
     taken: BTreeMap<String, BTreeMap<[u8; 32], usize>>,
 }
 
-/// The files of one mutation.
+/// Files of one mutation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaidOut {
-    /// The path of the body, from the root of the directory: what the index says.
+pub struct MutationFiles {
+    /// Path of the body from the root of the directory, as in the index.
     pub body: String,
-    /// Path and content; none when the very same stands there already.
+    /// Paths and contents; empty if an identical mutation exists already.
     pub files: Vec<(String, Vec<u8>)>,
 }
 
 impl Layout {
-    /// A directory in which no name is given yet.
+    /// Creates the layout of an empty directory.
     pub fn new(naming: Naming) -> Self {
         Self { naming, taken: BTreeMap::new() }
     }
 
-    /// The files of the next mutation.
-    pub fn add(&mut self, mutation: &Mutation) -> LaidOut {
+    /// Returns the files of the next mutation.
+    pub fn add(&mut self, mutation: &Mutation) -> MutationFiles {
         let metadata = metadata::text(mutation, self.naming.key).into_bytes();
         let content = [("metadata", &metadata), ("body", &mutation.body), ("options", &mutation.options)];
         let whole = whole(&content);
@@ -77,46 +77,46 @@ impl Layout {
         let first = self.path(mutation, &hash, "body");
         let taken = self.taken.entry(first).or_default();
         let (known, next) = (taken.get(&whole).copied(), taken.len() + 1);
-        let native = self.naming.rules == Rules::Native;
+        let native = self.naming.rules == ContractRules::Native;
         let number = if native { *taken.entry(whole).or_insert(next) } else { 1 };
         let prefix = if number == 1 { hash } else { format!("{hash}-{number}") };
         let path = |role: &str| self.path(mutation, &prefix, role);
         if native && known.is_some() {
-            return LaidOut { body: path("body"), files: Vec::new() };
+            return MutationFiles { body: path("body"), files: Vec::new() };
         }
         let kept = content.iter().filter(|(role, bytes)| *role != "options" || !bytes.is_empty());
-        LaidOut { body: path("body"), files: kept.map(|(role, bytes)| (path(role), bytes.to_vec())).collect() }
+        MutationFiles { body: path("body"), files: kept.map(|(role, bytes)| (path(role), bytes.to_vec())).collect() }
     }
 
     fn path(&self, mutation: &Mutation, prefix: &str, role: &str) -> String {
         let mut parts: Vec<String> = Vec::new();
         if !self.naming.bare {
-            parts.push(mutation.place.to_string());
+            parts.push(mutation.cluster.to_string());
         }
         parts.push(mutation.action.to_string());
         match mutation.namespace.as_str() {
             "" => parts.push("cluster-scoped-resources".into()),
-            namespace => parts.extend(["namespaces".into(), safe(namespace)]),
+            namespace => parts.extend(["namespaces".into(), safe_segment(namespace)]),
         }
-        parts.push(if mutation.group.is_empty() { "core".into() } else { safe(&mutation.group) });
-        parts.push(safe(&mutation.resource));
+        parts.push(if mutation.group.is_empty() { "core".into() } else { safe_segment(&mutation.group) });
+        parts.push(safe_segment(&mutation.resource));
         if !mutation.subresource.is_empty() {
-            parts.push(safe(&mutation.subresource));
+            parts.push(safe_segment(&mutation.subresource));
         }
-        let name = safe(&format!("{}{}", mutation.name, mutation.generate_name));
-        let name = if self.naming.rules == Rules::Native { fitting(&name) } else { &name };
+        let name = safe_segment(&format!("{}{}", mutation.name, mutation.generate_name));
+        let name = if self.naming.rules == ContractRules::Native { truncated_name(&name) } else { &name };
         parts.push(format!("{prefix}-{role}-{name}.yaml"));
         parts.join("/")
     }
 }
 
-/// The place of a path of an output directory, and the path behind it.
-pub(super) fn place_of(path: &str) -> Option<(Place, &str)> {
+/// Returns the cluster of a path in an output directory, and the rest of the path.
+pub(super) fn cluster_of(path: &str) -> Option<(OutputCluster, &str)> {
     let (first, rest) = path.split_once('/')?;
-    Some((Place::named(first)?, rest))
+    Some((OutputCluster::from_name(first)?, rest))
 }
 
-/// The last two bytes of the body's digest; of the options' when there is no body.
+/// Returns the last two bytes of the body's digest, or of the options' digest if the body is empty.
 fn hash(body: &[u8], options: &[u8]) -> String {
     let of = if body.is_empty() { options } else { body };
     if of.is_empty() {
@@ -138,16 +138,16 @@ fn whole(content: &[(&str, &Vec<u8>); 3]) -> [u8; 32] {
     out
 }
 
-/// A part of a path that stays one part: colons as the original writes them, nothing that leads elsewhere.
-fn safe(part: &str) -> String {
+/// Escapes a path segment: colons like library-go, and everything that would lead elsewhere.
+fn safe_segment(part: &str) -> String {
     match part {
         "." | ".." => "-DOTS-".into(),
         _ => part.replace(':', "-COLON-").replace('/', "-SLASH-").replace('\0', "-NUL-"),
     }
 }
 
-/// As much of a name as a file's name has room for; the whole one stands in the metadata.
-fn fitting(name: &str) -> &str {
+/// Truncates a name to fit into a file name. The metadata file contains the whole name.
+fn truncated_name(name: &str) -> &str {
     let mut end = name.len().min(MAX_FILE_NAME_BYTES - AROUND_NAME_BYTES);
     while !name.is_char_boundary(end) {
         end -= 1;

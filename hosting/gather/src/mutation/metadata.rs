@@ -1,4 +1,4 @@
-//! The metadata file of a mutation.
+//! Metadata file of a mutation.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use switchboard_object::yaml;
 
 use super::{Action, Mutation, NameKey};
 
-/// What stands in a metadata file, keys as the original writes them.
+/// Returns the content of a metadata file, with library-go's keys.
 pub(super) fn text(mutation: &Mutation, key: NameKey) -> String {
     let resource = match mutation.subresource.as_str() {
         "" => mutation.resource.clone(),
@@ -34,8 +34,8 @@ pub(super) fn text(mutation: &Mutation, key: NameKey) -> String {
     yaml::to_string(&metadata)
 }
 
-/// What a metadata file says. Keys are read in any case and unknown ones passed over, as Go does.
-pub(super) struct Metadata {
+/// Content of a metadata file. As in Go, keys are matched in any case and unknown ones are ignored.
+pub(super) struct MutationMetadata {
     pub action: Option<Action>,
     pub group: String,
     pub version: String,
@@ -49,20 +49,20 @@ pub(super) struct Metadata {
     pub controller_instance_name: String,
 }
 
-pub(super) fn read(text: &str) -> Result<Metadata, String> {
+pub(super) fn read(text: &str) -> Result<MutationMetadata, String> {
     let document = yaml::read(text).map_err(|error| error.message)?;
     let Value::Object(_) = document.value else { return Err("it is no object".into()) };
-    let fields = Fields::of(&document.value);
-    let of = fields.0.get("resourcetype").map_or_else(|| Fields(BTreeMap::new()), |of| Fields::of(of));
+    let fields = MetadataFields::of(&document.value);
+    let of = fields.0.get("resourcetype").map_or_else(|| MetadataFields(BTreeMap::new()), |of| MetadataFields::of(of));
     let resource = of.text("resource");
     if resource.is_empty() {
         return Err("it has no resourceType.Resource".into());
     }
     let (resource, subresource) = resource.split_once('/').unwrap_or((&resource, ""));
-    // The object's name stands under `mame` in files of older libraries.
+    // Older versions of library-go write the object's name as `mame`.
     let name = Some(fields.text("name")).filter(|name| !name.is_empty()).unwrap_or_else(|| fields.text("mame"));
     let (group, version) = (of.text("group"), of.text("version"));
-    // A type is looked up by its parts, and a subresource is put at the end of a path: neither may lead elsewhere.
+    // The type is looked up by its parts, and the subresource is appended to a path, so neither may lead elsewhere.
     for (what, text) in
         [("Group", &*group), ("Version", &*version), ("Resource", resource), ("subresource", subresource)]
     {
@@ -70,8 +70,8 @@ pub(super) fn read(text: &str) -> Result<Metadata, String> {
             return Err(format!("its {what} {text:?} {why}"));
         }
     }
-    Ok(Metadata {
-        action: Action::named(&fields.text("action")),
+    Ok(MutationMetadata {
+        action: Action::from_name(&fields.text("action")),
         group,
         version,
         resource: resource.into(),
@@ -85,9 +85,9 @@ pub(super) fn read(text: &str) -> Result<Metadata, String> {
     })
 }
 
-struct Fields<'a>(BTreeMap<String, &'a Value>);
+struct MetadataFields<'a>(BTreeMap<String, &'a Value>);
 
-impl<'a> Fields<'a> {
+impl<'a> MetadataFields<'a> {
     fn of(value: &'a Value) -> Self {
         let fields = value.as_object().into_iter().flatten();
         Self(fields.map(|(key, value)| (key.to_lowercase(), value)).collect())

@@ -1,48 +1,48 @@
-//! From files to mutations.
+//! Parsing of mutation files.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::layout::place_of;
-use super::{Action, Mutation, Place, index, metadata};
+use super::layout::cluster_of;
+use super::{Action, Mutation, OutputCluster, index, metadata};
 use crate::contract::ControllerResults;
-use crate::dump::Problem;
+use crate::dump::ReadProblem;
 
-/// Files at the root that are no mutations.
+/// Files at the root other than mutations.
 const KNOWN: [&str; 3] = ["controller-results.yaml", "stdout.log", "stderr.log"];
 
-/// What is said of a file that belongs to no mutation.
+/// Message for a file that belongs to no mutation.
 pub const NO_MUTATION: &str = "is no part of a mutation and was passed over";
 
-/// What an output directory holds.
+/// Contents of an output directory.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Directory {
-    /// The mutations: in the order of the index, or sorted by file when there is none.
+pub struct MutationDirectory {
+    /// Mutations in the order of the index, or sorted by file if there is none.
     pub mutations: Vec<Mutation>,
-    /// How the controllers did, where it is said.
+    /// Results of the controllers, if present.
     pub results: Option<ControllerResults>,
-    /// Whether the order is the one they were made in.
+    /// Whether the mutations are in the order in which they were made.
     pub ordered: bool,
-    /// What could not be read or does not belong there.
-    pub problems: Vec<Problem>,
+    /// Files that could not be read or do not belong in the directory.
+    pub problems: Vec<ReadProblem>,
 }
 
 /// The three files of a mutation.
 #[derive(Default)]
-struct Parts<'a> {
+struct MutationParts<'a> {
     metadata: Option<(&'a str, &'a [u8])>,
     body: Option<(&'a str, &'a [u8])>,
     options: Option<(&'a str, &'a [u8])>,
 }
 
-/// Reads the files of an output directory by their paths, and the index beside it.
-pub fn read_files(files: &BTreeMap<String, Vec<u8>>, index: Option<&str>) -> Directory {
-    let mut directory = Directory::default();
-    let mut groups: BTreeMap<(Place, Action, String), Parts<'_>> = BTreeMap::new();
+/// Parses the files of an output directory, given by path, and its index.
+pub fn read_files(files: &BTreeMap<String, Vec<u8>>, index: Option<&str>) -> MutationDirectory {
+    let mut directory = MutationDirectory::default();
+    let mut groups: BTreeMap<(OutputCluster, Action, String), MutationParts<'_>> = BTreeMap::new();
     for (path, content) in files {
-        let (place, rest) = place_of(path).unwrap_or((Place::Unspecified, path));
-        let action = rest.split_once('/').and_then(|(first, _)| Action::named(first));
+        let (place, rest) = cluster_of(path).unwrap_or((OutputCluster::Unspecified, path));
+        let action = rest.split_once('/').and_then(|(first, _)| Action::from_name(first));
         match (action, part(rest)) {
             (Some(action), Some((role, stem))) => {
                 let parts = groups.entry((place, action, stem)).or_default();
@@ -68,9 +68,9 @@ pub fn read_files(files: &BTreeMap<String, Vec<u8>>, index: Option<&str>) -> Dir
     directory
 }
 
-impl Directory {
+impl MutationDirectory {
     fn problem(&mut self, file: &str, message: &str) {
-        self.problems.push(Problem { file: file.into(), line: None, message: message.into() });
+        self.problems.push(ReadProblem { file: file.into(), line: None, message: message.into() });
     }
 
     fn results(&mut self, path: &str, content: &[u8]) {
@@ -107,54 +107,60 @@ fn fits(bodies: &[String], by_body: &BTreeMap<String, Mutation>) -> bool {
     listed.len() == by_body.len() && listed.into_iter().all(|body| by_body.contains_key(body))
 }
 
-/// The role of a file, and its path without it. The first marker counts: a name may hold one as well.
+/// Returns the role of a file and its path without the role. The first marker counts, because a name may contain one.
 fn part(path: &str) -> Option<(&'static str, String)> {
     let (folder, file) = path.rsplit_once('/')?;
     let stem = file.strip_suffix(".yaml").or_else(|| file.strip_suffix(".json"))?;
     let roles = [("metadata", "-metadata-"), ("body", "-body-"), ("options", "-options-")];
     let found = roles.into_iter().filter_map(|(role, marker)| Some((stem.find(marker)?, role, marker)));
     let (at, role, marker) = found.min()?;
-    // By something that no path has: `a-2` and `x` are not `a` and `2-x`.
+    // The separator cannot occur in a path: `a-2` and `x` differ from `a` and `2-x`.
     Some((role, format!("{folder}/{}\0{}", &stem[..at], &stem[at + marker.len()..])))
 }
 
-type Wrong = (String, String);
+type PartError = (String, String);
 
-fn mutation<'a>(place: Place, action: Action, parts: &Parts<'a>) -> Result<(&'a str, Mutation), Wrong> {
+fn mutation<'a>(
+    place: OutputCluster,
+    action: Action,
+    parts: &MutationParts<'a>,
+) -> Result<(&'a str, Mutation), PartError> {
     let Some((path, body)) = parts.body else {
         let (path, _) = parts.metadata.or(parts.options).unwrap_or_default();
         return Err((path.to_string(), "has no body file beside it".into()));
     };
     let wrong = |message: String| (path.to_string(), message);
     let (_, text) = parts.metadata.ok_or_else(|| wrong("has no metadata file beside it".into()))?;
-    let said = std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_string()).and_then(metadata::read);
-    let said = said.map_err(|message| wrong(format!("its metadata file cannot be read: {message}")))?;
-    let action = said.action.unwrap_or(action);
+    let metadata_fields =
+        std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_string()).and_then(metadata::read);
+    let metadata_fields =
+        metadata_fields.map_err(|message| wrong(format!("its metadata file cannot be read: {message}")))?;
+    let action = metadata_fields.action.unwrap_or(action);
     let mut mutation = Mutation {
-        place,
+        cluster: place,
         action,
-        group: said.group,
-        version: said.version,
-        resource: said.resource,
-        subresource: said.subresource,
+        group: metadata_fields.group,
+        version: metadata_fields.version,
+        resource: metadata_fields.resource,
+        subresource: metadata_fields.subresource,
         kind: String::new(),
-        namespace: said.namespace,
-        name: said.name,
-        generate_name: said.generate_name,
-        field_manager: said.field_manager,
-        patch_type: said.patch_type,
-        controller_instance_name: said.controller_instance_name,
+        namespace: metadata_fields.namespace,
+        name: metadata_fields.name,
+        generate_name: metadata_fields.generate_name,
+        field_manager: metadata_fields.field_manager,
+        patch_type: metadata_fields.patch_type,
+        controller_instance_name: metadata_fields.controller_instance_name,
         body: body.to_vec(),
         options: parts.options.unwrap_or_default().1.to_vec(),
     };
     if !action.is_patch() && !body.is_empty() {
         mutation.kind = kind(&mutation).map_err(wrong)?;
     }
-    // One that cannot be read is told of by who reads it.
-    if let Some(why) = mutation.body_value().ok().and_then(|body| mutation.misshapen(&body)) {
+    // A body that cannot be parsed is reported when it is used.
+    if let Some(why) = mutation.body_value().ok().and_then(|body| mutation.body_problem(&body)) {
         return Err(wrong(why.to_string()));
     }
-    // The original puts a patched Namespace into the namespace it is.
+    // library-go puts a patched Namespace into the namespace of the same name.
     if mutation.resource_type().is_namespaces() && mutation.namespace == mutation.name {
         mutation.namespace.clear();
     }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::contract::{ControllerResults, Rules};
+use crate::contract::{ContractRules, ControllerResults};
 
 fn configmaps() -> ResourceType {
     ResourceType::new("", "v1", "configmaps")
@@ -14,7 +14,7 @@ fn configmaps() -> ResourceType {
 
 fn create(name: &str) -> Mutation {
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "shop"}});
-    Mutation::object(Place::Management, Action::Create, &configmaps(), &body)
+    Mutation::object(OutputCluster::Management, Action::Create, &configmaps(), &body)
 }
 
 fn laid_out(mutations: &[Mutation], naming: Naming) -> (BTreeMap<String, Vec<u8>>, String) {
@@ -30,7 +30,7 @@ fn laid_out(mutations: &[Mutation], naming: Naming) -> (BTreeMap<String, Vec<u8>
 
 #[test]
 fn a_create_becomes_two_files() {
-    let (files, order) = laid_out(&[create("web").by("Demo")], Naming::default());
+    let (files, order) = laid_out(&[create("web").with_controller("Demo")], Naming::default());
     let folder = "Management/Create/namespaces/shop/core/configmaps";
     let body = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: web\n  namespace: shop\n";
     let metadata = "action: Create\ncontrollerInstanceName: Demo\ngenerateName: \"\"\nname: web\nnamespace: shop\nresourceType:\n  Group: \"\"\n  Resource: configmaps\n  Version: v1\n";
@@ -62,11 +62,11 @@ fn where_the_original_overwrites_nothing_is_lost() {
     let of = ResourceType::new("operator.example.com", "v1", "widgets");
     let body = json!({"apiVersion": "operator.example.com/v1", "kind": "Widget", "metadata": {"name": "cluster"}});
     let apply = |manager: &str| {
-        let apply = Mutation::object(Place::Management, Action::ApplyStatus, &of, &body);
+        let apply = Mutation::object(OutputCluster::Management, Action::ApplyStatus, &of, &body);
         apply.with_options(&json!({"fieldManager": manager, "force": true}))
     };
     let merge = |form: &str| {
-        Mutation::patch(Place::Management, Action::Patch, &of, ("", "cluster"), form, br#"{"a":1}"#).unwrap()
+        Mutation::patch(OutputCluster::Management, Action::Patch, &of, ("", "cluster"), form, br#"{"a":1}"#).unwrap()
     };
     let all = [
         apply("B"),
@@ -80,7 +80,7 @@ fn where_the_original_overwrites_nothing_is_lost() {
     assert_eq!(read.mutations, all);
     assert!(read.ordered && read.problems.is_empty());
     assert_eq!(read_files(&files, None).mutations.len(), 4);
-    let (files, _) = laid_out(&all, Naming { rules: Rules::Original, ..Naming::default() });
+    let (files, _) = laid_out(&all, Naming { rules: ContractRules::MultiOperatorManager, ..Naming::default() });
     assert_eq!(read_files(&files, None).mutations, [apply("B"), merge("application/strategic-merge-patch+json")]);
 }
 
@@ -88,7 +88,7 @@ fn where_the_original_overwrites_nothing_is_lost() {
 fn merge_patches_stay_as_they_were_sent_and_json_patches_become_yaml() {
     let sent = br#"[{"value":"x","op":"test","path":"/a"}]"#;
     let json = Mutation::patch(
-        Place::Management,
+        OutputCluster::Management,
         Action::Patch,
         &configmaps(),
         ("shop", "web"),
@@ -98,7 +98,7 @@ fn merge_patches_stay_as_they_were_sent_and_json_patches_become_yaml() {
     assert_eq!(json.unwrap().body, b"- op: test\n  path: /a\n  value: x\n");
     let sent = br#"{"z":1,  "a":2}"#;
     let merge = Mutation::patch(
-        Place::Management,
+        OutputCluster::Management,
         Action::Patch,
         &configmaps(),
         ("shop", "web"),
@@ -151,9 +151,15 @@ fn a_broken_part_is_named_and_the_rest_is_read() {
 #[test]
 fn a_patched_namespace_has_no_namespace() {
     let of = ResourceType::new("", "v1", "namespaces");
-    let patch =
-        Mutation::patch(Place::Management, Action::Patch, &of, ("", "shop"), "application/merge-patch+json", b"{}")
-            .unwrap();
+    let patch = Mutation::patch(
+        OutputCluster::Management,
+        Action::Patch,
+        &of,
+        ("", "shop"),
+        "application/merge-patch+json",
+        b"{}",
+    )
+    .unwrap();
     let as_original = Mutation { namespace: "shop".into(), ..patch.clone() };
     let (files, _) = laid_out(&[as_original], Naming::default());
     assert!(files.keys().all(|path| path.starts_with("Management/Patch/namespaces/shop/core/namespaces/")));
@@ -185,7 +191,7 @@ fn a_directory_is_written_and_read_with_its_index_beside_it() {
     assert_eq!(roots, ["out", "out.index.yaml"]);
     let read = read_directory(&out).unwrap();
     assert_eq!((read.mutations, read.results), (all.to_vec(), Some(results)));
-    // Somebody else wrote into it since: the index is not believed.
+    // If the directory was changed after the index was written, the index is ignored.
     std::fs::remove_dir_all(out.join("Management/Create")).unwrap();
     let read = read_directory(&out).unwrap();
     assert!(read.mutations.is_empty() && !read.ordered && read.problems.len() == 1);
@@ -203,7 +209,7 @@ fn links_are_not_followed() {
     assert_eq!(read.problems[0].message, "passed over: it is not a regular file");
 }
 
-fn read_one(metadata: &str, body: &str) -> Directory {
+fn read_one(metadata: &str, body: &str) -> MutationDirectory {
     let folder = "Configuration/Patch/namespaces/shop/core/configmaps";
     let files = [
         (format!("{folder}/0a1b-metadata-web.yaml"), metadata.into()),
@@ -265,8 +271,14 @@ fn a_body_without_a_place_for_a_name_is_refused_and_its_file_named() {
 fn ids_are_the_originals() {
     assert_eq!(create("web").id(), "Create-ConfigMap.v1./web[shop]");
     let of = ResourceType::new("apps", "v1", "deployments");
-    let patch =
-        Mutation::patch(Place::Management, Action::Patch, &of, ("shop", "web"), "application/merge-patch+json", b"{}");
+    let patch = Mutation::patch(
+        OutputCluster::Management,
+        Action::Patch,
+        &of,
+        ("shop", "web"),
+        "application/merge-patch+json",
+        b"{}",
+    );
     assert_eq!(patch.unwrap().id(), "Patch-../web[shop]");
 }
 
@@ -276,7 +288,7 @@ fn word() -> impl Strategy<Value = String> {
 
 fn any_mutation() -> impl Strategy<Value = Mutation> {
     let types = (prop_oneof![Just(String::new()), "[a-z]{1,3}\\.io"], "v[12]", "[a-z]{1,9}s");
-    let kinds = (prop::sample::select(&Place::ALL[..]), prop::sample::select(&Action::ALL[..]));
+    let kinds = (prop::sample::select(&OutputCluster::ALL[..]), prop::sample::select(&Action::ALL[..]));
     let names = (
         prop_oneof![Just(String::new()), word()],
         prop_oneof![Just(String::new()), word()],
@@ -317,18 +329,18 @@ fn any_mutation() -> impl Strategy<Value = Mutation> {
             let options = [json!({}), json!({"fieldManager": "x"}), json!({"fieldManager": "y", "force": true})]
                 [usize::from(options)]
             .clone();
-            mutation.with_options(&options).by(&by).on(&sub)
+            mutation.with_options(&options).with_controller(&by).with_subresource(&sub)
         },
     )
 }
 
-/// The second of one name gets a number, which another name may begin with.
+/// The second mutation with the same name gets a number, with which another name may begin.
 #[test]
 fn a_number_is_no_part_of_a_name() {
     let patch = |name: &str, manager: &str| {
         let named = ("shop", name);
         let made = Mutation::patch(
-            Place::Management,
+            OutputCluster::Management,
             Action::Patch,
             &configmaps(),
             named,
@@ -353,7 +365,7 @@ proptest! {
     }
 }
 
-/// What comes closest to it would be written as if it were meant.
+/// A lossy conversion would be written as if it were intended.
 #[test]
 fn what_is_no_text_is_not_read() {
     let (files, _) = laid_out(&[create("web")], Naming::default());

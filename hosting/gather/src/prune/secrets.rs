@@ -1,16 +1,17 @@
-//! Secrets without what is secret in them.
+//! Redaction of Secrets.
 
 use serde_json::Value;
 
-/// What stands for a secret value: `redacted` in base64, as `data` wants it.
+/// Replacement for a secret value: `redacted` in base64, as `data` requires it.
 const REDACTED: &str = "cmVkYWN0ZWQ=";
-/// The same as text.
+/// Replacement for a secret value in plain text.
 const REDACTED_TEXT: &str = "redacted";
-/// Where kubectl keeps what was applied, values included. Whoever reads it reads JSON, so that it goes as a whole.
+/// Annotation with the object as applied by kubectl, including its values. It is replaced as a whole, because its
+/// readers expect JSON.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// Annotations that say whose a Secret is and how long it holds, and that operators decide by. Any other may repeat what is in the
-/// Secret, as `openshift.io/token-secret.value` does.
-const TELLING_NOTHING: &[&str] = &[
+/// Annotations with the owner and lifetime of a Secret, which operators use for decisions. All others may repeat secret
+/// values, as `openshift.io/token-secret.value` does.
+const KEPT_ANNOTATIONS: &[&str] = &[
     "auth.openshift.io/certificate-hostnames",
     "auth.openshift.io/certificate-issuer",
     "auth.openshift.io/certificate-not-after",
@@ -44,13 +45,13 @@ const TELLING_NOTHING: &[&str] = &[
     "service.beta.openshift.io/originating-service-uid",
 ];
 
-/// Takes the values out of a Secret, or out of a list of them, and leaves its keys; anything else stays as it is.
+/// Redacts the values of a Secret or a list of Secrets, and keeps the keys. Other objects stay unchanged.
 pub fn redact(object: &mut Value) {
     let kind = object["kind"].as_str().unwrap_or_default();
     match (object["apiVersion"].as_str(), kind) {
-        (Some("v1"), "Secret") => empty(object),
-        // Lists are taken apart long before; one that was not is no way out all the same.
-        (Some("v1"), "SecretList") => items(object).for_each(empty),
+        (Some("v1"), "Secret") => redact_secret(object),
+        // Lists are normally split before. Redacting them as well leaves no gap.
+        (Some("v1"), "SecretList") => items(object).for_each(redact_secret),
         (Some("v1"), "List") => items(object).for_each(redact),
         _ => {}
     }
@@ -60,18 +61,18 @@ fn items(list: &mut Value) -> impl Iterator<Item = &mut Value> {
     list.get_mut("items").and_then(Value::as_array_mut).into_iter().flatten()
 }
 
-fn empty(secret: &mut Value) {
+fn redact_secret(secret: &mut Value) {
     for (section, instead) in [("data", REDACTED), ("stringData", REDACTED_TEXT)] {
         match secret.get_mut(section) {
             Some(Value::Object(fields)) => fields.values_mut().for_each(|value| *value = instead.into()),
-            // No map has no keys to leave.
+            // Only a map has keys to keep.
             Some(other) => *other = Value::Null,
             None => {}
         }
     }
     if let Some(annotations) = secret.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut) {
         annotations.remove(LAST_APPLIED);
-        let may_tell = annotations.iter_mut().filter(|(name, _)| !TELLING_NOTHING.contains(&name.as_str()));
+        let may_tell = annotations.iter_mut().filter(|(name, _)| !KEPT_ANNOTATIONS.contains(&name.as_str()));
         may_tell.for_each(|(_, value)| *value = REDACTED_TEXT.into());
     }
 }

@@ -5,19 +5,19 @@ use serde_json::json;
 use super::*;
 use crate::contract::InputResources;
 use crate::discovery::Discovery;
-use crate::dump::Object;
+use crate::dump::DumpedObject;
 use switchboard_object::kind::GroupVersionKind;
 
-fn object(group: &str, kind: &str, plural: &str, value: Value) -> Object {
+fn object(group: &str, kind: &str, plural: &str, value: Value) -> DumpedObject {
     let kind = GroupVersionKind::new(group, "v1", kind);
     let mut value = value;
     value["apiVersion"] = kind.api_version().into();
     value["kind"] = kind.kind.clone().into();
     let namespaced = value["metadata"].get("namespace").is_some();
-    Object { kind, plural: plural.into(), namespaced, inferred: false, value }
+    DumpedObject { kind, plural: plural.into(), namespaced, inferred: false, value }
 }
 
-fn secret(namespace: &str, name: &str) -> Object {
+fn secret(namespace: &str, name: &str) -> DumpedObject {
     object(
         "",
         "Secret",
@@ -38,14 +38,14 @@ fn dump(config: Value) -> MustGather {
         secret("shop", "web-mine"),
         generated,
     ];
-    MustGather::of(objects, Discovery::default())
+    MustGather::from_objects(objects, Discovery::default())
 }
 
 #[track_caller]
 fn check(inputs: &str, from: &MustGather, expected: &[&str]) -> Vec<String> {
     let inputs = InputResources::read(&format!("applyConfigurationResources: {inputs}")).unwrap();
-    assert_eq!(inputs.validate(Rules::Native), []);
-    let pruned = prune(&inputs.apply_configuration_resources, from, Rules::Native).unwrap();
+    assert_eq!(inputs.validate(ContractRules::Native), []);
+    let pruned = prune(&inputs.apply_configuration_resources, from, ContractRules::Native).unwrap();
     let name = |(of, value): &(ResourceType, Value)| {
         let text = |field: &str| value["metadata"][field].as_str().unwrap_or_default().to_string();
         ExactResource { of: of.clone(), namespace: text("namespace"), name: text("name") }.to_string()
@@ -76,7 +76,7 @@ fn exact_labelled_and_generated() {
 
 #[test]
 fn a_name_that_can_be_no_file_is_told_of_and_breaks_nothing() {
-    let from = MustGather::of([secret("shop", "../x"), secret("shop", "a")], Discovery::default());
+    let from = MustGather::from_objects([secret("shop", "../x"), secret("shop", "a")], Discovery::default());
     let everything = format!("{{labelSelectedResources: [{{{SECRETS}, labelSelector: {{}}}}]}}");
     let problems = check(&everything, &from, &["secrets/shop/a"]);
     assert_eq!(problems, ["secrets by label: `../x` can be no file name; left out"]);
@@ -112,7 +112,8 @@ fn an_optional_key_that_is_missing_aborts_nothing() {
     let problems = check(&inputs, &dump(json!({"cert": {"name": 5}})), &["configs.example.com/cluster"]);
     assert_eq!(problems, ["resourceReferences[0]: $.spec.cert.name finds no name, but a number"]);
     let inputs = InputResources::read(&format!("applyConfigurationResources: {inputs}")).unwrap();
-    let refused = prune(&inputs.apply_configuration_resources, &dump(json!({})), Rules::Original).unwrap_err();
+    let refused = prune(&inputs.apply_configuration_resources, &dump(json!({})), ContractRules::MultiOperatorManager)
+        .unwrap_err();
     assert_eq!(refused.0, ["resourceReferences[0]: $.spec.cert.name: unknown key cert"]);
 }
 
@@ -122,14 +123,14 @@ fn another_version_is_an_error_and_not_an_absence() {
         "applyConfigurationResources: {exactResources: [{version: v2, resource: secrets, namespace: shop, name: a}]}",
     )
     .unwrap();
-    let refused = prune(&inputs.apply_configuration_resources, &dump(json!({})), Rules::Native).unwrap_err();
+    let refused = prune(&inputs.apply_configuration_resources, &dump(json!({})), ContractRules::Native).unwrap_err();
     assert!(
         refused.0[0].starts_with("secrets/shop/a: could not read secrets a: the directory has it in version v1"),
         "{refused}"
     );
 }
 
-/// One object for each name: a request without a name is answered with all of them.
+/// There is one object for each name, because a request without a name returns all of them.
 #[test]
 fn an_empty_name_among_others_names_nothing() {
     let inputs = |path: &str| {
@@ -142,11 +143,15 @@ fn an_empty_name_among_others_names_nothing() {
         check(&inputs(path), &from, &["configs.example.com/cluster", "secrets/shop/b"]);
         let text = format!("applyConfigurationResources: {}", inputs(path));
         let inputs = InputResources::read(&text).unwrap();
-        let mut asked = Pruning::new(&inputs.apply_configuration_resources, Rules::Native);
-        let first = asked.questions().remove(0);
-        let config = ask(&first, &from);
-        asked.answer(first, config);
-        assert_eq!(asked.questions().iter().map(ToString::to_string).collect::<Vec<_>>(), ["secrets/shop/b"], "{path}");
+        let mut pruner = InputPruner::new(&inputs.apply_configuration_resources, ContractRules::Native);
+        let first = pruner.pending_queries().remove(0);
+        let config = query_must_gather(&first, &from);
+        pruner.add_result(first, config);
+        assert_eq!(
+            pruner.pending_queries().iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["secrets/shop/b"],
+            "{path}"
+        );
     }
 }
 
@@ -189,13 +194,13 @@ mod properties {
 
     use super::*;
     use crate::contract::{ClusterScopedReference, GeneratedResource, ImplicitReference, LabelSelected};
-    use crate::input::{Form, InputFolder};
+    use crate::input::{InputFolder, InputFormat};
 
     fn secrets() -> ResourceType {
         ResourceType::new("", "v1", "secrets")
     }
 
-    fn any_secret() -> impl Strategy<Value = Object> {
+    fn any_secret() -> impl Strategy<Value = DumpedObject> {
         ("[ab]", "[a-d]", prop::option::of("[xz]"), prop::option::of("[gh]-")).prop_map(
             |(namespace, name, label, generated)| {
                 let mut secret = secret(&namespace, &name);
@@ -208,7 +213,7 @@ mod properties {
         )
     }
 
-    fn any_config() -> impl Strategy<Value = Object> {
+    fn any_config() -> impl Strategy<Value = DumpedObject> {
         (prop::option::of("[a-d]?"), prop::collection::vec("[a-d]", 0..3)).prop_map(|(cert, names)| {
             let items: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
             let mut spec = json!({"items": items});
@@ -271,19 +276,19 @@ mod properties {
             )
     }
 
-    /// Every answer an operator can get to what it declares.
-    fn answers(list: &ResourceList, from: &MustGather) -> Vec<(Question, Vec<Value>)> {
-        let mut pruning = Pruning::new(list, Rules::Native);
+    /// Returns every result that an operator can get for its declared inputs.
+    fn answers(list: &ResourceList, from: &MustGather) -> Vec<(InputQuery, Vec<Value>)> {
+        let mut pruning = InputPruner::new(list, ContractRules::Native);
         let mut answers = Vec::new();
         loop {
-            let questions = pruning.questions();
+            let questions = pruning.pending_queries();
             if questions.is_empty() {
                 return answers;
             }
             for question in questions {
-                let found = ask(&question, from).unwrap();
-                let meant: Vec<Value> = found.iter().filter(|object| question.means(object)).cloned().collect();
-                pruning.answer(question.clone(), Ok(found));
+                let found = query_must_gather(&question, from).unwrap();
+                let meant: Vec<Value> = found.iter().filter(|object| question.selects(object)).cloned().collect();
+                pruning.add_result(question.clone(), Ok(found));
                 answers.push((question, meant));
             }
         }
@@ -291,17 +296,17 @@ mod properties {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
-        /// What an operator reads of its declared inputs, and so what it decides, is the same before and after.
+        /// An operator reads the same declared inputs before and after pruning, so it makes the same decision.
         #[test]
         fn what_is_declared_reads_the_same_from_the_pruned_directory(
             secrets in prop::collection::vec(any_secret(), 0..10),
             config in any_config(),
             list in any_list(),
         ) {
-            let whole = MustGather::of(secrets.into_iter().chain([config]), Discovery::default());
-            let pruned = prune(&list, &whole, Rules::Native).unwrap();
+            let whole = MustGather::from_objects(secrets.into_iter().chain([config]), Discovery::default());
+            let pruned = prune(&list, &whole, ContractRules::Native).unwrap();
             let folder = tempfile::tempdir().unwrap();
-            InputFolder::new(folder.path(), Form::Json, Rules::Native).write(&pruned.input(), None).unwrap();
+            InputFolder::new(folder.path(), InputFormat::Json, ContractRules::Native).write(&pruned.input(), None).unwrap();
             let part = MustGather::open(folder.path()).unwrap();
             prop_assert_eq!(part.problems(), &[][..]);
             prop_assert_eq!(answers(&list, &part), answers(&list, &whole));

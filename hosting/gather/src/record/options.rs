@@ -1,10 +1,10 @@
-//! The options of a request's query, as the typed options of each verb take them.
+//! Options from a request's query, as in the typed options of each verb.
 
 use serde_json::{Map, Value, json};
 
 use crate::mutation::Action;
 
-/// What stands in the query for the options of an action; parameters it does not know are passed over.
+/// Returns the options of an action from the query. Unknown parameters are ignored.
 pub(super) fn of_query(action: Action, query: &[(String, String)]) -> Value {
     let first = |name: &str| query.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     let text = |name: &str| first(name).filter(|value| !value.is_empty()).map(Value::from);
@@ -16,7 +16,7 @@ pub(super) fn of_query(action: Action, query: &[(String, String)]) -> Value {
         set("gracePeriodSeconds", first("gracePeriodSeconds").and_then(|n| n.parse::<i64>().ok()).map(Value::from));
         set("orphanDependents", first("orphanDependents").map(|flag| truth(flag).into()));
         set("propagationPolicy", text("propagationPolicy"));
-        // Of a deletion of many; no type of the original has them.
+        // The field selector of a deletion of a collection, which no options type has.
         set("fieldSelector", text("fieldSelector"));
         set("labelSelector", text("labelSelector"));
         return Value::Object(options);
@@ -29,7 +29,7 @@ pub(super) fn of_query(action: Action, query: &[(String, String)]) -> Value {
     Value::Object(options)
 }
 
-/// As Go's query decoder reads a boolean.
+/// Parses a bool like Go's query decoder.
 fn truth(text: &str) -> bool {
     text != "0" && !text.eq_ignore_ascii_case("false")
 }

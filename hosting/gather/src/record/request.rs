@@ -1,17 +1,17 @@
-//! From a request to a mutation.
+//! Conversion of requests to mutations.
 
 use serde_json::{Map, Value, json};
 use switchboard_object::{json, yaml};
 
 use super::options;
-use crate::contract::{ResourceType, Rules};
-use crate::mutation::{Action, Mutation, Place};
+use crate::contract::{ContractRules, ResourceType};
+use crate::mutation::{Action, Mutation, OutputCluster};
 
 const APPLY: &str = "application/apply-patch+yaml";
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
-/// The media types the original takes, and nothing behind them.
-const TAKEN: [&str; 5] = [
+/// Media types that library-go accepts, without parameters.
+const COMPAT_MEDIA_TYPES: [&str; 5] = [
     JSON,
     APPLY,
     "application/json-patch+json",
@@ -19,69 +19,70 @@ const TAKEN: [&str; 5] = [
     "application/strategic-merge-patch+json",
 ];
 
-/// A write as it was asked for.
+/// A write request to the API.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
-    /// `create`, `update`, `patch` or `delete`.
+pub struct MutationRequest<'a> {
+    /// Verb: `create`, `update`, `patch` or `delete`.
     pub verb: &'a str,
-    /// The type of the object.
+    /// Type of the object.
     pub of: ResourceType,
-    /// The kind of the type's objects, for bodies that do not say; empty when it is not known.
+    /// Kind of the type's objects, for bodies without a kind; empty if unknown.
     pub kind: &'a str,
-    /// `status`, `scale`, ...; empty for the object itself.
+    /// Subresource such as `status` or `scale`; empty for the object itself.
     pub subresource: &'a str,
-    /// The namespace of the path; empty for none. A Namespace has none, whatever its path looks like.
+    /// Namespace in the path; empty for none. A Namespace has none, whatever its path.
     pub namespace: &'a str,
-    /// The name of the path; empty for none.
+    /// Name in the path; empty for none.
     pub name: &'a str,
-    /// The media type of the body, parameters and all.
+    /// Media type of the body, including parameters.
     pub content_type: &'a str,
-    /// The parameters, decoded.
+    /// Query parameters, decoded.
     pub query: &'a [(String, String)],
-    /// The body.
+    /// Body.
     pub body: &'a [u8],
-    /// The controller that asks; empty when it does not say.
+    /// Controller that sent the request; empty if unknown.
     pub controller: &'a str,
 }
 
-/// A request that is no mutation.
+/// Error for a request that cannot be converted.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// What the original does not record.
+    /// library-go does not record the request.
     #[error("{0}")]
     Refused(String),
-    /// The body cannot be read.
+    /// The body cannot be parsed.
     #[error("unable to decode body: {0}")]
     Body(String),
-    /// It is no JSON patch.
+    /// The body is not a JSON patch.
     #[error("unable to decode JSONPatch body: {0}")]
     JsonPatch(String),
 }
 
-/// The mutation that a request asks for. By the original's rules what that refuses is refused, in its words.
+/// Converts a request to a mutation. With the rules of multi-operator-manager, requests that library-go rejects are
+/// rejected with its texts.
 ///
 /// # Errors
-/// When the body cannot be read, or the request is none the rules know.
-pub fn mutation_of(request: &Request<'_>, rules: Rules) -> Result<Mutation, RecordError> {
+/// If the body cannot be parsed, or the rules do not allow the request.
+pub fn to_mutation(request: &MutationRequest<'_>, rules: ContractRules) -> Result<Mutation, RecordError> {
     let media = match rules {
-        Rules::Native => request.content_type.split(';').next().unwrap_or_default().trim(),
-        Rules::Original => request.content_type,
+        ContractRules::Native => request.content_type.split(';').next().unwrap_or_default().trim(),
+        ContractRules::MultiOperatorManager => request.content_type,
     };
     let status = request.subresource == "status";
-    if rules == Rules::Original {
-        check_as_original(request, media)?;
+    if rules == ContractRules::MultiOperatorManager {
+        check_compat(request, media)?;
     }
     let action = action(request, media)?;
     let mut mutation = if action.is_patch() {
-        // The original takes a Namespace for an object in itself.
-        let own = rules == Rules::Original && request.of.is_namespaces();
+        // library-go treats a Namespace as an object in itself.
+        let own = rules == ContractRules::MultiOperatorManager && request.of.is_namespaces();
         let namespace = if own { request.name } else { request.namespace };
         check_patch(media, request.body)?;
-        Mutation::patch(Place::Unspecified, action, &request.of, (namespace, request.name), media, request.body)
+        Mutation::patch(OutputCluster::Unspecified, action, &request.of, (namespace, request.name), media, request.body)
             .map_err(|error| RecordError::JsonPatch(error.to_string()))?
     } else {
         let body = body(request, media, action, rules)?;
-        if rules == Rules::Original {
+        if rules == ContractRules::MultiOperatorManager {
             check_names(request, action, &body)?;
         }
         of_object(request, action, &body)
@@ -89,10 +90,10 @@ pub fn mutation_of(request: &Request<'_>, rules: Rules) -> Result<Mutation, Reco
     if !status {
         mutation.subresource = request.subresource.into();
     }
-    Ok(mutation.with_options(&options::of_query(action, request.query)).by(request.controller))
+    Ok(mutation.with_options(&options::of_query(action, request.query)).with_controller(request.controller))
 }
 
-/// A JSON patch is a list of steps.
+/// Checks that a JSON patch is a list of operations.
 fn check_patch(media: &str, sent: &[u8]) -> Result<(), RecordError> {
     if media != "application/json-patch+json" {
         return Ok(());
@@ -109,17 +110,17 @@ fn check_patch(media: &str, sent: &[u8]) -> Result<(), RecordError> {
     Err(RecordError::JsonPatch(message))
 }
 
-fn of_object(request: &Request<'_>, action: Action, body: &Value) -> Mutation {
-    let mut mutation = Mutation::object(Place::Unspecified, action, &request.of, body);
+fn of_object(request: &MutationRequest<'_>, action: Action, body: &Value) -> Mutation {
+    let mut mutation = Mutation::object(OutputCluster::Unspecified, action, &request.of, body);
     mutation.namespace = request.namespace.into();
-    // What is made has its name in the body, unless it is made under something that is there.
+    // A new object has its name in the body, unless it is created as a subresource of an existing one.
     if action != Action::Create || !request.name.is_empty() {
         mutation.name = request.name.into();
     }
     mutation
 }
 
-fn action(request: &Request<'_>, media: &str) -> Result<Action, RecordError> {
+fn action(request: &MutationRequest<'_>, media: &str) -> Result<Action, RecordError> {
     let status = request.subresource == "status";
     Ok(match (request.verb, status) {
         ("create", false) => Action::Create,
@@ -136,20 +137,25 @@ fn action(request: &Request<'_>, media: &str) -> Result<Action, RecordError> {
     })
 }
 
-/// The object that was sent. What a client may leave out and a reader of files needs is filled in.
-fn body(request: &Request<'_>, media: &str, action: Action, rules: Rules) -> Result<Value, RecordError> {
+/// Returns the object of the body, with the fields that clients may omit and readers of the files need.
+fn body(
+    request: &MutationRequest<'_>,
+    media: &str,
+    action: Action,
+    rules: ContractRules,
+) -> Result<Value, RecordError> {
     let empty = request.body.iter().all(u8::is_ascii_whitespace);
-    if empty && action == Action::Delete && rules == Rules::Native {
+    if empty && action == Action::Delete && rules == ContractRules::Native {
         return Ok(delete_options(request, Map::new()));
     }
-    let value = if (action.is_apply() || media == YAML) && rules == Rules::Native {
+    let value = if (action.is_apply() || media == YAML) && rules == ContractRules::Native {
         let text = std::str::from_utf8(request.body).map_err(|error| RecordError::Body(error.to_string()))?;
         yaml::read(text).map_err(|error| RecordError::Body(error.to_string()))?.value
     } else {
         json::read(request.body).map_err(|error| RecordError::Body(error.to_string()))?.value
     };
     let Value::Object(mut fields) = value else { return Err(RecordError::Body("the body is no object".into())) };
-    if rules == Rules::Original {
+    if rules == ContractRules::MultiOperatorManager {
         return Ok(Value::Object(fields));
     }
     if action == Action::Delete {
@@ -162,30 +168,30 @@ fn body(request: &Request<'_>, media: &str, action: Action, rules: Rules) -> Res
     Ok(Value::Object(fields))
 }
 
-fn delete_options(request: &Request<'_>, mut fields: Map<String, Value>) -> Value {
-    let said = json!({"apiVersion": request.of.api_version(), "kind": "DeleteOptions"});
-    for (key, value) in said.as_object().into_iter().flatten() {
+fn delete_options(request: &MutationRequest<'_>, mut fields: Map<String, Value>) -> Value {
+    let body_field = json!({"apiVersion": request.of.api_version(), "kind": "DeleteOptions"});
+    for (key, value) in body_field.as_object().into_iter().flatten() {
         fields.entry(key.clone()).or_insert_with(|| value.clone());
     }
     Value::Object(fields)
 }
 
-fn check_as_original(request: &Request<'_>, media: &str) -> Result<(), RecordError> {
+fn check_compat(request: &MutationRequest<'_>, media: &str) -> Result<(), RecordError> {
     let refused = |message: String| Err(RecordError::Refused(message));
     if !matches!(request.subresource, "" | "status") {
         return refused(format!("subresource {} is not supported by this implementation", request.subresource));
     }
-    if !TAKEN.contains(&media) {
-        // The original lists what it takes in the order of the day.
+    if !COMPAT_MEDIA_TYPES.contains(&media) {
+        // library-go lists the accepted media types in random order.
         return refused(format!(
             "incorrect Content-Type header, expected one of: [{}] but got: {media}",
-            TAKEN.join(", ")
+            COMPAT_MEDIA_TYPES.join(", ")
         ));
     }
     Ok(())
 }
 
-fn check_names(request: &Request<'_>, action: Action, body: &Value) -> Result<(), RecordError> {
+fn check_names(request: &MutationRequest<'_>, action: Action, body: &Value) -> Result<(), RecordError> {
     let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let refused = |message: String| Err(RecordError::Refused(message));
     if text("/kind").is_empty() {
@@ -194,15 +200,15 @@ fn check_names(request: &Request<'_>, action: Action, body: &Value) -> Result<()
             String::from_utf8_lossy(request.body)
         )));
     }
-    // The original takes a Namespace for an object in itself.
+    // library-go treats a Namespace as an object in itself.
     let own = request.of.is_namespaces() && action != Action::Create;
-    let (namespace, said) = (if own { request.name } else { request.namespace }, text("/metadata/namespace"));
-    if namespace != said {
-        return refused(format!("request namespace {namespace:?} does not equal body namespace {said:?}"));
+    let (namespace, body_field) = (if own { request.name } else { request.namespace }, text("/metadata/namespace"));
+    if namespace != body_field {
+        return refused(format!("request namespace {namespace:?} does not equal body namespace {body_field:?}"));
     }
     if !matches!(action, Action::Create | Action::Delete) && request.name != text("/metadata/name") {
-        // The original shows the namespaces here.
-        return refused(format!("request name {namespace:?} does not equal body name {said:?}"));
+        // library-go prints the namespaces here.
+        return refused(format!("request name {namespace:?} does not equal body name {body_field:?}"));
     }
     Ok(())
 }

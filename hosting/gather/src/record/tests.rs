@@ -6,8 +6,8 @@ use crate::mutation::{Action, read_directory};
 
 const NONE: &[(String, String)] = &[];
 
-fn request<'a>(verb: &'a str, name: &'a str, content_type: &'a str, body: &'a str) -> Request<'a> {
-    Request {
+fn request<'a>(verb: &'a str, name: &'a str, content_type: &'a str, body: &'a str) -> MutationRequest<'a> {
+    MutationRequest {
         verb,
         of: ResourceType::new("", "v1", "configmaps"),
         kind: "ConfigMap",
@@ -37,8 +37,11 @@ fn every_verb_has_its_action() {
         ("delete", "web", "", JSON, Action::Delete),
     ];
     for (verb, name, subresource, content_type, action) in cases {
-        let made =
-            mutation_of(&Request { subresource, ..request(verb, name, content_type, body) }, Rules::Native).unwrap();
+        let made = to_mutation(
+            &MutationRequest { subresource, ..request(verb, name, content_type, body) },
+            ContractRules::Native,
+        )
+        .unwrap();
         assert_eq!((made.action, &*made.name, &*made.subresource), (action, "web", ""));
         assert_eq!((&*made.namespace, &*made.controller_instance_name), ("shop", "Demo"));
     }
@@ -52,7 +55,7 @@ fn what_the_original_refuses_is_recorded_by_us() {
             "request namespace \"shop\" does not equal body namespace \"\"",
         ),
         (
-            Request { subresource: "scale", ..request("update", "web", JSON, "{}") },
+            MutationRequest { subresource: "scale", ..request("update", "web", JSON, "{}") },
             "subresource scale is not supported by this implementation",
         ),
         (
@@ -67,15 +70,18 @@ fn what_the_original_refuses_is_recorded_by_us() {
         (request("delete", "web", JSON, ""), "unable to decode body: unexpected end of JSON input"),
     ];
     for (request, words) in cases {
-        assert_eq!(mutation_of(&request, Rules::Original).unwrap_err().to_string(), words);
-        assert_eq!(mutation_of(&request, Rules::Native).unwrap().name, "web");
+        assert_eq!(to_mutation(&request, ContractRules::MultiOperatorManager).unwrap_err().to_string(), words);
+        assert_eq!(to_mutation(&request, ContractRules::Native).unwrap().name, "web");
     }
-    let namespace = Request {
+    let namespace = MutationRequest {
         of: ResourceType::new("", "v1", "namespaces"),
         namespace: "",
         ..request("update", "shop", JSON, r#"{"kind":"Namespace","metadata":{"name":"shop"}}"#)
     };
-    assert!(mutation_of(&namespace, Rules::Original).is_err() && mutation_of(&namespace, Rules::Native).is_ok());
+    assert!(
+        to_mutation(&namespace, ContractRules::MultiOperatorManager).is_err()
+            && to_mutation(&namespace, ContractRules::Native).is_ok()
+    );
 }
 
 #[test]
@@ -83,9 +89,9 @@ fn yaml_is_read_and_by_the_originals_rules_refused() {
     let body = "metadata:\n  name: web\ndata: {a: yes}\n";
     for (verb, name) in [("create", ""), ("update", "web"), ("delete", "web")] {
         let sent = request(verb, name, "application/yaml; charset=utf-8", body);
-        let made = mutation_of(&sent, Rules::Native).unwrap();
+        let made = to_mutation(&sent, ContractRules::Native).unwrap();
         assert_eq!((&*made.name, &made.body_value().unwrap()["data"]["a"]), ("web", &serde_json::Value::Bool(true)));
-        let refused = mutation_of(&sent, Rules::Original).unwrap_err().to_string();
+        let refused = to_mutation(&sent, ContractRules::MultiOperatorManager).unwrap_err().to_string();
         assert!(refused.starts_with("incorrect Content-Type header"), "{refused}");
     }
 }
@@ -94,12 +100,14 @@ fn yaml_is_read_and_by_the_originals_rules_refused() {
 fn options_come_from_the_query() {
     let query =
         [("fieldManager", "x"), ("force", "true"), ("pretty", "true")].map(|(k, v)| (k.to_string(), v.to_string()));
-    let apply =
-        Request { query: &query, ..request("patch", "web", "application/apply-patch+yaml", "kind: ConfigMap\n") };
-    let made = mutation_of(&apply, Rules::Native).unwrap();
+    let apply = MutationRequest {
+        query: &query,
+        ..request("patch", "web", "application/apply-patch+yaml", "kind: ConfigMap\n")
+    };
+    let made = to_mutation(&apply, ContractRules::Native).unwrap();
     assert_eq!((&*made.options, &*made.field_manager), (&b"fieldManager: x\nforce: true\n"[..], "x"));
-    let create = Request { query: &query, ..request("create", "", JSON, r#"{"metadata":{"name":"a"}}"#) };
-    let made = mutation_of(&create, Rules::Native).unwrap();
+    let create = MutationRequest { query: &query, ..request("create", "", JSON, r#"{"metadata":{"name":"a"}}"#) };
+    let made = to_mutation(&create, ContractRules::Native).unwrap();
     assert_eq!((&*made.options, &*made.field_manager), (&b"fieldManager: x\n"[..], ""));
 }
 
@@ -107,18 +115,18 @@ fn options_come_from_the_query() {
 fn a_recording_is_a_directory_that_reads_back() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
-    let recorder = Recorder::begin(&out, None, Naming::default()).unwrap();
-    let one = mutation_of(&request("create", "", JSON, r#"{"metadata":{"name":"a"}}"#), Rules::Native).unwrap();
-    let two = mutation_of(&request("delete", "b", "", ""), Rules::Native).unwrap();
+    let recorder = MutationRecorder::create(&out, None, Naming::default()).unwrap();
+    let one = to_mutation(&request("create", "", JSON, r#"{"metadata":{"name":"a"}}"#), ContractRules::Native).unwrap();
+    let two = to_mutation(&request("delete", "b", "", ""), ContractRules::Native).unwrap();
     for mutation in [&two, &one, &two] {
-        recorder.keep(mutation).unwrap();
+        recorder.record(mutation).unwrap();
     }
-    assert_eq!(recorder.recorded(), 3);
+    assert_eq!(recorder.count(), 3);
     assert!(out.join("Create/namespaces/shop/core/configmaps").is_dir());
     let read = read_directory(&out).unwrap();
     assert_eq!(read.mutations, [two.clone(), one, two]);
     assert!(read.ordered && read.problems.is_empty());
-    let refused = Recorder::begin(&out, None, Naming::default()).unwrap_err().to_string();
+    let refused = MutationRecorder::create(&out, None, Naming::default()).unwrap_err().to_string();
     assert!(refused.contains("it is not empty"), "{refused}");
 }
 
@@ -127,12 +135,15 @@ fn declared_outputs_say_the_cluster() {
     let folder = tempfile::tempdir().unwrap();
     let outputs = OutputResources::read("managementResources: {exactResources: [{version: v1, resource: configmaps, namespace: shop, name: a}]}\nuserWorkloadResources: {exactResources: [{version: v1, resource: configmaps, namespace: shop, name: a}]}").unwrap();
     let out = folder.path().join("out");
-    let recorder = Recorder::begin(&out, Some(outputs), Naming::default()).unwrap();
+    let recorder = MutationRecorder::create(&out, Some(outputs), Naming::default()).unwrap();
     for name in ["a", "b"] {
         let body = format!(r#"{{"metadata":{{"name":"{name}"}}}}"#);
-        recorder.keep(&mutation_of(&request("create", "", JSON, &body), Rules::Native).unwrap()).unwrap();
+        recorder.record(&to_mutation(&request("create", "", JSON, &body), ContractRules::Native).unwrap()).unwrap();
     }
     let read = read_directory(&out).unwrap();
-    let places: Vec<(Place, &str)> = read.mutations.iter().map(|m| (m.place, &*m.name)).collect();
-    assert_eq!(places, [(Place::Management, "a"), (Place::UserWorkload, "a"), (Place::Unspecified, "b")]);
+    let places: Vec<(OutputCluster, &str)> = read.mutations.iter().map(|m| (m.cluster, &*m.name)).collect();
+    assert_eq!(
+        places,
+        [(OutputCluster::Management, "a"), (OutputCluster::UserWorkload, "a"), (OutputCluster::Unspecified, "b")]
+    );
 }

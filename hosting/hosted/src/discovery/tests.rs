@@ -34,19 +34,22 @@ fn knowing(version: Option<&'static str>) -> kube::Client {
 #[tokio::test]
 async fn a_cluster_is_asked_for_either_version_of_its_documents() {
     for version in ["v2", "v2beta1"] {
-        let served = discovery(&knowing(Some(version))).await.unwrap();
+        let served = discover(&knowing(Some(version))).await.unwrap();
         assert!(served.served(&ResourceType::new("config.openshift.io", "v1", "lamps")).is_some(), "{version}");
     }
-    let old = discovery(&knowing(None)).await.unwrap_err();
-    assert!(matches!(old, DiscoveryError::Old), "{old:?}");
+    let old = discover(&knowing(None)).await.unwrap_err();
+    assert!(matches!(old, DiscoveryError::NotAggregated), "{old:?}");
 }
 
 /// A list of a type that the program's documents do not have never comes back.
 #[test]
 fn a_program_is_told_of_what_is_usual_beside_what_the_cluster_has_of_a_group() {
-    let told = told(&Discovery::new(Value::Null, lamps("v2")));
+    let advertised_documents = advertised(&Discovery::new(Value::Null, lamps("v2")));
     for resource in ["lamps", "ingresses"] {
-        assert!(told.served(&ResourceType::new("config.openshift.io", "v1", resource)).is_some(), "{resource}");
+        assert!(
+            advertised_documents.served(&ResourceType::new("config.openshift.io", "v1", resource)).is_some(),
+            "{resource}"
+        );
     }
-    assert!(!told.apis().to_string().contains("shortNames"), "nobody reads those");
+    assert!(!advertised_documents.apis().to_string().contains("shortNames"), "nobody reads those");
 }

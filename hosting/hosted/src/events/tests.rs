@@ -5,7 +5,7 @@ use switchboard_gather::contract::ResourceType;
 use super::*;
 
 /// As library-go's recorder makes it at that second.
-fn event(now: i64, message: &str) -> Wanted {
+fn event(now: i64, message: &str) -> ProgramWrite {
     let name = format!("web.{:x}.5bfc8f45", now * 1_000_000_000);
     let body = json!({
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": name, "namespace": "shop", "creationTimestamp": null},
@@ -13,7 +13,7 @@ fn event(now: i64, message: &str) -> Wanted {
         "type": "Normal", "reason": "Changed", "message": message, "count": 1, "eventTime": null,
         "firstTimestamp": now.to_string(), "lastTimestamp": now.to_string(),
     });
-    Wanted {
+    ProgramWrite {
         place: "Management".into(),
         action: "Create".into(),
         of: ResourceType::new("", "v1", "events"),
@@ -30,21 +30,21 @@ fn event(now: i64, message: &str) -> Wanted {
 }
 
 /// `Create web.1 x2: message`, of each that is left.
-fn left(of: &[Wanted]) -> Vec<String> {
-    let told = |one: &Wanted| {
+fn left(of: &[ProgramWrite]) -> Vec<String> {
+    let formatted = |one: &ProgramWrite| {
         assert_eq!(one.body["metadata"]["name"], one.name.as_str());
         format!("{} {} x{}: {}", one.action, one.name, one.body["count"], one.body["message"].as_str().unwrap())
     };
-    of.iter().map(told).collect()
+    of.iter().map(formatted).collect()
 }
 
-fn run(correlator: &mut Correlator, now: i64, messages: &[&str]) -> Vec<String> {
+fn run(correlator: &mut EventCorrelator, now: i64, messages: &[&str]) -> Vec<String> {
     left(&correlator.correlate(messages.iter().map(|message| event(now, message)).collect(), now))
 }
 
 #[test]
 fn the_same_told_again_raises_the_count_of_the_first() {
-    let mut correlator = Correlator::default();
+    let mut correlator = EventCorrelator::default();
     let first = event(100, "a").name;
     assert_eq!(run(&mut correlator, 100, &["a"]), [format!("Create {first} x1: a")]);
     // With the same time it would have the same name, with another it would be one more.
@@ -58,7 +58,7 @@ fn the_same_told_again_raises_the_count_of_the_first() {
 
 #[test]
 fn after_the_window_it_is_told_anew() {
-    let mut correlator = Correlator::default();
+    let mut correlator = EventCorrelator::default();
     run(&mut correlator, 100, &["a"]);
     let later = 100 + WINDOW_SECONDS + 1;
     assert_eq!(run(&mut correlator, later, &["a"]), [format!("Create {} x1: a", event(later, "a").name)]);
@@ -71,7 +71,7 @@ fn after_the_window_it_is_told_anew() {
 
 #[test]
 fn told_twice_in_one_run_it_is_made_once_with_its_count() {
-    let mut correlator = Correlator::default();
+    let mut correlator = EventCorrelator::default();
     let name = event(100, "a").name;
     assert_eq!(run(&mut correlator, 100, &["a", "a"]), [format!("Create {name} x2: a")]);
     assert_eq!(run(&mut correlator, 101, &["a", "a"]), [format!("Apply {name} x4: a")]);
@@ -80,7 +80,7 @@ fn told_twice_in_one_run_it_is_made_once_with_its_count() {
 /// Names are of the object, the time and the message: two that tell the same have the same name.
 #[test]
 fn two_that_tell_the_same_get_two_names() {
-    let mut correlator = Correlator::default();
+    let mut correlator = EventCorrelator::default();
     let mut other = event(100, "a");
     other.body["source"]["component"] = "Other".into();
     let left = correlator.correlate(vec![event(100, "a"), other], 100);
@@ -90,14 +90,16 @@ fn two_that_tell_the_same_get_two_names() {
 
 #[test]
 fn many_that_differ_in_their_message_alone_become_one() {
-    let mut correlator = Correlator::default();
+    let mut correlator = EventCorrelator::default();
     let messages: Vec<String> = (0..14).map(|number| format!("took {number} ms")).collect();
     for (second, message) in (100..).zip(&messages) {
-        let told = run(&mut correlator, second, &[message]);
+        let formatted = run(&mut correlator, second, &[message]);
         let number = usize::try_from(second - 100).unwrap();
         match number {
-            0..MAX_SIMILAR => assert!(told[0].starts_with("Create") && told[0].ends_with(message), "{told:?}"),
-            _ => assert!(told[0].ends_with(&format!("x{}: {COMBINED}{message}", number - 9)), "{told:?}"),
+            0..MAX_SIMILAR => {
+                assert!(formatted[0].starts_with("Create") && formatted[0].ends_with(message), "{formatted:?}")
+            }
+            _ => assert!(formatted[0].ends_with(&format!("x{}: {COMBINED}{message}", number - 9)), "{formatted:?}"),
         }
     }
     // Another reason is another matter.
@@ -118,7 +120,7 @@ fn one_of_the_newer_kind_keeps_its_time_and_counts_in_a_series() {
             "regarding": {"kind": "Pod", "name": "a"}, "note": "a", "reason": "Changed", "type": "Normal"});
         event
     };
-    let mut correlator = Correlator::default();
+    let mut correlator = EventCorrelator::default();
     correlator.correlate(vec![newer(100)], 100);
     let second = correlator.correlate(vec![newer(105)], 105).remove(0);
     assert_eq!((second.name.as_str(), &second.body["eventTime"]), (newer(100).name.as_str(), &json!("100")));
@@ -136,7 +138,7 @@ fn everything_else_stays_as_it_is() {
     let mut map = event(100, "a");
     map.of = ResourceType::new("", "v1", "configmaps");
     let all = vec![odd, pretended, patch, map];
-    let mut correlator = Correlator::default();
+    let mut correlator = EventCorrelator::default();
     for _ in 0..2 {
         assert_eq!(correlator.correlate(all.clone(), 100), all);
     }
@@ -144,13 +146,13 @@ fn everything_else_stays_as_it_is() {
 
 #[test]
 fn memory_is_bounded() {
-    let mut correlator = Correlator::default();
+    let mut correlator = EventCorrelator::default();
     for number in 0..MAX_REMEMBERED as i64 + 50 {
         let mut event = event(number, "a");
         event.body["involvedObject"]["name"] = number.to_string().into();
         correlator.correlate(vec![event], number);
     }
-    assert_eq!((correlator.told.len(), correlator.similar.len()), (MAX_REMEMBERED, MAX_REMEMBERED));
-    let oldest = correlator.told.values().map(|told| told.last).min();
+    assert_eq!((correlator.observed.len(), correlator.similar.len()), (MAX_REMEMBERED, MAX_REMEMBERED));
+    let oldest = correlator.observed.values().map(|formatted| formatted.last).min();
     assert_eq!(oldest, Some(50), "those that were told longest ago are forgotten");
 }

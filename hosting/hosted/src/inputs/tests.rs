@@ -3,17 +3,17 @@
 use serde_json::json;
 use switchboard_gather::contract::{InputResources, OutputResources};
 use switchboard_gather::discovery::Discovery;
-use switchboard_kernel::moment::Moment;
-use switchboard_kernel::place::{ClusterName, Topology};
-use switchboard_kernel::resource::{ObjectKey, Query, Resource, TableKey};
-use switchboard_kernel::view::Picture;
+use switchboard_kernel::resource::{ListQuery, ObjectKey, Resource, TableKey};
+use switchboard_kernel::timestamp::Timestamp;
+use switchboard_kernel::topology::{ClusterName, Topology};
+use switchboard_kernel::view::Reader;
 use switchboard_object::selector::LabelSelector as Labels;
 
 use super::*;
-use crate::declare::declaration;
+use crate::declaration::declaration;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
-const NAMESPACES: Resource = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
+const NAMESPACES: Resource = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
 
 const OUTPUTS: &str = r#"
 configurationResources:
@@ -24,9 +24,9 @@ userWorkloadResources:
 
 /// Objects of several clusters, each with the label `of: team` and the cluster it is on.
 #[derive(Default)]
-struct Clusters(Vec<Object>);
+struct FakeClusters(Vec<Object>);
 
-impl Clusters {
+impl FakeClusters {
     fn with(mut self, cluster: &str, resource: &Resource, namespace: &str, name: &str) -> Self {
         let metadata = json!({"name": name, "namespace": namespace, "labels": {"of": "team"}});
         let json = json!({"metadata": metadata, "on": cluster}).to_string().into_bytes().into();
@@ -37,12 +37,12 @@ impl Clusters {
     }
 }
 
-impl Picture for Clusters {
+impl Reader for FakeClusters {
     fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
         Some(self.0.iter().find(|object| object.key == *key).cloned())
     }
 
-    fn list(&self, query: &Query, selector: &Labels) -> Option<Vec<Object>> {
+    fn list(&self, query: &ListQuery, selector: &Labels) -> Option<Vec<Object>> {
         let meant = |object: &&Object| {
             object.key.table == query.table
                 && query.selection.namespace.as_ref().is_none_or(|namespace| *namespace == object.key.namespace)
@@ -57,14 +57,14 @@ impl Picture for Clusters {
 }
 
 /// What is read of the clusters, as `cluster namespace/name`, when the user workload cluster is `edge` and all else `main`.
-fn read(inputs: &str, clusters: Clusters) -> Vec<String> {
+fn read(inputs: &str, clusters: FakeClusters) -> Vec<String> {
     let contract =
         Contract { inputs: InputResources::read(inputs).unwrap(), outputs: OutputResources::read(OUTPUTS).unwrap() };
-    let (kinds, _) = Kinds::of(&contract, &Discovery::default());
+    let (kinds, _) = ContractKinds::of(&contract, &Discovery::default());
     let declared = Arc::new(declaration(&contract, &kinds, None).inputs);
     let topology = Topology::of(["main", "main", "edge"].map(ClusterName::new));
-    let view = View::new(Arc::new(clusters), Arc::new(topology), declared, Moment(0));
-    let inputs = Inputs::read(&contract, &kinds, &view).unwrap();
+    let view = View::new(Arc::new(clusters), Arc::new(topology), declared, Timestamp(0));
+    let inputs = RunInputs::read(&contract, &kinds, &view).unwrap();
     let shown = |object: &Object| {
         format!("{} {}/{}", object.value()["on"].as_str().unwrap(), object.key.namespace, object.key.name)
     };
@@ -81,14 +81,14 @@ applyConfigurationResources:
   - {group: "", version: v1, resource: namespaces, name: other}
 "#;
     let both = ["main", "edge"].iter().flat_map(|cluster| ["home", "work", "other"].map(|name| (*cluster, name)));
-    let clusters = both.fold(Clusters::default(), |all, (on, name)| all.with(on, &NAMESPACES, "", name));
+    let clusters = both.fold(FakeClusters::default(), |all, (on, name)| all.with(on, &NAMESPACES, "", name));
     assert_eq!(read(inputs, clusters), ["main /home", "main /other", "edge /work"]);
     let selected = r#"
 applyConfigurationResources:
   labelSelectedResources:
   - {group: "", version: v1, resource: namespaces, labelSelector: {matchLabels: {of: team}}}
 "#;
-    let clusters = Clusters::default().with("main", &NAMESPACES, "", "home").with("edge", &NAMESPACES, "", "work");
+    let clusters = FakeClusters::default().with("main", &NAMESPACES, "", "home").with("edge", &NAMESPACES, "", "work");
     assert_eq!(read(selected, clusters), ["main /home", "edge /work"]);
 }
 
@@ -99,7 +99,7 @@ applyConfigurationResources:
   labelSelectedResources:
   - {group: "", version: v1, resource: configmaps, labelSelector: {matchLabels: {of: team}}}
 "#;
-    let clusters = Clusters::default()
+    let clusters = FakeClusters::default()
         .with("main", &CONFIG_MAPS, "home", "a")
         .with("main", &CONFIG_MAPS, "work", "both")
         .with("edge", &CONFIG_MAPS, "work", "both")

@@ -2,19 +2,19 @@
 
 /// Names as they were given: `name` is on, `-name` is off, `*` is every other one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Controllers(Vec<String>);
+pub struct ControllerSelection(Vec<String>);
 
 /// A controller that there is none of.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no controller `{asked}`\nhint: there are {}", known.join(", "))]
+#[error("there is no controller `{name}`\nhint: there are {}", known.join(", "))]
 pub struct UnknownController {
     /// What was asked for.
-    pub asked: String,
+    pub name: String,
     /// What there is.
     pub known: Vec<String>,
 }
 
-impl Controllers {
+impl ControllerSelection {
     /// Of names; all run when there are none.
     pub fn named(names: impl IntoIterator<Item = String>) -> Self {
         let names: Vec<String> = names.into_iter().collect();
@@ -28,14 +28,14 @@ impl Controllers {
     pub fn enabled<'a>(&self, known: &[&'a str]) -> Result<Vec<&'a str>, UnknownController> {
         let bare = |name: &String| name.strip_prefix('-').unwrap_or(name).to_string();
         let unknown = self.0.iter().map(bare).find(|name| name != "*" && !known.contains(&name.as_str()));
-        if let Some(asked) = unknown {
-            return Err(UnknownController { asked, known: known.iter().map(ToString::to_string).collect() });
+        if let Some(name) = unknown {
+            return Err(UnknownController { name, known: known.iter().map(ToString::to_string).collect() });
         }
-        Ok(known.iter().copied().filter(|name| self.runs(name)).collect())
+        Ok(known.iter().copied().filter(|name| self.is_enabled(name)).collect())
     }
 
     /// The first word about a controller counts, wherever the star stands.
-    fn runs(&self, name: &str) -> bool {
+    fn is_enabled(&self, name: &str) -> bool {
         let said = self.0.iter().find_map(|word| match word.strip_prefix('-') {
             Some(off) if off == name => Some(false),
             _ if word == name => Some(true),
@@ -45,7 +45,7 @@ impl Controllers {
     }
 }
 
-impl Default for Controllers {
+impl Default for ControllerSelection {
     fn default() -> Self {
         Self(vec!["*".to_string()])
     }
@@ -57,7 +57,7 @@ mod tests {
 
     fn enabled(flag: &str) -> Result<Vec<&'static str>, UnknownController> {
         let words = flag.split(',').filter(|word| !word.is_empty()).map(str::to_string);
-        Controllers::named(words).enabled(&["a", "b"])
+        ControllerSelection::named(words).enabled(&["a", "b"])
     }
 
     #[test]

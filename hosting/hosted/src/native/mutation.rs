@@ -3,15 +3,24 @@
 use serde_json::{Value, json};
 use switchboard_gather::mutation::{self, Action, Mutation};
 
-use super::declared::type_of;
+use super::resource_lists::type_of;
 use switchboard_kernel::operator::Declaration;
-use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{Act, Expect, Mutation as Wanted, PatchForm};
+use switchboard_kernel::plan::{Mutation as Wanted, PatchType, Preconditions, WriteOp};
+use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::View;
 
 /// The mutation, at the place it is for; at none when the operator does not declare it.
-pub(super) fn of(wanted: &Wanted, operator: &str, declaration: &Declaration, view: &View) -> Result<Mutation, String> {
-    let place = if declared(wanted, declaration) { place(wanted.place) } else { mutation::Place::Unspecified };
+pub(super) fn to_contract(
+    wanted: &Wanted,
+    operator: &str,
+    declaration: &Declaration,
+    view: &View,
+) -> Result<Mutation, String> {
+    let place = if is_declared(wanted, declaration) {
+        contract_place(wanted.cluster_type)
+    } else {
+        mutation::OutputCluster::Unspecified
+    };
     let of = type_of(&wanted.resource);
     let manager = wanted.field_manager.as_deref().unwrap_or(operator);
     let named = (wanted.namespace.as_str(), wanted.name.as_str());
@@ -21,71 +30,71 @@ pub(super) fn of(wanted: &Wanted, operator: &str, declaration: &Declaration, vie
     if let Some(how) = &wanted.field_validation {
         options["fieldValidation"] = how.as_str().into();
     }
-    let made = match &wanted.act {
-        Act::Create(_) | Act::Delete { .. } if wanted.subresource.is_some() => {
+    let made = match &wanted.operation {
+        WriteOp::Create(_) | WriteOp::Delete { .. } if wanted.subresource.is_some() => {
             return Err(format!("could not write down `{wanted}`: a subresource is neither created nor deleted"));
         }
-        Act::Create(body) => Mutation::object(place, Action::Create, &of, body),
-        Act::Update(body) => Mutation::object(place, twin(Action::Update, Action::UpdateStatus), &of, body),
-        Act::Apply { body, force } => {
+        WriteOp::Create(body) => Mutation::object(place, Action::Create, &of, body),
+        WriteOp::Update(body) => Mutation::object(place, twin(Action::Update, Action::UpdateStatus), &of, body),
+        WriteOp::Apply { body, force } => {
             if *force {
                 options["force"] = true.into();
             }
             Mutation::object(place, twin(Action::Apply, Action::ApplyStatus), &of, body)
         }
-        Act::Patch { form, body } => {
+        WriteOp::Patch { patch_type: form, body } => {
             let action = twin(Action::Patch, Action::PatchStatus);
             Mutation::patch(place, action, &of, named, media_type(*form), body.to_string().as_bytes())
                 .map_err(|error| format!("could not write down `{wanted}`: {error}"))?
         }
-        Act::Delete { propagation } => {
+        WriteOp::Delete { propagation } => {
             options = Value::Null;
             let mut body = json!({"apiVersion": of.api_version(), "kind": "DeleteOptions"});
             if let Some(propagation) = propagation {
                 body["propagationPolicy"] = propagation.as_str().into();
             }
-            if let Some(expected) = expected(wanted, view) {
+            if let Some(expected) = delete_preconditions(wanted, view) {
                 body["preconditions"] = expected;
             }
-            wanted.terms.write(&mut body, &Expect::Anything);
+            wanted.delete_options.write(&mut body, &Preconditions::Unconditional);
             Mutation::delete(place, &of, named, &body)
         }
     };
     let other = wanted.subresource.as_deref().filter(|_| !status).unwrap_or_default();
-    Ok(made.with_options(&options).by(operator).on(other))
+    Ok(made.with_options(&options).with_controller(operator).with_subresource(other))
 }
 
-fn place(place: Place) -> mutation::Place {
+fn contract_place(place: ClusterType) -> mutation::OutputCluster {
     match place {
-        Place::Configuration => mutation::Place::Configuration,
-        Place::Management => mutation::Place::Management,
-        Place::UserWorkload => mutation::Place::UserWorkload,
+        ClusterType::Configuration => mutation::OutputCluster::Configuration,
+        ClusterType::Management => mutation::OutputCluster::Management,
+        ClusterType::UserWorkload => mutation::OutputCluster::UserWorkload,
     }
 }
 
-fn declared(wanted: &Wanted, declaration: &Declaration) -> bool {
+fn is_declared(wanted: &Wanted, declaration: &Declaration) -> bool {
     declaration.outputs.iter().any(|output| {
-        output.place == wanted.place
-            && output.is_of(&wanted.resource)
+        output.cluster_type == wanted.cluster_type
+            && output.covers_kind(&wanted.resource)
             && output.namespace.as_deref().is_none_or(|namespace| namespace == wanted.namespace)
             && output.name.as_deref().is_none_or(|name| name == wanted.name)
     })
 }
 
-fn media_type(form: PatchForm) -> &'static str {
+fn media_type(form: PatchType) -> &'static str {
     match form {
-        PatchForm::Json => "application/json-patch+json",
-        PatchForm::Merge => "application/merge-patch+json",
-        PatchForm::Strategic => "application/strategic-merge-patch+json",
+        PatchType::Json => "application/json-patch+json",
+        PatchType::Merge => "application/merge-patch+json",
+        PatchType::Strategic => "application/strategic-merge-patch+json",
     }
 }
 
 /// What must still hold of an object that is deleted. Updates carry their `resourceVersion` in the body.
-fn expected(wanted: &Wanted, view: &View) -> Option<Value> {
-    match &wanted.expect {
-        Expect::Anything => None,
-        Expect::Exactly { uid, revision } => Some(json!({"uid": uid, "resourceVersion": revision.to_string()})),
-        Expect::Seen => {
+fn delete_preconditions(wanted: &Wanted, view: &View) -> Option<Value> {
+    match &wanted.preconditions {
+        Preconditions::Unconditional => None,
+        Preconditions::Exact { uid, revision } => Some(json!({"uid": uid, "resourceVersion": revision.to_string()})),
+        Preconditions::AsRead => {
             // Reading it again is no new read: it counts only when the operator did.
             let reads = view.reads();
             let seen = |key: &&switchboard_kernel::resource::ObjectKey| {
@@ -94,7 +103,7 @@ fn expected(wanted: &Wanted, view: &View) -> Option<Value> {
                     && *key.name == *wanted.name
             };
             let revision = (*reads.gets.get(reads.gets.keys().find(seen)?)?)?;
-            let object = view.at(wanted.place).get(&wanted.resource, &wanted.namespace, &wanted.name).ok()??;
+            let object = view.on(wanted.cluster_type).get(&wanted.resource, &wanted.namespace, &wanted.name).ok()??;
             let uid = object.value()["metadata"]["uid"].clone();
             let mut expected = json!({"resourceVersion": revision.to_string()});
             if uid.is_string() {

@@ -3,9 +3,9 @@
 use serde_json::json;
 use switchboard_gather::contract::{InputResources, OutputResources};
 use switchboard_gather::discovery::Discovery;
-use switchboard_kernel::place::{ClusterName, Topology};
-use switchboard_kernel::plan::Standing;
-use switchboard_sandbox::{End, Usage};
+use switchboard_kernel::plan::UnitStatus;
+use switchboard_kernel::topology::{ClusterName, Topology};
+use switchboard_sandbox::{RunEnd, RunUsage};
 
 use super::*;
 
@@ -24,8 +24,8 @@ managementResources:
   - {group: "", version: v1, resource: namespaces, name: shop}
 "#;
 
-fn wanted(place: &str, action: &str, name: &str, body: Value) -> Wanted {
-    Wanted {
+fn wanted(place: &str, action: &str, name: &str, body: Value) -> ProgramWrite {
+    ProgramWrite {
         place: place.into(),
         action: action.into(),
         of: switchboard_gather::contract::ResourceType::new("", "v1", "configmaps"),
@@ -45,7 +45,7 @@ fn body(text: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "shop"}, "data": {"text": text}})
 }
 
-fn planned(status: &str, mutations: Vec<Wanted>) -> Plan {
+fn planned(status: &str, mutations: Vec<ProgramWrite>) -> Plan {
     let result = json!({"controllerName": "Speaker", "status": status, "errors": [{"message": "no words"}], "panicStack": "boom\nat"});
     let result: ControllerResult = serde_json::from_value(result).unwrap();
     // Who did well has nothing to say.
@@ -53,20 +53,21 @@ fn planned(status: &str, mutations: Vec<Wanted>) -> Plan {
     planned_of(vec![result], mutations)
 }
 
-fn planned_of(results: Vec<ControllerResult>, mutations: Vec<Wanted>) -> Plan {
+fn planned_of(results: Vec<ControllerResult>, mutations: Vec<ProgramWrite>) -> Plan {
     planned_at(&Topology::of(["a", "b", "c"].map(ClusterName::new)), results, mutations)
 }
 
-fn planned_at(topology: &Topology, results: Vec<ControllerResult>, mutations: Vec<Wanted>) -> Plan {
+fn planned_at(topology: &Topology, results: Vec<ControllerResult>, mutations: Vec<ProgramWrite>) -> Plan {
     let contract = Contract { inputs: InputResources::default(), outputs: OutputResources::read(OUTPUTS).unwrap() };
-    let (kinds, _) = Kinds::of(&contract, &Discovery::default());
+    let (kinds, _) = ContractKinds::of(&contract, &Discovery::default());
     let (problems, attempts) = Default::default();
-    let answer = Answer { end: End::Exited(0), usage: Usage::default(), results, mutations, problems, attempts };
-    plan(&[answer], &contract, &kinds, &Made::nothing(topology.clone().into()))
+    let answer =
+        RunResult { end: RunEnd::Exited(0), usage: RunUsage::default(), results, mutations, problems, attempts };
+    plan(&[answer], &contract, &kinds, &GeneratedObjects::empty(topology.clone().into()))
 }
 
 fn shown(plan: &Plan) -> Vec<String> {
-    plan.mutations.iter().map(|mutation| format!("{} {mutation}", mutation.place)).collect()
+    plan.mutations.iter().map(|mutation| format!("{} {mutation}", mutation.cluster_type)).collect()
 }
 
 #[test]
@@ -105,16 +106,19 @@ fn every_action_becomes_what_it_means() {
             "delete configmaps/shop/web",
         ]
     );
-    assert_eq!(plan.mutations[3].act, Act::Apply { body: body("a"), force: true });
+    assert_eq!(plan.mutations[3].operation, WriteOp::Apply { body: body("a"), force: true });
     assert_eq!(plan.mutations[3].field_manager.as_deref(), Some("speaker"));
     let validations: Vec<_> = plan.mutations.iter().filter_map(|one| one.field_validation.as_deref()).collect();
     assert_eq!(validations, ["Strict"]);
-    assert_eq!(plan.mutations[5].act, Act::Patch { form: PatchForm::Json, body: json_patch });
-    assert_eq!(plan.mutations[6].act, Act::Patch { form: PatchForm::Merge, body: json!({"data": null}) });
-    assert_eq!(plan.mutations[7].act, Act::Delete { propagation: Some("Foreground".into()) });
-    let terms = Terms { uid: Some("u".into()), resource_version: None, grace_seconds: Some(0) };
-    assert_eq!(plan.mutations[7].terms, terms);
-    assert_eq!(plan.standing, Standing::Ready);
+    assert_eq!(plan.mutations[5].operation, WriteOp::Patch { patch_type: PatchType::Json, body: json_patch });
+    assert_eq!(
+        plan.mutations[6].operation,
+        WriteOp::Patch { patch_type: PatchType::Merge, body: json!({"data": null}) }
+    );
+    assert_eq!(plan.mutations[7].operation, WriteOp::Delete { propagation: Some("Foreground".into()) });
+    let terms = DeleteOptions { uid: Some("u".into()), resource_version: None, grace_seconds: Some(0) };
+    assert_eq!(plan.mutations[7].delete_options, terms);
+    assert_eq!(plan.status, UnitStatus::Ready);
 }
 
 #[test]
@@ -123,7 +127,7 @@ fn a_dry_run_changes_nothing() {
     update.options = json!({"dryRun": ["All"]});
     let delete = wanted("Configuration", "Delete", "web", json!({"kind": "DeleteOptions", "dryRun": ["All"]}));
     let plan = planned("Succeeded", vec![update, delete]);
-    assert_eq!((shown(&plan), plan.standing), (Vec::<String>::new(), Standing::Ready));
+    assert_eq!((shown(&plan), plan.status), (Vec::<String>::new(), UnitStatus::Ready));
 }
 
 /// Whose half it is nobody says.
@@ -150,21 +154,21 @@ fn one_run_makes_no_more_of_a_generated_name_than_many() {
     };
     let plan = planned("Succeeded", (0..10).map(make).collect());
     assert_eq!(plan.mutations.len(), crate::generated::MAX_ALIKE);
-    assert!(matches!(plan.standing, Standing::Failing(_)), "{:?}", plan.standing);
+    assert!(matches!(plan.status, UnitStatus::Failing(_)), "{:?}", plan.status);
 }
 
 #[test]
 fn what_a_failed_controller_wrote_is_written_and_its_words_are_kept() {
     let plan = planned("Failed", vec![wanted("Configuration", "Apply", "web", body("a"))]);
     assert_eq!(shown(&plan), ["configuration apply configmaps/shop/web"]);
-    assert_eq!(plan.standing, Standing::Failing("controller Speaker failed: no words".into()));
+    assert_eq!(plan.status, UnitStatus::Failing("controller Speaker failed: no words".into()));
 }
 
 #[test]
 fn what_a_panicked_controller_wrote_is_left_out() {
     let plan = planned("Panicked", vec![wanted("Configuration", "Apply", "web", body("a"))]);
     assert_eq!(shown(&plan), Vec::<String>::new());
-    let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+    let UnitStatus::Failing(why) = plan.status else { panic!("{:?}", plan.status) };
     assert!(why.ends_with("boom"), "{why}");
 }
 
@@ -176,7 +180,7 @@ fn what_the_program_found_undeclared_is_written_where_wider_rules_allow_it_and_n
     assert_eq!(shown(&plan), ["configuration update configmaps/shop/web", "management update configmaps/shop/web"]);
     let plan = planned("Succeeded", vec![wanted("Unspecified", "Update", "other", body("a"))]);
     assert_eq!(shown(&plan), Vec::<String>::new());
-    let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+    let UnitStatus::Failing(why) = plan.status else { panic!("{:?}", plan.status) };
     assert_eq!(why, "may not Update configmaps/shop/other: it is not among the declared outputs");
 }
 
@@ -185,7 +189,7 @@ fn a_generated_name_that_is_not_declared_is_refused() {
     let body = json!({"metadata": {"generateName": "else-", "namespace": "shop"}});
     let plan = planned("Succeeded", vec![wanted("Configuration", "Create", "", body)]);
     assert!(plan.mutations.is_empty());
-    assert!(matches!(plan.standing, Standing::Failing(_)));
+    assert!(matches!(plan.status, UnitStatus::Failing(_)));
 }
 
 #[test]
@@ -195,9 +199,9 @@ fn of_two_updates_of_one_object_the_second_waits_for_the_first() {
     let first = wanted("Configuration", "Update", "web", body("a"));
     let plan = planned("Succeeded", vec![first.clone(), first, second]);
     assert_eq!(shown(&plan), ["configuration update configmaps/shop/web"]);
-    assert_eq!(plan.mutations[0].act, Act::Update(body("a")));
-    assert_eq!(plan.again, Some(AGAIN));
-    let Standing::Waiting(on) = plan.standing else { panic!("{:?}", plan.standing) };
+    assert_eq!(plan.mutations[0].operation, WriteOp::Update(body("a")));
+    assert_eq!(plan.requeue_after, Some(CONFLICT_REQUEUE));
+    let UnitStatus::Waiting(on) = plan.status else { panic!("{:?}", plan.status) };
     assert!(on.ends_with("Speaker and Other both update configmaps/shop/web"), "{on}");
 }
 
@@ -217,7 +221,7 @@ const REFUSED: &str = "an error on the server (\"request namespace \\\"shop\\\" 
 fn what_the_library_of_a_program_cannot_record_is_told_with_a_way_out() {
     let result = json!({"controllerName": "Sync", "status": "Failed", "errors": [{"message": REFUSED}]});
     let plan = planned_of(vec![serde_json::from_value(result).unwrap()], Vec::new());
-    let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+    let UnitStatus::Failing(why) = plan.status else { panic!("{:?}", plan.status) };
     assert!(why.starts_with("its library cannot record deletions in a namespace"), "{why}");
     assert!(why.contains("do these in apply-configuration-live") && why.contains("said by controller Sync; "), "{why}");
     assert!(why.contains("controller Sync failed: an error on the server"), "{why}");
@@ -230,14 +234,14 @@ fn the_same_in_a_condition_is_for_a_person_to_see_to() {
     status["status"] = json!({"conditions": [{"type": "SyncDegraded", "status": "True", "message": REFUSED}]});
     let plan = planned("Succeeded", vec![wanted("Configuration", "ApplyStatus", "web", status)]);
     assert_eq!(shown(&plan), ["configuration apply configmaps/shop/web status"]);
-    let Standing::Blocked(needs) = plan.standing else { panic!("{:?}", plan.standing) };
+    let UnitStatus::Blocked(needs) = plan.status else { panic!("{:?}", plan.status) };
     assert!(needs.ends_with("said by what it writes, ApplyStatus configmaps/shop/web"), "{needs}");
 }
 
 #[test]
 fn words_that_are_merely_alike_are_no_telltale() {
     let plan = planned("Succeeded", vec![wanted("Configuration", "Apply", "web", body("request namespace is full"))]);
-    assert_eq!(plan.standing, Standing::Ready);
+    assert_eq!(plan.status, UnitStatus::Ready);
 }
 
 /// What is sent is made of what a program wrote down: a name that is more than a part of a path, or a body that is no object, would
@@ -254,7 +258,7 @@ fn what_cannot_be_sent_is_refused() {
     shapes[3].patch_type = "application/json-patch+json".into();
     for shape in shapes {
         let plan = planned("Succeeded", vec![shape]);
-        let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+        let UnitStatus::Failing(why) = plan.status else { panic!("{:?}", plan.status) };
         assert!(
             plan.mutations.is_empty()
                 && (why.ends_with(" is no map") || why.ends_with(" is no list, which a JSON patch is")),
@@ -263,7 +267,7 @@ fn what_cannot_be_sent_is_refused() {
     }
     for name in ["made-x/../web", "made-?dryRun=All", "made-#", "made-%2e", "made- x", "..", "made-\u{e4}"] {
         let plan = planned("Succeeded", vec![wanted("Configuration", "Delete", name, json!({}))]);
-        let Standing::Failing(why) = plan.standing else { panic!("{:?}", plan.standing) };
+        let UnitStatus::Failing(why) = plan.status else { panic!("{:?}", plan.status) };
         assert!(plan.mutations.is_empty() && why.ends_with("cannot stand in a path"), "{why}");
     }
     let mut below = wanted("Configuration", "Update", "web", body("a"));
@@ -271,7 +275,7 @@ fn what_cannot_be_sent_is_refused() {
     assert!(planned("Succeeded", vec![below]).mutations.is_empty());
     // Names of roles have colons.
     let role = wanted("Configuration", "Apply", "system:web", body("a"));
-    assert!(role.bare().unwrap().unfit(&role.body).is_none());
+    assert!(role.without_body().unwrap().invalid_reason(&role.body).is_none());
 }
 
 /// The library writes it down for each.
@@ -288,13 +292,13 @@ fn what_is_declared_for_two_places_that_are_one_is_wanted_once() {
             [create, update, make(at, "a")]
         });
         let plan = planned_at(topology, Vec::new(), mutations.collect());
-        (shown(&plan), plan.standing)
+        (shown(&plan), plan.status)
     };
     let [create, update, made] =
         ["create configmaps/shop/web", "update configmaps/shop/web", "create configmaps/shop/?"];
     let at = |place: &str| [create, update, made].map(|what| format!("{place} {what}"));
     let one = of_both(&Topology::standalone(&ClusterName::new("a")));
-    assert_eq!(one, (at("configuration").to_vec(), Standing::Ready));
+    assert_eq!(one, (at("configuration").to_vec(), UnitStatus::Ready));
     let two = of_both(&Topology::of(["a", "b", "c"].map(ClusterName::new)));
-    assert_eq!(two, ([at("configuration"), at("management")].concat(), Standing::Ready));
+    assert_eq!(two, ([at("configuration"), at("management")].concat(), UnitStatus::Ready));
 }

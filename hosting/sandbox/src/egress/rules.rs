@@ -16,102 +16,102 @@ const HTTPS: u16 = 443;
 /// A rule that is not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no rule for connections, such as `login.example.com`, `*.example.com:8443` or `10.0.0.7:5000`")]
-pub struct RuleError(String);
+pub struct EgressRuleError(String);
 
 /// An allow list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rules(Vec<Rule>);
+pub struct EgressRules(Vec<EgressRule>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Rule {
-    host: Host,
+struct EgressRule {
+    host: HostPattern,
     port: u16,
     /// Its name may lead to this machine itself.
-    inward: bool,
+    allows_local: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Host {
+enum HostPattern {
     Name(String),
     /// Every name below a domain, not the domain itself.
-    Below(String),
+    Subdomains(String),
     Address(IpAddr),
 }
 
-impl Rules {
+impl EgressRules {
     /// Reads rules such as `login.example.com`, `*.example.com:8443`, `10.0.0.7:5000`, `[::1]:6443`.
     ///
     /// # Errors
     /// The first that is not understood.
-    pub fn read<S: AsRef<str>>(rules: impl IntoIterator<Item = S>) -> Result<Self, RuleError> {
+    pub fn read<S: AsRef<str>>(rules: impl IntoIterator<Item = S>) -> Result<Self, EgressRuleError> {
         rules.into_iter().map(|rule| read(rule.as_ref())).collect::<Result<_, _>>().map(Self)
     }
 
     /// And these.
     #[must_use]
-    pub fn and(mut self, more: Rules) -> Self {
+    pub fn and(mut self, more: EgressRules) -> Self {
         self.0.extend(more.0);
         self
     }
 
     /// Names of these rules may lead to this machine itself: whoever set it up wrote them.
     #[must_use]
-    pub fn leading_anywhere(mut self) -> Self {
-        self.0.iter_mut().for_each(|rule| rule.inward = true);
+    pub fn allowing_local(mut self) -> Self {
+        self.0.iter_mut().for_each(|rule| rule.allows_local = true);
         self
     }
 
     /// Whether a program may ask for this host and port.
-    pub fn allow(&self, host: &str, port: u16) -> bool {
-        let host = plain(host);
-        self.0.iter().any(|rule| rule.port == port && rule.host.is(&host))
+    pub fn allows(&self, host: &str, port: u16) -> bool {
+        let host = normalized(host);
+        self.0.iter().any(|rule| rule.port == port && rule.host.matches(&host))
     }
 
     /// Whether an allowed name and port may lead to this address, which may be this machine's `own`. Names are looked up
     /// anew each time, and must not become a way to the host's own services or the cloud's metadata; who wants those names
     /// their address.
-    pub fn may_lead_to(&self, host: &str, port: u16, address: IpAddr, own: &dyn Fn(IpAddr) -> bool) -> bool {
-        let named = plain(host);
+    pub fn allows_address(&self, host: &str, port: u16, address: IpAddr, own: &dyn Fn(IpAddr) -> bool) -> bool {
+        let named = normalized(host);
         let by_address = named.parse::<IpAddr>().is_ok() || named == "localhost";
-        let anywhere = || self.0.iter().any(|rule| rule.inward && rule.port == port && rule.host.is(&named));
+        let anywhere = || self.0.iter().any(|rule| rule.allows_local && rule.port == port && rule.host.matches(&named));
         let address = address.to_canonical();
-        by_address || anywhere() || !(is_inward(address) || METADATA.contains(&address) || own(address))
+        by_address || anywhere() || !(is_local(address) || METADATA.contains(&address) || own(address))
     }
 }
 
-fn is_inward(address: IpAddr) -> bool {
+fn is_local(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_link_local() || v4.is_unspecified(),
         IpAddr::V6(v6) => v6.is_loopback() || v6.is_unicast_link_local() || v6.is_unspecified(),
     }
 }
 
-impl Host {
-    fn is(&self, host: &str) -> bool {
+impl HostPattern {
+    fn matches(&self, host: &str) -> bool {
         match self {
-            Host::Name(name) => name == host,
-            Host::Below(domain) => {
+            HostPattern::Name(name) => name == host,
+            HostPattern::Subdomains(domain) => {
                 host.strip_suffix(domain.as_str()).is_some_and(|rest| rest.len() > 1 && rest.ends_with('.'))
             }
-            Host::Address(address) => host.parse() == Ok(*address),
+            HostPattern::Address(address) => host.parse() == Ok(*address),
         }
     }
 }
 
 /// Lower case, without brackets and without the dot of the root.
-fn plain(host: &str) -> String {
+fn normalized(host: &str) -> String {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
 }
 
-fn read(text: &str) -> Result<Rule, RuleError> {
-    let wrong = || RuleError(text.to_string());
+fn read(text: &str) -> Result<EgressRule, EgressRuleError> {
+    let wrong = || EgressRuleError(text.to_string());
     let (host, port) = match text.rsplit_once(':') {
         // An address of version 6 without a port is all colons.
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().map_err(|_| wrong())?),
         _ => (text, HTTPS),
     };
-    let name = plain(host);
+    let name = normalized(host);
     let is_name = |name: &str| {
         let label = |label: &str| {
             !label.is_empty()
@@ -121,10 +121,10 @@ fn read(text: &str) -> Result<Rule, RuleError> {
         name.len() <= 253 && name.split('.').all(label)
     };
     let host = match (name.parse::<IpAddr>(), name.strip_prefix("*.")) {
-        (Ok(address), _) => Host::Address(address),
-        (_, Some(domain)) if is_name(domain) => Host::Below(domain.to_string()),
-        (_, None) if is_name(&name) => Host::Name(name),
+        (Ok(address), _) => HostPattern::Address(address),
+        (_, Some(domain)) if is_name(domain) => HostPattern::Subdomains(domain.to_string()),
+        (_, None) if is_name(&name) => HostPattern::Name(name),
         _ => return Err(wrong()),
     };
-    if port == 0 { Err(wrong()) } else { Ok(Rule { host, port, inward: false }) }
+    if port == 0 { Err(wrong()) } else { Ok(EgressRule { host, port, allows_local: false }) }
 }

@@ -5,8 +5,8 @@ use std::net::{IpAddr, TcpStream};
 
 use super::*;
 
-fn rules(rules: &[&str]) -> Arc<Rules> {
-    Arc::new(Rules::read(rules).unwrap())
+fn rules(rules: &[&str]) -> Arc<EgressRules> {
+    Arc::new(EgressRules::read(rules).unwrap())
 }
 
 #[test]
@@ -21,7 +21,7 @@ fn a_rule_allows_its_host_and_port_and_no_other() {
         ("[::1]", 6443),
         ("ff02::1", 443),
     ] {
-        assert!(rules.allow(host, port), "{host}:{port}");
+        assert!(rules.allows(host, port), "{host}:{port}");
     }
     for (host, port) in [
         ("login.example.com", 80),
@@ -33,14 +33,14 @@ fn a_rule_allows_its_host_and_port_and_no_other() {
         ("10.0.0.70", 5000),
         ("::1", 443),
     ] {
-        assert!(!rules.allow(host, port), "{host}:{port}");
+        assert!(!rules.allows(host, port), "{host}:{port}");
     }
 }
 
 #[test]
 fn a_rule_that_is_none_is_refused() {
     for rule in ["", "*", "*.", "a..b", "host:0", "host:port", "http://host", "host/path", "*.a*.b", "a b"] {
-        assert!(Rules::read([rule]).is_err(), "{rule}");
+        assert!(EgressRules::read([rule]).is_err(), "{rule}");
     }
 }
 
@@ -50,15 +50,15 @@ fn a_name_leads_to_no_address_of_this_machine_and_an_address_to_itself() {
     let own = |address: IpAddr| address == "192.0.2.7".parse::<IpAddr>().unwrap();
     let inward = ["127.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "0.0.0.0", "fd00:ec2::254", "192.0.2.7"];
     for inward in inward.into_iter().chain(["::ffff:192.0.2.7", "168.63.129.16"]) {
-        assert!(!rules.may_lead_to("metadata.example.com", 443, inward.parse().unwrap(), &own), "{inward}");
+        assert!(!rules.allows_address("metadata.example.com", 443, inward.parse().unwrap(), &own), "{inward}");
     }
-    assert!(rules.may_lead_to("metadata.example.com", 443, "192.0.2.1".parse().unwrap(), &own));
-    assert!(rules.may_lead_to("127.0.0.1", 80, "127.0.0.1".parse().unwrap(), &own));
+    assert!(rules.allows_address("metadata.example.com", 443, "192.0.2.1".parse().unwrap(), &own));
+    assert!(rules.allows_address("127.0.0.1", 80, "127.0.0.1".parse().unwrap(), &own));
     // The API server, which whoever set this machine up named by a name of it.
-    let server = (*rules).clone().and(Rules::read(["api.example.com:6443"]).unwrap().leading_anywhere());
-    assert!(server.may_lead_to("API.example.com.", 6443, "192.0.2.7".parse().unwrap(), &own));
-    assert!(!server.may_lead_to("api.example.com", 443, "192.0.2.7".parse().unwrap(), &own));
-    assert!(!server.may_lead_to("metadata.example.com", 443, "192.0.2.7".parse().unwrap(), &own));
+    let server = (*rules).clone().and(EgressRules::read(["api.example.com:6443"]).unwrap().allowing_local());
+    assert!(server.allows_address("API.example.com.", 6443, "192.0.2.7".parse().unwrap(), &own));
+    assert!(!server.allows_address("api.example.com", 443, "192.0.2.7".parse().unwrap(), &own));
+    assert!(!server.allows_address("metadata.example.com", 443, "192.0.2.7".parse().unwrap(), &own));
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_name_of_this_machine_is_refused_and_not_remembered_as_allowed() {
     let proxy = started(&["127.1"]);
     let answer = through(&proxy, "CONNECT 127.1:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
-    assert_eq!(proxy.stop(), [Attempt { to: "127.1:443".to_string(), allowed: false }]);
+    assert_eq!(proxy.stop(), [ConnectionAttempt { to: "127.1:443".to_string(), allowed: false }]);
 }
 
 /// A server that answers one connection with what it was sent, up to the empty line.
@@ -89,7 +89,7 @@ fn echo() -> SocketAddr {
     address
 }
 
-fn through(proxy: &Proxy, request: &str) -> String {
+fn through(proxy: &EgressProxy, request: &str) -> String {
     let mut stream = TcpStream::connect(proxy.address()).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
@@ -97,8 +97,8 @@ fn through(proxy: &Proxy, request: &str) -> String {
     answer
 }
 
-fn started(allowed: &[&str]) -> Proxy {
-    Proxy::start(TcpListener::bind("127.0.0.1:0").unwrap(), rules(allowed)).unwrap()
+fn started(allowed: &[&str]) -> EgressProxy {
+    EgressProxy::start(TcpListener::bind("127.0.0.1:0").unwrap(), rules(allowed)).unwrap()
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_tunnel_leads_to_an_allowed_host() {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.contains("GET /inside"), "{answer}");
-    assert_eq!(proxy.stop(), [Attempt { to: to.to_string(), allowed: true }]);
+    assert_eq!(proxy.stop(), [ConnectionAttempt { to: to.to_string(), allowed: true }]);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn what_is_not_allowed_is_refused_named_and_remembered() {
     assert!(answer.contains(&format!("{to} is not among the operator's `egress`")), "{answer}");
     let answer = through(&proxy, &format!("GET http://{to}/ HTTP/1.1\r\nHost: {to}\r\nConnection: close\r\n\r\n"));
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
-    assert_eq!(proxy.stop(), [Attempt { to: to.to_string(), allowed: false }]);
+    assert_eq!(proxy.stop(), [ConnectionAttempt { to: to.to_string(), allowed: false }]);
 }
 
 #[test]

@@ -10,10 +10,10 @@ use seccompiler::{
     TargetArch, apply_filter,
 };
 
-use super::tried;
-use crate::wire::Told;
+use super::try_step;
+use crate::wire::LauncherMessage;
 
-const REFUSED: &[i64] = &[
+const DENIED_CALLS: &[i64] = &[
     libc::SYS_acct,
     libc::SYS_add_key,
     libc::SYS_bpf,
@@ -71,15 +71,15 @@ const FAMILIES: [libc::c_int; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6
 const SHARED_MEMORY: [libc::c_int; 2] =
     [libc::MAP_SHARED | libc::MAP_ANONYMOUS, libc::MAP_SHARED_VALIDATE | libc::MAP_ANONYMOUS];
 /// What of the flags of `mmap` says so.
-const SHARING: libc::c_int = libc::MAP_TYPE | libc::MAP_ANONYMOUS;
+const SHARING_FLAGS: libc::c_int = libc::MAP_TYPE | libc::MAP_ANONYMOUS;
 /// Which argument they are.
 const MMAP_FLAGS: u8 = 3;
 
 /// A thread whose open files are its own: the process does not say how many those are, and what lies in them would be in nobody's
 /// account. No library makes one.
-const OWN_FILES: libc::c_int = libc::CLONE_THREAD;
+const UNSHARED_FILES: libc::c_int = libc::CLONE_THREAD;
 /// What of the flags of `clone` says so.
-const FILES_OF_THREADS: libc::c_int = libc::CLONE_THREAD | libc::CLONE_FILES;
+const THREAD_FILE_FLAGS: libc::c_int = libc::CLONE_THREAD | libc::CLONE_FILES;
 /// The other way to one: `close_range` with this flag, its third argument.
 const CLOSE_RANGE_UNSHARE: libc::c_int = 2;
 
@@ -94,14 +94,14 @@ const NAMESPACES: [libc::c_int; 7] = [
 ];
 
 /// Installs the filter for this process and all that it starts; there is no way back.
-pub(super) fn install() -> Result<(), Told> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+pub(super) fn install() -> Result<(), LauncherMessage> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED_CALLS.iter().map(|call| (*call, Vec::new())).collect();
     let built = (|| {
         let other = |family: &libc::c_int| condition(0, SeccompCmpOp::Ne, *family);
         rules.insert(libc::SYS_socket, vec![SeccompRule::new(FAMILIES.iter().map(other).collect::<Result<_, _>>()?)?]);
         let makes =
             |flag: &libc::c_int| SeccompRule::new(vec![condition(0, SeccompCmpOp::MaskedEq(widened(*flag)), *flag)?]);
-        let apart = condition(0, SeccompCmpOp::MaskedEq(widened(FILES_OF_THREADS)), OWN_FILES)?;
+        let apart = condition(0, SeccompCmpOp::MaskedEq(widened(THREAD_FILE_FLAGS)), UNSHARED_FILES)?;
         let mut clone: Vec<SeccompRule> = NAMESPACES.iter().map(makes).collect::<Result<_, _>>()?;
         clone.push(SeccompRule::new(vec![apart])?);
         rules.insert(libc::SYS_clone, clone);
@@ -109,7 +109,7 @@ pub(super) fn install() -> Result<(), Told> {
         let widens = SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, libc::F_SETPIPE_SZ)?])?;
         rules.insert(libc::SYS_fcntl, vec![widens]);
         let shares = |flags: &libc::c_int| {
-            SeccompRule::new(vec![condition(MMAP_FLAGS, SeccompCmpOp::MaskedEq(widened(SHARING)), *flags)?])
+            SeccompRule::new(vec![condition(MMAP_FLAGS, SeccompCmpOp::MaskedEq(widened(SHARING_FLAGS)), *flags)?])
         };
         rules.insert(libc::SYS_mmap, SHARED_MEMORY.iter().map(shares).collect::<Result<_, _>>()?);
         // The flags of `clone3` stand in memory, where a filter does not see them. Told that there is no such call, libraries
@@ -119,17 +119,19 @@ pub(super) fn install() -> Result<(), Told> {
         let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_close_range, parts)]);
         Ok::<_, seccompiler::BackendError>([program(rules, libc::EPERM)?, program(unknown, libc::ENOSYS)?])
     })();
-    let built = tried("compile the filter of system calls", built.map_err(std::io::Error::other))?;
-    for filter in built.into_iter().chain(second_names()) {
+    let built = try_step("compile the filter of system calls", built.map_err(std::io::Error::other))?;
+    for filter in built.into_iter().chain(x32_filter()) {
         let applied = apply_filter(&filter);
-        applied.map_err(|error| Told::Lacks { what: format!("system calls cannot be filtered ({error})") })?;
+        applied.map_err(|error| LauncherMessage::Unsupported {
+            what: format!("system calls cannot be filtered ({error})"),
+        })?;
     }
     Ok(())
 }
 
 /// Refuses all calls by their second numbers: kernels may offer each once more to programs with short pointers, and a filter
 /// that goes by the first alone lets those pass.
-fn second_names() -> Option<BpfProgram> {
+fn x32_filter() -> Option<BpfProgram> {
     const FIRST: u32 = 0x4000_0000;
     let step = |code: u32, jt: u8, jf: u8, k: u32| seccompiler::sock_filter { code: code as u16, jt, jf, k };
     cfg!(target_arch = "x86_64").then(|| {

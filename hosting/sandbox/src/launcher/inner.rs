@@ -12,10 +12,10 @@ use rustix::process::{
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities};
 
-use super::{SEARCH_PATH, filter, keep, loopback, root, tried};
+use super::{SEARCH_PATH, filter, loopback, root, try_step, watcher};
 use crate::egress;
-use crate::job::{Bounds, OUTPUT, PROXY, SCRATCH};
-use crate::wire::{self, Go, Spec, Told};
+use crate::job::{OUTPUT, PROXY, SCRATCH, SandboxLimits};
+use crate::wire::{self, HostMessage, LaunchSpec, LauncherMessage};
 
 /// What one process may map beyond twice the memory bound: a stop for what grows faster than it is looked at.
 const SLACK_BYTES: u64 = 256 << 20;
@@ -25,43 +25,46 @@ const OPEN_FILES: u64 = 1024;
 /// The name of the machine inside; the real one is nobody's business.
 const HOST_NAME: &[u8] = b"switchboard";
 
-pub(super) fn run() -> Result<i32, Told> {
-    tried("bind itself to the host's life", set_parent_process_death_signal(Some(Signal::KILL)))?;
+pub(super) fn run() -> Result<i32, LauncherMessage> {
+    try_step("bind itself to the host's life", set_parent_process_death_signal(Some(Signal::KILL)))?;
     let line = std::io::stdin();
-    let Some((Go::Make(spec), _)) = tried("hear from the host", wire::receive(&line))? else { return Ok(1) };
-    tried("name the machine", rustix::system::sethostname(HOST_NAME))?;
+    let Some((HostMessage::Make(spec), _)) = try_step("hear from the host", wire::receive(&line))? else {
+        return Ok(1);
+    };
+    try_step("name the machine", rustix::system::sethostname(HOST_NAME))?;
     let listener = match spec.proxy {
         true => Some(listener()?),
         false => None,
     };
     root::enter(&spec)?;
-    bound(&spec.bounds)?;
-    tried("hide itself", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
+    set_limits(&spec.bounds)?;
+    try_step("hide itself", set_dumpable_behavior(DumpableBehavior::NotDumpable))?;
     if spec.user.is_none() {
-        give_up_privileges()?;
+        drop_privileges()?;
     }
     filter::install()?;
     let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let output = tried("open the output folder", open(OUTPUT, folder, Mode::empty()))?;
+    let output = try_step("open the output folder", open(OUTPUT, folder, Mode::empty()))?;
     let mut files = vec![output.as_fd()];
     files.extend(listener.as_ref().map(AsFd::as_fd));
-    tried("speak to the host", wire::send(&line, &Told::Ready, &files))?;
+    try_step("speak to the host", wire::send(&line, &LauncherMessage::Ready, &files))?;
     drop(files);
     // The host accepts; whoever is inside must not.
     drop((output, listener));
-    let Some((Go::Start, _)) = tried("hear from the host", wire::receive(&line))? else { return Ok(1) };
+    let Some((HostMessage::Start, _)) = try_step("hear from the host", wire::receive(&line))? else { return Ok(1) };
     let began = std::time::Instant::now();
-    let program = command(&spec).spawn().map_err(|error| Told::NoProgram { error: reason(&spec, &error) })?;
+    let program =
+        command(&spec).spawn().map_err(|error| LauncherMessage::NoProgram { error: reason(&spec, &error) })?;
     if spec.user.is_some() {
-        give_up_privileges()?;
+        drop_privileges()?;
     }
-    let told = keep::watch(&program, &spec.bounds, began);
-    tried("speak to the host", wire::send(&line, &told, &[]))?;
+    let message = watcher::watch(&program, &spec.bounds, began);
+    try_step("speak to the host", wire::send(&line, &message, &[]))?;
     // Process 1 goes, and the kernel kills the rest before anybody sees that it is gone.
     Ok(0)
 }
 
-fn command(spec: &Spec) -> Command {
+fn command(spec: &LaunchSpec) -> Command {
     let mut command = Command::new(&spec.program);
     command.args(&spec.arguments).env_clear().current_dir(SCRATCH);
     command.env("PATH", SEARCH_PATH).env("HOME", SCRATCH).env("TMPDIR", SCRATCH);
@@ -78,39 +81,39 @@ fn command(spec: &Spec) -> Command {
 }
 
 /// A listener inside that is answered outside: the only way out.
-fn listener() -> Result<TcpListener, Told> {
-    tried("raise the loopback interface", loopback::raise())?;
-    tried("listen for the proxy", TcpListener::bind(PROXY))
+fn listener() -> Result<TcpListener, LauncherMessage> {
+    try_step("raise the loopback interface", loopback::raise())?;
+    try_step("listen for the proxy", TcpListener::bind(PROXY))
 }
 
-fn bound(bounds: &Bounds) -> Result<(), Told> {
-    let limits = [
+fn set_limits(limits: &SandboxLimits) -> Result<(), LauncherMessage> {
+    let resources = [
         (Resource::Core, 0),
-        (Resource::Fsize, bounds.disk_bytes),
+        (Resource::Fsize, limits.disk_bytes),
         (Resource::Nofile, OPEN_FILES),
-        (Resource::Nproc, u64::from(bounds.processes)),
+        (Resource::Nproc, u64::from(limits.processes)),
         // Not the address space: Go's runtime reserves far more of it than it ever uses.
-        (Resource::Data, bounds.memory_bytes.saturating_mul(2).saturating_add(SLACK_BYTES)),
+        (Resource::Data, limits.memory_bytes.saturating_mul(2).saturating_add(SLACK_BYTES)),
     ];
-    for (resource, most) in limits {
+    for (resource, most) in resources {
         let limit = Rlimit { current: Some(most), maximum: Some(most) };
-        tried("set a resource limit", setrlimit(resource, limit))?;
+        try_step("set a resource limit", setrlimit(resource, limit))?;
     }
     Ok(())
 }
 
-fn give_up_privileges() -> Result<(), Told> {
+fn drop_privileges() -> Result<(), LauncherMessage> {
     for capability in CapabilitySet::all().iter() {
         // Those this kernel does not know cannot be had either.
         let _ = remove_capability_from_bounding_set(capability);
     }
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    tried("give up privileges", set_capabilities(None, sets))
+    try_step("give up privileges", set_capabilities(None, sets))
 }
 
 /// A missing interpreter or library looks like a missing program.
-fn reason(spec: &Spec, error: &std::io::Error) -> String {
+fn reason(spec: &LaunchSpec, error: &std::io::Error) -> String {
     let there = Path::new(&spec.program).exists();
     match error.kind() {
         std::io::ErrorKind::NotFound if there => {

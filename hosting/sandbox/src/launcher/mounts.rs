@@ -10,13 +10,13 @@ pub(super) fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let table = std::fs::read("/proc/self/mountinfo")?;
     Ok(table
         .split(|byte| *byte == b'\n')
-        .filter_map(point)
+        .filter_map(mount_point)
         .filter(|at| at != folder && at.starts_with(folder))
         .collect())
 }
 
 /// Where a line of the table says that it is mounted.
-fn point(line: &[u8]) -> Option<PathBuf> {
+fn mount_point(line: &[u8]) -> Option<PathBuf> {
     let field = line.split(|byte| *byte == b' ').nth(4)?;
     let mut name = Vec::with_capacity(field.len());
     let mut rest = field;
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn the_place_is_read_with_its_spaces() {
         let line = br"36 35 98:0 /mnt1 /a\040b/c\134d rw,noatime master:1 - ext3 /dev/root rw,errors=continue";
-        assert_eq!(point(line), Some(PathBuf::from(r"/a b/c\d")));
-        assert_eq!(point(b""), None);
+        assert_eq!(mount_point(line), Some(PathBuf::from(r"/a b/c\d")));
+        assert_eq!(mount_point(b""), None);
     }
 }

@@ -5,10 +5,10 @@ use std::process::{Command, Stdio};
 use nix::sched::{CloneFlags, unshare};
 use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal};
 
-use super::{VERB, tried};
-use crate::wire::{self, Go, Told};
+use super::{LAUNCH_ARGUMENT, try_step};
+use crate::wire::{self, HostMessage, LauncherMessage};
 
-pub(super) fn run() -> Result<i32, Told> {
+pub(super) fn run() -> Result<i32, LauncherMessage> {
     let (user, group) = (geteuid(), getegid());
     let namespaces = [
         (CloneFlags::CLONE_NEWUSER, "user namespaces"),
@@ -20,37 +20,37 @@ pub(super) fn run() -> Result<i32, Told> {
     ];
     // The first gives the right to the others, and one after the other says which is missing.
     for (namespace, name) in namespaces {
-        unshare(namespace).map_err(|error| Told::Lacks { what: lacking(name, error) })?;
+        unshare(namespace).map_err(|error| LauncherMessage::Unsupported { what: missing_feature(name, error) })?;
     }
     // Changing one's user takes this back, so it comes behind.
-    tried("bind itself to the host's life", set_parent_process_death_signal(Some(Signal::KILL)))?;
+    try_step("bind itself to the host's life", set_parent_process_death_signal(Some(Signal::KILL)))?;
     if !user.is_root() {
         map_self(user.as_raw(), group.as_raw())?;
     }
     let line = std::io::stdin();
-    tried("speak to the host", wire::send(&line, &Told::Unshared, &[]))?;
-    let Some((Go::Mapped, _)) = tried("hear from the host", wire::receive(&line))? else { return Ok(1) };
+    try_step("speak to the host", wire::send(&line, &LauncherMessage::Unshared, &[]))?;
+    let Some((HostMessage::Mapped, _)) = try_step("hear from the host", wire::receive(&line))? else { return Ok(1) };
     let mut inner = Command::new("/proc/self/exe");
-    inner.args([VERB, "inner"]).env_clear();
+    inner.args([LAUNCH_ARGUMENT, "inner"]).env_clear();
     inner.stdin(Stdio::inherit()).stdout(Stdio::inherit()).stderr(Stdio::inherit());
-    let status = tried("start the inner launcher", inner.status())?;
+    let status = try_step("start the inner launcher", inner.status())?;
     Ok(status.code().unwrap_or(1))
 }
 
 /// An ordinary user may have a namespace with one user in it: root, who outside is nobody but this user.
-fn map_self(user: u32, group: u32) -> Result<(), Told> {
+fn map_self(user: u32, group: u32) -> Result<(), LauncherMessage> {
     // Who may not leave groups cannot use the namespace to get around what a group is denied.
     for (file, text) in
         [("setgroups", "deny".to_string()), ("uid_map", format!("0 {user} 1\n")), ("gid_map", format!("0 {group} 1\n"))]
     {
-        std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| Told::Lacks {
+        std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| LauncherMessage::Unsupported {
             what: format!("a user namespace of an ordinary user gets no users ({file}: {error})"),
         })?;
     }
     Ok(())
 }
 
-fn lacking(name: &str, error: nix::errno::Errno) -> String {
+fn missing_feature(name: &str, error: nix::errno::Errno) -> String {
     let hint = match error {
         nix::errno::Errno::EPERM | nix::errno::Errno::EACCES => {
             "they are forbidden here: see kernel.unprivileged_userns_clone, \

@@ -16,9 +16,9 @@ use rustix::mount::{
 };
 use rustix::process::{chdir, pivot_root};
 
-use super::{mounts, offered, tried};
+use super::{mounts, require, try_step};
 use crate::job::{INPUT, KUBECONFIG, OUTPUT, SCRATCH};
-use crate::wire::{Spec, Told};
+use crate::wire::{LaunchSpec, LauncherMessage};
 
 /// How many files and folders a program may make.
 const MAX_FILES: u64 = 20_000;
@@ -53,122 +53,123 @@ const FILES: [(&str, &str); 4] = [
 const WORK: &str = "/switchboard/out";
 
 /// Something outside that is to stand inside. It is open, so that nothing put over it in between hides it.
-struct Source {
+struct BindSource {
     file: OwnedFd,
     at: PathBuf,
     folder: bool,
 }
 
 /// Builds the root and moves into it.
-pub(super) fn enter(spec: &Spec) -> Result<(), Told> {
-    tried(
+pub(super) fn enter(spec: &LaunchSpec) -> Result<(), LauncherMessage> {
+    try_step(
         "leave the host's mounts alone",
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC),
     )?;
     let sources = sources(spec)?;
-    let devices: Vec<Source> = DEVICES.iter().filter_map(|device| Source::open(Path::new(device), device)).collect();
+    let devices: Vec<BindSource> =
+        DEVICES.iter().filter_map(|device| BindSource::open(Path::new(device), device)).collect();
     let root = spec.root.as_path();
-    memory(root, "size=4m,nr_inodes=4096,mode=0755")?;
-    furnish(root, spec)?;
+    mount_tmpfs(root, "size=4m,nr_inodes=4096,mode=0755")?;
+    populate(root, spec)?;
     for device in &devices {
         device.bind(root)?;
     }
     for source in &sources {
         source.bind(root)?;
-        source.protect(root)?;
+        source.make_read_only(root)?;
     }
     let proc = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
-    offered(
+    require(
         "no /proc of its own can be mounted in a process namespace",
         mount("proc", root.join("proc"), "proc", proc, None),
     )?;
     let unwritable = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
-    tried("make the root read-only", mount_remount(root, unwritable, c""))?;
-    tried("enter the root", chdir(root))?;
+    try_step("make the root read-only", mount_remount(root, unwritable, c""))?;
+    try_step("enter the root", chdir(root))?;
     // The old root comes to lie over the new one, and goes.
-    tried("change the root", pivot_root(".", "."))?;
-    tried("leave the old root", unmount(".", UnmountFlags::DETACH))?;
-    tried("enter the root", chdir("/"))
+    try_step("change the root", pivot_root(".", "."))?;
+    try_step("leave the old root", unmount(".", UnmountFlags::DETACH))?;
+    try_step("enter the root", chdir("/"))
 }
 
-fn sources(spec: &Spec) -> Result<Vec<Source>, Told> {
+fn sources(spec: &LaunchSpec) -> Result<Vec<BindSource>, LauncherMessage> {
     let system = SYSTEM.iter().filter(|path| !Path::new(path).is_symlink());
-    let mut sources: Vec<Source> =
-        system.chain(&CONFIGURATION).filter_map(|path| Source::open(Path::new(path), path)).collect();
+    let mut sources: Vec<BindSource> =
+        system.chain(&CONFIGURATION).filter_map(|path| BindSource::open(Path::new(path), path)).collect();
     let covered = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
     // A folder before what lies in it, which it would hide otherwise.
-    let asked: BTreeSet<&PathBuf> = spec.readable.iter().chain([&spec.program]).collect();
-    for path in asked.into_iter().filter(|path| !covered(path)) {
+    let requested: BTreeSet<&PathBuf> = spec.readable.iter().chain([&spec.program]).collect();
+    for path in requested.into_iter().filter(|path| !covered(path)) {
         // A program that is not there is told of when it is started.
-        sources.extend(Source::open(path, path));
+        sources.extend(BindSource::open(path, path));
     }
     if let Some(input) = &spec.input {
-        let missing = || Told::Failed {
+        let missing = || LauncherMessage::Failed {
             act: "open the input folder".to_string(),
             error: format!("{} cannot be opened", input.display()),
         };
-        sources.push(Source::open(input, INPUT).ok_or_else(missing)?);
+        sources.push(BindSource::open(input, INPUT).ok_or_else(missing)?);
     }
     Ok(sources)
 }
 
 /// Folders, links and small files of the root, and what may be written to.
-fn furnish(root: &Path, spec: &Spec) -> Result<(), Told> {
-    let folder = |path: &str| tried("furnish the root", fs::create_dir_all(inside(root, path)));
+fn populate(root: &Path, spec: &LaunchSpec) -> Result<(), LauncherMessage> {
+    let folder = |path: &str| try_step("furnish the root", fs::create_dir_all(inside(root, path)));
     ["/dev", "/etc", "/proc", SCRATCH, WORK].iter().try_for_each(|path| folder(path))?;
     for link in SYSTEM {
         if let Ok(target) = fs::read_link(link) {
-            tried("furnish the root", symlink(target, inside(root, link)))?;
+            try_step("furnish the root", symlink(target, inside(root, link)))?;
         }
     }
     for (name, target) in LINKS {
-        tried("furnish the root", symlink(target, inside(root, name)))?;
+        try_step("furnish the root", symlink(target, inside(root, name)))?;
     }
     for (path, text) in FILES {
-        tried("furnish the root", fs::write(inside(root, path), text))?;
+        try_step("furnish the root", fs::write(inside(root, path), text))?;
     }
     let owner = spec.user.unwrap_or_default();
     if let Some(text) = &spec.kubeconfig {
         let path = inside(root, KUBECONFIG);
         let mut options = fs::OpenOptions::new();
         let made = options.create_new(true).write(true).mode(0o400).open(&path);
-        tried("furnish the root", made.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())))?;
-        tried("furnish the root", std::os::unix::fs::chown(&path, Some(owner), Some(owner)))?;
+        try_step("furnish the root", made.and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes())))?;
+        try_step("furnish the root", std::os::unix::fs::chown(&path, Some(owner), Some(owner)))?;
     }
     let (disk, files) = (spec.bounds.disk_bytes, MAX_FILES);
-    memory(&inside(root, WORK), &format!("size={disk},nr_inodes={files},mode=0755"))?;
+    mount_tmpfs(&inside(root, WORK), &format!("size={disk},nr_inodes={files},mode=0755"))?;
     folder(OUTPUT)?;
     let scratch = inside(root, WORK).join("tmp");
-    tried("furnish the root", fs::create_dir(&scratch))?;
+    try_step("furnish the root", fs::create_dir(&scratch))?;
     // Around the output as well: the index of a native operator stands beside it.
     for path in [&inside(root, WORK), &inside(root, OUTPUT), &scratch] {
-        tried("furnish the root", std::os::unix::fs::chown(path, Some(owner), Some(owner)))?;
+        try_step("furnish the root", std::os::unix::fs::chown(path, Some(owner), Some(owner)))?;
     }
-    tried("furnish the root", mount_bind(&scratch, inside(root, SCRATCH)))
+    try_step("furnish the root", mount_bind(&scratch, inside(root, SCRATCH)))
 }
 
 /// A file system in memory, bounded.
-fn memory(at: &Path, options: &str) -> Result<(), Told> {
+fn mount_tmpfs(at: &Path, options: &str) -> Result<(), LauncherMessage> {
     let options = CString::new(options).unwrap_or_default();
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
-    offered("no file system in memory can be mounted", mount("tmpfs", at, "tmpfs", flags, options.as_c_str()))
+    require("no file system in memory can be mounted", mount("tmpfs", at, "tmpfs", flags, options.as_c_str()))
 }
 
 fn inside(root: &Path, path: impl AsRef<Path>) -> PathBuf {
     root.join(path.as_ref().strip_prefix("/").unwrap_or(path.as_ref()))
 }
 
-impl Source {
+impl BindSource {
     fn open(path: &Path, at: impl AsRef<Path>) -> Option<Self> {
         let file = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
         Some(Self { file, at: at.as_ref().to_path_buf(), folder: path.is_dir() })
     }
 
-    fn act(&self) -> String {
+    fn step_name(&self) -> String {
         format!("show {}", self.at.display())
     }
 
-    fn bind(&self, root: &Path) -> Result<(), Told> {
+    fn bind(&self, root: &Path) -> Result<(), LauncherMessage> {
         let target = inside(root, &self.at);
         let parent = target.parent().unwrap_or(root);
         // What lies in a folder that is shown already is there, on what is read-only by now.
@@ -180,24 +181,24 @@ impl Source {
             fs::create_dir_all(parent)
                 .and_then(|()| fs::OpenOptions::new().create(true).append(true).open(&target).map(drop))
         };
-        tried(&self.act(), made)?;
+        try_step(&self.step_name(), made)?;
         let name = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let bound = match mount_bind(name.as_str(), &target) {
             // What is mounted below comes from a stronger namespace, and cannot be looked under.
             Err(Errno::INVAL) => mount_bind_recursive(name.as_str(), &target),
             bound => bound,
         };
-        tried(&self.act(), bound)
+        try_step(&self.step_name(), bound)
     }
 
     /// Read-only, with what is mounted below it; and what a mount was denied stays denied, or the kernel refuses the change.
-    fn protect(&self, root: &Path) -> Result<(), Told> {
+    fn make_read_only(&self, root: &Path) -> Result<(), LauncherMessage> {
         let target = inside(root, &self.at);
-        let was = tried(&self.act(), fstatvfs(&self.file))?.f_flag;
-        tried(&self.act(), read_only(&target, was))?;
-        for mounted in tried(&self.act(), mounts::below(&target))? {
-            let was = tried(&self.act(), statvfs(&mounted))?.f_flag;
-            tried(&self.act(), read_only(&mounted, was))?;
+        let was = try_step(&self.step_name(), fstatvfs(&self.file))?.f_flag;
+        try_step(&self.step_name(), read_only(&target, was))?;
+        for mounted in try_step(&self.step_name(), mounts::below(&target))? {
+            let was = try_step(&self.step_name(), statvfs(&mounted))?.f_flag;
+            try_step(&self.step_name(), read_only(&mounted, was))?;
         }
         Ok(())
     }

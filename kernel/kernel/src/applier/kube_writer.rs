@@ -1,4 +1,4 @@
-//! Writes over `kube::Client`: the embedded cluster and real ones alike.
+//! Writes through `kube::Client`, to the embedded cluster and to real clusters.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,38 +8,38 @@ use futures::future::BoxFuture;
 use http_body_util::BodyExt;
 use serde_json::Value;
 
-use super::{Answer, WriteRequest, Writer, prepare};
-use crate::gate::Gate;
+use super::{WriteRequest, WriteResponse, Writer, prepare};
 use crate::operator::ServiceAccount;
-use crate::place::ClusterName;
+use crate::rate_limiter::RateLimiter;
 use crate::resource::ObjectKey;
+use crate::topology::ClusterName;
 
-/// How long an answer is waited for.
-pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// The longest answer that is read.
-const MAX_ANSWER_BYTES: usize = 16 << 20;
+/// Timeout for a response.
+pub const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum size of a response body.
+const MAX_RESPONSE_BYTES: usize = 16 << 20;
 
-/// Writes to the clusters by name.
+/// Writer for clusters by name.
 pub struct KubeWriter {
     clients: BTreeMap<ClusterName, kube::Client>,
-    gate: Gate,
+    rate_limiter: RateLimiter,
 }
 
 impl KubeWriter {
-    /// Over these clients. They must be allowed to impersonate the operators' service accounts.
+    /// Creates a writer. The clients must be allowed to impersonate the operators' service accounts.
     pub fn new(clients: BTreeMap<ClusterName, kube::Client>) -> Self {
-        Self { clients, gate: Gate::open() }
+        Self { clients, rate_limiter: RateLimiter::unlimited() }
     }
 
-    /// Every request passes this gate first, those that are repeated included.
+    /// Limits the rate of all requests, retries included.
     #[must_use]
-    pub fn behind(self, gate: Gate) -> Self {
-        Self { gate, ..self }
+    pub fn with_rate_limiter(self, rate_limiter: RateLimiter) -> Self {
+        Self { rate_limiter, ..self }
     }
 
-    async fn write(&self, request: &WriteRequest) -> Answer {
+    async fn write(&self, request: &WriteRequest) -> WriteResponse {
         let Some(client) = self.clients.get(&request.write.object.table.cluster) else {
-            return no_cluster(&request.write.object.table.cluster);
+            return unknown_cluster(&request.write.object.table.cluster);
         };
         let prepared = prepare(request);
         let mut builder = http::Request::builder()
@@ -52,13 +52,13 @@ impl KubeWriter {
         }
         let http = match builder.body(kube::client::Body::from(prepared.body.to_string().into_bytes())) {
             Ok(http) => http,
-            Err(error) => return refusal(400, "BadRequest", format!("no request can be made of it: {error}")),
+            Err(error) => return rejection(400, "BadRequest", format!("no request can be made of it: {error}")),
         };
-        self.gate.pass().await;
-        match tokio::time::timeout(ANSWER_TIMEOUT, exchange(client, http)).await {
-            Ok(Ok((code, retry_after, body))) => answer(request, code, retry_after, body),
-            Ok(Err(message)) => Answer::Unknown { message },
-            Err(_) => Answer::Unknown { message: format!("no answer within {ANSWER_TIMEOUT:?}") },
+        self.rate_limiter.acquire().await;
+        match tokio::time::timeout(RESPONSE_TIMEOUT, exchange(client, http)).await {
+            Ok(Ok((code, retry_after, body))) => to_response(request, code, retry_after, body),
+            Ok(Err(message)) => WriteResponse::Unknown { message },
+            Err(_) => WriteResponse::Unknown { message: format!("no answer within {RESPONSE_TIMEOUT:?}") },
         }
     }
 
@@ -69,9 +69,9 @@ impl KubeWriter {
             .header("Accept", "application/json")
             .body(kube::client::Body::empty())
             .map_err(|error| format!("no request can be made of it: {error}"))?;
-        self.gate.pass().await;
-        let asked = tokio::time::timeout(ANSWER_TIMEOUT, exchange(client, request)).await;
-        let (code, _, body) = asked.map_err(|_| format!("no answer within {ANSWER_TIMEOUT:?}"))??;
+        self.rate_limiter.acquire().await;
+        let asked = tokio::time::timeout(RESPONSE_TIMEOUT, exchange(client, request)).await;
+        let (code, _, body) = asked.map_err(|_| format!("no answer within {RESPONSE_TIMEOUT:?}"))??;
         match code {
             200 => Ok(Some(body)),
             404 => Ok(None),
@@ -81,7 +81,7 @@ impl KubeWriter {
 }
 
 impl Writer for KubeWriter {
-    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, Answer> {
+    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, WriteResponse> {
         self.write(request).boxed()
     }
 
@@ -94,16 +94,16 @@ impl Writer for KubeWriter {
     }
 }
 
-fn no_cluster(name: &ClusterName) -> Answer {
-    refusal(400, "BadRequest", format!("no cluster is called {name}"))
+fn unknown_cluster(name: &ClusterName) -> WriteResponse {
+    rejection(400, "BadRequest", format!("no cluster is called {name}"))
 }
 
-fn refusal(code: u16, reason: &str, message: String) -> Answer {
-    Answer::Refused { code, reason: reason.to_string(), message, retry_after: None }
+fn rejection(code: u16, reason: &str, message: String) -> WriteResponse {
+    WriteResponse::Refused { code, reason: reason.to_string(), message, retry_after: None }
 }
 
-/// A server adds the groups of a service account by itself, as long as none are given. Groups that are given need a right to
-/// impersonate groups, and whoever may impersonate those may be anybody in them.
+/// Impersonates a service account by user name only: the server then adds the account's groups. Sending groups needs
+/// the right to impersonate groups, and a client with that right can act as any group.
 fn impersonating(builder: http::request::Builder, user: &ServiceAccount) -> http::request::Builder {
     builder.header("Impersonate-User", user.user())
 }
@@ -115,32 +115,32 @@ async fn exchange(
     let response = client.send(request).await.map_err(|error| format!("the connection failed: {error}"))?;
     let code = response.status().as_u16();
     let header = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-    let body = http_body_util::Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect().await;
+    let body = http_body_util::Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect().await;
     let bytes = body.map_err(|error| format!("the answer was cut off: {error}"))?.to_bytes();
     let value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
     Ok((code, header.map(Duration::from_secs), value))
 }
 
-fn answer(request: &WriteRequest, code: u16, retry_after: Option<Duration>, body: Value) -> Answer {
+fn to_response(request: &WriteRequest, code: u16, retry_after: Option<Duration>, body: Value) -> WriteResponse {
     let is_object = body["kind"] == request.write.mutation.resource.kind.as_ref();
     match code {
         200..=299 => {
             let revision = body.pointer("/metadata/resourceVersion").and_then(|r| r.as_str()?.parse().ok());
-            Answer::Done { after: is_object.then_some(body), revision: revision.unwrap_or_default() }
+            WriteResponse::Done { after: is_object.then_some(body), revision: revision.unwrap_or_default() }
         }
         // A server that fails may have written before it failed.
-        500.. => Answer::Unknown { message: withheld(request, &body, code) },
-        _ => Answer::Refused {
+        500.. => WriteResponse::Unknown { message: response_message(request, &body, code) },
+        _ => WriteResponse::Refused {
             code,
             reason: body["reason"].as_str().unwrap_or_default().to_string(),
-            message: withheld(request, &body, code),
+            message: response_message(request, &body, code),
             retry_after,
         },
     }
 }
 
-/// Refusals of Secrets may quote what was sent.
-fn withheld(request: &WriteRequest, body: &Value, code: u16) -> String {
+/// Returns the error message without values of a Secret, which the server may quote.
+fn response_message(request: &WriteRequest, body: &Value, code: u16) -> String {
     let secret = request.write.mutation.resource.kind == "Secret" && request.write.mutation.resource.group.is_empty();
     if secret && matches!(code, 400 | 422 | 500..) {
         return format!("the server refused the Secret with {code} {}", body["reason"].as_str().unwrap_or_default());

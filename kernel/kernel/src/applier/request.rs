@@ -1,32 +1,32 @@
-//! A write as an HTTP request.
+//! Conversion of a write to an HTTP request.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
 use super::WriteRequest;
-use crate::plan::{Act, Expect, Mutation, PatchForm};
+use crate::plan::{Mutation, PatchType, Preconditions, WriteOp};
 use crate::resource::segment;
 
-/// Method, path with query, content type and body of a write.
+/// HTTP method, path with query, content type and body of a write.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prepared {
-    /// The method.
+pub struct PreparedRequest {
+    /// HTTP method.
     pub method: http::Method,
     /// Path and query.
     pub uri: String,
-    /// Of the body.
+    /// Content type of the body.
     pub content_type: &'static str,
-    /// The body.
+    /// Request body.
     pub body: Value,
 }
 
-/// Makes the request of a write, with what must still hold in it.
-pub fn prepare(request: &WriteRequest) -> Prepared {
+/// Builds the HTTP request for a write, preconditions included.
+pub fn prepare(request: &WriteRequest) -> PreparedRequest {
     let mutation = &request.write.mutation;
-    let mut uri = match &mutation.act {
-        // What is made below an object, such as an eviction, is asked of that object.
-        Act::Create(_) if mutation.subresource.is_none() => {
+    let mut uri = match &mutation.operation {
+        // A create of a subresource, such as an eviction, goes to the object's path.
+        WriteOp::Create(_) if mutation.subresource.is_none() => {
             request.write.object.table.resource.path(&request.write.object.namespace)
         }
         _ => request.write.object.path(),
@@ -35,23 +35,25 @@ pub fn prepare(request: &WriteRequest) -> Prepared {
         let _ = write!(uri, "/{}", segment(subresource));
     }
     let mut query: Vec<String> = Vec::new();
-    if !matches!(mutation.act, Act::Delete { .. }) {
+    if !matches!(mutation.operation, WriteOp::Delete { .. }) {
         query.push(format!("fieldManager={}", encode(&request.manager)));
         query.extend(mutation.field_validation.iter().map(|how| format!("fieldValidation={}", encode(how))));
     }
-    // A deletion has its options in the body, and then those of the query do not count.
-    if request.dry_run && !matches!(mutation.act, Act::Delete { .. }) {
+    // A deletion has its options in the body, and the server then ignores those in the query.
+    if request.dry_run && !matches!(mutation.operation, WriteOp::Delete { .. }) {
         query.push("dryRun=All".to_string());
     }
-    let (method, content_type, body) = match &mutation.act {
-        Act::Create(body) => (http::Method::POST, "application/json", named(body, &request.write.object.name)),
-        Act::Update(body) => (http::Method::PUT, "application/json", expecting(body, &mutation.expect)),
-        Act::Apply { body, force } => {
+    let (method, content_type, body) = match &mutation.operation {
+        WriteOp::Create(body) => (http::Method::POST, "application/json", with_name(body, &request.write.object.name)),
+        WriteOp::Update(body) => {
+            (http::Method::PUT, "application/json", with_preconditions(body, &mutation.preconditions))
+        }
+        WriteOp::Apply { body, force } => {
             query.push(format!("force={force}"));
             (http::Method::PATCH, "application/apply-patch+yaml", body.clone())
         }
-        Act::Patch { form, body } => patch(*form, body, &mutation.expect),
-        Act::Delete { propagation } => (
+        WriteOp::Patch { patch_type, body } => patch(*patch_type, body, &mutation.preconditions),
+        WriteOp::Delete { propagation } => (
             http::Method::DELETE,
             "application/json",
             delete_options(propagation.as_deref(), mutation, request.dry_run),
@@ -60,17 +62,17 @@ pub fn prepare(request: &WriteRequest) -> Prepared {
     if !query.is_empty() {
         let _ = write!(uri, "?{}", query.join("&"));
     }
-    Prepared { method, uri, content_type, body }
+    PreparedRequest { method, uri, content_type, body }
 }
 
-/// The name that was chosen stands in for `generateName`, so that a second try cannot make a second object.
-fn named(body: &Value, name: &str) -> Value {
+/// Sets the chosen name, which replaces `generateName`, so that a retry cannot create a second object.
+fn with_name(body: &Value, name: &str) -> Value {
     let mut body = body.clone();
     set_metadata(&mut body, "name", name.to_string());
     body
 }
 
-/// Sets a field of the metadata, whatever the body is: where there is no place for it, the server says so.
+/// Sets a metadata field if the body has a map for it; otherwise the server rejects the body.
 pub(super) fn set_metadata(body: &mut Value, field: &str, value: String) {
     let Some(fields) = body.as_object_mut() else { return };
     let metadata = fields.entry("metadata").or_insert(Value::Null);
@@ -82,26 +84,29 @@ pub(super) fn set_metadata(body: &mut Value, field: &str, value: String) {
     }
 }
 
-fn expecting(body: &Value, expect: &Expect) -> Value {
+fn with_preconditions(body: &Value, preconditions: &Preconditions) -> Value {
     let mut body = body.clone();
-    if let Expect::Exactly { uid, revision } = expect {
+    if let Preconditions::Exact { uid, revision } = preconditions {
         set_metadata(&mut body, "uid", uid.clone());
         set_metadata(&mut body, "resourceVersion", revision.to_string());
     }
     body
 }
 
-fn patch(form: PatchForm, body: &Value, expect: &Expect) -> (http::Method, &'static str, Value) {
-    let (content_type, body) = match (form, expect) {
-        (PatchForm::Merge, _) => ("application/merge-patch+json", expecting(body, expect)),
-        (PatchForm::Strategic, _) => ("application/strategic-merge-patch+json", expecting(body, expect)),
-        (PatchForm::Json, Expect::Exactly { revision, .. }) => {
-            // Set and not tested: a failed test is answered 422, as a wrong patch is, and another revision 409.
+fn patch(patch_type: PatchType, body: &Value, preconditions: &Preconditions) -> (http::Method, &'static str, Value) {
+    let (content_type, body) = match (patch_type, preconditions) {
+        (PatchType::Merge, _) => ("application/merge-patch+json", with_preconditions(body, preconditions)),
+        (PatchType::Strategic, _) => {
+            ("application/strategic-merge-patch+json", with_preconditions(body, preconditions))
+        }
+        (PatchType::Json, Preconditions::Exact { revision, .. }) => {
+            // Set instead of tested: a failed test returns 422, as an invalid patch does, and another revision returns
+            // 409.
             let expected = json!({"op": "add", "path": "/metadata/resourceVersion", "value": revision.to_string()});
             let steps = body.as_array().cloned().unwrap_or_default();
             ("application/json-patch+json", Value::Array([vec![expected], steps].concat()))
         }
-        (PatchForm::Json, _) => ("application/json-patch+json", body.clone()),
+        (PatchType::Json, _) => ("application/json-patch+json", body.clone()),
     };
     (http::Method::PATCH, content_type, body)
 }
@@ -114,11 +119,11 @@ fn delete_options(propagation: Option<&str>, mutation: &Mutation, dry_run: bool)
     if let Some(propagation) = propagation {
         options["propagationPolicy"] = propagation.into();
     }
-    mutation.terms.write(&mut options, &mutation.expect);
+    mutation.delete_options.write(&mut options, &mutation.preconditions);
     options
 }
 
-/// Percent-encodes what is not plain in a query.
+/// Percent-encodes all but unreserved characters for a query.
 fn encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~');
     let mut out = String::with_capacity(text.len());

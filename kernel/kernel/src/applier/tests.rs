@@ -5,62 +5,67 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 
 use super::*;
-use crate::place::ClusterName;
-use crate::plan::{Mutation, PatchForm, Terms};
+use crate::plan::{DeleteOptions, Mutation, PatchType};
 use crate::resource::{Resource, TableKey};
+use crate::topology::ClusterName;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 
-/// One object on a server whose answers are lost now and then.
+/// Server with one object that sometimes loses its responses.
 #[derive(Default)]
-struct Flaky {
+struct FlakyWriter {
     object: Mutex<Option<Value>>,
     revision: Mutex<u64>,
-    /// For each send in turn: whether the answer is lost, and whether the write is done before.
+    /// For each request in order: whether the response is lost, and whether the write is made before.
     script: Mutex<Vec<(bool, bool)>>,
     effects: Mutex<u32>,
     looks: Mutex<u32>,
 }
 
-impl Flaky {
+impl FlakyWriter {
     fn holding(object: Option<Value>, script: &[(bool, bool)]) -> Self {
         let mut script = script.to_vec();
         script.reverse();
         Self { object: Mutex::new(object), revision: Mutex::new(10), script: Mutex::new(script), ..Self::default() }
     }
 
-    fn carry(&self, request: &WriteRequest) -> Answer {
+    fn carry(&self, request: &WriteRequest) -> WriteResponse {
         let mut object = self.object.lock().unwrap();
-        let exactly = match &request.write.mutation.expect {
-            Expect::Exactly { revision, .. } => Some(*revision),
+        let exactly = match &request.write.mutation.preconditions {
+            Preconditions::Exact { revision, .. } => Some(*revision),
             _ => None,
         };
         if exactly.is_some() && revision_of(object.as_ref()) != exactly {
             let (code, reason) = if object.is_none() { (404, "NotFound") } else { (409, "Conflict") };
-            return Answer::Refused { code, reason: reason.into(), message: "changed".into(), retry_after: None };
+            return WriteResponse::Refused {
+                code,
+                reason: reason.into(),
+                message: "changed".into(),
+                retry_after: None,
+            };
         }
         let mut revision = self.revision.lock().unwrap();
-        let mut next = match (&request.write.mutation.act, object.as_ref()) {
-            (Act::Create(_), Some(_)) => {
+        let mut next = match (&request.write.mutation.operation, object.as_ref()) {
+            (WriteOp::Create(_), Some(_)) => {
                 let reason = "AlreadyExists".to_string();
-                return Answer::Refused { code: 409, reason, message: "there".into(), retry_after: None };
+                return WriteResponse::Refused { code: 409, reason, message: "there".into(), retry_after: None };
             }
-            (Act::Create(body) | Act::Update(body) | Act::Apply { body, .. }, _) => body.clone(),
-            (Act::Patch { body, .. }, Some(object)) => {
+            (WriteOp::Create(body) | WriteOp::Update(body) | WriteOp::Apply { body, .. }, _) => body.clone(),
+            (WriteOp::Patch { body, .. }, Some(object)) => {
                 let mut object = object.clone();
                 let count = object["data"]["n"].as_str().unwrap_or("0").parse::<u32>().unwrap();
                 assert_eq!(body["append"], true);
                 object["data"]["n"] = (count + 1).to_string().into();
                 object
             }
-            (Act::Delete { .. }, Some(_)) => {
+            (WriteOp::Delete { .. }, Some(_)) => {
                 *object = None;
                 *self.effects.lock().unwrap() += 1;
-                return Answer::Done { after: None, revision: 0 };
+                return WriteResponse::Done { after: None, revision: 0 };
             }
             (_, None) => {
                 let reason = "NotFound".to_string();
-                return Answer::Refused { code: 404, reason, message: "gone".into(), retry_after: None };
+                return WriteResponse::Refused { code: 404, reason, message: "gone".into(), retry_after: None };
             }
         };
         *revision += 1;
@@ -68,15 +73,15 @@ impl Flaky {
         next["metadata"]["managedFields"] = json!([{"manager": request.manager, "time": "2026-01-01T00:00:00Z"}]);
         *object = Some(next.clone());
         *self.effects.lock().unwrap() += 1;
-        Answer::Done { after: Some(next), revision: *revision }
+        WriteResponse::Done { after: Some(next), revision: *revision }
     }
 }
 
-impl Writer for Flaky {
-    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, Answer> {
+impl Writer for FlakyWriter {
+    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, WriteResponse> {
         let (lost, done) = self.script.lock().unwrap().pop().unwrap_or((false, true));
-        let answer = if done { self.carry(request) } else { Answer::Unknown { message: "cut".into() } };
-        let answer = if lost { Answer::Unknown { message: "cut".into() } } else { answer };
+        let answer = if done { self.carry(request) } else { WriteResponse::Unknown { message: "cut".into() } };
+        let answer = if lost { WriteResponse::Unknown { message: "cut".into() } } else { answer };
         Box::pin(async move { answer })
     }
 
@@ -106,47 +111,51 @@ fn write(mutation: Mutation) -> Write {
 }
 
 fn expecting(mut mutation: Mutation) -> Mutation {
-    mutation.expect = Expect::Exactly { uid: "u".into(), revision: 10 };
+    mutation.preconditions = Preconditions::Exact { uid: "u".into(), revision: 10 };
     mutation
 }
 
-fn acts() -> Vec<(Option<Value>, Mutation)> {
-    let append = || Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Strategic, json!({"append": true}));
+fn operations() -> Vec<(Option<Value>, Mutation)> {
+    let append = || Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Strategic, json!({"append": true}));
     vec![
         (None, Mutation::create(&CONFIG_MAPS, wanted())),
         (Some(held()), expecting(Mutation::update(&CONFIG_MAPS, wanted()))),
         (Some(held()), Mutation::apply(&CONFIG_MAPS, wanted())),
         (Some(held()), expecting(append())),
-        (Some(held()), append().regardless()),
+        (Some(held()), append().unconditional()),
         (Some(held()), expecting(Mutation::delete(&CONFIG_MAPS, "shop", "a"))),
-        (Some(held()), Mutation::delete(&CONFIG_MAPS, "shop", "a").regardless()),
+        (Some(held()), Mutation::delete(&CONFIG_MAPS, "shop", "a").unconditional()),
     ]
 }
 
-async fn carry(writer: &Flaky, mutation: Mutation) -> Carried {
-    carry_out(writer, vec![write(mutation)], None, "me", false).await.remove(0)
+async fn carry(writer: &FlakyWriter, mutation: Mutation) -> ExecutedWrite {
+    execute(writer, vec![write(mutation)], None, "me", false).await.remove(0)
 }
 
 #[tokio::test]
 async fn guarantees_a_lost_answer_is_no_second_effect() {
-    for (start, mutation) in acts() {
-        let writer = Flaky::holding(start, &[(true, true)]);
-        let carried = carry(&writer, mutation.clone()).await;
+    for (start, mutation) in operations() {
+        let writer = FlakyWriter::holding(start, &[(true, true)]);
+        let executed = carry(&writer, mutation.clone()).await;
         let effects = *writer.effects.lock().unwrap();
-        // An apply says how it shall be; saying it twice is one effect on the object.
-        let once = effects == 1 || matches!(mutation.act, Act::Apply { .. });
+        // Applying the same fields twice has one effect on the object.
+        let once = effects == 1 || matches!(mutation.operation, WriteOp::Apply { .. });
         assert!(once, "{mutation}: {effects} effects");
-        assert!(matches!(carried.write.result, WriteResult::Written { .. }), "{mutation}: {:?}", carried.write.result);
+        assert!(
+            matches!(executed.write.result, WriteResult::Written { .. }),
+            "{mutation}: {:?}",
+            executed.write.result
+        );
     }
 }
 
 #[tokio::test]
 async fn a_write_that_did_not_arrive_is_sent_again_or_decided_again() {
-    for (start, mutation) in acts() {
-        let writer = Flaky::holding(start, &[(true, false)]);
-        let carried = carry(&writer, mutation.clone()).await;
+    for (start, mutation) in operations() {
+        let writer = FlakyWriter::holding(start, &[(true, false)]);
+        let executed = carry(&writer, mutation.clone()).await;
         let effects = *writer.effects.lock().unwrap();
-        match carried.write.result {
+        match executed.write.result {
             WriteResult::Written { .. } => assert_eq!(effects, 1, "{mutation}"),
             WriteResult::Stale { .. } => assert_eq!(effects, 0, "{mutation}"),
             other => panic!("{mutation}: {other:?}"),
@@ -156,70 +165,70 @@ async fn a_write_that_did_not_arrive_is_sent_again_or_decided_again() {
 
 #[tokio::test]
 async fn an_object_of_somebody_else_is_not_taken_for_ours() {
-    let writer = Flaky::holding(Some(held()), &[]);
-    let carried = carry(&writer, Mutation::create(&CONFIG_MAPS, wanted())).await;
-    assert!(matches!(carried.write.result, WriteResult::Stale { .. }), "{:?}", carried.write.result);
+    let writer = FlakyWriter::holding(Some(held()), &[]);
+    let executed = carry(&writer, Mutation::create(&CONFIG_MAPS, wanted())).await;
+    assert!(matches!(executed.write.result, WriteResult::Stale { .. }), "{:?}", executed.write.result);
 }
 
 #[tokio::test]
 async fn guarantees_nothing_is_written_after_a_failure() {
-    let writer = Flaky::holding(Some(held()), &[]);
+    let writer = FlakyWriter::holding(Some(held()), &[]);
     let mut stale = Mutation::update(&CONFIG_MAPS, wanted());
-    stale.expect = Expect::Exactly { uid: "u".into(), revision: 9 };
+    stale.preconditions = Preconditions::Exact { uid: "u".into(), revision: 9 };
     let next = Mutation::apply(&CONFIG_MAPS, wanted());
-    let carried = carry_out(&writer, vec![write(stale), write(next)], None, "me", false).await;
-    assert!(matches!(carried[0].write.result, WriteResult::Stale { .. }));
-    assert_eq!(carried[1].write.result, WriteResult::Skipped);
+    let executed = execute(&writer, vec![write(stale), write(next)], None, "me", false).await;
+    assert!(matches!(executed[0].write.result, WriteResult::Stale { .. }));
+    assert_eq!(executed[1].write.result, WriteResult::Skipped);
     assert_eq!(*writer.effects.lock().unwrap(), 0);
 }
 
-/// As in a namespace that goes, where nothing can be made any more.
+/// For example in a terminating namespace, where nothing can be created any more.
 #[tokio::test]
 async fn guarantees_an_event_that_is_refused_stops_nothing() {
     const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
-    let writer = Flaky::holding(None, &[]);
-    let event = Mutation::patch(&EVENTS, "shop", "a", PatchForm::Strategic, json!({"append": true})).regardless();
+    let writer = FlakyWriter::holding(None, &[]);
+    let event = Mutation::patch(&EVENTS, "shop", "a", PatchType::Strategic, json!({"append": true})).unconditional();
     let next = Mutation::apply(&CONFIG_MAPS, wanted());
-    let carried = carry_out(&writer, vec![write(event), write(next)], None, "me", false).await;
-    let told = WriteResult::Unheard { message: "gone".to_string() };
-    assert_eq!(carried[0].write.result, told, "neither failed nor left untried");
-    assert_eq!(carried[1].write.result, WriteResult::Written { revision: 11 });
+    let executed = execute(&writer, vec![write(event), write(next)], None, "me", false).await;
+    let told = WriteResult::EventRejected { message: "gone".to_string() };
+    assert_eq!(executed[0].write.result, told, "neither failed nor left untried");
+    assert_eq!(executed[1].write.result, WriteResult::Written { revision: 11 });
 }
 
-/// Its name is of what happened and when, so that whoever tells it twice makes it twice.
+/// The name is derived from content and time, so a repeated Event has the same name.
 #[tokio::test]
 async fn an_event_that_is_there_already_was_told() {
     const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
-    let writer = Flaky::holding(Some(held()), &[]);
+    let writer = FlakyWriter::holding(Some(held()), &[]);
     let writes = [Mutation::create(&EVENTS, wanted()), Mutation::apply(&CONFIG_MAPS, wanted())];
-    let carried = carry_out(&writer, writes.map(write).into(), None, "me", false).await;
-    assert_eq!(carried[0].write.result, WriteResult::Unchanged);
-    assert_eq!(carried[1].write.result, WriteResult::Written { revision: 11 }, "and nothing waits for it");
+    let executed = execute(&writer, writes.map(write).into(), None, "me", false).await;
+    assert_eq!(executed[0].write.result, WriteResult::Unchanged);
+    assert_eq!(executed[1].write.result, WriteResult::Written { revision: 11 }, "and nothing waits for it");
 }
 
 #[tokio::test]
 async fn a_second_write_of_a_run_follows_the_first() {
-    let writer = Flaky::holding(Some(held()), &[]);
-    let patch = || expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Strategic, json!({"append": true})));
-    let carried = carry_out(&writer, vec![write(patch()), write(patch())], None, "me", false).await;
-    assert_eq!(carried[1].write.result, WriteResult::Written { revision: 12 });
+    let writer = FlakyWriter::holding(Some(held()), &[]);
+    let patch = || expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Strategic, json!({"append": true})));
+    let executed = execute(&writer, vec![write(patch()), write(patch())], None, "me", false).await;
+    assert_eq!(executed[1].write.result, WriteResult::Written { revision: 12 });
 }
 
 #[tokio::test]
 async fn nobody_asks_for_what_is_known() {
     const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
-    let writer = Flaky::holding(None, &[]);
+    let writer = FlakyWriter::holding(None, &[]);
     let writes = [
         Mutation::create(&CONFIG_MAPS, wanted()),
         Mutation::update(&CONFIG_MAPS, wanted()),
         Mutation::apply(&EVENTS, wanted()),
     ];
-    let carried = carry_out(&writer, writes.map(write).into(), None, "me", false).await;
+    let executed = execute(&writer, writes.map(write).into(), None, "me", false).await;
     assert_eq!(*writer.looks.lock().unwrap(), 0);
-    assert_eq!(carried[0].before, None);
-    assert_eq!(carried[1].before, carried[0].after, "what the first left behind");
-    // Others may have written what nothing guards.
-    carry_out(&writer, vec![write(Mutation::apply(&CONFIG_MAPS, wanted()))], None, "me", false).await;
+    assert_eq!(executed[0].before, None);
+    assert_eq!(executed[1].before, executed[0].after, "what the first left behind");
+    // Without a precondition, another client may have written meanwhile.
+    execute(&writer, vec![write(Mutation::apply(&CONFIG_MAPS, wanted()))], None, "me", false).await;
     assert_eq!(*writer.looks.lock().unwrap(), 1);
 }
 
@@ -231,13 +240,13 @@ fn what_must_hold_travels_with_the_request() {
     assert_eq!(delete.uri, "/api/v1/namespaces/shop/configmaps/a");
     assert_eq!(delete.body["dryRun"], json!(["All"]));
     assert_eq!(delete.body["preconditions"], json!({"uid": "u", "resourceVersion": "10"}));
-    let mut own = Mutation::delete(&CONFIG_MAPS, "shop", "a").regardless();
-    own.terms = Terms { uid: Some("mine".into()), grace_seconds: Some(0), ..Terms::default() };
+    let mut own = Mutation::delete(&CONFIG_MAPS, "shop", "a").unconditional();
+    own.delete_options = DeleteOptions { uid: Some("mine".into()), grace_seconds: Some(0), ..DeleteOptions::default() };
     let delete = prepare(&request(own));
     assert_eq!(delete.body["preconditions"], json!({"uid": "mine"}));
     assert_eq!(delete.body["gracePeriodSeconds"], 0);
     let steps = json!([{"op": "remove", "path": "/data"}]);
-    let patch = prepare(&request(expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Json, steps))));
+    let patch = prepare(&request(expecting(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Json, steps))));
     assert_eq!(patch.uri, "/api/v1/namespaces/shop/configmaps/a?fieldManager=me%20too&dryRun=All");
     let usual = Mutation::create(&CONFIG_MAPS, wanted());
     assert!(serde_json::to_value(&usual).unwrap().get("fieldValidation").is_none(), "as journals had it before");
@@ -265,21 +274,21 @@ fn what_is_made_below_an_object_is_asked_of_that_object() {
 #[tokio::test]
 async fn what_cannot_be_sent_fails_and_nothing_is_sent_after_it() {
     let (five, text) = (json!({"metadata": 5}), json!({"metadata": "x"}));
-    let merge = |body: &Value| Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, body.clone());
-    let unfit = [
+    let merge = |body: &Value| Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Merge, body.clone());
+    let invalid = [
         Mutation::create(&CONFIG_MAPS, five.clone()),
         expecting(Mutation::update(&CONFIG_MAPS, five.clone())),
         expecting(merge(&text)),
         Mutation { subresource: Some("../secrets".into()), ..merge(&json!({})) },
     ];
-    for mutation in unfit {
-        let writer = Flaky::holding(Some(held()), &[]);
+    for mutation in invalid {
+        let writer = FlakyWriter::holding(Some(held()), &[]);
         let writes = vec![write(mutation.clone()), write(Mutation::apply(&CONFIG_MAPS, wanted()))];
-        let carried = carry_out(&writer, writes, None, "me", false).await;
-        assert!(matches!(carried[0].write.result, WriteResult::Failed { .. }), "{mutation}: {:?}", carried[0]);
-        assert_eq!(carried[1].write.result, WriteResult::Skipped);
+        let executed = execute(&writer, writes, None, "me", false).await;
+        assert!(matches!(executed[0].write.result, WriteResult::Failed { .. }), "{mutation}: {:?}", executed[0]);
+        assert_eq!(executed[1].write.result, WriteResult::Skipped);
         assert_eq!((*writer.effects.lock().unwrap(), *writer.looks.lock().unwrap()), (0, 0), "{mutation}");
-        // Whoever makes a request of it all the same is answered by the server.
+        // A request built without validation is rejected by the server.
         let request = WriteRequest { write: write(mutation), user: None, manager: "me".into(), dry_run: false };
         prepare(&request);
     }
@@ -287,7 +296,7 @@ async fn what_cannot_be_sent_fails_and_nothing_is_sent_after_it() {
 
 #[test]
 fn a_name_leads_to_no_other_object() {
-    let mut named = write(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, json!({})));
+    let mut named = write(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Merge, json!({})));
     named.object.name = "target?dryRun=All&x=".into();
     named.object.namespace = "shop#1/ü".into();
     let request = WriteRequest { write: named, user: None, manager: "me".into(), dry_run: false };
@@ -297,13 +306,13 @@ fn a_name_leads_to_no_other_object() {
     assert_eq!(CONFIG_MAPS.path("kube-system"), "/api/v1/namespaces/kube-system/configmaps");
 }
 
-/// A cluster that lets nobody write.
-struct ReadOnly(Option<Value>);
+/// Cluster with read-only access.
+struct ReadOnlyWriter(Option<Value>);
 
-impl Writer for ReadOnly {
-    fn send<'a>(&'a self, _: &'a WriteRequest) -> BoxFuture<'a, Answer> {
+impl Writer for ReadOnlyWriter {
+    fn send<'a>(&'a self, _: &'a WriteRequest) -> BoxFuture<'a, WriteResponse> {
         let (reason, message) = ("Forbidden".to_string(), "you may not".to_string());
-        Box::pin(async { Answer::Refused { code: 403, reason, message, retry_after: None } })
+        Box::pin(async { WriteResponse::Refused { code: 403, reason, message, retry_after: None } })
     }
 
     fn get<'a>(&'a self, _: &'a ObjectKey) -> BoxFuture<'a, Result<Option<Value>, String>> {
@@ -319,31 +328,31 @@ impl Writer for ReadOnly {
 async fn who_may_only_read_is_told_what_would_be_written() {
     let there = json!({"metadata": {"name": "a", "namespace": "shop", "labels": {"by": "hand"}}, "data": {"n": "0", "kept": "x"}});
     let wanted = json!({"metadata": {"name": "a", "namespace": "shop"}, "data": {"n": "1"}});
-    let merge = Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Merge, json!({"data": {"kept": null}}));
+    let merge = Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Merge, json!({"data": {"kept": null}}));
     let outcomes = [
         (Mutation::apply(&CONFIG_MAPS, wanted), json!({"n": "1", "kept": "x"})),
-        (merge.regardless(), json!({"n": "0"})),
+        (merge.unconditional(), json!({"n": "0"})),
     ];
     for (mutation, data) in outcomes {
-        let writer = ReadOnly(Some(there.clone()));
-        let carried = carry_out(&writer, vec![write(mutation)], None, "me", true).await.remove(0);
-        assert_eq!(carried.write.result, WriteResult::Pretended);
-        assert_eq!(carried.after.as_ref().map(|after| &after["data"]), Some(&data));
-        assert_eq!(carried.unchecked.as_deref(), Some("you may not"));
+        let writer = ReadOnlyWriter(Some(there.clone()));
+        let executed = execute(&writer, vec![write(mutation)], None, "me", true).await.remove(0);
+        assert_eq!(executed.write.result, WriteResult::DryRun);
+        assert_eq!(executed.after.as_ref().map(|after| &after["data"]), Some(&data));
+        assert_eq!(executed.unchecked.as_deref(), Some("you may not"));
     }
-    // What cannot be reckoned here is not guessed; and who really writes is refused as before.
-    let strategic = Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchForm::Strategic, json!({})).regardless();
+    // A result that cannot be computed here is not guessed, and a real write is rejected as before.
+    let strategic = Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Strategic, json!({})).unconditional();
     for (mutation, dry_run) in [(strategic, true), (Mutation::apply(&CONFIG_MAPS, there.clone()), false)] {
-        let writer = ReadOnly(Some(there.clone()));
-        let carried = carry_out(&writer, vec![write(mutation)], None, "me", dry_run).await.remove(0);
-        assert_eq!(carried.write.result, WriteResult::Failed { message: "you may not".to_string() });
+        let writer = ReadOnlyWriter(Some(there.clone()));
+        let executed = execute(&writer, vec![write(mutation)], None, "me", dry_run).await.remove(0);
+        assert_eq!(executed.write.result, WriteResult::Failed { message: "you may not".to_string() });
     }
 }
 
-/// What a unit had read: the one object.
-struct Seen(Value);
+/// Reader with the one object that a unit had read.
+struct SingleObjectReader(Value);
 
-impl Picture for Seen {
+impl Reader for SingleObjectReader {
     fn get(&self, key: &ObjectKey) -> Option<Option<crate::object::Object>> {
         let revision = revision_of(Some(&self.0))?;
         Some(Some(crate::object::Object { key: key.clone(), revision, json: self.0.to_string().into_bytes().into() }))
@@ -351,7 +360,7 @@ impl Picture for Seen {
 
     fn list(
         &self,
-        _: &crate::resource::Query,
+        _: &crate::resource::ListQuery,
         _: &switchboard_object::selector::LabelSelector,
     ) -> Option<Vec<crate::object::Object>> {
         None
@@ -362,39 +371,55 @@ impl Picture for Seen {
     }
 }
 
-async fn carry_upon(writer: &Flaky, seen: &Value, mutation: Mutation) -> Carried {
-    let seen = Seen(seen.clone());
-    carry_out_upon(Some(&seen), writer, vec![write(mutation)], None, "me", false).await.remove(0)
+async fn carry_upon(writer: &FlakyWriter, seen: &Value, mutation: Mutation) -> ExecutedWrite {
+    let seen = SingleObjectReader(seen.clone());
+    execute_with_reader(Some(&seen), writer, vec![write(mutation)], None, "me", false).await.remove(0)
 }
 
 #[tokio::test]
 async fn what_is_bound_to_the_revision_that_was_read_is_written_without_a_look() {
-    for (start, mutation) in acts() {
-        let bound = matches!(mutation.expect, Expect::Exactly { .. }) || matches!(mutation.act, Act::Create(_));
-        let writer = Flaky::holding(start.clone(), &[]);
-        let carried = carry_upon(&writer, &held(), mutation.clone()).await;
-        assert!(matches!(carried.write.result, WriteResult::Written { .. }), "{mutation}: {:?}", carried.write.result);
+    for (start, mutation) in operations() {
+        let bound = matches!(mutation.preconditions, Preconditions::Exact { .. })
+            || matches!(mutation.operation, WriteOp::Create(_));
+        let writer = FlakyWriter::holding(start.clone(), &[]);
+        let executed = carry_upon(&writer, &held(), mutation.clone()).await;
+        assert!(
+            matches!(executed.write.result, WriteResult::Written { .. }),
+            "{mutation}: {:?}",
+            executed.write.result
+        );
         assert_eq!(*writer.looks.lock().unwrap(), u32::from(!bound), "{mutation}");
-        assert_eq!(carried.before, start, "{mutation}: the object before is known all the same");
-        // What was read is not what is there any more: the server says so.
+        assert_eq!(executed.before, start, "{mutation}: the object before is known all the same");
+        // The object has changed since it was read, so the server rejects the write.
         let mut later = held();
         later["metadata"]["resourceVersion"] = "11".into();
-        let writer = Flaky::holding(start.is_some().then_some(later), &[]);
-        let carried = carry_upon(&writer, &held(), mutation.clone()).await;
-        let stale = matches!(carried.write.result, WriteResult::Stale { .. });
-        assert_eq!(stale, matches!(mutation.expect, Expect::Exactly { .. }), "{mutation}: {:?}", carried.write.result);
+        let writer = FlakyWriter::holding(start.is_some().then_some(later), &[]);
+        let executed = carry_upon(&writer, &held(), mutation.clone()).await;
+        let stale = matches!(executed.write.result, WriteResult::Stale { .. });
+        assert_eq!(
+            stale,
+            matches!(mutation.preconditions, Preconditions::Exact { .. }),
+            "{mutation}: {:?}",
+            executed.write.result
+        );
     }
 }
 
 #[tokio::test]
 async fn a_lost_answer_to_what_was_written_without_a_look_is_no_second_effect() {
-    for (start, mutation) in acts().into_iter().filter(|(_, one)| matches!(one.expect, Expect::Exactly { .. })) {
+    for (start, mutation) in
+        operations().into_iter().filter(|(_, one)| matches!(one.preconditions, Preconditions::Exact { .. }))
+    {
         let mut start = start.unwrap();
-        // Somebody else wrote it before, which a cache does not keep.
+        // Another manager wrote it before, which the cache does not keep.
         start["metadata"]["managedFields"] = json!([{"manager": "other", "time": "2025-01-01T00:00:00Z"}]);
-        let writer = Flaky::holding(Some(start), &[(true, true)]);
-        let carried = carry_upon(&writer, &held(), mutation.clone()).await;
+        let writer = FlakyWriter::holding(Some(start), &[(true, true)]);
+        let executed = carry_upon(&writer, &held(), mutation.clone()).await;
         assert_eq!(*writer.effects.lock().unwrap(), 1, "{mutation}");
-        assert!(matches!(carried.write.result, WriteResult::Written { .. }), "{mutation}: {:?}", carried.write.result);
+        assert!(
+            matches!(executed.write.result, WriteResult::Written { .. }),
+            "{mutation}: {:?}",
+            executed.write.result
+        );
     }
 }

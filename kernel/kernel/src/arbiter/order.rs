@@ -1,22 +1,22 @@
-//! The order in which writes are carried out: what others need comes first, deletions come last.
+//! Execution order of writes: dependencies first, deletions last.
 
 use std::cmp::Ordering;
 
 use crate::decision::Write;
-use crate::plan::Act;
+use crate::plan::WriteOp;
 use crate::resource::Resource;
 
-/// Writes of one object and subresource that could not become one, in their order.
-pub(super) type Group = Vec<Write>;
+/// Writes to one object and subresource that could not be squashed into one, in their order.
+pub(super) type WriteGroup = Vec<Write>;
 
 const STATUS: u8 = 5;
-/// Behind everything; deletions go through the classes backwards.
+/// Class of deletions, behind all others; they go through the classes backwards.
 const DELETIONS: u8 = 10;
 
-/// The writes of all groups: by class, and within a class by kind and name, whatever order the operator gave them in. A
-/// group stands where its last write belongs, so that an object which is deleted and made anew is there for what needs it.
-pub(super) fn order(mut groups: Vec<Group>) -> Vec<Write> {
-    // The sort is stable: what is equal are writes that were kept apart on purpose.
+/// Orders the writes of all groups by class, kind and name, independent of the operator's order. A group is placed
+/// where its last write belongs, so that an object that is deleted and recreated exists before writes that need it.
+pub(super) fn order(mut groups: Vec<WriteGroup>) -> Vec<Write> {
+    // The sort is stable: equal entries are writes that were not squashed on purpose.
     groups.sort_by(|a, b| match (a.last(), b.last()) {
         (Some(a), Some(b)) => compare(a, b),
         _ => a.len().cmp(&b.len()),
@@ -27,12 +27,12 @@ pub(super) fn order(mut groups: Vec<Group>) -> Vec<Write> {
 fn compare(a: &Write, b: &Write) -> Ordering {
     let names = |write: &Write| (write.object.clone(), write.mutation.subresource.clone());
     let by_class = class(a).cmp(&class(b));
-    // Deletions go backwards within a class too: a RoleBinding goes before its Role.
+    // Deletions go backwards within a class too: a RoleBinding is deleted before its Role.
     by_class.then_with(|| if deletes(a) { names(b).cmp(&names(a)) } else { names(a).cmp(&names(b)) })
 }
 
 fn deletes(write: &Write) -> bool {
-    matches!(write.mutation.act, Act::Delete { .. })
+    matches!(write.mutation.operation, WriteOp::Delete { .. })
 }
 
 fn class(write: &Write) -> u8 {

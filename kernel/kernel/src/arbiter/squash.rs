@@ -1,24 +1,25 @@
-//! Several writes of one run to one object become one, where that one leaves the same object behind.
+//! Squashes several writes of one run to one object into one, if the result is the same object.
 //!
-//! Two applies are the exception, on purpose: one after the other, the second would take back what only the first wants;
-//! as one, both are wanted. The parts of an operator that want fields of one object need not know of each other.
+//! Two applies are an exception: executed one after the other, the second would remove the fields that only the first
+//! one has; squashed, both are applied. So the parts of an operator that apply fields of one object need not know of
+//! each other.
 //!
-//! A deletion swallows nothing: a finalizer may keep the object, and then what was written before it shows. Only what was
-//! read as absent, and is made and deleted within the run, need not be made.
+//! A deletion replaces no earlier write: a finalizer may keep the object, and then the earlier write is visible. Only
+//! an object that was read as absent, and is created and deleted within the run, is not created.
 
 use serde_json::{Map, Value, json};
 use switchboard_object::patch::{json as json_patch, merge};
 
-use super::order::Group;
+use super::order::WriteGroup;
 use crate::decision::Write;
-use crate::plan::{Act, Expect, PatchForm};
+use crate::plan::{PatchType, Preconditions, WriteOp};
 use crate::resource::ObjectKey;
 
-/// Groups writes by object and subresource, in the order of each group's first, and squashes each group.
-pub(super) fn squash(writes: Vec<Write>, absent: &dyn Fn(&ObjectKey) -> bool) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::new();
+/// Groups writes by object and subresource, in the order of each group's first write, and squashes each group.
+pub(super) fn squash(writes: Vec<Write>, absent: &dyn Fn(&ObjectKey) -> bool) -> Vec<WriteGroup> {
+    let mut groups: Vec<WriteGroup> = Vec::new();
     for write in writes {
-        let same = |group: &&mut Group| {
+        let same = |group: &&mut WriteGroup| {
             group[0].object == write.object && group[0].mutation.subresource == write.mutation.subresource
         };
         match groups.iter_mut().find(same) {
@@ -29,62 +30,66 @@ pub(super) fn squash(writes: Vec<Write>, absent: &dyn Fn(&ObjectKey) -> bool) ->
     groups
 }
 
-fn add(group: &mut Group, second: Write, absent: &dyn Fn(&ObjectKey) -> bool) {
+fn add(group: &mut WriteGroup, second: Write, absent: &dyn Fn(&ObjectKey) -> bool) {
     let alone = group.len() == 1;
     if let Some(first) = group.last_mut()
-        && let Some((act, expect)) = both(first, &second, alone && absent(&second.object))
+        && let Some((operation, preconditions)) = combine(first, &second, alone && absent(&second.object))
     {
-        first.mutation.act = act;
-        first.mutation.expect = expect;
+        first.mutation.operation = operation;
+        first.mutation.preconditions = preconditions;
         first.mutation.field_manager = second.mutation.field_manager;
     } else {
         group.push(second);
     }
 }
 
-/// What does the same as the first and then the second; nothing when no single write does.
-fn both(first: &Write, second: &Write, absent: bool) -> Option<(Act, Expect)> {
+/// Returns one write with the effect of the first and then the second, or `None` if there is none.
+fn combine(first: &Write, second: &Write, absent: bool) -> Option<(WriteOp, Preconditions)> {
     let (a, b) = (&first.mutation, &second.mutation);
-    if let (Act::Create(body), Act::Delete { .. }) = (&a.act, &b.act) {
+    if let (WriteOp::Create(body), WriteOp::Delete { .. }) = (&a.operation, &b.operation) {
         let kept = body.pointer("/metadata/finalizers").and_then(Value::as_array).is_some_and(|f| !f.is_empty());
-        // The deletion of what is not there is nothing to send.
-        return (absent && !kept).then(|| (b.act.clone(), Expect::Seen));
+        // Deleting an object that does not exist sends nothing.
+        return (absent && !kept).then(|| (b.operation.clone(), Preconditions::AsRead));
     }
-    let made = matches!(a.act, Act::Create(_));
+    let made = matches!(a.operation, WriteOp::Create(_));
     let alike = a.field_manager == b.field_manager && a.field_validation == b.field_validation && a.user == b.user;
-    if !alike || !(a.expect == b.expect || made && !exact(&b.expect)) {
+    if !alike || !(a.preconditions == b.preconditions || made && !is_exact(&b.preconditions)) {
         return None;
     }
-    let act = match (&a.act, &b.act) {
-        (Act::Create(body), Act::Patch { form, body: patch }) => Act::Create(patched(body, *form, patch)?),
-        (Act::Create(_), Act::Update(body)) => Act::Create(unversioned(body)),
-        (Act::Update(_), Act::Update(body)) => Act::Update(body.clone()),
-        (Act::Update(body), Act::Patch { form, body: patch }) => Act::Update(patched(body, *form, patch)?),
-        (Act::Apply { body: one, force: f }, Act::Apply { body: two, force: g }) if f == g => {
-            Act::Apply { body: overlaid(one.clone(), two), force: *f }
+    let operation = match (&a.operation, &b.operation) {
+        (WriteOp::Create(body), WriteOp::Patch { patch_type: form, body: patch }) => {
+            WriteOp::Create(apply_patch(body, *form, patch)?)
         }
-        (Act::Patch { form: f, body: one }, Act::Patch { form: g, body: two }) if f == g => {
-            Act::Patch { form: *f, body: composed(*f, one, two)? }
+        (WriteOp::Create(_), WriteOp::Update(body)) => WriteOp::Create(without_version(body)),
+        (WriteOp::Update(_), WriteOp::Update(body)) => WriteOp::Update(body.clone()),
+        (WriteOp::Update(body), WriteOp::Patch { patch_type: form, body: patch }) => {
+            WriteOp::Update(apply_patch(body, *form, patch)?)
+        }
+        (WriteOp::Apply { body: one, force: f }, WriteOp::Apply { body: two, force: g }) if f == g => {
+            WriteOp::Apply { body: overlay(one.clone(), two), force: *f }
+        }
+        (WriteOp::Patch { patch_type: f, body: one }, WriteOp::Patch { patch_type: g, body: two }) if f == g => {
+            WriteOp::Patch { patch_type: *f, body: compose_patches(*f, one, two)? }
         }
         _ => return None,
     };
-    Some((act, a.expect.clone()))
+    Some((operation, a.preconditions.clone()))
 }
 
-fn exact(expect: &Expect) -> bool {
-    matches!(expect, Expect::Exactly { .. })
+fn is_exact(preconditions: &Preconditions) -> bool {
+    matches!(preconditions, Preconditions::Exact { .. })
 }
 
-fn patched(body: &Value, form: PatchForm, patch: &Value) -> Option<Value> {
+fn apply_patch(body: &Value, form: PatchType, patch: &Value) -> Option<Value> {
     match form {
-        PatchForm::Json => json_patch::apply(body.clone(), patch).ok(),
-        PatchForm::Merge => merge::apply(body.clone(), patch.clone()).ok(),
-        // Its lists merge by keys that only the kind's schema knows.
-        PatchForm::Strategic => None,
+        PatchType::Json => json_patch::apply(body.clone(), patch).ok(),
+        PatchType::Merge => merge::apply(body.clone(), patch.clone()).ok(),
+        // A strategic merge needs the list keys of the kind's schema.
+        PatchType::Strategic => None,
     }
 }
 
-fn unversioned(body: &Value) -> Value {
+fn without_version(body: &Value) -> Value {
     let mut body = body.clone();
     if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
         ["resourceVersion", "uid"].iter().for_each(|field| drop(metadata.remove(*field)));
@@ -92,13 +97,13 @@ fn unversioned(body: &Value) -> Value {
     body
 }
 
-/// Two sets of wanted fields as one: both are wanted, and where they differ the second is.
-fn overlaid(one: Value, two: &Value) -> Value {
+/// Merges two sets of applied fields; the second takes precedence.
+fn overlay(one: Value, two: &Value) -> Value {
     match (one, two) {
         (Value::Object(mut fields), Value::Object(over)) => {
             for (key, value) in over {
                 let under = fields.remove(key).unwrap_or(Value::Null);
-                fields.insert(key.clone(), overlaid(under, value));
+                fields.insert(key.clone(), overlay(under, value));
             }
             Value::Object(fields)
         }
@@ -106,24 +111,24 @@ fn overlaid(one: Value, two: &Value) -> Value {
     }
 }
 
-fn composed(form: PatchForm, one: &Value, two: &Value) -> Option<Value> {
+fn compose_patches(form: PatchType, one: &Value, two: &Value) -> Option<Value> {
     match form {
-        PatchForm::Json => {
+        PatchType::Json => {
             let (one, two) = (one.as_array()?, two.as_array()?);
-            (!follows(one, two)).then(|| json!(one.iter().chain(two).collect::<Vec<_>>()))
+            (!touches_same_paths(one, two)).then(|| json!(one.iter().chain(two).collect::<Vec<_>>()))
         }
-        PatchForm::Merge => merged(one.as_object()?, two.as_object()?).map(Value::Object),
-        PatchForm::Strategic => None,
+        PatchType::Merge => merge_patches(one.as_object()?, two.as_object()?).map(Value::Object),
+        PatchType::Strategic => None,
     }
 }
 
-/// One merge patch for two. There is none when the second goes into what the first replaced: a merge patch cannot say
-/// "this map instead of whatever is there".
-fn merged(one: &Map<String, Value>, two: &Map<String, Value>) -> Option<Map<String, Value>> {
+/// Combines two merge patches. There is no combined patch if the second changes a part of what the first replaces: a
+/// merge patch cannot express "replace the whole map".
+fn merge_patches(one: &Map<String, Value>, two: &Map<String, Value>) -> Option<Map<String, Value>> {
     let mut both = one.clone();
     for (key, value) in two {
         let joined = match (one.get(key), value) {
-            (Some(Value::Object(under)), Value::Object(over)) => Value::Object(merged(under, over)?),
+            (Some(Value::Object(under)), Value::Object(over)) => Value::Object(merge_patches(under, over)?),
             (Some(_), Value::Object(_)) => return None,
             _ => value.clone(),
         };
@@ -132,8 +137,8 @@ fn merged(one: &Map<String, Value>, two: &Map<String, Value>) -> Option<Map<Stri
     Some(both)
 }
 
-/// Whether the second JSON patch goes into what the first has set: the server may put defaults there between the two.
-fn follows(one: &[Value], two: &[Value]) -> bool {
+/// Whether the second JSON patch changes a part of what the first sets: the server may set defaults there in between.
+fn touches_same_paths(one: &[Value], two: &[Value]) -> bool {
     let paths = |steps: &[Value]| -> Vec<String> {
         let path = |step: &Value, key: &str| step.get(key).and_then(Value::as_str).map(str::to_string);
         steps.iter().flat_map(|step| [path(step, "path"), path(step, "from")]).flatten().collect()

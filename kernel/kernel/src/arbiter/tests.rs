@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
+mod arbitration;
 mod contention;
-mod judging;
-mod squashing;
+mod squash;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use switchboard_object::selector::LabelSelector;
 
-use super::{Arbiter, Judged, Judging};
+use super::{Arbiter, ArbiterInput, ArbiterResult};
 use crate::decision::{DecisionId, Write};
 use crate::object::Object;
-use crate::operator::{Declaration, Declared, OperatorName, Unit, UnitId, Units};
-use crate::place::{ClusterName, Place, Topology};
+use crate::operator::{AccessRule, Declaration, OperatorName, Unit, UnitId, Units};
 use crate::plan::{Mutation, Plan};
-use crate::resource::{ObjectKey, Query, Resource, TableKey};
-use crate::view::{Picture, Reads};
+use crate::resource::{ListQuery, ObjectKey, Resource, TableKey};
+use crate::topology::{ClusterName, ClusterType, Topology};
+use crate::view::{Reader, Reads};
 
-const NAMESPACES: Resource = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
+const NAMESPACES: Resource = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
 const CRDS: Resource =
-    Resource::cluster_wide("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
+    Resource::cluster_scoped("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
 const ROLES: Resource = Resource::namespaced("rbac.authorization.k8s.io", "v1", "Role", "roles");
 const BINDINGS: Resource = Resource::namespaced("rbac.authorization.k8s.io", "v1", "RoleBinding", "rolebindings");
 const ACCOUNTS: Resource = Resource::namespaced("", "v1", "ServiceAccount", "serviceaccounts");
@@ -41,7 +41,7 @@ fn key(resource: &Resource, name: &str) -> ObjectKey {
     ObjectKey { table, namespace: namespace.into(), name: name.into() }
 }
 
-/// A body of that name, with more fields.
+/// Returns a body with this name and more fields.
 fn body(resource: &Resource, name: &str, more: Value) -> Value {
     let mut body = json!({ "apiVersion": resource.api_version(), "kind": resource.kind, "metadata": { "name": name } });
     if resource.namespaced {
@@ -54,14 +54,14 @@ fn config_map(data: Value) -> Value {
     body(&CONFIG_MAPS, "web", json!({ "data": data }))
 }
 
-/// What a unit has read: objects, and names where nothing was.
+/// Reader with the objects that a unit has read, and the names of absent ones.
 #[derive(Default)]
-struct Seen {
+struct MapReader {
     objects: BTreeMap<ObjectKey, Object>,
     reads: Reads,
 }
 
-impl Seen {
+impl MapReader {
     fn object(mut self, revision: u64, mut value: Value) -> Self {
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap().to_string();
         let resource = ALL.iter().find(|resource| resource.kind == text("/kind")).unwrap();
@@ -80,12 +80,12 @@ impl Seen {
     }
 }
 
-impl Picture for Seen {
+impl Reader for MapReader {
     fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
         Some(self.objects.get(key).cloned())
     }
 
-    fn list(&self, _: &Query, _: &LabelSelector) -> Option<Vec<Object>> {
+    fn list(&self, _: &ListQuery, _: &LabelSelector) -> Option<Vec<Object>> {
         None
     }
 
@@ -94,27 +94,33 @@ impl Picture for Seen {
     }
 }
 
-/// Judges for an operator that may write every kind on the configuration cluster.
-fn judge(seen: &Seen, mutations: Vec<Mutation>) -> Judged {
-    judge_with(&ALL.iter().map(Declared::every).collect::<Vec<_>>(), 7, seen, mutations)
+/// Checks mutations of an operator that may write every kind on the configuration cluster.
+fn judge(seen: &MapReader, mutations: Vec<Mutation>) -> ArbiterResult {
+    judge_with(&ALL.iter().map(AccessRule::every).collect::<Vec<_>>(), 7, seen, mutations)
 }
 
-fn judge_with(outputs: &[Declared], decision: u64, seen: &Seen, mutations: Vec<Mutation>) -> Judged {
+fn judge_with(outputs: &[AccessRule], decision: u64, seen: &MapReader, mutations: Vec<Mutation>) -> ArbiterResult {
     judge_plan(outputs, decision, seen, &Plan { mutations, ..Plan::default() })
 }
 
-fn judge_plan(outputs: &[Declared], decision: u64, seen: &Seen, plan: &Plan) -> Judged {
+fn judge_plan(outputs: &[AccessRule], decision: u64, seen: &MapReader, plan: &Plan) -> ArbiterResult {
     judge_at(&Topology::standalone(&ClusterName::new("home")), outputs, decision, seen, plan)
 }
 
-fn judge_at(topology: &Topology, outputs: &[Declared], decision: u64, seen: &Seen, plan: &Plan) -> Judged {
+fn judge_at(
+    topology: &Topology,
+    outputs: &[AccessRule],
+    decision: u64,
+    seen: &MapReader,
+    plan: &Plan,
+) -> ArbiterResult {
     let declaration = Declaration {
         inputs: Default::default(),
         outputs: outputs.iter().cloned().collect(),
         service_account: None,
         units: Units::Whole,
     };
-    Arbiter::default().judge(Judging {
+    Arbiter::default().arbitrate(ArbiterInput {
         unit: &unit("plugs"),
         declaration: &declaration,
         topology,
@@ -122,7 +128,7 @@ fn judge_at(topology: &Topology, outputs: &[Declared], decision: u64, seen: &See
         mutations: plan.mutations.clone(),
         ordered: plan.ordered,
         reads: &seen.reads,
-        picture: seen,
+        reader: seen,
     })
 }
 

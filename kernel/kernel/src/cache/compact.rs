@@ -1,5 +1,5 @@
-//! An object's bytes as they are kept: without `managedFields` unless somebody reads them, exactly as long as needed, never
-//! a tree.
+//! Bytes kept for an object: without `managedFields` unless an operator reads them, without spare capacity, and
+//! unparsed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::CacheError;
 use crate::resource::TableKey;
 
-/// What an object says of itself.
+/// Namespace, name and revision of an object.
 pub struct Identity {
     pub namespace: String,
     pub name: String,
@@ -19,29 +19,29 @@ pub struct Identity {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
+struct HeaderMetadata {
     namespace: Option<String>,
     name: Option<String>,
     resource_version: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Named {
-    metadata: Metadata,
+struct ObjectHeader {
+    metadata: HeaderMetadata,
 }
 
-/// Reads who an object is. Does not keep anything of it.
+/// Reads namespace, name and revision without keeping any of the bytes.
 pub fn identity(table: &TableKey, bytes: &[u8]) -> Result<Identity, CacheError> {
     let unreadable = |source| CacheError::Unreadable { table: table.clone(), source };
     let incomplete = |field| CacheError::Incomplete { table: table.clone(), field };
-    let Named { metadata } = serde_json::from_slice(bytes).map_err(unreadable)?;
+    let ObjectHeader { metadata } = serde_json::from_slice(bytes).map_err(unreadable)?;
     let name = metadata.name.filter(|name| !name.is_empty()).ok_or_else(|| incomplete("name"))?;
     let revision = metadata.resource_version.and_then(|r| r.parse().ok());
     let revision = revision.ok_or_else(|| incomplete("resourceVersion"))?;
     Ok(Identity { namespace: metadata.namespace.unwrap_or_default(), name, revision })
 }
 
-/// The bytes to keep of an object, with its `managedFields` or without.
+/// Returns the bytes to keep for an object, with or without its `managedFields`.
 pub fn compact(table: &TableKey, bytes: &[u8], managers: bool) -> Result<Arc<[u8]>, CacheError> {
     shrink(table, bytes, managers).map_err(|source| CacheError::Unreadable { table: table.clone(), source })
 }
@@ -55,7 +55,7 @@ fn shrink(table: &TableKey, bytes: &[u8], managers: bool) -> Result<Arc<[u8]>, s
     }
     let metadata = serde_json::value::to_raw_value(&metadata)?;
     object.insert("metadata".to_string(), &metadata);
-    // The items of a list do not say what they are; watch events do. Both must be kept alike.
+    // List items have no `apiVersion` and `kind`, watch events have both. The kept bytes must be equal in both cases.
     let version = serde_json::value::to_raw_value(&table.resource.api_version())?;
     let kind = serde_json::value::to_raw_value(&table.resource.kind)?;
     object.entry("apiVersion".to_string()).or_insert(&version);

@@ -1,4 +1,4 @@
-//! The cache against a naive model: any sequence of observations, and what readers and listeners make of it.
+//! Compares the cache with a naive model for any sequence of events, as seen by readers and by listeners of changes.
 
 #![allow(clippy::unwrap_used)]
 
@@ -8,11 +8,11 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::tests::{CONFIG_MAPS, config_map, config_maps, view};
-use super::{Cache, Observed};
+use super::{Cache, TableEvent};
 use crate::resource::Selection;
 
 #[derive(Clone, Debug)]
-enum Step {
+enum ModelStep {
     Begin,
     Put(u8, u64),
     Remove(u8, u64),
@@ -20,53 +20,53 @@ enum Step {
     NotServed,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = ModelStep> {
     prop_oneof![
-        2 => Just(Step::Begin),
-        12 => (0..6u8, 1..30u64).prop_map(|(name, revision)| Step::Put(name, revision)),
-        6 => (0..6u8, 1..30u64).prop_map(|(name, revision)| Step::Remove(name, revision)),
-        3 => (1..30u64).prop_map(Step::Synced),
-        1 => Just(Step::NotServed),
+        2 => Just(ModelStep::Begin),
+        12 => (0..6u8, 1..30u64).prop_map(|(name, revision)| ModelStep::Put(name, revision)),
+        6 => (0..6u8, 1..30u64).prop_map(|(name, revision)| ModelStep::Remove(name, revision)),
+        3 => (1..30u64).prop_map(ModelStep::Synced),
+        1 => Just(ModelStep::NotServed),
     ]
 }
 
-type Objects = BTreeMap<String, u64>;
+type ModelObjects = BTreeMap<String, u64>;
 
-/// What is held, whether it can be read, and what the list that comes in has named.
+/// Expected content, whether it is readable, and the names in the current list.
 #[derive(Default)]
-struct Model {
+struct CacheModel {
     watched: bool,
     known: bool,
     mixed: bool,
-    held: Objects,
+    held: ModelObjects,
     listed: Option<BTreeSet<String>>,
 }
 
-impl Model {
-    fn take(&mut self, step: &Step) {
-        self.watched |= matches!(step, Step::Begin | Step::NotServed);
+impl CacheModel {
+    fn take(&mut self, step: &ModelStep) {
+        self.watched |= matches!(step, ModelStep::Begin | ModelStep::NotServed);
         if !self.watched {
             return;
         }
         let before = self.held.clone();
         match step {
-            Step::Begin => self.listed = Some(BTreeSet::new()),
-            Step::Synced(_) => {
+            ModelStep::Begin => self.listed = Some(BTreeSet::new()),
+            ModelStep::Synced(_) => {
                 if let Some(listed) = self.listed.take() {
                     self.held.retain(|name, _| listed.contains(name));
                     (self.known, self.mixed) = (true, false);
                 }
             }
-            Step::NotServed => {
-                (self.held, self.listed, self.known, self.mixed) = (Objects::new(), None, true, false);
+            ModelStep::NotServed => {
+                (self.held, self.listed, self.known, self.mixed) = (ModelObjects::new(), None, true, false);
             }
-            Step::Put(name, revision) => {
+            ModelStep::Put(name, revision) => {
                 let name = format!("o{name}");
                 let first = self.listed.as_mut().is_some_and(|listed| listed.insert(name.clone()));
                 let held = self.held.entry(name).or_default();
                 *held = if first { *revision } else { (*held).max(*revision) };
             }
-            Step::Remove(name, revision) => {
+            ModelStep::Remove(name, revision) => {
                 let gone = |held: &String, at: u64| *held == format!("o{name}") && at <= *revision;
                 self.held.retain(|held, at| !gone(held, *at));
             }
@@ -79,13 +79,13 @@ impl Model {
     }
 }
 
-fn observed(step: &Step) -> Observed {
+fn observed(step: &ModelStep) -> TableEvent {
     match step {
-        Step::Begin => Observed::Begin,
-        Step::Put(name, revision) => Observed::Put(config_map(&format!("o{name}"), *revision, &json!({}))),
-        Step::Remove(name, revision) => Observed::Remove(config_map(&format!("o{name}"), *revision, &json!({}))),
-        Step::Synced(revision) => Observed::Synced { revision: *revision },
-        Step::NotServed => Observed::NotServed,
+        ModelStep::Begin => TableEvent::Begin,
+        ModelStep::Put(name, revision) => TableEvent::Put(config_map(&format!("o{name}"), *revision, &json!({}))),
+        ModelStep::Remove(name, revision) => TableEvent::Remove(config_map(&format!("o{name}"), *revision, &json!({}))),
+        ModelStep::Synced(revision) => TableEvent::Synced { revision: *revision },
+        ModelStep::NotServed => TableEvent::NotServed,
     }
 }
 
@@ -94,15 +94,15 @@ proptest! {
 
     #[test]
     fn readers_see_the_model_and_changes_add_up_to_it(steps in proptest::collection::vec(step(), 0..60)) {
-        let (mut cache, mut model) = (Cache::default(), Model::default());
-        // What a listener knows who never looks at the cache, only at its changes.
-        let mut told = Objects::new();
+        let (mut cache, mut model) = (Cache::default(), CacheModel::default());
+        // State of a listener that sees only the changes, never the cache.
+        let mut told = ModelObjects::new();
         for step in &steps {
             model.take(step);
-            let was_known = cache.knows(&config_maps());
+            let was_known = cache.is_readable(&config_maps());
             let observation = cache.observe(&config_maps(), observed(step)).unwrap();
-            prop_assert_eq!(cache.knows(&config_maps()), model.can_be_read());
-            prop_assert_eq!(observation.became_known, !was_known && model.can_be_read());
+            prop_assert_eq!(cache.is_readable(&config_maps()), model.can_be_read());
+            prop_assert_eq!(observation.became_readable, !was_known && model.can_be_read());
             for change in &observation.changes {
                 let name = change.key.name.to_string();
                 prop_assert_eq!(change.before.as_ref().map(|o| o.revision), told.get(&name).copied());
@@ -116,7 +116,7 @@ proptest! {
             }
             let seen = &model.held;
             let listed = view(&cache).list(&CONFIG_MAPS, &Selection::all()).unwrap();
-            let listed: Objects = listed.iter().map(|o| (o.key.name.to_string(), o.revision)).collect();
+            let listed: ModelObjects = listed.iter().map(|o| (o.key.name.to_string(), o.revision)).collect();
             prop_assert_eq!(&listed, seen);
             prop_assert_eq!(&told, seen);
             let bytes: usize = view(&cache).list(&CONFIG_MAPS, &Selection::all()).unwrap().iter().map(|o| o.json.len()).sum();
@@ -127,7 +127,7 @@ proptest! {
     #[test]
     fn any_bytes_are_taken_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
         let mut cache = Cache::default();
-        cache.observe(&config_maps(), Observed::Begin).unwrap();
-        let _refused = cache.observe(&config_maps(), Observed::Put(bytes.into()));
+        cache.observe(&config_maps(), TableEvent::Begin).unwrap();
+        let _refused = cache.observe(&config_maps(), TableEvent::Put(bytes.into()));
     }
 }

@@ -7,23 +7,23 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::{Cache, CacheError, Change, Observed, Size};
-use crate::moment::Moment;
-use crate::operator::{Declared, Stop};
-use crate::place::{ClusterName, Topology};
-use crate::resource::{Query, Resource, Selection, TableKey};
-use crate::view::{Picture, View};
+use super::{Cache, CacheError, ObjectChange, TableEvent, TableSize};
+use crate::operator::{AccessRule, DecideError};
+use crate::resource::{ListQuery, Resource, Selection, TableKey};
+use crate::timestamp::Timestamp;
+use crate::topology::{ClusterName, Topology};
+use crate::view::{Reader, View};
 
 thread_local! {
     static COMPARISONS: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Two names were compared: what grows with the number of objects, if anything does.
+/// Counts a comparison of two names: the cost that could grow with the number of objects.
 pub fn compared() {
     COMPARISONS.set(COMPARISONS.get() + 1);
 }
 
-/// How many names were compared on this thread meanwhile.
+/// Returns the number of name comparisons on this thread during a call.
 pub fn comparisons<T>(of: impl FnOnce() -> T) -> (T, u64) {
     let before = COMPARISONS.get();
     let result = of();
@@ -42,35 +42,35 @@ pub fn config_map(name: &str, revision: u64, labels: &Value) -> Bytes {
     Bytes::from(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }).to_string())
 }
 
-pub fn see(cache: &mut Cache, event: Observed) -> Vec<Change> {
+pub fn see(cache: &mut Cache, event: TableEvent) -> Vec<ObjectChange> {
     cache.observe(&config_maps(), event).unwrap().changes
 }
 
-/// A cache that holds these, at revision 10.
+/// Returns a cache with these objects, at revision 10.
 pub fn holding(objects: &[Bytes]) -> Cache {
     let mut cache = Cache::default();
-    see(&mut cache, Observed::Begin);
+    see(&mut cache, TableEvent::Begin);
     for object in objects {
-        see(&mut cache, Observed::Put(object.clone()));
+        see(&mut cache, TableEvent::Put(object.clone()));
     }
-    assert!(cache.observe(&config_maps(), Observed::Synced { revision: 10 }).unwrap().became_known);
+    assert!(cache.observe(&config_maps(), TableEvent::Synced { revision: 10 }).unwrap().became_readable);
     cache
 }
 
 pub fn view(cache: &Cache) -> View {
     let topology = Arc::new(Topology::standalone(&ClusterName::new("home")));
-    View::new(cache.snapshot(), topology, Arc::new(BTreeSet::from([Declared::every(&CONFIG_MAPS)])), Moment(0))
+    View::new(cache.snapshot(), topology, Arc::new(BTreeSet::from([AccessRule::every(&CONFIG_MAPS)])), Timestamp(0))
 }
 
 fn names(cache: &Cache, selection: Selection) -> Vec<String> {
-    let query = Query { table: config_maps(), selection };
+    let query = ListQuery { table: config_maps(), selection };
     let selector = query.selection.selector().unwrap();
     cache.snapshot().list(&query, &selector).unwrap().iter().map(|o| o.key.name.to_string()).collect()
 }
 
-/// `+a@3` appeared, `~a@3` changed, `-a@3` went.
-fn told(changes: &[Change]) -> Vec<String> {
-    let sign = |change: &Change| match (&change.before, &change.after) {
+/// Formats changes: `+a@3` created, `~a@3` changed, `-a@3` deleted.
+fn told(changes: &[ObjectChange]) -> Vec<String> {
+    let sign = |change: &ObjectChange| match (&change.before, &change.after) {
         (None, Some(_)) => '+',
         (Some(_), Some(_)) => '~',
         _ => '-',
@@ -81,12 +81,12 @@ fn told(changes: &[Change]) -> Vec<String> {
 #[test]
 fn a_list_is_seen_when_it_is_complete() {
     let mut cache = Cache::default();
-    see(&mut cache, Observed::Begin);
-    assert!(see(&mut cache, Observed::Put(config_map("a", 3, &json!({})))).is_empty());
-    assert!(!cache.knows(&config_maps()));
-    assert!(matches!(view(&cache).get(&CONFIG_MAPS, "shop", "a"), Err(Stop::Parked(_))));
-    let observation = cache.observe(&config_maps(), Observed::Synced { revision: 10 }).unwrap();
-    assert!(observation.became_known);
+    see(&mut cache, TableEvent::Begin);
+    assert!(see(&mut cache, TableEvent::Put(config_map("a", 3, &json!({})))).is_empty());
+    assert!(!cache.is_readable(&config_maps()));
+    assert!(matches!(view(&cache).get(&CONFIG_MAPS, "shop", "a"), Err(DecideError::NotCached(_))));
+    let observation = cache.observe(&config_maps(), TableEvent::Synced { revision: 10 }).unwrap();
+    assert!(observation.became_readable);
     assert_eq!(told(&observation.changes), ["+a@3"]);
     assert_eq!(names(&cache, Selection::all()), ["a"]);
     assert_eq!(cache.revision(&ClusterName::new("home")), 10);
@@ -98,16 +98,16 @@ fn a_relisting_tells_the_differences_and_no_more() {
     let held = [config_map("a", 1, &none), config_map("b", 2, &none), config_map("c", 3, &none)];
     let mut cache = holding(&held);
     let before = view(&cache).get(&CONFIG_MAPS, "shop", "a").unwrap().unwrap();
-    see(&mut cache, Observed::Begin);
+    see(&mut cache, TableEvent::Begin);
     let came =
         [(config_map("a", 1, &none), ""), (config_map("c", 12, &none), "~c@12"), (config_map("d", 11, &none), "+d@11")];
     for (object, expected) in came {
-        assert_eq!(told(&see(&mut cache, Observed::Put(object))).concat(), expected);
+        assert_eq!(told(&see(&mut cache, TableEvent::Put(object))).concat(), expected);
         let asked = view(&cache).list(&CONFIG_MAPS, &Selection::all());
         assert_eq!(asked.is_ok(), expected.is_empty(), "nobody sees a mixture of old and new");
     }
-    let observation = cache.observe(&config_maps(), Observed::Synced { revision: 20 }).unwrap();
-    assert!(observation.became_known, "whoever waited goes on");
+    let observation = cache.observe(&config_maps(), TableEvent::Synced { revision: 20 }).unwrap();
+    assert!(observation.became_readable, "whoever waited goes on");
     assert_eq!(told(&observation.changes), ["-b@20"]);
     assert_eq!(names(&cache, Selection::all()), ["a", "c", "d"]);
     let after = view(&cache).get(&CONFIG_MAPS, "shop", "a").unwrap().unwrap();
@@ -117,10 +117,10 @@ fn a_relisting_tells_the_differences_and_no_more() {
 #[test]
 fn a_cluster_set_up_anew_is_believed() {
     let mut cache = holding(&[config_map("a", 9, &json!({}))]);
-    see(&mut cache, Observed::Begin);
-    assert_eq!(told(&see(&mut cache, Observed::Put(config_map("a", 4, &json!({ "new": "yes" }))))), ["~a@4"]);
-    see(&mut cache, Observed::Synced { revision: 4 });
-    assert_eq!(names(&cache, Selection::all().labelled("new=yes")), ["a"]);
+    see(&mut cache, TableEvent::Begin);
+    assert_eq!(told(&see(&mut cache, TableEvent::Put(config_map("a", 4, &json!({ "new": "yes" }))))), ["~a@4"]);
+    see(&mut cache, TableEvent::Synced { revision: 4 });
+    assert_eq!(names(&cache, Selection::all().with_labels("new=yes")), ["a"]);
     assert_eq!(cache.revision(&ClusterName::new("home")), 4);
 }
 
@@ -128,12 +128,12 @@ fn a_cluster_set_up_anew_is_believed() {
 fn a_list_that_breaks_off_takes_nothing_away() {
     let none = json!({});
     let mut cache = holding(&[config_map("a", 1, &none), config_map("b", 2, &none)]);
-    see(&mut cache, Observed::Begin);
-    see(&mut cache, Observed::Put(config_map("b", 12, &none)));
-    see(&mut cache, Observed::Begin);
-    assert!(!cache.knows(&config_maps()), "half of a list was taken in");
-    see(&mut cache, Observed::Put(config_map("a", 1, &none)));
-    assert_eq!(told(&see(&mut cache, Observed::Synced { revision: 20 })), ["-b@20"]);
+    see(&mut cache, TableEvent::Begin);
+    see(&mut cache, TableEvent::Put(config_map("b", 12, &none)));
+    see(&mut cache, TableEvent::Begin);
+    assert!(!cache.is_readable(&config_maps()), "half of a list was taken in");
+    see(&mut cache, TableEvent::Put(config_map("a", 1, &none)));
+    assert_eq!(told(&see(&mut cache, TableEvent::Synced { revision: 20 })), ["-b@20"]);
 }
 
 #[test]
@@ -143,8 +143,8 @@ fn old_objects_go_as_new_ones_come() {
     let held =
         |cache: &Cache, name| Arc::downgrade(&view(cache).get(&CONFIG_MAPS, "shop", name).unwrap().unwrap().json);
     let (a, b) = (held(&cache, "a"), held(&cache, "b"));
-    see(&mut cache, Observed::Begin);
-    see(&mut cache, Observed::Put(config_map("a", 11, &none)));
+    see(&mut cache, TableEvent::Begin);
+    see(&mut cache, TableEvent::Put(config_map("a", 11, &none)));
     assert_eq!((a.strong_count(), b.strong_count()), (0, 1), "one world is held, not two");
 }
 
@@ -153,7 +153,7 @@ fn pictures_are_shared_while_nothing_changes() {
     let mut cache = holding(&[config_map("a", 1, &json!({}))]);
     let before = cache.snapshot();
     assert!(Arc::ptr_eq(&before, &cache.snapshot()));
-    see(&mut cache, Observed::Put(config_map("a", 11, &json!({}))));
+    see(&mut cache, TableEvent::Put(config_map("a", 11, &json!({}))));
     assert!(!Arc::ptr_eq(&before, &cache.snapshot()));
 }
 
@@ -161,34 +161,34 @@ fn pictures_are_shared_while_nothing_changes() {
 fn old_news_is_no_news() {
     let none = json!({});
     let mut cache = holding(&[config_map("a", 5, &none)]);
-    assert!(see(&mut cache, Observed::Put(config_map("a", 5, &none))).is_empty());
-    assert!(see(&mut cache, Observed::Put(config_map("a", 4, &none))).is_empty());
-    assert!(see(&mut cache, Observed::Remove(config_map("a", 4, &none))).is_empty());
-    assert!(see(&mut cache, Observed::Remove(config_map("b", 4, &none))).is_empty());
-    assert_eq!(told(&see(&mut cache, Observed::Put(config_map("a", 12, &none)))), ["~a@12"]);
-    assert_eq!(told(&see(&mut cache, Observed::Remove(config_map("a", 13, &none)))), ["-a@13"]);
-    assert_eq!(cache.size(&config_maps()), Size::default());
+    assert!(see(&mut cache, TableEvent::Put(config_map("a", 5, &none))).is_empty());
+    assert!(see(&mut cache, TableEvent::Put(config_map("a", 4, &none))).is_empty());
+    assert!(see(&mut cache, TableEvent::Remove(config_map("a", 4, &none))).is_empty());
+    assert!(see(&mut cache, TableEvent::Remove(config_map("b", 4, &none))).is_empty());
+    assert_eq!(told(&see(&mut cache, TableEvent::Put(config_map("a", 12, &none)))), ["~a@12"]);
+    assert_eq!(told(&see(&mut cache, TableEvent::Remove(config_map("a", 13, &none)))), ["-a@13"]);
+    assert_eq!(cache.size(&config_maps()), TableSize::default());
 }
 
 #[test]
 fn a_kind_that_is_not_served_reads_as_empty() {
     let mut cache = holding(&[config_map("a", 5, &json!({}))]);
-    assert_eq!(told(&see(&mut cache, Observed::NotServed)), ["-a@10"]);
-    assert!(cache.knows(&config_maps()) && !cache.serves(&config_maps()));
+    assert_eq!(told(&see(&mut cache, TableEvent::NotServed)), ["-a@10"]);
+    assert!(cache.is_readable(&config_maps()) && !cache.is_served(&config_maps()));
     assert_eq!(view(&cache).get(&CONFIG_MAPS, "shop", "a").unwrap().map(|o| o.revision), None);
-    see(&mut cache, Observed::Begin);
-    see(&mut cache, Observed::Synced { revision: 11 });
-    assert!(cache.serves(&config_maps()));
+    see(&mut cache, TableEvent::Begin);
+    see(&mut cache, TableEvent::Synced { revision: 11 });
+    assert!(cache.is_served(&config_maps()));
     let unseen = TableKey { cluster: ClusterName::new("other"), ..config_maps() };
-    assert!(cache.observe(&unseen, Observed::NotServed).unwrap().became_known, "whoever waited for it goes on");
+    assert!(cache.observe(&unseen, TableEvent::NotServed).unwrap().became_readable, "whoever waited for it goes on");
 }
 
 #[test]
 fn a_forgotten_kind_stays_forgotten() {
     let mut cache = holding(&[config_map("a", 5, &json!({}))]);
     cache.forget(&config_maps());
-    assert!(see(&mut cache, Observed::Put(config_map("a", 15, &json!({})))).is_empty());
-    assert!(!cache.knows(&config_maps()));
+    assert!(see(&mut cache, TableEvent::Put(config_map("a", 15, &json!({})))).is_empty());
+    assert!(!cache.is_readable(&config_maps()));
     assert_eq!(cache.tables().count(), 0);
 }
 
@@ -200,7 +200,7 @@ fn what_is_kept_has_no_managed_fields_and_says_what_it_is() {
     let metadata = json!({ "name": "a", "namespace": "shop", "resourceVersion": "7" });
     let kept = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": { "k": "ä" } });
     assert_eq!(object.value(), kept);
-    assert_eq!(cache.size(&config_maps()), Size { objects: 1, bytes: object.json.len() as u64 });
+    assert_eq!(cache.size(&config_maps()), TableSize { objects: 1, bytes: object.json.len() as u64 });
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn hostile_bytes_are_refused_and_nothing_is_lost() {
         (b"{\"metadata\":{\"name\":\"a\",\"resourceVersion\":\"x\"}}", "resourceVersion"),
     ];
     for (bytes, wrong) in hostile {
-        for event in [Observed::Put(Bytes::from_static(bytes)), Observed::Remove(Bytes::from_static(bytes))] {
+        for event in [TableEvent::Put(Bytes::from_static(bytes)), TableEvent::Remove(Bytes::from_static(bytes))] {
             let error = cache.observe(&config_maps(), event).unwrap_err();
             assert!(error.to_string().contains("configmaps on cluster home"), "{error}");
             match error {
@@ -240,8 +240,8 @@ fn lists_select_by_namespace_and_label() {
     assert_eq!(names(&cache, Selection::all()), ["b", "c", "a"]);
     assert_eq!(names(&cache, Selection::namespace("shop")), ["b", "c"]);
     assert_eq!(names(&cache, Selection::namespace("sho")), [""; 0]);
-    assert_eq!(names(&cache, Selection::all().labelled("app=web")), ["b", "a"]);
-    assert_eq!(names(&cache, Selection::namespace("shop").labelled("app!=web")), ["c"]);
+    assert_eq!(names(&cache, Selection::all().with_labels("app=web")), ["b", "a"]);
+    assert_eq!(names(&cache, Selection::namespace("shop").with_labels("app!=web")), ["c"]);
 }
 
 #[test]
@@ -254,11 +254,11 @@ fn guarantees_a_view_does_not_change() {
         (all.iter().map(|o| (o.key.name.to_string(), o.value())).collect::<Vec<_>>(), absent)
     };
     let before = read(&view);
-    see(&mut cache, Observed::Put(config_map("a", 11, &json!({ "v": "new" }))));
-    see(&mut cache, Observed::Put(config_map("b", 12, &json!({}))));
+    see(&mut cache, TableEvent::Put(config_map("a", 11, &json!({ "v": "new" }))));
+    see(&mut cache, TableEvent::Put(config_map("b", 12, &json!({}))));
     assert_eq!(read(&view), before);
-    see(&mut cache, Observed::Begin);
-    see(&mut cache, Observed::Synced { revision: 20 });
+    see(&mut cache, TableEvent::Begin);
+    see(&mut cache, TableEvent::Synced { revision: 20 });
     assert_eq!(read(&view), before);
     cache.forget(&config_maps());
     assert_eq!(read(&view), before);
@@ -267,15 +267,15 @@ fn guarantees_a_view_does_not_change() {
 #[test]
 fn guarantees_every_read_is_tracked() {
     let cache = holding(&[config_map("a", 5, &json!({ "app": "web" })), config_map("b", 6, &json!({}))]);
-    let inputs = [CONFIG_MAPS, Resource::cluster_wide("", "v1", "Namespace", "namespaces")];
+    let inputs = [CONFIG_MAPS, Resource::cluster_scoped("", "v1", "Namespace", "namespaces")];
     let topology = Arc::new(Topology::standalone(&ClusterName::new("home")));
-    let declared = Arc::new(inputs.iter().map(Declared::every).collect::<BTreeSet<_>>());
-    let view = View::new(cache.snapshot(), topology, declared, Moment(0));
+    let declared = Arc::new(inputs.iter().map(AccessRule::every).collect::<BTreeSet<_>>());
+    let view = View::new(cache.snapshot(), topology, declared, Timestamp(0));
     view.get(&CONFIG_MAPS, "shop", "a").unwrap().unwrap();
     assert!(view.get(&CONFIG_MAPS, "shop", "missing").unwrap().is_none());
-    let selection = Selection::namespace("shop").labelled("app=web");
+    let selection = Selection::namespace("shop").with_labels("app=web");
     assert_eq!(view.list(&CONFIG_MAPS, &selection).unwrap().len(), 1);
-    assert!(matches!(view.get(&inputs[1], "", "shop"), Err(Stop::Parked(_))));
+    assert!(matches!(view.get(&inputs[1], "", "shop"), Err(DecideError::NotCached(_))));
     let reads = view.into_reads();
     let gets: Vec<_> = reads.gets.iter().map(|(key, revision)| (key.to_string(), *revision)).collect();
     assert_eq!(gets, [("configmaps/shop/a".to_string(), Some(5)), ("configmaps/shop/missing".to_string(), None)]);

@@ -1,19 +1,19 @@
-//! What a new version of the file asks of a process that runs already.
+//! Differences between two versions of the file, for a running process.
 
 use super::{Config, GitopsConfig, IntegrationsConfig, LimitsConfig, OperatorConfig};
 use crate::limits::GlobalLimits;
 use crate::operator::OperatorName;
 
-/// The difference of two configurations, but for the limits of operators: those are asked for by whoever hosts them.
+/// Differences of two configurations, except for the limits of operators, which their hosts read themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// The limits over all operators, when they are others now.
+pub struct ConfigChanges {
+    /// New global limits, if they changed.
     pub global: Option<GlobalLimits>,
-    /// Sentences for people: what changed that only a restart takes up.
+    /// Messages about changes that need a restart.
     pub needs_restart: Vec<String>,
 }
 
-impl Changes {
+impl ConfigChanges {
     /// Whether nothing changed.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -21,10 +21,10 @@ impl Changes {
 }
 
 impl Config {
-    /// What is different in `new`.
-    pub fn changes(&self, new: &Config) -> Changes {
+    /// Returns the differences in `new`.
+    pub fn changes(&self, new: &Config) -> ConfigChanges {
         let global = (self.limits != new.limits).then(|| new.limits.clone());
-        let mut changes = Changes { global, ..Changes::default() };
+        let mut changes = ConfigChanges { global, ..ConfigChanges::default() };
         let parts = [
             ("clusters", self.clusters != new.clusters),
             ("topology", self.topology != new.topology),
@@ -48,20 +48,20 @@ impl Config {
     }
 }
 
-/// The section without what is taken up while it runs.
+/// Returns the section without its limits, which are applied without a restart.
 fn integrations(config: &Config) -> Option<IntegrationsConfig> {
     let section = config.integrations.as_ref()?;
     Some(IntegrationsConfig { limits: LimitsConfig::default(), ..section.clone() })
 }
 
-/// The same of the other section.
+/// Returns the section without its limits, which are applied without a restart.
 fn gitops(config: &Config) -> Option<GitopsConfig> {
     let section = config.gitops.as_ref()?;
     Some(GitopsConfig { limits: LimitsConfig::default(), ..section.clone() })
 }
 
-impl Changes {
-    // Settings may hold what nobody else should read, so sentences name fields and never values.
+impl ConfigChanges {
+    // Settings may hold secrets, so messages contain field names but no values.
     fn operator(&mut self, name: &OperatorName, old: &OperatorConfig, new: &OperatorConfig) {
         match (old.enabled, new.enabled) {
             (false, true) => self.needs_restart.push(format!("operator `{name}` is enabled now")),

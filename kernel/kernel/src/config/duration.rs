@@ -1,8 +1,8 @@
-//! Durations as Go writes them: `200ms`, `1.5s`, `10m`, `1h30m`.
+//! Durations in Go's format: `200ms`, `1.5s`, `10m`, `1h30m`.
 
 use std::time::Duration;
 
-use super::report::Problem;
+use super::report::ConfigProblem;
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 const UNITS: [(&str, u128); 8] = [
@@ -15,11 +15,11 @@ const UNITS: [(&str, u128); 8] = [
     ("m", 60 * NANOS_PER_SECOND),
     ("h", 3600 * NANOS_PER_SECOND),
 ];
-// Digits behind the point that are looked at; the smallest part of an hour that counts has twelve.
+// Maximum number of significant digits after the point; the smallest fraction of an hour that counts has twelve.
 const MAX_FRACTION_DIGITS: usize = 15;
 
-/// Reads a duration.
-pub(super) fn parse(text: &str) -> Result<Duration, Problem> {
+/// Parses a duration.
+pub(super) fn parse(text: &str) -> Result<Duration, ConfigProblem> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     if unsigned == "0" {
         return Ok(Duration::ZERO);
@@ -27,18 +27,21 @@ pub(super) fn parse(text: &str) -> Result<Duration, Problem> {
     let mut nanos: u128 = 0;
     let mut rest = unsigned;
     while !rest.is_empty() || unsigned.is_empty() {
-        let (part, behind) = part(rest).ok_or_else(|| refused(text))?;
+        let (part, behind) = part(rest).ok_or_else(|| invalid_duration(text))?;
         nanos = nanos.saturating_add(part);
         rest = behind;
     }
     if text.starts_with('-') && nanos > 0 {
-        return Err(Problem::new(format!("must not be negative, as {} is", super::section::value_shown(&text.into()))));
+        return Err(ConfigProblem::new(format!(
+            "must not be negative, as {} is",
+            super::section::display_value(&text.into())
+        )));
     }
     let seconds = u64::try_from(nanos / NANOS_PER_SECOND).unwrap_or(u64::MAX);
     Ok(Duration::new(seconds, (nanos % NANOS_PER_SECOND) as u32))
 }
 
-// A number with its unit, in nanoseconds, and what stands behind it.
+// Parses a number with its unit, and returns nanoseconds and the rest of the text.
 fn part(text: &str) -> Option<(u128, &str)> {
     let (whole, rest) = digits(text);
     let (fraction, rest) = rest.strip_prefix('.').map_or(("", rest), digits);
@@ -58,8 +61,9 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()))
 }
 
-fn refused(text: &str) -> Problem {
-    let problem = Problem::new(format!("must be a duration, not {}", super::section::value_shown(&text.into())));
+fn invalid_duration(text: &str) -> ConfigProblem {
+    let problem =
+        ConfigProblem::new(format!("must be a duration, not {}", super::section::display_value(&text.into())));
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()).and_then(|days| days.checked_mul(24));
     match days {
         Some(hours) => problem.hint(format!("days are written in hours: `{hours}h`")),
@@ -68,8 +72,8 @@ fn refused(text: &str) -> Problem {
     }
 }
 
-/// A duration as it would be written.
-pub(super) fn shown(duration: Duration) -> String {
+/// Formats a duration as it is written in the file.
+pub(super) fn display(duration: Duration) -> String {
     let (seconds, nanos) = (duration.as_secs(), duration.subsec_nanos());
     match (seconds, nanos) {
         (0, 0) => "0s".to_string(),

@@ -1,58 +1,58 @@
-//! The section `gitops`: which roles of the GitOps Service this process has, and where its database is.
+//! Section `gitops`: roles of the GitOps Service in this process, and its database.
 
 use std::path::{Path, PathBuf};
 
 use super::limits::{self, LimitsConfig};
-use super::report::Findings;
+use super::report::ErrorCollector;
 use super::section::Section;
 use super::value;
 
-/// [`GitopsConfig::namespace`] when not set: the original's.
+/// Default of [`GitopsConfig::namespace`], as in managed-gitops.
 pub const GITOPS_NAMESPACE: &str = "gitops-service-argocd";
 
-/// What is said of the GitOps Service. Tenants are on the configuration cluster, Argo CD is on the management cluster.
+/// Configuration of the GitOps Service. Tenants are on the configuration cluster, Argo CD is on the management cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GitopsConfig {
-    /// Whether tenants' resources are looked after.
+    /// Whether the backend runs, which reconciles tenants' resources.
     pub backend: bool,
-    /// Whether Argo CD's objects are.
+    /// Whether the agent runs, which reconciles Argo CD's objects.
     pub agent: bool,
-    /// The database; a SQLite file in the state directory when absent. It may hold a password.
+    /// Database URL, which may contain a password; a SQLite file in the state directory when absent.
     pub database: Option<String>,
-    /// A file with the keys that credentials are encrypted with; one is made beside the SQLite file when absent.
+    /// File with the keys that encrypt credentials; created beside the SQLite file when absent.
     pub credentials_key_file: Option<PathBuf>,
-    /// Whether credentials are kept in clear.
+    /// Whether credentials are stored in plaintext.
     pub plaintext_credentials: bool,
-    /// The namespace of an Argo CD that is made known when there is none.
+    /// Namespace of the Argo CD that is registered if there is none.
     pub namespace: String,
-    /// Where all of this was said, for hints.
-    pub said: Said,
-    /// Whether each tenant has a project of its own.
+    /// Source of these options, for hints.
+    pub option_source: OptionSource,
+    /// Whether each tenant has an AppProject of its own.
     pub isolation: bool,
-    /// Whether other backends keep their tenants in the same database.
+    /// Whether other backends store their tenants in the same database.
     pub shared_database: bool,
-    /// A file with the secret that events of git servers for all tenants are signed with; none are believed when absent.
+    /// File with the secret that signs webhook events of git servers for all tenants; unsigned events are ignored.
     pub webhook_secret_file: Option<PathBuf>,
-    /// The limits of each of its operators.
+    /// Limits of each of its operators.
     pub limits: LimitsConfig,
 }
 
-/// Where somebody said something, so that a hint can tell how to say it otherwise.
+/// Source of an option, so that a hint can name the field or flag to change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Said {
-    /// In this file.
+pub enum OptionSource {
+    /// Configuration file.
     #[default]
     File,
-    /// By flags of a command line that stand for it.
+    /// Command line flags instead of a file.
     Flags,
 }
 
-impl Said {
-    /// What it is called there: a field of the section, or a flag.
+impl OptionSource {
+    /// Returns the name of the option at its source: a field of the section, or a flag.
     pub fn name(self, field: &str, flag: &str) -> String {
         match self {
-            Said::File => format!("`gitops.{field}`"),
-            Said::Flags => flag.to_string(),
+            OptionSource::File => format!("`gitops.{field}`"),
+            OptionSource::Flags => flag.to_string(),
         }
     }
 }
@@ -66,7 +66,7 @@ impl Default for GitopsConfig {
             credentials_key_file: None,
             plaintext_credentials: false,
             namespace: GITOPS_NAMESPACE.to_string(),
-            said: Said::File,
+            option_source: OptionSource::File,
             isolation: true,
             shared_database: false,
             webhook_secret_file: None,
@@ -75,16 +75,16 @@ impl Default for GitopsConfig {
     }
 }
 
-pub(super) fn gitops(mut section: Section<'_>, folder: Option<&Path>, findings: &mut Findings) -> GitopsConfig {
+pub(super) fn gitops(mut section: Section<'_>, folder: Option<&Path>, findings: &mut ErrorCollector) -> GitopsConfig {
     let mut config = GitopsConfig::default();
-    section.set("backend", &mut config.backend, findings, value::truth);
-    section.set("agent", &mut config.agent, findings, value::truth);
+    section.set("backend", &mut config.backend, findings, value::boolean);
+    section.set("agent", &mut config.agent, findings, value::boolean);
     config.database = section.take("database", findings, value::text);
     config.credentials_key_file = section.take("credentialsKeyFile", findings, |v| value::path(v, folder));
-    section.set("plaintextCredentials", &mut config.plaintext_credentials, findings, value::truth);
+    section.set("plaintextCredentials", &mut config.plaintext_credentials, findings, value::boolean);
     section.set("namespace", &mut config.namespace, findings, value::text);
-    section.set("isolation", &mut config.isolation, findings, value::truth);
-    section.set("sharedDatabase", &mut config.shared_database, findings, value::truth);
+    section.set("isolation", &mut config.isolation, findings, value::boolean);
+    section.set("sharedDatabase", &mut config.shared_database, findings, value::boolean);
     config.webhook_secret_file = section.take("webhookSecretFile", findings, |v| value::path(v, folder));
     limits::nested(&mut section, &mut config.limits, findings);
     section.close(findings);
@@ -96,18 +96,18 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::config::{Config, Known};
+    use crate::config::{Config, KnownOperators};
 
     #[test]
     fn a_section_is_read_and_an_empty_one_means_everything() {
         let text = "gitops:\n  agent: false\n  database: 'postgres://db/gitops'\n  credentialsKeyFile: keys\n";
-        let config = Config::parse("dir/switchboard.yaml", text, Known::default()).unwrap().gitops.unwrap();
+        let config = Config::parse("dir/switchboard.yaml", text, KnownOperators::default()).unwrap().gitops.unwrap();
         assert_eq!((config.backend, config.agent), (true, false));
         assert_eq!(config.credentials_key_file, Some("dir/keys".into()));
-        let empty = Config::parse("s", "gitops: {}\n", Known::default()).unwrap().gitops.unwrap();
+        let empty = Config::parse("s", "gitops: {}\n", KnownOperators::default()).unwrap().gitops.unwrap();
         assert_eq!(empty, GitopsConfig::default());
-        assert_eq!(Config::parse("s", "{}\n", Known::default()).unwrap().gitops, None);
-        let told = Config::parse("s", "gitops: {agnet: true}\n", Known::default()).unwrap_err().to_string();
+        assert_eq!(Config::parse("s", "{}\n", KnownOperators::default()).unwrap().gitops, None);
+        let told = Config::parse("s", "gitops: {agnet: true}\n", KnownOperators::default()).unwrap_err().to_string();
         assert!(told.contains("agnet"), "{told}");
     }
 }

@@ -1,4 +1,4 @@
-//! The section `integrations`: where the data lies, which part of it is run, and with what.
+//! Section `integrations`: data source, selection and options of the integrations manager.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -8,73 +8,73 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::limits::{self, LimitsConfig};
-use super::report::{Findings, Problem};
+use super::report::{ConfigProblem, ErrorCollector};
 use super::section::Section;
 use super::value;
 
-/// [`IntegrationsConfig::interval`] when not set.
+/// Default of [`IntegrationsConfig::interval`].
 pub const INTEGRATIONS_INTERVAL: Duration = Duration::from_secs(60);
 
 const INTERVAL: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(24 * 3600);
 const SHARE: RangeInclusive<u32> = 0..=100;
 const COUNT: RangeInclusive<u32> = 0..=1_000_000;
 
-/// What is said of the integrations manager.
+/// Configuration of the integrations manager.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntegrationsConfig {
-    /// A directory, a bundle, or the address of a qontract-server.
+    /// Directory, bundle, or address of a qontract-server.
     pub source: IntegrationsSource,
-    /// A file with what a server wants as `Authorization`.
+    /// File with the `Authorization` header for the server.
     pub authorization: Option<PathBuf>,
-    /// How often the source is looked at even if nobody tells of a change.
+    /// Interval at which the source is polled in addition to notifications.
     pub interval: Duration,
-    /// Only this environment; all when absent.
+    /// Only environment to manage; all when absent.
     pub environment: Option<String>,
-    /// Only integrations of this upstream; all when absent.
+    /// Only upstream whose integrations are managed; all when absent.
     pub upstream: Option<String>,
-    /// The image of all integrations.
+    /// Image of all integrations.
     pub image: Option<String>,
-    /// References whose commits are the images' tags, by environment.
+    /// Git references whose commits are the image tags, by environment.
     pub image_tag_from_ref: BTreeMap<String, String>,
-    /// The commits that references are, by reference.
+    /// Commits of git references, by reference.
     pub commits: BTreeMap<String, String>,
-    /// The chart; the built-in one when absent.
+    /// Chart; the built-in one when absent.
     pub chart: Option<PathBuf>,
-    /// Further options of integrations, as JSON.
+    /// JSON file with further options of integrations.
     pub options: Option<PathBuf>,
-    /// Everything as the original does it.
+    /// Whether everything is done exactly as in qontract-reconcile.
     pub compat: bool,
-    /// Whether objects of other callers are taken.
-    pub take_over: bool,
-    /// What share of a namespace may be deleted at once, in percent.
+    /// Whether objects of other callers are adopted.
+    pub adopt: bool,
+    /// Maximum share of a namespace's objects that may be deleted at once, in percent.
     pub delete_share: Option<u32>,
-    /// How many may be deleted at once whatever share they are, without being told.
+    /// Number of objects that may always be deleted at once, regardless of their share.
     pub delete_floor: Option<u32>,
-    /// How many may be deleted at once because somebody says so.
+    /// Number of objects that a user has allowed to delete at once.
     pub allow_deletes: u32,
-    /// Whether new workloads have a label of their shard in their selectors.
+    /// Whether the selectors of new workloads have a label with their shard.
     pub shard_labels: bool,
-    /// Where tokens of clusters lie as files.
+    /// Directory with cluster tokens as files.
     pub tokens: Option<PathBuf>,
-    /// In which namespace of the configuration cluster tokens lie as Secrets.
+    /// Namespace of the configuration cluster with cluster tokens as Secrets.
     pub token_namespace: Option<String>,
-    /// The limits of each of its operators, `integrations@CLUSTER`.
+    /// Limits of each of its operators, `integrations@CLUSTER`.
     pub limits: LimitsConfig,
 }
 
-/// Where the data lies.
+/// Location of the data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IntegrationsSource {
-    /// A directory of YAML, or a bundle file.
+    /// Directory of YAML, or a bundle file.
     Path(PathBuf),
-    /// A qontract-server.
+    /// Address of a qontract-server.
     Server(String),
 }
 
 pub(super) fn integrations(
     mut section: Section<'_>,
     folder: Option<&Path>,
-    findings: &mut Findings,
+    findings: &mut ErrorCollector,
 ) -> Option<IntegrationsConfig> {
     let at = section.at;
     let path = |v: &Value| value::path(v, folder);
@@ -88,22 +88,22 @@ pub(super) fn integrations(
         environment: section.take("environment", findings, value::text),
         upstream: section.take("upstream", findings, value::text),
         image: section.take("image", findings, value::text),
-        image_tag_from_ref: texts(&mut section, "imageTagFromRef", findings),
-        commits: texts(&mut section, "commits", findings),
+        image_tag_from_ref: text_map(&mut section, "imageTagFromRef", findings),
+        commits: text_map(&mut section, "commits", findings),
         chart: section.take("chart", findings, path),
         options: section.take("options", findings, path),
-        compat: section.take("compat", findings, value::truth).unwrap_or_default(),
-        take_over: section.take("takeOver", findings, value::truth).unwrap_or_default(),
+        compat: section.take("compat", findings, value::boolean).unwrap_or_default(),
+        adopt: section.take("takeOver", findings, value::boolean).unwrap_or_default(),
         delete_share: section.take("deleteShare", findings, |v| value::count(v, SHARE)),
         delete_floor: section.take("deleteFloor", findings, |v| value::count(v, COUNT)),
         allow_deletes: section.take("allowDeletes", findings, |v| value::count(v, COUNT)).unwrap_or_default(),
-        shard_labels: section.take("shardLabels", findings, value::truth).unwrap_or_default(),
+        shard_labels: section.take("shardLabels", findings, value::boolean).unwrap_or_default(),
         tokens: section.take("tokens", findings, path),
         token_namespace: section.take("tokenNamespace", findings, value::text),
         limits: said,
     };
     if source.is_none() && section.node("source").is_none() {
-        let problem = Problem::new("has no `source`");
+        let problem = ConfigProblem::new("has no `source`");
         findings.add(
             at,
             section.own_path(),
@@ -114,7 +114,7 @@ pub(super) fn integrations(
     source.map(|_| config)
 }
 
-fn source(value: &Value, folder: Option<&Path>) -> Result<IntegrationsSource, Problem> {
+fn source(value: &Value, folder: Option<&Path>) -> Result<IntegrationsSource, ConfigProblem> {
     let text = value::text(value)?;
     if text.starts_with("http://") || text.starts_with("https://") {
         return Ok(IntegrationsSource::Server(text));
@@ -122,8 +122,8 @@ fn source(value: &Value, folder: Option<&Path>) -> Result<IntegrationsSource, Pr
     value::path(value, folder).map(IntegrationsSource::Path)
 }
 
-/// A map of texts whose keys are anybody's.
-fn texts(section: &mut Section<'_>, name: &'static str, findings: &mut Findings) -> BTreeMap<String, String> {
+/// Reads a map of texts with arbitrary keys.
+fn text_map(section: &mut Section<'_>, name: &'static str, findings: &mut ErrorCollector) -> BTreeMap<String, String> {
     let Some(fields) = section.section(name, findings) else { return BTreeMap::new() };
     let mut texts = BTreeMap::new();
     for (key, node) in fields.entries() {
@@ -140,23 +140,25 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::config::{Config, Known};
+    use crate::config::{Config, KnownOperators};
 
     #[test]
     fn a_section_is_read_with_paths_from_the_files_folder() {
         let text = "integrations:\n  source: data\n  interval: 5s\n  environment: stage\n  imageTagFromRef: {stage: main}\n  commits: {main: abc}\n  deleteFloor: 0\n  compat: true\n";
-        let config = Config::parse("dir/switchboard.yaml", text, Known::default()).unwrap().integrations.unwrap();
+        let config =
+            Config::parse("dir/switchboard.yaml", text, KnownOperators::default()).unwrap().integrations.unwrap();
         assert_eq!(config.source, IntegrationsSource::Path("dir/data".into()));
-        assert_eq!((config.interval, config.compat, config.take_over), (Duration::from_secs(5), true, false));
+        assert_eq!((config.interval, config.compat, config.adopt), (Duration::from_secs(5), true, false));
         assert_eq!((&*config.image_tag_from_ref["stage"], &*config.commits["main"]), ("main", "abc"));
         assert_eq!((config.delete_floor, config.delete_share, config.shard_labels), (Some(0), None, false));
-        let server = Config::parse("s", "integrations: {source: 'https://example/graphql'}", Known::default()).unwrap();
+        let server =
+            Config::parse("s", "integrations: {source: 'https://example/graphql'}", KnownOperators::default()).unwrap();
         assert_eq!(server.integrations.unwrap().source, IntegrationsSource::Server("https://example/graphql".into()));
     }
 
     #[test]
     fn what_is_missing_or_unknown_is_told() {
-        let told = |text: &str| Config::parse("s.yaml", text, Known::default()).unwrap_err().to_string();
+        let told = |text: &str| Config::parse("s.yaml", text, KnownOperators::default()).unwrap_err().to_string();
         assert!(told("integrations: {interval: 5s}").contains("has no `source`"));
         assert!(told("integrations: {source: x, sauce: y}").contains("sauce"));
     }

@@ -1,9 +1,9 @@
-//! What a file says of the limits of operators, and which part of it counts for which of them.
+//! Limits of operators in the file, and their precedence.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::report::{Findings, Problem};
+use super::report::{ConfigProblem, ErrorCollector};
 use super::section::Section;
 use super::{Config, OperatorConfig, PROCESS_MEMORY_BYTES, duration, value};
 use crate::limits::Limits;
@@ -23,44 +23,44 @@ const WRITES_PER_MINUTE: RangeInclusive<u32> = 1..=600_000;
 pub(super) const MAX_CONCURRENT: RangeInclusive<u32> = 1..=1024;
 const MEMORY: RangeInclusive<u64> = 0..=1 << 40;
 
-/// What is said of [`Limits`]. What is not said is as the operator has it by itself.
+/// [`Limits`] set in the file. For a field that is not set, the operator's own limit applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimitsConfig {
-    /// [`Limits::debounce`].
+    /// Override of [`Limits::debounce`].
     pub debounce: Option<Duration>,
-    /// [`Limits::cool_down`].
+    /// Override of [`Limits::cool_down`].
     pub cool_down: Option<Duration>,
-    /// [`Limits::writes_per_second`].
+    /// Override of [`Limits::writes_per_second`].
     pub writes_per_second: Option<u32>,
-    /// [`Limits::writes_per_minute`].
+    /// Override of [`Limits::writes_per_minute`].
     pub writes_per_minute: Option<u32>,
-    /// [`Limits::resync`]; `Some(None)` is never.
+    /// Override of [`Limits::resync`]; `Some(None)` is never.
     pub resync: Option<Option<Duration>>,
-    /// [`Limits::backoff_first`].
+    /// Override of [`Limits::backoff_first`].
     pub backoff_first: Option<Duration>,
-    /// [`Limits::backoff_max`].
+    /// Override of [`Limits::backoff_max`].
     pub backoff_max: Option<Duration>,
-    /// [`Limits::timeout`].
+    /// Override of [`Limits::timeout`].
     pub timeout: Option<Duration>,
-    /// [`Limits::max_concurrent`].
+    /// Override of [`Limits::max_concurrent`].
     pub max_concurrent: Option<u32>,
-    /// [`Limits::memory_bytes`].
+    /// Override of [`Limits::memory_bytes`].
     pub memory_bytes: Option<u64>,
 }
 
-/// What an operator is a part of that is hosted as a whole, so that it has no entry by which it would be hosted.
+/// Section or operator that hosts several operators, which therefore have no entry of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whole {
-    /// The section `integrations`.
+pub enum ParentSection {
+    /// Section `integrations`.
     Integrations,
-    /// The section `gitops`.
+    /// Section `gitops`.
     Gitops,
-    /// An operator that is there several times, once for each cluster.
+    /// Operator that runs several times, once for each cluster.
     Operator(&'static str),
 }
 
 impl LimitsConfig {
-    /// The limits of an operator that has these by itself.
+    /// Returns an operator's own limits, overridden by these.
     pub fn over(&self, own: &Limits) -> Limits {
         let first = self.backoff_first.unwrap_or(own.backoff_first);
         let max = self.backoff_max.unwrap_or(own.backoff_max);
@@ -70,7 +70,7 @@ impl LimitsConfig {
             writes_per_second: self.writes_per_second.unwrap_or(own.writes_per_second),
             writes_per_minute: self.writes_per_minute.unwrap_or(own.writes_per_minute),
             resync: self.resync.unwrap_or(own.resync),
-            // Of the two waits, the one that nobody set gives way.
+            // If only one of the two delays is set, the other one is adjusted.
             backoff_first: if self.backoff_first.is_none() { first.min(max) } else { first },
             backoff_max: max.max(self.backoff_first.unwrap_or_default()),
             timeout: self.timeout.unwrap_or(own.timeout),
@@ -81,7 +81,7 @@ impl LimitsConfig {
 }
 
 impl OperatorConfig {
-    /// The limits of an operator that has none by itself, be it of this binary or a program.
+    /// Returns the limits of an operator without limits of its own, in this binary or a hosted program.
     pub fn limits(&self) -> Limits {
         let memory_bytes = if self.process.is_some() { PROCESS_MEMORY_BYTES } else { 0 };
         self.limits.over(&Limits { memory_bytes, ..Limits::default() })
@@ -89,21 +89,21 @@ impl OperatorConfig {
 }
 
 impl Config {
-    /// The limits of a part of something: what is said of it by its name counts over what is said of the whole, and that over
-    /// what it has by itself.
-    pub fn limits_of_part(&self, name: &OperatorName, of: Whole, own: &Limits) -> Limits {
+    /// Returns the limits of an operator in a parent section: its own entry takes precedence over the parent's limits,
+    /// and these over its own limits.
+    pub fn limits_of_part(&self, name: &OperatorName, of: ParentSection, own: &Limits) -> Limits {
         let whole = match of {
-            Whole::Integrations => self.integrations.as_ref().map(|section| &section.limits),
-            Whole::Gitops => self.gitops.as_ref().map(|section| &section.limits),
-            Whole::Operator(whole) => self.operators.get(&OperatorName::new(whole)).map(|one| &one.limits),
+            ParentSection::Integrations => self.integrations.as_ref().map(|section| &section.limits),
+            ParentSection::Gitops => self.gitops.as_ref().map(|section| &section.limits),
+            ParentSection::Operator(whole) => self.operators.get(&OperatorName::new(whole)).map(|one| &one.limits),
         };
         let own = whole.map_or_else(|| own.clone(), |said| said.over(own));
         self.parts.get(name).map_or_else(|| own.clone(), |said| said.over(&own))
     }
 }
 
-/// The limits that stand in a map among other fields.
-pub(super) fn limits(section: &mut Section<'_>, into: &mut LimitsConfig, findings: &mut Findings) {
+/// Reads the limit fields of a map that has other fields as well.
+pub(super) fn limits(section: &mut Section<'_>, into: &mut LimitsConfig, findings: &mut ErrorCollector) {
     let into = &mut *into;
     section.set("debounce", &mut into.debounce, findings, |v| value::span(v, DEBOUNCE).map(Some));
     section.set("coolDown", &mut into.cool_down, findings, |v| value::span(v, COOL_DOWN).map(Some));
@@ -115,7 +115,7 @@ pub(super) fn limits(section: &mut Section<'_>, into: &mut LimitsConfig, finding
     });
     section.set("resync", &mut into.resync, findings, |v| match v.as_str() {
         Some("never") => Ok(Some(None)),
-        Some(other) if other.eq_ignore_ascii_case("never") => Err(Problem::new("is written `never`")),
+        Some(other) if other.eq_ignore_ascii_case("never") => Err(ConfigProblem::new("is written `never`")),
         _ => value::span(v, RESYNC).map(|span| Some(Some(span))),
     });
     if let Some(section) = section.section("backoff", findings) {
@@ -126,25 +126,25 @@ pub(super) fn limits(section: &mut Section<'_>, into: &mut LimitsConfig, finding
     section.set("memory", &mut into.memory_bytes, findings, |v| value::bytes(v, MEMORY).map(Some));
 }
 
-/// The map `limits` of a map, when it is written.
-pub(super) fn nested(section: &mut Section<'_>, into: &mut LimitsConfig, findings: &mut Findings) {
+/// Reads the map `limits` of a section, if it is set.
+pub(super) fn nested(section: &mut Section<'_>, into: &mut LimitsConfig, findings: &mut ErrorCollector) {
     if let Some(mut section) = section.section("limits", findings) {
         limits(&mut section, into, findings);
         section.close(findings);
     }
 }
 
-fn backoff(mut section: Section<'_>, into: &mut LimitsConfig, findings: &mut Findings) {
+fn backoff(mut section: Section<'_>, into: &mut LimitsConfig, findings: &mut ErrorCollector) {
     section.set("first", &mut into.backoff_first, findings, |v| value::span(v, BACKOFF).map(Some));
     section.set("max", &mut into.backoff_max, findings, |v| value::span(v, BACKOFF).map(Some));
     let usual = Limits::default();
     let first = into.backoff_first.unwrap_or(usual.backoff_first);
     let max = into.backoff_max.unwrap_or(usual.backoff_max);
     if first > max {
-        let (first, max) = (duration::shown(first), duration::shown(max));
+        let (first, max) = (duration::display(first), duration::display(max));
         let (first_at, max_at) = (section.node("first").map(|(_, n)| n.at), section.node("max").map(|(_, n)| n.at));
         let other = if first_at.is_none() { "first" } else { "max" };
-        let problem = Problem::new(format!("the first wait, {first}, is longer than the longest, {max}"));
+        let problem = ConfigProblem::new(format!("the first wait, {first}, is longer than the longest, {max}"));
         let problem =
             if first_at.and(max_at).is_none() { problem.hint(format!("set `{other}` as well")) } else { problem };
         findings.add(first_at.or(max_at).unwrap_or(section.at), section.own_path(), problem);

@@ -1,4 +1,4 @@
-//! The fields of an operator that is a program of its own.
+//! Fields of an operator that is a separate program.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -6,41 +6,41 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::report::{Findings, Problem};
-use super::section::{Section, wanted};
-use super::tree::{Content, Node};
+use super::report::{ConfigProblem, ErrorCollector};
+use super::section::{Section, type_mismatch};
+use super::tree::{NodeContent, YamlNode};
 use super::{ProcessConfig, value};
 
 const DISK: RangeInclusive<u64> = 1 << 20..=1 << 40;
 const PROCESSES: RangeInclusive<u32> = 2..=32_768;
 
-/// What is said of the program; nothing when no `command` is given, and then the other fields are out of place.
+/// Reads the program's fields; `None` if no `command` is set, and then the other fields are errors.
 pub(super) fn process(
     section: &mut Section<'_>,
     folder: Option<&Path>,
-    findings: &mut Findings,
+    findings: &mut ErrorCollector,
 ) -> Option<ProcessConfig> {
     let command = texts(section, "command", findings);
     let mut config = ProcessConfig::default();
-    section.set("live", &mut config.live, findings, value::truth);
+    section.set("live", &mut config.live, findings, value::boolean);
     config.env = env(section, findings);
     config.files = texts(section, "files", findings).iter().map(|text| from(folder, text)).collect();
     config.egress = texts(section, "egress", findings);
     config.controllers = texts(section, "controllers", findings);
-    section.set("sandbox", &mut config.sandbox, findings, value::truth);
+    section.set("sandbox", &mut config.sandbox, findings, value::boolean);
     section.set("disk", &mut config.disk_bytes, findings, |v| value::bytes(v, DISK));
     section.set("processes", &mut config.processes, findings, |v| value::count(v, PROCESSES));
     if config.live {
-        free_of_proxies(section, &config, findings);
+        reject_proxy_variables(section, &config, findings);
     }
     let Some((program, arguments)) = command.split_first().filter(|(program, _)| !program.is_empty()) else {
         if let Some((_, node)) = section.node("command") {
-            let problem = Problem::new("names no program");
+            let problem = ConfigProblem::new("names no program");
             findings.add(node.at, &section.path("command"), problem.hint("a path, or [path, argument, …]"));
             return Some(config);
         }
         if let Some((field, node)) = FIELDS.iter().find_map(|field| Some((field, section.node(field)?.1))) {
-            let problem = Problem::new("is for operators with a `command`, which this one has not");
+            let problem = ConfigProblem::new("is for operators with a `command`, which this one has not");
             findings.add(
                 node.at,
                 &section.path(field),
@@ -49,22 +49,22 @@ pub(super) fn process(
         }
         return None;
     };
-    // A bare name is looked for where programs are; anything else is a path.
+    // A name without a slash is searched in `PATH`; anything else is a path.
     config.program = if program.contains('/') { from(folder, program) } else { PathBuf::from(program) };
     config.arguments = arguments.to_vec();
     if let Some((_, node)) = section.node("egress").filter(|_| !config.live) {
-        let problem = Problem::new("is for operators with `live: true`: without it there is no network at all");
+        let problem = ConfigProblem::new("is for operators with `live: true`: without it there is no network at all");
         findings.add(node.at, &section.path("egress"), problem.hint("add `live: true`, or leave `egress` out"));
     }
     Some(config)
 }
 
-/// Whoever leaves does so through the proxy of `egress`; another one would be reached by nobody.
-fn free_of_proxies(section: &mut Section<'_>, config: &ProcessConfig, findings: &mut Findings) {
+/// Refuses proxy variables: connections leave through the proxy of `egress`, and no other proxy is reachable.
+fn reject_proxy_variables(section: &mut Section<'_>, config: &ProcessConfig, findings: &mut ErrorCollector) {
     let proxy = |name: &&String| PROXIES.iter().any(|proxy| name.eq_ignore_ascii_case(proxy));
     let Some((_, node)) = section.node("env") else { return };
     for name in config.env.keys().filter(proxy) {
-        let problem = Problem::new(format!("`{name}` is set for every live command"));
+        let problem = ConfigProblem::new(format!("`{name}` is set for every live command"));
         findings.add(node.at, &section.path("env"), problem.hint("leave it out; `egress` says where it may go"));
     }
 }
@@ -77,38 +77,38 @@ fn from(folder: Option<&Path>, text: &str) -> PathBuf {
     folder.map_or_else(|| PathBuf::from(text), |folder| folder.join(text))
 }
 
-/// A list of texts, or one text alone.
-pub(super) fn texts(section: &mut Section<'_>, name: &'static str, findings: &mut Findings) -> Vec<String> {
+/// Reads a list of texts, or a single text.
+pub(super) fn texts(section: &mut Section<'_>, name: &'static str, findings: &mut ErrorCollector) -> Vec<String> {
     let Some((_, node)) = section.node(name) else { return Vec::new() };
     let path = section.path(name);
-    let mut text = |node: &Node| {
+    let mut text = |node: &YamlNode| {
         let read = match &node.content {
-            Content::Scalar(scalar) => value::text(scalar),
-            other => Err(wanted("text", other)),
+            NodeContent::Scalar(scalar) => value::text(scalar),
+            other => Err(type_mismatch("text", other)),
         };
         read.map_err(|problem| findings.add(node.at, &path, problem)).ok()
     };
     match &node.content {
-        Content::List(items) => items.iter().filter_map(&mut text).collect(),
+        NodeContent::List(items) => items.iter().filter_map(&mut text).collect(),
         _ => text(node).into_iter().collect(),
     }
 }
 
-fn env(section: &mut Section<'_>, findings: &mut Findings) -> BTreeMap<String, String> {
+fn env(section: &mut Section<'_>, findings: &mut ErrorCollector) -> BTreeMap<String, String> {
     let Some(variables) = section.section("env", findings) else { return BTreeMap::new() };
     let mut env = BTreeMap::new();
     for (key, node) in variables.entries() {
         let path = variables.path(&key.name);
         if key.name.is_empty() || key.name.contains(['=', '\0']) {
-            findings.add(key.at, &path, Problem::new("is no name for a variable"));
+            findings.add(key.at, &path, ConfigProblem::new("is no name for a variable"));
         }
         let read = match &node.content {
-            Content::Scalar(Value::String(text)) if text.contains('\0') => {
-                Err(Problem::new("must not hold a zero byte"))
+            NodeContent::Scalar(Value::String(text)) if text.contains('\0') => {
+                Err(ConfigProblem::new("must not hold a zero byte"))
             }
-            Content::Scalar(Value::String(text)) => Ok(text.clone()),
-            Content::Scalar(scalar) => value::text(scalar),
-            other => Err(wanted("text", other)),
+            NodeContent::Scalar(Value::String(text)) => Ok(text.clone()),
+            NodeContent::Scalar(scalar) => value::text(scalar),
+            other => Err(type_mismatch("text", other)),
         };
         match read {
             Ok(text) => drop(env.insert(key.name.clone(), text)),

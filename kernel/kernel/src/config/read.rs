@@ -1,4 +1,4 @@
-//! The fields of `switchboard.yaml`, one function for each map of it.
+//! Fields of `switchboard.yaml`, with one function for each map.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -13,36 +13,44 @@ use super::gitops::gitops;
 use super::integrations::integrations;
 use super::limits::{self, LimitsConfig, MAX_CONCURRENT};
 use super::process::process;
-use super::report::{ConfigErrors, Findings, Problem};
+use super::report::{ConfigErrors, ConfigProblem, ErrorCollector};
 use super::section::Section;
 use super::topology::topology;
-use super::tree::{self, Content, Node, Position};
-use super::{ClusterConfig, Config, JournalConfig, Known, OperatorConfig, ProcessConfig, Whole, value};
+use super::tree::{self, NodeContent, SourcePosition, YamlNode};
+use super::{
+    ClusterConfig, Config, JournalConfig, KnownOperators, OperatorConfig, ParentSection, ProcessConfig, value,
+};
 use crate::limits::GlobalLimits;
 use crate::operator::OperatorName;
-use crate::place::ClusterName;
+use crate::topology::ClusterName;
 
 const MAX_AGE: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(10 * 365 * 24 * 3600);
 const REQUESTS_PER_SECOND: RangeInclusive<u32> = 1..=100_000;
 const PROCESS_MEMORY: RangeInclusive<u64> = 1 << 20..=16 << 40;
 const MAX_BYTES: RangeInclusive<u64> = 1 << 20..=1 << 40;
 
-pub(super) fn read(file: &str, text: &str, known: Known<'_>) -> Result<Config, ConfigErrors> {
-    let mut findings = Findings::default();
+pub(super) fn read(file: &str, text: &str, known: KnownOperators<'_>) -> Result<Config, ConfigErrors> {
+    let mut findings = ErrorCollector::default();
     let mut config = Config::default();
     if let Some(root) = tree::read(text, &mut findings) {
-        top(&root, Path::new(file).parent(), known, &mut config, &mut findings);
+        read_root(&root, Path::new(file).parent(), known, &mut config, &mut findings);
     }
     findings.into_errors(file).map_or(Ok(config), Err)
 }
 
-fn top(root: &Node, folder: Option<&Path>, known: Known<'_>, config: &mut Config, findings: &mut Findings) {
+fn read_root(
+    root: &YamlNode,
+    folder: Option<&Path>,
+    known: KnownOperators<'_>,
+    config: &mut Config,
+    findings: &mut ErrorCollector,
+) {
     let mut file = Section::open(root, String::new(), findings);
     let named = file.section("clusters", findings).map(|section| clusters(&section, folder, findings));
     if let Some(named) = named.filter(|named| !named.is_empty()) {
         config.clusters = named;
     }
-    // Without a topology and with several clusters, the key that names them is where one would look.
+    // With several clusters and no topology, the error points to the key `clusters`.
     let at = file.node("clusters").map_or(file.at, |(key, _)| key.at);
     let section = file.section("topology", findings);
     if let Some(topology) = topology(section, at, config.clusters.keys().collect(), findings) {
@@ -72,40 +80,46 @@ fn top(root: &Node, folder: Option<&Path>, known: Known<'_>, config: &mut Config
     file.close(findings);
 }
 
-/// An entry for something that is not hosted by itself.
+/// Entry for an operator of a parent section.
 struct PartEntry {
     name: OperatorName,
-    at: Position,
+    at: SourcePosition,
     path: String,
-    of: Whole,
+    parent: ParentSection,
     limits: LimitsConfig,
 }
 
 impl PartEntry {
-    fn read(name: &str, at: Position, mut fields: Section<'_>, of: Whole, findings: &mut Findings) -> Self {
+    fn read(
+        name: &str,
+        at: SourcePosition,
+        mut fields: Section<'_>,
+        of: ParentSection,
+        findings: &mut ErrorCollector,
+    ) -> Self {
         let mut said = LimitsConfig::default();
         limits::limits(&mut fields, &mut said, findings);
         limits::nested(&mut fields, &mut said, findings);
         let path = fields.own_path().to_string();
         fields.close(findings);
-        Self { name: OperatorName::new(name), at, path, of, limits: said }
+        Self { name: OperatorName::new(name), at, path, parent: of, limits: said }
     }
 
-    /// Nothing is hosted for such an entry, so that without the whole it would be a wish that nobody hears.
-    fn take(self, config: &mut Config, findings: &mut Findings) {
-        let (is_there, whole) = match self.of {
-            Whole::Integrations => (config.integrations.is_some(), "the section `integrations`".to_string()),
-            Whole::Gitops => (config.gitops.is_some(), "the section `gitops`".to_string()),
-            Whole::Operator(name) => {
+    /// Adds the limits. Without the parent section the entry would have no effect, so it is an error.
+    fn take(self, config: &mut Config, findings: &mut ErrorCollector) {
+        let (is_there, whole) = match self.parent {
+            ParentSection::Integrations => (config.integrations.is_some(), "the section `integrations`".to_string()),
+            ParentSection::Gitops => (config.gitops.is_some(), "the section `gitops`".to_string()),
+            ParentSection::Operator(name) => {
                 (config.operators.contains_key(&OperatorName::new(name)), format!("the operator `{name}`"))
             }
         };
         if !is_there {
-            let problem = Problem::new(format!("is a part of {whole}, which this file has not"));
+            let problem = ConfigProblem::new(format!("is a part of {whole}, which this file has not"));
             findings.add(self.at, &self.path, problem);
         }
         if config.parts.insert(self.name, self.limits).is_some() {
-            findings.add(self.at, &self.path, Problem::new("stands here a second time"));
+            findings.add(self.at, &self.path, ConfigProblem::new("stands here a second time"));
         }
     }
 }
@@ -113,13 +127,13 @@ impl PartEntry {
 fn clusters(
     section: &Section<'_>,
     folder: Option<&Path>,
-    findings: &mut Findings,
+    findings: &mut ErrorCollector,
 ) -> BTreeMap<ClusterName, ClusterConfig> {
     let mut clusters = BTreeMap::new();
     for (key, node) in section.entries() {
         let path = section.path(&key.name);
         if !name::dns1123_label(&key.name).is_empty() {
-            let problem = Problem::new("is no name for a cluster");
+            let problem = ConfigProblem::new("is no name for a cluster");
             findings.add(key.at, &path, problem.hint("lower case letters, digits and `-`, at most 63"));
         }
         let mut fields = Section::open(node, path, findings);
@@ -131,7 +145,7 @@ fn clusters(
     clusters
 }
 
-fn global_limits(mut section: Section<'_>, findings: &mut Findings) -> GlobalLimits {
+fn global_limits(mut section: Section<'_>, findings: &mut ErrorCollector) -> GlobalLimits {
     let mut limits = GlobalLimits::default();
     section.set("maxConcurrent", &mut limits.max_concurrent, findings, |v| value::count(v, MAX_CONCURRENT));
     section
@@ -141,7 +155,7 @@ fn global_limits(mut section: Section<'_>, findings: &mut Findings) -> GlobalLim
     limits
 }
 
-fn journal(mut section: Section<'_>, findings: &mut Findings) -> JournalConfig {
+fn journal(mut section: Section<'_>, findings: &mut ErrorCollector) -> JournalConfig {
     let mut journal = JournalConfig::default();
     section.set("maxBytes", &mut journal.max_bytes, findings, |v| value::bytes(v, MAX_BYTES));
     section.set("maxAge", &mut journal.max_age, findings, |v| value::span(v, MAX_AGE));
@@ -149,43 +163,43 @@ fn journal(mut section: Section<'_>, findings: &mut Findings) -> JournalConfig {
     journal
 }
 
-/// Operators by name, or a list of them that each say theirs.
+/// Reads operators as a map by name, or as a list with a `name` each.
 fn operators(
-    node: &Node,
+    node: &YamlNode,
     folder: Option<&Path>,
-    known: Known<'_>,
-    findings: &mut Findings,
+    known: KnownOperators<'_>,
+    findings: &mut ErrorCollector,
 ) -> (BTreeMap<OperatorName, OperatorConfig>, Vec<PartEntry>) {
     let mut operators = BTreeMap::new();
     let mut parts = Vec::new();
-    let mut add = |name: &str, at: Position, mut fields: Section<'_>, findings: &mut Findings| {
-        if let Some(of) = known.whole(name) {
+    let mut add = |name: &str, at: SourcePosition, mut fields: Section<'_>, findings: &mut ErrorCollector| {
+        if let Some(of) = known.parent_of(name) {
             return parts.push(PartEntry::read(name, at, fields, of, findings));
         }
         let process = process(&mut fields, folder, findings);
         let path = fields.own_path().to_string();
         match (&process, known.is_operator(name)) {
-            (None, false) => findings.add(at, &path, known.unknown(name)),
+            (None, false) => findings.add(at, &path, known.unknown_operator(name)),
             (Some(_), true) => {
-                let problem = Problem::new("is an operator of this binary, and cannot have a `command`");
+                let problem = ConfigProblem::new("is an operator of this binary, and cannot have a `command`");
                 findings.add(at, &path, problem.hint("give the program another name"));
             }
             (Some(_), false) if !name::dns1123_subdomain(name).is_empty() => {
-                let problem = Problem::new("is no name for an operator");
+                let problem = ConfigProblem::new("is no name for an operator");
                 findings.add(at, &path, problem.hint("lower case letters, digits, `-` and `.`"));
             }
             _ => {}
         }
         if operators.insert(OperatorName::new(name), operator(fields, process, findings)).is_some() {
-            findings.add(at, &path, Problem::new("stands here a second time"));
+            findings.add(at, &path, ConfigProblem::new("stands here a second time"));
         }
     };
-    if let Content::List(items) = &node.content {
+    if let NodeContent::List(items) = &node.content {
         for (index, item) in items.iter().enumerate() {
             let mut fields = Section::open(item, format!("operators[{index}]"), findings);
             match fields.take("name", findings, value::text) {
                 Some(name) => add(&name, item.at, fields, findings),
-                None => findings.add(item.at, fields.own_path(), Problem::new("has no `name`")),
+                None => findings.add(item.at, fields.own_path(), ConfigProblem::new("has no `name`")),
             }
         }
     } else {
@@ -197,9 +211,9 @@ fn operators(
     (operators, parts)
 }
 
-fn operator(mut section: Section<'_>, process: Option<ProcessConfig>, findings: &mut Findings) -> OperatorConfig {
+fn operator(mut section: Section<'_>, process: Option<ProcessConfig>, findings: &mut ErrorCollector) -> OperatorConfig {
     let mut config = OperatorConfig { process, ..OperatorConfig::default() };
-    section.set("enabled", &mut config.enabled, findings, value::truth);
+    section.set("enabled", &mut config.enabled, findings, value::boolean);
     limits::limits(&mut section, &mut config.limits, findings);
     limits::nested(&mut section, &mut config.limits, findings);
     config.service_account = section.take("serviceAccount", findings, value::service_account);

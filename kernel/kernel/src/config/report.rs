@@ -1,43 +1,43 @@
-//! What is wrong with a file, and where.
+//! Errors in a configuration file, with their positions.
 
 use std::fmt;
 
-use super::section::shown;
-use super::tree::Position;
+use super::section::display_key;
+use super::tree::SourcePosition;
 
-/// How many errors are shown.
+/// Maximum number of errors shown.
 pub const MAX_ERRORS: usize = 20;
-// How many known words a hint lists.
+// Maximum number of known words in a hint.
 const MAX_WORDS: usize = 20;
-// Texts farther apart than a third of their letters are not taken for slips of each other.
+// A word is a likely typo if at most a third of its letters differ.
 const LETTERS_PER_SLIP: usize = 3;
-// No word of this file is longer; longer texts are not compared.
+// Longer words are not compared; every known word is shorter.
 const MAX_WORD_CHARS: usize = 64;
 
-/// One thing that is wrong.
+/// Error in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// The line, counted from one.
+    /// Line, counted from one.
     pub line: usize,
-    /// The column, counted from one.
+    /// Column, counted from one.
     pub column: usize,
-    /// The field, as `operators.greeter.debounce`; empty for the file as a whole.
+    /// Field path such as `operators.greeter.debounce`; empty for the whole file.
     pub path: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub problem: String,
-    /// What to do about it.
+    /// Hint with a solution.
     pub hint: Option<String>,
 }
 
-/// All that is wrong with a file, as the user sees it.
+/// All errors in a file, as the user sees them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors {
-    /// The file.
+    /// File name.
     pub file: String,
-    /// In the order of the file, at most [`MAX_ERRORS`].
+    /// Errors in the order of the file, at most [`MAX_ERRORS`].
     pub errors: Vec<ConfigError>,
-    /// How many more there are.
-    pub left_off: usize,
+    /// Number of further errors.
+    pub omitted: usize,
 }
 
 impl std::error::Error for ConfigErrors {}
@@ -55,72 +55,72 @@ impl fmt::Display for ConfigErrors {
                 write!(f, "\nhint: {hint}")?;
             }
         }
-        match self.left_off {
+        match self.omitted {
             0 => Ok(()),
             more => write!(f, "\n  and {more} more"),
         }
     }
 }
 
-/// What is wrong with a value, before it is known where it stands.
+/// Problem with a value, without its position.
 #[derive(Clone, Debug)]
-pub(super) struct Problem {
-    words: String,
+pub(super) struct ConfigProblem {
+    message: String,
     hint: Option<String>,
 }
 
-impl Problem {
+impl ConfigProblem {
     pub fn new(words: impl Into<String>) -> Self {
-        Self { words: words.into(), hint: None }
+        Self { message: words.into(), hint: None }
     }
 
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// Hints at the known word that is near, or else at all of them.
-    pub fn meant(self, word: &str, known: &[&str]) -> Self {
+    /// Adds a hint with the most similar known word, or with all of them.
+    pub fn suggest(self, word: &str, known: &[&str]) -> Self {
         match nearest(word, known) {
-            Some(near) => self.hint(format!("did you mean `{}`?", shown(near))),
+            Some(near) => self.hint(format!("did you mean `{}`?", display_key(near))),
             None if known.is_empty() => self,
-            None => self.hint(all(known)),
+            None => self.hint(list_known(known)),
         }
     }
 }
 
-/// Hints at all words that are known.
-pub(super) fn all(known: &[&str]) -> String {
-    let words: Vec<String> = known.iter().take(MAX_WORDS).map(|word| shown(word)).collect();
+/// Returns a hint that lists the known words.
+pub(super) fn list_known(known: &[&str]) -> String {
+    let words: Vec<String> = known.iter().take(MAX_WORDS).map(|word| display_key(word)).collect();
     match known.len() - words.len() {
         0 => format!("known here: {}", words.join(", ")),
         more => format!("known here: {}, and {more} more", words.join(", ")),
     }
 }
 
-/// Collects what is wrong.
+/// Collects the errors in a file.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
+pub(super) struct ErrorCollector {
     errors: Vec<ConfigError>,
 }
 
-impl Findings {
-    pub fn add(&mut self, at: Position, path: &str, problem: Problem) {
-        let Problem { words, hint } = problem;
+impl ErrorCollector {
+    pub fn add(&mut self, at: SourcePosition, path: &str, problem: ConfigProblem) {
+        let ConfigProblem { message: words, hint } = problem;
         let path = path.to_string();
         self.errors.push(ConfigError { line: at.line, column: at.column, path, problem: words, hint });
     }
 
-    /// What was found, unless it was nothing.
+    /// Returns the collected errors; `None` if there are none.
     pub fn into_errors(mut self, file: &str) -> Option<ConfigErrors> {
         self.errors.sort_by_key(|error| (error.line, error.column));
         let left_off = self.errors.len().saturating_sub(MAX_ERRORS);
         self.errors.truncate(MAX_ERRORS);
         let file = file.to_string();
-        (!self.errors.is_empty()).then_some(ConfigErrors { file, errors: self.errors, left_off })
+        (!self.errors.is_empty()).then_some(ConfigErrors { file, errors: self.errors, omitted: left_off })
     }
 }
 
-/// The known word that `word` is most likely a slip of.
+/// Returns the known word that is most similar to `word`, if it is a likely typo of it.
 pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let bare = |text: &str| -> Vec<char> {
         text.chars().filter(|c| !matches!(c, '_' | '-')).flat_map(char::to_lowercase).collect()
@@ -134,7 +134,7 @@ pub(super) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     (near.0 <= allowed && near.0 < word.len()).then_some(near.1)
 }
 
-// Letters to put in, leave out, exchange, or swap with the next.
+// Returns the number of letters to insert, remove, replace, or swap with the next.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut rows = vec![(0..=b.len()).collect::<Vec<_>>()];
     for i in 1..=a.len() {

@@ -1,48 +1,48 @@
-//! A map of the file while its fields are taken out one by one; what nobody took is unknown.
+//! Map of the file whose fields are read one by one; fields that were not read are unknown.
 
 use serde_json::Value;
 use switchboard_object::quote::quote;
 
-use super::report::{Findings, Problem};
-use super::tree::{Content, Key, Node, Position};
+use super::report::{ConfigProblem, ErrorCollector};
+use super::tree::{NodeContent, SourcePosition, YamlKey, YamlNode};
 
-// As much of a key as a message shows.
+// Maximum length of a key in a message.
 const MAX_SHOWN_CHARS: usize = 64;
 
-/// A map, the path that leads to it, and what was asked of it.
+/// Map with its path and the fields that were read.
 pub(super) struct Section<'n> {
-    pub at: Position,
+    pub at: SourcePosition,
     path: String,
-    entries: Vec<&'n (Key, Node)>,
+    entries: Vec<&'n (YamlKey, YamlNode)>,
     known: Vec<&'static str>,
 }
 
 impl<'n> Section<'n> {
-    /// Opens a map; one that is not written is empty, and anything else is among the findings.
-    pub fn open(node: &'n Node, path: String, findings: &mut Findings) -> Self {
+    /// Opens a map. A missing map is empty; a value of another type is reported.
+    pub fn open(node: &'n YamlNode, path: String, findings: &mut ErrorCollector) -> Self {
         let entries = match &node.content {
-            Content::Map(map) => map.iter().collect(),
-            Content::Scalar(Value::Null) => Vec::new(),
+            NodeContent::Map(map) => map.iter().collect(),
+            NodeContent::Scalar(Value::Null) => Vec::new(),
             other => {
-                findings.add(node.at, &path, wanted("a map of fields", other));
+                findings.add(node.at, &path, type_mismatch("a map of fields", other));
                 Vec::new()
             }
         };
         Self { at: node.at, path, entries, known: Vec::new() }
     }
 
-    /// The path that leads here.
+    /// Returns the path of this map.
     pub fn own_path(&self) -> &str {
         &self.path
     }
 
-    /// The path of a field.
+    /// Returns the path of a field.
     pub fn path(&self, name: &str) -> String {
         join(&self.path, name)
     }
 
-    /// The value of a field and where its key stands; `None` when nothing is written there.
-    pub fn node(&mut self, name: &'static str) -> Option<(&'n Key, &'n Node)> {
+    /// Returns the key and value of a field; `None` if it is not set.
+    pub fn node(&mut self, name: &'static str) -> Option<(&'n YamlKey, &'n YamlNode)> {
         if !self.known.contains(&name) {
             self.known.push(name);
         }
@@ -50,62 +50,62 @@ impl<'n> Section<'n> {
         (!node.is_null()).then_some((key, node))
     }
 
-    /// The section of a field, when it is written.
-    pub fn section(&mut self, name: &'static str, findings: &mut Findings) -> Option<Section<'n>> {
+    /// Opens the map of a field, if it is set.
+    pub fn section(&mut self, name: &'static str, findings: &mut ErrorCollector) -> Option<Section<'n>> {
         let (_, node) = self.node(name)?;
         Some(Section::open(node, self.path(name), findings))
     }
 
-    /// What `read` makes of a field; `None` when it is not written or wrong, which is then among the findings.
+    /// Reads a field with `read`; `None` if it is not set, or invalid, which is reported.
     pub fn take<T>(
         &mut self,
         name: &'static str,
-        findings: &mut Findings,
-        read: impl FnOnce(&Value) -> Result<T, Problem>,
+        findings: &mut ErrorCollector,
+        read: impl FnOnce(&Value) -> Result<T, ConfigProblem>,
     ) -> Option<T> {
         let (_, node) = self.node(name)?;
         let outcome = match &node.content {
-            Content::Scalar(value) => read(value),
-            other => Err(wanted("one value", other)),
+            NodeContent::Scalar(value) => read(value),
+            other => Err(type_mismatch("one value", other)),
         };
         outcome.map_err(|problem| findings.add(node.at, &self.path(name), problem)).ok()
     }
 
-    /// As [`Section::take`], into where the default stands.
+    /// Reads a field like [`Section::take`], and replaces the default in `into`.
     pub fn set<T>(
         &mut self,
         name: &'static str,
         into: &mut T,
-        findings: &mut Findings,
-        read: impl FnOnce(&Value) -> Result<T, Problem>,
+        findings: &mut ErrorCollector,
+        read: impl FnOnce(&Value) -> Result<T, ConfigProblem>,
     ) {
         if let Some(value) = self.take(name, findings, read) {
             *into = value;
         }
     }
 
-    /// All entries, for a map whose keys are names.
-    pub fn entries(&self) -> impl Iterator<Item = &'n (Key, Node)> {
+    /// Returns all entries, for a map whose keys are names.
+    pub fn entries(&self) -> impl Iterator<Item = &'n (YamlKey, YamlNode)> {
         self.entries.iter().copied()
     }
 
-    /// Reports the fields that nobody asked for.
-    pub fn close(self, findings: &mut Findings) {
+    /// Reports the fields that were not read.
+    pub fn close(self, findings: &mut ErrorCollector) {
         for (key, _) in self.entries.iter().filter(|(key, _)| !self.known.contains(&key.name.as_str())) {
-            let problem = Problem::new("unknown field").meant(&key.name, &self.known);
+            let problem = ConfigProblem::new("unknown field").suggest(&key.name, &self.known);
             findings.add(key.at, &join(&self.path, &key.name), problem);
         }
     }
 }
 
-/// The path of a field of a path.
+/// Appends a field name to a path.
 pub(super) fn join(path: &str, name: &str) -> String {
-    let name = shown(name);
+    let name = display_key(name);
     if path.is_empty() { name } else { format!("{path}.{name}") }
 }
 
-/// A key as a path shows it: as it is when it is a word, else quoted, and never long.
-pub(super) fn shown(name: &str) -> String {
+/// Formats a key for a path: quoted unless it is a word, and shortened.
+pub(super) fn display_key(name: &str) -> String {
     let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '/');
     let short = match name.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &name[..end]),
@@ -114,18 +114,18 @@ pub(super) fn shown(name: &str) -> String {
     if !name.is_empty() && name.chars().all(word) { short } else { quote(&short) }
 }
 
-/// Something of another type stands there.
-pub(super) fn wanted(what: &str, found: &Content) -> Problem {
+/// Returns the problem that a value has the wrong type.
+pub(super) fn type_mismatch(what: &str, found: &NodeContent) -> ConfigProblem {
     let found = match found {
-        Content::List(_) => "a list".to_string(),
-        Content::Map(_) => "a map".to_string(),
-        Content::Scalar(value) => value_shown(value),
+        NodeContent::List(_) => "a list".to_string(),
+        NodeContent::Map(_) => "a map".to_string(),
+        NodeContent::Scalar(value) => display_value(value),
     };
-    Problem::new(format!("must be {what}, not {found}"))
+    ConfigProblem::new(format!("must be {what}, not {found}"))
 }
 
-/// A scalar as a message shows it.
-pub(super) fn value_shown(value: &Value) -> String {
+/// Formats a scalar for a message.
+pub(super) fn display_value(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_string(),
         Value::String(text) => {

@@ -9,25 +9,26 @@ use serde_json::json;
 
 use super::*;
 use crate::limits::Limits;
-use crate::place::Namespaces;
+use crate::topology::NamespaceMapping;
 
 const KNOWN: [&str; 3] = ["greeter", "flooder", "tenants"];
-const PARTS: [Part<'_>; 3] = [
-    Part { name: "tenants@", of: Whole::Operator("tenants") },
-    Part { name: "integrations@", of: Whole::Integrations },
-    Part { name: "gitops-tenants", of: Whole::Gitops },
+const PARTS: [PartOperator<'_>; 3] = [
+    PartOperator { name: "tenants@", parent: ParentSection::Operator("tenants") },
+    PartOperator { name: "integrations@", parent: ParentSection::Integrations },
+    PartOperator { name: "gitops-tenants", parent: ParentSection::Gitops },
 ];
 const FILE: &str = "switchboard.yaml";
 
 fn parse(text: &str) -> Result<Config, ConfigErrors> {
-    Config::parse(FILE, text, Known { operators: &KNOWN, samples: &["rogue"], parts: &PARTS })
+    Config::parse(FILE, text, KnownOperators { operators: &KNOWN, samples: &["rogue"], parts: &PARTS })
 }
 
 fn problems(text: &str) -> String {
     parse(text).unwrap_err().to_string()
 }
 
-/// `tests/cases/<name>.yaml` reads to `<name>.out`: the configuration, or what the user sees instead. `UPDATE=1` rewrites.
+/// Reads `tests/cases/<name>.yaml` and compares the configuration or the errors with `<name>.out`. `UPDATE=1` rewrites
+/// it.
 #[test]
 fn cases() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/config/tests/cases");
@@ -79,7 +80,7 @@ fn the_example_of_the_reference_is_read() {
     let example = document.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let config = parse(example).unwrap();
     assert_eq!(config.operators.len(), 3);
-    // The example shows every field, so that the reference is complete and none of it is refused.
+    // The example contains every field, so that the reference is complete and correct.
     for field in FIELDS {
         let key = field.rsplit('.').next().unwrap();
         assert!(example.contains(&format!("{key}:")), "the example does not show `{field}`");
@@ -87,7 +88,7 @@ fn the_example_of_the_reference_is_read() {
     }
 }
 
-/// Every field there is.
+/// All fields.
 const FIELDS: [&str; 75] = [
     "gitops.backend",
     "gitops.agent",
@@ -189,7 +190,7 @@ fn the_reference_knows_every_field() {
     for (section, text) in sections {
         let hint = parse(text).unwrap_err().errors.remove(0).hint.unwrap();
         let named = hint.strip_prefix("known here: ").unwrap().split(", ");
-        // A hint names no more than fit.
+        // A hint lists only as many words as fit.
         for field in named.filter(|field| !field.starts_with("and ")) {
             let path = format!("{section}{field}");
             let inner = format!("{path}.");
@@ -202,14 +203,14 @@ fn the_reference_knows_every_field() {
 fn hints_are_bounded_and_printable() {
     let clusters: String = (0..1000).map(|i| format!("  \"c{i}\\e\\n\": {{}}\n")).collect();
     let text = format!("clusters:\n{clusters}topology: {{configuration: quite-another}}");
-    let errors = Config::parse(FILE, &text, Known::default()).unwrap_err();
+    let errors = Config::parse(FILE, &text, KnownOperators::default()).unwrap_err();
     assert_eq!(errors.errors.len(), MAX_ERRORS);
     let text = "clusters: {a: , \"b\\e\": }\ntopology: {configuration: quite-another}";
     let shown = problems(text);
     assert!(shown.contains(r#"known here: a, "b\x1b""#), "{shown}");
     let many: Vec<String> = (0..30).map(|i| format!("operator-number-{i}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let shown = Config::parse(FILE, "operators: {x: }", Known::only(&many)).unwrap_err().to_string();
+    let shown = Config::parse(FILE, "operators: {x: }", KnownOperators::only(&many)).unwrap_err().to_string();
     assert!(shown.ends_with("operator-number-19, and 10 more"), "{shown}");
 }
 
@@ -220,11 +221,11 @@ fn every_field_arrives() {
     let hub = ClusterConfig { kubeconfig: Some("/etc/hub.kubeconfig".into()), context: Some("admin".into()) };
     assert_eq!(config.clusters[&name("hub")], hub);
     assert_eq!(config.clusters[&name("edge")], ClusterConfig { context: None, kubeconfig: Some("edge.yaml".into()) });
-    let acme = Namespaces::new("acme-", BTreeMap::new()).unwrap();
+    let acme = NamespaceMapping::new("acme-", BTreeMap::new()).unwrap();
     let named = BTreeMap::from([("openshift-etcd".to_string(), "etcd-of-acme".to_string())]);
-    let managed = Namespaces::new("acme-", named).unwrap();
+    let managed = NamespaceMapping::new("acme-", named).unwrap();
     let topology = Topology::of([name("hub"), name("hub"), name("edge")]);
-    assert_eq!(config.topology, topology.with_namespaces([acme, managed, Namespaces::same()]).unwrap());
+    assert_eq!(config.topology, topology.with_namespaces([acme, managed, NamespaceMapping::identity()]).unwrap());
     let limits = GlobalLimits { max_concurrent: 8, requests_per_second: 25, process_memory_bytes: 2 << 30 };
     assert_eq!(config.limits, limits);
     assert_eq!(config.journal, JournalConfig { max_bytes: 64 << 20, max_age: Duration::from_secs(24 * 3600) });
@@ -282,8 +283,11 @@ fn scalars_mean_what_they_mean_elsewhere() {
 #[test]
 fn relative_paths_count_from_the_file() {
     let text = "clusters: {a: {kubeconfig: k/config}}";
-    let at =
-        |file| Config::parse(file, text, Known::default()).unwrap().clusters[&ClusterName::new("a")].kubeconfig.clone();
+    let at = |file| {
+        Config::parse(file, text, KnownOperators::default()).unwrap().clusters[&ClusterName::new("a")]
+            .kubeconfig
+            .clone()
+    };
     assert_eq!(at("switchboard.yaml"), Some("k/config".into()));
     assert_eq!(at("/etc/sb/switchboard.yaml"), Some("/etc/sb/k/config".into()));
 }
@@ -319,7 +323,7 @@ fn durations_are_gos() {
 #[test]
 fn durations_are_shown_as_they_are_read() {
     for text in ["0s", "200ms", "1.5s", "10m", "168h", "90s", "7us", "3ns"] {
-        assert_eq!(duration::shown(duration::parse(text).ok().unwrap()), text);
+        assert_eq!(duration::display(duration::parse(text).ok().unwrap()), text);
     }
 }
 
@@ -327,7 +331,7 @@ fn durations_are_shown_as_they_are_read() {
 fn errors_are_bounded() {
     let text: String = (0..50).map(|i| format!("unknown{i}: 1\n")).collect();
     let errors = parse(&text).unwrap_err();
-    assert_eq!((errors.errors.len(), errors.left_off), (MAX_ERRORS, 50 - MAX_ERRORS));
+    assert_eq!((errors.errors.len(), errors.omitted), (MAX_ERRORS, 50 - MAX_ERRORS));
     assert!(errors.to_string().ends_with("\n  and 30 more"));
 }
 
@@ -338,7 +342,7 @@ fn size_and_depth_are_bounded() {
         |depth: usize| format!("operators: {{greeter: {{settings: {}{}}}}}", "[".repeat(depth), "]".repeat(depth));
     assert!(parse(&nested(MAX_DEPTH - 3)).is_ok());
     assert!(problems(&nested(MAX_DEPTH - 2)).contains("nests deeper than 64 levels"));
-    // The parser has a bound of its own, far above.
+    // The parser has a much higher limit of its own.
     assert!(parse(&nested(100_000)).is_err());
 }
 
@@ -383,13 +387,13 @@ integrations: {source: x, limits: {debounce: 5s, backoff: {first: 2s}}}\ngitops:
     assert_eq!(config.operators.len(), 1, "a part is hosted with the whole, and not by its entry");
     let own = Limits { backoff_max: Duration::from_secs(1), max_concurrent: 9, ..Limits::default() };
     let of = |name: &str, of| config.limits_of_part(&OperatorName::new(name), of, &own);
-    let whole = Whole::Operator("tenants");
+    let whole = ParentSection::Operator("tenants");
     let (east, west) = (of("tenants@east", whole), of("tenants@west", whole));
     assert_eq!((east.cool_down.as_secs(), west.cool_down.as_secs()), (4, 3));
     assert_eq!((east.resync, west.resync, east.max_concurrent), (None, own.resync, 9));
-    let integrations = of("integrations@east", Whole::Integrations);
+    let integrations = of("integrations@east", ParentSection::Integrations);
     assert_eq!((integrations.debounce.as_secs(), integrations.backoff_max.as_secs()), (5, 2), "what is said counts");
-    assert_eq!(of("gitops-tenants", Whole::Gitops).timeout.as_secs(), 7);
+    assert_eq!(of("gitops-tenants", ParentSection::Gitops).timeout.as_secs(), 7);
     let changed = parse(&text.replace("5s", "6s").replace("7s", "8s")).unwrap();
     assert!(config.changes(&changed).needs_restart.is_empty(), "{:?}", config.changes(&changed));
 }
@@ -440,7 +444,7 @@ operators: {greeter: {enabled: no, serviceAccount: a/b, settings: {password: hus
     assert!(!changes.is_empty());
 }
 
-/// Text that is often nearly right.
+/// Generates text that is often almost valid.
 fn nearly() -> impl Strategy<Value = String> {
     let key = prop::sample::select(vec![
         "operators",
@@ -516,7 +520,7 @@ fn nearly() -> impl Strategy<Value = String> {
     prop::collection::vec(line, 0..12).prop_map(|lines| lines.join("\n"))
 }
 
-/// A file with one field set, to anything from far below its bounds to far above.
+/// Generates a file with one field set to a value from far below to far above its bounds.
 fn one_field() -> impl Strategy<Value = String> {
     let field = prop::sample::select(vec![
         "limits: {maxConcurrent: V}",
@@ -541,7 +545,7 @@ fn one_field() -> impl Strategy<Value = String> {
     (field, number, unit).prop_map(|(field, number, unit)| field.replace('V', &format!("{number}{unit}")))
 }
 
-/// The bounds that `docs/CONFIG.md` names.
+/// Whether a configuration is within the bounds of `docs/CONFIG.md`.
 fn within_bounds(config: &Config) -> bool {
     let (milli, second, hour) = (Duration::from_millis(1), Duration::from_secs(1), Duration::from_secs(3600));
     let fits = |l: &Limits| {
@@ -558,7 +562,7 @@ fn within_bounds(config: &Config) -> bool {
             && l.memory_bytes <= 1 << 40
     };
     let global = &config.limits;
-    Place::ALL.iter().all(|place| config.clusters.contains_key(config.topology.cluster(*place)))
+    ClusterType::ALL.iter().all(|cluster_type| config.clusters.contains_key(config.topology.cluster(*cluster_type)))
         && (1..=1024).contains(&global.max_concurrent)
         && (1..=100_000).contains(&global.requests_per_second)
         && (1 << 20..=16 << 40).contains(&global.process_memory_bytes)

@@ -1,7 +1,7 @@
-//! YAML as a tree that knows where each of its parts stands.
+//! YAML tree with the position of each node.
 //!
-//! Scalars mean what they mean in every other file that this program reads (`switchboard_object::yaml`). Anchors, aliases,
-//! merges and tags are refused: without them a value stands where it counts, and a small file stays small.
+//! Scalars have the same meaning as in all other files that Switchboard reads (`switchboard_object::yaml`). Anchors,
+//! aliases, merges and tags are refused: every value is written where it applies, and a small file cannot expand.
 
 use std::collections::BTreeMap;
 
@@ -9,113 +9,117 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, Span, StrInput};
 use serde_json::Value;
 use switchboard_object::yaml;
 
-use super::report::{Findings, Problem};
+use super::report::{ConfigProblem, ErrorCollector};
 use super::section::join;
 
-/// The longest file that is read.
+/// Maximum size of the file in bytes.
 pub const MAX_BYTES: usize = 1 << 20;
-/// How deep the file may nest.
+/// Maximum nesting depth of the file.
 pub const MAX_DEPTH: usize = 64;
-// No plain scalar longer than this means anything but its text.
+// Maximum length of a plain scalar that may be something other than text.
 const MAX_MEANING_BYTES: usize = 64;
 
-/// Where something stands, counted from one.
+/// Position in the file, counted from one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Position {
+pub(super) struct SourcePosition {
     pub line: usize,
     pub column: usize,
 }
 
-/// A value and where it stands.
+/// Value with its position.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub at: Position,
-    pub content: Content,
+pub(super) struct YamlNode {
+    pub at: SourcePosition,
+    pub content: NodeContent,
 }
 
-/// What stands there.
+/// Content of a node.
 #[derive(Clone, Debug)]
-pub(super) enum Content {
+pub(super) enum NodeContent {
     Scalar(Value),
-    List(Vec<Node>),
-    /// In the order written, each key once.
-    Map(Vec<(Key, Node)>),
+    List(Vec<YamlNode>),
+    /// Entries in the order of the file; each key once.
+    Map(Vec<(YamlKey, YamlNode)>),
 }
 
-/// A key and where it stands.
+/// Key with its position.
 #[derive(Clone, Debug)]
-pub(super) struct Key {
-    pub at: Position,
+pub(super) struct YamlKey {
+    pub at: SourcePosition,
     pub name: String,
 }
 
-impl Node {
-    /// The value without positions.
+impl YamlNode {
+    /// Returns the value without positions.
     pub fn value(&self) -> Value {
         match &self.content {
-            Content::Scalar(value) => value.clone(),
-            Content::List(list) => Value::Array(list.iter().map(Node::value).collect()),
-            Content::Map(map) => Value::Object(map.iter().map(|(k, v)| (k.name.clone(), v.value())).collect()),
+            NodeContent::Scalar(value) => value.clone(),
+            NodeContent::List(list) => Value::Array(list.iter().map(YamlNode::value).collect()),
+            NodeContent::Map(map) => Value::Object(map.iter().map(|(k, v)| (k.name.clone(), v.value())).collect()),
         }
     }
 
-    /// Whether nothing is written there.
+    /// Whether the value is null or missing.
     pub fn is_null(&self) -> bool {
-        matches!(self.content, Content::Scalar(Value::Null))
+        matches!(self.content, NodeContent::Scalar(Value::Null))
     }
 }
 
-/// Reads the only document of a text; `None` when it has none, or is not YAML, which is then among the findings.
-pub(super) fn read(text: &str, findings: &mut Findings) -> Option<Node> {
+/// Reads the only document of a text; `None` if it has none, or is invalid YAML, which is reported.
+pub(super) fn read(text: &str, findings: &mut ErrorCollector) -> Option<YamlNode> {
     if text.len() > MAX_BYTES {
-        findings.add(Position { line: 1, column: 1 }, "", Problem::new(format!("is longer than {MAX_BYTES} bytes")));
+        findings.add(
+            SourcePosition { line: 1, column: 1 },
+            "",
+            ConfigProblem::new(format!("is longer than {MAX_BYTES} bytes")),
+        );
         return None;
     }
-    let mut builder = Builder { findings, open: Vec::new(), root: None, documents: 0 };
+    let mut builder = TreeBuilder { findings, open: Vec::new(), root: None, documents: 0 };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     match builder.run(Parser::new_from_str(text)) {
         Ok(()) => builder.root,
-        Err(Stop::Found) => None,
-        Err(Stop::Scan(error)) => {
+        Err(BuildStop::Reported) => None,
+        Err(BuildStop::Scan(error)) => {
             syntax(text, &error, findings);
             None
         }
     }
 }
 
-/// Why building ended early.
-enum Stop {
-    /// The reason is among the findings.
-    Found,
+/// Reason for stopping early.
+enum BuildStop {
+    /// The error is reported already.
+    Reported,
     Scan(ScanError),
 }
 
-struct Builder<'f> {
-    findings: &'f mut Findings,
-    open: Vec<Open>,
-    root: Option<Node>,
+struct TreeBuilder<'f> {
+    findings: &'f mut ErrorCollector,
+    open: Vec<OpenCollection>,
+    root: Option<YamlNode>,
     documents: usize,
 }
 
-struct Open {
-    at: Position,
-    content: Content,
-    /// The key whose value comes next; of a map only.
-    key: Option<Key>,
-    /// The lines of a map's keys.
+struct OpenCollection {
+    at: SourcePosition,
+    content: NodeContent,
+    /// Key of the next value; only for a map.
+    key: Option<YamlKey>,
+    /// Line of each key of a map.
     lines: BTreeMap<String, usize>,
 }
 
-impl Builder<'_> {
-    fn run(&mut self, mut parser: Parser<'_, StrInput<'_>>) -> Result<(), Stop> {
+impl TreeBuilder<'_> {
+    fn run(&mut self, mut parser: Parser<'_, StrInput<'_>>) -> Result<(), BuildStop> {
         while let Some(event) = parser.next_event() {
-            let (event, span) = event.map_err(Stop::Scan)?;
+            let (event, span) = event.map_err(BuildStop::Scan)?;
             self.take(event, span)?;
         }
         Ok(())
     }
 
-    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Stop> {
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), BuildStop> {
         let at = position(span);
         match event {
             Event::DocumentStart(_) => {
@@ -123,27 +127,27 @@ impl Builder<'_> {
                 if self.documents > 1 {
                     return Err(self.stop(
                         at,
-                        Problem::new("a second document begins here").hint("put all of it in one document"),
+                        ConfigProblem::new("a second document begins here").hint("put all of it in one document"),
                     ));
                 }
             }
-            Event::Alias(_) => return Err(self.stop(at, not_here("aliases"))),
+            Event::Alias(_) => return Err(self.stop(at, unsupported("aliases"))),
             Event::Scalar(text, style, anchor, tag) => {
-                self.plain_words_only(at, anchor, tag.is_some());
+                self.reject_anchor_and_tag(at, anchor, tag.is_some());
                 let plain = style == ScalarStyle::Plain;
                 self.scalar(at, &text, plain)?;
             }
             Event::SequenceStart(anchor, tag) => {
-                self.plain_words_only(at, anchor, tag.is_some());
-                self.push(at, Content::List(Vec::new()))?;
+                self.reject_anchor_and_tag(at, anchor, tag.is_some());
+                self.push(at, NodeContent::List(Vec::new()))?;
             }
             Event::MappingStart(anchor, tag) => {
-                self.plain_words_only(at, anchor, tag.is_some());
-                self.push(at, Content::Map(Vec::new()))?;
+                self.reject_anchor_and_tag(at, anchor, tag.is_some());
+                self.push(at, NodeContent::Map(Vec::new()))?;
             }
             Event::SequenceEnd | Event::MappingEnd => {
                 if let Some(open) = self.open.pop() {
-                    self.place(Node { at: open.at, content: open.content });
+                    self.add_node(YamlNode { at: open.at, content: open.content });
                 }
             }
             _ => {}
@@ -151,87 +155,89 @@ impl Builder<'_> {
         Ok(())
     }
 
-    fn plain_words_only(&mut self, at: Position, anchor: usize, tagged: bool) {
+    fn reject_anchor_and_tag(&mut self, at: SourcePosition, anchor: usize, tagged: bool) {
         if anchor == 0 && !tagged {
             return;
         }
         let path = self.path();
         if anchor != 0 {
-            self.findings.add(at, &path, not_here("anchors"));
+            self.findings.add(at, &path, unsupported("anchors"));
         }
         if tagged {
-            self.findings.add(at, &path, Problem::new("tags are not read in this file").hint("remove the tag"));
+            self.findings.add(at, &path, ConfigProblem::new("tags are not read in this file").hint("remove the tag"));
         }
     }
 
-    fn push(&mut self, at: Position, content: Content) -> Result<(), Stop> {
+    fn push(&mut self, at: SourcePosition, content: NodeContent) -> Result<(), BuildStop> {
         if self.open.len() >= MAX_DEPTH {
-            return Err(self.stop(at, Problem::new(format!("nests deeper than {MAX_DEPTH} levels"))));
+            return Err(self.stop(at, ConfigProblem::new(format!("nests deeper than {MAX_DEPTH} levels"))));
         }
-        if let Some(Open { content: Content::Map(_), key: None, .. }) = self.open.last() {
-            return Err(self.stop(at, Problem::new("a key must be a word, not a list or a map")));
+        if let Some(OpenCollection { content: NodeContent::Map(_), key: None, .. }) = self.open.last() {
+            return Err(self.stop(at, ConfigProblem::new("a key must be a word, not a list or a map")));
         }
-        self.open.push(Open { at, content, key: None, lines: BTreeMap::new() });
+        self.open.push(OpenCollection { at, content, key: None, lines: BTreeMap::new() });
         Ok(())
     }
 
-    fn scalar(&mut self, at: Position, text: &str, plain: bool) -> Result<(), Stop> {
-        let Some(Open { content: Content::Map(_), key: key @ None, lines, .. }) = self.open.last_mut() else {
-            self.place(Node { at, content: Content::Scalar(meaning(text, plain)) });
+    fn scalar(&mut self, at: SourcePosition, text: &str, plain: bool) -> Result<(), BuildStop> {
+        let Some(OpenCollection { content: NodeContent::Map(_), key: key @ None, lines, .. }) = self.open.last_mut()
+        else {
+            self.add_node(YamlNode { at, content: NodeContent::Scalar(meaning(text, plain)) });
             return Ok(());
         };
         if plain && text == "<<" {
-            return Err(self.stop(at, not_here("merges")));
+            return Err(self.stop(at, unsupported("merges")));
         }
-        *key = Some(Key { at, name: text.to_string() });
+        *key = Some(YamlKey { at, name: text.to_string() });
         if let Some(line) = lines.get(text) {
             let problem =
-                Problem::new(format!("stands here again, and on line {line} already")).hint("remove one of them");
+                ConfigProblem::new(format!("stands here again, and on line {line} already")).hint("remove one of them");
             let path = self.path();
             self.findings.add(at, &path, problem);
         }
         Ok(())
     }
 
-    fn place(&mut self, node: Node) {
+    fn add_node(&mut self, node: YamlNode) {
         match self.open.last_mut() {
             None => self.root = Some(node),
-            Some(Open { content: Content::Map(map), key, lines, .. }) => {
-                // The first of keys that stand twice is kept; the second is among the findings.
+            Some(OpenCollection { content: NodeContent::Map(map), key, lines, .. }) => {
+                // The first of two equal keys is kept; the second is reported.
                 if let Some(key) = key.take().filter(|key| !lines.contains_key(&key.name)) {
                     lines.insert(key.name.clone(), key.at.line);
                     map.push((key, node));
                 }
             }
-            Some(Open { content: Content::List(list), .. }) => list.push(node),
-            Some(Open { content: Content::Scalar(_), .. }) => {}
+            Some(OpenCollection { content: NodeContent::List(list), .. }) => list.push(node),
+            Some(OpenCollection { content: NodeContent::Scalar(_), .. }) => {}
         }
     }
 
     fn path(&self) -> String {
         self.open.iter().fold(String::new(), |path, open| match (&open.key, &open.content) {
             (Some(key), _) => join(&path, &key.name),
-            (None, Content::List(list)) => format!("{path}[{}]", list.len()),
+            (None, NodeContent::List(list)) => format!("{path}[{}]", list.len()),
             (None, _) => path,
         })
     }
 
-    fn stop(&mut self, at: Position, problem: Problem) -> Stop {
+    fn stop(&mut self, at: SourcePosition, problem: ConfigProblem) -> BuildStop {
         let path = self.path();
         self.findings.add(at, &path, problem);
-        Stop::Found
+        BuildStop::Reported
     }
 }
 
-fn not_here(what: &str) -> Problem {
-    Problem::new(format!("{what} are not read in this file")).hint("write the value out")
+fn unsupported(what: &str) -> ConfigProblem {
+    ConfigProblem::new(format!("{what} are not read in this file")).hint("write the value out")
 }
 
-fn position(span: Span) -> Position {
-    Position { line: span.start.line(), column: span.start.col() + 1 }
+fn position(span: Span) -> SourcePosition {
+    SourcePosition { line: span.start.line(), column: span.start.col() + 1 }
 }
 
-// Only what begins like a number or a word of YAML's can mean anything but its text; `---` would be read as a document.
+// Resolves a plain scalar. Only text that starts like a number or a YAML keyword is parsed; `---` would start a
+// document.
 fn meaning(text: &str, plain: bool) -> Value {
     let one_word = !text.contains(char::is_whitespace) && !matches!(text, "---" | "...");
     let begins = |c: char| c.is_ascii_digit() || "+-.~nNtTfFyYoO".contains(c);
@@ -248,17 +254,18 @@ fn meaning(text: &str, plain: bool) -> Value {
     }
 }
 
-// The words of the other reader are better; it also forgives more, and then there are only the parser's.
-fn syntax(text: &str, error: &ScanError, findings: &mut Findings) {
+// Reports a syntax error in the words of the common YAML reader, which are better; if that reader accepts the text, in
+// those of the parser.
+fn syntax(text: &str, error: &ScanError, findings: &mut ErrorCollector) {
     let (at, words) = match yaml::read(text) {
-        Err(known) => (Position { line: known.line, column: known.column }, known.problem),
+        Err(known) => (SourcePosition { line: known.line, column: known.column }, known.problem),
         Ok(_) => {
             let mark = error.marker();
-            (Position { line: mark.line(), column: mark.col() + 1 }, error.info().to_string())
+            (SourcePosition { line: mark.line(), column: mark.col() + 1 }, error.info().to_string())
         }
     };
     let line = text.lines().nth(at.line.saturating_sub(1)).unwrap_or_default();
-    let problem = Problem::new(words);
+    let problem = ConfigProblem::new(words);
     let tabbed = line.trim_start_matches(' ').starts_with('\t');
     findings.add(at, "", if tabbed { problem.hint("indent with spaces, not tabs") } else { problem });
 }

@@ -1,41 +1,41 @@
-//! Operators that are let go while the kernel works.
+//! Removal of operators while the kernel runs.
 
 use super::Core;
-use crate::moment::Moment;
 use crate::operator::{OperatorName, UnitId};
-use crate::scheduler::Ended;
+use crate::scheduler::RunEnd;
+use crate::timestamp::Timestamp;
 
 impl Core {
-    /// Lets an operator go, with all that is known of its units. What a run that is under way writes already is written; what it
-    /// answers from here on is dropped. Kinds that nobody else reads are watched no longer, after a grace. False when there is no
-    /// such operator.
+    /// Removes an operator and all state of its units. Writes of an active run that were already sent are finished;
+    /// later results are dropped. Kinds without other readers are unwatched after a grace period. Returns whether the
+    /// operator existed.
     pub fn remove(&mut self, operator: &OperatorName) -> bool {
         if self.operators.remove(operator).is_none() {
             return false;
         }
         self.scheduler.remove_operator(operator);
-        self.rosters.remove(operator);
-        self.given.remove(operator);
-        for unit in self.standings.remove(operator) {
+        self.unit_index.remove(operator);
+        self.external_units.remove(operator);
+        for unit in self.unit_statuses.remove(operator) {
             self.forget(&unit);
         }
         true
     }
 
-    /// A unit that there is no more.
+    /// Removes all state of a unit that no longer exists.
     pub(super) fn forget(&mut self, unit: &UnitId) {
-        self.wakes.forget(unit);
-        self.standings.forget(unit);
+        self.triggers.forget(unit);
+        self.unit_statuses.forget(unit);
         self.arbiter.forget(unit);
-        self.echoes.forget(unit);
-        self.refused.remove(unit);
+        self.pending_writes.forget(unit);
+        self.rejected_writes.remove(unit);
         self.stale.remove(unit);
     }
 
-    /// A run whose operator was let go meanwhile.
-    pub(super) fn abandon(&mut self, now: Moment, unit: &UnitId) {
+    /// Drops an active run whose operator was removed.
+    pub(super) fn abandon(&mut self, now: Timestamp, unit: &UnitId) {
         self.running.remove(unit);
-        self.scheduler.finish(now, unit, Ended::Gone);
+        self.scheduler.finish(now, unit, RunEnd::Gone);
         self.forget(unit);
         self.forget_recent();
     }

@@ -1,189 +1,198 @@
-//! A run of a unit: from its start to what is recorded of it.
+//! Run of a unit, from its start to the recorded decision.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Core;
-use super::caught::decide_caught;
-use super::secrecy::{without_echoes, without_secrets};
+use super::panics::decide_catching_panics;
+use super::redaction::{redact_messages, redact_plan};
 use super::writes::{hold_back, split};
-use crate::applier::Carried;
-use crate::arbiter::Judging;
+use crate::applier::ExecutedWrite;
+use crate::arbiter::ArbiterInput;
 use crate::cache::Snapshot;
-use crate::decision::{Cause, Decision, DecisionId, Outcome, Write, WriteResult};
-use crate::moment::Moment;
-use crate::operator::{Declared, Operator, ServiceAccount, Stop, UnitId, Units};
-use crate::place::Topology;
-use crate::plan::{Plan, Standing};
+use crate::decision::{Cause, Decision, DecisionId, RunOutcome, Write, WriteResult};
+use crate::operator::{AccessRule, DecideError, Operator, ServiceAccount, UnitId, Units};
+use crate::plan::{Plan, UnitStatus};
 use crate::resource::TableKey;
-use crate::scheduler::{Ended, Started};
-use crate::state::{Finding, Word};
-use crate::view::{Picture, Reads, Refusal, View};
-use crate::wake;
+use crate::scheduler::{RunEnd, StartedRun};
+use crate::state::{Finding, Health};
+use crate::timestamp::Timestamp;
+use crate::topology::Topology;
+use crate::triggers;
+use crate::view::{Reader, Reads, View, WriteRejection};
 
-/// How many refusals of a run are remembered for the next.
-pub const MAX_REFUSALS: usize = 8;
+/// Maximum number of rejected writes of a run that the next run can read.
+pub const MAX_REJECTED_WRITES: usize = 8;
 
-/// What is said of a run whose writes ended in the kernel itself. Why it did may hold what was to be written.
-const UNWRITTEN: &str = "the kernel itself failed while it wrote, and cannot tell what of it was written";
+/// Error message of a run whose writing task panicked. The cause is left out, because it may hold written values.
+const WRITE_TASK_FAILED: &str = "the kernel itself failed while it wrote, and cannot tell what of it was written";
 
-/// An operator is to decide for a unit.
-pub struct Run {
-    /// Which unit.
+/// Run of a unit that is ready to decide.
+pub struct UnitRun {
+    /// Unit of the run.
     pub unit: UnitId,
-    /// The number the decision will have.
+    /// Number of the decision.
     pub id: DecisionId,
-    /// When.
-    pub now: Moment,
-    /// How long it may take.
+    /// Time of the decision.
+    pub now: Timestamp,
+    /// Timeout of the decision.
     pub timeout: Duration,
     pub(crate) operator: Arc<dyn Operator>,
-    pub(crate) picture: Arc<Snapshot>,
+    pub(crate) snapshot: Arc<Snapshot>,
     topology: Arc<Topology>,
-    inputs: Arc<BTreeSet<Declared>>,
-    refused: Vec<Refusal>,
-    pretending: bool,
+    inputs: Arc<BTreeSet<AccessRule>>,
+    rejected_writes: Vec<WriteRejection>,
+    dry_run: bool,
 }
 
-/// What an operator answered, and what it had read.
-pub struct Answered {
-    /// The plan, or why there is none.
-    pub plan: Result<Plan, Stop>,
-    /// What was read.
+/// Result of a decision, with the reads.
+pub struct DecideResult {
+    /// Plan, or the reason why there is none.
+    pub plan: Result<Plan, DecideError>,
+    /// Reads of the run.
     pub reads: Reads,
-    /// How long it took.
+    /// Time the operator took to decide, in microseconds.
     pub decide_us: u64,
 }
 
-impl Run {
-    /// Lets the operator decide, here and now. A panic is an answer too.
-    pub fn decide(&self) -> (Result<Plan, Stop>, Reads) {
-        let picture: Arc<dyn Picture> = self.picture.clone();
-        let view = View::new(picture, self.topology.clone(), self.inputs.clone(), self.now)
-            .after(self.refused.clone())
-            .pretending(self.pretending);
-        let plan = decide_caught(&*self.operator, &self.unit.unit, &view);
-        let plan = whole(plan, &view);
+impl UnitRun {
+    /// Lets the operator decide on the calling thread. A panic is returned as an error.
+    pub fn decide(&self) -> (Result<Plan, DecideError>, Reads) {
+        let snapshot: Arc<dyn Reader> = self.snapshot.clone();
+        let view = View::new(snapshot, self.topology.clone(), self.inputs.clone(), self.now)
+            .with_rejected_writes(self.rejected_writes.clone())
+            .dry_run(self.dry_run);
+        let plan = decide_catching_panics(&*self.operator, &self.unit.unit, &view);
+        let plan = require_all_answers(plan, &view);
         let reads = view.into_reads();
-        // Here, on the operator's own time: who read ten thousand Secrets holds up nobody else.
-        (without_secrets(plan, &reads, &*self.picture), reads)
+        // Redacted here, in the operator's own time: reading thousands of Secrets does not delay others.
+        (redact_plan(plan, &reads, &*self.snapshot), reads)
     }
 }
 
-/// What was decided without an answer that only a real run gets is no decision, unless the operator itself says that
-/// something is missing.
-fn whole(plan: Result<Plan, Stop>, view: &View) -> Result<Plan, Stop> {
-    match (plan, view.withheld()) {
-        (Ok(Plan { standing, .. }), Some(withheld)) if !matches!(standing, Standing::Failing(_)) => {
-            Err(Stop::Failed(withheld))
+/// Replaces a plan that was decided without an answer that only a real run gets with an error, unless the operator
+/// itself reports a failure.
+fn require_all_answers(plan: Result<Plan, DecideError>, view: &View) -> Result<Plan, DecideError> {
+    match (plan, view.skipped_query()) {
+        (Ok(Plan { status, .. }), Some(withheld)) if !matches!(status, UnitStatus::Failing(_)) => {
+            Err(DecideError::Failed(withheld))
         }
         (plan, _) => plan,
     }
 }
 
-/// A unit that runs.
-pub(super) struct Running {
+/// Active run.
+pub(super) struct RunningUnit {
     id: DecisionId,
     causes: Vec<Cause>,
-    woken: Moment,
-    started: Moment,
-    picture: Arc<Snapshot>,
-    refused: Vec<Refusal>,
-    /// The last change that is in the picture.
+    triggered_at: Timestamp,
+    started: Timestamp,
+    snapshot: Arc<Snapshot>,
+    rejected_writes: Vec<WriteRejection>,
+    /// Number of the last change in the snapshot.
     seen: u64,
-    answered: Option<Pending>,
+    decided: Option<DecidedRun>,
 }
 
-struct Pending {
+struct DecidedRun {
     reads: Reads,
     refused: Vec<Write>,
-    held: Vec<Write>,
-    /// Writes the budget was charged for, and when.
-    granted: (usize, Moment),
-    standing: Standing,
-    again: Option<Duration>,
+    over_budget: Vec<Write>,
+    /// Number of writes charged to the budget, and the time of the charge.
+    granted: (usize, Timestamp),
+    status: UnitStatus,
+    requeue_after: Option<Duration>,
     decide_us: u64,
 }
 
-/// What the core makes of an answer.
-pub enum Judgement {
-    /// These are to be carried out in this order; report with [`Core::carried`].
+/// Next step of a run after its decision.
+pub enum RunProgress {
+    /// Execute these writes in this order, and report with [`Core::finish_writes`].
     Write {
-        /// The writes.
+        /// Writes to execute.
         writes: Vec<Write>,
-        /// As whom.
+        /// Service account to impersonate.
         user: Option<ServiceAccount>,
-        /// What was decided on: the objects before the writes, where they are bound to what was read.
-        picture: Arc<Snapshot>,
+        /// Snapshot the run has read: the objects before the writes that are bound to a revision.
+        snapshot: Arc<Snapshot>,
     },
-    /// The run is over.
-    Over(Box<Closed>),
+    /// The run is finished.
+    Finished(Box<FinishedRun>),
 }
 
-/// A run that is over.
-pub struct Closed {
-    /// For the journal.
+/// Finished run.
+pub struct FinishedRun {
+    /// Decision for the journal.
     pub decision: Decision,
-    /// What was read, as it was.
-    pub picture: Arc<Snapshot>,
-    /// Fights and loops found.
+    /// Snapshot the run has read.
+    pub snapshot: Arc<Snapshot>,
+    /// New field conflicts and hot loops.
     pub findings: Vec<Finding>,
-    /// What was carried out, where the objects before and after are known.
-    pub carried: Vec<Carried>,
+    /// Executed writes whose objects before or after are known.
+    pub executed: Vec<ExecutedWrite>,
 }
 
 impl Core {
-    pub(super) fn begin(&mut self, now: Moment, started: Started) -> Option<Run> {
+    pub(super) fn begin(&mut self, now: Timestamp, started: StartedRun) -> Option<UnitRun> {
         let hosted = self.operators.get(&started.unit.operator)?;
         let id = DecisionId(self.next_decision);
         self.next_decision += 1;
-        let picture = self.cache.snapshot();
-        let refused = self.refused.get(&started.unit).cloned().unwrap_or_default();
-        let run = Run {
+        let snapshot = self.cache.snapshot();
+        let refused = self.rejected_writes.get(&started.unit).cloned().unwrap_or_default();
+        let run = UnitRun {
             unit: started.unit.clone(),
             id,
             now,
             timeout: hosted.limits.timeout,
             operator: hosted.operator.clone(),
-            picture: picture.clone(),
+            snapshot: snapshot.clone(),
             topology: hosted.topology.clone(),
             inputs: hosted.inputs.clone(),
-            refused: refused.clone(),
-            pretending: self.pretending,
+            rejected_writes: refused.clone(),
+            dry_run: self.dry_run,
         };
-        self.echoes.forget(&started.unit);
+        self.pending_writes.forget(&started.unit);
         self.running.insert(
             started.unit,
-            Running {
+            RunningUnit {
                 id,
                 causes: started.causes,
-                woken: started.woken,
+                triggered_at: started.triggered_at,
                 started: now,
-                picture,
-                refused,
+                snapshot,
+                rejected_writes: refused,
                 seen: self.changes_seen,
-                answered: None,
+                decided: None,
             },
         );
         Some(run)
     }
 
-    /// Takes in what an operator answered. Answers for runs that are over are dropped.
-    pub fn decided(&mut self, now: Moment, unit: &UnitId, id: DecisionId, answered: Answered) -> Option<Judgement> {
-        let running = self.running.get(unit).filter(|running| running.id == id && running.answered.is_none())?;
-        let picture = running.picture.clone();
+    /// Handles the result of a decision. Results of runs that are over are dropped.
+    pub fn finish_decide(
+        &mut self,
+        now: Timestamp,
+        unit: &UnitId,
+        id: DecisionId,
+        decided: DecideResult,
+    ) -> Option<RunProgress> {
+        let running = self.running.get(unit).filter(|running| running.id == id && running.decided.is_none())?;
+        let snapshot = running.snapshot.clone();
         let Some(hosted) = self.operators.get_mut(&unit.operator) else {
             self.abandon(now, unit);
             return None;
         };
-        let Answered { plan, reads, decide_us } = answered;
-        hosted.account.run(decide_us);
+        let DecideResult { plan, reads, decide_us } = decided;
+        hosted.counters.run(decide_us);
         let plan = match plan {
             Ok(plan) => plan,
-            Err(stop) => return Some(Judgement::Over(Box::new(self.stopped(now, unit, stop, reads, decide_us)))),
+            Err(error) => {
+                let finished = self.close_without_plan(now, unit, error, reads, decide_us);
+                return Some(RunProgress::Finished(Box::new(finished)));
+            }
         };
-        let judged = self.arbiter.judge(Judging {
+        let result = self.arbiter.arbitrate(ArbiterInput {
             unit,
             declaration: &hosted.declaration,
             topology: &hosted.topology,
@@ -191,196 +200,200 @@ impl Core {
             mutations: plan.mutations,
             ordered: plan.ordered,
             reads: &reads,
-            picture: &*picture,
+            reader: &*snapshot,
         });
         let user = hosted.declaration.service_account.clone();
-        let mut writes = judged.writes;
+        let mut writes = result.writes;
         let wanted = writes.iter().filter(|write| write.result == WriteResult::Skipped).count();
-        // What is only pretended costs nothing: it changes nothing, so what is held back once would be held back for ever.
-        let allowed = if self.pretending { wanted } else { self.scheduler.spend(now, &unit.operator, wanted) };
-        let granted = (if self.pretending { 0 } else { allowed.min(wanted) }, self.scheduler.now());
+        // A dry run is not charged: it changes nothing, so a write held back once would be held back forever.
+        let allowed = if self.dry_run { wanted } else { self.scheduler.spend(now, &unit.operator, wanted) };
+        let granted = (if self.dry_run { 0 } else { allowed.min(wanted) }, self.scheduler.now());
         let held = hold_back(&mut writes, allowed);
-        let pending = Pending {
+        let pending = DecidedRun {
             reads,
-            refused: judged.refused,
-            held,
+            refused: result.refused,
+            over_budget: held,
             granted,
-            standing: plan.standing,
-            again: plan.again,
+            status: plan.status,
+            requeue_after: plan.requeue_after,
             decide_us,
         };
-        self.running.get_mut(unit)?.answered = Some(pending);
+        self.running.get_mut(unit)?.decided = Some(pending);
         if writes.iter().all(|write| write.result != WriteResult::Skipped) {
-            let carried =
-                writes.into_iter().map(|write| Carried { write, before: None, after: None, unchecked: None }).collect();
-            return self.carried(now, unit, id, carried, 0).map(|closed| Judgement::Over(Box::new(closed)));
+            let unsent = |write| ExecutedWrite { write, before: None, after: None, unchecked: None };
+            let executed = writes.into_iter().map(unsent).collect();
+            let finished = self.finish_writes(now, unit, id, executed, 0)?;
+            return Some(RunProgress::Finished(Box::new(finished)));
         }
-        Some(Judgement::Write { writes, user, picture })
+        Some(RunProgress::Write { writes, user, snapshot })
     }
 
-    fn stopped(&mut self, now: Moment, unit: &UnitId, stop: Stop, reads: Reads, decide_us: u64) -> Closed {
-        let (outcome, ended) = match stop {
-            Stop::Parked(_) => {
+    fn close_without_plan(
+        &mut self,
+        now: Timestamp,
+        unit: &UnitId,
+        error: DecideError,
+        reads: Reads,
+        decide_us: u64,
+    ) -> FinishedRun {
+        let (outcome, ended) = match error {
+            DecideError::NotCached(_) => {
                 let missing: Vec<TableKey> = reads.missing.iter().cloned().collect();
-                let known = missing.iter().all(|table| self.cache.knows(table));
-                missing.iter().for_each(|table| self.want(table));
-                self.standings.set(now, unit, Word::Waiting, &waits_for(&missing));
-                (
-                    Outcome::Parked { missing },
-                    if known {
-                        Ended::Unfinished
-                    } else {
-                        Ended::Parked { missing: reads.missing.iter().cloned().collect() }
-                    },
-                )
+                let readable = missing.iter().all(|table| self.cache.is_readable(table));
+                missing.iter().for_each(|table| self.ensure_watched(table));
+                self.unit_statuses.set(now, unit, Health::Waiting, &waiting_message(&missing));
+                let end = if readable { RunEnd::Unfinished } else { RunEnd::NotCached { missing: missing.clone() } };
+                (RunOutcome::NotCached { missing }, end)
             }
-            Stop::Failed(message) => {
-                self.standings.set(now, unit, Word::Failing, &message);
-                (Outcome::Failed { message }, Ended::Failed)
+            DecideError::Failed(message) => {
+                self.unit_statuses.set(now, unit, Health::Failing, &message);
+                (RunOutcome::Failed { message }, RunEnd::Failed)
             }
         };
         self.close(now, unit, outcome, &reads, decide_us, 0, ended, Vec::new())
     }
 
-    /// Takes in what came of the writes of a run.
-    pub fn carried(
+    /// Handles the results of a run's writes.
+    pub fn finish_writes(
         &mut self,
-        now: Moment,
+        now: Timestamp,
         unit: &UnitId,
         id: DecisionId,
-        mut carried: Vec<Carried>,
+        mut executed: Vec<ExecutedWrite>,
         write_us: u64,
-    ) -> Option<Closed> {
+    ) -> Option<FinishedRun> {
         let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
-        let pending = running.answered.take()?;
-        without_echoes(&mut carried, &pending.reads, &*running.picture);
+        let pending = running.decided.take()?;
+        redact_messages(&mut executed, &pending.reads, &*running.snapshot);
         let causes = running.causes.clone();
-        let findings = self.note_writes(now, unit, (&pending.reads, &causes), &carried);
-        self.refund_unwritten(unit, pending.granted, &carried);
-        let (mut writes, carried) = split(carried);
-        let held = pending.held.len();
-        writes.extend(pending.held);
+        let findings = self.record_writes(now, unit, (&pending.reads, &causes), &executed);
+        self.refund_unwritten(unit, pending.granted, &executed);
+        let (mut writes, executed) = split(executed);
+        let held = pending.over_budget.len();
+        writes.extend(pending.over_budget);
         writes.extend(pending.refused);
         self.count_stale(now, unit, &pending.reads, &mut writes);
-        let ended = self.conclude(now, unit, &writes, held, &pending.standing, pending.again, &findings);
-        self.remember_refused(now, unit, &writes);
+        let ended = self.conclude(now, unit, &writes, held, &pending.status, pending.requeue_after, &findings);
+        self.remember_rejected(now, unit, &writes);
         let let_go = !self.operators.contains_key(&unit.operator);
-        let gone = let_go || (ended_gone(&ended, &pending.standing, &writes) && self.is_gone(unit));
-        let ended = if gone { Ended::Gone } else { ended };
-        let outcome = Outcome::Decided { writes, standing: pending.standing };
-        let closed = self.close(now, unit, outcome, &pending.reads, pending.decide_us, write_us, ended, findings);
+        let gone = let_go || (has_nothing_left(&ended, &pending.status, &writes) && self.is_unit_deleted(unit));
+        let ended = if gone { RunEnd::Gone } else { ended };
+        let outcome = RunOutcome::Decided { writes, status: pending.status };
+        let finished = self.close(now, unit, outcome, &pending.reads, pending.decide_us, write_us, ended, findings);
         if gone {
             self.forget(unit);
         }
-        Some(Closed { carried, ..closed })
+        Some(FinishedRun { executed, ..finished })
     }
 
-    /// Takes in that nobody will say what came of the writes of a run: it failed, and the unit decides again from what is there.
-    pub fn unwritten(&mut self, now: Moment, unit: &UnitId, id: DecisionId) -> Option<Closed> {
+    /// Handles the loss of a run's write results: the run failed, and the unit decides again from the current objects.
+    pub fn fail_writes(&mut self, now: Timestamp, unit: &UnitId, id: DecisionId) -> Option<FinishedRun> {
         let running = self.running.get_mut(unit).filter(|running| running.id == id)?;
-        let pending = running.answered.take()?;
-        let stop = Stop::Failed(UNWRITTEN.to_string());
-        Some(self.stopped(now, unit, stop, pending.reads, pending.decide_us))
+        let pending = running.decided.take()?;
+        let error = DecideError::Failed(WRITE_TASK_FAILED.to_string());
+        Some(self.close_without_plan(now, unit, error, pending.reads, pending.decide_us))
     }
 
     #[expect(clippy::too_many_arguments, reason = "one fact each; a struct for them would be built once and read once")]
     fn close(
         &mut self,
-        now: Moment,
+        now: Timestamp,
         unit: &UnitId,
-        outcome: Outcome,
+        outcome: RunOutcome,
         reads: &Reads,
         decide_us: u64,
         write_us: u64,
-        ended: Ended,
+        ended: RunEnd,
         findings: Vec<Finding>,
-    ) -> Closed {
+    ) -> FinishedRun {
         let running = self.running.remove(unit).expect("a run that is closed was running");
         for key in reads.gets.keys() {
-            self.want(&key.table.clone());
+            self.ensure_watched(&key.table.clone());
         }
         for query in reads.lists.keys() {
-            self.want(&query.table.clone());
+            self.ensure_watched(&query.table.clone());
         }
-        // Who was given up did not say what it had read: what it read before still wakes it.
-        if !matches!(ended, Ended::Failed) || *reads != Reads::default() {
-            self.wakes.set(unit, reads);
+        // An abandoned run has no known reads; what the unit read before still triggers it.
+        if !matches!(ended, RunEnd::Failed) || *reads != Reads::default() {
+            self.triggers.set(unit, reads);
         }
-        self.standings.decided(unit, running.id);
+        self.unit_statuses.set_last_decision(unit, running.id);
         if let Some(hosted) = self.operators.get_mut(&unit.operator) {
-            hosted.account.failures += u64::from(matches!(ended, Ended::Failed));
+            hosted.counters.failures += u64::from(matches!(ended, RunEnd::Failed));
         }
         self.scheduler.finish(now, unit, ended);
         let missed: Vec<Cause> = self
             .recent
             .iter()
             .filter(|(number, _)| *number > running.seen)
-            .filter_map(|(_, change)| wake::touches(reads, change))
+            .filter_map(|(_, change)| triggers::cause_of(reads, change))
             .collect();
         for cause in missed {
-            self.wake(now, unit, cause);
+            self.trigger(now, unit, cause);
         }
-        if self.changes_forgotten > running.seen || self.was_let_go(running.id, reads) {
-            // Among what is not remembered may be what it read.
-            self.wake(now, unit, Cause::Resync);
+        if self.changes_forgotten > running.seen || self.was_unwatched(running.id, reads) {
+            // A forgotten change may concern what the run has read.
+            self.trigger(now, unit, Cause::Resync);
         }
         self.forget_recent();
         let decision = Decision {
             id: running.id,
             unit: unit.clone(),
             causes: running.causes,
-            woken: running.woken,
+            triggered_at: running.triggered_at,
             started: running.started,
             decide_us,
             write_us,
             gets: reads.gets.iter().map(|(key, revision)| (key.clone(), *revision)).collect(),
             lists: reads.lists.iter().map(|(query, listed)| (query.clone(), listed.clone())).collect(),
-            asked: reads.asked.clone(),
-            refused: running.refused,
+            external_queries: reads.external_queries.clone(),
+            rejected_writes: running.rejected_writes,
             settings: self.operators.get(&unit.operator).map(|hosted| hosted.settings.clone()).unwrap_or_default(),
             outcome,
         };
-        Closed { decision, picture: running.picture, findings, carried: Vec::new() }
+        FinishedRun { decision, snapshot: running.snapshot, findings, executed: Vec::new() }
     }
 
-    /// Whether something that a run read has not been watched all the time since it began.
-    fn was_let_go(&self, id: DecisionId, reads: &Reads) -> bool {
-        let gone = |table: &TableKey| self.let_go.get(table).is_some_and(|first| id.0 < *first);
-        !self.let_go.is_empty()
+    /// Whether a kind that the run has read was unwatched at some time since it began.
+    fn was_unwatched(&self, id: DecisionId, reads: &Reads) -> bool {
+        let gone = |table: &TableKey| self.unwatched.get(table).is_some_and(|first| id.0 < *first);
+        !self.unwatched.is_empty()
             && (reads.gets.keys().any(|key| gone(&key.table)) || reads.lists.keys().any(|query| gone(&query.table)))
     }
 
     pub(super) fn forget_recent(&mut self) {
         let first = self.running.values().map(|running| running.id.0).min().unwrap_or(u64::MAX);
-        self.let_go.retain(|_, without| first < *without);
+        self.unwatched.retain(|_, without| first < *without);
         let oldest = self.running.values().map(|running| running.seen).min().unwrap_or(u64::MAX);
         while self.recent.front().is_some_and(|(number, _)| *number <= oldest) {
             self.recent.pop_front();
         }
     }
 
-    fn is_gone(&self, unit: &UnitId) -> bool {
+    fn is_unit_deleted(&self, unit: &UnitId) -> bool {
         let Some(hosted) = self.operators.get(&unit.operator) else { return true };
-        let (place, resource) = match &hosted.declaration.units {
+        let (cluster_type, resource) = match &hosted.declaration.units {
             Units::Whole => return false,
-            Units::Given(_) => return !self.given.get(&unit.operator).is_some_and(|units| units.contains(&unit.unit)),
-            Units::Each { place, resource, .. } => (place, resource),
+            Units::External(_) => {
+                return !self.external_units.get(&unit.operator).is_some_and(|units| units.contains(&unit.unit));
+            }
+            Units::Each { cluster_type, resource, .. } => (cluster_type, resource),
         };
-        let key = hosted.topology.object(*place, resource, unit.unit.namespace(), unit.unit.name());
-        // A kind that cannot be read at the moment says nothing.
+        let key = hosted.topology.object(*cluster_type, resource, unit.unit.namespace(), unit.unit.name());
+        // If the kind is not readable at the moment, the object may exist.
         let Some(object) = self.cache.snapshot().get(&key) else { return false };
-        !object.is_some_and(|object| self.rosters.takes(&unit.operator, &object))
+        !object.is_some_and(|object| self.unit_index.selects(&unit.operator, &object))
     }
 }
 
-/// Whether a unit without an object has nothing more to do. One that wants to look again, or says that it waits, is to be
-/// woken by what it read.
-fn ended_gone(ended: &Ended, standing: &Standing, writes: &[Write]) -> bool {
-    matches!((ended, standing), (Ended::Done { again: None }, Standing::Ready))
+/// Whether a unit without an object has nothing left to do. A unit that requeues itself or reports a status other than
+/// Ready is kept, so that what it read triggers it.
+fn has_nothing_left(ended: &RunEnd, status: &UnitStatus, writes: &[Write]) -> bool {
+    matches!((ended, status), (RunEnd::Done { requeue_after: None }, UnitStatus::Ready))
         && writes.iter().all(|write| write.result == WriteResult::Unchanged)
 }
 
-fn waits_for(missing: &[TableKey]) -> String {
+fn waiting_message(missing: &[TableKey]) -> String {
     let names: Vec<String> = missing.iter().map(|table| table.resource.to_string()).collect();
     format!("{} to be read", names.join(", "))
 }

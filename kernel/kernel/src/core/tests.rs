@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
-mod given;
+mod external_units;
 mod hosted;
-mod mended;
+mod regressions;
 mod removal;
 mod waits;
 
@@ -11,56 +11,56 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::applier::Carried;
-use crate::decision::{Outcome, WriteResult};
+use crate::applier::ExecutedWrite;
+use crate::decision::{RunOutcome, WriteResult};
 use crate::object::Object;
-use crate::operator::{Declared, Stop};
-use crate::place::{ClusterName, Place};
+use crate::operator::{AccessRule, DecideError};
 use crate::plan::{Mutation, Plan};
 use crate::resource::{Resource, Selection};
-use crate::state::{Wait, Word};
+use crate::state::{Health, Wait};
+use crate::topology::{ClusterName, ClusterType};
 use crate::view::View;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 
-type Decide = Box<dyn Fn(&Unit, &View) -> Result<Plan, Stop> + Send + Sync>;
+type CoreDecide = Box<dyn Fn(&Unit, &View) -> Result<Plan, DecideError> + Send + Sync>;
 
-struct Puppet {
+struct FnOperator {
     name: String,
     units: Units,
-    decide: Decide,
+    decide: CoreDecide,
 }
 
-impl Operator for Puppet {
+impl Operator for FnOperator {
     fn name(&self) -> &str {
         &self.name
     }
 
     fn declaration(&self) -> Declaration {
-        let both = BTreeSet::from([Declared::every(&CONFIG_MAPS), Declared::every(&SECRETS)]);
+        let both = BTreeSet::from([AccessRule::every(&CONFIG_MAPS), AccessRule::every(&SECRETS)]);
         Declaration { inputs: both.clone(), outputs: both, service_account: None, units: self.units.clone() }
     }
 
-    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         (self.decide)(unit, view)
     }
 }
 
 fn puppet(
     name: &str,
-    decide: impl Fn(&Unit, &View) -> Result<Plan, Stop> + Send + Sync + 'static,
+    decide: impl Fn(&Unit, &View) -> Result<Plan, DecideError> + Send + Sync + 'static,
 ) -> Arc<dyn Operator> {
-    Arc::new(Puppet { name: name.into(), units: Units::Whole, decide: Box::new(decide) })
+    Arc::new(FnOperator { name: name.into(), units: Units::Whole, decide: Box::new(decide) })
 }
 
 fn per_config_map(
     name: &str,
-    decide: impl Fn(&Unit, &View) -> Result<Plan, Stop> + Send + Sync + 'static,
+    decide: impl Fn(&Unit, &View) -> Result<Plan, DecideError> + Send + Sync + 'static,
 ) -> Arc<dyn Operator> {
-    let selection = Selection::all().labelled("unit");
-    let units = Units::Each { place: Place::default(), resource: CONFIG_MAPS, selection };
-    Arc::new(Puppet { name: name.into(), units, decide: Box::new(decide) })
+    let selection = Selection::all().with_labels("unit");
+    let units = Units::Each { cluster_type: ClusterType::default(), resource: CONFIG_MAPS, selection };
+    Arc::new(FnOperator { name: name.into(), units, decide: Box::new(decide) })
 }
 
 fn cluster() -> ClusterName {
@@ -73,9 +73,9 @@ fn table(resource: &Resource) -> TableKey {
 
 fn kernel(operators: impl IntoIterator<Item = Arc<dyn Operator>>, limits: &Limits) -> Core {
     let topology = Topology::standalone(&cluster());
-    let mut core = Core::new(Moment(0), 1, topology, GlobalLimits::default(), DecisionId(1));
+    let mut core = Core::new(Timestamp(0), 1, topology, GlobalLimits::default(), DecisionId(1));
     for operator in operators {
-        core.add(Moment(0), operator, limits.clone());
+        core.add(Timestamp(0), operator, limits.clone());
     }
     core
 }
@@ -88,85 +88,85 @@ fn config_map(name: &str, revision: u64, label: &str) -> Value {
 
 fn put(core: &mut Core, now: u64, object: &Value) {
     let bytes = object.to_string().into_bytes().into();
-    core.observe(Moment(now), &table(&CONFIG_MAPS), Observed::Put(bytes)).unwrap();
+    core.observe(Timestamp(now), &table(&CONFIG_MAPS), TableEvent::Put(bytes)).unwrap();
 }
 
 fn sync(core: &mut Core, now: u64, resource: &Resource, objects: &[Value]) {
     let table = table(resource);
-    core.observe(Moment(now), &table, Observed::Begin).unwrap();
+    core.observe(Timestamp(now), &table, TableEvent::Begin).unwrap();
     for object in objects {
-        core.observe(Moment(now), &table, Observed::Put(object.to_string().into_bytes().into())).unwrap();
+        core.observe(Timestamp(now), &table, TableEvent::Put(object.to_string().into_bytes().into())).unwrap();
     }
-    core.observe(Moment(now), &table, Observed::Synced { revision: 10 }).unwrap();
+    core.observe(Timestamp(now), &table, TableEvent::Synced { revision: 10 }).unwrap();
 }
 
-fn runs(orders: Vec<Order>) -> Vec<Run> {
-    orders.into_iter().filter_map(|order| if let Order::Run(run) = order { Some(*run) } else { None }).collect()
+fn runs(orders: Vec<CoreCommand>) -> Vec<UnitRun> {
+    orders.into_iter().filter_map(|order| if let CoreCommand::Run(run) = order { Some(*run) } else { None }).collect()
 }
 
-fn watches(orders: &[Order]) -> usize {
-    orders.iter().filter(|order| matches!(order, Order::Watch(_))).count()
+fn watches(orders: &[CoreCommand]) -> usize {
+    orders.iter().filter(|order| matches!(order, CoreCommand::Watch(_))).count()
 }
 
-/// Lets a run decide and gives what the core makes of it.
-fn decide(core: &mut Core, now: u64, run: &Run) -> Judgement {
+/// Decides a run, and returns its progress.
+fn decide(core: &mut Core, now: u64, run: &UnitRun) -> RunProgress {
     let (plan, reads) = run.decide();
-    core.decided(Moment(now), &run.unit, run.id, Answered { plan, reads, decide_us: 7 }).unwrap()
+    core.finish_decide(Timestamp(now), &run.unit, run.id, DecideResult { plan, reads, decide_us: 7 }).unwrap()
 }
 
-fn over(judgement: Judgement) -> Closed {
-    match judgement {
-        Judgement::Over(closed) => *closed,
-        Judgement::Write { writes, .. } => panic!("wants to write {writes:?}"),
+fn over(progress: RunProgress) -> FinishedRun {
+    match progress {
+        RunProgress::Finished(finished) => *finished,
+        RunProgress::Write { writes, .. } => panic!("wants to write {writes:?}"),
     }
 }
 
-/// The only unit's first run on a known kind: it was parked, and ConfigMaps are known to be none.
-fn first_run(core: &mut Core) -> Run {
-    let run = runs(core.poll(Moment(0))).remove(0);
+/// Returns the only unit's first run on cached kinds: its earlier run waited for ConfigMaps, of which there are none.
+fn first_run(core: &mut Core) -> UnitRun {
+    let run = runs(core.poll(Timestamp(0))).remove(0);
     over(decide(core, 0, &run));
-    core.poll(Moment(0));
+    core.poll(Timestamp(0));
     sync(core, 0, &CONFIG_MAPS, &[]);
-    runs(core.poll(Moment(1))).remove(0)
+    runs(core.poll(Timestamp(1))).remove(0)
 }
 
-fn reads_one(name: &'static str) -> impl Fn(&Unit, &View) -> Result<Plan, Stop> {
+fn reads_one(name: &'static str) -> impl Fn(&Unit, &View) -> Result<Plan, DecideError> {
     move |_, view| view.get(&CONFIG_MAPS, "shop", name).map(|_| Plan::nothing())
 }
 
 #[test]
 fn a_unit_that_reads_an_unknown_kind_is_parked_until_it_is_known() {
     let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
-    let run = runs(core.poll(Moment(0))).remove(0);
-    let closed = over(decide(&mut core, 0, &run));
-    assert!(matches!(closed.decision.outcome, Outcome::Parked { .. }));
-    assert_eq!(watches(&core.poll(Moment(1))), 1);
-    assert!(runs(core.poll(Moment(50_000))).is_empty(), "nothing to read yet");
-    let unit = &core.state(Moment(50_000)).operators[0].units[0];
-    assert_eq!((unit.word, matches!(unit.wait, Wait::Parked { .. })), (Word::Waiting, true));
+    let run = runs(core.poll(Timestamp(0))).remove(0);
+    let finished = over(decide(&mut core, 0, &run));
+    assert!(matches!(finished.decision.outcome, RunOutcome::NotCached { .. }));
+    assert_eq!(watches(&core.poll(Timestamp(1))), 1);
+    assert!(runs(core.poll(Timestamp(50_000))).is_empty(), "nothing to read yet");
+    let unit = &core.state(Timestamp(50_000)).operators[0].units[0];
+    assert_eq!((unit.health, matches!(unit.wait, Wait::NotCached { .. })), (Health::Waiting, true));
     sync(&mut core, 50_001, &CONFIG_MAPS, &[]);
-    let run = runs(core.poll(Moment(50_001))).remove(0);
-    let closed = over(decide(&mut core, 50_001, &run));
-    assert_eq!(closed.decision.causes, [Cause::Known { table: table(&CONFIG_MAPS) }]);
-    assert_eq!(core.state(Moment(50_001)).operators[0].word, Word::Ready);
+    let run = runs(core.poll(Timestamp(50_001))).remove(0);
+    let finished = over(decide(&mut core, 50_001, &run));
+    assert_eq!(finished.decision.causes, [Cause::KindCached { table: table(&CONFIG_MAPS) }]);
+    assert_eq!(core.state(Timestamp(50_001)).operators[0].health, Health::Ready);
 }
 
 #[test]
 fn guarantees_one_watch_per_kind() {
     let ten = (0..10).map(|number| puppet(&format!("operator-{number}"), reads_one("web")));
     let mut core = kernel(ten, &Limits::none());
-    for run in runs(core.poll(Moment(0))) {
+    for run in runs(core.poll(Timestamp(0))) {
         decide(&mut core, 0, &run);
     }
-    assert_eq!(watches(&core.poll(Moment(1))), 1);
+    assert_eq!(watches(&core.poll(Timestamp(1))), 1);
     sync(&mut core, 1, &CONFIG_MAPS, &[]);
-    core.add(Moment(2), puppet("the-eleventh", reads_one("web")), Limits::none());
-    let orders = core.poll(Moment(2));
+    core.add(Timestamp(2), puppet("the-eleventh", reads_one("web")), Limits::none());
+    let orders = core.poll(Timestamp(2));
     assert_eq!(watches(&orders), 0);
     for run in runs(orders) {
         over(decide(&mut core, 2, &run));
     }
-    assert_eq!(watches(&core.poll(Moment(3))), 0);
+    assert_eq!(watches(&core.poll(Timestamp(3))), 0);
 }
 
 #[test]
@@ -174,16 +174,16 @@ fn guarantees_a_change_during_a_run_is_not_lost() {
     let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
     let run = first_run(&mut core);
     put(&mut core, 2, &config_map("web", 11, "x"));
-    assert!(runs(core.poll(Moment(2))).is_empty(), "it runs already");
-    let closed = over(decide(&mut core, 3, &run));
-    assert_eq!(closed.decision.gets[0].1, None, "the run saw what was there when it began");
-    let again = runs(core.poll(Moment(3))).remove(0);
-    let closed = over(decide(&mut core, 4, &again));
-    assert_eq!(closed.decision.gets[0].1, Some(11));
-    assert!(runs(core.poll(Moment(99_999))).is_empty(), "and nothing after that");
+    assert!(runs(core.poll(Timestamp(2))).is_empty(), "it runs already");
+    let finished = over(decide(&mut core, 3, &run));
+    assert_eq!(finished.decision.gets[0].1, None, "the run saw what was there when it began");
+    let again = runs(core.poll(Timestamp(3))).remove(0);
+    let finished = over(decide(&mut core, 4, &again));
+    assert_eq!(finished.decision.gets[0].1, Some(11));
+    assert!(runs(core.poll(Timestamp(99_999))).is_empty(), "and nothing after that");
 }
 
-fn writes_child(_: &Unit, view: &View) -> Result<Plan, Stop> {
+fn writes_child(_: &Unit, view: &View) -> Result<Plan, DecideError> {
     let mut plan = Plan::nothing();
     if view.get(&CONFIG_MAPS, "shop", "child")?.is_none() {
         plan.push(Mutation::create(&CONFIG_MAPS, json!({"metadata": {"name": "child", "namespace": "shop"}})));
@@ -192,26 +192,26 @@ fn writes_child(_: &Unit, view: &View) -> Result<Plan, Stop> {
     Ok(plan)
 }
 
-/// Says that the writes of a judgement were done at this revision.
-fn carry(core: &mut Core, now: u64, run: &Run, judgement: Judgement, revision: u64) -> Closed {
-    let Judgement::Write { writes, .. } = judgement else { panic!("wants to write nothing") };
+/// Reports that the writes of a run were made at this revision.
+fn carry(core: &mut Core, now: u64, run: &UnitRun, progress: RunProgress, revision: u64) -> FinishedRun {
+    let RunProgress::Write { writes, .. } = progress else { panic!("wants to write nothing") };
     let done = |mut write: crate::decision::Write| {
         write.result = WriteResult::Written { revision };
-        Carried { write, before: None, after: Some(config_map("child", revision, "x")), unchecked: None }
+        ExecutedWrite { write, before: None, after: Some(config_map("child", revision, "x")), unchecked: None }
     };
-    core.carried(Moment(now), &run.unit, run.id, writes.into_iter().map(done).collect(), 9).unwrap()
+    core.finish_writes(Timestamp(now), &run.unit, run.id, writes.into_iter().map(done).collect(), 9).unwrap()
 }
 
 #[test]
 fn guarantees_a_unit_sees_its_own_writes() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);
-    let judgement = decide(&mut core, 1, &run);
-    carry(&mut core, 2, &run, judgement, 12);
+    let progress = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, progress, 12);
     put(&mut core, 3, &config_map("other", 11, "x"));
-    assert!(runs(core.poll(Moment(3))).is_empty(), "its own write has not come back yet");
+    assert!(runs(core.poll(Timestamp(3))).is_empty(), "its own write has not come back yet");
     put(&mut core, 4, &config_map("child", 12, "x"));
-    let run = runs(core.poll(Moment(4))).remove(0);
+    let run = runs(core.poll(Timestamp(4))).remove(0);
     over(decide(&mut core, 4, &run));
 }
 
@@ -220,7 +220,7 @@ fn what_was_refused_is_told_to_the_next_run_and_recorded() {
     let told = |_: &Unit, view: &View| {
         let mut plan = Plan::nothing();
         plan.push(Mutation::create(&CONFIG_MAPS, json!({"metadata": {"name": "child", "namespace": "shop"}})));
-        let words = view.refused().iter().map(|one| format!("{} {}: {}", one.verb, one.object, one.message));
+        let words = view.rejected_writes().iter().map(|one| format!("{} {}: {}", one.verb, one.object, one.message));
         view.get(&CONFIG_MAPS, "shop", "other")?;
         Ok(match words.reduce(|all, one| all + &one) {
             Some(words) => Plan::nothing().blocked(words),
@@ -229,20 +229,20 @@ fn what_was_refused_is_told_to_the_next_run_and_recorded() {
     };
     let mut core = kernel([puppet("a", told)], &Limits::none());
     let run = first_run(&mut core);
-    let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write nothing") };
+    let RunProgress::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write nothing") };
     let refused = |mut write: crate::decision::Write| {
         write.result = WriteResult::Failed { message: "not you".to_string() };
-        Carried { write, before: None, after: None, unchecked: None }
+        ExecutedWrite { write, before: None, after: None, unchecked: None }
     };
-    core.carried(Moment(2), &run.unit, run.id, writes.into_iter().map(refused).collect(), 9).unwrap();
-    let run = runs(core.poll(Moment(3))).remove(0);
-    let closed = over(decide(&mut core, 3, &run));
+    core.finish_writes(Timestamp(2), &run.unit, run.id, writes.into_iter().map(refused).collect(), 9).unwrap();
+    let run = runs(core.poll(Timestamp(3))).remove(0);
+    let finished = over(decide(&mut core, 3, &run));
     let words = "create configmaps/shop/child: not you";
-    assert_eq!(closed.decision.refused.len(), 1);
-    assert_eq!(core.state(Moment(3)).operators[0].reason, words);
+    assert_eq!(finished.decision.rejected_writes.len(), 1);
+    assert_eq!(core.state(Timestamp(3)).operators[0].reason, words);
     put(&mut core, 4, &config_map("other", 11, "x"));
-    let run = runs(core.poll(Moment(4))).remove(0);
-    assert!(matches!(decide(&mut core, 4, &run), Judgement::Write { .. }), "it is told once");
+    let run = runs(core.poll(Timestamp(4))).remove(0);
+    assert!(matches!(decide(&mut core, 4, &run), RunProgress::Write { .. }), "it is told once");
 }
 
 #[test]
@@ -255,22 +255,22 @@ fn a_refusal_that_repeats_a_secret_is_masked_wherever_it_is_shown() {
         Ok(plan)
     };
     let mut core = kernel([puppet("a", label)], &Limits::none());
-    let run = runs(core.poll(Moment(0))).remove(0);
+    let run = runs(core.poll(Timestamp(0))).remove(0);
     over(decide(&mut core, 0, &run));
-    core.poll(Moment(0));
+    core.poll(Timestamp(0));
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {
         "name": "db", "namespace": "shop", "uid": "1", "resourceVersion": "5"}, "data": {"password": "aHVudGVyMiEhIQ=="}});
     sync(&mut core, 0, &SECRETS, &[secret]);
-    let run = runs(core.poll(Moment(1))).remove(0);
-    let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write nothing") };
+    let run = runs(core.poll(Timestamp(1))).remove(0);
+    let RunProgress::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("wants to write nothing") };
     let refused = |mut write: crate::decision::Write| {
         write.result = WriteResult::Failed { message: "Invalid value: \"hunter2!!!\"".to_string() };
-        Carried { write, before: None, after: None, unchecked: None }
+        ExecutedWrite { write, before: None, after: None, unchecked: None }
     };
-    let carried = writes.into_iter().map(refused).collect();
-    let closed = core.carried(Moment(2), &run.unit, run.id, carried, 9).unwrap();
-    assert!(!format!("{:?}", closed.decision).contains("hunter2"), "{:?}", closed.decision);
-    let reason = core.state(Moment(2)).operators[0].reason.clone();
+    let executed = writes.into_iter().map(refused).collect();
+    let finished = core.finish_writes(Timestamp(2), &run.unit, run.id, executed, 9).unwrap();
+    assert!(!format!("{:?}", finished.decision).contains("hunter2"), "{:?}", finished.decision);
+    let reason = core.state(Timestamp(2)).operators[0].reason.clone();
     assert!(reason.contains("Invalid value: \"<hidden>\""), "{reason}");
 }
 
@@ -280,22 +280,22 @@ fn a_paused_operator_is_shown_to_be_paused() {
     let run = first_run(&mut core);
     over(decide(&mut core, 1, &run));
     core.pause(&OperatorName::new("a"), true);
-    let state = core.state(Moment(2));
-    assert_eq!(state.operators[0].word, Word::Waiting);
+    let state = core.state(Timestamp(2));
+    assert_eq!(state.operators[0].health, Health::Waiting);
     assert!(state.operators[0].reason.starts_with("paused by somebody"), "{}", state.operators[0].reason);
     core.pause(&OperatorName::new("a"), false);
-    assert_eq!(core.state(Moment(3)).operators[0].word, Word::Ready);
+    assert_eq!(core.state(Timestamp(3)).operators[0].health, Health::Ready);
 }
 
 #[test]
 fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);
-    let judgement = decide(&mut core, 1, &run);
-    carry(&mut core, 2, &run, judgement, 12);
+    let progress = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, progress, 12);
     put(&mut core, 3, &config_map("other", 11, "x"));
     let due = core.next().unwrap();
-    assert_eq!(due, Moment(2 + echo::ECHO_PATIENCE_MS));
+    assert_eq!(due, Timestamp(2 + pending_writes::CACHE_TIMEOUT_MS));
     assert_eq!(runs(core.poll(due)).len(), 1);
 }
 
@@ -303,38 +303,38 @@ fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
 fn what_came_and_went_before_the_answer_to_its_write_is_not_waited_for() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);
-    let judgement = decide(&mut core, 1, &run);
+    let progress = decide(&mut core, 1, &run);
     put(&mut core, 2, &config_map("child", 12, "x"));
     let last = config_map("child", 13, "x").to_string().into_bytes().into();
-    core.observe(Moment(2), &table(&CONFIG_MAPS), Observed::Remove(last)).unwrap();
-    carry(&mut core, 3, &run, judgement, 12);
-    assert_eq!(runs(core.poll(Moment(3))).len(), 1, "it is woken by what went, and waits for nothing");
+    core.observe(Timestamp(2), &table(&CONFIG_MAPS), TableEvent::Remove(last)).unwrap();
+    carry(&mut core, 3, &run, progress, 12);
+    assert_eq!(runs(core.poll(Timestamp(3))).len(), 1, "it is woken by what went, and waits for nothing");
 }
 
 #[test]
 fn a_unit_whose_write_is_undone_unseen_looks_again() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);
-    let judgement = decide(&mut core, 1, &run);
-    carry(&mut core, 2, &run, judgement, 12);
-    // The child was made and removed while nobody watched: for the cache nothing has happened.
+    let progress = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, progress, 12);
+    // The child was created and deleted while its kind was not watched, so the cache sees no change.
     let due = core.next().unwrap();
     let run = runs(core.poll(due)).remove(0);
-    assert!(matches!(decide(&mut core, due.0, &run), Judgement::Write { .. }));
+    assert!(matches!(decide(&mut core, due.0, &run), RunProgress::Write { .. }));
 }
 
 #[test]
 fn each_selected_object_is_a_unit_and_only_its_own_change_wakes_it() {
     let own = |unit: &Unit, view: &View| view.get(&CONFIG_MAPS, unit.namespace(), unit.name()).map(|_| Plan::nothing());
     let mut core = kernel([per_config_map("a", own)], &Limits::none());
-    assert_eq!(watches(&core.poll(Moment(0))), 1);
+    assert_eq!(watches(&core.poll(Timestamp(0))), 1);
     let objects = [config_map("one", 1, "unit"), config_map("two", 2, "unit"), config_map("other", 3, "x")];
     sync(&mut core, 0, &CONFIG_MAPS, &objects);
-    let first = runs(core.poll(Moment(1)));
+    let first = runs(core.poll(Timestamp(1)));
     assert_eq!(first.iter().map(|run| run.unit.to_string()).collect::<Vec<_>>(), ["a shop/one", "a shop/two"]);
     first.iter().for_each(|run| drop(decide(&mut core, 1, run)));
     put(&mut core, 2, &config_map("two", 12, "unit"));
-    let second = runs(core.poll(Moment(2)));
+    let second = runs(core.poll(Timestamp(2)));
     assert_eq!(second.iter().map(|run| run.unit.to_string()).collect::<Vec<_>>(), ["a shop/two"]);
 }
 
@@ -342,15 +342,15 @@ fn each_selected_object_is_a_unit_and_only_its_own_change_wakes_it() {
 fn a_unit_whose_object_went_runs_once_more_and_is_forgotten() {
     let own = |unit: &Unit, view: &View| view.get(&CONFIG_MAPS, unit.namespace(), unit.name()).map(|_| Plan::nothing());
     let mut core = kernel([per_config_map("a", own)], &Limits::none());
-    core.poll(Moment(0));
+    core.poll(Timestamp(0));
     sync(&mut core, 0, &CONFIG_MAPS, &[config_map("one", 1, "unit")]);
-    let run = runs(core.poll(Moment(1))).remove(0);
+    let run = runs(core.poll(Timestamp(1))).remove(0);
     over(decide(&mut core, 1, &run));
     let last = config_map("one", 13, "unit").to_string().into_bytes().into();
-    core.observe(Moment(2), &table(&CONFIG_MAPS), Observed::Remove(last)).unwrap();
-    let run = runs(core.poll(Moment(2))).remove(0);
+    core.observe(Timestamp(2), &table(&CONFIG_MAPS), TableEvent::Remove(last)).unwrap();
+    let run = runs(core.poll(Timestamp(2))).remove(0);
     assert_eq!(over(decide(&mut core, 2, &run)).decision.gets[0].1, None);
-    assert_eq!(core.state(Moment(3)).operators[0].units_total, 0);
+    assert_eq!(core.state(Timestamp(3)).operators[0].units_total, 0);
     assert!(core.is_quiet());
 }
 
@@ -369,41 +369,41 @@ fn writes_beyond_the_budget_are_held_and_decided_again() {
     let limits = Limits { writes_per_second: 2, ..Limits::none() };
     let mut core = kernel([puppet("a", many)], &limits);
     let run = first_run(&mut core);
-    let judgement = decide(&mut core, 1, &run);
-    let closed = carry(&mut core, 2, &run, judgement, 12);
-    let Outcome::Decided { writes, .. } = closed.decision.outcome else { panic!("decided") };
-    let held = writes.iter().filter(|write| write.result == WriteResult::Held).count();
+    let progress = decide(&mut core, 1, &run);
+    let finished = carry(&mut core, 2, &run, progress, 12);
+    let RunOutcome::Decided { writes, .. } = finished.decision.outcome else { panic!("decided") };
+    let held = writes.iter().filter(|write| write.result == WriteResult::OverBudget).count();
     assert_eq!((writes.len(), held), (5, 3));
     assert!(!core.is_quiet(), "it will decide again");
     for number in 0..2 {
         put(&mut core, 3, &config_map(&format!("child-{number}"), 12 + number, "x"));
     }
-    assert!(runs(core.poll(Moment(500))).is_empty(), "out of budget");
+    assert!(runs(core.poll(Timestamp(500))).is_empty(), "out of budget");
     let due = core.next().unwrap();
-    assert!(due <= Moment(1_100), "{due:?}");
+    assert!(due <= Timestamp(1_100), "{due:?}");
     assert_eq!(runs(core.poll(due)).len(), 1);
 }
 
 #[test]
 fn a_panic_is_a_failure_with_its_message() {
     let mut core = kernel([puppet("a", |_, _| panic!("on purpose"))], &Limits::none());
-    let run = runs(core.poll(Moment(0))).remove(0);
-    let closed = over(decide(&mut core, 0, &run));
-    assert_eq!(closed.decision.outcome, Outcome::Failed { message: "panicked: on purpose".into() });
-    let operator = &core.state(Moment(0)).operators[0];
-    assert_eq!((operator.word, operator.reason.as_str()), (Word::Failing, "panicked: on purpose"));
+    let run = runs(core.poll(Timestamp(0))).remove(0);
+    let finished = over(decide(&mut core, 0, &run));
+    assert_eq!(finished.decision.outcome, RunOutcome::Failed { message: "panicked: on purpose".into() });
+    let operator = &core.state(Timestamp(0)).operators[0];
+    assert_eq!((operator.health, operator.reason.as_str()), (Health::Failing, "panicked: on purpose"));
 }
 
 #[test]
 fn a_plan_that_is_right_as_far_as_it_goes_is_failing_and_tried_again() {
     let operator = puppet("a", |_, _| Ok(Plan::nothing().failing("half of it failed")));
     let mut core = kernel([operator], &Limits { backoff_first: Duration::from_secs(1), ..Limits::none() });
-    let run = runs(core.poll(Moment(0))).remove(0);
+    let run = runs(core.poll(Timestamp(0))).remove(0);
     over(decide(&mut core, 0, &run));
-    let operator = &core.state(Moment(0)).operators[0];
-    assert_eq!((operator.word, operator.reason.as_str()), (Word::Failing, "half of it failed"));
-    assert!(runs(core.poll(Moment(10))).is_empty());
-    assert_eq!(runs(core.poll(Moment(5_000))).len(), 1);
+    let operator = &core.state(Timestamp(0)).operators[0];
+    assert_eq!((operator.health, operator.reason.as_str()), (Health::Failing, "half of it failed"));
+    assert!(runs(core.poll(Timestamp(10))).is_empty());
+    assert_eq!(runs(core.poll(Timestamp(5_000))).len(), 1);
 }
 
 #[test]
@@ -412,20 +412,20 @@ fn what_an_operator_says_holds_no_value_of_a_secret_it_read() {
         let secret = view.get(&SECRETS, "shop", "db")?.unwrap().value();
         let encoded = secret["data"]["password"].as_str().unwrap().to_string();
         assert_eq!(encoded, "aHVudGVyMi1odW50ZXIy");
-        Err(Stop::failed("could not log in with hunter2-hunter2"))
+        Err(DecideError::failed("could not log in with hunter2-hunter2"))
     };
     let mut core = kernel([puppet("a", blabs)], &Limits::none());
-    let run = runs(core.poll(Moment(0))).remove(0);
+    let run = runs(core.poll(Timestamp(0))).remove(0);
     over(decide(&mut core, 0, &run));
-    core.poll(Moment(0));
+    core.poll(Timestamp(0));
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"password": "aHVudGVyMi1odW50ZXIy"},
         "metadata": {"name": "db", "namespace": "shop", "uid": "u", "resourceVersion": "5"}});
     sync(&mut core, 0, &SECRETS, &[secret]);
-    let run = runs(core.poll(Moment(1))).remove(0);
-    let closed = over(decide(&mut core, 1, &run));
-    let Outcome::Failed { message } = closed.decision.outcome else { panic!("failed") };
+    let run = runs(core.poll(Timestamp(1))).remove(0);
+    let finished = over(decide(&mut core, 1, &run));
+    let RunOutcome::Failed { message } = finished.decision.outcome else { panic!("failed") };
     assert!(!message.contains("hunter2"), "{message}");
-    assert!(!format!("{:?}", core.state(Moment(1))).contains("hunter2"));
+    assert!(!format!("{:?}", core.state(Timestamp(1))).contains("hunter2"));
 }
 
 #[test]
@@ -440,9 +440,9 @@ fn a_kind_nobody_reads_any_more_is_let_go_after_a_while() {
     let mut core = kernel([puppet("a", once)], &Limits::none());
     let run = first_run(&mut core);
     over(decide(&mut core, 1, &run));
-    assert_eq!(core.poll(Moment(2)).len(), 0, "not at once");
-    let gone = core.poll(Moment(2 + UNREAD_GRACE_MS));
-    assert!(matches!(gone.as_slice(), [Order::Unwatch(_)]));
+    assert_eq!(core.poll(Timestamp(2)).len(), 0, "not at once");
+    let gone = core.poll(Timestamp(2 + UNREAD_GRACE_MS));
+    assert!(matches!(gone.as_slice(), [CoreCommand::Unwatch(_)]));
 }
 
 #[test]
@@ -450,51 +450,53 @@ fn an_operator_whose_watch_is_lost_is_not_said_to_be_ready() {
     let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
     let run = first_run(&mut core);
     over(decide(&mut core, 1, &run));
-    assert_eq!(core.state(Moment(1)).operators[0].word, Word::Ready);
-    core.lost(&table(&CONFIG_MAPS), "nobody answers".into());
-    let operator = core.state(Moment(2)).operators.remove(0);
+    assert_eq!(core.state(Timestamp(1)).operators[0].health, Health::Ready);
+    core.set_watch_error(&table(&CONFIG_MAPS), "nobody answers".into());
+    let operator = core.state(Timestamp(2)).operators.remove(0);
     let reason = "configmaps of cluster main cannot be watched: nobody answers";
-    assert_eq!((operator.word, operator.reason.as_str()), (Word::Waiting, reason));
-    core.observe(Moment(3), &table(&CONFIG_MAPS), Observed::Progress { revision: 11 }).unwrap();
-    assert_eq!(core.state(Moment(3)).operators[0].word, Word::Ready);
+    assert_eq!((operator.health, operator.reason.as_str()), (Health::Waiting, reason));
+    core.observe(Timestamp(3), &table(&CONFIG_MAPS), TableEvent::Progress { revision: 11 }).unwrap();
+    assert_eq!(core.state(Timestamp(3)).operators[0].health, Health::Ready);
 }
 
-fn applies_child(_: &Unit, view: &View) -> Result<Plan, Stop> {
+fn applies_child(_: &Unit, view: &View) -> Result<Plan, DecideError> {
     view.get(&CONFIG_MAPS, "shop", "child")?;
     let mut plan = Plan::nothing();
     plan.push(Mutation::apply(&CONFIG_MAPS, json!({"metadata": {"name": "child", "namespace": "shop"}})));
     Ok(plan)
 }
 
-fn asked(core: &mut Core, now: u64) -> Run {
-    assert_eq!(core.ask(Moment(now), &OperatorName::new("a"), None), Some(1));
-    runs(core.poll(Moment(now))).remove(0)
+fn asked(core: &mut Core, now: u64) -> UnitRun {
+    assert_eq!(core.reconcile(Timestamp(now), &OperatorName::new("a"), None), Some(1));
+    runs(core.poll(Timestamp(now))).remove(0)
 }
 
 #[test]
 fn an_apply_is_not_sent_again_while_the_object_is_as_it_left_it() {
     let mut core = kernel([puppet("a", applies_child)], &Limits::none());
     let run = first_run(&mut core);
-    let judgement = decide(&mut core, 1, &run);
-    carry(&mut core, 2, &run, judgement, 12);
+    let progress = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, progress, 12);
     put(&mut core, 3, &config_map("child", 12, "x"));
-    let own = runs(core.poll(Moment(3))).remove(0);
-    let Outcome::Decided { writes, .. } = over(decide(&mut core, 3, &own)).decision.outcome else { panic!("decided") };
+    let own = runs(core.poll(Timestamp(3))).remove(0);
+    let RunOutcome::Decided { writes, .. } = over(decide(&mut core, 3, &own)).decision.outcome else {
+        panic!("decided")
+    };
     assert_eq!(writes[0].result, WriteResult::Unchanged);
     put(&mut core, 4, &config_map("child", 15, "x"));
-    let changed = runs(core.poll(Moment(4))).remove(0);
-    let Judgement::Write { writes, .. } = decide(&mut core, 4, &changed) else { panic!("somebody else wrote it") };
-    // The server finds that nothing is to be changed, and says at which revision.
+    let changed = runs(core.poll(Timestamp(4))).remove(0);
+    let RunProgress::Write { writes, .. } = decide(&mut core, 4, &changed) else { panic!("somebody else wrote it") };
+    // The server finds nothing to change, and returns the current revision.
     let done = |mut write: crate::decision::Write| {
         write.result = WriteResult::Unchanged;
-        Carried {
+        ExecutedWrite {
             write,
             before: Some(config_map("child", 15, "x")),
             after: Some(config_map("child", 15, "x")),
             unchecked: None,
         }
     };
-    core.carried(Moment(5), &changed.unit, changed.id, writes.into_iter().map(done).collect(), 9).unwrap();
+    core.finish_writes(Timestamp(5), &changed.unit, changed.id, writes.into_iter().map(done).collect(), 9).unwrap();
     let again = asked(&mut core, 6);
     over(decide(&mut core, 6, &again));
 }
@@ -512,12 +514,12 @@ fn another_apply_is_sent() {
     };
     let mut core = kernel([puppet("a", says)], &Limits::none());
     let run = first_run(&mut core);
-    let judgement = decide(&mut core, 1, &run);
-    carry(&mut core, 2, &run, judgement, 12);
+    let progress = decide(&mut core, 1, &run);
+    carry(&mut core, 2, &run, progress, 12);
     put(&mut core, 3, &config_map("child", 12, "x"));
     *text.lock().unwrap() = "two";
-    let run = runs(core.poll(Moment(3))).remove(0);
-    assert!(matches!(decide(&mut core, 3, &run), Judgement::Write { .. }));
+    let run = runs(core.poll(Timestamp(3))).remove(0);
+    assert!(matches!(decide(&mut core, 3, &run), RunProgress::Write { .. }));
 }
 
 #[test]
@@ -533,14 +535,14 @@ fn what_is_counted_in_a_reason_does_not_make_it_new() {
     let mut stands = Vec::new();
     over(decide(&mut core, 10, &run));
     for now in [20, 30, 40] {
-        let unit = core.state(Moment(now)).operators.remove(0).units.remove(0);
+        let unit = core.state(Timestamp(now)).operators.remove(0).units.remove(0);
         stands.push((unit.reason, unit.since.0));
         let run = asked(&mut core, now);
         over(decide(&mut core, now, &run));
     }
-    let unit = core.state(Moment(50)).operators.remove(0).units.remove(0);
+    let unit = core.state(Timestamp(50)).operators.remove(0).units.remove(0);
     assert_eq!(stands, [("3 pods".to_string(), 10), ("2 pods".to_string(), 10), ("1 pods".to_string(), 10)]);
-    assert_eq!((unit.reason.as_str(), unit.since), ("a pod", Moment(40)));
+    assert_eq!((unit.reason.as_str(), unit.since), ("a pod", Timestamp(40)));
 }
 
 #[test]
@@ -548,20 +550,20 @@ fn every_unit_that_waits_is_counted_and_each_can_be_asked_for() {
     let waits = |_: &Unit, _: &View| Ok(Plan::nothing().waiting("the others"));
     let mut core = kernel([per_config_map("a", waits)], &Limits { max_concurrent: 1000, ..Limits::none() });
     core.set_global(GlobalLimits { max_concurrent: 1000, ..GlobalLimits::default() });
-    core.poll(Moment(0));
+    core.poll(Timestamp(0));
     let objects: Vec<Value> = (0..250).map(|number| config_map(&format!("o{number:03}"), 1, "unit")).collect();
     sync(&mut core, 0, &CONFIG_MAPS, &objects);
-    for run in runs(core.poll(Moment(1))) {
+    for run in runs(core.poll(Timestamp(1))) {
         over(decide(&mut core, 1, &run));
     }
-    let operator = core.state(Moment(2)).operators.remove(0);
+    let operator = core.state(Timestamp(2)).operators.remove(0);
     assert_eq!((operator.units.len(), operator.units_waiting, operator.units_total), (100, 250, 250));
     let unit = |name: &str| UnitId { operator: OperatorName::new("a"), unit: Unit::object("shop", name) };
-    assert_eq!(core.unit(Moment(2), &unit("o249")).map(|unit| unit.word), Some(Word::Waiting));
-    assert!(core.unit(Moment(2), &unit("o250")).is_none());
-    assert_eq!(core.ask(Moment(3), &OperatorName::new("a"), Some(&Unit::object("shop", "o250"))), Some(0));
-    assert_eq!(core.ask(Moment(3), &OperatorName::new("b"), None), None);
-    assert_eq!(core.ask(Moment(3), &OperatorName::new("a"), None), Some(250));
+    assert_eq!(core.unit(Timestamp(2), &unit("o249")).map(|unit| unit.health), Some(Health::Waiting));
+    assert!(core.unit(Timestamp(2), &unit("o250")).is_none());
+    assert_eq!(core.reconcile(Timestamp(3), &OperatorName::new("a"), Some(&Unit::object("shop", "o250"))), Some(0));
+    assert_eq!(core.reconcile(Timestamp(3), &OperatorName::new("b"), None), None);
+    assert_eq!(core.reconcile(Timestamp(3), &OperatorName::new("a"), None), Some(250));
 }
 
 #[test]
@@ -573,31 +575,31 @@ fn more_changes_than_are_remembered_during_a_run_make_another() {
         put(&mut core, 2, &config_map("other", 12 + number, "x"));
     }
     over(decide(&mut core, 3, &run));
-    let again = runs(core.poll(Moment(3))).remove(0);
+    let again = runs(core.poll(Timestamp(3))).remove(0);
     assert_eq!(over(decide(&mut core, 4, &again)).decision.gets[0].1, Some(11));
-    assert!(runs(core.poll(Moment(99_999))).is_empty(), "and nothing after that");
+    assert!(runs(core.poll(Timestamp(99_999))).is_empty(), "and nothing after that");
 }
 
-/// Sees which fields it applied before.
-struct Applies;
+/// Operator that reads which fields it applied before.
+struct ApplyOperator;
 
-impl Operator for Applies {
+impl Operator for ApplyOperator {
     fn name(&self) -> &str {
         "applies"
     }
 
     fn declaration(&self) -> Declaration {
-        let all = BTreeSet::from([Declared::every(&CONFIG_MAPS)]);
+        let all = BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]);
         Declaration { inputs: all.clone(), outputs: all, service_account: None, units: Units::Whole }
     }
 
-    fn reads_managers(&self) -> bool {
+    fn needs_managed_fields(&self) -> bool {
         true
     }
 
-    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, Stop> {
+    fn decide(&self, _unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let web = view.get(&CONFIG_MAPS, "shop", "web")?;
-        let whole = web.as_ref().map(Object::whole).unwrap_or_default();
+        let whole = web.as_ref().map(Object::full_value).unwrap_or_default();
         let plain = web.map(|web| web.value()).unwrap_or_default();
         assert_eq!(plain.pointer("/metadata/managedFields"), None, "only who asks sees them");
         Ok(Plan::nothing().waiting(format!("managed by {}", whole["metadata"]["managedFields"][0]["manager"])))
@@ -612,20 +614,20 @@ fn who_reads_managers_finds_them_and_a_kind_held_without_is_listed_anew() {
     );
     let mut web = config_map("web", 1, "unit");
     web["metadata"]["managedFields"] = json!([{"manager": "me"}]);
-    let run = runs(core.poll(Moment(0))).remove(0);
+    let run = runs(core.poll(Timestamp(0))).remove(0);
     over(decide(&mut core, 0, &run));
-    core.poll(Moment(0));
+    core.poll(Timestamp(0));
     sync(&mut core, 1, &CONFIG_MAPS, &[web.clone()]);
-    let run = runs(core.poll(Moment(1))).remove(0);
+    let run = runs(core.poll(Timestamp(1))).remove(0);
     over(decide(&mut core, 1, &run));
-    core.add(Moment(2), Arc::new(Applies), Limits::none());
-    let orders = core.poll(Moment(2));
+    core.add(Timestamp(2), Arc::new(ApplyOperator), Limits::none());
+    let orders = core.poll(Timestamp(2));
     assert_eq!(watches(&orders), 1, "what is held says nothing of managers");
     let run = runs(orders).remove(0);
     over(decide(&mut core, 2, &run));
     sync(&mut core, 3, &CONFIG_MAPS, &[web]);
-    let run = runs(core.poll(Moment(3))).into_iter().find(|run| &*run.unit.operator.0 == "applies").unwrap();
+    let run = runs(core.poll(Timestamp(3))).into_iter().find(|run| &*run.unit.operator.0 == "applies").unwrap();
     over(decide(&mut core, 3, &run));
-    let applies = core.state(Moment(4)).operators.into_iter().find(|one| one.name == "applies").unwrap();
+    let applies = core.state(Timestamp(4)).operators.into_iter().find(|one| one.name == "applies").unwrap();
     assert_eq!(applies.reason, "managed by \"me\"");
 }

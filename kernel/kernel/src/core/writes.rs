@@ -1,65 +1,66 @@
-//! What becomes of the writes of a run: held back, paid for, remembered.
+//! Budget, results and history of a run's writes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use serde_json::Value;
 
 use super::Core;
-use super::echo::{ECHO_PATIENCE_MS, Echo};
-use super::run::MAX_REFUSALS;
-use crate::applier::Carried;
+use super::pending_writes::{CACHE_TIMEOUT_MS, ExpectedRevision};
+use super::run::MAX_REJECTED_WRITES;
+use crate::applier::ExecutedWrite;
 use crate::decision::{Cause, Write, WriteResult};
-use crate::moment::Moment;
 use crate::operator::UnitId;
-use crate::plan::Act;
+use crate::plan::WriteOp;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
-use crate::view::{Picture, Reads, Refusal};
+use crate::timestamp::Timestamp;
+use crate::view::{Reader, Reads, WriteRejection};
 
-/// After how many runs in a row that came too late, on the same reads, a unit fails.
+/// Number of stale runs in a row, with the same reads, after which a unit fails.
 pub(super) const STALE_RUNS: u32 = 8;
-/// How long a unit must have come too late before it is told that it was refused, and may give up what it wants. A watch that is
-/// behind has caught up by then.
-const STALE_PATIENCE_MS: u64 = ECHO_PATIENCE_MS;
+/// Time for which a unit must have written to stale objects before it can read that its writes were rejected, and may
+/// give them up. A lagging watch has caught up by then.
+const STALE_TIMEOUT_MS: u64 = CACHE_TIMEOUT_MS;
 
-/// How a unit comes too late.
-pub(super) struct Lateness {
+/// Consecutive runs of a unit with stale writes.
+pub(super) struct StaleRuns {
     reads: u64,
     runs: u32,
-    since: Moment,
+    since: Timestamp,
 }
 
 impl Core {
-    /// For the unit's next run, and for that one alone. One that comes too late is not told before the watches had their time.
-    pub(super) fn remember_refused(&mut self, now: Moment, unit: &UnitId, writes: &[Write]) {
-        let early = self.stale.get(unit).is_some_and(|late| now.0 < late.since.0 + STALE_PATIENCE_MS);
+    /// Keeps the rejected writes for the unit's next run only. For a stale unit they are kept only after the watches
+    /// had time to catch up.
+    pub(super) fn remember_rejected(&mut self, now: Timestamp, unit: &UnitId, writes: &[Write]) {
+        let early = self.stale.get(unit).is_some_and(|late| now.0 < late.since.0 + STALE_TIMEOUT_MS);
         let writes = if early { &[] } else { writes };
         let refusal = |write: &Write| {
             let (WriteResult::Failed { message } | WriteResult::Refused { reason: message }) = &write.result else {
                 return None;
             };
             let verb = write.mutation.verb().to_string();
-            Some(Refusal { object: write.object.clone(), verb, message: message.clone() })
+            Some(WriteRejection { object: write.object.clone(), verb, message: message.clone() })
         };
-        let refused: Vec<Refusal> = writes.iter().filter_map(refusal).take(MAX_REFUSALS).collect();
+        let refused: Vec<WriteRejection> = writes.iter().filter_map(refusal).take(MAX_REJECTED_WRITES).collect();
         match refused.is_empty() {
-            true => drop(self.refused.remove(unit)),
-            false => drop(self.refused.insert(unit.clone(), refused)),
+            true => drop(self.rejected_writes.remove(unit)),
+            false => drop(self.rejected_writes.insert(unit.clone(), refused)),
         }
     }
 
-    /// A write that came too late is tried again at once, for what made it so is about to come in. When nothing comes in, it
-    /// is a failure like any other: with the server's words, and ever longer waits.
-    pub(super) fn count_stale(&mut self, now: Moment, unit: &UnitId, reads: &Reads, writes: &mut [Write]) {
+    /// Counts runs with stale writes. The unit retries at once, because the change that made them stale is about to be
+    /// observed. If none is observed, the stale writes become failures with the server's message and a growing backoff.
+    pub(super) fn count_stale(&mut self, now: Timestamp, unit: &UnitId, reads: &Reads, writes: &mut [Write]) {
         let is_stale = |write: &Write| matches!(write.result, WriteResult::Stale { .. });
         if !writes.iter().any(is_stale) {
             self.stale.remove(unit);
             return;
         }
-        let reads = contents_read(reads);
-        let late = self.stale.entry(unit.clone()).or_insert(Lateness { reads, runs: 0, since: now });
+        let reads = reads_digest(reads);
+        let late = self.stale.entry(unit.clone()).or_insert(StaleRuns { reads, runs: 0, since: now });
         if late.reads != reads {
-            *late = Lateness { reads, runs: 0, since: now };
+            *late = StaleRuns { reads, runs: 0, since: now };
         }
         late.runs = late.runs.saturating_add(1);
         if late.runs >= STALE_RUNS {
@@ -71,70 +72,81 @@ impl Core {
         }
     }
 
-    /// Only what changed something is paid for.
-    pub(super) fn refund_unwritten(&mut self, unit: &UnitId, (granted, at): (usize, Moment), carried: &[Carried]) {
-        let is_written = |one: &&Carried| matches!(one.write.result, WriteResult::Written { .. });
-        let written = carried.iter().filter(is_written).count();
+    /// Refunds the budget for writes that changed nothing.
+    pub(super) fn refund_unwritten(
+        &mut self,
+        unit: &UnitId,
+        (granted, at): (usize, Timestamp),
+        executed: &[ExecutedWrite],
+    ) {
+        let is_written = |one: &&ExecutedWrite| matches!(one.write.result, WriteResult::Written { .. });
+        let written = executed.iter().filter(is_written).count();
         self.scheduler.refund(&unit.operator, at, granted.saturating_sub(written));
     }
 
-    pub(super) fn note_writes(
+    pub(super) fn record_writes(
         &mut self,
-        now: Moment,
+        now: Timestamp,
         unit: &UnitId,
         (reads, causes): (&Reads, &[Cause]),
-        carried: &[Carried],
+        executed: &[ExecutedWrite],
     ) -> Vec<Finding> {
-        let is_written = |one: &Carried| matches!(one.write.result, WriteResult::Written { .. });
-        // Only writes are judged by it, and most runs write nothing.
-        let inputs = carried.iter().any(is_written).then(|| self.arbiter.inputs(unit, reads, causes));
+        let is_written = |one: &ExecutedWrite| matches!(one.write.result, WriteResult::Written { .. });
+        // Needed only for runs with writes, which are few.
+        let inputs = executed.iter().any(is_written).then(|| self.arbiter.inputs(unit, reads, causes));
         let mut findings = Vec::new();
-        let mut echoes = Vec::new();
-        for Carried { write, before, after, .. } in carried {
+        let mut expected_revisions = Vec::new();
+        for ExecutedWrite { write, before, after, .. } in executed {
             let left = match write.result {
                 WriteResult::Written { revision } => Some(revision),
-                // It was sent, and the server found nothing to change.
+                // The server accepted the write and found nothing to change.
                 WriteResult::Unchanged => before.as_ref().and_then(revision_of),
                 _ => None,
             };
-            if let (Some(revision), Act::Apply { .. }) = (left, &write.mutation.act) {
-                self.arbiter.applied(unit, write, revision);
+            if let (Some(revision), WriteOp::Apply { .. }) = (left, &write.mutation.operation) {
+                self.arbiter.record_apply(unit, write, revision);
             }
             if let (WriteResult::Written { revision }, Some(inputs)) = (&write.result, inputs) {
                 if let Some(hosted) = self.operators.get_mut(&unit.operator) {
-                    hosted.account.writes += 1;
+                    hosted.counters.writes += 1;
                 }
-                findings.extend(self.arbiter.written(now, unit, write, before.as_ref(), after.as_ref(), inputs));
-                echoes.extend(self.echo_of(write, *revision, before.as_ref()));
+                findings.extend(self.arbiter.record_write(now, unit, write, before.as_ref(), after.as_ref(), inputs));
+                expected_revisions.extend(self.expected_revision(write, *revision, before.as_ref()));
             }
         }
-        if !echoes.is_empty() {
-            let object = echoes[0].0.clone();
-            let until = self.echoes.expect(now, unit, echoes);
+        if !expected_revisions.is_empty() {
+            let object = expected_revisions[0].0.clone();
+            let until = self.pending_writes.add(now, unit, expected_revisions);
             self.scheduler.hold(unit, object, until);
         }
-        self.worth_telling(now, findings)
+        self.new_findings(now, findings)
     }
 
-    /// What to wait for before the unit runs again; nothing when it was seen already, or is not watched.
-    fn echo_of(&self, write: &Write, revision: u64, before: Option<&Value>) -> Option<(ObjectKey, Echo)> {
+    /// Returns the revision to wait for before the unit runs again; `None` if it was observed already or the object is
+    /// not watched.
+    fn expected_revision(
+        &self,
+        write: &Write,
+        revision: u64,
+        before: Option<&Value>,
+    ) -> Option<(ObjectKey, ExpectedRevision)> {
         let current = self.cache.snapshot().get(&write.object)?.map(|object| object.revision);
-        let echo = match write.mutation.act {
-            Act::Delete { .. } => Echo::Not(before.and_then(revision_of).or(current)?),
-            _ => Echo::Revision(revision),
+        let expected = match write.mutation.operation {
+            WriteOp::Delete { .. } => ExpectedRevision::NewerThan(before.and_then(revision_of).or(current)?),
+            _ => ExpectedRevision::AtLeast(revision),
         };
-        // Whoever takes the last finalizer away may see the object go before the answer to its write.
+        // If the write removed the last finalizer, the deletion may be observed before the response to the write.
         let went = || {
             let mut of_it = self.recent.iter().map(|(_, change)| change).filter(|change| change.key == write.object);
             of_it.any(|change| change.after.is_none() && change.revision >= revision)
         };
-        let heard = echo.is_heard(current) || current.is_none() && went();
-        (!heard).then(|| (write.object.clone(), echo))
+        let met = expected.is_met(current) || current.is_none() && went();
+        (!met).then(|| (write.object.clone(), expected))
     }
 }
 
-/// A number that is the same as long as the same is read.
-fn contents_read(reads: &Reads) -> u64 {
+/// Hashes the objects and lists that were read.
+fn reads_digest(reads: &Reads) -> u64 {
     let lists = reads.lists.iter().map(|(query, listed)| {
         (query, listed.iter().map(|one| (&one.namespace, &one.name, one.revision)).collect::<Vec<_>>())
     });
@@ -156,14 +168,17 @@ pub(super) fn hold_back(writes: &mut Vec<Write>, allowed: usize) -> Vec<Write> {
         over
     });
     let mut held = cut.map(|cut| writes.split_off(cut)).unwrap_or_default();
-    held.iter_mut().filter(|w| w.result == WriteResult::Skipped).for_each(|write| write.result = WriteResult::Held);
+    held.iter_mut()
+        .filter(|w| w.result == WriteResult::Skipped)
+        .for_each(|write| write.result = WriteResult::OverBudget);
     held
 }
 
-/// The writes, and those once more that objects go with. Most runs send nothing: their writes are moved, not copied.
-pub(super) fn split(carried: Vec<Carried>) -> (Vec<Write>, Vec<Carried>) {
-    let (mut writes, mut known) = (Vec::with_capacity(carried.len()), Vec::new());
-    for one in carried {
+/// Returns all writes, and those with known objects separately. Most runs send nothing, so their writes are moved, not
+/// copied.
+pub(super) fn split(executed: Vec<ExecutedWrite>) -> (Vec<Write>, Vec<ExecutedWrite>) {
+    let (mut writes, mut known) = (Vec::with_capacity(executed.len()), Vec::new());
+    for one in executed {
         if one.before.is_none() && one.after.is_none() {
             writes.push(one.write);
         } else {

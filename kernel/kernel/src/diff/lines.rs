@@ -1,59 +1,59 @@
-//! The lines that two texts share, and which of them are worth showing.
+//! Line diff of two texts, reduced to changes and their context.
 
-use super::{Line, Sign};
+use super::{DiffLine, DiffSign};
 
-/// How many lines that stay are shown around a change; beside them the keys a change lies under.
+/// Number of unchanged lines shown around a change, besides the parent keys of the change.
 pub const CONTEXT_LINES: usize = 3;
-/// What stands in place of lines left out.
+/// Placeholder for lines left out.
 pub const LEFT_OUT: &str = "...";
-/// How many pairs of lines are compared at most: texts that differ in more are shown as a whole replaced by another.
+/// Maximum number of line pairs compared: larger texts are shown as completely replaced.
 pub const MAX_COMPARISONS: usize = 1_000_000;
 
-pub(super) fn compare(before: &str, after: &str) -> Vec<Line> {
+pub(super) fn compare(before: &str, after: &str) -> Vec<DiffLine> {
     let lines = all(&before.lines().collect::<Vec<_>>(), &after.lines().collect::<Vec<_>>());
     let shown = shown(&lines);
-    let mut out: Vec<Line> = Vec::new();
+    let mut out: Vec<DiffLine> = Vec::new();
     let mut skipping = false;
     for (line, shown) in lines.into_iter().zip(shown) {
         if shown {
             out.push(line);
         } else if !skipping && !out.is_empty() {
-            out.push(Line { sign: Sign::Same, text: LEFT_OUT.to_string() });
+            out.push(DiffLine { sign: DiffSign::Same, text: LEFT_OUT.to_string() });
         }
         skipping = !shown;
     }
-    // What follows the last change is not missed.
+    // Lines after the last change need no placeholder.
     if skipping {
         out.pop();
     }
     out
 }
 
-/// Every line of both texts.
-fn all(before: &[&str], after: &[&str]) -> Vec<Line> {
+/// Returns every line of both texts.
+fn all(before: &[&str], after: &[&str]) -> Vec<DiffLine> {
     let start = before.iter().zip(after).take_while(|(a, b)| a == b).count();
     let (old, new) = (&before[start..], &after[start..]);
     let end = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
     let (tail, old, new) = (&old[old.len() - end..], &old[..old.len() - end], &new[..new.len() - end]);
-    let mut lines = signed(Sign::Same, &before[..start]);
+    let mut lines = signed(DiffSign::Same, &before[..start]);
     if old.len().saturating_mul(new.len()) > MAX_COMPARISONS {
-        lines.extend(signed(Sign::Removed, old));
-        lines.extend(signed(Sign::Added, new));
+        lines.extend(signed(DiffSign::Removed, old));
+        lines.extend(signed(DiffSign::Added, new));
     } else {
         lines.extend(longest(old, new));
     }
-    lines.extend(signed(Sign::Same, tail));
+    lines.extend(signed(DiffSign::Same, tail));
     lines
 }
 
-fn signed(sign: Sign, texts: &[&str]) -> Vec<Line> {
-    texts.iter().map(|text| Line { sign, text: (*text).to_string() }).collect()
+fn signed(sign: DiffSign, texts: &[&str]) -> Vec<DiffLine> {
+    texts.iter().map(|text| DiffLine { sign, text: (*text).to_string() }).collect()
 }
 
-/// By the longest common subsequence; what goes stands before what comes.
-fn longest(old: &[&str], new: &[&str]) -> Vec<Line> {
+/// Compares by the longest common subsequence; removed lines come before added ones.
+fn longest(old: &[&str], new: &[&str]) -> Vec<DiffLine> {
     let width = new.len() + 1;
-    // How many lines the rests of both texts share, from here on.
+    // Number of common lines of both texts from each pair of positions on.
     let mut shared = vec![0_u32; (old.len() + 1) * width];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {
@@ -67,30 +67,30 @@ fn longest(old: &[&str], new: &[&str]) -> Vec<Line> {
     let (mut i, mut j, mut lines) = (0, 0, Vec::new());
     while i < old.len() && j < new.len() {
         let (sign, text) = if old[i] == new[j] {
-            (Sign::Same, old[i])
+            (DiffSign::Same, old[i])
         } else if shared[(i + 1) * width + j] >= shared[i * width + j + 1] {
-            (Sign::Removed, old[i])
+            (DiffSign::Removed, old[i])
         } else {
-            (Sign::Added, new[j])
+            (DiffSign::Added, new[j])
         };
-        i += usize::from(sign != Sign::Added);
-        j += usize::from(sign != Sign::Removed);
-        lines.push(Line { sign, text: text.to_string() });
+        i += usize::from(sign != DiffSign::Added);
+        j += usize::from(sign != DiffSign::Removed);
+        lines.push(DiffLine { sign, text: text.to_string() });
     }
-    lines.extend(signed(Sign::Removed, &old[i..]));
-    lines.extend(signed(Sign::Added, &new[j..]));
+    lines.extend(signed(DiffSign::Removed, &old[i..]));
+    lines.extend(signed(DiffSign::Added, &new[j..]));
     lines
 }
 
-/// Which lines are worth showing: changes, what is around them, and the keys they lie under.
-fn shown(lines: &[Line]) -> Vec<bool> {
+/// Selects the lines to show: changes, their context and their parent keys.
+fn shown(lines: &[DiffLine]) -> Vec<bool> {
     let mut shown = vec![false; lines.len()];
-    // The keys that the line looked at lies under, outermost first.
+    // Parent keys of the current line, outermost first.
     let mut above: Vec<usize> = Vec::new();
     for (at, line) in lines.iter().enumerate() {
         let depth = depth(&line.text);
         above.retain(|key| self::depth(&lines[*key].text) < depth);
-        if line.sign != Sign::Same {
+        if line.sign != DiffSign::Same {
             let around = at.saturating_sub(CONTEXT_LINES)..(at + CONTEXT_LINES + 1).min(lines.len());
             around.chain(above.iter().copied()).for_each(|near| shown[near] = true);
         }
@@ -99,7 +99,7 @@ fn shown(lines: &[Line]) -> Vec<bool> {
     shown
 }
 
-/// How deep a line lies. Items of a list stand under their key at the same column, and what they hold stands deeper.
+/// Returns the nesting depth of a line. List items start at the column of their key, and their content lies deeper.
 fn depth(text: &str) -> usize {
     let bare = text.trim_start_matches(' ');
     2 * (text.len() - bare.len()) + usize::from(bare.starts_with("- "))

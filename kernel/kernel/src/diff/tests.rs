@@ -118,7 +118,7 @@ fn guarantees_no_value_of_a_secret_is_shown() {
     );
     let list = |value: &str| json!({ "kind": "List", "items": [secret(json!({ "a": "same" })), secret(json!({ "a": value }))] });
     let lines = diff(Some(&list("first")), Some(&list("second")));
-    let changed: Vec<_> = lines.iter().filter(|line| line.sign != Sign::Same).map(Line::to_string).collect();
+    let changed: Vec<_> = lines.iter().filter(|line| line.sign != DiffSign::Same).map(DiffLine::to_string).collect();
     assert_eq!(changed, ["-    a: <hidden>", "+    a: <hidden,differs>"]);
 }
 
@@ -131,8 +131,8 @@ fn a_secret_kept_in_an_annotation_is_not_shown_either() {
         object
     };
     let text: String =
-        diff(Some(&applied("cGFzcw==")), Some(&applied("c2VjcmV0"))).iter().map(Line::to_string).collect();
-    assert!(text.contains(HIDDEN_OTHER) && !text.contains("cGFzcw") && !text.contains("c2VjcmV0"), "{text}");
+        diff(Some(&applied("cGFzcw==")), Some(&applied("c2VjcmV0"))).iter().map(DiffLine::to_string).collect();
+    assert!(text.contains(REDACTED_OTHER) && !text.contains("cGFzcw") && !text.contains("c2VjcmV0"), "{text}");
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn what_differs_too_much_is_replaced_as_a_whole() {
     let many = |offset: usize| json!({ "data": (0..1_100).map(|n| (n * 2 + offset).to_string()).collect::<Vec<_>>() });
     let lines = diff(Some(&many(0)), Some(&many(1)));
     let signs: Vec<_> = lines.iter().map(|line| line.sign).collect();
-    assert_eq!(signs, [vec![Sign::Same], vec![Sign::Removed; 1_100], vec![Sign::Added; 1_100]].concat());
+    assert_eq!(signs, [vec![DiffSign::Same], vec![DiffSign::Removed; 1_100], vec![DiffSign::Added; 1_100]].concat());
 }
 
 fn value() -> impl Strategy<Value = Value> {
@@ -161,7 +161,7 @@ proptest! {
         let (old, new) = (yaml::to_string(&before), yaml::to_string(&after));
         let lines = diff(Some(&before), Some(&after));
         prop_assert_eq!(lines.is_empty(), old == new);
-        for (text, other) in [(old, Sign::Added), (new, Sign::Removed)] {
+        for (text, other) in [(old, DiffSign::Added), (new, DiffSign::Removed)] {
             let mut rest = text.lines();
             for line in lines.iter().filter(|line| line.sign != other && line.text != LEFT_OUT) {
                 prop_assert!(rest.any(|text| text == line.text), "{} is not in its place in\n{}", line, text);

@@ -1,17 +1,17 @@
-//! A field by its path, and what a write does to it.
+//! Field paths, and the effect of a write on a field.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde_json::Value;
 
-use crate::plan::{Act, Mutation, PatchForm};
+use crate::plan::{Mutation, PatchType, WriteOp};
 
-/// A path such as `.spec.replicas`, `data["a.b"]` or `spec.containers[0].image`.
+/// Path such as `.spec.replicas`, `data["a.b"]` or `spec.containers[0].image`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldPath(pub Vec<String>);
 
-/// A path that cannot be read.
+/// Invalid field path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no path of a field; write it as `.spec.replicas` or `.data[\"a.b\"]`")]
 pub struct FieldPathError(String);
@@ -53,41 +53,42 @@ impl fmt::Display for FieldPath {
     }
 }
 
-/// The part of an object that is written through `status`.
+/// Field that is written through the `status` subresource.
 const STATUS: &str = "status";
-/// The field that is written through `scale`.
+/// Field that is written through the `scale` subresource.
 const REPLICAS: [&str; 2] = ["spec", "replicas"];
 
 impl FieldPath {
-    /// What a write sets the field to: `None` when it leaves it alone, null when it takes it away.
+    /// Returns the value to which a write sets the field: `None` if the write does not change it, null if it removes
+    /// the field.
     pub fn set_by(&self, mutation: &Mutation) -> Option<Value> {
-        // A write through a part of an object leaves the rest alone, whatever stands in it.
+        // A write to a subresource changes only the fields of that subresource.
         match mutation.subresource.as_deref() {
             None => {}
             Some("status") if self.0.first().is_some_and(|step| step == STATUS) => {}
             Some("scale") if self.0 == REPLICAS => {}
             Some(_) => return None,
         }
-        match &mutation.act {
-            // Too large to be kept: nobody can say.
-            Act::Patch { body: Value::Null, .. } | Act::Apply { body: Value::Null, .. } | Act::Update(Value::Null) => {
-                None
-            }
-            Act::Patch { form: PatchForm::Json, body } => self.set_by_operations(body),
-            Act::Patch { body, .. } | Act::Apply { body, .. } => self.of(body).cloned(),
-            // The whole object: what it does not say is not there.
-            Act::Create(body) => self.of(body).cloned(),
-            Act::Update(body) => Some(self.of(body).cloned().unwrap_or(Value::Null)),
-            Act::Delete { .. } => Some(Value::Null),
+        match &mutation.operation {
+            // The body was too large to be recorded, so its effect is unknown.
+            WriteOp::Patch { body: Value::Null, .. }
+            | WriteOp::Apply { body: Value::Null, .. }
+            | WriteOp::Update(Value::Null) => None,
+            WriteOp::Patch { patch_type: PatchType::Json, body } => self.set_by_operations(body),
+            WriteOp::Patch { body, .. } | WriteOp::Apply { body, .. } => self.of(body).cloned(),
+            // The body is the whole object: fields that it does not contain are removed.
+            WriteOp::Create(body) => self.of(body).cloned(),
+            WriteOp::Update(body) => Some(self.of(body).cloned().unwrap_or(Value::Null)),
+            WriteOp::Delete { .. } => Some(Value::Null),
         }
     }
 
-    /// The field of an object, or of a part of one.
+    /// Returns the field of an object, or of a part of one.
     pub(super) fn of<'a>(&self, body: &'a Value) -> Option<&'a Value> {
         self.0.iter().try_fold(body, |at, step| match at {
             Value::Object(fields) => fields.get(step),
             Value::Array(items) => items.get(step.parse::<usize>().ok()?),
-            // A null above the field takes the field with it.
+            // A null above the field removes the field as well.
             Value::Null => Some(at),
             _ => None,
         })

@@ -1,56 +1,56 @@
-//! An object as people type it.
+//! Object names as users type them.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::place::ClusterName;
 use crate::resource::{ObjectKey, Resource};
+use crate::topology::ClusterName;
 
-/// `configmap/web` in a namespace; the kind by kind, plural or either with its group.
+/// Object such as `configmap/web` in a namespace; the type is a kind or plural, with or without its group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
-    /// The cluster; any when absent.
+pub struct ObjectTarget {
+    /// Cluster; any when absent.
     #[serde(default)]
     pub cluster: Option<String>,
-    /// The kind as typed.
+    /// Type as typed.
     pub kind: String,
-    /// The namespace; of any when absent.
+    /// Namespace; any when absent.
     #[serde(default)]
     pub namespace: Option<String>,
-    /// The name.
+    /// Name of the object.
     pub name: String,
 }
 
-impl Target {
-    /// Exactly this object.
+impl ObjectTarget {
+    /// Creates the target of exactly this object.
     pub fn of(key: &ObjectKey) -> Self {
         let namespace = Some(key.namespace.to_string()).filter(|n| !n.is_empty());
         let cluster = Some(key.table.cluster.to_string());
         Self { cluster, kind: key.table.resource.to_string(), namespace, name: key.name.to_string() }
     }
 
-    /// Whether it means that object.
-    pub fn is(&self, key: &ObjectKey) -> bool {
+    /// Whether the target matches an object.
+    pub fn matches(&self, key: &ObjectKey) -> bool {
         *self.name == *key.name
-            && self.is_on(&key.table.cluster)
-            && names(&key.table.resource, &self.kind)
+            && self.matches_cluster(&key.table.cluster)
+            && matches_typed_kind(&key.table.resource, &self.kind)
             && (key.namespace.is_empty() || self.namespace.as_deref().is_none_or(|n| *n == *key.namespace))
     }
 }
 
-impl Target {
-    /// Whether it means objects of that cluster.
-    pub fn is_on(&self, cluster: &ClusterName) -> bool {
+impl ObjectTarget {
+    /// Whether the target matches objects on a cluster.
+    pub fn matches_cluster(&self, cluster: &ClusterName) -> bool {
         self.cluster.as_deref().is_none_or(|named| *named == *cluster.0)
     }
 
-    /// Whether it means objects of that kind.
-    pub fn is_of(&self, resource: &Resource) -> bool {
-        names(resource, &self.kind)
+    /// Whether the target matches objects of a kind.
+    pub fn matches_kind(&self, resource: &Resource) -> bool {
+        matches_typed_kind(resource, &self.kind)
     }
 
-    /// Whether its kind is one that every cluster has.
+    /// Whether the type is a built-in kind, which every cluster serves.
     pub fn is_built_in(&self) -> bool {
         let typed = self.kind.to_ascii_lowercase();
         let typed = typed.split('.').next().unwrap_or_default();
@@ -64,7 +64,7 @@ impl Target {
     }
 }
 
-/// The kinds of Kubernetes itself.
+/// Built-in kinds of Kubernetes.
 const BUILT_IN: [&str; 43] = [
     "apiservice",
     "certificatesigningrequest",
@@ -111,7 +111,7 @@ const BUILT_IN: [&str; 43] = [
     "validatingwebhookconfiguration",
 ];
 
-/// The short names that kubectl knows of built-in kinds.
+/// Short names of built-in kinds, as in kubectl.
 const SHORT: [(&str, &str); 22] = [
     ("cm", "configmaps"),
     ("crd", "customresourcedefinitions.apiextensions.k8s.io"),
@@ -137,7 +137,7 @@ const SHORT: [(&str, &str); 22] = [
     ("svc", "services"),
 ];
 
-fn names(resource: &Resource, typed: &str) -> bool {
+fn matches_typed_kind(resource: &Resource, typed: &str) -> bool {
     let typed = typed.to_ascii_lowercase();
     let typed = SHORT.iter().find(|(short, _)| *short == typed).map_or(typed.as_str(), |(_, long)| long);
     let kind = resource.kind.to_ascii_lowercase();
@@ -145,7 +145,7 @@ fn names(resource: &Resource, typed: &str) -> bool {
     own.iter().any(|name| **name == *typed || format!("{name}.{}", resource.group) == typed)
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ObjectTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.namespace {
             Some(namespace) => write!(f, "{}/{namespace}/{}", self.kind, self.name),

@@ -1,11 +1,11 @@
-//! Times as people read them: how long ago, and when.
+//! Times and durations as text for users.
 
 use std::time::Duration;
 
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 
-/// `820ms`, `12s`, `3m12s`, `5h02m`, `9d04h`.
-pub fn span(time: Duration) -> String {
+/// Formats a duration: `820ms`, `12s`, `3m12s`, `5h02m`, `9d04h`.
+pub fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0 => format!("{}ms", time.as_millis()),
@@ -16,10 +16,10 @@ pub fn span(time: Duration) -> String {
     }
 }
 
-/// `3m12s ago (2026-01-01T00:00:00Z)`, or `in 3s (…)` for what lies ahead.
-pub fn when(now: Moment, at: Moment) -> String {
+/// Formats a time: `3m12s ago (2026-01-01T00:00:00Z)`, or `in 3s (…)` for a future time.
+pub fn format_time(now: Timestamp, at: Timestamp) -> String {
     match at > now {
-        true => format!("in {} ({at})", span(at.since(now))),
-        false => format!("{} ago ({at})", span(now.since(at))),
+        true => format!("in {} ({at})", format_duration(at.since(now))),
+        false => format!("{} ago ({at})", format_duration(now.since(at))),
     }
 }

@@ -1,59 +1,60 @@
-//! `top`: a line per operator.
+//! Report of `top`, with one line per operator.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::moment::Moment;
-use crate::state::{OperatorState, State, Word};
+use crate::state::{Health, KernelState, OperatorState};
+use crate::timestamp::Timestamp;
 
-/// The operators at one moment.
+/// State of all operators.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Top {
-    /// The moment.
-    pub now: Moment,
-    /// By name.
+pub struct TopReport {
+    /// Time of the report.
+    pub now: Timestamp,
+    /// Operators by name.
     pub operators: Vec<TopRow>,
 }
 
-/// One operator.
+/// State of one operator.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TopRow {
-    /// Its name.
+    /// Name of the operator.
     pub name: String,
-    /// Its word.
-    pub word: Word,
-    /// Runs so far.
+    /// Health of the operator.
+    #[serde(rename = "word")]
+    pub health: Health,
+    /// Number of runs.
     pub runs: u64,
-    /// Those that failed.
+    /// Number of failed runs.
     pub failures: u64,
-    /// Median time to decide.
+    /// Median decide time in microseconds.
     pub decide_p50_us: u64,
-    /// 99th percentile of the same.
+    /// 99th percentile of the decide time in microseconds.
     pub decide_p99_us: u64,
-    /// Writes that changed something.
+    /// Number of writes that changed something.
     pub writes: u64,
-    /// Its share of the cache.
+    /// Share of the cache in bytes.
     pub cache_share_bytes: u64,
-    /// All its units.
+    /// Number of units.
     pub units: usize,
-    /// Those of them that are not simply done.
+    /// Number of units that are not Ready or wait to run.
     #[serde(default)]
     pub waiting: usize,
-    /// Why it stands so.
+    /// Reason for the health.
     pub reason: String,
 }
 
-/// The table of a state.
-pub fn top(state: &State) -> Top {
-    Top { now: state.now, operators: state.operators.iter().map(row).collect() }
+/// Builds the report from the kernel's state.
+pub fn report(state: &KernelState) -> TopReport {
+    TopReport { now: state.now, operators: state.operators.iter().map(row).collect() }
 }
 
 fn row(operator: &OperatorState) -> TopRow {
     TopRow {
         name: operator.name.clone(),
-        word: operator.word,
+        health: operator.health,
         runs: operator.runs,
         failures: operator.failures,
         decide_p50_us: operator.decide_p50_us,
@@ -68,11 +69,11 @@ fn row(operator: &OperatorState) -> TopRow {
 
 const HEAD: [&str; 11] =
     ["OPERATOR", "STATE", "UNITS", "WAITING", "RUNS", "FAILED", "P50", "P99", "WRITES", "CACHE", "REASON"];
-/// The column that is for wide screens.
+/// Index of the column that is only shown in the wide format.
 const WIDE: usize = 3;
 
-/// The alternate form has one more column.
-impl fmt::Display for Top {
+/// Formats the table; the alternate form is the wide format.
+impl fmt::Display for TopReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut rows = vec![HEAD.map(str::to_string)];
         rows.extend(self.operators.iter().map(cells));
@@ -95,7 +96,7 @@ impl fmt::Display for Top {
 fn cells(row: &TopRow) -> [String; HEAD.len()] {
     [
         row.name.clone(),
-        row.word.to_string(),
+        row.health.to_string(),
         row.units.to_string(),
         row.waiting.to_string(),
         row.runs.to_string(),
@@ -108,7 +109,7 @@ fn cells(row: &TopRow) -> [String; HEAD.len()] {
     ]
 }
 
-/// `820us`, `1.2ms`, `3.4s`.
+/// Formats microseconds: `820us`, `1.2ms`, `3.4s`.
 pub fn micros(us: u64) -> String {
     match us {
         0..1000 => format!("{us}us"),
@@ -117,7 +118,7 @@ pub fn micros(us: u64) -> String {
     }
 }
 
-/// `12B`, `1.2Ki`, `3.4Mi`.
+/// Formats bytes: `12B`, `1.2Ki`, `3.4Mi`.
 pub fn bytes(bytes: u64) -> String {
     const KIB: u64 = 1024;
     match bytes {

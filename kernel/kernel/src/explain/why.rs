@@ -1,8 +1,8 @@
-//! `why`: who wrote an object last, from what, because of what, and what is awaited.
+//! Report of `why`: last write of an object, its causes, and the units it waits for.
 
-mod awaited;
-mod last;
+mod last_write;
 mod text;
+mod waiting_units;
 
 use std::collections::BTreeSet;
 
@@ -10,209 +10,226 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::decision::{Cause, Decision, DecisionId, Write, WriteResult};
-use crate::journal::{Entry, Reach};
-use crate::moment::Moment;
+use crate::journal::{JournalEntry, JournalRange};
 use crate::operator::UnitId;
-use crate::redact::conceal_mutation;
+use crate::redact::redact_mutation;
 use crate::resource::ObjectKey;
-use crate::state::{Finding, State, Word};
+use crate::state::{Finding, Health, KernelState};
+use crate::timestamp::Timestamp;
 
-use super::managers::{self, Manager};
-use super::{FieldPath, Target, words};
-use last::{Last, last_write};
+use super::field_managers::{self, FieldManager};
+use super::{FieldPath, ObjectTarget, phrases};
+use last_write::{LastChange, last_write};
 
-pub use last::Read;
+pub use last_write::ReadLookup;
 
-/// How far a cause is followed back.
+/// Maximum length of a chain of causes.
 pub const MAX_CHAIN: usize = 5;
 
-/// Why an object, or a field of it, is as it is.
+/// Explanation of the current state of an object or field.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Why {
-    /// The object, in the journal's words when it knows it.
+pub struct WhyReport {
+    /// Object, as named in the journal if it is found there.
     pub object: String,
-    /// The field asked for.
+    /// Requested field.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
-    /// The moment of the report.
-    pub now: Moment,
-    /// Since when the journal reaches back; absent when it is empty.
-    pub since: Option<Moment>,
-    /// How many entries of the journal are lost: it may not tell all.
+    /// Time of the report.
+    pub now: Timestamp,
+    /// Start of the journal; absent if it is empty.
+    pub since: Option<Timestamp>,
+    /// Number of lost journal entries, so that the report may be incomplete.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
-    /// Whether it is there now; absent when nobody could say.
+    /// Whether the object exists now; absent if unknown.
+    #[serde(default, rename = "there", skip_serializing_if = "Option::is_none")]
+    pub exists: Option<bool>,
+    /// Manager that changed the live object after the last write of a Switchboard operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub there: Option<bool>,
-    /// Who wrote it after the operators here did, as the live object says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub overwritten: Option<Manager>,
-    /// Which operator here wrote it last.
-    pub written: Option<Written>,
-    /// What caused that, the nearest first: decisions that wrote what the one before them read.
-    pub chain: Vec<Link>,
-    /// A later write that did not come to be.
-    pub tried: Option<Tried>,
-    /// What is awaited.
-    pub awaited: Vec<Awaited>,
-    /// Fights and loops over it, in words.
+    pub overwritten: Option<FieldManager>,
+    /// Last write of a Switchboard operator.
+    #[serde(rename = "written")]
+    pub last_write: Option<LastWrite>,
+    /// Causes of the last write, nearest first: each decision wrote what the previous one had read.
+    pub chain: Vec<CauseLink>,
+    /// Later write that failed.
+    #[serde(rename = "tried")]
+    pub failed_write: Option<FailedWrite>,
+    /// Units that the object waits for.
+    #[serde(rename = "awaited")]
+    pub waiting_units: Vec<WaitingUnit>,
+    /// Field conflicts and hot loops on the object, as text.
     pub findings: Vec<String>,
-    /// Who owns it now, when the live object was given.
-    pub managers: Vec<Manager>,
-    /// An operator here that owns some of it though no write of it is known: the journal does not reach back that far.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<Manager>,
-    /// Others of that kind and name, in other namespaces and on other clusters, when those were not given.
+    /// Field managers of the live object, if it was given.
+    pub managers: Vec<FieldManager>,
+    /// Switchboard operator that owns fields although no write of it is known, because the journal does not reach back
+    /// that far.
+    #[serde(default, rename = "before", skip_serializing_if = "Option::is_none")]
+    pub earlier_manager: Option<FieldManager>,
+    /// Other objects of that kind and name, in other namespaces and on other clusters that were not given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub others: Vec<String>,
 }
 
-/// The decision that wrote.
+/// Last write of an object, with its decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Written {
-    /// Which decision.
+pub struct LastWrite {
+    /// Number of the decision.
     pub decision: DecisionId,
-    /// Whose.
+    /// Unit that decided.
     #[serde(flatten)]
     pub unit: UnitId,
-    /// When it was decided.
-    pub at: Moment,
-    /// What was done, as `apply configmaps/shop/web`.
+    /// Time of the decision.
+    pub at: Timestamp,
+    /// Write such as `apply configmaps/shop/web`.
     pub write: String,
-    /// The revision it made.
+    /// Revision after the write.
     pub revision: u64,
-    /// What the field was set to; null when it was taken away.
+    /// New value of the field; null if the write removed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
-    /// Why it ran.
+    /// Causes of the run.
     pub causes: Vec<Cause>,
-    /// What it read, in words.
+    /// Reads of the decision, as text.
     pub reads: Vec<String>,
 }
 
-/// A decision that wrote what caused another.
+/// Decision that wrote an object and so caused another decision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Link {
-    /// What it wrote.
+pub struct CauseLink {
+    /// Written object.
     pub object: String,
-    /// Which decision.
+    /// Number of the decision.
     pub decision: DecisionId,
-    /// Whose.
+    /// Unit that decided.
     #[serde(flatten)]
     pub unit: UnitId,
-    /// When.
-    pub at: Moment,
-    /// Why it ran.
+    /// Time of the decision.
+    pub at: Timestamp,
+    /// Causes of the run.
     pub causes: Vec<Cause>,
 }
 
-/// A write that did not come to be.
+/// Write that failed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tried {
-    /// Which decision.
+pub struct FailedWrite {
+    /// Number of the decision.
     pub decision: DecisionId,
-    /// Whose.
+    /// Unit that decided.
     #[serde(flatten)]
     pub unit: UnitId,
-    /// When.
-    pub at: Moment,
-    /// What came of it, in words.
+    /// Time of the decision.
+    pub at: Timestamp,
+    /// Result of the write, as text.
     pub result: String,
 }
 
-/// Something that is awaited.
+/// Unit that is not Ready and concerns the object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Awaited {
-    /// Who waits.
+pub struct WaitingUnit {
+    /// Waiting unit.
     #[serde(flatten)]
     pub by: UnitId,
-    /// Its word.
-    pub word: Word,
-    /// What for, and from whom, in the unit's words.
+    /// Health of the unit.
+    #[serde(rename = "word")]
+    pub health: Health,
+    /// Reason given by the unit.
     pub reason: String,
-    /// Since when.
-    pub since: Moment,
+    /// Time since which the unit has this status.
+    pub since: Timestamp,
 }
 
-/// Explains an object, or one field of it. `entries` are newest first; `live` is the object as it is now, with its
-/// `managedFields`, null when the kernel looked and got none, and absent when no kernel could be asked; `read` tells what is
-/// kept of what decisions read.
-pub fn why(
-    target: &Target,
+/// Explains an object, or one field of it. `entries` are newest first. `live` is the object as it is now, with its
+/// `managedFields`: null if it does not exist, absent if no kernel is running. `read` returns objects that decisions
+/// have read, as far as recorded.
+pub fn explain_object(
+    target: &ObjectTarget,
     field: Option<&FieldPath>,
-    entries: &[Entry],
-    reach: &Reach,
-    state: &State,
+    entries: &[JournalEntry],
+    reach: &JournalRange,
+    state: &KernelState,
     live: Option<&Value>,
-    read: Read<'_>,
-) -> Why {
-    let decisions: Vec<&Decision> = entries.iter().filter_map(decided).collect();
-    let (meant, looked_at) = meant(target, &decisions);
+    read: ReadLookup<'_>,
+) -> WhyReport {
+    let decisions: Vec<&Decision> = entries.iter().filter_map(as_decision).collect();
+    let (meant, looked_at) = matching_objects(target, &decisions);
     let key = meant.first().copied();
     let several = meant.iter().any(|one| Some(&one.table.cluster) != key.map(|key| &key.table.cluster));
-    let named = |key: &ObjectKey| if several { words::on_cluster(key) } else { key.to_string() };
+    let named = |key: &ObjectKey| if several { phrases::on_cluster(key) } else { key.to_string() };
     let others = meant.iter().skip(1).map(|key| named(key)).collect();
-    // Of several objects of that name, one is explained, not all of them at once.
-    let narrowed = key.or(looked_at).map(Target::of);
+    // Of several objects with this name, only one is explained.
+    let narrowed = key.or(looked_at).map(ObjectTarget::of);
     let (asked, target) = (target, narrowed.as_ref().unwrap_or(target));
     let found = last_write(target, field, &decisions, read);
-    let written = found.as_ref().map(|last| written(last, field, &decisions));
-    let managers = live.map(|live| managers::managers(live, field)).unwrap_or_default();
-    let hosted = |manager: &&Manager| state.operators.iter().any(|operator| operator.name == manager.name);
+    let written = found.as_ref().map(|last| last_write_report(last, field, &decisions));
+    let managers = live.map(|live| field_managers::managers(live, field)).unwrap_or_default();
+    let hosted = |manager: &&FieldManager| state.operators.iter().any(|operator| operator.name == manager.name);
     let newer = written.as_ref().map(|w| w.at);
-    Why {
+    WhyReport {
         object: key.map_or_else(|| asked.to_string(), named),
         field: field.map(ToString::to_string),
         now: state.now,
         since: reach.since,
         lost: reach.lost.max(state.unrecorded),
-        there: live.map(|live| !live.is_null()),
+        exists: live.map(|live| !live.is_null()),
         overwritten: live.zip(found.as_ref()).and_then(|(live, last)| {
-            managers::later(live, field, &managers::Own::of(last.decision, last.write, &decisions, state))
+            field_managers::later_writer(
+                live,
+                field,
+                &field_managers::OwnWrite::of(last.decision, last.write, &decisions, state),
+            )
         }),
         chain: written.as_ref().map(|w| chain(&w.causes, &decisions)).unwrap_or_default(),
-        tried: tried(target, &decisions).filter(|t| newer.is_none_or(|at| t.at > at)),
-        awaited: awaited::awaited(target, found.as_ref().map(|last| last.decision), &decisions, state),
+        failed_write: failed_write(target, &decisions).filter(|t| newer.is_none_or(|at| t.at > at)),
+        waiting_units: waiting_units::waiting_units(
+            target,
+            found.as_ref().map(|last| last.decision),
+            &decisions,
+            state,
+        ),
         findings: findings(target, entries, state),
-        before: managers.iter().find(hosted).filter(|_| written.is_none()).cloned(),
+        earlier_manager: managers.iter().find(hosted).filter(|_| written.is_none()).cloned(),
         managers,
         others,
-        written,
+        last_write: written,
     }
 }
 
-/// The namespace of who names none, as kubectl has it.
+/// Default namespace, as in kubectl.
 const NAMESPACE: &str = "default";
 
-/// The object that is explained to who names it so: among those that were written, or else read. Who looks at it as it is
-/// now must look at the same.
-pub fn explained(target: &Target, entries: &[Entry]) -> Option<ObjectKey> {
-    let decisions: Vec<&Decision> = entries.iter().filter_map(decided).collect();
-    let (written, read) = meant(target, &decisions);
+/// Returns the object that a target is resolved to: a written one, or else one that was read. Use the same object to
+/// fetch the live state.
+pub fn resolve_target(target: &ObjectTarget, entries: &[JournalEntry]) -> Option<ObjectKey> {
+    let decisions: Vec<&Decision> = entries.iter().filter_map(as_decision).collect();
+    let (written, read) = matching_objects(target, &decisions);
     written.first().copied().or(read).cloned()
 }
 
-/// The objects that were written and may be meant: the one that is explained, then the others; and one that was read.
-fn meant<'a>(target: &Target, decisions: &[&'a Decision]) -> (Vec<&'a ObjectKey>, Option<&'a ObjectKey>) {
+/// Returns the written objects that match, the explained one first, and one that was read.
+fn matching_objects<'a>(
+    target: &ObjectTarget,
+    decisions: &[&'a Decision],
+) -> (Vec<&'a ObjectKey>, Option<&'a ObjectKey>) {
     let mut keys: Vec<&ObjectKey> = Vec::new();
-    for write in decisions.iter().flat_map(|decision| words::writes(decision)) {
-        if target.is(&write.object) && !keys.contains(&&write.object) {
+    for write in decisions.iter().flat_map(|decision| phrases::writes(decision)) {
+        if target.matches(&write.object) && !keys.contains(&&write.object) {
             keys.push(&write.object);
         }
     }
-    // Newest first, as the decisions are; but who names no namespace means the usual one if it is there.
+    // Newest first, like the decisions; but without a namespace, the default one comes first.
     let elsewhere = |key: &&ObjectKey| &*key.namespace != NAMESPACE;
     keys.sort_by_key(elsewhere);
     let gets = decisions.iter().flat_map(|decision| decision.gets.iter().map(|(key, _)| key));
-    (keys, gets.filter(|key| target.is(key)).min_by_key(elsewhere))
+    (keys, gets.filter(|key| target.matches(key)).min_by_key(elsewhere))
 }
 
-/// Why a run was made; for one that only tried again, why the first of its row was.
+/// Returns the causes of a run; for a retry, those of the first run.
 fn first_causes(decision: &Decision, decisions: &[&Decision]) -> Vec<Cause> {
     let again = |cause: &Cause| matches!(cause, Cause::Retry { .. } | Cause::Unfinished);
     let mut causes = decision.causes.clone();
@@ -231,24 +248,24 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-fn decided(entry: &Entry) -> Option<&Decision> {
+fn as_decision(entry: &JournalEntry) -> Option<&Decision> {
     match entry {
-        Entry::Decision(decision) => Some(decision),
-        Entry::Finding(_) => None,
+        JournalEntry::Decision(decision) => Some(decision),
+        JournalEntry::Finding(_) => None,
     }
 }
 
-fn written(last: &Last<'_>, field: Option<&FieldPath>, decisions: &[&Decision]) -> Written {
-    let Last { decision, write, value } = last;
+fn last_write_report(last: &LastChange<'_>, field: Option<&FieldPath>, decisions: &[&Decision]) -> LastWrite {
+    let LastChange { decision, write, value } = last;
     let revision = match write.result {
         WriteResult::Written { revision } => revision,
         _ => 0,
     };
     let shown = |field: &FieldPath| match value {
         Value::Null => Some(Value::Null),
-        _ => field.set_by(&conceal_mutation(&write.mutation)),
+        _ => field.set_by(&redact_mutation(&write.mutation)),
     };
-    Written {
+    LastWrite {
         decision: decision.id,
         unit: decision.unit.clone(),
         at: decision.started,
@@ -256,16 +273,16 @@ fn written(last: &Last<'_>, field: Option<&FieldPath>, decisions: &[&Decision]) 
         revision,
         value: field.and_then(shown),
         causes: first_causes(decision, decisions),
-        reads: words::reads(decision),
+        reads: phrases::reads(decision),
     }
 }
 
-/// Follows causes back through the decisions that wrote them.
-fn chain(causes: &[Cause], decisions: &[&Decision]) -> Vec<Link> {
-    let mut links: Vec<Link> = Vec::new();
+/// Follows causes back through the decisions that wrote the objects.
+fn chain(causes: &[Cause], decisions: &[&Decision]) -> Vec<CauseLink> {
+    let mut links: Vec<CauseLink> = Vec::new();
     let mut causes = causes.to_vec();
     while links.len() < MAX_CHAIN {
-        let Some(link) = causes.iter().find_map(|cause| written_by(cause, decisions)) else { break };
+        let Some(link) = causes.iter().find_map(|cause| causing_write(cause, decisions)) else { break };
         if links.iter().any(|known| known.decision == link.decision) {
             break;
         }
@@ -275,14 +292,14 @@ fn chain(causes: &[Cause], decisions: &[&Decision]) -> Vec<Link> {
     links
 }
 
-fn written_by(cause: &Cause, decisions: &[&Decision]) -> Option<Link> {
+fn causing_write(cause: &Cause, decisions: &[&Decision]) -> Option<CauseLink> {
     let (Cause::Changed { object, revision } | Cause::Matched { object, revision, .. }) = cause else { return None };
     let wrote = |decision: &&&Decision| {
         let made = WriteResult::Written { revision: *revision };
-        words::writes(decision).iter().any(|write| write.object == *object && write.result == made)
+        phrases::writes(decision).iter().any(|write| write.object == *object && write.result == made)
     };
     let decision = decisions.iter().find(wrote)?;
-    Some(Link {
+    Some(CauseLink {
         object: object.to_string(),
         decision: decision.id,
         unit: decision.unit.clone(),
@@ -291,45 +308,45 @@ fn written_by(cause: &Cause, decisions: &[&Decision]) -> Option<Link> {
     })
 }
 
-/// The newest write that did not come to be, of a unit that has not come through with one since.
-fn tried(target: &Target, decisions: &[&Decision]) -> Option<Tried> {
+/// Returns the newest failed write of a unit that has not succeeded since.
+fn failed_write(target: &ObjectTarget, decisions: &[&Decision]) -> Option<FailedWrite> {
     let failed = |write: &&Write| !matches!(write.result, WriteResult::Written { .. } | WriteResult::Unchanged);
     let mut came_through: BTreeSet<&UnitId> = BTreeSet::new();
     decisions.iter().find_map(|decision| {
-        let mut writes = words::writes(decision).iter().filter(|write| target.is(&write.object)).peekable();
+        let mut writes = phrases::writes(decision).iter().filter(|write| target.matches(&write.object)).peekable();
         writes.peek()?;
         let Some(write) = writes.find(failed) else {
             came_through.insert(&decision.unit);
             return None;
         };
-        (!came_through.contains(&decision.unit)).then(|| Tried {
+        (!came_through.contains(&decision.unit)).then(|| FailedWrite {
             decision: decision.id,
             unit: decision.unit.clone(),
             at: decision.started,
-            result: words::result(&write.result),
+            result: phrases::result(&write.result),
         })
     })
 }
 
-fn findings(target: &Target, entries: &[Entry], state: &State) -> Vec<String> {
+fn findings(target: &ObjectTarget, entries: &[JournalEntry], state: &KernelState) -> Vec<String> {
     let noted = entries.iter().filter_map(|entry| match entry {
-        Entry::Finding(finding) => Some(finding),
-        Entry::Decision(_) => None,
+        JournalEntry::Finding(finding) => Some(finding),
+        JournalEntry::Decision(_) => None,
     });
     let mut out = Vec::new();
     for finding in state.findings.iter().chain(noted) {
         let (object, line) = match finding {
-            Finding::Fight { object, field, units: [a, b], flips, .. } => {
+            Finding::FieldConflict { object, field, units: [a, b], flips, .. } => {
                 (object, format!("{a} and {b} fight over {field}, {flips} times"))
             }
-            Finding::Loop { object, field, unit, writes, .. } => {
+            Finding::HotLoop { object, field, unit, writes, .. } => {
                 (object, format!("{unit} writes {field} again and again, {writes} times"))
             }
         };
-        // The newest of a kind is enough.
+        // Only the newest finding of each kind is shown.
         let said =
             |line: &str, known: &String| line.rsplit_once(", ").map(|l| l.0) == known.rsplit_once(", ").map(|l| l.0);
-        if target.is(object) && !out.iter().any(|known| said(&line, known)) {
+        if target.matches(object) && !out.iter().any(|known| said(&line, known)) {
             out.push(line);
         }
     }

@@ -1,48 +1,48 @@
-//! Time for the loop: it never goes back, whatever is done to the machine's clock.
+//! Clock of the loop, which never goes back.
 
 use std::time::{Duration, SystemTime};
 
 use tokio::time::Instant;
 
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 
-/// A time that is known, and what has passed since. A machine that sleeps stands still for it, and a clock that is set
-/// forward leaves it behind: then the machine's clock is taken anew.
+/// Monotonic clock that starts at the wall clock. If the wall clock is ahead, because the machine slept or the time was
+/// set, the clock continues from it.
 #[derive(Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct HostClock {
     origin: Instant,
-    moment: Moment,
+    timestamp: Timestamp,
 }
 
-impl Clock {
-    /// How long the loop sleeps at most, so that it notices.
-    pub const LOOK_EVERY: Duration = Duration::from_secs(30);
+impl HostClock {
+    /// Maximum time the loop sleeps, so that it notices a changed wall clock.
+    pub const CHECK_INTERVAL: Duration = Duration::from_secs(30);
 
     pub fn start() -> Self {
-        Self { origin: Instant::now(), moment: wall() }
+        Self { origin: Instant::now(), timestamp: wall_clock() }
     }
 
-    pub fn now(&mut self) -> Moment {
-        self.at(Instant::now(), wall())
+    pub fn now(&mut self) -> Timestamp {
+        self.at(Instant::now(), wall_clock())
     }
 
-    /// The time, when the machine has run until `steady` and its clock says `wall`.
-    fn at(&mut self, steady: Instant, wall: Moment) -> Moment {
-        let passed = self.moment.after(steady.saturating_duration_since(self.origin));
+    /// Returns the time for a reading of the monotonic clock and of the wall clock.
+    fn at(&mut self, steady: Instant, wall: Timestamp) -> Timestamp {
+        let passed = self.timestamp.after(steady.saturating_duration_since(self.origin));
         if wall > passed {
-            *self = Self { origin: steady, moment: wall };
+            *self = Self { origin: steady, timestamp: wall };
         }
         wall.max(passed)
     }
 
-    pub fn instant(&self, moment: Moment) -> Instant {
-        self.origin + moment.since(self.moment)
+    pub fn instant(&self, timestamp: Timestamp) -> Instant {
+        self.origin + timestamp.since(self.timestamp)
     }
 }
 
-fn wall() -> Moment {
+fn wall_clock() -> Timestamp {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    Moment(0).after(since)
+    Timestamp(0).after(since)
 }
 
 #[cfg(test)]
@@ -52,14 +52,14 @@ mod tests {
     #[test]
     fn a_machine_that_slept_and_a_clock_that_was_set_are_followed_forward_only() {
         let origin = Instant::now();
-        let mut clock = Clock { origin, moment: Moment(1_000_000) };
+        let mut clock = HostClock { origin, timestamp: Timestamp(1_000_000) };
         let after = |ms: u64| origin + Duration::from_millis(ms);
-        assert_eq!(clock.at(after(500), Moment(1_000_500)), Moment(1_000_500));
-        // Set back an hour: time goes on from where it was.
-        assert_eq!(clock.at(after(700), Moment(0)), Moment(1_000_700));
-        // Asleep for an hour: nothing passed but on the wall.
-        assert_eq!(clock.at(after(800), Moment(4_600_800)), Moment(4_600_800));
-        assert_eq!(clock.instant(Moment(4_600_900)), after(900), "what is due is due in the new time");
-        assert_eq!(clock.at(after(900), Moment(1_000_900)), Moment(4_600_900), "and never back");
+        assert_eq!(clock.at(after(500), Timestamp(1_000_500)), Timestamp(1_000_500));
+        // The wall clock was set back by an hour: time continues from where it was.
+        assert_eq!(clock.at(after(700), Timestamp(0)), Timestamp(1_000_700));
+        // The machine slept for an hour: only the wall clock advanced.
+        assert_eq!(clock.at(after(800), Timestamp(4_600_800)), Timestamp(4_600_800));
+        assert_eq!(clock.instant(Timestamp(4_600_900)), after(900), "what is due is due in the new time");
+        assert_eq!(clock.at(after(900), Timestamp(1_000_900)), Timestamp(4_600_900), "and never back");
     }
 }

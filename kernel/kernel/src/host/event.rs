@@ -1,30 +1,35 @@
-//! Tells people on the cluster of a fight or a loop.
+//! Kubernetes Events for field conflicts and hot loops.
 
 use serde_json::{Value, json};
 
-use crate::gate::Gate;
-use crate::place::ClusterName;
+use crate::rate_limiter::RateLimiter;
 use crate::state::Finding;
+use crate::topology::ClusterName;
 
 pub(super) fn cluster(finding: &Finding) -> &ClusterName {
     &finding.object().table.cluster
 }
 
-/// Writes an Event in the background; a finding is in the journal in any case. One that goes on has one Event, which counts.
-pub(super) fn raise(client: kube::Client, gate: Gate, finding: Finding) {
+/// Writes an Event in the background; the journal has the finding in any case. A repeated finding increases the count
+/// of its Event.
+pub(super) fn raise(client: kube::Client, rate_limiter: RateLimiter, finding: Finding) {
     tokio::spawn(async move {
-        if let Err(error) = create_or_count(&client, &gate, &finding).await {
+        if let Err(error) = create_or_count(&client, &rate_limiter, &finding).await {
             tracing::warn!(error = &*error as &dyn std::error::Error, "could not raise an Event");
         }
     });
 }
 
-type Failed = Box<dyn std::error::Error + Send + Sync>;
+type EventError = Box<dyn std::error::Error + Send + Sync>;
 
-async fn create_or_count(client: &kube::Client, gate: &Gate, finding: &Finding) -> Result<(), Failed> {
+async fn create_or_count(
+    client: &kube::Client,
+    rate_limiter: &RateLimiter,
+    finding: &Finding,
+) -> Result<(), EventError> {
     let (events, event) = (format!("/api/v1/namespaces/{}/events", namespace(finding)), event(finding));
     let create = http::Request::post(&events).header("Content-Type", "application/json");
-    gate.pass().await;
+    rate_limiter.acquire().await;
     match client.request::<Value>(create.body(event.to_string().into_bytes())?).await {
         Err(kube::Error::Api(status)) if status.code == 409 => {
             let counted = json!({
@@ -33,7 +38,7 @@ async fn create_or_count(client: &kube::Client, gate: &Gate, finding: &Finding) 
             let name = event["metadata"]["name"].as_str().unwrap_or_default();
             let patch = http::Request::patch(format!("{events}/{name}"));
             let patch = patch.header("Content-Type", "application/merge-patch+json");
-            gate.pass().await;
+            rate_limiter.acquire().await;
             client.request::<Value>(patch.body(counted.to_string().into_bytes())?).await?;
         }
         done => drop(done?),
@@ -41,11 +46,11 @@ async fn create_or_count(client: &kube::Client, gate: &Gate, finding: &Finding) 
     Ok(())
 }
 
-/// The same for the same finding, so that there is one Event of it.
+/// Returns the same name for the same finding, so that it has one Event.
 fn name(finding: &Finding, reason: &str) -> String {
     let whose = match finding {
-        Finding::Fight { units: [first, second], .. } => format!("{first} {second}"),
-        Finding::Loop { unit, .. } => unit.to_string(),
+        Finding::FieldConflict { units: [first, second], .. } => format!("{first} {second}"),
+        Finding::HotLoop { unit, .. } => unit.to_string(),
     };
     let seed = format!("{reason} {} {} {whose}", finding.object(), finding.field());
     let hash = ring::digest::digest(&ring::digest::SHA256, seed.as_bytes());
@@ -61,10 +66,10 @@ fn namespace(finding: &Finding) -> &str {
 fn event(finding: &Finding) -> Value {
     let key = finding.object();
     let (reason, at) = match finding {
-        Finding::Fight { at, .. } => ("OperatorsFight", at),
-        Finding::Loop { at, .. } => ("OperatorLoops", at),
+        Finding::FieldConflict { at, .. } => ("OperatorsFight", at),
+        Finding::HotLoop { at, .. } => ("OperatorLoops", at),
     };
-    let time = at.timestamp().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let time = at.to_jiff().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     json!({
         "apiVersion": "v1", "kind": "Event",
         "metadata": {"name": name(finding, reason), "namespace": namespace(finding)},
@@ -85,23 +90,23 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::moment::Moment;
     use crate::operator::{OperatorName, Unit, UnitId};
     use crate::resource::{ObjectKey, Resource, TableKey};
+    use crate::timestamp::Timestamp;
 
     fn fight(flips: u32) -> Finding {
         let resource = Arc::new(Resource::namespaced("", "v1", "ConfigMap", "configmaps"));
         let table = TableKey { cluster: ClusterName::new("default"), resource };
         let object = ObjectKey { table, namespace: "default".into(), name: "flag".into() };
         let units = ["red", "blue"].map(|name| UnitId { operator: OperatorName::new(name), unit: Unit::Whole });
-        Finding::Fight { object, field: ".data.colour".into(), units, flips, at: Moment(1_800_000_000_000) }
+        Finding::FieldConflict { object, field: ".data.colour".into(), units, flips, at: Timestamp(1_800_000_000_000) }
     }
 
     #[tokio::test]
     async fn a_fight_that_goes_on_has_one_event_that_counts() {
         let client = switchboard_cluster::Cluster::ephemeral().await.client();
         for flips in [3, 6, 12] {
-            create_or_count(&client, &Gate::open(), &fight(flips)).await.unwrap();
+            create_or_count(&client, &RateLimiter::unlimited(), &fight(flips)).await.unwrap();
         }
         let list = http::Request::get("/api/v1/namespaces/default/events").body(Vec::new()).unwrap();
         let list: Value = client.request(list).await.unwrap();

@@ -1,4 +1,4 @@
-//! What can be asked of a host while it works.
+//! Requests to a running host.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,95 +7,95 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 use super::LimitsByName;
-use super::recorder::{self, Counts, Question};
+use super::recorder::{self, JournalCounts, JournalQuery};
 use crate::cache::Snapshot;
 use crate::decision::DecisionId;
 use crate::journal::Journal;
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Operator, OperatorName, Unit, UnitId};
-use crate::place::ClusterName;
 use crate::resource::ObjectKey;
-use crate::state::{State, UnitState};
+use crate::state::{KernelState, UnitState};
+use crate::topology::ClusterName;
 
-pub(super) enum Request {
-    State(oneshot::Sender<State>),
-    Counts(oneshot::Sender<Counts>),
-    Ask(OperatorName, Option<Unit>, oneshot::Sender<Option<usize>>),
+pub(super) enum HostRequest {
+    State(oneshot::Sender<KernelState>),
+    Counts(oneshot::Sender<JournalCounts>),
+    Reconcile(OperatorName, Option<Unit>, oneshot::Sender<Option<usize>>),
     Unit(UnitId, oneshot::Sender<Option<UnitState>>),
     Pause(OperatorName, bool, oneshot::Sender<bool>),
-    Add(Box<Added>),
+    Add(Box<NewOperator>),
     Remove(OperatorName, oneshot::Sender<bool>),
     Units(OperatorName, BTreeSet<Unit>, Vec<Unit>, oneshot::Sender<bool>),
-    Tell(OperatorName, Vec<Unit>, Option<Arc<str>>, oneshot::Sender<bool>),
+    Enqueue(OperatorName, Vec<Unit>, Option<Arc<str>>, oneshot::Sender<bool>),
     Limits(GlobalLimits, LimitsByName),
-    Fields(ObjectKey, oneshot::Sender<Result<Option<Value>, String>>),
-    Picture(oneshot::Sender<Arc<Snapshot>>),
+    ManagedFields(ObjectKey, oneshot::Sender<Result<Option<Value>, String>>),
+    Snapshot(oneshot::Sender<Arc<Snapshot>>),
     Clusters(oneshot::Sender<BTreeMap<ClusterName, kube::Client>>),
-    Journal(Question),
+    Journal(JournalQuery),
     Stop,
 }
 
-/// An operator that is taken in while the host works, and the cluster it comes with.
-pub(super) struct Added {
+/// Operator to add to a running host, with its cluster.
+pub(super) struct NewOperator {
     pub operator: Arc<dyn Operator>,
     pub limits: Limits,
     pub cluster: Option<(ClusterName, kube::Client)>,
 }
 
-/// The host is not there any more.
+/// Error: the host has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the kernel has stopped")]
-pub struct Stopped;
+pub struct HostStopped;
 
-/// Asks a host, and stops it. The host stops as well when the last handle is dropped.
+/// Handle to query and stop a host. The host also stops when its last handle is dropped.
 #[derive(Clone)]
-pub struct Handle(mpsc::Sender<Request>);
+pub struct Handle(mpsc::Sender<HostRequest>);
 
 impl Handle {
-    pub(super) fn new(requests: mpsc::Sender<Request>) -> Self {
+    pub(super) fn new(requests: mpsc::Sender<HostRequest>) -> Self {
         Self(requests)
     }
 
-    async fn ask_for<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T, Stopped> {
+    async fn send_request<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> HostRequest) -> Result<T, HostStopped> {
         let (reply, answer) = oneshot::channel();
-        self.0.send(request(reply)).await.map_err(|_| Stopped)?;
-        answer.await.map_err(|_| Stopped)
+        self.0.send(request(reply)).await.map_err(|_| HostStopped)?;
+        answer.await.map_err(|_| HostStopped)
     }
 
-    /// The kernel at this moment.
+    /// Returns the current state of the kernel.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn state(&self) -> Result<State, Stopped> {
-        self.ask_for(Request::State).await
+    pub async fn state(&self) -> Result<KernelState, HostStopped> {
+        self.send_request(HostRequest::State).await
     }
 
-    /// How much was recorded.
+    /// Returns the numbers of recorded and dropped entries.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn counts(&self) -> Result<Counts, Stopped> {
-        self.ask_for(Request::Counts).await
+    pub async fn counts(&self) -> Result<JournalCounts, HostStopped> {
+        self.send_request(HostRequest::Counts).await
     }
 
-    /// Runs a unit of an operator soon, or all of them. Says how many; `None` when there is no such operator.
+    /// Triggers a unit of an operator, or all of them. Returns their number; `None` if the operator does not exist.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn wake(&self, operator: OperatorName, unit: Option<Unit>) -> Result<Option<usize>, Stopped> {
-        self.ask_for(|reply| Request::Ask(operator, unit, reply)).await
+    pub async fn reconcile(&self, operator: OperatorName, unit: Option<Unit>) -> Result<Option<usize>, HostStopped> {
+        self.send_request(|reply| HostRequest::Reconcile(operator, unit, reply)).await
     }
 
-    /// One unit at this moment; `None` when there is none of that name.
+    /// Returns the state of a unit; `None` if it does not exist.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn unit(&self, unit: UnitId) -> Result<Option<UnitState>, Stopped> {
-        self.ask_for(|reply| Request::Unit(unit, reply)).await
+    pub async fn unit(&self, unit: UnitId) -> Result<Option<UnitState>, HostStopped> {
+        self.send_request(|reply| HostRequest::Unit(unit, reply)).await
     }
 
-    /// Takes an operator in, with a cluster that nobody knew before it; a cluster of that name that is known stays. One that is taken
-    /// in again takes the place of the former, and so does its cluster.
+    /// Adds an operator, with a cluster if it has one of its own; a cluster with that name that is already known stays.
+    /// An operator that is added again replaces the previous one and its cluster.
     ///
     /// # Errors
     /// When the host has stopped.
@@ -104,21 +104,24 @@ impl Handle {
         operator: Arc<dyn Operator>,
         limits: Limits,
         cluster: Option<(ClusterName, kube::Client)>,
-    ) -> Result<(), Stopped> {
-        self.0.send(Request::Add(Box::new(Added { operator, limits, cluster }))).await.map_err(|_| Stopped)
+    ) -> Result<(), HostStopped> {
+        self.0
+            .send(HostRequest::Add(Box::new(NewOperator { operator, limits, cluster })))
+            .await
+            .map_err(|_| HostStopped)
     }
 
-    /// Lets an operator go, with the cluster that came with it; see [`crate::core::Core::remove`]. False when there is no such
-    /// operator.
+    /// Removes an operator and the cluster that was added with it; see [`crate::core::Core::remove`]. Returns whether
+    /// the operator existed.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn remove(&self, operator: OperatorName) -> Result<bool, Stopped> {
-        self.ask_for(|reply| Request::Remove(operator, reply)).await
+    pub async fn remove(&self, operator: OperatorName) -> Result<bool, HostStopped> {
+        self.send_request(|reply| HostRequest::Remove(operator, reply)).await
     }
 
-    /// Names the units of an operator that has [`crate::operator::Units::Given`], and wakes those for which something
-    /// changed. False when there is no such operator.
+    /// Replaces the units of an operator with [`crate::operator::Units::External`], and triggers the changed ones.
+    /// Returns whether the operator exists.
     ///
     /// # Errors
     /// When the host has stopped.
@@ -127,113 +130,117 @@ impl Handle {
         operator: OperatorName,
         units: BTreeSet<Unit>,
         changed: Vec<Unit>,
-    ) -> Result<bool, Stopped> {
-        self.ask_for(|reply| Request::Units(operator, units, changed, reply)).await
+    ) -> Result<bool, HostStopped> {
+        self.send_request(|reply| HostRequest::Units(operator, units, changed, reply)).await
     }
 
-    /// Wakes units for which something changed outside of every cluster, even if their objects are gone. False when there is
-    /// no such operator.
+    /// Triggers units because something outside the clusters changed, even if their objects are deleted. Returns
+    /// whether the operator exists.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn tell(&self, operator: OperatorName, units: Vec<Unit>) -> Result<bool, Stopped> {
-        self.ask_for(|reply| Request::Tell(operator, units, None, reply)).await
+    pub async fn enqueue(&self, operator: OperatorName, units: Vec<Unit>) -> Result<bool, HostStopped> {
+        self.send_request(|reply| HostRequest::Enqueue(operator, units, None, reply)).await
     }
 
-    /// As [`Handle::tell`], of units that somebody shares with others whose units have the same namespace: from here on they
-    /// take turns by `party`, not by their namespace.
+    /// Triggers units like [`Handle::enqueue`], for units whose namespace is shared by several tenants: from now on
+    /// they are scheduled fairly by `flow`, not by namespace.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn tell_of(&self, operator: OperatorName, party: &str, units: Vec<Unit>) -> Result<bool, Stopped> {
-        let party = Some(Arc::from(party));
-        self.ask_for(|reply| Request::Tell(operator, units, party, reply)).await
+    pub async fn enqueue_for_flow(
+        &self,
+        operator: OperatorName,
+        flow: &str,
+        units: Vec<Unit>,
+    ) -> Result<bool, HostStopped> {
+        let flow = Some(Arc::from(flow));
+        self.send_request(|reply| HostRequest::Enqueue(operator, units, flow, reply)).await
     }
 
-    /// Pauses an operator, or lets it go on. False when there is no such operator.
+    /// Pauses or resumes an operator. Returns whether the operator exists.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn pause(&self, operator: OperatorName, paused: bool) -> Result<bool, Stopped> {
-        self.ask_for(|reply| Request::Pause(operator, paused, reply)).await
+    pub async fn pause(&self, operator: OperatorName, paused: bool) -> Result<bool, HostStopped> {
+        self.send_request(|reply| HostRequest::Pause(operator, paused, reply)).await
     }
 
-    /// Changes limits; operators that are not named keep theirs.
+    /// Changes limits; operators that are not listed keep theirs.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn set_limits(&self, global: GlobalLimits, operators: LimitsByName) -> Result<(), Stopped> {
-        self.0.send(Request::Limits(global, operators)).await.map_err(|_| Stopped)
+    pub async fn set_limits(&self, global: GlobalLimits, operators: LimitsByName) -> Result<(), HostStopped> {
+        self.0.send(HostRequest::Limits(global, operators)).await.map_err(|_| HostStopped)
     }
 
-    /// An object as it is now, with nothing but its `managedFields` and its revision; `None` when it is not there, and the inner error, for
-    /// people, when its cluster did not say.
+    /// Reads the `managedFields` and revision of an object from its cluster; `None` if the object does not exist. The
+    /// inner error is a message for users.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn managed_fields(&self, object: ObjectKey) -> Result<Result<Option<Value>, String>, Stopped> {
-        self.ask_for(|reply| Request::Fields(object, reply)).await
+    pub async fn managed_fields(&self, object: ObjectKey) -> Result<Result<Option<Value>, String>, HostStopped> {
+        self.send_request(|reply| HostRequest::ManagedFields(object, reply)).await
     }
 
-    /// All that is cached at this moment. It never changes.
+    /// Returns an immutable snapshot of all cached objects.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn picture(&self) -> Result<Arc<Snapshot>, Stopped> {
-        self.ask_for(Request::Picture).await
+    pub async fn snapshot(&self) -> Result<Arc<Snapshot>, HostStopped> {
+        self.send_request(HostRequest::Snapshot).await
     }
 
-    /// The clusters that are worked on, those that came with an operator included.
+    /// Returns the clusters in use, including those added with an operator.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn clusters(&self) -> Result<BTreeMap<ClusterName, kube::Client>, Stopped> {
-        self.ask_for(Request::Clusters).await
+    pub async fn clusters(&self) -> Result<BTreeMap<ClusterName, kube::Client>, HostStopped> {
+        self.send_request(HostRequest::Clusters).await
     }
 
-    /// Looks something up in the journal, on the thread that writes it: what is looked up should be bounded, since nothing
-    /// is recorded meanwhile.
+    /// Runs a query on the journal's thread. The query should be short, because nothing is recorded meanwhile.
     ///
     /// # Errors
-    /// When the host has stopped, or its journal is too far behind to be asked.
+    /// When the host has stopped, or its journal is too far behind.
     pub async fn journal<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Journal) -> T + Send + 'static,
-    ) -> Result<T, Stopped> {
-        let question = |reply: oneshot::Sender<T>| -> Request {
-            Request::Journal(Box::new(move |journal| drop(reply.send(look(journal)))))
+    ) -> Result<T, HostStopped> {
+        let question = |reply: oneshot::Sender<T>| -> HostRequest {
+            HostRequest::Journal(Box::new(move |journal| drop(reply.send(look(journal)))))
         };
-        self.ask_for(question).await
+        self.send_request(question).await
     }
 
-    /// Has decisions whose numbers are about to be told written, so that who is told can ask the journal's files for them. All
-    /// that was recorded before is in those by then.
+    /// Writes decisions whose numbers are about to be returned to a client, so that the client finds them in the
+    /// journal's files. Everything recorded before is written too.
     ///
     /// # Errors
-    /// As [`Handle::journal`].
-    pub async fn keep(&self, told: Vec<DecisionId>) -> Result<(), Stopped> {
-        let question = |reply: oneshot::Sender<()>| -> Request {
-            Request::Journal(Box::new(move |journal| {
-                recorder::keep_told(journal, &told);
+    /// The same as [`Handle::journal`].
+    pub async fn flush(&self, told: Vec<DecisionId>) -> Result<(), HostStopped> {
+        let question = |reply: oneshot::Sender<()>| -> HostRequest {
+            HostRequest::Journal(Box::new(move |journal| {
+                recorder::flush(journal, &told);
                 let _ = reply.send(());
             }))
         };
-        self.ask_for(question).await
+        self.send_request(question).await
     }
 
-    /// Finishes what is under way and stops.
+    /// Finishes active work and stops the host.
     pub async fn stop(&self) {
-        // A host that is gone has stopped.
-        let _ = self.0.send(Request::Stop).await;
+        // If the host does not exist any more, it has stopped.
+        let _ = self.0.send(HostRequest::Stop).await;
     }
 }
 
-pub(super) async fn fields(client: Option<kube::Client>, key: &ObjectKey) -> Result<Option<Value>, String> {
+pub(super) async fn managed_fields(client: Option<kube::Client>, key: &ObjectKey) -> Result<Option<Value>, String> {
     let client = client.ok_or_else(|| format!("no cluster is called {}", key.table.cluster))?;
     let request = http::Request::get(key.path()).body(Vec::new());
     let request = request.map_err(|error| format!("{key} cannot be asked for: {error}"))?;
     match client.request::<Value>(request).await {
-        // Only who wrote what: the object itself may hold secrets.
+        // Only the `managedFields`: the object itself may hold secrets.
         Ok(object) => {
             let of = |field: &str| object["metadata"][field].clone();
             let (fields, revision) = (of("managedFields"), of("resourceVersion"));
@@ -255,7 +262,7 @@ mod tests {
     use super::*;
     use crate::resource::{Resource, TableKey};
 
-    /// A client whose server always answers so.
+    /// Returns a client whose server always responds with this code.
     fn answering(code: u16) -> kube::Client {
         let answer = move |_: http::Request<Body>| async move {
             let status = serde_json::json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
@@ -271,11 +278,11 @@ mod tests {
         let resource = Arc::new(Resource::namespaced("", "v1", "ConfigMap", "configmaps"));
         let table = TableKey { cluster: ClusterName::new("main"), resource };
         let key = ObjectKey { table, namespace: "shop".into(), name: "web".into() };
-        assert_eq!(fields(Some(answering(404)), &key).await, Ok(None));
+        assert_eq!(managed_fields(Some(answering(404)), &key).await, Ok(None));
         for code in [403, 500, 503] {
-            let message = fields(Some(answering(code)), &key).await.unwrap_err();
+            let message = managed_fields(Some(answering(code)), &key).await.unwrap_err();
             assert!(message.starts_with("could not read configmaps/shop/web of cluster main: "), "{message}");
         }
-        assert_eq!(fields(None, &key).await, Err("no cluster is called main".to_string()));
+        assert_eq!(managed_fields(None, &key).await, Err("no cluster is called main".to_string()));
     }
 }

@@ -1,38 +1,38 @@
-//! Threads that decide, one run each at a time. A thread that is done waits a while for the next run: to make one costs as much as a
-//! small decision.
+//! Thread pool for decisions, with one run at a time per thread. An idle thread is kept for a while, because starting
+//! one costs as much as a small decision.
 
 use std::io;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a thread waits for something to do before it ends.
+/// Time after which an idle thread ends.
 const IDLE: Duration = Duration::from_secs(5);
 
-/// What a thread does.
-pub(super) type Work = Box<dyn FnOnce() + Send>;
+/// Job for a thread.
+pub(super) type DecideJob = Box<dyn FnOnce() + Send>;
 
-/// Threads that are idle; those that became so last are given work first.
+/// Pool of threads; the most recently used idle thread gets the next job.
 #[derive(Clone, Default)]
-pub(super) struct Threads(Arc<Mutex<Idle>>);
+pub(super) struct Threads(Arc<Mutex<IdleThreads>>);
 
 #[derive(Default)]
-struct Idle {
-    /// How many threads there have been.
+struct IdleThreads {
+    /// Number of threads started so far.
     made: u64,
-    /// By their number: what they wait for work with.
-    waiting: Vec<(u64, Sender<Work>)>,
+    /// Number and job channel of each idle thread.
+    waiting: Vec<(u64, Sender<DecideJob>)>,
 }
 
 impl Threads {
-    /// Has something done, on a thread that does nothing else meanwhile. One that never comes back holds no other.
+    /// Runs a job on a thread of its own. A job that never returns blocks no other job.
     ///
     /// # Errors
-    /// When there is no thread to be had.
-    pub fn start(&self, work: Work) -> io::Result<()> {
+    /// When no thread can be started.
+    pub fn start(&self, work: DecideJob) -> io::Result<()> {
         let mut idle = self.idle();
         let unsent = match idle.waiting.pop() {
-            // Whoever is in the list waits.
+            // Every thread in the list is waiting.
             Some((_, sender)) => sender.send(work).err().map(|unsent| unsent.0),
             None => Some(work),
         };
@@ -43,19 +43,19 @@ impl Threads {
         std::thread::Builder::new().name("decide".to_string()).spawn(move || threads.serve(number, work)).map(drop)
     }
 
-    fn idle(&self) -> MutexGuard<'_, Idle> {
+    fn idle(&self) -> MutexGuard<'_, IdleThreads> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn serve(&self, number: u64, mut work: Work) {
+    fn serve(&self, number: u64, mut work: DecideJob) {
         let (sender, inbox) = channel();
         loop {
             work();
             self.idle().waiting.push((number, sender.clone()));
             work = match inbox.recv_timeout(IDLE) {
                 Ok(next) => next,
-                Err(_) if self.leaves(number) => return,
-                // It was given work just now.
+                Err(_) if self.retire(number) => return,
+                // The thread got a job at the same time.
                 Err(_) => match inbox.recv() {
                     Ok(next) => next,
                     Err(_) => return,
@@ -64,8 +64,8 @@ impl Threads {
         }
     }
 
-    /// Takes a thread from those that wait. False if it waits no longer: then there is work for it.
-    fn leaves(&self, number: u64) -> bool {
+    /// Removes a thread from the idle list. Returns false if it is not in the list because it got a job.
+    fn retire(&self, number: u64) -> bool {
         let mut idle = self.idle();
         let before = idle.waiting.len();
         idle.waiting.retain(|(of, _)| *of != number);
@@ -78,7 +78,7 @@ impl Threads {
 mod tests {
     use super::*;
 
-    /// The thread that a piece of work was done on.
+    /// Returns the thread that ran a job.
     fn done_on(threads: &Threads) -> std::thread::ThreadId {
         let (tell, told) = channel();
         threads.start(Box::new(move || tell.send(std::thread::current().id()).unwrap())).unwrap();

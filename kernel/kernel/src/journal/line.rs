@@ -1,19 +1,19 @@
-//! One line: eight hex digits of CRC-32, a blank, JSON, a line end.
+//! Line of a segment: eight hex digits of CRC-32, a space, JSON, a line end.
 
 use serde::{Deserialize, Serialize};
 
 const PREFIX: usize = 9;
 
-/// Where a journal could not be read.
+/// Unreadable part of a journal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Damage {
-    /// The number of the segment.
+    /// Number of the segment.
     pub segment: u64,
-    /// From which byte.
+    /// Offset of the first byte.
     pub offset: u64,
-    /// How many bytes.
+    /// Number of bytes.
     pub bytes: u64,
-    /// Whether it is the end of the segment that was never written whole, as a crash leaves it.
+    /// Whether it is an incomplete line at the end of the segment, as a crash leaves it.
     pub torn: bool,
 }
 
@@ -24,21 +24,21 @@ impl std::fmt::Display for Damage {
     }
 }
 
-/// Where one file of a journal could not be read.
+/// Damage in one file of a journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DamagedSegment {
-    /// The number of the segment.
+    /// Number of the segment.
     pub segment: u64,
-    /// In how many places.
+    /// Number of damaged places.
     pub places: usize,
-    /// How many bytes in all.
+    /// Number of damaged bytes.
     pub bytes: u64,
-    /// Whether its end was never written whole, and nothing else is wrong.
+    /// Whether only the last line is incomplete.
     pub torn: bool,
 }
 
 impl DamagedSegment {
-    /// Damages, by their files.
+    /// Groups damaged places by segment.
     pub fn of(damages: &[Damage]) -> Vec<Self> {
         let mut segments = std::collections::BTreeMap::<u64, Self>::new();
         for damage in damages {
@@ -70,7 +70,7 @@ pub(super) fn push(out: &mut Vec<u8>, json: &[u8]) {
     out.push(b'\n');
 }
 
-/// The JSON of a line without its end; `None` when it is not what was written.
+/// Returns the JSON of a line without its line end; `None` if the checksum does not match.
 pub(super) fn json(line: &[u8]) -> Option<&[u8]> {
     let (prefix, json) = line.split_at_checked(PREFIX)?;
     let digits = prefix.strip_suffix(b" ")?;
@@ -78,20 +78,20 @@ pub(super) fn json(line: &[u8]) -> Option<&[u8]> {
     (crc == crc32fast::hash(json)).then_some(json)
 }
 
-/// A piece of a segment: its offset, its length with the line end, and its JSON when it is whole.
-pub(super) struct Piece<'a> {
+/// Line of a segment, with its JSON if it is intact.
+pub(super) struct SegmentLine<'a> {
     pub(super) offset: usize,
     pub(super) length: usize,
     pub(super) json: Option<&'a [u8]>,
     pub(super) torn: bool,
 }
 
-/// The lines of a segment.
-pub(super) fn pieces(bytes: &[u8]) -> impl Iterator<Item = Piece<'_>> {
+/// Returns the lines of a segment.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = SegmentLine<'_>> {
     let mut offset = 0;
     bytes.split_inclusive(|byte| *byte == b'\n').map(move |raw| {
         let whole = raw.strip_suffix(b"\n");
-        let piece = Piece { offset, length: raw.len(), json: whole.and_then(json), torn: whole.is_none() };
+        let piece = SegmentLine { offset, length: raw.len(), json: whole.and_then(json), torn: whole.is_none() };
         offset += raw.len();
         piece
     })

@@ -1,50 +1,50 @@
-//! Runs that wrote nothing and read what the run before them read.
+//! Runs that wrote nothing, with the same reads as the previous run.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use crate::decision::{Decision, DecisionId, Outcome, WriteResult};
-use crate::moment::Moment;
+use crate::decision::{Decision, DecisionId, RunOutcome, WriteResult};
 use crate::operator::UnitId;
+use crate::timestamp::Timestamp;
 
-use super::record::Repeat;
+use super::record::RepeatedRun;
 
-/// How often the quiet runs of one unit are written at most.
+/// Minimum time between two written quiet runs of a unit.
 pub const QUIET_EVERY: Duration = Duration::from_secs(3600);
-/// Units whose last run is remembered; of those beyond it every run is written.
+/// Maximum number of units whose last run is remembered; runs of further units are all written.
 const MAX_UNITS: usize = 100_000;
 
 #[derive(Default)]
-pub(super) struct Quiet {
-    units: BTreeMap<UnitId, Last>,
-    /// Which unit a remembered repeat belongs to.
+pub(super) struct QuietRuns {
+    units: BTreeMap<UnitId, LastRun>,
+    /// Unit of each remembered repeat.
     repeats: BTreeMap<DecisionId, UnitId>,
 }
 
-struct Last {
+struct LastRun {
     id: DecisionId,
-    likeness: u64,
-    written: Moment,
-    repeat: Option<Repeat>,
-    /// Whether the repeat is on the disk already.
-    kept: bool,
+    similarity: u64,
+    written_at: Timestamp,
+    repeat: Option<RepeatedRun>,
+    /// Whether the repeat is written already.
+    is_written: bool,
 }
 
-impl Quiet {
+impl QuietRuns {
     pub(super) fn is_repeat(&self, decision: &Decision) -> bool {
         is_quiet(decision)
-            && self.units.get(&decision.unit).is_some_and(|last| Some(last.likeness) == likeness(decision))
+            && self.units.get(&decision.unit).is_some_and(|last| Some(last.similarity) == similarity_hash(decision))
     }
 
-    /// Takes a repeat; given back when it is time to write it.
-    pub(super) fn repeat(&mut self, decision: &Decision, now: Moment) -> Option<Repeat> {
+    /// Records a repeat, and returns it if it is due to be written.
+    pub(super) fn repeat(&mut self, decision: &Decision, now: Timestamp) -> Option<RepeatedRun> {
         let last = self.units.get_mut(&decision.unit)?;
-        let repeat = Repeat {
+        let repeat = RepeatedRun {
             id: decision.id,
             of: last.id,
             causes: decision.causes.clone(),
-            woken: decision.woken,
+            triggered_at: decision.triggered_at,
             started: decision.started,
             decide_us: decision.decide_us,
             at: now,
@@ -53,53 +53,54 @@ impl Quiet {
             self.repeats.remove(&before.id);
         }
         self.repeats.insert(repeat.id, decision.unit.clone());
-        last.kept = now.since(last.written) >= QUIET_EVERY;
-        if last.kept {
-            last.written = now;
+        last.is_written = now.since(last.written_at) >= QUIET_EVERY;
+        if last.is_written {
+            last.written_at = now;
         }
-        last.kept.then_some(repeat)
+        last.is_written.then_some(repeat)
     }
 
-    /// Forgets a unit; gives back what of it was not written.
-    pub(super) fn settle(&mut self, unit: &UnitId) -> Option<Repeat> {
+    /// Forgets a unit, and returns its unwritten repeat.
+    pub(super) fn take_unwritten(&mut self, unit: &UnitId) -> Option<RepeatedRun> {
         let last = self.units.remove(unit)?;
         let repeat = last.repeat?;
         self.repeats.remove(&repeat.id);
-        (!last.kept).then_some(repeat)
+        (!last.is_written).then_some(repeat)
     }
 
     pub(super) fn remember(&mut self, decision: &Decision) {
         if self.units.len() >= MAX_UNITS {
             return;
         }
-        // Quiet runs behind a run that wrote are not like it: the first of them is written in full.
-        let Some(likeness) = is_quiet(decision).then(|| likeness(decision)).flatten() else { return };
-        let last = Last { id: decision.id, likeness, written: decision.started, repeat: None, kept: true };
+        // A quiet run after a run with writes differs from it, so it is written in full.
+        let Some(similarity) = is_quiet(decision).then(|| similarity_hash(decision)).flatten() else { return };
+        let (id, written_at) = (decision.id, decision.started);
+        let last = LastRun { id, similarity, written_at, repeat: None, is_written: true };
         self.units.insert(decision.unit.clone(), last);
     }
 
-    pub(super) fn find(&self, id: DecisionId) -> Option<&Repeat> {
+    pub(super) fn find(&self, id: DecisionId) -> Option<&RepeatedRun> {
         self.units.get(self.repeats.get(&id)?)?.repeat.as_ref()
     }
 
-    /// Those of the remembered repeats that are not written.
-    pub(super) fn unwritten(&self, ids: &[DecisionId]) -> Vec<Repeat> {
+    /// Returns the remembered repeats among `ids` that are not written.
+    pub(super) fn unwritten(&self, ids: &[DecisionId]) -> Vec<RepeatedRun> {
         let last = ids.iter().filter_map(|id| self.units.get(self.repeats.get(id)?));
-        last.filter(|last| !last.kept).filter_map(|last| last.repeat.clone()).collect()
+        last.filter(|last| !last.is_written).filter_map(|last| last.repeat.clone()).collect()
     }
 
-    /// These have been written, each when it ran.
-    pub(super) fn written(&mut self, ids: &[DecisionId]) {
+    /// Marks repeats as written, each at its own time.
+    pub(super) fn mark_written(&mut self, ids: &[DecisionId]) {
         for id in ids {
             let last = self.repeats.get(id).and_then(|unit| self.units.get_mut(unit));
             if let Some(last) = last {
-                last.kept = true;
-                last.written = last.repeat.as_ref().map_or(last.written, |repeat| repeat.at);
+                last.is_written = true;
+                last.written_at = last.repeat.as_ref().map_or(last.written_at, |repeat| repeat.at);
             }
         }
     }
 
-    /// Forgets those whose first run is not kept any more, so that the next one is written in full.
+    /// Forgets units whose first run was removed, so that the next one is written in full.
     pub(super) fn forget_before(&mut self, oldest: Option<DecisionId>) {
         if let Some(oldest) = oldest {
             self.units.retain(|_, last| last.id >= oldest);
@@ -107,25 +108,25 @@ impl Quiet {
         }
     }
 
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Repeat> + use<> {
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = RepeatedRun> + use<> {
         self.repeats.clear();
-        std::mem::take(&mut self.units).into_values().filter(|last| !last.kept).filter_map(|last| last.repeat)
+        std::mem::take(&mut self.units).into_values().filter(|last| !last.is_written).filter_map(|last| last.repeat)
     }
 }
 
 fn is_quiet(decision: &Decision) -> bool {
     match &decision.outcome {
-        Outcome::Decided { writes, .. } => writes.iter().all(|write| write.result == WriteResult::Unchanged),
-        Outcome::Failed { .. } | Outcome::Parked { .. } => false,
+        RunOutcome::Decided { writes, .. } => writes.iter().all(|write| write.result == WriteResult::Unchanged),
+        RunOutcome::Failed { .. } | RunOutcome::NotCached { .. } => false,
     }
 }
 
-fn likeness(decision: &Decision) -> Option<u64> {
-    // What follows from the reads says nothing of its own; the time and what it cost stand in it, and are new each time.
-    // The same holds of a look outside, but for what it says of the outside.
-    let asked = decision.asked.iter().filter(|asked| !asked.follows);
-    let asked: Vec<_> = asked.map(|asked| (asked.gist, asked.gist.is_none().then_some(asked))).collect();
-    let parts = (&decision.gets, &decision.lists, asked, &decision.outcome);
+fn similarity_hash(decision: &Decision) -> Option<u64> {
+    // A deterministic answer adds nothing to the reads, but may contain the time and cost of the run. The same is true
+    // for an answer with a digest, except for the digest.
+    let queries = decision.external_queries.iter().filter(|query| !query.deterministic);
+    let queries: Vec<_> = queries.map(|query| (query.digest, query.digest.is_none().then_some(query))).collect();
+    let parts = (&decision.gets, &decision.lists, queries, &decision.outcome);
     let mut hasher = DefaultHasher::new();
     serde_json::to_vec(&parts).ok()?.hash(&mut hasher);
     Some(hasher.finish())

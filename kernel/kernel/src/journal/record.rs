@@ -1,112 +1,113 @@
-//! What stands on a line.
+//! Records of the journal.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::decision::{Cause, Decision, DecisionId, Outcome};
-use crate::moment::Moment;
+use crate::decision::{Cause, Decision, DecisionId, RunOutcome};
 use crate::object::Object;
-use crate::place::Topology;
-use crate::plan::Act;
+use crate::plan::WriteOp;
 use crate::resource::ObjectKey;
 use crate::state::Finding;
+use crate::timestamp::Timestamp;
+use crate::topology::Topology;
 
 use super::JournalError;
 
-/// The format that is written. A reader refuses later ones.
+/// Format written by this version. Readers refuse later formats.
 pub const FORMAT: u32 = 1;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum Record {
-    /// The first of every segment.
+pub(super) enum JournalRecord {
+    /// First record of every segment.
     Head { format: u32, next: DecisionId },
-    /// An object that a decision behind it read.
-    Object(Kept),
-    /// A decision.
-    Decision(Box<Stored>),
-    /// The last of some quiet runs.
-    Repeat(Repeat),
-    /// A finding.
-    Finding { at: Moment, finding: Finding },
-    /// Numbers before this one may be taken.
+    /// Object that a later decision of the segment read.
+    Object(StoredObject),
+    /// Decision.
+    Decision(Box<StoredDecision>),
+    /// Last of several quiet runs.
+    Repeat(RepeatedRun),
+    /// Field conflict or hot loop.
+    Finding { at: Timestamp, finding: Finding },
+    /// Lower numbers may be used.
     Ids { next: DecisionId },
-    /// So many entries could not be written before this one.
-    Lost { at: Moment, entries: u64 },
+    /// Number of entries before this one that could not be written.
+    Lost { at: Timestamp, entries: u64 },
 }
 
-/// An object at one revision, as the journal keeps it.
+/// Recorded object at one revision.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Kept {
-    /// Which.
+pub struct StoredObject {
+    /// Key of the object.
     pub key: ObjectKey,
-    /// At which revision.
+    /// Revision of the object.
     pub revision: u64,
-    /// Whether something in it is masked.
-    #[serde(default)]
-    pub masked: bool,
-    /// Its fields.
+    /// Whether a value in it is redacted.
+    #[serde(default, rename = "masked")]
+    pub redacted: bool,
+    /// Fields of the object.
     pub value: Value,
 }
 
-impl Kept {
-    /// As an operator reads it.
+impl StoredObject {
+    /// Returns the object as an operator reads it.
     pub fn object(&self) -> Object {
         let json: Arc<[u8]> = self.value.to_string().into_bytes().into();
         Object { key: self.key.clone(), revision: self.revision, json }
     }
 }
 
-/// What a decision read.
+/// Recorded objects of a decision.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Contents {
-    /// The objects; those that could not be kept are missing.
-    pub objects: Vec<Kept>,
-    /// Whether its own words or answers from outside are masked.
-    pub masked: bool,
-    /// Whether some of what it read is missing: it cannot be decided again.
+pub struct RecordedReads {
+    /// Recorded objects, without those that could not be recorded.
+    pub objects: Vec<StoredObject>,
+    /// Whether messages or external answers of the decision are redacted.
+    pub redacted: bool,
+    /// Whether objects are missing, so that the decision cannot be replayed.
     pub partial: bool,
-    /// Whether that is because it takes more bytes than one entry may.
+    /// Whether objects are missing because the entry would be too large.
     pub trimmed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Stored {
+pub(super) struct StoredDecision {
     pub(super) decision: Decision,
-    pub(super) at: Moment,
+    pub(super) at: Timestamp,
     pub(super) digest: String,
-    #[serde(default)]
-    pub(super) masked: bool,
+    #[serde(default, rename = "masked")]
+    pub(super) redacted: bool,
     #[serde(default)]
     pub(super) partial: bool,
-    /// Which clusters the places were; absent when all three were one.
+    /// Real cluster of each cluster type; absent if all three were one cluster.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) topology: Option<Topology>,
 }
 
-/// A quiet run: like another but for its time.
+/// Quiet run, which differs from another run only in its times.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Repeat {
+pub(super) struct RepeatedRun {
     pub(super) id: DecisionId,
     pub(super) of: DecisionId,
     pub(super) causes: Vec<Cause>,
-    pub(super) woken: Moment,
-    pub(super) started: Moment,
+    #[serde(rename = "woken")]
+    pub(super) triggered_at: Timestamp,
+    pub(super) started: Timestamp,
     pub(super) decide_us: u64,
-    pub(super) at: Moment,
+    pub(super) at: Timestamp,
 }
 
-impl Repeat {
-    pub(super) fn over(&self, of: Decision) -> Decision {
+impl RepeatedRun {
+    pub(super) fn apply_to(&self, of: Decision) -> Decision {
         Decision {
             id: self.id,
             causes: self.causes.clone(),
-            woken: self.woken,
+            triggered_at: self.triggered_at,
             started: self.started,
             decide_us: self.decide_us,
             write_us: 0,
@@ -115,34 +116,34 @@ impl Repeat {
     }
 }
 
-impl Record {
-    pub(super) fn at(&self) -> Option<Moment> {
+impl JournalRecord {
+    pub(super) fn at(&self) -> Option<Timestamp> {
         match self {
-            Record::Decision(stored) => Some(stored.at),
-            Record::Repeat(repeat) => Some(repeat.at),
-            Record::Finding { at, .. } | Record::Lost { at, .. } => Some(*at),
-            Record::Head { .. } | Record::Object(_) | Record::Ids { .. } => None,
+            JournalRecord::Decision(stored) => Some(stored.at),
+            JournalRecord::Repeat(repeat) => Some(repeat.at),
+            JournalRecord::Finding { at, .. } | JournalRecord::Lost { at, .. } => Some(*at),
+            JournalRecord::Head { .. } | JournalRecord::Object(_) | JournalRecord::Ids { .. } => None,
         }
     }
 }
 
-/// Records as JSON, one for each.
-pub(super) fn lines(records: &[Record]) -> Result<Vec<Vec<u8>>, JournalError> {
+/// Serializes records as JSON.
+pub(super) fn encode(records: &[JournalRecord]) -> Result<Vec<Vec<u8>>, JournalError> {
     records.iter().map(|record| serde_json::to_vec(record).map_err(JournalError::Encode)).collect()
 }
 
-/// Makes the records of one entry fit: first without what was read, then without lists, then without bodies. Says whether that was
-/// needed; `written` is their JSON as they are.
-pub(super) fn trim(records: &mut Vec<Record>, written: &[Vec<u8>], max_bytes: u64) -> bool {
+/// Shrinks the records of an entry to a maximum size: first without read objects, then without lists, then without
+/// bodies. `written` is their JSON. Returns whether anything was removed.
+pub(super) fn trim(records: &mut Vec<JournalRecord>, written: &[Vec<u8>], max_bytes: u64) -> bool {
     let sum = |sizes: &mut dyn Iterator<Item = usize>| -> u64 { sizes.map(|bytes| bytes as u64 + 10).sum() };
     if sum(&mut written.iter().map(Vec::len)) <= max_bytes {
         return false;
     }
-    let size = |records: &[Record]| -> u64 {
-        let one = |record: &Record| serde_json::to_vec(record).map_or(0, |json| json.len());
+    let size = |records: &[JournalRecord]| -> u64 {
+        let one = |record: &JournalRecord| serde_json::to_vec(record).map_or(0, |json| json.len());
         sum(&mut records.iter().map(one))
     };
-    let steps: [fn(&mut Vec<Record>); 3] = [strip_contents, |all| strip_reads(all), |all| strip_bodies(all)];
+    let steps: [fn(&mut Vec<JournalRecord>); 3] = [strip_contents, |all| strip_reads(all), |all| strip_bodies(all)];
     for step in steps {
         if size(records) <= max_bytes {
             break;
@@ -152,47 +153,50 @@ pub(super) fn trim(records: &mut Vec<Record>, written: &[Vec<u8>], max_bytes: u6
     true
 }
 
-fn each_stored(records: &mut [Record], change: impl Fn(&mut Stored)) {
+fn each_stored(records: &mut [JournalRecord], change: impl Fn(&mut StoredDecision)) {
     for record in records {
-        if let Record::Decision(stored) = record {
+        if let JournalRecord::Decision(stored) = record {
             stored.partial = true;
             change(stored);
         }
     }
 }
 
-fn strip_contents(records: &mut Vec<Record>) {
-    records.retain(|record| !matches!(record, Record::Object(_)));
+fn strip_contents(records: &mut Vec<JournalRecord>) {
+    records.retain(|record| !matches!(record, JournalRecord::Object(_)));
     each_stored(records, |_| ());
 }
 
-fn strip_reads(records: &mut [Record]) {
+fn strip_reads(records: &mut [JournalRecord]) {
     each_stored(records, |stored| {
         stored.decision.gets.clear();
         stored.decision.lists.clear();
-        stored.decision.asked.clear();
+        stored.decision.external_queries.clear();
     });
 }
 
-fn strip_bodies(records: &mut [Record]) {
+fn strip_bodies(records: &mut [JournalRecord]) {
     each_stored(records, |stored| match &mut stored.decision.outcome {
-        Outcome::Decided { writes, .. } => {
+        RunOutcome::Decided { writes, .. } => {
             writes.truncate(MAX_TRIMMED_WRITES);
             for write in writes {
-                match &mut write.mutation.act {
-                    Act::Create(body) | Act::Update(body) | Act::Apply { body, .. } | Act::Patch { body, .. } => {
+                match &mut write.mutation.operation {
+                    WriteOp::Create(body)
+                    | WriteOp::Update(body)
+                    | WriteOp::Apply { body, .. }
+                    | WriteOp::Patch { body, .. } => {
                         *body = Value::Null;
                     }
-                    Act::Delete { .. } => {}
+                    WriteOp::Delete { .. } => {}
                 }
             }
         }
-        Outcome::Failed { message } => message.truncate(message.floor_char_boundary(MAX_TRIMMED_TEXT)),
-        Outcome::Parked { .. } => {}
+        RunOutcome::Failed { message } => message.truncate(message.floor_char_boundary(MAX_TRIMMED_TEXT)),
+        RunOutcome::NotCached { .. } => {}
     });
 }
 
-/// Writes that are kept of a decision that is too large.
+/// Maximum number of writes recorded for a decision that is too large.
 const MAX_TRIMMED_WRITES: usize = 8;
-/// Bytes that are kept of a message that is too large.
+/// Maximum bytes of a message recorded for a decision that is too large.
 const MAX_TRIMMED_TEXT: usize = 1024;

@@ -1,4 +1,4 @@
-//! One segment: lines in a file or in memory, and where its records stand.
+//! Segment of the journal, in a file or in memory, with the positions of its records.
 
 use std::collections::HashSet;
 use std::fs::{File, Metadata};
@@ -6,39 +6,39 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
 use crate::decision::DecisionId;
-use crate::moment::Moment;
 use crate::resource::ObjectKey;
+use crate::timestamp::Timestamp;
 
-use super::record::Record;
+use super::record::JournalRecord;
 use super::{JournalError, line};
 
 pub(super) struct Segment {
     pub(super) number: u64,
     pub(super) bytes: u64,
-    pub(super) slots: Vec<Slot>,
-    pub(super) first: Option<Moment>,
-    pub(super) last: Option<Moment>,
-    /// How many entries could not be written before one of these.
+    pub(super) slots: Vec<RecordSlot>,
+    pub(super) first: Option<Timestamp>,
+    pub(super) last: Option<Timestamp>,
+    /// Number of entries that could not be written before those of this segment.
     pub(super) lost: u64,
-    /// What need not be written again.
-    pub(super) kept: HashSet<(ObjectKey, u64)>,
-    store: Store,
+    /// Objects that the segment contains already.
+    pub(super) written_objects: HashSet<(ObjectKey, u64)>,
+    store: SegmentStore,
 }
 
-pub(super) enum Store {
+pub(super) enum SegmentStore {
     Memory(Vec<u8>),
     File { file: File, path: PathBuf },
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Slot {
+pub(super) struct RecordSlot {
     offset: u64,
     length: usize,
-    pub(super) what: What,
+    pub(super) kind: RecordKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum RecordKind {
     Decision(DecisionId),
     Repeat(DecisionId),
     Finding,
@@ -47,37 +47,37 @@ pub(super) enum What {
 }
 
 impl Segment {
-    pub(super) fn new(number: u64, store: Store) -> Self {
+    pub(super) fn new(number: u64, store: SegmentStore) -> Self {
         let (slots, kept) = (Vec::new(), HashSet::new());
-        Self { number, bytes: 0, slots, first: None, last: None, lost: 0, kept, store }
+        Self { number, bytes: 0, slots, first: None, last: None, lost: 0, written_objects: kept, store }
     }
 
-    /// Notes a record that stands at the end.
-    pub(super) fn note(&mut self, record: &Record, offset: u64, length: usize) {
+    /// Adds a record at the end.
+    pub(super) fn add_record(&mut self, record: &JournalRecord, offset: u64, length: usize) {
         let what = match record {
-            Record::Decision(stored) => What::Decision(stored.decision.id),
-            Record::Repeat(repeat) => What::Repeat(repeat.id),
-            Record::Finding { .. } => What::Finding,
-            Record::Object(kept) => {
-                self.kept.insert((kept.key.clone(), kept.revision));
-                What::Object
+            JournalRecord::Decision(stored) => RecordKind::Decision(stored.decision.id),
+            JournalRecord::Repeat(repeat) => RecordKind::Repeat(repeat.id),
+            JournalRecord::Finding { .. } => RecordKind::Finding,
+            JournalRecord::Object(kept) => {
+                self.written_objects.insert((kept.key.clone(), kept.revision));
+                RecordKind::Object
             }
-            Record::Head { .. } | Record::Ids { .. } | Record::Lost { .. } => What::Other,
+            JournalRecord::Head { .. } | JournalRecord::Ids { .. } | JournalRecord::Lost { .. } => RecordKind::Other,
         };
-        self.slots.push(Slot { offset, length, what });
+        self.slots.push(RecordSlot { offset, length, kind: what });
         self.first = self.first.or(record.at());
         self.last = record.at().or(self.last);
     }
 
-    /// Writes lines to the end, all or none.
+    /// Appends lines, all or none.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
         match &mut self.store {
-            Store::Memory(all) => all.extend_from_slice(bytes),
-            Store::File { file, path } => {
+            SegmentStore::Memory(all) => all.extend_from_slice(bytes),
+            SegmentStore::File { file, path } => {
                 if let Err(source) = file.write_all_at(bytes, self.bytes) {
-                    // What was written of it is overwritten by the next; a crash before that leaves a torn end.
+                    // The next write replaces a partial one; a crash before that leaves a torn line.
                     drop(file.set_len(self.bytes));
-                    return Err(JournalError::File { act: "write", path: path.clone(), source });
+                    return Err(JournalError::File { operation: "write", path: path.clone(), source });
                 }
             }
         }
@@ -85,14 +85,14 @@ impl Segment {
         Ok(())
     }
 
-    pub(super) fn record(&self, slot: &Slot) -> Option<Record> {
+    pub(super) fn record(&self, slot: &RecordSlot) -> Option<JournalRecord> {
         let read = |bytes: &[u8]| serde_json::from_slice(line::json(bytes.strip_suffix(b"\n")?)?).ok();
         match &self.store {
-            Store::Memory(all) => {
+            SegmentStore::Memory(all) => {
                 let from = usize::try_from(slot.offset).ok()?;
                 read(all.get(from..from + slot.length)?)
             }
-            Store::File { file, .. } => {
+            SegmentStore::File { file, .. } => {
                 let mut bytes = vec![0; slot.length];
                 file.read_exact_at(&mut bytes, slot.offset).ok()?;
                 read(&bytes)
@@ -100,35 +100,37 @@ impl Segment {
         }
     }
 
-    /// Brings it to the disk, under the name it was made with.
+    /// Syncs the file to the disk, and checks that it still has its name.
     pub(super) fn sync(&self) -> Result<(), JournalError> {
         match &self.store {
-            Store::Memory(_) => Ok(()),
-            Store::File { file, path } => {
+            SegmentStore::Memory(_) => Ok(()),
+            SegmentStore::File { file, path } => {
                 let same = |other: &Metadata| file.metadata().is_ok_and(|own| own.ino() == other.ino());
                 if !std::fs::metadata(path).is_ok_and(|named| same(&named)) {
                     return Err(JournalError::Removed(path.clone()));
                 }
-                file.sync_data().map_err(|source| JournalError::File { act: "sync", path: path.clone(), source })
+                file.sync_data().map_err(|source| JournalError::File { operation: "sync", path: path.clone(), source })
             }
         }
     }
 
-    /// Cuts off what stands behind the last whole line, so that the next does not end in the middle of it.
-    pub(super) fn cut(&self) -> Result<(), JournalError> {
+    /// Truncates the file after the last complete line.
+    pub(super) fn truncate(&self) -> Result<(), JournalError> {
         match &self.store {
-            Store::Memory(_) => Ok(()),
-            Store::File { file, path } => {
-                file.set_len(self.bytes).map_err(|source| JournalError::File { act: "cut", path: path.clone(), source })
-            }
+            SegmentStore::Memory(_) => Ok(()),
+            SegmentStore::File { file, path } => file.set_len(self.bytes).map_err(|source| JournalError::File {
+                operation: "cut",
+                path: path.clone(),
+                source,
+            }),
         }
     }
 
     pub(super) fn remove(self) -> Result<(), JournalError> {
         match self.store {
-            Store::Memory(_) => Ok(()),
-            Store::File { path, .. } => {
-                std::fs::remove_file(&path).map_err(|source| JournalError::File { act: "remove", path, source })
+            SegmentStore::Memory(_) => Ok(()),
+            SegmentStore::File { path, .. } => {
+                std::fs::remove_file(&path).map_err(|source| JournalError::File { operation: "remove", path, source })
             }
         }
     }

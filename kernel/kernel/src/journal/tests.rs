@@ -9,17 +9,17 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::decision::{Cause, Outcome, Write, WriteResult};
+use crate::decision::{Cause, RunOutcome, Write, WriteResult};
 use crate::operator::{OperatorName, Unit, UnitId};
-use crate::place::ClusterName;
-use crate::plan::{Mutation, Standing};
+use crate::plan::{Mutation, UnitStatus};
 use crate::resource::{Resource, TableKey};
+use crate::topology::ClusterName;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 const MARKER: &str = "hunter2-is-planted-here";
 const MARKER_BASE64: &str = "aHVudGVyMi1pcy1wbGFudGVkLWhlcmU=";
-const NOW: Moment = Moment(1_800_000_000_000);
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
 fn key(resource: &Resource, name: &str) -> ObjectKey {
     let table = TableKey { cluster: ClusterName::new("main"), resource: Arc::new(resource.clone()) };
@@ -31,7 +31,7 @@ fn object(resource: &Resource, name: &str, revision: u64, mut value: Value) -> O
     Object { key: key(resource, name), revision, json: value.to_string().into_bytes().into() }
 }
 
-/// A decision that read `read` and wrote `mutations`.
+/// Returns a decision that read `read` and wrote `mutations`.
 fn decision(id: u64, read: &[Object], mutations: Vec<Mutation>) -> Decision {
     let writes = mutations.into_iter().map(|mutation| Write {
         object: key(&mutation.resource, &mutation.name),
@@ -42,16 +42,16 @@ fn decision(id: u64, read: &[Object], mutations: Vec<Mutation>) -> Decision {
         id: DecisionId(id),
         unit: UnitId { operator: OperatorName::new("web"), unit: Unit::object("shop", "web") },
         causes: vec![Cause::Resync],
-        woken: NOW,
+        triggered_at: NOW,
         started: NOW,
         decide_us: 10,
         write_us: 20,
         gets: read.iter().map(|object| (object.key.clone(), Some(object.revision))).collect(),
         lists: vec![],
-        asked: vec![],
-        refused: vec![],
+        external_queries: vec![],
+        rejected_writes: vec![],
         settings: serde_json::Value::Null,
-        outcome: Outcome::Decided { writes: writes.collect(), standing: Standing::Ready },
+        outcome: RunOutcome::Decided { writes: writes.collect(), status: UnitStatus::Ready },
     }
 }
 
@@ -64,8 +64,8 @@ fn apply(name: &str, text: &str) -> Mutation {
 
 fn ids(journal: &Journal) -> Vec<u64> {
     let id = |entry| match entry {
-        Entry::Decision(decision) => Some(decision.id.0),
-        Entry::Finding(_) => None,
+        JournalEntry::Decision(decision) => Some(decision.id.0),
+        JournalEntry::Finding(_) => None,
     };
     let mut ids: Vec<u64> = journal.newest().filter_map(id).collect();
     ids.reverse();
@@ -83,7 +83,7 @@ fn segments(dir: &Path) -> Vec<PathBuf> {
 fn guarantees_what_was_appended_is_read_back() {
     let dir = tempfile::tempdir().unwrap();
     let read = [object(&CONFIG_MAPS, "input", 7, json!({ "data": { "a": "b" } }))];
-    let finding = Finding::Loop {
+    let finding = Finding::HotLoop {
         object: key(&CONFIG_MAPS, "web"),
         field: ".data.text".into(),
         unit: decision(1, &[], vec![]).unit,
@@ -91,25 +91,25 @@ fn guarantees_what_was_appended_is_read_back() {
         at: NOW,
     };
     {
-        let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+        let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
         assert_eq!(journal.next_id(), DecisionId(1));
         journal.append(&decision(1, &read, vec![apply("web", "one")]), &read, NOW).unwrap();
-        journal.note(&finding, NOW).unwrap();
+        journal.record_finding(&finding, NOW).unwrap();
         journal.append(&decision(2, &read, vec![apply("web", "two")]), &read, NOW).unwrap();
         journal.sync().unwrap();
     }
-    let journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     let expected = [
-        Entry::Decision(Box::new(decision(2, &read, vec![apply("web", "two")]))),
-        Entry::Finding(finding),
-        Entry::Decision(Box::new(decision(1, &read, vec![apply("web", "one")]))),
+        JournalEntry::Decision(Box::new(decision(2, &read, vec![apply("web", "two")]))),
+        JournalEntry::Finding(finding),
+        JournalEntry::Decision(Box::new(decision(1, &read, vec![apply("web", "one")]))),
     ];
     assert_eq!(journal.newest().collect::<Vec<_>>(), expected);
     assert_eq!(journal.next_id(), DecisionId(3));
     assert_eq!(journal.get(DecisionId(1)).unwrap(), decision(1, &read, vec![apply("web", "one")]));
     assert_eq!(journal.last_write_of(&key(&CONFIG_MAPS, "web")).unwrap().id, DecisionId(2));
     assert_eq!(journal.last_write_of(&key(&CONFIG_MAPS, "other")), None);
-    let contents = journal.contents(DecisionId(2)).unwrap();
+    let contents = journal.reads(DecisionId(2)).unwrap();
     assert_eq!(contents.objects[0].value["data"]["a"], "b");
     assert!(!contents.partial);
     assert!(journal.damage().is_empty());
@@ -119,22 +119,22 @@ fn guarantees_what_was_appended_is_read_back() {
 fn an_object_is_kept_once_for_all_who_read_it() {
     let dir = tempfile::tempdir().unwrap();
     let read = [object(&CONFIG_MAPS, "input", 7, json!({ "data": { "a": "only-once" } }))];
-    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     for id in 1..=5 {
         journal.append(&decision(id, &read, vec![apply("web", &id.to_string())]), &read, NOW).unwrap();
     }
     let text = fs::read_to_string(&segments(dir.path())[0]).unwrap();
     assert_eq!(text.matches("only-once").count(), 1);
-    assert_eq!(journal.contents(DecisionId(5)).unwrap().objects.len(), 1);
+    assert_eq!(journal.reads(DecisionId(5)).unwrap().objects.len(), 1);
 }
 
 #[test]
 fn guarantees_bytes_are_bounded() {
     let dir = tempfile::tempdir().unwrap();
-    let bounds = Bounds { max_bytes: MIN_MAX_BYTES, max_age: DEFAULT_MAX_AGE };
+    let bounds = JournalLimits { max_bytes: MIN_MAX_BYTES, max_age: DEFAULT_MAX_AGE };
     let mut journal = Journal::open(dir.path(), bounds).unwrap();
     for id in 1..=400 {
-        // Some do not fit in a segment.
+        // Some entries do not fit in a segment.
         let long = "x".repeat(if id % 50 == 0 { 100_000 } else { 300 });
         let read = [object(&CONFIG_MAPS, "input", id, json!({ "data": { "a": long } }))];
         journal.append(&decision(id, &read, vec![apply("web", &long)]), &read, NOW).unwrap();
@@ -143,14 +143,15 @@ fn guarantees_bytes_are_bounded() {
         assert!(bytes <= MIN_MAX_BYTES, "{bytes} after {id}");
     }
     assert!(journal.get(DecisionId(1)).is_none());
-    assert!(journal.contents(DecisionId(400)).unwrap().partial);
+    assert!(journal.reads(DecisionId(400)).unwrap().partial);
     assert_eq!(*ids(&journal).last().unwrap(), 400);
     assert!(ids(&journal).len() > 20);
 }
 
 #[test]
 fn old_entries_go() {
-    let mut journal = Journal::in_memory(Bounds { max_age: Duration::from_secs(1600), ..Bounds::default() });
+    let mut journal =
+        Journal::in_memory(JournalLimits { max_age: Duration::from_secs(1600), ..JournalLimits::default() });
     for id in 1..=100 {
         let now = NOW.after(Duration::from_secs(id * 100));
         journal.append(&decision(id, &[], vec![apply("web", &id.to_string())]), &[], now).unwrap();
@@ -163,7 +164,7 @@ fn old_entries_go() {
 #[test]
 fn guarantees_a_cut_at_any_byte_keeps_what_stands_before() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     journal.append(&decision(1, &[], vec![apply("web", "one")]), &[], NOW).unwrap();
     let whole = journal.bytes();
     journal.append(&decision(2, &[], vec![apply("web", "two")]), &[], NOW).unwrap();
@@ -175,7 +176,7 @@ fn guarantees_a_cut_at_any_byte_keeps_what_stands_before() {
         let torn = cut as u64 > whole;
         let reader = Journal::read(dir.path()).unwrap();
         assert_eq!((ids(&reader), reader.damage().len()), (vec![1], usize::from(torn)));
-        let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+        let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
         assert!(journal.damage().iter().all(|damage| damage.torn));
         journal.append(&decision(3, &[], vec![]), &[], NOW).unwrap();
         drop(journal);
@@ -187,7 +188,7 @@ fn guarantees_a_cut_at_any_byte_keeps_what_stands_before() {
 #[test]
 fn a_flipped_bit_costs_one_line() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     for id in 1..=3 {
         journal.append(&decision(id, &[], vec![apply("web", "text")]), &[], NOW).unwrap();
     }
@@ -200,7 +201,7 @@ fn a_flipped_bit_costs_one_line() {
         fs::write(&path, &flipped).unwrap();
         let journal = Journal::read(dir.path()).unwrap();
         assert!(!journal.damage().is_empty() || ids(&journal).len() == 3, "bit of byte {at} went unseen");
-        // A line end that is lost joins two lines.
+        // A damaged line end joins two lines.
         assert!(ids(&journal).len() > usize::from(bytes[at] != b'\n'), "byte {at}: {:?}", ids(&journal));
         assert!(ids(&journal).is_sorted());
     }
@@ -209,7 +210,7 @@ fn a_flipped_bit_costs_one_line() {
 #[test]
 fn guarantees_no_secret_reaches_the_disk() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     let secret = json!({ "apiVersion": "v1", "kind": "Secret", "data": { "password": MARKER_BASE64 } });
     let read = [
         object(&SECRETS, "db", 3, secret.clone()),
@@ -219,18 +220,18 @@ fn guarantees_no_secret_reaches_the_disk() {
         &SECRETS,
         "shop",
         "out",
-        crate::plan::PatchForm::Merge,
+        crate::plan::PatchType::Merge,
         json!({ "stringData": { "password": MARKER } }),
     );
     let mut one = decision(1, &read, vec![apply("web", MARKER), bare, Mutation::create(&SECRETS, secret)]);
-    one.asked.push(crate::view::Asked {
+    one.external_queries.push(crate::view::ExternalQuery {
         request: json!({ "token": MARKER }),
         answer: Err(format!("no {MARKER}")),
-        follows: false,
-        gist: None,
+        deterministic: false,
+        digest: None,
     });
     let mut two = decision(2, &read, vec![]);
-    two.outcome = Outcome::Failed { message: format!("could not log in with {MARKER}") };
+    two.outcome = RunOutcome::Failed { message: format!("could not log in with {MARKER}") };
     journal.append(&one, &read, NOW).unwrap();
     journal.append(&two, &read, NOW).unwrap();
     drop(journal);
@@ -241,13 +242,13 @@ fn guarantees_no_secret_reaches_the_disk() {
     }
     let journal = Journal::read(dir.path()).unwrap();
     assert_eq!(ids(&journal), [1, 2]);
-    assert!(journal.contents(DecisionId(1)).unwrap().objects.iter().all(|kept| kept.masked));
+    assert!(journal.reads(DecisionId(1)).unwrap().objects.iter().all(|kept| kept.redacted));
 }
 
 #[test]
 fn what_looks_like_a_secret_does_not_reach_the_disk_either() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     let plug = json!({ "kind": "Plug", "spec": { "config": { "password": MARKER, "database": "orders" } } });
     let text = json!({ "data": { "app.yaml": format!("db: https://u:{MARKER}@db/x\ntoken: {MARKER}\nsize: 3") } });
     let read = [object(&CONFIG_MAPS, "plug", 3, plug), object(&CONFIG_MAPS, "text", 4, text)];
@@ -256,14 +257,14 @@ fn what_looks_like_a_secret_does_not_reach_the_disk_either() {
     let operations = json!([{ "op": "add", "path": "/spec/config/password", "value": MARKER }]);
     let answer = json!({ "mutations": [{ "of": { "group": "", "version": "v1", "resource": "secrets" },
         "body": { "stringData": { "short": "pw-1" } } }] });
-    one.asked.push(crate::view::Asked {
+    one.external_queries.push(crate::view::ExternalQuery {
         request: json!({ "patch": operations }),
         answer: Ok(answer),
-        follows: false,
-        gist: None,
+        deterministic: false,
+        digest: None,
     });
     let mut two = decision(2, &read, vec![]);
-    two.outcome = Outcome::Failed { message: format!("no answer from https://u:{MARKER}@db") };
+    two.outcome = RunOutcome::Failed { message: format!("no answer from https://u:{MARKER}@db") };
     journal.append(&one, &read, NOW).unwrap();
     journal.append(&two, &read, NOW).unwrap();
     drop(journal);
@@ -277,21 +278,21 @@ fn what_looks_like_a_secret_does_not_reach_the_disk_either() {
 #[test]
 fn guarantees_one_writer() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
-    assert!(matches!(Journal::open(dir.path(), Bounds::default()), Err(JournalError::Busy(_))));
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
+    assert!(matches!(Journal::open(dir.path(), JournalLimits::default()), Err(JournalError::Busy(_))));
     journal.append(&decision(1, &[], vec![]), &[], NOW).unwrap();
     let mut reader = Journal::read(dir.path()).unwrap();
     assert_eq!(ids(&reader), [1]);
     assert!(matches!(reader.append(&decision(2, &[], vec![]), &[], NOW), Err(JournalError::ReadOnly)));
     drop(journal);
-    assert!(Journal::open(dir.path(), Bounds::default()).is_ok());
+    assert!(Journal::open(dir.path(), JournalLimits::default()).is_ok());
 }
 
 #[test]
 fn nobody_else_can_read_it() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("journal");
-    let mut journal = Journal::open(&dir, Bounds::default()).unwrap();
+    let mut journal = Journal::open(&dir, JournalLimits::default()).unwrap();
     journal.append(&decision(1, &[], vec![]), &[], NOW).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&dir), 0o700);
@@ -312,14 +313,14 @@ fn a_newer_format_is_refused() {
         "the journal {} has format 2; this program reads up to 1: use the newer program, or another directory",
         path.display()
     );
-    assert_eq!(message(Journal::open(dir.path(), Bounds::default())), expected);
+    assert_eq!(message(Journal::open(dir.path(), JournalLimits::default())), expected);
     assert_eq!(message(Journal::read(dir.path())), expected);
 }
 
 #[test]
 fn quiet_runs_are_coalesced_and_their_numbers_stay_taken() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     let read = [object(&CONFIG_MAPS, "input", 7, json!({}))];
     journal.append(&decision(1, &read, vec![]), &read, NOW).unwrap();
     let before = journal.bytes();
@@ -332,21 +333,21 @@ fn quiet_runs_are_coalesced_and_their_numbers_stay_taken() {
     let last = journal.get(DecisionId(200)).unwrap();
     assert_eq!(last.started, NOW.after(Duration::from_secs(200)));
     assert_eq!(last.gets, decision(1, &read, vec![]).gets);
-    assert_eq!(journal.contents(DecisionId(200)).unwrap().objects.len(), 1);
-    // As a crash leaves it: no number is given twice.
+    assert_eq!(journal.reads(DecisionId(200)).unwrap().objects.len(), 1);
+    // After a crash no number is used twice.
     assert!(Journal::read(dir.path()).unwrap().next_id() >= DecisionId(201));
-    // What is not quiet brings the last quiet run with it.
+    // A run that is not quiet writes the pending quiet run first.
     journal.append(&decision(201, &read, vec![apply("web", "x")]), &read, NOW).unwrap();
     assert_eq!(ids(&journal), [1, 200, 201]);
     drop(journal);
-    let journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     assert_eq!(journal.next_id(), DecisionId(202));
     assert_eq!(ids(&journal), [1, 200, 201]);
 }
 
 #[test]
 fn a_quiet_run_is_written_now_and_then() {
-    let mut journal = Journal::in_memory(Bounds::default());
+    let mut journal = Journal::in_memory(JournalLimits::default());
     for id in 1..=7 {
         let now = NOW.after(QUIET_EVERY / 2 * u32::try_from(id - 1).unwrap());
         journal.append(&decision(id, &[], vec![]), &[], now).unwrap();
@@ -357,35 +358,35 @@ fn a_quiet_run_is_written_now_and_then() {
 #[test]
 fn a_quiet_run_whose_number_is_told_is_on_the_disk() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     let read = [object(&CONFIG_MAPS, "input", 7, json!({}))];
     for id in 1..=3 {
         journal.append(&decision(id, &read, vec![]), &read, NOW.after(Duration::from_secs(id))).unwrap();
     }
     assert_eq!(Journal::read(dir.path()).unwrap().get(DecisionId(3)), None, "it is remembered only");
-    journal.keep(&[DecisionId(3), DecisionId(99)]).unwrap();
+    journal.flush(&[DecisionId(3), DecisionId(99)]).unwrap();
     let bytes = journal.bytes();
-    journal.keep(&[DecisionId(3)]).unwrap();
+    journal.flush(&[DecisionId(3)]).unwrap();
     assert_eq!(journal.bytes(), bytes, "once is enough");
-    // The unit runs on; who was told asks for the number all the same.
+    // The unit continues to run, but the client still asks for the number.
     journal.append(&decision(4, &read, vec![]), &read, NOW.after(Duration::from_secs(4))).unwrap();
     let disk = Journal::read(dir.path()).unwrap();
-    assert_eq!(disk.recorded(DecisionId(3)).unwrap().contents.objects.len(), 1);
+    assert_eq!(disk.recorded(DecisionId(3)).unwrap().reads.objects.len(), 1);
     drop(journal);
     assert_eq!(ids(&Journal::read(dir.path()).unwrap()), [1, 3, 4]);
 }
 
-/// As of a hosted program, whose answer says what its run cost.
+/// For example a hosted program, whose answer contains the cost of its run.
 #[test]
 fn a_run_whose_answer_follows_from_what_it_read_is_quiet_too() {
-    let asked = |id: u64, follows: bool| {
+    let asked = |id: u64, deterministic: bool| {
         let answer = Ok(json!({ "usage": id }));
-        vec![crate::view::Asked { request: json!({ "now": id }), answer, follows, gist: None }]
+        vec![crate::view::ExternalQuery { request: json!({ "now": id }), answer, deterministic, digest: None }]
     };
     for (follows, kept) in [(true, vec![1]), (false, vec![1, 2, 3, 4])] {
-        let mut journal = Journal::in_memory(Bounds::default());
+        let mut journal = Journal::in_memory(JournalLimits::default());
         for id in 1..=4 {
-            let one = Decision { asked: asked(id, follows), ..decision(id, &[], vec![]) };
+            let one = Decision { external_queries: asked(id, follows), ..decision(id, &[], vec![]) };
             journal.append(&one, &[], NOW.after(Duration::from_secs(id))).unwrap();
         }
         let written: Vec<u64> = ids(&journal).into_iter().filter(|id| *id != 4 || !follows).collect();
@@ -393,16 +394,21 @@ fn a_run_whose_answer_follows_from_what_it_read_is_quiet_too() {
     }
 }
 
-/// As of a program's live command, which says what it saw outside, and what its run cost.
+/// For example the live command of a program, whose answer contains external state and the cost of its run.
 #[test]
 fn a_look_outside_that_sees_the_same_is_quiet() {
-    let look = |id: u64, gist: u64| {
+    let look = |id: u64, digest: u64| {
         let answer = Ok(json!({ "usage": id }));
-        vec![crate::view::Asked { request: json!({ "now": id }), answer, follows: false, gist: Some(gist) }]
+        vec![crate::view::ExternalQuery {
+            request: json!({ "now": id }),
+            answer,
+            deterministic: false,
+            digest: Some(digest),
+        }]
     };
-    let mut journal = Journal::in_memory(Bounds::default());
-    for (id, gist) in [(1, 7), (2, 7), (3, 7), (4, 8), (5, 8)] {
-        let one = Decision { asked: look(id, gist), ..decision(id, &[], vec![]) };
+    let mut journal = Journal::in_memory(JournalLimits::default());
+    for (id, digest) in [(1, 7), (2, 7), (3, 7), (4, 8), (5, 8)] {
+        let one = Decision { external_queries: look(id, digest), ..decision(id, &[], vec![]) };
         journal.append(&one, &[], NOW.after(Duration::from_secs(id))).unwrap();
     }
     assert_eq!(ids(&journal), [1, 3, 4], "the first of each, and the last before a change");
@@ -417,19 +423,19 @@ proptest! {
         reopen in 0usize..40,
     ) {
         let dir = tempfile::tempdir().unwrap();
-        let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+        let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
         let mut expected = Vec::new();
         for (at, (text, revision, reads)) in texts.iter().enumerate() {
             if at == reopen {
                 drop(journal);
-                journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+                journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
             }
             let read = [object(&CONFIG_MAPS, "input", *revision, json!({ "data": { "r": revision } }))];
             let read = if *reads { &read[..] } else { &[] };
             let one = decision(journal.next_id().0.max(1), read, vec![apply("web", text)]);
             journal.append(&one, read, NOW).unwrap();
-            prop_assert_eq!(journal.contents(one.id).unwrap().objects.len(), read.len());
-            expected.insert(0, Entry::Decision(Box::new(one)));
+            prop_assert_eq!(journal.reads(one.id).unwrap().objects.len(), read.len());
+            expected.insert(0, JournalEntry::Decision(Box::new(one)));
         }
         prop_assert_eq!(journal.newest().collect::<Vec<_>>(), expected.clone());
         drop(journal);
@@ -440,29 +446,29 @@ proptest! {
 #[test]
 fn what_was_lost_is_told_by_who_reads_the_journal_later() {
     let dir = tempfile::tempdir().unwrap();
-    let mut journal = Journal::open(dir.path(), Bounds::default()).unwrap();
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     journal.append(&decision(1, &[], vec![]), &[], NOW).unwrap();
-    assert_eq!(journal.reach(), Reach { since: Some(NOW), lost: 0 });
-    journal.lost(2, NOW).unwrap();
+    assert_eq!(journal.range(), JournalRange { since: Some(NOW), lost: 0 });
+    journal.record_lost(2, NOW).unwrap();
     drop(journal);
-    assert_eq!(Journal::read(dir.path()).unwrap().reach(), Reach { since: Some(NOW), lost: 2 });
+    assert_eq!(Journal::read(dir.path()).unwrap().range(), JournalRange { since: Some(NOW), lost: 2 });
     let path = segments(dir.path()).remove(0);
     let text = fs::read_to_string(&path).unwrap().replacen("\"causes\"", "\"cauzes\"", 1);
     fs::write(&path, text).unwrap();
-    assert_eq!(Journal::read(dir.path()).unwrap().reach().lost, 3, "a damaged entry is lost too");
+    assert_eq!(Journal::read(dir.path()).unwrap().range().lost, 3, "a damaged entry is lost too");
 }
 
 #[test]
 fn a_journal_that_is_removed_is_missed() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("journal");
-    let mut journal = Journal::open(&folder, Bounds::default()).unwrap();
+    let mut journal = Journal::open(&folder, JournalLimits::default()).unwrap();
     journal.append(&decision(1, &[], vec![]), &[], NOW).unwrap();
     journal.sync().unwrap();
     fs::remove_dir_all(&folder).unwrap();
     journal.append(&decision(2, &[], vec![apply("web", "text")]), &[], NOW).unwrap();
     assert!(matches!(journal.sync(), Err(JournalError::Removed(_))));
-    // Another file of the same name is another file.
+    // Another file with the same name does not count.
     fs::create_dir(&folder).unwrap();
     fs::write(folder.join("00000001.seg"), "").unwrap();
     assert!(matches!(journal.sync(), Err(JournalError::Removed(_))));

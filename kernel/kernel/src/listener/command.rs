@@ -1,4 +1,4 @@
-//! What the command line of the same user asks a running kernel to do, and asks of it.
+//! Commands and queries of the command line on the socket.
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -7,22 +7,22 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{json_of, keep, problem};
-use crate::host::{Handle, Stopped};
+use super::{flush, json_of, problem};
+use crate::host::{Handle, HostStopped};
 use crate::operator::{OperatorName, Unit, UnitId};
 use crate::resource::ObjectKey;
 
-/// How long the body of a command may be.
+/// Maximum size of a request body.
 const MAX_COMMAND_BYTES: usize = 64 * 1024;
 
-/// Which operator, and which of its units.
+/// Operator and unit of a command.
 #[derive(Deserialize)]
-struct Whom {
+struct UnitTarget {
     operator: OperatorName,
     unit: Option<Unit>,
 }
 
-/// Answers a `POST` below `/api/v1/`.
+/// Handles a `POST` below `/api/v1/`.
 pub(super) async fn command(path: &str, request: Request<Incoming>, handle: &Handle) -> Response<Full<Bytes>> {
     let bytes = match Limited::new(request.into_body(), MAX_COMMAND_BYTES).collect().await {
         Ok(body) => body.to_bytes(),
@@ -34,7 +34,7 @@ pub(super) async fn command(path: &str, request: Request<Incoming>, handle: &Han
             Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body names no object")),
         },
         "/api/v1/pause" | "/api/v1/resume" | "/api/v1/wake" | "/api/v1/unit" => match serde_json::from_slice(&bytes) {
-            Ok(whom) => of_operator(path, whom, handle).await,
+            Ok(target) => operator_command(path, target, handle).await,
             Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body names no operator")),
         },
         _ => Ok(problem(StatusCode::NOT_FOUND, "there is nothing here")),
@@ -42,33 +42,37 @@ pub(super) async fn command(path: &str, request: Request<Incoming>, handle: &Han
     done.unwrap_or_else(|stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()))
 }
 
-async fn fields(handle: &Handle, key: ObjectKey) -> Result<Response<Full<Bytes>>, Stopped> {
+async fn fields(handle: &Handle, key: ObjectKey) -> Result<Response<Full<Bytes>>, HostStopped> {
     Ok(match handle.managed_fields(key).await? {
         Ok(fields) => json_of(&fields),
         Err(message) => problem(StatusCode::BAD_GATEWAY, &message),
     })
 }
 
-async fn of_operator(path: &str, whom: Whom, handle: &Handle) -> Result<Response<Full<Bytes>>, Stopped> {
-    let Whom { operator, unit } = whom;
-    let nobody = || problem(StatusCode::NOT_FOUND, &format!("no operator {operator} is hosted"));
+async fn operator_command(
+    path: &str,
+    target: UnitTarget,
+    handle: &Handle,
+) -> Result<Response<Full<Bytes>>, HostStopped> {
+    let UnitTarget { operator, unit } = target;
+    let unknown = || problem(StatusCode::NOT_FOUND, &format!("no operator {operator} is hosted"));
     let no_unit = |unit: &Unit| problem(StatusCode::NOT_FOUND, &format!("{operator} has no unit {unit}"));
     Ok(match (path, unit) {
-        ("/api/v1/wake", unit) => match (handle.wake(operator.clone(), unit.clone()).await?, unit) {
-            (None, _) => nobody(),
+        ("/api/v1/wake", unit) => match (handle.reconcile(operator.clone(), unit.clone()).await?, unit) {
+            (None, _) => unknown(),
             (Some(0), Some(unit)) => no_unit(&unit),
             (Some(woken), _) => json_of(&json!({"woken": woken})),
         },
         ("/api/v1/unit", Some(unit)) => {
             let found = handle.unit(UnitId { operator: operator.clone(), unit: unit.clone() }).await?;
-            keep(handle, found.iter().filter_map(|found| found.last).collect()).await;
+            flush(handle, found.iter().filter_map(|found| found.last_decision).collect()).await;
             found.map_or_else(|| no_unit(&unit), |found| json_of(&found))
         }
         ("/api/v1/unit", None) => problem(StatusCode::BAD_REQUEST, "the body names no unit"),
         (path, _) => {
             let paused = path == "/api/v1/pause";
             let known = handle.pause(operator.clone(), paused).await?;
-            if known { json_of(&json!({"paused": paused})) } else { nobody() }
+            if known { json_of(&json!({"paused": paused})) } else { unknown() }
         }
     })
 }

@@ -1,28 +1,31 @@
-//! How two outcomes differ, a line for each difference.
+//! Differences of two results, one line each.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::plan::{Act, Mutation, Standing};
+use crate::plan::{Mutation, UnitStatus, WriteOp};
 
-use super::Came;
+use super::ReplayResult;
 
-/// How many lines tell a difference; the rest is counted.
+/// Maximum number of lines.
 const MAX_LINES: usize = 200;
 
-/// `-` what was before, `+` what is after, `~` what is another.
-pub fn lines(before: &Came, after: &Came) -> Vec<String> {
+/// Returns the differences: `-` removed, `+` added, `~` changed.
+pub fn lines(before: &ReplayResult, after: &ReplayResult) -> Vec<String> {
     let mut out = Vec::new();
     match (before, after) {
-        (Came::Decided { mutations: old, standing: stood }, Came::Decided { mutations: new, standing: stands }) => {
+        (
+            ReplayResult::Decided { mutations: old, status: stood },
+            ReplayResult::Decided { mutations: new, status: stands },
+        ) => {
             plans(old, new, &mut out);
             if stood != stands {
-                out.push(format!("~ stands: {} -> {}", stand(stood), stand(stands)));
+                out.push(format!("~ stands: {} -> {}", status_text(stood), status_text(stands)));
             }
         }
         _ if before == after => {}
-        _ => out.extend([format!("- {}", outcome(before)), format!("+ {}", outcome(after))]),
+        _ => out.extend([format!("- {}", result_text(before)), format!("+ {}", result_text(after))]),
     }
     if out.len() > MAX_LINES {
         let more = out.len() - MAX_LINES;
@@ -67,9 +70,11 @@ fn mutation(name: &str, old: &Mutation, new: &Mutation, out: &mut Vec<String>) {
 }
 
 fn body(mutation: &Mutation) -> &Value {
-    match &mutation.act {
-        Act::Create(body) | Act::Update(body) | Act::Apply { body, .. } | Act::Patch { body, .. } => body,
-        Act::Delete { .. } => &Value::Null,
+    match &mutation.operation {
+        WriteOp::Create(body) | WriteOp::Update(body) | WriteOp::Apply { body, .. } | WriteOp::Patch { body, .. } => {
+            body
+        }
+        WriteOp::Delete { .. } => &Value::Null,
     }
 }
 
@@ -94,20 +99,20 @@ fn values(name: &str, path: &str, old: &Value, new: &Value, out: &mut Vec<String
     }
 }
 
-fn stand(standing: &Standing) -> String {
-    match standing {
-        Standing::Ready => "ready".to_string(),
-        Standing::Waiting(on) => format!("waiting: {on}"),
-        Standing::Blocked(needs) => format!("blocked: {needs}"),
-        Standing::Failing(why) => format!("failing: {why}"),
+fn status_text(status: &UnitStatus) -> String {
+    match status {
+        UnitStatus::Ready => "ready".to_string(),
+        UnitStatus::Waiting(on) => format!("waiting: {on}"),
+        UnitStatus::Blocked(needs) => format!("blocked: {needs}"),
+        UnitStatus::Failing(why) => format!("failing: {why}"),
     }
 }
 
-fn outcome(came: &Came) -> String {
-    match came {
-        Came::Decided { mutations, .. } => format!("decided to write {} times", mutations.len()),
-        Came::Failed { message } => format!("failed: {message}"),
-        Came::Parked { missing } => {
+fn result_text(result: &ReplayResult) -> String {
+    match result {
+        ReplayResult::Decided { mutations, .. } => format!("decided to write {} times", mutations.len()),
+        ReplayResult::Failed { message } => format!("failed: {message}"),
+        ReplayResult::NotCached { missing } => {
             let kinds: Vec<_> = missing.iter().map(|table| table.resource.to_string()).collect();
             format!("waited for {} to be read", kinds.join(", "))
         }

@@ -1,4 +1,4 @@
-//! A recorded decision as a picture of the clusters.
+//! Reader for a recorded decision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -6,72 +6,78 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 use switchboard_object::selector::LabelSelector;
 
-use crate::decision::{Decision, Outcome};
-use crate::journal::Recorded;
+use crate::decision::{Decision, RunOutcome};
+use crate::journal::RecordedDecision;
 use crate::object::Object;
-use crate::place::ClusterName;
-use crate::redact::conceal;
-use crate::resource::{ObjectKey, Query, TableKey};
-use crate::view::{Asked, Picture};
+use crate::redact::redact_value;
+use crate::resource::{ListQuery, ObjectKey, TableKey};
+use crate::topology::ClusterName;
+use crate::view::{ExternalQuery, Reader};
 
-/// What a decision had read, and nothing else: what it did not read is not known.
+/// Recorded reads of a decision; anything else is unknown.
 pub struct Recording {
     decision: Decision,
     objects: BTreeMap<(ObjectKey, u64), Object>,
-    masked: BTreeSet<ObjectKey>,
-    parked: BTreeSet<TableKey>,
-    unread: Mutex<BTreeSet<String>>,
+    redacted: BTreeSet<ObjectKey>,
+    not_cached: BTreeSet<TableKey>,
+    new_reads: Mutex<BTreeSet<String>>,
 }
 
 impl Recording {
-    /// The picture of a recorded decision. Of `live`, objects that were masked are taken when their revision is the same.
-    pub fn of(recorded: &Recorded, live: &[Object]) -> Self {
+    /// Creates the reader. A redacted object is replaced by one in `live` with the same revision.
+    pub fn of(recorded: &RecordedDecision, live: &[Object]) -> Self {
         let (mut objects, mut masked) = (BTreeMap::new(), BTreeSet::new());
-        for kept in &recorded.contents.objects {
+        for kept in &recorded.reads.objects {
             let same = |object: &&Object| object.key == kept.key && object.revision == kept.revision;
-            let found = live.iter().find(same).filter(|_| kept.masked);
-            if kept.masked && found.is_none() {
+            let found = live.iter().find(same).filter(|_| kept.redacted);
+            if kept.redacted && found.is_none() {
                 masked.insert(kept.key.clone());
             }
             objects.insert((kept.key.clone(), kept.revision), found.cloned().unwrap_or_else(|| kept.object()));
         }
         let parked = match &recorded.decision.outcome {
-            Outcome::Parked { missing } => missing.iter().cloned().collect(),
-            Outcome::Decided { .. } | Outcome::Failed { .. } => BTreeSet::new(),
+            RunOutcome::NotCached { missing } => missing.iter().cloned().collect(),
+            RunOutcome::Decided { .. } | RunOutcome::Failed { .. } => BTreeSet::new(),
         };
-        Self { decision: recorded.decision.clone(), objects, masked, parked, unread: Mutex::default() }
+        Self {
+            decision: recorded.decision.clone(),
+            objects,
+            redacted: masked,
+            not_cached: parked,
+            new_reads: Mutex::default(),
+        }
     }
 
-    /// The objects whose values are masked.
-    pub fn masked(&self) -> impl Iterator<Item = &ObjectKey> {
-        self.masked.iter()
+    /// Returns the redacted objects.
+    pub fn redacted(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.redacted.iter()
     }
 
-    /// What was read from it that the decision had not read.
-    pub fn unread(&self) -> Vec<String> {
-        self.unread.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    /// Returns what was read in addition to the recorded reads.
+    pub fn new_reads(&self) -> Vec<String> {
+        self.new_reads.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// The revision of an object that was read as part of a list.
-    fn listed(&self, key: &ObjectKey) -> Option<u64> {
+    /// Returns the revision of an object in a recorded list.
+    fn listed_revision(&self, key: &ObjectKey) -> Option<u64> {
         let lists = self.decision.lists.iter().filter(|(query, _)| query.table == key.table);
         let mut all = lists.flat_map(|(_, listed)| listed);
         all.find(|one| one.name == key.name && one.namespace == key.namespace).map(|one| one.revision)
     }
 
-    fn unknown(&self, table: Option<&TableKey>, what: String) {
-        if !table.is_some_and(|table| self.parked.contains(table)) {
-            self.unread.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
+    fn add_new_read(&self, table: Option<&TableKey>, what: String) {
+        if !table.is_some_and(|table| self.not_cached.contains(table)) {
+            self.new_reads.lock().unwrap_or_else(PoisonError::into_inner).insert(what);
         }
     }
 }
 
-impl Picture for Recording {
+impl Reader for Recording {
     fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
         let got = self.decision.gets.iter().find(|(read, _)| read == key).map(|(_, revision)| *revision);
-        match got.or_else(|| self.listed(key).map(Some)) {
+        match got.or_else(|| self.listed_revision(key).map(Some)) {
             None => {
-                self.unknown(Some(&key.table), key.to_string());
+                self.add_new_read(Some(&key.table), key.to_string());
                 None
             }
             Some(None) => Some(None),
@@ -79,12 +85,12 @@ impl Picture for Recording {
         }
     }
 
-    fn list(&self, query: &Query, _selector: &LabelSelector) -> Option<Vec<Object>> {
+    fn list(&self, query: &ListQuery, _selector: &LabelSelector) -> Option<Vec<Object>> {
         let Some((_, listed)) = self.decision.lists.iter().find(|(made, _)| made == query) else {
-            self.unknown(Some(&query.table), query.to_string());
+            self.add_new_read(Some(&query.table), query.to_string());
             return None;
         };
-        let one = |name: &crate::view::Listed| {
+        let one = |name: &crate::view::ListedObject| {
             let key =
                 ObjectKey { table: query.table.clone(), namespace: name.namespace.clone(), name: name.name.clone() };
             self.objects.get(&(key, name.revision)).cloned()
@@ -99,13 +105,13 @@ impl Picture for Recording {
     }
 
     fn answer(&self, request: &Value) -> Option<Result<Value, String>> {
-        // A request that held a secret is recorded masked, and a replayed one holds the mask already.
-        let masked = conceal(request);
-        let same = |asked: &&Asked| asked.request == *request || asked.request == masked;
-        if let Some(asked) = self.decision.asked.iter().find(same) {
-            return Some(asked.answer.clone());
+        // The recorded request is redacted, and a replayed one may contain redacted values already.
+        let masked = redact_value(request);
+        let same = |query: &&ExternalQuery| query.request == *request || query.request == masked;
+        if let Some(query) = self.decision.external_queries.iter().find(same) {
+            return Some(query.answer.clone());
         }
-        self.unknown(None, "the outside with another question".to_string());
+        self.add_new_read(None, "the outside with another question".to_string());
         Some(Err("this question was not asked when the decision was recorded".to_string()))
     }
 }

@@ -6,40 +6,40 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::decision::{Cause, Decision, Write, WriteResult};
-use crate::journal::Bounds;
-use crate::moment::Moment;
-use crate::operator::{Declaration, Declared, OperatorName, Outward, Reaching, Unit, UnitId, Units};
-use crate::place::{ClusterName, Place};
-use crate::plan::{Mutation, PatchForm, Plan};
+use crate::journal::JournalLimits;
+use crate::operator::{AccessRule, Declaration, ExternalAdapter, ExternalOperator, OperatorName, Unit, UnitId, Units};
+use crate::plan::{Mutation, PatchType, Plan};
 use crate::resource::{ObjectKey, Resource, Selection, TableKey};
-use crate::view::Outside;
+use crate::timestamp::Timestamp;
+use crate::topology::{ClusterName, ClusterType};
+use crate::view::ExternalClient;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
-const NOW: Moment = Moment(1_800_000_000_000);
+const NOW: Timestamp = Timestamp(1_800_000_000_000);
 
-type Decide = fn(&View, &Outside<'_>) -> Result<Plan, Stop>;
+type ReplayDecide = fn(&View, &ExternalClient<'_>) -> Result<Plan, DecideError>;
 
-/// An operator made of a function.
-struct Made(Decide);
+/// Operator made of a function.
+struct ClosureOperator(ReplayDecide);
 
-impl Outward for Made {
+impl ExternalOperator for ClosureOperator {
     fn name(&self) -> &str {
         "made"
     }
 
     fn declaration(&self) -> Declaration {
-        let workload = Declared::every(&CONFIG_MAPS).at(Place::UserWorkload);
-        let kinds = BTreeSet::from([Declared::every(&CONFIG_MAPS), Declared::every(&SECRETS), workload]);
+        let workload = AccessRule::every(&CONFIG_MAPS).on(ClusterType::UserWorkload);
+        let kinds = BTreeSet::from([AccessRule::every(&CONFIG_MAPS), AccessRule::every(&SECRETS), workload]);
         Declaration { inputs: kinds.clone(), outputs: kinds, service_account: None, units: Units::Whole }
     }
 
-    fn reach(&self, _request: &Value) -> Result<Value, String> {
+    fn call(&self, _request: &Value) -> Result<Value, String> {
         Ok(json!("fresh"))
     }
 
-    fn decide(&self, _unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
-        (self.0)(view, outside)
+    fn decide(&self, _unit: &Unit, view: &View, client: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+        (self.0)(view, client)
     }
 }
 
@@ -60,17 +60,17 @@ fn of_several() -> Topology {
     Topology::of(["main", "main", "edge"].map(ClusterName::new))
 }
 
-/// What is there.
-struct World(Vec<Object>);
+/// Reader with the current objects.
+struct ObjectsReader(Vec<Object>);
 
-impl crate::view::Picture for World {
+impl crate::view::Reader for ObjectsReader {
     fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
         Some(self.0.iter().find(|object| object.key == *key).cloned())
     }
 
     fn list(
         &self,
-        query: &crate::resource::Query,
+        query: &crate::resource::ListQuery,
         _: &switchboard_object::selector::LabelSelector,
     ) -> Option<Vec<Object>> {
         Some(self.0.iter().filter(|object| object.key.table == query.table).cloned().collect())
@@ -81,19 +81,19 @@ impl crate::view::Picture for World {
     }
 }
 
-/// Decides on a world as the kernel does, and journals it.
-fn record(operator: &dyn Operator, world: &[Object]) -> Journal {
-    record_over(operator, world, &topology())
+/// Decides on these objects as the kernel does, and records the decision.
+fn record(operator: &dyn Operator, objects: &[Object]) -> Journal {
+    record_over(operator, objects, &topology())
 }
 
-fn record_over(operator: &dyn Operator, world: &[Object], topology: &Arc<Topology>) -> Journal {
+fn record_over(operator: &dyn Operator, objects: &[Object], topology: &Arc<Topology>) -> Journal {
     let declaration = operator.declaration();
-    let picture = Arc::new(World(world.to_vec()));
-    let view = View::new(picture.clone(), topology.clone(), Arc::new(declaration.inputs.clone()), NOW);
+    let reader = Arc::new(ObjectsReader(objects.to_vec()));
+    let view = View::new(reader.clone(), topology.clone(), Arc::new(declaration.inputs.clone()), NOW);
     let unit = UnitId { operator: OperatorName::new("made"), unit: Unit::Whole };
     let outcome = match operator.decide(&Unit::Whole, &view) {
         Ok(plan) => {
-            let judged = Arbiter::default().judge(Judging {
+            let result = Arbiter::default().arbitrate(ArbiterInput {
                 unit: &unit,
                 declaration: &declaration,
                 topology,
@@ -101,33 +101,33 @@ fn record_over(operator: &dyn Operator, world: &[Object], topology: &Arc<Topolog
                 mutations: plan.mutations,
                 ordered: plan.ordered,
                 reads: &view.reads(),
-                picture: &*picture,
+                reader: &*reader,
             });
             let done = |write| Write { result: WriteResult::Written { revision: 10 }, ..write };
-            Outcome::Decided { writes: judged.writes.into_iter().map(done).collect(), standing: plan.standing }
+            RunOutcome::Decided { writes: result.writes.into_iter().map(done).collect(), status: plan.status }
         }
-        Err(Stop::Failed(message)) => Outcome::Failed { message },
-        Err(Stop::Parked(_)) => Outcome::Parked { missing: vec![] },
+        Err(DecideError::Failed(message)) => RunOutcome::Failed { message },
+        Err(DecideError::NotCached(_)) => RunOutcome::NotCached { missing: vec![] },
     };
     let reads = view.into_reads();
     let decision = Decision {
         id: DecisionId(1),
         unit,
         causes: vec![Cause::Started],
-        woken: NOW,
+        triggered_at: NOW,
         started: NOW,
         decide_us: 1,
         write_us: 1,
         gets: reads.gets.into_iter().collect(),
         lists: reads.lists.into_iter().collect(),
-        asked: reads.asked,
-        refused: vec![],
+        external_queries: reads.external_queries,
+        rejected_writes: vec![],
         settings: serde_json::Value::Null,
         outcome,
     };
-    let mut journal = Journal::in_memory(Bounds::default());
-    journal.decided_over(topology);
-    journal.append(&decision, world, NOW).unwrap();
+    let mut journal = Journal::in_memory(JournalLimits::default());
+    journal.set_topology(topology);
+    journal.append(&decision, objects, NOW).unwrap();
     journal
 }
 
@@ -135,15 +135,15 @@ fn map(name: &str, data: Value) -> Mutation {
     Mutation::apply(&CONFIG_MAPS, json!({ "metadata": { "namespace": "shop", "name": name }, "data": data }))
 }
 
-fn again(operator: Decide, journal: &Journal, live: &[Object]) -> Replayed {
-    replay(&Reaching(Made(operator)), journal, DecisionId(1), live)
+fn again(operator: ReplayDecide, journal: &Journal, live: &[Object]) -> ReplayComparison {
+    replay(&ExternalAdapter(ClosureOperator(operator)), journal, DecisionId(1), live)
 }
 
-fn copies(view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
-    let input = view.get(&CONFIG_MAPS, "shop", "input")?.ok_or_else(|| Stop::failed("no input"))?;
+fn copies(view: &View, client: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    let input = view.get(&CONFIG_MAPS, "shop", "input")?.ok_or_else(|| DecideError::failed("no input"))?;
     let missing = view.get(&CONFIG_MAPS, "shop", "absent")?.is_none();
     let all = view.list(&CONFIG_MAPS, &Selection::namespace("shop"))?.len();
-    let answer = outside.ask(json!("weather")).unwrap_or_default();
+    let answer = client.query(json!("weather")).unwrap_or_default();
     let data = json!({ "copy": input.value()["data"], "missing": missing, "all": all, "at": view.now().to_string(), "w": answer });
     let mut plan = Plan::nothing();
     plan.push(map("one", data)).push(map("two", json!({})));
@@ -156,21 +156,21 @@ fn input() -> Vec<Object> {
 
 #[test]
 fn a_pure_operator_decides_the_same() {
-    let journal = record(&Reaching(Made(copies)), &input());
-    assert_eq!(again(copies, &journal, &[]), Replayed::Same);
+    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
+    assert_eq!(again(copies, &journal, &[]), ReplayComparison::Same);
 }
 
 #[test]
 fn a_changed_operator_is_told_apart() {
-    let journal = record(&Reaching(Made(copies)), &input());
-    let shouts: Decide = |view, outside| {
-        let mut plan = copies(view, outside)?;
+    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
+    let shouts: ReplayDecide = |view, client| {
+        let mut plan = copies(view, client)?;
         plan.mutations.remove(0);
         plan.push(map("two", json!({ "loud": "yes" })));
         plan.mutations.remove(0);
         Ok(plan.blocked("say something"))
     };
-    let Replayed::Different { lines, .. } = again(shouts, &journal, &[]) else { panic!("not told apart") };
+    let ReplayComparison::Different { lines, .. } = again(shouts, &journal, &[]) else { panic!("not told apart") };
     let expected = [
         "- apply configmaps/shop/one",
         "+ apply configmaps/shop/two: .data.loud \"yes\"",
@@ -181,28 +181,28 @@ fn a_changed_operator_is_told_apart() {
 
 #[test]
 fn reading_something_new_is_told() {
-    let journal = record(&Reaching(Made(copies)), &input());
-    let curious: Decide = |view, outside| {
-        let plan = copies(view, outside)?;
+    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
+    let curious: ReplayDecide = |view, client| {
+        let plan = copies(view, client)?;
         view.get(&SECRETS, "shop", "new")?;
         Ok(plan)
     };
-    let Replayed::Different { lines, .. } = again(curious, &journal, &[]) else { panic!("not told apart") };
+    let ReplayComparison::Different { lines, .. } = again(curious, &journal, &[]) else { panic!("not told apart") };
     assert_eq!(lines.last().unwrap(), "now reads secrets/shop/new, which it did not read then");
 }
 
 #[test]
 fn a_panic_is_an_outcome() {
-    let journal = record(&Reaching(Made(copies)), &input());
-    let panics: Decide = |_, _| panic!("at the disco");
-    let Replayed::Different { after, .. } = again(panics, &journal, &[]) else { panic!("not told apart") };
-    assert_eq!(after, Came::Failed { message: "panicked: at the disco".into() });
+    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
+    let panics: ReplayDecide = |_, _| panic!("at the disco");
+    let ReplayComparison::Different { after, .. } = again(panics, &journal, &[]) else { panic!("not told apart") };
+    assert_eq!(after, ReplayResult::Failed { message: "panicked: at the disco".into() });
 }
 
 #[test]
 fn a_failure_is_replayed_as_well() {
-    let journal = record(&Reaching(Made(copies)), &[]);
-    assert_eq!(again(copies, &journal, &[]), Replayed::Same);
+    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &[]);
+    assert_eq!(again(copies, &journal, &[]), ReplayComparison::Same);
 }
 
 fn secret(password: &str) -> Object {
@@ -210,8 +210,8 @@ fn secret(password: &str) -> Object {
     object(&SECRETS, "db", 3, value)
 }
 
-fn uses_secret(view: &View, _: &Outside<'_>) -> Result<Plan, Stop> {
-    let secret = view.get(&SECRETS, "shop", "db")?.ok_or_else(|| Stop::failed("no secret"))?;
+fn uses_secret(view: &View, _: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+    let secret = view.get(&SECRETS, "shop", "db")?.ok_or_else(|| DecideError::failed("no secret"))?;
     let length = secret.value()["data"]["password"].as_str().unwrap_or_default().len();
     let mut plan = Plan::nothing();
     plan.push(map("length", json!({ "length": length })));
@@ -221,16 +221,18 @@ fn uses_secret(view: &View, _: &Outside<'_>) -> Result<Plan, Stop> {
 #[test]
 fn a_secret_that_was_read_is_owned_up_to() {
     let read = [secret("aHVudGVyMi1odW50ZXIy")];
-    let journal = record(&Reaching(Made(uses_secret)), &read);
-    let Replayed::Redacted { objects, alike, .. } = again(uses_secret, &journal, &[]) else { panic!("not redacted") };
+    let journal = record(&ExternalAdapter(ClosureOperator(uses_secret)), &read);
+    let ReplayComparison::Redacted { objects, equal: alike, .. } = again(uses_secret, &journal, &[]) else {
+        panic!("not redacted")
+    };
     assert_eq!((objects, alike), (vec!["secrets/shop/db".to_string()], false));
-    // With the Secret as it still is, it can be told for certain.
-    assert_eq!(again(uses_secret, &journal, &read), Replayed::Same);
-    let ignores: Decide = |view, _| {
+    // With the unchanged Secret, the comparison is certain.
+    assert_eq!(again(uses_secret, &journal, &read), ReplayComparison::Same);
+    let ignores: ReplayDecide = |view, _| {
         view.get(&SECRETS, "shop", "db")?;
         Ok(Plan::nothing())
     };
-    assert!(matches!(again(ignores, &journal, &read), Replayed::Different { .. }));
+    assert!(matches!(again(ignores, &journal, &read), ReplayComparison::Different { .. }));
 }
 
 #[test]
@@ -241,9 +243,11 @@ fn a_secret_that_was_written_is_compared_by_its_digest() {
         plan.push(Mutation::apply(&SECRETS, body));
         plan
     }
-    let journal = record(&Reaching(Made(|_, _| Ok(writes("correct-horse")))), &[]);
-    assert_eq!(again(|_, _| Ok(writes("correct-horse")), &journal, &[]), Replayed::Same);
-    let Replayed::Different { before, after, lines } = again(|_, _| Ok(writes("battery-staple")), &journal, &[]) else {
+    let journal = record(&ExternalAdapter(ClosureOperator(|_, _| Ok(writes("correct-horse")))), &[]);
+    assert_eq!(again(|_, _| Ok(writes("correct-horse")), &journal, &[]), ReplayComparison::Same);
+    let ReplayComparison::Different { before, after, lines } =
+        again(|_, _| Ok(writes("battery-staple")), &journal, &[])
+    else {
         panic!("not told apart")
     };
     assert_eq!(lines, ["a value that is masked here is another"]);
@@ -252,77 +256,79 @@ fn a_secret_that_was_written_is_compared_by_its_digest() {
 
 #[test]
 fn what_is_not_kept_is_gone() {
-    let journal = record(&Reaching(Made(copies)), &input());
-    assert_eq!(replay(&Reaching(Made(copies)), &journal, DecisionId(2), &[]), Replayed::Gone);
+    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
+    assert_eq!(replay(&ExternalAdapter(ClosureOperator(copies)), &journal, DecisionId(2), &[]), ReplayComparison::Gone);
 }
 
 #[test]
 fn what_the_arbiter_made_of_a_plan_is_no_difference() {
-    let squashed: Decide = |view, _| {
+    let squashed: ReplayDecide = |view, _| {
         view.list(&CONFIG_MAPS, &Selection::all())?;
         let mut plan = Plan::nothing();
         let body = json!({ "metadata": { "namespace": "shop", "generateName": "web-" } });
         plan.push(Mutation::create(&CONFIG_MAPS, body));
         for (key, value) in [("a", 1), ("b", 2)] {
             let body = json!({ "data": { key: value } });
-            plan.push(Mutation::patch(&CONFIG_MAPS, "shop", "input", PatchForm::Merge, body));
+            plan.push(Mutation::patch(&CONFIG_MAPS, "shop", "input", PatchType::Merge, body));
         }
         Ok(plan)
     };
-    let journal = record(&Reaching(Made(squashed)), &input());
-    assert_eq!(again(squashed, &journal, &[]), Replayed::Same);
+    let journal = record(&ExternalAdapter(ClosureOperator(squashed)), &input());
+    assert_eq!(again(squashed, &journal, &[]), ReplayComparison::Same);
 }
 
 #[test]
 fn a_decision_over_several_clusters_is_replayed_over_them() {
-    let copies: Decide = |view, _| {
+    let copies: ReplayDecide = |view, _| {
         let here = view.get(&CONFIG_MAPS, "shop", "input")?.is_some();
-        let there = view.at(Place::UserWorkload).get(&CONFIG_MAPS, "shop", "input")?.is_some();
+        let there = view.on(ClusterType::UserWorkload).get(&CONFIG_MAPS, "shop", "input")?.is_some();
         let mut plan = Plan::nothing();
-        plan.push(map("seen", json!({ "here": here, "there": there })).at(Place::UserWorkload));
+        plan.push(map("seen", json!({ "here": here, "there": there })).on(ClusterType::UserWorkload));
         Ok(plan)
     };
-    let journal = record_over(&Reaching(Made(copies)), &input(), &Arc::new(of_several()));
-    assert_eq!(again(copies, &journal, &[]), Replayed::Same);
+    let journal = record_over(&ExternalAdapter(ClosureOperator(copies)), &input(), &Arc::new(of_several()));
+    assert_eq!(again(copies, &journal, &[]), ReplayComparison::Same);
     assert_eq!(journal.topology(DecisionId(1)), Some(of_several()));
 }
 
 #[test]
 fn what_looks_like_a_secret_makes_no_difference_that_is_not_there() {
-    let copies: Decide = |view, _| {
-        let input = view.get(&CONFIG_MAPS, "shop", "input")?.ok_or_else(|| Stop::failed("no input"))?;
+    let copies: ReplayDecide = |view, _| {
+        let input = view.get(&CONFIG_MAPS, "shop", "input")?.ok_or_else(|| DecideError::failed("no input"))?;
         let url = input.value()["data"]["url"].as_str().unwrap_or_default().to_string();
         let mut plan = Plan::nothing();
         plan.push(map("copy", json!({ "url": url })));
         Ok(plan.waiting(format!("for {url}")))
     };
     let input = [object(&CONFIG_MAPS, "input", 7, json!({ "data": { "url": "https://u:hunter2@db" } }))];
-    let journal = record(&Reaching(Made(copies)), &input);
+    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input);
     let objects = vec!["configmaps/shop/input".to_string()];
-    assert_eq!(again(copies, &journal, &[]), Replayed::Redacted { objects, alike: true, lines: vec![] });
-    assert_eq!(again(copies, &journal, &input), Replayed::Same);
+    assert_eq!(again(copies, &journal, &[]), ReplayComparison::Redacted { objects, equal: true, lines: vec![] });
+    assert_eq!(again(copies, &journal, &input), ReplayComparison::Same);
 }
 
 #[test]
 fn what_was_said_and_is_not_recorded_cannot_be_told() {
-    let journal = record(&Reaching(Made(|_, _| Ok(Plan::nothing()))), &[]);
-    let forgets: Decide = |_, _| Err(Stop::unrecorded("what an apparatus said"));
-    let Replayed::Redacted { objects, alike, .. } = again(forgets, &journal, &[]) else { panic!("told apart") };
+    let journal = record(&ExternalAdapter(ClosureOperator(|_, _| Ok(Plan::nothing()))), &[]);
+    let forgets: ReplayDecide = |_, _| Err(DecideError::unrecorded("what an apparatus said"));
+    let ReplayComparison::Redacted { objects, equal: alike, .. } = again(forgets, &journal, &[]) else {
+        panic!("told apart")
+    };
     assert_eq!((objects, alike), (vec!["what is not recorded".to_string()], false));
 }
 
 #[test]
 fn a_swallowed_miss_is_parked_in_a_replay_too() {
-    let journal = record(&Reaching(Made(copies)), &input());
-    let shrugs: Decide = |view, outside| {
+    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
+    let shrugs: ReplayDecide = |view, client| {
         let _ = view.get(&SECRETS, "shop", "new");
-        copies(view, outside)
+        copies(view, client)
     };
-    let Replayed::Different { after, .. } = again(shrugs, &journal, &[]) else { panic!("not told apart") };
-    assert!(matches!(after, Came::Parked { .. }), "{after:?}");
+    let ReplayComparison::Different { after, .. } = again(shrugs, &journal, &[]) else { panic!("not told apart") };
+    assert!(matches!(after, ReplayResult::NotCached { .. }), "{after:?}");
 }
 
-fn never_comes_back(_: &View, _: &Outside<'_>) -> Result<Plan, Stop> {
+fn never_comes_back(_: &View, _: &ExternalClient<'_>) -> Result<Plan, DecideError> {
     loop {
         std::thread::park();
     }
@@ -330,35 +336,36 @@ fn never_comes_back(_: &View, _: &Outside<'_>) -> Result<Plan, Stop> {
 
 #[test]
 fn an_operator_that_hangs_now_keeps_nobody() {
-    let journal = record(&Reaching(Made(copies)), &input());
-    let operator = Arc::new(Reaching(Made(never_comes_back)));
+    let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
+    let operator = Arc::new(ExternalAdapter(ClosureOperator(never_comes_back)));
     let replayed = replay_within(operator, &journal, DecisionId(1), &[], Duration::from_millis(20));
-    assert_eq!(replayed, Replayed::Undecided { why: "now: did not decide within 20ms".to_string() });
-    let operator = Arc::new(Reaching(Made(copies)));
-    assert_eq!(replay_within(operator, &journal, DecisionId(1), &[], Duration::from_secs(600)), Replayed::Same);
+    assert_eq!(replayed, ReplayComparison::Undecided { why: "now: did not decide within 20ms".to_string() });
+    let operator = Arc::new(ExternalAdapter(ClosureOperator(copies)));
+    assert_eq!(replay_within(operator, &journal, DecisionId(1), &[], Duration::from_secs(600)), ReplayComparison::Same);
 }
 
 #[test]
 fn a_run_that_was_given_up_is_not_made_again() {
-    let hung: Decide = |_, _| Err(Stop::failed("did not decide within 2s"));
-    let journal = record(&Reaching(Made(hung)), &[]);
+    let hung: ReplayDecide = |_, _| Err(DecideError::failed("did not decide within 2s"));
+    let journal = record(&ExternalAdapter(ClosureOperator(hung)), &[]);
     let replayed = again(never_comes_back, &journal, &[]);
-    assert_eq!(replayed, Replayed::Undecided { why: "then: did not decide within 2s".to_string() });
-    // Who read something and then said so itself was not given up.
-    let says: Decide = |view, _| {
+    assert_eq!(replayed, ReplayComparison::Undecided { why: "then: did not decide within 2s".to_string() });
+    // An operator that reads something and returns this message itself was not abandoned.
+    let says: ReplayDecide = |view, _| {
         view.get(&CONFIG_MAPS, "shop", "input")?;
-        Err(Stop::failed("did not decide within 2s"))
+        Err(DecideError::failed("did not decide within 2s"))
     };
-    let journal = record(&Reaching(Made(says)), &input());
-    assert_eq!(again(says, &journal, &[]), Replayed::Same);
+    let journal = record(&ExternalAdapter(ClosureOperator(says)), &input());
+    assert_eq!(again(says, &journal, &[]), ReplayComparison::Same);
 }
 
 #[test]
 fn words_that_the_kernel_masked_before_they_were_recorded_make_no_difference() {
-    let masked: Decide = |_, _| Err(Stop::failed(format!("postgres://{}@db: refused", crate::redact::HIDDEN)));
-    let journal = record(&Reaching(Made(masked)), &[]);
-    let clear: Decide = |_, _| Err(Stop::failed("postgres://shop:hunter2@db: refused"));
-    assert_eq!(again(clear, &journal, &[]), Replayed::Same);
-    let other: Decide = |_, _| Err(Stop::failed("postgres://shop:hunter2@db: timed out"));
-    assert!(matches!(again(other, &journal, &[]), Replayed::Different { .. }));
+    let masked: ReplayDecide =
+        |_, _| Err(DecideError::failed(format!("postgres://{}@db: refused", crate::redact::REDACTED)));
+    let journal = record(&ExternalAdapter(ClosureOperator(masked)), &[]);
+    let clear: ReplayDecide = |_, _| Err(DecideError::failed("postgres://shop:hunter2@db: refused"));
+    assert_eq!(again(clear, &journal, &[]), ReplayComparison::Same);
+    let other: ReplayDecide = |_, _| Err(DecideError::failed("postgres://shop:hunter2@db: timed out"));
+    assert!(matches!(again(other, &journal, &[]), ReplayComparison::Different { .. }));
 }

@@ -1,44 +1,44 @@
-//! A sliding window: how much was spent lately.
+//! Sliding window over recent writes.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::moment::Moment;
+use crate::timestamp::Timestamp;
 
-/// Into how many slots a window is divided; what bounds its memory.
+/// Number of slots of a window, which bounds its memory.
 const SLOTS: u64 = 100;
 
-/// Counts what was spent within the last so-and-so-long.
+/// Counts writes within a sliding window.
 ///
-/// What is spent in a slot counts as spent at its end, so a window is never overdrawn, whichever one looks at;
-/// room comes back at most one slot, a hundredth of the window, late.
+/// A write in a slot counts from the end of that slot, so no window is ever overdrawn; budget becomes available at most
+/// one slot, a hundredth of the window, late.
 #[derive(Clone, Debug)]
-pub(crate) struct Window {
+pub(crate) struct BudgetWindow {
     length: Duration,
-    spent: VecDeque<(Moment, usize)>,
+    spent: VecDeque<(Timestamp, usize)>,
 }
 
-impl Window {
+impl BudgetWindow {
     pub(crate) fn new(length: Duration) -> Self {
         Self { length, spent: VecDeque::new() }
     }
 
-    /// How much of `limit` is left.
-    pub(crate) fn left(&self, now: Moment, limit: usize) -> usize {
+    /// Returns how much of `limit` is left.
+    pub(crate) fn left(&self, now: Timestamp, limit: usize) -> usize {
         let used: usize =
             self.spent.iter().filter(|(end, _)| end.after(self.length) > now).map(|(_, count)| count).sum();
         limit.saturating_sub(used)
     }
 
-    /// Takes back what was spent at that moment; nothing when that is out of the window by now, as it counts no more.
-    pub(crate) fn refund(&mut self, at: Moment, count: usize) {
+    /// Refunds writes made at that time, if they are still within the window.
+    pub(crate) fn refund(&mut self, at: Timestamp, count: usize) {
         let end = self.slot_end(at);
         if let Some((_, spent)) = self.spent.iter_mut().rev().find(|(slot, _)| *slot == end) {
             *spent = spent.saturating_sub(count);
         }
     }
 
-    pub(crate) fn spend(&mut self, now: Moment, count: usize) {
+    pub(crate) fn spend(&mut self, now: Timestamp, count: usize) {
         while self.spent.front().is_some_and(|(end, _)| end.after(self.length) <= now) {
             self.spent.pop_front();
         }
@@ -52,11 +52,12 @@ impl Window {
         }
     }
 
-    /// From when on `wanted` of `limit` are left if nothing more is spent; `None` when that is more than the limit.
-    pub(crate) fn when(&self, wanted: usize, limit: usize) -> Option<Moment> {
+    /// Returns the time from which `wanted` of `limit` are left if nothing more is spent; `None` if that exceeds the
+    /// limit.
+    pub(crate) fn available_at(&self, wanted: usize, limit: usize) -> Option<Timestamp> {
         let mut used: usize = self.spent.iter().map(|(_, count)| count).sum();
         let most = limit.checked_sub(wanted)?;
-        let mut opens = Moment::default();
+        let mut opens = Timestamp::default();
         for (end, count) in &self.spent {
             if used <= most {
                 break;
@@ -67,9 +68,9 @@ impl Window {
         Some(opens)
     }
 
-    fn slot_end(&self, at: Moment) -> Moment {
+    fn slot_end(&self, at: Timestamp) -> Timestamp {
         let slot_ms = self.slot_ms();
-        Moment((at.0 / slot_ms).saturating_add(1).saturating_mul(slot_ms))
+        Timestamp((at.0 / slot_ms).saturating_add(1).saturating_mul(slot_ms))
     }
 
     fn slot_ms(&self) -> u64 {

@@ -1,13 +1,13 @@
-//! What a line of a watch says.
+//! Events of a watch as sent by the server.
 
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::answer::Refusal;
+use super::response::ApiStatus;
 
 #[derive(Deserialize)]
-struct Raw<'a> {
+struct RawEvent<'a> {
     r#type: &'a str,
     #[serde(borrow)]
     object: &'a RawValue,
@@ -15,58 +15,58 @@ struct Raw<'a> {
 
 #[derive(Deserialize, Default)]
 #[serde(rename_all = "camelCase", default)]
-struct Annotations {
+struct BookmarkAnnotations {
     #[serde(rename = "k8s.io/initial-events-end")]
     initial_events_end: Option<String>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Metadata {
+struct EventMetadata {
     resource_version: Option<String>,
-    annotations: Option<Annotations>,
+    annotations: Option<BookmarkAnnotations>,
 }
 
 #[derive(Deserialize)]
-struct Versioned {
-    metadata: Metadata,
+struct VersionedObject {
+    metadata: EventMetadata,
 }
 
-/// An event of a watch.
-pub enum Event {
-    /// Added or modified.
+/// Event of a watch.
+pub enum WireEvent {
+    /// Object added or modified.
     Put(Bytes),
-    /// Deleted.
+    /// Object deleted.
     Remove(Bytes),
-    /// All up to a revision was told; `true` when the list ends here.
+    /// Bookmark with its revision; the flag marks the end of the initial list.
     Bookmark(u64, bool),
-    /// The server ends the watch.
-    Refused(Refusal),
-    /// Of a kind that is not known here.
+    /// Error that ends the watch.
+    Error(ApiStatus),
+    /// Unknown event type.
     Other,
 }
 
-/// Reads a line, without reading the object in it.
-pub fn read(line: &Bytes) -> Result<Event, serde_json::Error> {
-    let raw: Raw<'_> = serde_json::from_slice(line)?;
-    // The object's bytes stay where they are.
+/// Parses a line without parsing its object.
+pub fn read(line: &Bytes) -> Result<WireEvent, serde_json::Error> {
+    let raw: RawEvent<'_> = serde_json::from_slice(line)?;
+    // A slice of the line, without a copy.
     let object = line.slice_ref(raw.object.get().as_bytes());
     Ok(match raw.r#type {
-        "ADDED" | "MODIFIED" => Event::Put(object),
-        "DELETED" => Event::Remove(object),
+        "ADDED" | "MODIFIED" => WireEvent::Put(object),
+        "DELETED" => WireEvent::Remove(object),
         "BOOKMARK" => {
-            let Versioned { metadata } = serde_json::from_slice(&object)?;
+            let VersionedObject { metadata } = serde_json::from_slice(&object)?;
             let last = metadata.annotations.and_then(|a| a.initial_events_end).is_some_and(|end| end == "true");
             let revision = metadata.resource_version.and_then(|r| r.parse().ok()).unwrap_or_default();
-            Event::Bookmark(revision, last)
+            WireEvent::Bookmark(revision, last)
         }
-        "ERROR" => Event::Refused(Refusal::read(&object, 500)),
-        _ => Event::Other,
+        "ERROR" => WireEvent::Error(ApiStatus::read(&object, 500)),
+        _ => WireEvent::Other,
     })
 }
 
-/// The revision of an object; none when it has none that can be read.
+/// Returns the revision of an object; `None` if it is missing or invalid.
 pub fn revision(object: &[u8]) -> Option<u64> {
-    let Versioned { metadata } = serde_json::from_slice(object).ok()?;
+    let VersionedObject { metadata } = serde_json::from_slice(object).ok()?;
     metadata.resource_version?.parse().ok()
 }

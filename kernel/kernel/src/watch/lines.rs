@@ -1,4 +1,4 @@
-//! The lines of an answer, as bytes, as they come in.
+//! Splits a response body into lines while it is received.
 
 use std::time::Duration;
 
@@ -7,40 +7,41 @@ use http_body_util::BodyExt;
 use kube::client::Body;
 
 use super::MAX_EVENT_BYTES;
-use super::task::End;
+use super::task::ConnectionEnd;
 
-/// Cuts a body into lines.
-pub struct Lines {
+/// Splits a body into lines.
+pub struct BodyLines {
     body: Body,
-    held: BytesMut,
-    /// Up to here there is no line end in what is held.
+    buffer: BytesMut,
+    /// Number of buffered bytes known to contain no line end.
     searched: usize,
     silence: Duration,
 }
 
-impl Lines {
+impl BodyLines {
     pub fn new(body: Body, silence: Duration) -> Self {
-        Self { body, held: BytesMut::new(), searched: 0, silence }
+        Self { body, buffer: BytesMut::new(), searched: 0, silence }
     }
 
-    /// The next line without its end; `None` when the server has ended the answer.
-    pub async fn next(&mut self) -> Result<Option<Bytes>, End> {
+    /// Returns the next line without its line end; `None` at the end of the response.
+    pub async fn next(&mut self) -> Result<Option<Bytes>, ConnectionEnd> {
         loop {
-            if let Some(at) = self.held[self.searched..].iter().position(|b| *b == b'\n') {
-                let mut line = self.held.split_to(self.searched + at + 1);
+            if let Some(at) = self.buffer[self.searched..].iter().position(|b| *b == b'\n') {
+                let mut line = self.buffer.split_to(self.searched + at + 1);
                 line.truncate(line.len() - 1);
                 self.searched = 0;
                 return Ok(Some(line.freeze()));
             }
-            self.searched = self.held.len();
-            if self.held.len() > MAX_EVENT_BYTES {
-                return Err(End::Lost(format!("an event is longer than {MAX_EVENT_BYTES} bytes")));
+            self.searched = self.buffer.len();
+            if self.buffer.len() > MAX_EVENT_BYTES {
+                return Err(ConnectionEnd::Failed(format!("an event is longer than {MAX_EVENT_BYTES} bytes")));
             }
-            let frame = tokio::time::timeout(self.silence, self.body.frame()).await.map_err(|_| End::Silent)?;
+            let frame =
+                tokio::time::timeout(self.silence, self.body.frame()).await.map_err(|_| ConnectionEnd::Silent)?;
             match frame {
                 None => return Ok(None),
-                Some(Err(error)) => return Err(End::Lost(format!("the connection broke: {error}"))),
-                Some(Ok(frame)) => self.held.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
+                Some(Err(error)) => return Err(ConnectionEnd::Failed(format!("the connection broke: {error}"))),
+                Some(Ok(frame)) => self.buffer.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
             }
         }
     }

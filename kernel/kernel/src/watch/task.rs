@@ -1,4 +1,4 @@
-//! The life of a watch.
+//! Task of a watch.
 
 use std::panic::AssertUnwindSafe;
 
@@ -6,189 +6,205 @@ use futures::FutureExt;
 use kube::Client;
 use tokio::sync::mpsc;
 
-use super::answer::{self, Page, Refused};
-use super::event::{self, Event};
-use super::lines::Lines;
-use super::{Pace, Told};
-use crate::cache::Observed;
-use crate::gate::Gate;
+use super::event::{self, WireEvent};
+use super::lines::BodyLines;
+use super::response::{self, ListPage, RequestError};
+use super::{WatchTimeouts, WatchUpdate};
+use crate::cache::TableEvent;
+use crate::rate_limiter::RateLimiter;
 use crate::resource::TableKey;
 
-/// Why a connection ended.
+/// Reason why a connection ended.
 #[derive(Debug)]
-pub enum End {
-    /// The server ended it, as it does from time to time.
+pub enum ConnectionEnd {
+    /// The server closed it, as it does from time to time.
     Closed,
-    /// Nothing came over it for too long.
+    /// There were no events before the timeout.
     Silent,
-    /// The revision is forgotten: list anew.
-    Gone,
-    /// The server does not know streaming lists.
+    /// The revision has expired; the kind must be listed again.
+    RevisionExpired,
+    /// The server does not support streaming lists.
     NoStreaming,
     /// The kind is not served.
     NotServed,
-    /// Anything else.
-    Lost(String),
-    /// Nobody listens any more.
-    Unheard,
+    /// Any other error.
+    Failed(String),
+    /// The receiver was dropped.
+    ReceiverDropped,
 }
 
-/// A watch between two events.
-struct Task {
+/// State of a watch between two events.
+struct WatchTask {
     client: Client,
     table: TableKey,
-    sink: mpsc::Sender<(TableKey, Told)>,
-    pace: Pace,
-    gate: Gate,
-    /// Everything up to here was told; none when a list is due.
+    sink: mpsc::Sender<(TableKey, WatchUpdate)>,
+    timeouts: WatchTimeouts,
+    rate_limiter: RateLimiter,
+    /// Revision up to which everything was sent; `None` if a list is due.
     revision: Option<u64>,
     streaming: bool,
-    /// Whether the connection under way has told anything.
-    heard: bool,
-    /// Whether the cache was told that the kind is not served.
+    /// Whether the current connection has received an event.
+    received: bool,
+    /// Whether the cache knows that the kind is not served.
     unserved: bool,
 }
 
-/// Watches until nobody listens. Should the watch itself fail, that is told, for others wait for it, and it begins anew.
-pub async fn run(client: Client, table: TableKey, sink: mpsc::Sender<(TableKey, Told)>, pace: Pace, gate: Gate) {
+/// Watches until the receiver is dropped. If the watch itself panics, it reports that, because units wait for it, and
+/// starts again.
+pub async fn run(
+    client: Client,
+    table: TableKey,
+    sink: mpsc::Sender<(TableKey, WatchUpdate)>,
+    timeouts: WatchTimeouts,
+    rate_limiter: RateLimiter,
+) {
     loop {
-        let watching = watch(client.clone(), table.clone(), sink.clone(), pace, gate.clone());
+        let watching = watch(client.clone(), table.clone(), sink.clone(), timeouts, rate_limiter.clone());
         if AssertUnwindSafe(watching).catch_unwind().await.is_ok() {
             return;
         }
         let message = "the kernel itself failed while it read".to_string();
-        if sink.send((table.clone(), Told::Lost { message })).await.is_err() {
+        if sink.send((table.clone(), WatchUpdate::Failed { message })).await.is_err() {
             return;
         }
-        tokio::time::sleep(pace.retry_max).await;
+        tokio::time::sleep(timeouts.retry_max).await;
     }
 }
 
-async fn watch(client: Client, table: TableKey, sink: mpsc::Sender<(TableKey, Told)>, pace: Pace, gate: Gate) {
+async fn watch(
+    client: Client,
+    table: TableKey,
+    sink: mpsc::Sender<(TableKey, WatchUpdate)>,
+    timeouts: WatchTimeouts,
+    rate_limiter: RateLimiter,
+) {
     let (revision, streaming, heard, unserved) = (None, true, false, false);
-    let mut task = Task { client, table, sink, pace, gate, revision, streaming, heard, unserved };
+    let mut task =
+        WatchTask { client, table, sink, timeouts, rate_limiter, revision, streaming, received: heard, unserved };
     let mut failures = 0;
     loop {
-        task.heard = false;
+        task.received = false;
         let began = tokio::time::Instant::now();
-        let end = task.connect().await.err().unwrap_or(End::Closed);
+        let end = task.connect().await.err().unwrap_or(ConnectionEnd::Closed);
         tracing::debug!(table = %task.table.resource, cluster = %task.table.cluster, ?end, "watch ended");
-        // A quiet kind has nothing to tell; that its connection lasted is as good.
-        let life = task.pace.life_of(&task.table.resource);
-        let stood = began.elapsed() > task.pace.retry_max.min(life / 2) && !matches!(end, End::Lost(_));
-        let stood = task.heard || stood;
-        // A server that says it does not serve a kind has answered: when it serves it again, it is not to be waited for long.
-        failures = if stood || matches!(end, End::NotServed) { 0 } else { failures + 1 };
-        let mut wait = task.pace.after(failures);
+        // A kind without changes has no events; a long connection counts as success too.
+        let life = task.timeouts.duration_of(&task.table.resource);
+        let stood = began.elapsed() > task.timeouts.retry_max.min(life / 2) && !matches!(end, ConnectionEnd::Failed(_));
+        let stood = task.received || stood;
+        // A server that does not serve a kind has responded, so the backoff is reset.
+        failures = if stood || matches!(end, ConnectionEnd::NotServed) { 0 } else { failures + 1 };
+        let mut wait = task.timeouts.backoff(failures);
         let told = match end {
-            End::Unheard => return,
-            End::Silent if task.revision.is_none() => {
-                let message = format!("the list stopped for {:?}", task.pace.silence);
-                task.tell(Told::Lost { message }).await
+            ConnectionEnd::ReceiverDropped => return,
+            ConnectionEnd::Silent if task.revision.is_none() => {
+                let message = format!("the list stopped for {:?}", task.timeouts.silence);
+                task.send(WatchUpdate::Failed { message }).await
             }
-            End::Closed | End::Silent if stood => continue,
-            End::Closed | End::Silent => Ok(()),
-            End::NoStreaming => {
+            ConnectionEnd::Closed | ConnectionEnd::Silent if stood => continue,
+            ConnectionEnd::Closed | ConnectionEnd::Silent => Ok(()),
+            ConnectionEnd::NoStreaming => {
                 task.streaming = false;
                 continue;
             }
-            End::Gone => {
+            ConnectionEnd::RevisionExpired => {
                 task.revision = None;
                 Ok(())
             }
-            End::NotServed => {
-                wait = task.pace.unserved_retry;
+            ConnectionEnd::NotServed => {
+                wait = task.timeouts.unserved_retry;
                 task.not_served().await
             }
-            End::Lost(message) => task.tell(Told::Lost { message }).await,
+            ConnectionEnd::Failed(message) => task.send(WatchUpdate::Failed { message }).await,
         };
         if told.is_err() {
             return;
         }
-        // Also a server that takes every connection and ends it at once is asked no faster than this.
-        tokio::time::sleep(wait.max(task.pace.retry_min)).await;
+        // Limits the rate for a server that accepts every connection and closes it at once.
+        tokio::time::sleep(wait.max(task.timeouts.retry_min)).await;
     }
 }
 
-impl Task {
-    /// One connection, from the list or from where the last one ended.
-    async fn connect(&mut self) -> Result<(), End> {
+impl WatchTask {
+    /// Opens one connection, with a list or at the last revision.
+    async fn connect(&mut self) -> Result<(), ConnectionEnd> {
         if self.revision.is_none() && !self.streaming {
             self.list().await?;
         }
-        let life = self.pace.life_of(&self.table.resource).as_secs().max(1);
+        let life = self.timeouts.duration_of(&self.table.resource).as_secs().max(1);
         let path = self.table.resource.path("");
         let query = format!("watch=true&allowWatchBookmarks=true&timeoutSeconds={life}");
         let from = match self.revision {
             Some(revision) => format!("resourceVersion={revision}"),
             None => "sendInitialEvents=true&resourceVersionMatch=NotOlderThan".to_string(),
         };
-        self.gate.pass().await;
-        let answer = answer::get(&self.client, &format!("{path}?{query}&{from}"), self.pace.answer).await;
+        self.rate_limiter.acquire().await;
+        let answer = response::get(&self.client, &format!("{path}?{query}&{from}"), self.timeouts.response).await;
         let body = answer.map_err(|refused| match refused {
-            Refused::Status(refusal) if self.revision.is_none() && matches!(refusal.code, 400 | 422) => {
-                End::NoStreaming
+            RequestError::Status(refusal) if self.revision.is_none() && matches!(refusal.code, 400 | 422) => {
+                ConnectionEnd::NoStreaming
             }
             other => other.into(),
         })?;
         self.unserved = false;
         match self.revision {
-            // Says that the connection stands again.
-            Some(revision) => self.observed(Observed::Progress { revision }).await?,
-            None => self.observed(Observed::Begin).await?,
+            // Reports that the connection works again.
+            Some(revision) => self.send_event(TableEvent::Progress { revision }).await?,
+            None => self.send_event(TableEvent::Begin).await?,
         }
-        let mut lines = Lines::new(body, self.pace.silence);
+        let mut lines = BodyLines::new(body, self.timeouts.silence);
         while let Some(line) = lines.next().await? {
-            let unreadable = |error: serde_json::Error| End::Lost(format!("an event cannot be read: {error}"));
+            let unreadable =
+                |error: serde_json::Error| ConnectionEnd::Failed(format!("an event cannot be read: {error}"));
             self.event(event::read(&line).map_err(unreadable)?).await?;
         }
         Ok(())
     }
 
-    async fn event(&mut self, event: Event) -> Result<(), End> {
+    async fn event(&mut self, event: WireEvent) -> Result<(), ConnectionEnd> {
         match event {
-            Event::Put(object) => {
+            WireEvent::Put(object) => {
                 self.advance(&object);
-                self.observed(Observed::Put(object)).await?;
+                self.send_event(TableEvent::Put(object)).await?;
             }
-            Event::Remove(object) => {
+            WireEvent::Remove(object) => {
                 self.advance(&object);
-                self.observed(Observed::Remove(object)).await?;
+                self.send_event(TableEvent::Remove(object)).await?;
             }
-            Event::Bookmark(revision, true) => {
-                self.observed(Observed::Synced { revision }).await?;
+            WireEvent::Bookmark(revision, true) => {
+                self.send_event(TableEvent::Synced { revision }).await?;
                 self.revision = Some(revision);
             }
-            // A server that has not reached what was seen long ago was set up anew; it would hide its changes until then.
-            Event::Bookmark(revision, false) if self.revision.is_some_and(|seen| revision < seen) => {
-                return Err(End::Gone);
+            // A server that is behind an earlier revision was recreated, and would skip changes until it reaches that
+            // revision.
+            WireEvent::Bookmark(revision, false) if self.revision.is_some_and(|seen| revision < seen) => {
+                return Err(ConnectionEnd::RevisionExpired);
             }
-            Event::Bookmark(revision, false) if self.revision.is_some() => {
+            WireEvent::Bookmark(revision, false) if self.revision.is_some() => {
                 self.revision = Some(revision);
-                self.observed(Observed::Progress { revision }).await?;
+                self.send_event(TableEvent::Progress { revision }).await?;
             }
-            Event::Refused(refusal) => return Err(refusal.end()),
-            Event::Bookmark(..) | Event::Other => {}
+            WireEvent::Error(refusal) => return Err(refusal.connection_end()),
+            WireEvent::Bookmark(..) | WireEvent::Other => {}
         }
-        self.heard = true;
+        self.received = true;
         Ok(())
     }
 
-    /// While a list comes in there is nothing to resume from.
+    /// An incomplete list has no revision to resume from.
     fn advance(&mut self, object: &[u8]) {
         if let Some(seen) = self.revision {
             self.revision = Some(event::revision(object).map_or(seen, |revision| revision.max(seen)));
         }
     }
 
-    /// A list in pages, for servers that do not stream them.
-    async fn list(&mut self) -> Result<(), End> {
+    /// Lists in pages, for servers without streaming lists.
+    async fn list(&mut self) -> Result<(), ConnectionEnd> {
         let mut page = self.page("").await?;
         self.unserved = false;
-        self.observed(Observed::Begin).await?;
+        self.send_event(TableEvent::Begin).await?;
         loop {
             for item in std::mem::take(&mut page.items) {
-                self.observed(Observed::Put(item)).await?;
+                self.send_event(TableEvent::Put(item)).await?;
             }
             if page.next.is_empty() {
                 break;
@@ -196,29 +212,29 @@ impl Task {
             page = self.page(&page.next).await?;
         }
         let revision = page.revision;
-        self.observed(Observed::Synced { revision }).await?;
-        (self.revision, self.heard) = (Some(revision), true);
+        self.send_event(TableEvent::Synced { revision }).await?;
+        (self.revision, self.received) = (Some(revision), true);
         Ok(())
     }
 
-    async fn page(&self, next: &str) -> Result<Page, End> {
-        self.gate.pass().await;
-        answer::page(&self.client, &self.table, next, self.pace.silence).await
+    async fn page(&self, next: &str) -> Result<ListPage, ConnectionEnd> {
+        self.rate_limiter.acquire().await;
+        response::page(&self.client, &self.table, next, self.timeouts.silence).await
     }
 
-    async fn not_served(&mut self) -> Result<(), End> {
+    async fn not_served(&mut self) -> Result<(), ConnectionEnd> {
         self.revision = None;
         if std::mem::replace(&mut self.unserved, true) {
             return Ok(());
         }
-        self.observed(Observed::NotServed).await
+        self.send_event(TableEvent::NotServed).await
     }
 
-    async fn observed(&self, observed: Observed) -> Result<(), End> {
-        self.tell(Told::Observed(observed)).await
+    async fn send_event(&self, observed: TableEvent) -> Result<(), ConnectionEnd> {
+        self.send(WatchUpdate::Event(observed)).await
     }
 
-    async fn tell(&self, told: Told) -> Result<(), End> {
-        self.sink.send((self.table.clone(), told)).await.map_err(|_| End::Unheard)
+    async fn send(&self, told: WatchUpdate) -> Result<(), ConnectionEnd> {
+        self.sink.send((self.table.clone(), told)).await.map_err(|_| ConnectionEnd::ReceiverDropped)
     }
 }

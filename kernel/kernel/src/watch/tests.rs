@@ -6,23 +6,26 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use fixture::{CONFIG_MAPS, Fault, Fixture, WIDGETS};
+use fixture::{CONFIG_MAPS, ResponseFault, WIDGETS, WatchFixture};
 use http::{Request, Response};
 use kube::client::Body;
 use switchboard_cluster::Cluster;
-use switchboard_cluster::ambient::Ambient;
-use switchboard_cluster::store::{Bounds, Store};
+use switchboard_cluster::clock_and_rng::ClockAndRng;
+use switchboard_cluster::store::{ObjectStore, StoreLimits};
 use tokio::sync::mpsc;
 
-use super::{ANSWER, CUSTOM_WATCH_LIFE, NOTICED_WITHIN, Pace, SILENCE, Told, WATCH_LIFE, Watch};
-use crate::gate::Gate;
-use crate::place::ClusterName;
+use super::{
+    CUSTOM_WATCH_DURATION, MAX_DETECTION_DELAY, RESPONSE_TIMEOUT, SILENCE_TIMEOUT, TableWatch, WATCH_DURATION,
+    WatchTimeouts, WatchUpdate,
+};
+use crate::rate_limiter::RateLimiter;
 use crate::resource::{Resource, TableKey};
+use crate::topology::ClusterName;
 
 #[tokio::test]
 async fn a_kind_is_listed_and_followed() {
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
+    let mut fixture = WatchFixture::new(&cluster);
     fixture.create(&["a", "b"]).await;
     fixture.watch(&CONFIG_MAPS);
     fixture.until_holds(&["a", "b"]).await;
@@ -37,28 +40,28 @@ async fn a_kind_is_listed_and_followed() {
 #[tokio::test]
 async fn a_definition_that_comes_later_and_goes_is_noticed() {
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
-    // The embedded cluster does not end the watch of a definition that went; its life does.
-    fixture.pace.life = Duration::from_secs(1);
+    let mut fixture = WatchFixture::new(&cluster);
+    // The embedded cluster does not end the watch of a deleted CRD; its maximum duration does.
+    fixture.timeouts.duration = Duration::from_secs(1);
     fixture.watch(&WIDGETS);
-    fixture.until(|f| f.cache.knows(&f.table) && !f.cache.serves(&f.table)).await;
+    fixture.until(|f| f.cache.is_readable(&f.table) && !f.cache.is_served(&f.table)).await;
     fixture.define_widgets().await;
-    fixture.until(|f| f.cache.serves(&f.table)).await;
+    fixture.until(|f| f.cache.is_served(&f.table)).await;
     fixture.create(&["w"]).await;
     fixture.until_holds(&["w"]).await;
     fixture.drop_widgets().await;
-    fixture.until(|f| !f.cache.serves(&f.table)).await;
+    fixture.until(|f| !f.cache.is_served(&f.table)).await;
     fixture.until_holds(&[]).await;
 }
 
 #[tokio::test]
 async fn guarantees_a_broken_list_begins_anew() {
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
+    let mut fixture = WatchFixture::new(&cluster);
     let names: Vec<String> = (0..20).map(|i| format!("o{i:02}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     fixture.create(&names).await;
-    fixture.script([Fault::Cut(1_000), Fault::Cut(2_000), Fault::Cut(3_000)]);
+    fixture.script([ResponseFault::Cut(1_000), ResponseFault::Cut(2_000), ResponseFault::Cut(3_000)]);
     fixture.watch(&CONFIG_MAPS);
     fixture.until_holds(&names).await;
     assert_eq!(fixture.lists_begun, 4);
@@ -68,9 +71,9 @@ async fn guarantees_a_broken_list_begins_anew() {
 #[tokio::test]
 async fn guarantees_no_change_is_lost_over_disconnects() {
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
-    // The first lets the list through; then there is room for a few events.
-    fixture.script(std::iter::once(Fault::Cut(20_000)).chain((0..1_000).map(|_| Fault::Cut(2_500))));
+    let mut fixture = WatchFixture::new(&cluster);
+    // The first limit lets the list through; the later ones allow a few events.
+    fixture.script(std::iter::once(ResponseFault::Cut(20_000)).chain((0..1_000).map(|_| ResponseFault::Cut(2_500))));
     fixture.watch(&CONFIG_MAPS);
     let mut left = Vec::new();
     for round in 100..200 {
@@ -88,14 +91,14 @@ async fn guarantees_no_change_is_lost_over_disconnects() {
 
 #[tokio::test]
 async fn a_forgotten_revision_is_listed_anew() {
-    let store = Store::in_memory(Bounds { history_changes: 4, ..Bounds::default() });
-    let cluster = Cluster::over(store, Ambient::system()).await;
-    let mut fixture = Fixture::new(&cluster);
+    let store = ObjectStore::in_memory(StoreLimits { history_changes: 4, ..StoreLimits::default() });
+    let cluster = Cluster::with_store(store, ClockAndRng::system()).await;
+    let mut fixture = WatchFixture::new(&cluster);
     fixture.create(&["a"]).await;
-    fixture.script([Fault::Cut(1_200)]);
+    fixture.script([ResponseFault::Cut(1_200)]);
     fixture.watch(&CONFIG_MAPS);
     fixture.until_holds(&["a"]).await;
-    fixture.script((0..10_000).map(|_| Fault::Broken));
+    fixture.script((0..10_000).map(|_| ResponseFault::Broken));
     fixture.create(&["b", "c", "d", "e", "f"]).await;
     fixture.delete("a").await;
     fixture.until(|f| !f.lost.is_empty()).await;
@@ -107,11 +110,11 @@ async fn a_forgotten_revision_is_listed_anew() {
 #[tokio::test]
 async fn a_server_that_does_not_stream_lists_is_listed_in_pages() {
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
+    let mut fixture = WatchFixture::new(&cluster);
     let names: Vec<String> = (0..super::LIST_PAGE_OBJECTS + 3).map(|i| format!("o{i:04}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     fixture.create(&names).await;
-    fixture.script([Fault::Status(400)]);
+    fixture.script([ResponseFault::Status(400)]);
     fixture.watch(&CONFIG_MAPS);
     fixture.until_holds(&names).await;
     fixture.delete(names[0]).await;
@@ -124,9 +127,15 @@ async fn a_server_that_does_not_stream_lists_is_listed_in_pages() {
 #[tokio::test]
 async fn what_stands_in_the_way_is_told_and_tried_again() {
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
+    let mut fixture = WatchFixture::new(&cluster);
     fixture.create(&["a"]).await;
-    fixture.script([Fault::Status(401), Fault::Status(403), Fault::Status(503), Fault::Broken, Fault::Garbage]);
+    fixture.script([
+        ResponseFault::Status(401),
+        ResponseFault::Status(403),
+        ResponseFault::Status(503),
+        ResponseFault::Broken,
+        ResponseFault::Garbage,
+    ]);
     fixture.watch(&CONFIG_MAPS);
     fixture.until_holds(&["a"]).await;
     let told = ["answered 401", "answered 403", "answered 503", "cannot be reached", "cannot be read"];
@@ -139,46 +148,48 @@ async fn what_stands_in_the_way_is_told_and_tried_again() {
 #[tokio::test]
 async fn a_silent_connection_is_given_up() {
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
-    fixture.pace.silence = Duration::from_millis(100);
-    fixture.script([Fault::Silent, Fault::Silent]);
+    let mut fixture = WatchFixture::new(&cluster);
+    fixture.timeouts.silence = Duration::from_millis(100);
+    fixture.script([ResponseFault::Silent, ResponseFault::Silent]);
     fixture.create(&["a"]).await;
     fixture.watch(&CONFIG_MAPS);
     fixture.until_holds(&["a"]).await;
     assert_eq!(fixture.lost.len(), 2);
 }
 
-/// The same as live, a thousand times faster: first nothing comes over the connection that stands, then nobody answers.
+/// Like production, but a thousand times faster: first the connection has no events, then requests get no response.
 #[tokio::test]
 async fn guarantees_a_server_that_falls_silent_is_told_of() {
-    let pace = Pace::default();
-    assert_eq!((pace.silence, pace.answer), (SILENCE, ANSWER));
-    assert!(NOTICED_WITHIN == SILENCE + ANSWER && NOTICED_WITHIN <= Duration::from_secs(90));
+    let timeouts = WatchTimeouts::default();
+    assert_eq!((timeouts.silence, timeouts.response), (SILENCE_TIMEOUT, RESPONSE_TIMEOUT));
+    assert!(
+        MAX_DETECTION_DELAY == SILENCE_TIMEOUT + RESPONSE_TIMEOUT && MAX_DETECTION_DELAY <= Duration::from_secs(90)
+    );
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
-    (fixture.pace.silence, fixture.pace.answer) = (SILENCE / 100, ANSWER / 100);
+    let mut fixture = WatchFixture::new(&cluster);
+    (fixture.timeouts.silence, fixture.timeouts.response) = (SILENCE_TIMEOUT / 100, RESPONSE_TIMEOUT / 100);
     fixture.create(&["a"]).await;
     fixture.watch(&CONFIG_MAPS);
     fixture.until_holds(&["a"]).await;
-    fixture.script([Fault::BlackHole, Fault::BlackHole]);
+    fixture.script([ResponseFault::BlackHole, ResponseFault::BlackHole]);
     fixture.until(|f| f.lost.len() == 2).await;
-    let (said, answer) = (fixture.lost.clone(), fixture.pace.answer);
+    let (said, answer) = (fixture.lost.clone(), fixture.timeouts.response);
     assert!(said.iter().all(|why| *why == format!("the API server has not answered for {answer:?}")), "{said:?}");
     fixture.create(&["b"]).await;
     fixture.until_holds(&["a", "b"]).await;
     assert_eq!(fixture.lists_begun, 1, "it goes on where it was");
 }
 
-/// Lists and watches are requests like any others: two pages and what comes before and after cannot be had in one second.
+/// Lists and watches count as requests: two pages and the requests around them take more than one second.
 #[tokio::test]
 async fn requests_of_a_watch_wait_at_the_gate() {
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
+    let mut fixture = WatchFixture::new(&cluster);
     let names: Vec<String> = (0..super::LIST_PAGE_OBJECTS + 3).map(|i| format!("o{i:04}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     fixture.create(&names).await;
-    fixture.script([Fault::Status(400)]);
-    fixture.gate = Gate::of(2);
+    fixture.script([ResponseFault::Status(400)]);
+    fixture.rate_limiter = RateLimiter::per_second(2);
     let began = std::time::Instant::now();
     fixture.watch(&CONFIG_MAPS);
     fixture.until_holds(&names).await;
@@ -191,9 +202,9 @@ async fn requests_of_a_watch_wait_at_the_gate() {
 #[tokio::test]
 async fn a_dropped_watch_ends() {
     let cluster = Cluster::ephemeral().await;
-    let mut fixture = Fixture::new(&cluster);
+    let mut fixture = WatchFixture::new(&cluster);
     fixture.watch(&CONFIG_MAPS);
-    fixture.until(|f| f.cache.knows(&f.table)).await;
+    fixture.until(|f| f.cache.is_readable(&f.table)).await;
     fixture.stop();
     fixture.until_ended().await;
 }
@@ -204,31 +215,31 @@ async fn a_watch_that_panics_is_told_of_and_begins_anew() {
         panic!("this is no request")
     }
     let (sink, mut seen) = mpsc::channel(1);
-    let pace = Pace { retry_max: Duration::from_millis(10), ..Pace::default() };
+    let timeouts = WatchTimeouts { retry_max: Duration::from_millis(10), ..WatchTimeouts::default() };
     let table = TableKey { cluster: ClusterName::new("main"), resource: Arc::new(CONFIG_MAPS) };
     let client = kube::Client::new(tower::service_fn(broken), "default");
-    let _watch = Watch::start(client, table, sink, pace, Gate::open());
+    let _watch = TableWatch::start(client, table, sink, timeouts, RateLimiter::unlimited());
     for _ in 0..2 {
         let told = tokio::time::timeout(Duration::from_secs(60), seen.recv()).await.expect("told");
-        assert!(matches!(told, Some((_, Told::Lost { .. }))), "{told:?}");
+        assert!(matches!(told, Some((_, WatchUpdate::Failed { .. }))), "{told:?}");
     }
 }
 
 #[test]
 fn waits_double_up_to_a_bound() {
-    let pace = Pace::default();
-    assert_eq!(pace.after(1), super::RETRY_MIN);
-    assert_eq!(pace.after(2), super::RETRY_MIN * 2);
-    assert_eq!(pace.after(u32::MAX), super::RETRY_MAX);
+    let timeouts = WatchTimeouts::default();
+    assert_eq!(timeouts.backoff(1), super::RETRY_MIN);
+    assert_eq!(timeouts.backoff(2), super::RETRY_MIN * 2);
+    assert_eq!(timeouts.backoff(u32::MAX), super::RETRY_MAX);
 }
 
 #[test]
 fn the_watch_of_a_kind_that_may_vanish_is_renewed_sooner() {
-    let (pace, in_group) = (Pace::default(), |group| Resource::namespaced(group, "v1", "Thing", "things"));
+    let (timeouts, in_group) = (WatchTimeouts::default(), |group| Resource::namespaced(group, "v1", "Thing", "things"));
     for group in ["", "apps", "batch", "rbac.authorization.k8s.io", "networking.k8s.io"] {
-        assert_eq!(pace.life_of(&in_group(group)), WATCH_LIFE, "{group}");
+        assert_eq!(timeouts.duration_of(&in_group(group)), WATCH_DURATION, "{group}");
     }
     for group in ["example.com", "gateway.networking.k8s.io", "snapshot.storage.k8s.io"] {
-        assert_eq!(pace.life_of(&in_group(group)), CUSTOM_WATCH_LIFE, "{group}");
+        assert_eq!(timeouts.duration_of(&in_group(group)), CUSTOM_WATCH_DURATION, "{group}");
     }
 }

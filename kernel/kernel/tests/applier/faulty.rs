@@ -1,4 +1,4 @@
-//! The embedded cluster behind a connection that loses answers.
+//! Embedded cluster behind a connection that loses responses.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -8,48 +8,48 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use switchboard_cluster::Cluster;
-use switchboard_kernel::applier::{Answer, KubeWriter, WriteRequest, Writer};
+use switchboard_kernel::applier::{KubeWriter, WriteRequest, WriteResponse, Writer};
 use switchboard_kernel::decision::{Write, WriteResult};
-use switchboard_kernel::place::ClusterName;
-use switchboard_kernel::plan::{Mutation, PatchForm};
+use switchboard_kernel::plan::{Mutation, PatchType};
 use switchboard_kernel::resource::ObjectKey;
+use switchboard_kernel::topology::ClusterName;
 
-use super::acts::Case;
+use super::operations::WriteCase;
 
-/// What happens to a write on its way.
+/// Fault of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// It is done, and the answer is lost.
+pub enum WriteFault {
+    /// The write is made, and the response is lost.
     Done,
-    /// It does not arrive, and nobody says so.
+    /// The request is lost.
     NotDone,
-    /// It does not arrive, and somebody else writes meanwhile.
-    NotDoneAndMeddled,
-    /// The server asks to come again later.
+    /// The request is lost, and another client writes meanwhile.
+    NotDoneAndOtherWrite,
+    /// The server responds with 429.
     Refused,
 }
 
-pub struct Faulty {
-    // Holds the cluster up.
+pub struct FaultyConnection {
+    // Keeps the cluster running.
     _cluster: Cluster,
     writer: KubeWriter,
-    faults: Mutex<VecDeque<Fault>>,
+    faults: Mutex<VecDeque<WriteFault>>,
     effects: Mutex<u32>,
 }
 
-impl Faulty {
+impl FaultyConnection {
     pub async fn new() -> Self {
         let cluster = Cluster::ephemeral().await;
         let writer = KubeWriter::new(BTreeMap::from([(ClusterName::new("home"), cluster.client())]));
         Self { _cluster: cluster, writer, faults: Mutex::default(), effects: Mutex::default() }
     }
 
-    /// The next writes meet these faults, those behind them none.
-    pub fn plan(&self, faults: &[Fault]) {
+    /// Sets the faults of the next writes; later ones have none.
+    pub fn plan(&self, faults: &[WriteFault]) {
         self.faults.lock().unwrap().extend(faults);
     }
 
-    /// How many writes that were carried out changed an object.
+    /// Returns how many writes changed an object.
     pub fn effects(&self) -> u32 {
         *self.effects.lock().unwrap()
     }
@@ -58,38 +58,38 @@ impl Faulty {
         self.writer.get(key).await.unwrap()
     }
 
-    /// Makes the object of a case; gives it as it is then.
-    pub async fn set_up(&self, case: &Case) -> Option<Value> {
+    /// Creates the object of a case, and returns it.
+    pub async fn set_up(&self, case: &WriteCase) -> Option<Value> {
         let start = case.start.clone()?;
         self.send_as_somebody(Mutation::create(&case.resource, start), &case.key()).await;
         self.object(&case.key()).await
     }
 
-    /// Somebody else sets a label.
-    pub async fn meddle(&self, key: &ObjectKey) {
+    /// Sets a label as another client.
+    pub async fn write_as_other(&self, key: &ObjectKey) {
         let label = json!({ "metadata": { "labels": { "meddled": "yes" } } });
-        let patch = Mutation::patch(&key.table.resource, &key.namespace, &key.name, PatchForm::Merge, label);
+        let patch = Mutation::patch(&key.table.resource, &key.namespace, &key.name, PatchType::Merge, label);
         self.send_as_somebody(patch, key).await;
     }
 
-    /// Somebody else deletes the object and makes it anew.
-    pub async fn made_anew(&self, case: &Case) {
+    /// Deletes and recreates the object as another client.
+    pub async fn recreate(&self, case: &WriteCase) {
         let key = case.key();
         let free = json!({ "metadata": { "finalizers": null } });
-        let patch = Mutation::patch(&case.resource, &key.namespace, &key.name, PatchForm::Merge, free);
+        let patch = Mutation::patch(&case.resource, &key.namespace, &key.name, PatchType::Merge, free);
         self.send_as_somebody(patch, &key).await;
         self.send_as_somebody(Mutation::delete(&case.resource, &key.namespace, &key.name), &key).await;
         self.set_up(case).await.unwrap();
     }
 
     async fn send_as_somebody(&self, mutation: Mutation, key: &ObjectKey) {
-        let write = Write { mutation: mutation.regardless(), object: key.clone(), result: WriteResult::Skipped };
+        let write = Write { mutation: mutation.unconditional(), object: key.clone(), result: WriteResult::Skipped };
         let request = WriteRequest { write, user: None, manager: "somebody".to_string(), dry_run: false };
         let answer = self.writer.send(&request).await;
-        assert!(matches!(answer, Answer::Done { .. }), "{answer:?}");
+        assert!(matches!(answer, WriteResponse::Done { .. }), "{answer:?}");
     }
 
-    async fn carry(&self, request: &WriteRequest) -> Answer {
+    async fn carry(&self, request: &WriteRequest) -> WriteResponse {
         let before = self.object(&request.write.object).await;
         let answer = self.writer.send(request).await;
         if self.object(&request.write.object).await != before {
@@ -98,24 +98,29 @@ impl Faulty {
         answer
     }
 
-    async fn send(&self, request: &WriteRequest) -> Answer {
+    async fn send(&self, request: &WriteRequest) -> WriteResponse {
         let fault = self.faults.lock().unwrap().pop_front();
         match fault {
             None => return self.carry(request).await,
-            Some(Fault::Done) => drop(self.carry(request).await),
-            Some(Fault::NotDone) => {}
-            Some(Fault::NotDoneAndMeddled) => self.meddle(&request.write.object).await,
-            Some(Fault::Refused) => {
+            Some(WriteFault::Done) => drop(self.carry(request).await),
+            Some(WriteFault::NotDone) => {}
+            Some(WriteFault::NotDoneAndOtherWrite) => self.write_as_other(&request.write.object).await,
+            Some(WriteFault::Refused) => {
                 let (reason, message) = ("TooManyRequests".to_string(), "come again later".to_string());
-                return Answer::Refused { code: 429, reason, message, retry_after: Some(Duration::from_secs(3600)) };
+                return WriteResponse::Refused {
+                    code: 429,
+                    reason,
+                    message,
+                    retry_after: Some(Duration::from_secs(3600)),
+                };
             }
         }
-        Answer::Unknown { message: "the connection was cut".to_string() }
+        WriteResponse::Unknown { message: "the connection was cut".to_string() }
     }
 }
 
-impl Writer for Faulty {
-    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, Answer> {
+impl Writer for FaultyConnection {
+    fn send<'a>(&'a self, request: &'a WriteRequest) -> BoxFuture<'a, WriteResponse> {
         self.send(request).boxed()
     }
 

@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn a_case_is_read() {
-    let case = Case::read(
+    let case = ProbeCase::read(
         "operator: greeter\n\
          given:\n\
          - {apiVersion: v1, kind: ConfigMap, metadata: {name: greeting, namespace: shop}}\n\
@@ -19,12 +19,12 @@ fn a_case_is_read() {
     let shown: Vec<String> = case.script.iter().map(ToString::to_string).collect();
     assert_eq!(shown, ["apply ConfigMap shop/ada", "delete Namespace shop"]);
     let name = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}});
-    assert_eq!(case.script[1], Step::delete(name));
+    assert_eq!(case.script[1], ScriptStep::delete(name));
 }
 
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
-    let said = |text: &str| Case::read(text).unwrap_err().to_string();
+    let said = |text: &str| ProbeCase::read(text).unwrap_err().to_string();
     assert_eq!(said("given: 1"), "`given` is no list");
     assert_eq!(said("givne: []"), "`givne` is not known; a case has `operator`, `given` and `script`");
     assert_eq!(said("given: [{kind: A}]"), "`given[0].apiVersion` is missing");

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn parts() -> impl Strategy<Value = Part> {
-    (0..Kind::ALL.len(), 1..u32::MAX, 1..u32::MAX).prop_map(|(kind, at, times)| Part {
-        kind: Kind::ALL[kind],
+fn parts() -> impl Strategy<Value = FaultPart> {
+    (0..FaultKind::ALL.len(), 1..u32::MAX, 1..u32::MAX).prop_map(|(kind, at, times)| FaultPart {
+        kind: FaultKind::ALL[kind],
         at,
         times,
     })
@@ -30,8 +30,11 @@ proptest! {
 #[test]
 fn faults_are_called_as_the_documents_say() {
     let text = "crash-after-write:3";
-    assert_eq!(text.parse::<Fault>().unwrap(), Fault::of([Part::once(Kind::CrashAfterWrite, 3)]));
-    let two = Fault::of([Part::once(Kind::CrashAtWrite, 1), Part { kind: Kind::MissEvent, at: 4, times: 2 }]);
+    assert_eq!(text.parse::<Fault>().unwrap(), Fault::of([FaultPart::once(FaultKind::CrashAfterWrite, 3)]));
+    let two = Fault::of([
+        FaultPart::once(FaultKind::CrashAtWrite, 1),
+        FaultPart { kind: FaultKind::MissEvent, at: 4, times: 2 },
+    ]);
     assert_eq!(two.to_string(), "crash-at-write:1+miss-event:4x2");
     assert_eq!(Fault::none().to_string(), "none");
 }
@@ -48,6 +51,6 @@ fn what_is_no_fault_is_said() {
 
 #[test]
 fn a_part_strikes_as_often_as_it_says() {
-    let part = Part { kind: Kind::Answer429, at: 2, times: 3 };
-    assert_eq!((1..7).filter(|write| part.strikes(*write)).collect::<Vec<_>>(), [2, 3, 4]);
+    let part = FaultPart { kind: FaultKind::Answer429, at: 2, times: 3 };
+    assert_eq!((1..7).filter(|write| part.applies_to(*write)).collect::<Vec<_>>(), [2, 3, 4]);
 }

@@ -1,4 +1,5 @@
-//! From credentials to a [`User`]: client certificate, the administrator's static token, service account tokens.
+//! Authentication: from a client certificate, the administrator's static token or a service account token to a
+//! [`User`].
 
 mod service_account;
 
@@ -13,62 +14,62 @@ use switchboard_object::Value;
 use switchboard_object::status::Status;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::certificates::Verifier;
+use super::certificates::ClientCertificateVerifier;
 use super::token::{TokenError, TokenKey};
 use super::{AUTHENTICATED, MASTERS, User, quoted_list};
 
-/// Where a user's `extra` names the credential that was used.
+/// Key of a user's `extra` that names the credential.
 pub const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
-/// The attribute of a certificate's subject that carries a uid.
+/// Attribute of a certificate's subject that carries a uid.
 const UID_OID: &str = "1.3.6.1.4.1.57683.2";
-/// What a request without credentials may ask for, with everything below it.
+/// Paths that need no credentials, with everything below them.
 const PUBLIC_PATHS: [&str; 4] = ["/healthz", "/livez", "/readyz", "/version"];
 
-/// The objects tokens are bound to. Implemented by the store, and by a map in tests.
-pub trait Objects {
-    /// The object of a core resource: `serviceaccounts`, `secrets`, `pods`, `nodes`.
+/// Objects that tokens are bound to. Implemented by the store, and by a map in tests.
+pub trait TokenObjects {
+    /// Returns an object of a core resource: `serviceaccounts`, `secrets`, `pods`, `nodes`.
     fn object(&self, resource: &str, namespace: &str, name: &str) -> Option<Value>;
 }
 
-/// What the connection says about the client.
+/// Identity of the client from the TLS connection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Peer {
-    /// It showed no certificate.
+    /// Client without a certificate.
     #[default]
     Unknown,
-    /// It showed one of ours.
+    /// Client with a certificate of this cluster's authority.
     User(User),
-    /// It showed one that is not ours, or no longer valid.
-    Refused,
+    /// Client with a foreign or expired certificate.
+    Untrusted,
 }
 
-/// A token that was believed: whose it is, and for which of the asked audiences.
+/// Verified token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Bearer {
-    /// Whose token it is.
+pub struct AuthenticatedToken {
+    /// User of the token.
     pub user: User,
-    /// The audiences it was asked for and is good for.
+    /// Requested audiences for which the token is valid.
     pub audiences: Vec<String>,
 }
 
-/// Knows the keys; asks the store for the rest.
+/// Authenticator with the signing key; it reads all other data from the store.
 pub struct Authenticator {
     key: TokenKey,
     admin_token: Option<String>,
 }
 
 impl Peer {
-    /// Judges the chain a client showed. `now` in seconds since the epoch.
-    pub fn from_chain(chain: &[CertificateDer<'_>], verifier: &Verifier, now: u64) -> Self {
+    /// Verifies the certificate chain of a client. `now` is in seconds since the epoch.
+    pub fn from_chain(chain: &[CertificateDer<'_>], verifier: &ClientCertificateVerifier, now: u64) -> Self {
         match chain.first() {
             None => Self::Unknown,
-            Some(leaf) if verifier.trusts(chain, now) => certificate_user(leaf).map_or(Self::Refused, Self::User),
-            Some(_) => Self::Refused,
+            Some(leaf) if verifier.trusts(chain, now) => certificate_user(leaf).map_or(Self::Untrusted, Self::User),
+            Some(_) => Self::Untrusted,
         }
     }
 }
 
-/// Common name, organisations and uid of a certificate. `None` without a common name.
+/// Returns common name, organizations and uid of a certificate; `None` without a common name.
 fn certificate_user(leaf: &CertificateDer<'_>) -> Option<User> {
     let (_, certificate) = X509Certificate::from_der(leaf).ok()?;
     let subject = certificate.subject();
@@ -89,55 +90,59 @@ fn certificate_user(leaf: &CertificateDer<'_>) -> Option<User> {
 }
 
 impl Authenticator {
-    /// Believes tokens signed with `key`, and the administrator's static token when there is one.
+    /// Creates an authenticator that accepts tokens signed with `key`, and the administrator's static token if there is
+    /// one.
     pub fn new(key: TokenKey, admin_token: Option<String>) -> Self {
         Self { key, admin_token }
     }
 
-    /// The key that signs service account tokens.
+    /// Returns the key that signs service account tokens.
     pub fn key(&self) -> &TokenKey {
         &self.key
     }
 
-    /// Who makes the request, or 401.
+    /// Authenticates a request, or returns 401.
     ///
-    /// Without any credentials only health and version are open; wrong credentials are refused even there.
+    /// Without credentials only health and version paths are allowed. Invalid credentials are refused even there.
     pub fn authenticate(
         &self,
         peer: &Peer,
         headers: &HeaderMap,
         path: &str,
-        objects: &dyn Objects,
+        objects: &dyn TokenObjects,
         now: Timestamp,
     ) -> Result<User, Status> {
         if let Peer::User(user) = peer {
             return Ok(authenticated(user.clone()));
         }
         match bearer_token(headers) {
-            Some(token) => self.bearer(token, &[], objects, now).map(|b| b.user).map_err(|_| Status::unauthorized()),
+            Some(token) => {
+                self.authenticate_token(token, &[], objects, now).map(|b| b.user).map_err(|_| Status::unauthorized())
+            }
             None if *peer == Peer::Unknown && is_public(path) => Ok(User::anonymous()),
             None => Err(Status::unauthorized()),
         }
     }
 
-    /// Whose token this is. `audiences` empty means the API server's own. The error is what a TokenReview shows.
-    pub fn bearer(
+    /// Authenticates a token. Empty `audiences` means the API server's own audience. The error is the text of a
+    /// TokenReview.
+    pub fn authenticate_token(
         &self,
         token: &str,
         audiences: &[String],
-        objects: &dyn Objects,
+        objects: &dyn TokenObjects,
         now: Timestamp,
-    ) -> Result<Bearer, String> {
+    ) -> Result<AuthenticatedToken, String> {
         let own = [super::token::ISSUER.to_string()];
         let wanted = if audiences.is_empty() { &own } else { audiences };
         if self.is_admin_token(token) {
-            let user = authenticated(User::named(super::certificates::ADMIN).in_group(MASTERS));
-            return Ok(Bearer { user, audiences: wanted.to_vec() });
+            let user = authenticated(User::named(super::certificates::ADMIN).with_group(MASTERS));
+            return Ok(AuthenticatedToken { user, audiences: wanted.to_vec() });
         }
         let refused = |why: String| format!("[invalid bearer token, {why}]");
         let claims = match self.key.verify(token) {
             Ok(claims) => claims,
-            Err(TokenError::Foreign) => return Err("invalid bearer token".into()),
+            Err(TokenError::ForeignIssuer) => return Err("invalid bearer token".into()),
             Err(TokenError::Refused(why)) => return Err(refused(why)),
         };
         let given = if claims.aud.is_empty() { &own[..] } else { &claims.aud };
@@ -147,17 +152,17 @@ impl Authenticator {
             return Err(refused(format!("token audiences {given} is invalid for the target audiences {wanted}")));
         }
         let user = service_account::user(&claims, token, objects, now).map_err(refused)?;
-        Ok(Bearer { user: authenticated(user), audiences })
+        Ok(AuthenticatedToken { user: authenticated(user), audiences })
     }
 
     fn is_admin_token(&self, token: &str) -> bool {
-        // Digests, so that the time taken tells nothing about the token.
+        // Digests are compared, so that timing reveals nothing about the token.
         let hash = |text: &str| digest(&SHA256, text.as_bytes());
         self.admin_token.as_deref().is_some_and(|admin| hash(admin).as_ref() == hash(token).as_ref())
     }
 }
 
-/// Tokens stay out of logs.
+/// Omits the tokens.
 impl fmt::Debug for Authenticator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authenticator").field("key", &self.key).finish_non_exhaustive()
@@ -165,15 +170,15 @@ impl fmt::Debug for Authenticator {
 }
 
 fn authenticated(user: User) -> User {
-    if user.is_in(AUTHENTICATED) { user } else { user.in_group(AUTHENTICATED) }
+    if user.is_member_of(AUTHENTICATED) { user } else { user.with_group(AUTHENTICATED) }
 }
 
-/// The path is open to everyone.
+/// Whether the path needs no credentials.
 pub fn is_public(path: &str) -> bool {
     PUBLIC_PATHS.iter().any(|open| path.strip_prefix(open).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
-/// The token of an `Authorization: Bearer` header. Other schemes are not ours to judge.
+/// Returns the token of an `Authorization: Bearer` header. Other schemes are ignored.
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let header = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?.trim();
     let mut parts = header.splitn(3, ' ');

@@ -1,15 +1,15 @@
-//! The server's own certificate authority, serving certificate and administrator's client certificate.
+//! The server's certificate authority, serving certificate and the administrator's client certificate.
 //!
-//! One PEM file holds all three pairs, so that a crash never leaves a certificate without its key. It is written with
-//! mode 0600, reused by the next start, and the two leaves are renewed when they near their end or when the listen
-//! address is not among the serving certificate's names. Without a directory everything is made afresh: elliptic
-//! curve keys cost microseconds.
+//! One PEM file holds all three pairs, so that a crash never leaves a certificate without its key. The file has mode
+//! 0600 and is reused by the next start. The two leaf certificates are renewed before they expire, or when the listen
+//! address is not among the serving certificate's names. Without a directory, all certificates are created at each
+//! start: elliptic curve keys cost microseconds.
 
 mod file;
 mod verifier;
 
 pub use file::write_private;
-pub use verifier::Verifier;
+pub use verifier::ClientCertificateVerifier;
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -25,91 +25,91 @@ use rcgen::{
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// How long the certificate authority lives.
+/// Validity of the certificate authority.
 const AUTHORITY_YEARS: i64 = 10;
-/// How long the serving and the administrator's certificates live.
+/// Validity of the serving certificate and the administrator's certificate.
 const LEAF_DAYS: i64 = 365;
-/// A certificate with less than this left is renewed at start.
+/// Certificates with less remaining validity are renewed at startup.
 const RENEW_BEFORE_DAYS: i64 = 30;
-/// The file in the data directory.
+/// File in the data directory.
 const FILE: &str = "certificates.pem";
-/// The names in-cluster clients use for the API server.
+/// Names that in-cluster clients use for the API server.
 const SERVICE_NAMES: [&str; 5] =
     ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"];
-/// The address of the `kubernetes` Service.
+/// Address of the `kubernetes` Service.
 const SERVICE_ADDRESS: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
-/// The administrator's name.
+/// Name of the administrator.
 pub const ADMIN: &str = "admin";
 
-/// What can go wrong with certificates.
+/// Error of the certificates.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// A key or certificate could not be made.
-    #[error("could not make a certificate")]
+    /// Creation of a key or certificate failed.
+    #[error("could not create a certificate")]
     Make(#[from] rcgen::Error),
-    /// The file could not be read.
+    /// Reading the file failed.
     #[error("could not read {path}")]
     Read {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file could not be written.
+    /// Writing the file failed.
     #[error("could not write {path}")]
     Write {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file holds something else. It is not replaced: that would end every kubeconfig that was handed out.
+    /// Unexpected content of the file. The file is not replaced, because that would invalidate every issued kubeconfig.
     #[error(
-        "{path} does not hold three certificates with their keys\nhint: put a copy back; removing it makes new ones, and kubeconfigs written before stop working"
+        "{path} does not hold three certificates with their keys\nhint: restore the file from a backup; if you delete it, new certificates are created and existing kubeconfigs stop working"
     )]
     Damaged {
-        /// The file.
+        /// File.
         path: PathBuf,
     },
-    /// TLS does not take our certificates.
+    /// TLS refused the certificates.
     #[error("could not set up TLS")]
     Tls(#[from] rustls::Error),
-    /// Client certificates cannot be checked.
-    #[error("could not set up the check of client certificates")]
+    /// Client certificates cannot be verified.
+    #[error("could not set up client certificate verification")]
     Verifier(#[from] rustls::server::VerifierBuilderError),
-    /// The text is not PEM.
+    /// Invalid PEM.
     #[error("could not read PEM")]
     Pem(#[from] rustls::pki_types::pem::Error),
 }
 
-/// A certificate with its key.
+/// Certificate with its key.
 #[derive(Clone)]
-pub struct Pair {
-    /// The certificate as PEM.
+pub struct CertificatePair {
+    /// Certificate as PEM.
     pub certificate: String,
-    /// The key as PEM. Secret.
+    /// Key as PEM. Secret.
     pub key: String,
 }
 
-/// The server's certificates.
+/// Certificates of the server.
 #[derive(Clone, Debug)]
 pub struct Certificates {
-    /// The authority that signs the other two.
-    pub authority: Pair,
-    /// What the listener presents.
-    pub serving: Pair,
-    /// What the generated kubeconfig presents.
-    pub admin: Pair,
+    /// Authority that signs the other two.
+    pub authority: CertificatePair,
+    /// Certificate of the listener.
+    pub serving: CertificatePair,
+    /// Client certificate of the generated kubeconfig.
+    pub admin: CertificatePair,
 }
 
 impl Certificates {
-    /// New certificates that are kept nowhere. `addresses` are where the server listens.
+    /// Creates certificates in memory. `addresses` are the listen addresses.
     pub fn ephemeral(addresses: &[IpAddr], now: Timestamp) -> Result<Self, CertificateError> {
         let authority = new_authority(now)?;
         Self::with_authority(authority, addresses, now)
     }
 
-    /// The certificates kept in `directory`, made or renewed when they must be.
+    /// Returns the certificates in `directory`, created or renewed if necessary.
     pub fn in_directory(directory: &Path, addresses: &[IpAddr], now: Timestamp) -> Result<Self, CertificateError> {
         let path = directory.join(FILE);
         let authority = match file::read(&path)? {
@@ -123,7 +123,11 @@ impl Certificates {
         Ok(made)
     }
 
-    fn with_authority(authority: Pair, addresses: &[IpAddr], now: Timestamp) -> Result<Self, CertificateError> {
+    fn with_authority(
+        authority: CertificatePair,
+        addresses: &[IpAddr],
+        now: Timestamp,
+    ) -> Result<Self, CertificateError> {
         let issuer = issuer(&authority, now)?;
         Ok(Self {
             serving: new_serving(&issuer, addresses, now)?,
@@ -132,15 +136,15 @@ impl Certificates {
         })
     }
 
-    /// A client certificate for a user and at most one group, signed by this authority.
-    pub fn client(&self, user: &str, group: Option<&str>, now: Timestamp) -> Result<Pair, CertificateError> {
+    /// Issues a client certificate for a user and at most one group.
+    pub fn client(&self, user: &str, group: Option<&str>, now: Timestamp) -> Result<CertificatePair, CertificateError> {
         new_client(&issuer(&self.authority, now)?, user, group, now)
     }
 
-    /// TLS for the listener: HTTP/2 and HTTP/1.1, client certificates asked for but not demanded.
+    /// Returns the TLS configuration of the listener: HTTP/2 and HTTP/1.1, client certificates optional.
     ///
-    /// A client certificate of a foreign authority does not break the connection: as upstream, the request is then
-    /// answered 401. [`Verifier`] tells the two apart.
+    /// A client certificate of a foreign authority does not fail the handshake: like kube-apiserver, the server
+    /// responds 401 to the request. [`ClientCertificateVerifier`] makes the distinction.
     pub fn server_config(&self) -> Result<rustls::ServerConfig, CertificateError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
@@ -154,25 +158,25 @@ impl Certificates {
         Ok(config)
     }
 
-    /// Checks client certificates against this authority.
-    pub fn verifier(&self) -> Result<Arc<Verifier>, CertificateError> {
-        Ok(Arc::new(Verifier::new(&self.authority.certificate)?))
+    /// Returns the verifier for client certificates of this authority.
+    pub fn verifier(&self) -> Result<Arc<ClientCertificateVerifier>, CertificateError> {
+        Ok(Arc::new(ClientCertificateVerifier::new(&self.authority.certificate)?))
     }
 }
 
-/// Keys stay out of logs.
-impl fmt::Debug for Pair {
+/// Omits the key.
+impl fmt::Debug for CertificatePair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Pair").field("certificate", &self.certificate).field("key", &"<secret>").finish()
     }
 }
 
-/// The authority's name and usages are always the same, so they need not be read back from its certificate.
-fn issuer(authority: &Pair, now: Timestamp) -> Result<Issuer<'static, KeyPair>, CertificateError> {
+/// Returns the authority as an issuer. Its name and usages are fixed, so they are not read from the certificate.
+fn issuer(authority: &CertificatePair, now: Timestamp) -> Result<Issuer<'static, KeyPair>, CertificateError> {
     Ok(Issuer::new(authority_params(now), KeyPair::from_pem(&authority.key)?))
 }
 
-fn new_authority(now: Timestamp) -> Result<Pair, CertificateError> {
+fn new_authority(now: Timestamp) -> Result<CertificatePair, CertificateError> {
     let key = KeyPair::generate()?;
     Ok(pair(&authority_params(now).self_signed(&key)?, &key))
 }
@@ -184,7 +188,11 @@ fn authority_params(now: Timestamp) -> CertificateParams {
     params
 }
 
-fn new_serving(issuer: &Issuer<'_, KeyPair>, addresses: &[IpAddr], now: Timestamp) -> Result<Pair, CertificateError> {
+fn new_serving(
+    issuer: &Issuer<'_, KeyPair>,
+    addresses: &[IpAddr],
+    now: Timestamp,
+) -> Result<CertificatePair, CertificateError> {
     let (hosts, addresses) = names(addresses);
     let mut params = params("kube-apiserver", None, now, Span::new().days(LEAF_DAYS));
     for host in hosts {
@@ -202,7 +210,7 @@ fn new_client(
     user: &str,
     group: Option<&str>,
     now: Timestamp,
-) -> Result<Pair, CertificateError> {
+) -> Result<CertificatePair, CertificateError> {
     let mut params = params(user, group, now, Span::new().days(LEAF_DAYS));
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
@@ -218,7 +226,7 @@ fn params(name: &str, organization: Option<&str>, now: Timestamp, life: Span) ->
         params.distinguished_name.push(DnType::OrganizationName, organization);
     }
     params.distinguished_name.push(DnType::CommonName, name);
-    // A day back, so that a client whose clock is behind accepts it.
+    // Valid since yesterday, so that clients with a slow clock accept it.
     let (from, to) = (today.saturating_sub(Span::new().days(1)), today.saturating_add(life));
     params.not_before = date_time_ymd(from.year().into(), from.month() as u8, from.day() as u8);
     params.not_after = date_time_ymd(to.year().into(), to.month() as u8, to.day() as u8);
@@ -226,24 +234,24 @@ fn params(name: &str, organization: Option<&str>, now: Timestamp, life: Span) ->
     params
 }
 
-fn pair(certificate: &Certificate, key: &KeyPair) -> Pair {
-    Pair { certificate: certificate.pem(), key: key.serialize_pem() }
+fn pair(certificate: &Certificate, key: &KeyPair) -> CertificatePair {
+    CertificatePair { certificate: certificate.pem(), key: key.serialize_pem() }
 }
 
-fn good(facts: &[file::Facts; 3], addresses: &[IpAddr], now: Timestamp) -> bool {
+fn good(facts: &[file::CertificateFacts; 3], addresses: &[IpAddr], now: Timestamp) -> bool {
     let [_, serving, _] = facts;
     facts.iter().all(|f| fresh(f, now)) && names(addresses).1.iter().all(|a| serving.addresses.contains(a))
 }
 
-fn fresh(facts: &file::Facts, now: Timestamp) -> bool {
+fn fresh(facts: &file::CertificateFacts, now: Timestamp) -> bool {
     facts.not_before <= now.as_second() && facts.not_after - now.as_second() > RENEW_BEFORE_DAYS * 24 * 60 * 60
 }
 
-/// The names and addresses a serving certificate covers.
+/// Returns the names and addresses of a serving certificate.
 fn names(listen: &[IpAddr]) -> (Vec<&'static str>, Vec<IpAddr>) {
     let mut addresses = vec![IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST), SERVICE_ADDRESS];
     for address in listen {
-        // "Every address" is no name a client connects to.
+        // Clients do not connect to the unspecified address.
         if !address.is_unspecified() && !addresses.contains(address) {
             addresses.push(*address);
         }

@@ -1,28 +1,28 @@
-//! Acting as somebody else: `Impersonate-User`, `-Group`, `-Uid`, `-Extra-*`.
+//! Impersonation: `Impersonate-User`, `-Group`, `-Uid`, `-Extra-*`.
 //!
-//! Two ways lead there, tried in this order as upstream does since 1.36 (KEP-5284): the constrained modes, which ask for
-//! `impersonate:<mode>` on the identity and for `impersonate-on:<mode>:<verb>` on what the request is about, and then
-//! plain `impersonate`. When none allows it the client sees the first refusal.
+//! There are two ways, tried in this order like kube-apiserver since 1.36 (KEP-5284): the constrained modes, which
+//! require `impersonate:<mode>` on the identity and `impersonate-on:<mode>:<verb>` on the target of the request; and
+//! then plain `impersonate`. If none allows the impersonation, the client receives the first error.
 
 mod headers;
 
 use super::rbac::Authorizer;
 use super::{
-    ANONYMOUS, AUTHENTICATED, Attributes, Decision, MASTERS, UNAUTHENTICATED, User, is_subdomain,
+    ANONYMOUS, AUTHENTICATED, Attributes, AuthorizerDecision, MASTERS, UNAUTHENTICATED, User, is_subdomain,
     service_account_groups, split_service_account,
 };
 use http::HeaderMap;
 use switchboard_object::status::Status;
 
-/// The group of identities, in the constrained modes.
+/// API group of identities in the constrained modes.
 const AUTHENTICATION: &str = "authentication.k8s.io";
-/// From this many groups or extra values on, one question for all of them is tried first.
+/// From this number of groups or extra values on, one check for all of them is tried first.
 const MANY: usize = 4;
-/// Where a service account's `extra` names its node.
+/// Key of a service account's `extra` that names its node.
 const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mode {
+enum ImpersonationMode {
     AssociatedNode,
     ArbitraryNode,
     ServiceAccount,
@@ -30,15 +30,22 @@ enum Mode {
     Legacy,
 }
 
-/// The user the request acts as: the impersonated one, when the headers ask for one and the requester may.
+/// Returns the user the request acts as: the impersonated user, if the headers request one and the requester is allowed
+/// to.
 ///
-/// `request` is what is asked, with the requester as its user.
+/// `request` has the requester as its user.
 pub fn impersonate(authorizer: &dyn Authorizer, request: &Attributes, headers: &HeaderMap) -> Result<User, Status> {
-    let Some(wanted) = headers::wanted(headers)? else { return Ok(request.user.clone()) };
-    let modes = [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo, Mode::Legacy];
+    let Some(wanted) = headers::requested_user(headers)? else { return Ok(request.user.clone()) };
+    let modes = [
+        ImpersonationMode::AssociatedNode,
+        ImpersonationMode::ArbitraryNode,
+        ImpersonationMode::ServiceAccount,
+        ImpersonationMode::UserInfo,
+        ImpersonationMode::Legacy,
+    ];
     let mut first = None;
     for mode in modes.into_iter().filter(|mode| mode.applies(&wanted, &request.user)) {
-        match (Check { authorizer, mode, requester: &request.user }).run(&wanted, request) {
+        match (ImpersonationCheck { authorizer, mode, requester: &request.user }).run(&wanted, request) {
             Ok(user) => return Ok(user),
             Err(refused) => first = first.or(Some(refused)),
         }
@@ -46,7 +53,7 @@ pub fn impersonate(authorizer: &dyn Authorizer, request: &Attributes, headers: &
     Err(first.unwrap_or_else(|| Status::internal("all impersonation modes failed")))
 }
 
-impl Mode {
+impl ImpersonationMode {
     fn name(self) -> &'static str {
         match self {
             Self::AssociatedNode => "associated-node",
@@ -80,22 +87,22 @@ impl Mode {
     }
 }
 
-struct Check<'a> {
+struct ImpersonationCheck<'a> {
     authorizer: &'a dyn Authorizer,
-    mode: Mode,
+    mode: ImpersonationMode,
     requester: &'a User,
 }
 
-impl Check<'_> {
+impl ImpersonationCheck<'_> {
     fn run(&self, wanted: &User, request: &Attributes) -> Result<User, Status> {
-        if self.mode != Mode::Legacy {
+        if self.mode != ImpersonationMode::Legacy {
             let verb = format!("impersonate-on:{}:{}", self.mode.name(), request.verb);
-            self.ask(&Attributes { verb, ..request.clone() })?;
+            self.authorize(&Attributes { verb, ..request.clone() })?;
         }
         let mut user = wanted.clone();
         self.name(wanted, &mut user)?;
         if !wanted.uid.is_empty() {
-            self.ask(&self.identity(AUTHENTICATION, "uids").named(&wanted.uid))?;
+            self.authorize(&self.identity(AUTHENTICATION, "uids").named(&wanted.uid))?;
         }
         self.groups(&wanted.groups)?;
         self.extra(wanted)?;
@@ -105,7 +112,7 @@ impl Check<'_> {
 
     fn name(&self, wanted: &User, user: &mut User) -> Result<(), Status> {
         let mut asked = self.identity(self.identity_group(), "users").named(&wanted.name);
-        if let (true, Some(node)) = (self.mode != Mode::Legacy, node_name(&wanted.name)) {
+        if let (true, Some(node)) = (self.mode != ImpersonationMode::Legacy, node_name(&wanted.name)) {
             asked.resource = "nodes".into();
             asked.name = node.into();
             user.groups = vec!["system:nodes".into()];
@@ -118,46 +125,46 @@ impl Check<'_> {
                 user.groups = service_account_groups(namespace);
             }
         }
-        if self.mode == Mode::AssociatedNode {
-            // The right is to be the node one runs on, whichever that is.
+        if self.mode == ImpersonationMode::AssociatedNode {
+            // The right is to impersonate the associated node, whatever its name.
             asked.name = "*".into();
         }
-        self.ask(&asked)
+        self.authorize(&asked)
     }
 
     fn groups(&self, groups: &[String]) -> Result<(), Status> {
         let asked = self.identity(self.identity_group(), "groups");
-        let constrained = self.mode != Mode::Legacy;
+        let constrained = self.mode != ImpersonationMode::Legacy;
         if constrained && groups.iter().any(String::is_empty) {
             return Err(asked.forbidden("impersonating the empty string group is not allowed"));
         }
         if constrained && groups.iter().any(|group| group == MASTERS) {
             return Err(asked.named(MASTERS).forbidden("impersonating the system:masters group is not allowed"));
         }
-        if constrained && groups.len() >= MANY && self.ask(&asked.clone().named("*")).is_ok() {
+        if constrained && groups.len() >= MANY && self.authorize(&asked.clone().named("*")).is_ok() {
             return Ok(());
         }
-        groups.iter().try_for_each(|group| self.ask(&asked.clone().named(group)))
+        groups.iter().try_for_each(|group| self.authorize(&asked.clone().named(group)))
     }
 
     fn extra(&self, wanted: &User) -> Result<(), Status> {
         let asked = self.identity(AUTHENTICATION, "userextras");
         let pairs: Vec<(&String, &String)> =
             wanted.extra.iter().flat_map(|(key, values)| values.iter().map(move |value| (key, value))).collect();
-        if self.mode != Mode::Legacy && !wanted.extra.is_empty() {
+        if self.mode != ImpersonationMode::Legacy && !wanted.extra.is_empty() {
             headers::validate_extra(&wanted.extra).map_err(|why| asked.forbidden(&why))?;
             let all = Attributes { subresource: "*".into(), ..asked.clone() }.named("*");
-            if pairs.len() >= MANY && self.ask(&all).is_ok() {
+            if pairs.len() >= MANY && self.authorize(&all).is_ok() {
                 return Ok(());
             }
         }
         pairs.into_iter().try_for_each(|(key, value)| {
-            self.ask(&Attributes { subresource: key.clone(), ..asked.clone() }.named(value))
+            self.authorize(&Attributes { subresource: key.clone(), ..asked.clone() }.named(value))
         })
     }
 
     fn identity_group(&self) -> &'static str {
-        if self.mode == Mode::Legacy { "" } else { AUTHENTICATION }
+        if self.mode == ImpersonationMode::Legacy { "" } else { AUTHENTICATION }
     }
 
     fn identity(&self, group: &str, resource: &str) -> Attributes {
@@ -166,17 +173,17 @@ impl Check<'_> {
         asked
     }
 
-    fn ask(&self, attributes: &Attributes) -> Result<(), Status> {
+    fn authorize(&self, attributes: &Attributes) -> Result<(), Status> {
         match self.authorizer.decide(attributes) {
-            Decision::Allow(_) => Ok(()),
-            Decision::NoOpinion(reason) => Err(attributes.forbidden(&reason)),
+            AuthorizerDecision::Allow(_) => Ok(()),
+            AuthorizerDecision::NoOpinion(reason) => Err(attributes.forbidden(&reason)),
         }
     }
 }
 
 fn add_fixed_group(user: &mut User) {
     let group = if user.name == ANONYMOUS { UNAUTHENTICATED } else { AUTHENTICATED };
-    if !user.is_in(UNAUTHENTICATED) && !user.is_in(group) {
+    if !user.is_member_of(UNAUTHENTICATED) && !user.is_member_of(group) {
         user.groups.push(group.into());
     }
 }

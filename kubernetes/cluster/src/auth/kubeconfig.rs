@@ -1,4 +1,4 @@
-//! The generated kubeconfig: one context per logical cluster, readable by its owner alone.
+//! The generated kubeconfig: one context per logical cluster, readable by its owner only.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -9,45 +9,45 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::certificates::{Certificates, write_private};
 
-/// The user of every context. A file without it is not ours to replace.
+/// User of every context. A file without this user is never replaced.
 const USER: &str = "switchboard-admin";
 
-/// A logical cluster, as a context names it.
+/// Context of a logical cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Context {
-    /// The context's name; the first one is current.
+pub struct KubeconfigContext {
+    /// Name of the context; the first one is the current context.
     pub name: String,
-    /// Where the cluster is: `https://127.0.0.1:6443/clusters/stage`.
+    /// URL of the cluster: `https://127.0.0.1:6443/clusters/stage`.
     pub server: String,
 }
 
-/// What can go wrong with the kubeconfig.
+/// Error of the kubeconfig.
 #[derive(Debug, thiserror::Error)]
 pub enum KubeconfigError {
-    /// Somebody else's file is in the way.
+    /// A file that Switchboard did not generate is in the way.
     #[error(
-        "{path} exists and was not written by switchboard; it is left alone\nhint: give another file with --kubeconfig, or move this one away"
+        "{path} exists and was not written by switchboard\nhint: pass another file with --kubeconfig, or move this file away"
     )]
     Foreign {
-        /// The file.
+        /// File.
         path: PathBuf,
     },
-    /// The file could not be read or written.
+    /// Reading or writing the file failed.
     #[error("could not write kubeconfig {path}")]
     Write {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
 }
 
-/// The file's text. The first context is the current one.
-pub fn render(certificates: &Certificates, contexts: &[Context]) -> String {
+/// Returns the text of the file. The first context is the current one.
+pub fn render(certificates: &Certificates, contexts: &[KubeconfigContext]) -> String {
     let authority = STANDARD.encode(&certificates.authority.certificate);
     let mut clusters = String::new();
     let mut entries = String::new();
-    for Context { name, server } in contexts {
+    for KubeconfigContext { name, server } in contexts {
         let (name, server) = (quoted(name), quoted(server));
         let _ = write!(
             clusters,
@@ -65,11 +65,11 @@ pub fn render(certificates: &Certificates, contexts: &[Context]) -> String {
     )
 }
 
-/// Writes the file with mode 0600, whole or not at all. A file of somebody else is not replaced.
-pub fn write(path: &Path, certificates: &Certificates, contexts: &[Context]) -> Result<(), KubeconfigError> {
+/// Writes the file with mode 0600, completely or not at all. A file that Switchboard did not generate is not replaced.
+pub fn write(path: &Path, certificates: &Certificates, contexts: &[KubeconfigContext]) -> Result<(), KubeconfigError> {
     let failed = |source| KubeconfigError::Write { path: path.to_path_buf(), source };
     match std::fs::read_to_string(path) {
-        Ok(text) if !text.trim().is_empty() && !is_ours(&text) => {
+        Ok(text) if !text.trim().is_empty() && !is_generated(&text) => {
             return Err(KubeconfigError::Foreign { path: path.to_path_buf() });
         }
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
@@ -78,9 +78,10 @@ pub fn write(path: &Path, certificates: &Certificates, contexts: &[Context]) -> 
     write_private(path, render(certificates, contexts).as_bytes()).map_err(failed)
 }
 
-/// Everything in the file is ours: our user and no other, our contexts, and a cluster for each of them and no further one.
-/// kubectl drops comments when it edits the file, so names are the mark; what somebody added or merged in is not ours to lose.
-fn is_ours(text: &str) -> bool {
+/// Whether everything in the file was generated: the user and no other, the contexts, and exactly one cluster for each.
+/// kubectl drops comments when it edits the file, so the names identify it. Entries that a user added or merged must
+/// not be lost.
+fn is_generated(text: &str) -> bool {
     let Ok(document) = switchboard_object::yaml::read(text) else { return false };
     let config = document.value;
     let entries = |list: &str| config[list].as_array().cloned().unwrap_or_default();
@@ -92,7 +93,7 @@ fn is_ours(text: &str) -> bool {
         && names("contexts") == names("clusters")
 }
 
-/// A JSON string is a YAML string.
+/// Quotes a string. A JSON string is also a YAML string.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

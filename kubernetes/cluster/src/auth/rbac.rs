@@ -1,4 +1,4 @@
-//! Role based access control: roles, bindings, and what they allow.
+//! Role-based access control: roles, bindings and authorization.
 //!
 //! A [`Policy`] is the parsed form of the four RBAC resources of one logical cluster. It changes object by object, so a
 //! request never parses a role: see [`Policy::put`] and [`Policy::remove`].
@@ -6,7 +6,7 @@
 pub mod escalation;
 mod rule;
 
-pub use rule::Rule;
+pub use rule::PolicyRule;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,20 +15,20 @@ use serde::Deserialize;
 use switchboard_object::kind::GroupResource;
 use switchboard_object::status::Status;
 
-use super::{Attributes, Decision, MASTERS, User, split_service_account};
+use super::{Attributes, AuthorizerDecision, MASTERS, User, split_service_account};
 
-/// The API group of roles and bindings.
+/// API group of roles and bindings.
 pub const GROUP: &str = "rbac.authorization.k8s.io";
 
-/// Says whether a request is allowed.
+/// Authorizer of requests.
 pub trait Authorizer {
-    /// The answer, and why.
-    fn decide(&self, attributes: &Attributes) -> Decision;
+    /// Returns the decision with its reason.
+    fn decide(&self, attributes: &Attributes) -> AuthorizerDecision;
 }
 
-/// The four RBAC resources.
+/// RBAC resources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RbacKind {
     /// `clusterroles`
     ClusterRole,
     /// `clusterrolebindings`
@@ -39,38 +39,38 @@ pub enum Kind {
     RoleBinding,
 }
 
-/// Every role and binding, ready to be asked.
+/// All roles and bindings, parsed.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    cluster_roles: BTreeMap<String, Arc<[Rule]>>,
-    roles: BTreeMap<String, BTreeMap<String, Arc<[Rule]>>>,
-    cluster_bindings: BTreeMap<String, Binding>,
-    bindings: BTreeMap<String, BTreeMap<String, Binding>>,
+    cluster_roles: BTreeMap<String, Arc<[PolicyRule]>>,
+    roles: BTreeMap<String, BTreeMap<String, Arc<[PolicyRule]>>>,
+    cluster_bindings: BTreeMap<String, RbacBinding>,
+    bindings: BTreeMap<String, BTreeMap<String, RbacBinding>>,
 }
 
-/// A role that a binding or an escalation check refers to.
+/// Reference to a role, from a binding or an escalation check.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RoleRef {
-    /// Always [`GROUP`] in what the server stores.
+    /// API group; always [`GROUP`] in stored objects.
     pub api_group: String,
     /// `Role` or `ClusterRole`.
     pub kind: String,
-    /// Its name.
+    /// Name of the role.
     pub name: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Binding {
+struct RbacBinding {
     role_ref: RoleRef,
     #[serde(deserialize_with = "rule::null_is_empty")]
-    subjects: Vec<Subject>,
+    subjects: Vec<RbacSubject>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Subject {
+struct RbacSubject {
     kind: String,
     name: String,
     namespace: String,
@@ -78,16 +78,16 @@ struct Subject {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Role {
+struct RbacRole {
     #[serde(deserialize_with = "rule::null_is_empty")]
-    rules: Vec<Rule>,
+    rules: Vec<PolicyRule>,
 }
 
-impl Kind {
-    /// All four.
+impl RbacKind {
+    /// All four kinds.
     pub const ALL: [Self; 4] = [Self::ClusterRole, Self::ClusterRoleBinding, Self::Role, Self::RoleBinding];
 
-    /// The resource name.
+    /// Returns the plural resource name.
     pub fn plural(self) -> &'static str {
         match self {
             Self::ClusterRole => "clusterroles",
@@ -99,22 +99,22 @@ impl Kind {
 }
 
 impl Policy {
-    /// Takes in a created or changed object, as it is stored. What cannot be parsed grants nothing.
-    pub fn put(&mut self, kind: Kind, namespace: &str, name: &str, object: &[u8]) {
-        let rules = || serde_json::from_slice::<Role>(object).unwrap_or_default().rules.into();
-        let binding = || serde_json::from_slice::<Binding>(object).unwrap_or_default();
+    /// Adds or replaces a stored object. An object that cannot be parsed grants nothing.
+    pub fn put(&mut self, kind: RbacKind, namespace: &str, name: &str, object: &[u8]) {
+        let rules = || serde_json::from_slice::<RbacRole>(object).unwrap_or_default().rules.into();
+        let binding = || serde_json::from_slice::<RbacBinding>(object).unwrap_or_default();
         match kind {
-            Kind::ClusterRole => drop(self.cluster_roles.insert(name.into(), rules())),
-            Kind::ClusterRoleBinding => drop(self.cluster_bindings.insert(name.into(), binding())),
-            Kind::Role => drop(self.roles.entry(namespace.into()).or_default().insert(name.into(), rules())),
-            Kind::RoleBinding => {
+            RbacKind::ClusterRole => drop(self.cluster_roles.insert(name.into(), rules())),
+            RbacKind::ClusterRoleBinding => drop(self.cluster_bindings.insert(name.into(), binding())),
+            RbacKind::Role => drop(self.roles.entry(namespace.into()).or_default().insert(name.into(), rules())),
+            RbacKind::RoleBinding => {
                 drop(self.bindings.entry(namespace.into()).or_default().insert(name.into(), binding()));
             }
         }
     }
 
-    /// Forgets a deleted object.
-    pub fn remove(&mut self, kind: Kind, namespace: &str, name: &str) {
+    /// Removes a deleted object.
+    pub fn remove(&mut self, kind: RbacKind, namespace: &str, name: &str) {
         fn forget<T>(by_namespace: &mut BTreeMap<String, BTreeMap<String, T>>, namespace: &str, name: &str) {
             if let Some(inner) = by_namespace.get_mut(namespace) {
                 inner.remove(name);
@@ -124,15 +124,15 @@ impl Policy {
             }
         }
         match kind {
-            Kind::ClusterRole => drop(self.cluster_roles.remove(name)),
-            Kind::ClusterRoleBinding => drop(self.cluster_bindings.remove(name)),
-            Kind::Role => forget(&mut self.roles, namespace, name),
-            Kind::RoleBinding => forget(&mut self.bindings, namespace, name),
+            RbacKind::ClusterRole => drop(self.cluster_roles.remove(name)),
+            RbacKind::ClusterRoleBinding => drop(self.cluster_bindings.remove(name)),
+            RbacKind::Role => forget(&mut self.roles, namespace, name),
+            RbacKind::RoleBinding => forget(&mut self.bindings, namespace, name),
         }
     }
 
-    /// The rules of a role. `namespace` is the binding's, empty for a cluster role binding.
-    pub fn role_rules(&self, role: &RoleRef, namespace: &str) -> Result<Arc<[Rule]>, Status> {
+    /// Returns the rules of a role. `namespace` is the binding's, empty for a cluster role binding.
+    pub fn role_rules(&self, role: &RoleRef, namespace: &str) -> Result<Arc<[PolicyRule]>, Status> {
         let (found, word) = match role.kind.as_str() {
             "ClusterRole" => (self.cluster_roles.get(&role.name), "clusterrole"),
             "Role" => (self.roles.get(namespace).and_then(|roles| roles.get(&role.name)), "role"),
@@ -141,8 +141,8 @@ impl Policy {
         found.cloned().ok_or_else(|| Status::not_found(&GroupResource::new(GROUP, word), &role.name))
     }
 
-    /// Every rule that applies to the user in the namespace, and what could not be resolved.
-    pub fn rules_for(&self, user: &User, namespace: &str) -> (Vec<Rule>, Vec<String>) {
+    /// Returns every rule that applies to the user in the namespace, and the roles that could not be resolved.
+    pub fn rules_for(&self, user: &User, namespace: &str) -> (Vec<PolicyRule>, Vec<String>) {
         let (mut rules, mut errors) = (Vec::new(), Vec::new());
         self.visit(user, namespace, |found| {
             match found {
@@ -154,12 +154,12 @@ impl Policy {
         (rules, errors)
     }
 
-    /// Shows every rule that applies until `found` says it has seen enough.
+    /// Calls `found` with every rule that applies, until it returns true.
     fn visit(
         &self,
         user: &User,
         namespace: &str,
-        mut found: impl FnMut(Result<(&dyn Fn() -> String, &Rule), Status>) -> bool,
+        mut found: impl FnMut(Result<(&dyn Fn() -> String, &PolicyRule), Status>) -> bool,
     ) {
         let cluster = self.cluster_bindings.iter().map(|(name, binding)| (name, binding, ""));
         let local = self.bindings.get(namespace).filter(|_| !namespace.is_empty());
@@ -184,9 +184,9 @@ impl Policy {
 }
 
 impl Authorizer for Policy {
-    fn decide(&self, attributes: &Attributes) -> Decision {
-        if attributes.user.is_in(MASTERS) {
-            return Decision::Allow(String::new());
+    fn decide(&self, attributes: &Attributes) -> AuthorizerDecision {
+        if attributes.user.is_member_of(MASTERS) {
+            return AuthorizerDecision::Allow(String::new());
         }
         let (mut allowed, mut errors) = (None, Vec::new());
         self.visit(&attributes.user, &attributes.namespace, |found| match found {
@@ -201,14 +201,14 @@ impl Authorizer for Policy {
             }
         });
         match allowed {
-            Some(reason) => Decision::Allow(reason),
-            None if errors.is_empty() => Decision::NoOpinion(String::new()),
-            None => Decision::NoOpinion(format!("RBAC: {}", aggregate(&errors))),
+            Some(reason) => AuthorizerDecision::Allow(reason),
+            None if errors.is_empty() => AuthorizerDecision::NoOpinion(String::new()),
+            None => AuthorizerDecision::NoOpinion(format!("RBAC: {}", aggregate(&errors))),
         }
     }
 }
 
-/// Several errors as one line, each said once.
+/// Joins errors into one line, each once.
 pub(crate) fn aggregate(errors: &[String]) -> String {
     let mut said: Vec<&str> = Vec::new();
     for error in errors {
@@ -222,8 +222,8 @@ pub(crate) fn aggregate(errors: &[String]) -> String {
     }
 }
 
-impl Binding {
-    fn describe(&self, name: &str, namespace: &str, subject: &Subject) -> String {
+impl RbacBinding {
+    fn describe(&self, name: &str, namespace: &str, subject: &RbacSubject) -> String {
         let (kind, name) = match namespace {
             "" => ("ClusterRoleBinding", name.to_string()),
             namespace => ("RoleBinding", format!("{name}/{namespace}")),
@@ -238,11 +238,11 @@ impl Binding {
     }
 }
 
-impl Subject {
+impl RbacSubject {
     fn is(&self, user: &User, namespace: &str) -> bool {
         match self.kind.as_str() {
             "User" => self.name == user.name,
-            "Group" => user.is_in(&self.name),
+            "Group" => user.is_member_of(&self.name),
             "ServiceAccount" => {
                 let namespace = if self.namespace.is_empty() { namespace } else { &self.namespace };
                 !namespace.is_empty() && split_service_account(&user.name) == Some((namespace, &self.name))

@@ -1,4 +1,4 @@
-//! Questions about access that clients ask: SubjectAccessReview and its kin, TokenReview, SelfSubjectReview.
+//! Reviews: SubjectAccessReview and its variants, TokenReview, SelfSubjectReview.
 
 mod access;
 pub mod token_request;
@@ -11,31 +11,31 @@ use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::status::Status;
 
 use super::User;
-use super::authentication::{Authenticator, Objects};
-use super::rbac::{Policy, Rule, aggregate};
+use super::authentication::{Authenticator, TokenObjects};
+use super::rbac::{Policy, PolicyRule, aggregate};
 
-/// What a review is answered from.
-pub struct Context<'a> {
-    /// Who asks.
+/// Inputs of a review.
+pub struct ReviewContext<'a> {
+    /// User of the request.
     pub user: &'a User,
-    /// The namespace in the request's path.
+    /// Namespace in the request's path.
     pub namespace: &'a str,
-    /// The roles and bindings.
+    /// Roles and bindings.
     pub policy: &'a Policy,
-    /// The keys.
+    /// Keys.
     pub authenticator: &'a Authenticator,
-    /// What tokens are bound to.
-    pub objects: &'a dyn Objects,
-    /// The time.
+    /// Objects that tokens are bound to.
+    pub objects: &'a dyn TokenObjects,
+    /// Current time.
     pub now: Timestamp,
 }
 
-/// Answers a review. `None` when the kind is not one.
-pub fn answer(kind: &GroupVersionKind, object: &Value, context: &Context<'_>) -> Option<Result<Value, Status>> {
+/// Answers a review; `None` if the kind is not a review.
+pub fn answer(kind: &GroupVersionKind, object: &Value, context: &ReviewContext<'_>) -> Option<Result<Value, Status>> {
     Some(match (kind.group.as_str(), kind.kind.as_str()) {
         ("authorization.k8s.io", "SubjectAccessReview") => access::subject(object, context),
         ("authorization.k8s.io", "LocalSubjectAccessReview") => access::local(object, context),
-        ("authorization.k8s.io", "SelfSubjectAccessReview") => access::own(object, context),
+        ("authorization.k8s.io", "SelfSubjectAccessReview") => access::self_subject(object, context),
         ("authorization.k8s.io", "SelfSubjectRulesReview") => rules(kind, object, context),
         ("authentication.k8s.io", "TokenReview") => token(object, context),
         ("authentication.k8s.io", "SelfSubjectReview") => Ok(whoami(kind, context)),
@@ -43,20 +43,20 @@ pub fn answer(kind: &GroupVersionKind, object: &Value, context: &Context<'_>) ->
     })
 }
 
-/// The kind is answered here and never stored.
+/// Whether the kind is answered here and never stored.
 pub fn is_review(kind: &GroupVersionKind) -> bool {
     matches!(kind.group.as_str(), "authorization.k8s.io")
         || (kind.group == "authentication.k8s.io" && matches!(kind.kind.as_str(), "TokenReview" | "SelfSubjectReview"))
 }
 
-fn rules(kind: &GroupVersionKind, object: &Value, context: &Context<'_>) -> Result<Value, Status> {
+fn rules(kind: &GroupVersionKind, object: &Value, context: &ReviewContext<'_>) -> Result<Value, Status> {
     let namespace = text(object, "/spec/namespace");
     if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
     let (rules, errors) = context.policy.rules_for(context.user, namespace);
     let of_resources = rules.iter().filter(|r| !r.resources.is_empty());
-    let of_resources = of_resources.map(|r| Rule { non_resource_urls: Vec::new(), ..r.clone() });
+    let of_resources = of_resources.map(|r| PolicyRule { non_resource_urls: Vec::new(), ..r.clone() });
     let of_paths = rules.iter().filter(|r| !r.non_resource_urls.is_empty());
     let of_paths = of_paths.map(|r| json!({"verbs": r.verbs, "nonResourceURLs": r.non_resource_urls}));
     let mut status = json!({
@@ -72,13 +72,13 @@ fn rules(kind: &GroupVersionKind, object: &Value, context: &Context<'_>) -> Resu
     }))
 }
 
-fn token(object: &Value, context: &Context<'_>) -> Result<Value, Status> {
+fn token(object: &Value, context: &ReviewContext<'_>) -> Result<Value, Status> {
     let token = text(object, "/spec/token");
     if token.is_empty() {
         return Err(Status::bad_request("token is required for TokenReview in authentication"));
     }
     let audiences: Vec<String> = strings(object.pointer("/spec/audiences"));
-    let status = match context.authenticator.bearer(token, &audiences, context.objects, context.now) {
+    let status = match context.authenticator.authenticate_token(token, &audiences, context.objects, context.now) {
         Ok(bearer) => {
             json!({"authenticated": true, "user": user_info(&bearer.user), "audiences": bearer.audiences})
         }
@@ -89,10 +89,10 @@ fn token(object: &Value, context: &Context<'_>) -> Result<Value, Status> {
     Ok(answer)
 }
 
-fn whoami(kind: &GroupVersionKind, context: &Context<'_>) -> Value {
+fn whoami(kind: &GroupVersionKind, context: &ReviewContext<'_>) -> Value {
     json!({
         "kind": kind.kind, "apiVersion": kind.api_version(),
-        "metadata": {"creationTimestamp": crate::ambient::time_text(context.now)},
+        "metadata": {"creationTimestamp": crate::clock_and_rng::time_text(context.now)},
         "status": {"userInfo": user_info(context.user)},
     })
 }
@@ -110,7 +110,7 @@ fn user_info(user: &User) -> Value {
     info
 }
 
-/// Upstream's reviews have lost their kind when they are found invalid, so the message has none.
+/// Returns the 422. kube-apiserver's reviews have lost their kind at this point, so the message has none.
 fn invalid(errors: &[FieldError]) -> Status {
     Status::invalid(&GroupVersionKind::new("authorization.k8s.io", "v1", ""), "", errors)
 }

@@ -2,7 +2,7 @@
 use super::*;
 
 #[test]
-fn a_refusal_reads_as_upstreams() {
+fn errors_read_like_upstreams() {
     let list = Attributes::resource(User::named("x"), "list", "", "pods").in_namespace("default");
     assert_eq!(
         list.forbidden("").message,

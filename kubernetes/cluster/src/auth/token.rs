@@ -1,7 +1,7 @@
 //! Service account tokens: JSON Web Tokens signed with the cluster's own key (ES256).
 //!
-//! What a token says is [`Claims`]; whether it is believed is decided by [`TokenKey::verify`] (signature) and by
-//! [`super::authentication`] (time, audience, and whether the objects it is bound to still live).
+//! [`TokenClaims`] is the content of a token. [`TokenKey::verify`] checks the signature; [`super::authentication`] checks
+//! the time, the audience, and whether the bound objects still exist.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -17,154 +17,156 @@ use serde_json::{Value, json};
 
 use super::certificates::write_private;
 
-/// Who issues our tokens, and the audience they are for unless another is asked for.
+/// Issuer of the tokens, and their default audience.
 pub const ISSUER: &str = "https://kubernetes.default.svc";
-/// Who issues the tokens kept in Secrets.
+/// Issuer of the tokens stored in Secrets.
 pub const LEGACY_ISSUER: &str = "kubernetes/serviceaccount";
-/// A longer token is refused unread.
+/// Longer tokens are refused without parsing.
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
-/// The file in the data directory.
+/// File in the data directory.
 const FILE: &str = "service-account.key";
-/// What stands before the 65 bytes of a P-256 point in a SubjectPublicKeyInfo.
+/// Bytes before the 65 bytes of a P-256 point in a SubjectPublicKeyInfo.
 const P256_PREFIX: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
     0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
 ];
 
-/// What can go wrong with the key.
+/// Error of the signing key.
 #[derive(Debug, thiserror::Error)]
 pub enum TokenKeyError {
-    /// The key could not be made.
-    #[error("could not make the service account key")]
+    /// Creation of the key failed.
+    #[error("could not create the service account key")]
     Make,
-    /// The token could not be signed.
+    /// Signing a token failed.
     #[error("could not sign a token")]
     Sign,
-    /// The file could not be read or written.
-    #[error("could not keep the service account key in {path}")]
+    /// Reading or writing the file failed.
+    #[error("could not read or write service account key {path}")]
     File {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Why.
+        /// Cause.
         source: std::io::Error,
     },
-    /// The file holds something else. It is not replaced: that would revoke every token silently.
-    #[error("{path} does not hold a P-256 key in PKCS #8\nhint: removing it makes a new key and revokes every token")]
+    /// Unexpected content of the file. The file is not replaced, because that would silently revoke every token.
+    #[error(
+        "{path} does not hold a P-256 key in PKCS #8\nhint: restore the file from a backup; if you delete it, a new key is created and every token becomes invalid"
+    )]
     Damaged {
-        /// The file.
+        /// File.
         path: PathBuf,
     },
 }
 
-/// What a token says.
+/// Claims of a token.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Claims {
-    /// Whom it is for.
+pub struct TokenClaims {
+    /// Audiences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aud: Vec<String>,
-    /// When it ends.
+    /// Expiry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exp: Option<i64>,
-    /// When it was made.
+    /// Time of issue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub iat: Option<i64>,
-    /// Who made it.
+    /// Issuer.
     pub iss: String,
-    /// Its own id.
+    /// Id of the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jti: Option<String>,
-    /// The service account and what the token is bound to.
+    /// Service account and bound objects.
     #[serde(rename = "kubernetes.io", default, skip_serializing_if = "Option::is_none")]
-    pub kubernetes: Option<Binding>,
-    /// Namespace, of a token kept in a Secret.
+    pub kubernetes: Option<TokenBinding>,
+    /// Namespace, of a token stored in a Secret.
     #[serde(rename = "kubernetes.io/serviceaccount/namespace", default, skip_serializing_if = "Option::is_none")]
     pub legacy_namespace: Option<String>,
-    /// The Secret that keeps the token.
+    /// Secret that stores the token.
     #[serde(rename = "kubernetes.io/serviceaccount/secret.name", default, skip_serializing_if = "Option::is_none")]
     pub legacy_secret: Option<String>,
-    /// The service account, of a token kept in a Secret.
+    /// Service account, of a token stored in a Secret.
     #[serde(
         rename = "kubernetes.io/serviceaccount/service-account.name",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub legacy_name: Option<String>,
-    /// The service account's uid, of a token kept in a Secret.
+    /// Uid of the service account, of a token stored in a Secret.
     #[serde(
         rename = "kubernetes.io/serviceaccount/service-account.uid",
         default,
         skip_serializing_if = "Option::is_none"
     )]
     pub legacy_uid: Option<String>,
-    /// Not before.
+    /// Start of validity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nbf: Option<i64>,
-    /// The user name.
+    /// User name.
     pub sub: String,
 }
 
-/// The objects a token depends on.
+/// Objects a token is bound to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Binding {
-    /// The service account's namespace.
+pub struct TokenBinding {
+    /// Namespace of the service account.
     pub namespace: String,
-    /// The node, for tokens of pods and nodes.
+    /// Node, for tokens of pods and nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub node: Option<Reference>,
-    /// The pod.
+    pub node: Option<BoundObject>,
+    /// Pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pod: Option<Reference>,
-    /// The Secret.
+    pub pod: Option<BoundObject>,
+    /// Secret.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub secret: Option<Reference>,
-    /// The service account.
-    pub serviceaccount: Reference,
-    /// After this time the token still works, but its use is remarked upon.
+    pub secret: Option<BoundObject>,
+    /// Service account.
+    pub serviceaccount: BoundObject,
+    /// Time after which the token is still valid, but its use is logged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warnafter: Option<i64>,
 }
 
-/// A name that is only meant together with its uid.
+/// Name of an object together with its uid.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Reference {
-    /// The object's name.
+pub struct BoundObject {
+    /// Name of the object.
     pub name: String,
-    /// The object's uid.
+    /// Uid of the object.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub uid: String,
 }
 
-/// Why a token is not believed.
+/// Reason for which a token is not accepted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Not one of ours at all.
+    /// Token of another issuer.
     #[error("not a token of this cluster")]
-    Foreign,
-    /// Ours by its issuer, but not signed with our key.
+    ForeignIssuer,
+    /// Token of this cluster's issuer that is not signed with this key.
     #[error("{0}")]
     Refused(String),
 }
 
-/// The key that signs tokens.
+/// Key that signs tokens.
 pub struct TokenKey {
     pair: EcdsaKeyPair,
     id: String,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct JwtHeader {
     alg: String,
     #[serde(default)]
     kid: String,
 }
 
 impl TokenKey {
-    /// A key that is kept nowhere.
+    /// Creates a key in memory.
     pub fn ephemeral() -> Result<Self, TokenKeyError> {
         Self::from_pkcs8(&new_pkcs8()?).ok_or(TokenKeyError::Make)
     }
 
-    /// The key kept in `directory`, made when there is none.
+    /// Returns the key in `directory`, created if there is none.
     pub fn in_directory(directory: &Path) -> Result<Self, TokenKeyError> {
         let path = directory.join(FILE);
         let failed = |source| TokenKeyError::File { path: path.clone(), source };
@@ -187,18 +189,18 @@ impl TokenKey {
         Some(Self { pair, id })
     }
 
-    /// The public half, as a JSON Web Key: what others verify our tokens with.
+    /// Returns the public key as a JSON Web Key, for verifying tokens.
     pub fn public_key(&self) -> Value {
-        // An uncompressed point: a mark, then both coordinates.
+        // Uncompressed point: a tag byte, then both coordinates.
         let point = &self.pair.public_key().as_ref()[1..];
         let (x, y) = point.split_at(point.len() / 2);
         let (x, y) = (URL_SAFE_NO_PAD.encode(x), URL_SAFE_NO_PAD.encode(y));
         json!({"use": "sig", "kty": "EC", "kid": self.id, "crv": "P-256", "alg": "ES256", "x": x, "y": y})
     }
 
-    /// The token for these claims.
-    pub fn sign(&self, claims: &Claims) -> Result<String, TokenKeyError> {
-        let header = Header { alg: "ES256".into(), kid: self.id.clone() };
+    /// Signs a token with these claims.
+    pub fn sign(&self, claims: &TokenClaims) -> Result<String, TokenKeyError> {
+        let header = JwtHeader { alg: "ES256".into(), kid: self.id.clone() };
         let header = serde_json::to_vec(&header).map_err(|_| TokenKeyError::Sign)?;
         let claims = serde_json::to_vec(claims).map_err(|_| TokenKeyError::Sign)?;
         let mut token = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
@@ -208,24 +210,24 @@ impl TokenKey {
         Ok(token)
     }
 
-    /// What the token says, when this key signed it.
-    pub fn verify(&self, token: &str) -> Result<Claims, TokenError> {
+    /// Returns the claims of a token that this key signed.
+    pub fn verify(&self, token: &str) -> Result<TokenClaims, TokenError> {
         if token.len() > MAX_TOKEN_BYTES {
-            return Err(TokenError::Foreign);
+            return Err(TokenError::ForeignIssuer);
         }
-        let (signed, signature) = token.rsplit_once('.').ok_or(TokenError::Foreign)?;
-        let (header, payload) = signed.split_once('.').ok_or(TokenError::Foreign)?;
-        let claims: Claims = part(payload)?;
+        let (signed, signature) = token.rsplit_once('.').ok_or(TokenError::ForeignIssuer)?;
+        let (header, payload) = signed.split_once('.').ok_or(TokenError::ForeignIssuer)?;
+        let claims: TokenClaims = part(payload)?;
         if claims.iss != ISSUER && claims.iss != LEGACY_ISSUER {
-            return Err(TokenError::Foreign);
+            return Err(TokenError::ForeignIssuer);
         }
-        let header: Header = part(header)?;
+        let header: JwtHeader = part(header)?;
         if !header.kid.is_empty() && header.kid != self.id {
             return Err(TokenError::Refused("invalid signature, no keys found".into()));
         }
-        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::Foreign)?;
+        let signature = URL_SAFE_NO_PAD.decode(signature).map_err(|_| TokenError::ForeignIssuer)?;
         let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.pair.public_key().as_ref());
-        // The algorithm is ours to choose, never the token's.
+        // The server chooses the algorithm, never the token.
         let ours = header.alg == "ES256" && key.verify(signed.as_bytes(), &signature).is_ok();
         if ours { Ok(claims) } else { Err(TokenError::Refused(BAD_SIGNATURE.into())) }
     }
@@ -233,14 +235,14 @@ impl TokenKey {
 
 const BAD_SIGNATURE: &str = "go-jose/go-jose: error in cryptographic primitive";
 
-/// Keys stay out of logs.
+/// Omits the key.
 impl fmt::Debug for TokenKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TokenKey").field("id", &self.id).field("key", &"<secret>").finish()
     }
 }
 
-/// 256 random bits as text: the administrator's static token.
+/// Returns 256 random bits as text: the administrator's static token.
 pub fn random_token() -> Result<String, TokenKeyError> {
     let mut bytes = [0u8; 32];
     SystemRandom::new().fill(&mut bytes).map_err(|_| TokenKeyError::Make)?;
@@ -248,8 +250,8 @@ pub fn random_token() -> Result<String, TokenKeyError> {
 }
 
 fn part<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, TokenError> {
-    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::Foreign)?;
-    serde_json::from_slice(&bytes).map_err(|_| TokenError::Foreign)
+    let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::ForeignIssuer)?;
+    serde_json::from_slice(&bytes).map_err(|_| TokenError::ForeignIssuer)
 }
 
 fn new_pkcs8() -> Result<Vec<u8>, TokenKeyError> {

@@ -2,13 +2,13 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::auth::rbac::{Authorizer, Kind, Policy};
-use crate::auth::{Attributes, Decision, User};
-use crate::store::Bounds;
+use crate::auth::rbac::{Authorizer, Policy, RbacKind};
+use crate::auth::{Attributes, AuthorizerDecision, User};
+use crate::store::StoreLimits;
 
-async fn started() -> Store {
-    let store = Store::in_memory(Bounds::default());
-    write(&store, "c", &Ambient::system(), "-----BEGIN\nx\n").await;
+async fn started() -> ObjectStore {
+    let store = ObjectStore::in_memory(StoreLimits::default());
+    write(&store, "c", &ClockAndRng::system(), "-----BEGIN\nx\n").await;
     store
 }
 
@@ -28,7 +28,7 @@ async fn every_object_is_whole_and_has_a_uid_of_its_own() {
         assert!(uids.insert(metadata["uid"].as_str().unwrap().to_string()));
         assert!(next_mark(&object.to_string()).is_none(), "{key}");
     }
-    let root = store.get(&Key::new("c", "configmaps", "default", "kube-root-ca.crt")).unwrap();
+    let root = store.get(&StoreKey::new("c", "configmaps", "default", "kube-root-ca.crt")).unwrap();
     let root: serde_json::Value = serde_json::from_slice(&root.bytes).unwrap();
     assert_eq!(root["data"]["ca.crt"], "-----BEGIN\nx\n");
 }
@@ -37,28 +37,28 @@ async fn every_object_is_whole_and_has_a_uid_of_its_own() {
 async fn a_second_start_writes_nothing() {
     let store = started().await;
     let revision = store.revision();
-    write(&store, "c", &Ambient::system(), "").await;
+    write(&store, "c", &ClockAndRng::system(), "").await;
     assert_eq!(store.revision(), revision);
 }
 
 #[tokio::test]
-async fn the_default_roles_allow_what_they_say() {
+async fn the_default_roles_allow_their_rules() {
     let store = started().await;
     let mut policy = Policy::default();
-    for kind in Kind::ALL {
-        let prefix = Key::prefix("c", &format!("{}.rbac.authorization.k8s.io", kind.plural()), None);
+    for kind in RbacKind::ALL {
+        let prefix = StoreKey::prefix("c", &format!("{}.rbac.authorization.k8s.io", kind.plural()), None);
         for (key, record) in store.list(&prefix, None, 0, None).unwrap().records {
             policy.put(kind, key.namespace(), key.name(), &record.bytes);
         }
     }
     let allows = |user: User, verb: &str, group: &str, resource: &str| {
         let asked = Attributes::resource(user, verb, group, resource).in_namespace("shop");
-        matches!(policy.decide(&asked), Decision::Allow(_))
+        matches!(policy.decide(&asked), AuthorizerDecision::Allow(_))
     };
-    let somebody = || User::named("x").in_group("system:authenticated");
-    assert!(allows(somebody(), "create", "authorization.k8s.io", "selfsubjectaccessreviews"));
-    assert!(!allows(somebody(), "get", "", "pods"));
+    let user = || User::named("x").with_group("system:authenticated");
+    assert!(allows(user(), "create", "authorization.k8s.io", "selfsubjectaccessreviews"));
+    assert!(!allows(user(), "get", "", "pods"));
     assert!(allows(User::named("system:kube-scheduler"), "get", "", "pods"));
-    let discovery = Attributes::path(somebody(), "get", "/apis/apps/v1");
-    assert!(matches!(policy.decide(&discovery), Decision::Allow(_)));
+    let discovery = Attributes::path(user(), "get", "/apis/apps/v1");
+    assert!(matches!(policy.decide(&discovery), AuthorizerDecision::Allow(_)));
 }

@@ -1,4 +1,4 @@
-//! Cluster roles that are made of others: their rules are those of the roles their selectors match.
+//! Aggregated cluster roles: their rules are those of the roles that their selectors match.
 
 use std::sync::Arc;
 
@@ -6,15 +6,15 @@ use http::Method;
 use serde_json::{Value, json};
 use switchboard_object::selector::LabelSelector;
 
-use super::api::{Api, Failed};
-use crate::store::Key;
+use super::client::{ControllerClient, RequestFailure};
+use crate::store::StoreKey;
 
 const RESOURCE: &str = "clusterroles.rbac.authorization.k8s.io";
 const MANAGER: &str = "clusterrole-aggregation-controller";
 
-/// Brings the rules of every aggregated role up to date.
-pub(super) async fn aggregate(api: &Api, _cluster: &Arc<str>) -> Result<(), Failed> {
-    let roles: Vec<(Key, Value)> =
+/// Updates the rules of every aggregated role.
+pub(super) async fn aggregate(api: &ControllerClient, _cluster: &Arc<str>) -> Result<(), RequestFailure> {
+    let roles: Vec<(StoreKey, Value)> =
         api.keys(RESOURCE, None).into_iter().filter_map(|key| api.object(&key).map(|role| (key, role))).collect();
     for (key, role) in &roles {
         let Some(rules) = aggregated(role, roles.iter().map(|(_, other)| other)) else { continue };
@@ -26,12 +26,12 @@ pub(super) async fn aggregate(api: &Api, _cluster: &Arc<str>) -> Result<(), Fail
             "metadata": {"name": key.name()}, "rules": rules,
         });
         let query = format!("?fieldManager={MANAGER}&force=true");
-        api.to_object(Method::PATCH, key, &query, "application/apply-patch+yaml", &apply).await?;
+        api.send_object_request(Method::PATCH, key, &query, "application/apply-patch+yaml", &apply).await?;
     }
     Ok(())
 }
 
-/// The rules a role should have; `None` when it is not made of others.
+/// Returns the rules that a role should have; `None` if it is not aggregated.
 pub(super) fn aggregated<'a>(role: &Value, roles: impl Iterator<Item = &'a Value> + Clone) -> Option<Value> {
     let selectors = role.pointer("/aggregationRule/clusterRoleSelectors")?.as_array().filter(|s| !s.is_empty())?;
     let mut rules: Vec<Value> = Vec::new();

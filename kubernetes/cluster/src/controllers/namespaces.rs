@@ -1,4 +1,4 @@
-//! The end of a namespace: everything in it is deleted, then its own finalizer is removed.
+//! Namespace termination: everything in it is deleted, then its own finalizer is removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,14 +6,14 @@ use futures::future::join_all;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::ROUND;
-use super::api::{Api, Failed};
-use super::graph::Metadata;
-use crate::store::Key;
+use super::BATCH_SIZE;
+use super::client::{ControllerClient, RequestFailure};
+use super::ownership_graph::OwnershipMetadata;
+use crate::store::StoreKey;
 
-/// The finalizer in a namespace's spec that stands for its content.
+/// Finalizer in a namespace's spec that represents its content.
 const FINALIZER: &str = "kubernetes";
-/// Type, and reason and message when all is well, in the order the status lists them.
+/// Type, and reason and message of the good state, in the order of the status.
 const CONDITIONS: [(&str, &str, &str); 5] = [
     ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
     ("NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions", "All legacy kube types successfully parsed"),
@@ -26,19 +26,19 @@ const CONDITIONS: [(&str, &str, &str); 5] = [
     ("NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
 ];
 
-/// What is left of a namespace's content.
+/// Remaining content of a namespace.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Remains {
-    /// By `<plural>.<group>`: how many.
+pub(super) struct RemainingContent {
+    /// Number of objects by `<plural>.<group>`.
     pub resources: BTreeMap<String, usize>,
-    /// By finalizer: on how many objects.
+    /// Number of objects by finalizer.
     pub finalizers: BTreeMap<String, usize>,
-    /// What could not be deleted, and why.
+    /// Errors of deletions.
     pub errors: Vec<String>,
 }
 
-/// Deletes what is in the namespace; when nothing is left, lets it go.
-pub(super) async fn terminate(api: &Api, key: &Key) -> Result<(), Failed> {
+/// Deletes the content of the namespace. Once nothing is left, removes the namespace.
+pub(super) async fn terminate(api: &ControllerClient, key: &StoreKey) -> Result<(), RequestFailure> {
     let Some(namespace) = api.object(key) else { return Ok(()) };
     let own = namespace["spec"]["finalizers"].as_array().is_some_and(|all| all.iter().any(|f| f == FINALIZER));
     if namespace["metadata"]["deletionTimestamp"].is_null() || !own {
@@ -46,18 +46,18 @@ pub(super) async fn terminate(api: &Api, key: &Key) -> Result<(), Failed> {
     }
     let remains = delete_content(api, key.name()).await;
     if !remains.is_empty() {
-        return report(api, key, &namespace, &remains).await;
+        return report_remaining_content(api, key, &namespace, &remains).await;
     }
-    report(api, key, &namespace, &remains).await?;
+    report_remaining_content(api, key, &namespace, &remains).await?;
     finalize(api, key).await
 }
 
-async fn delete_content(api: &Api, namespace: &str) -> Remains {
-    let mut remains = Remains::default();
-    // Pods first: what they use outlives them.
+async fn delete_content(api: &ControllerClient, namespace: &str) -> RemainingContent {
+    let mut remains = RemainingContent::default();
+    // Pods are deleted first, so that the objects they use outlive them.
     delete_all(api, "pods", namespace, &mut remains).await;
     if !remains.resources.is_empty() {
-        // Upstream does not count while it waits for pods.
+        // Kubernetes does not count other objects while it waits for pods.
         return remains;
     }
     let registry = api.logical.registry();
@@ -74,27 +74,28 @@ async fn delete_content(api: &Api, namespace: &str) -> Remains {
     remains
 }
 
-async fn delete_all(api: &Api, resource: &str, namespace: &str, remains: &mut Remains) {
+async fn delete_all(api: &ControllerClient, resource: &str, namespace: &str, remains: &mut RemainingContent) {
     let keys = api.keys(resource, Some(namespace));
-    for some in keys.chunks(ROUND) {
+    for some in keys.chunks(BATCH_SIZE) {
         let deletes = some.iter().map(|key| async move {
             let metadata = api.metadata(key)?;
-            if metadata.is_going() { None } else { api.delete(key, &metadata, "Background").await.err() }
+            if metadata.is_deleting() { None } else { api.delete(key, &metadata, "Background").await.err() }
         });
         let failed = join_all(deletes).await.into_iter().flatten();
-        // A conflict means somebody wrote meanwhile; the next change brings the work back.
+        // A conflict means that another client wrote meanwhile; its change enqueues the item again.
         remains.errors.extend(failed.filter(|f| f.code != 409).map(|f| f.message));
     }
-    let left: Vec<Metadata> = api.keys(resource, Some(namespace)).iter().filter_map(|key| api.metadata(key)).collect();
+    let left: Vec<OwnershipMetadata> =
+        api.keys(resource, Some(namespace)).iter().filter_map(|key| api.metadata(key)).collect();
     remains.count(resource, &left);
 }
 
-impl Remains {
-    fn count(&mut self, resource: &str, left: &[Metadata]) {
+impl RemainingContent {
+    fn count(&mut self, resource: &str, left: &[OwnershipMetadata]) {
         if left.is_empty() {
             return;
         }
-        // The core group's name is empty, and upstream writes the dot all the same.
+        // The core group's name is empty, but Kubernetes still writes the dot.
         let name = if resource.contains('.') { resource.to_string() } else { format!("{resource}.") };
         self.resources.insert(name, left.len());
         for finalizer in left.iter().flat_map(|metadata| &metadata.finalizers) {
@@ -106,8 +107,8 @@ impl Remains {
         self.resources.is_empty() && self.errors.is_empty()
     }
 
-    /// Reason and message of a condition that does not hold well.
-    fn complaint(&self, condition: &str) -> Option<(&'static str, String)> {
+    /// Returns reason and message of a condition in the bad state.
+    fn condition_failure(&self, condition: &str) -> Option<(&'static str, String)> {
         let list = |items: &BTreeMap<String, usize>, words: &str, after: &str| {
             let each: Vec<String> =
                 items.iter().map(|(name, count)| format!("{name} {words} {count} {after}")).collect();
@@ -134,11 +135,11 @@ impl Remains {
         }
     }
 
-    /// The conditions that say so, following the ones there are.
+    /// Updates the conditions of the status.
     pub fn conditions(&self, old: &Value, now: &str) -> Value {
         let mut conditions: Vec<Value> = old.as_array().cloned().unwrap_or_default();
         for (kind, reason, message) in CONDITIONS {
-            let (status, reason, message) = match self.complaint(kind) {
+            let (status, reason, message) = match self.condition_failure(kind) {
                 Some((reason, message)) => ("True", reason, message),
                 None => ("False", reason, message.to_string()),
             };
@@ -158,22 +159,27 @@ impl Remains {
     }
 }
 
-/// Says in the status what is left.
-async fn report(api: &Api, key: &Key, namespace: &Value, remains: &Remains) -> Result<(), Failed> {
+/// Reports the remaining content in the status.
+async fn report_remaining_content(
+    api: &ControllerClient,
+    key: &StoreKey,
+    namespace: &Value,
+    remains: &RemainingContent,
+) -> Result<(), RequestFailure> {
     let old = &namespace["status"]["conditions"];
-    let conditions = remains.conditions(old, &api.inner.ambient.now_text());
+    let conditions = remains.conditions(old, &api.inner.clock_and_rng.now_text());
     if *old == conditions {
         return Ok(());
     }
     let mut changed = namespace.clone();
     changed["status"]["conditions"] = conditions;
-    api.to_object(Method::PUT, key, "/status", "application/json", &changed).await.map(drop)
+    api.send_object_request(Method::PUT, key, "/status", "application/json", &changed).await.map(drop)
 }
 
-async fn finalize(api: &Api, key: &Key) -> Result<(), Failed> {
+async fn finalize(api: &ControllerClient, key: &StoreKey) -> Result<(), RequestFailure> {
     let Some(mut namespace) = api.object(key) else { return Ok(()) };
     if let Some(finalizers) = namespace["spec"]["finalizers"].as_array_mut() {
         finalizers.retain(|f| f != FINALIZER);
     }
-    api.to_object(Method::PUT, key, "/finalize", "application/json", &namespace).await.map(drop)
+    api.send_object_request(Method::PUT, key, "/finalize", "application/json", &namespace).await.map(drop)
 }

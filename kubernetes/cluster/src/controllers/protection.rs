@@ -1,20 +1,20 @@
-//! Volumes and claims in use are deleted only when nobody uses them any more.
+//! Protection of volumes and claims: they are deleted once they are no longer in use.
 
 use serde_json::{Value, json};
 
-use super::api::{Api, Failed};
-use crate::store::Key;
+use super::client::{ControllerClient, RequestFailure};
+use crate::store::StoreKey;
 
 const CLAIM: &str = "kubernetes.io/pvc-protection";
 const VOLUME: &str = "kubernetes.io/pv-protection";
 
-/// Removes the protection of a deleted volume or claim that nobody uses.
-pub(super) async fn release(api: &Api, key: &Key) -> Result<(), Failed> {
-    let Some(metadata) = api.metadata(key).filter(|metadata| metadata.is_going()) else { return Ok(()) };
+/// Removes the protection finalizer of a deleted volume or claim that is not in use.
+pub(super) async fn release(api: &ControllerClient, key: &StoreKey) -> Result<(), RequestFailure> {
+    let Some(metadata) = api.metadata(key).filter(|metadata| metadata.is_deleting()) else { return Ok(()) };
     let is_claim = key.resource() == "persistentvolumeclaims";
     let finalizer = if is_claim { CLAIM } else { VOLUME };
     let used = if is_claim { claim_is_used(api, key) } else { volume_is_bound(api, key) };
-    if used || !metadata.has(finalizer) {
+    if used || !metadata.has_finalizer(finalizer) {
         return Ok(());
     }
     let kept: Vec<&String> = metadata.finalizers.iter().filter(|f| *f != finalizer).collect();
@@ -22,13 +22,13 @@ pub(super) async fn release(api: &Api, key: &Key) -> Result<(), Failed> {
     api.merge(key, &metadata, json!({"metadata": {"finalizers": kept}})).await
 }
 
-fn claim_is_used(api: &Api, key: &Key) -> bool {
+fn claim_is_used(api: &ControllerClient, key: &StoreKey) -> bool {
     api.keys("pods", Some(key.namespace())).iter().filter_map(|pod| api.object(pod)).any(|pod| uses(&pod, key.name()))
 }
 
-/// A pod that runs on a node, or may still come to run, uses the claims it names.
+/// Whether a pod uses a claim: it names the claim, and runs on a node or may still run.
 pub(super) fn uses(pod: &Value, claim: &str) -> bool {
-    // A pod that no node has taken does not keep a claim alive, as upstream.
+    // As in Kubernetes, an unscheduled pod does not keep a claim alive.
     if pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() {
         return false;
     }
@@ -42,6 +42,6 @@ pub(super) fn uses(pod: &Value, claim: &str) -> bool {
     !over && (named || ephemeral)
 }
 
-fn volume_is_bound(api: &Api, key: &Key) -> bool {
+fn volume_is_bound(api: &ControllerClient, key: &StoreKey) -> bool {
     api.object(key).is_some_and(|volume| volume["status"]["phase"] == "Bound")
 }

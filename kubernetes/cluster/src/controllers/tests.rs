@@ -4,12 +4,12 @@ use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 
-use super::garbage::{Owner, Verdict, judge};
-use super::graph::{Metadata, OwnerReference};
-use crate::ambient::Ambient;
+use super::garbage_collector::{GarbageAction, OwnerState, garbage_action};
+use super::ownership_graph::{OwnerReference, OwnershipMetadata};
 use crate::auth::User;
+use crate::clock_and_rng::ClockAndRng;
 use crate::server::Cluster;
-use crate::store::{Bounds, Store};
+use crate::store::{ObjectStore, StoreLimits};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -67,10 +67,10 @@ async fn dependents_follow_their_owner() {
     let child = create(&cluster, MAPS, owned("child", &owner)).await;
     create(&cluster, MAPS, owned("grandchild", &child)).await;
     create(&cluster, MAPS, map("free")).await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &at("grandchild")).await.is_some());
     delete(&cluster, &at("owner"), "Background").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     for gone in ["owner", "child", "grandchild"] {
         assert!(get(&cluster, &at(gone)).await.is_none(), "{gone}");
     }
@@ -78,7 +78,7 @@ async fn dependents_follow_their_owner() {
 }
 
 #[tokio::test]
-async fn an_owner_that_never_was_is_no_owner() {
+async fn a_nonexistent_owner_is_absent() {
     let cluster = Cluster::ephemeral().await;
     let owner = create(&cluster, MAPS, map("owner")).await;
     let mut stranger = owner.clone();
@@ -87,7 +87,7 @@ async fn an_owner_that_never_was_is_no_owner() {
     let mut both = owned("both", &stranger);
     both["metadata"]["ownerReferences"].as_array_mut().unwrap().push(reference(&owner));
     create(&cluster, MAPS, both).await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &at("child")).await.is_none());
     let both = get(&cluster, &at("both")).await.unwrap();
     assert_eq!(both["metadata"]["ownerReferences"], json!([reference(&owner)]));
@@ -104,7 +104,7 @@ async fn owners_of_unknown_kinds_and_wrong_scopes_are_left_alone() {
     role["rules"] = json!([]);
     create(&cluster, roles, role).await;
     delete(&cluster, &at("owner"), "Background").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &at("unknown")).await.is_some());
     assert!(get(&cluster, &format!("{roles}/role")).await.is_some());
 }
@@ -117,7 +117,7 @@ async fn an_owner_in_another_namespace_is_absent_and_a_cluster_scoped_one_is_fou
     let role = json!({"metadata": {"name": "r"}, "rules": []});
     let role = create(&cluster, "/apis/rbac.authorization.k8s.io/v1/clusterroles", role).await;
     create(&cluster, MAPS, owned("of-role", &role)).await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &at("child")).await.is_none());
     assert!(get(&cluster, &at("of-role")).await.is_some());
 }
@@ -130,13 +130,13 @@ async fn foreground_waits_for_the_dependents_that_block() {
     child["metadata"]["finalizers"] = json!(["x.io/hold"]);
     create(&cluster, MAPS, child).await;
     delete(&cluster, &at("owner"), "Foreground").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     let waiting = get(&cluster, &at("owner")).await.unwrap();
     assert_eq!(waiting["metadata"]["finalizers"], json!(["foregroundDeletion"]));
     assert!(get(&cluster, &at("child")).await.unwrap()["metadata"]["deletionTimestamp"].is_string());
     let (code, _) = send(&cluster, Method::PATCH, &at("child"), json!({"metadata": {"finalizers": null}})).await;
     assert_eq!(code, 200);
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &at("child")).await.is_none());
     assert!(get(&cluster, &at("owner")).await.is_none());
 }
@@ -147,37 +147,37 @@ async fn orphans_live_on_without_their_owner() {
     let owner = create(&cluster, MAPS, map("owner")).await;
     create(&cluster, MAPS, owned("child", &owner)).await;
     delete(&cluster, &at("owner"), "Orphan").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &at("owner")).await.is_none());
     let child = get(&cluster, &at("child")).await.unwrap();
     assert!(child["metadata"]["ownerReferences"].is_null());
 }
 
 #[tokio::test]
-async fn a_circle_of_owners_does_not_wait_for_itself() {
+async fn an_ownership_cycle_does_not_block_deletion() {
     let cluster = Cluster::ephemeral().await;
     let a = create(&cluster, MAPS, map("a")).await;
     let b = create(&cluster, MAPS, owned("b", &a)).await;
     let change = json!({"metadata": {"ownerReferences": [reference(&b)]}});
     assert_eq!(send(&cluster, Method::PATCH, &at("a"), change).await.0, 200);
     delete(&cluster, &at("a"), "Foreground").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &at("a")).await.is_none());
     assert!(get(&cluster, &at("b")).await.is_none());
 }
 
 #[tokio::test]
-async fn a_namespace_takes_its_content_with_it() {
+async fn a_namespace_is_deleted_with_its_content() {
     let cluster = Cluster::ephemeral().await;
     create(&cluster, "/api/v1/namespaces", json!({"metadata": {"name": "shop"}})).await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     let maps = "/api/v1/namespaces/shop/configmaps";
     assert!(get(&cluster, &format!("{maps}/kube-root-ca.crt")).await.is_some());
     assert!(get(&cluster, "/api/v1/namespaces/shop/serviceaccounts/default").await.is_some());
     create(&cluster, maps, json!({"metadata": {"name": "held", "finalizers": ["x.io/hold"]}})).await;
     create(&cluster, maps, map("free")).await;
     delete(&cluster, "/api/v1/namespaces/shop", "Background").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     let namespace = get(&cluster, "/api/v1/namespaces/shop").await.unwrap();
     assert_eq!(namespace["status"]["phase"], "Terminating");
     let conditions = namespace["status"]["conditions"].as_array().unwrap();
@@ -195,19 +195,19 @@ async fn a_namespace_takes_its_content_with_it() {
     assert_eq!(code, 403);
     let held = format!("{maps}/held");
     assert_eq!(send(&cluster, Method::PATCH, &held, json!({"metadata": {"finalizers": null}})).await.0, 200);
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, "/api/v1/namespaces/shop").await.is_none());
     assert!(get(&cluster, &held).await.is_none());
 }
 
 #[tokio::test]
-async fn what_every_namespace_has_comes_back() {
+async fn deleted_namespace_defaults_are_recreated() {
     let cluster = Cluster::ephemeral().await;
     let account = "/api/v1/namespaces/default/serviceaccounts/default";
     delete(&cluster, account, "Background").await;
     let root = at("kube-root-ca.crt");
     assert_eq!(send(&cluster, Method::PATCH, &root, json!({"data": {"ca.crt": "x", "more": "y"}})).await.0, 200);
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, account).await.is_some());
     let root = get(&cluster, &root).await.unwrap();
     assert!(root["data"]["ca.crt"].as_str().unwrap().starts_with("-----BEGIN CERTIFICATE-----"));
@@ -224,13 +224,13 @@ async fn token_secrets_are_filled_and_go_with_their_account() {
         "type": "kubernetes.io/service-account-token",
     });
     create(&cluster, secrets, secret).await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     let filled = get(&cluster, &format!("{secrets}/t")).await.unwrap();
     for field in ["token", "ca.crt", "namespace"] {
         assert!(!filled["data"][field].as_str().unwrap().is_empty(), "{field}");
     }
     delete(&cluster, "/api/v1/namespaces/default/serviceaccounts/web", "Background").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &format!("{secrets}/t")).await.is_none());
 }
 
@@ -238,35 +238,35 @@ async fn token_secrets_are_filled_and_go_with_their_account() {
 async fn aggregated_roles_have_the_rules_of_the_others() {
     let cluster = Cluster::ephemeral().await;
     let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     let before = get(&cluster, &format!("{roles}/view")).await.unwrap();
     let rule = json!({"verbs": ["get"], "apiGroups": ["x.io"], "resources": ["widgets"]});
     let labels = json!({"rbac.authorization.k8s.io/aggregate-to-view": "true"});
     create(&cluster, roles, json!({"metadata": {"name": "widgets", "labels": labels}, "rules": [rule]})).await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     for role in ["view", "edit", "admin"] {
         let role = get(&cluster, &format!("{roles}/{role}")).await.unwrap();
         assert!(role["rules"].as_array().unwrap().iter().any(|r| r["apiGroups"] == json!(["x.io"])), "{role}");
     }
     delete(&cluster, &format!("{roles}/widgets"), "Background").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert_eq!(get(&cluster, &format!("{roles}/view")).await.unwrap()["rules"], before["rules"]);
 }
 
 #[tokio::test]
-async fn guarantees_settled_is_final() {
+async fn guarantees_idle_state_depends_on_writes_only() {
     let cluster = Cluster::ephemeral().await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     let revision = cluster.inner().store.revision();
     tokio::task::yield_now().await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert_eq!(cluster.inner().store.revision(), revision);
 }
 
 #[tokio::test]
-async fn guarantees_a_restart_goes_on() {
-    let store = Store::in_memory(Bounds::default());
-    let died = Cluster::over(store.clone(), Ambient::system()).await;
+async fn guarantees_a_restart_continues() {
+    let store = ObjectStore::in_memory(StoreLimits::default());
+    let died = Cluster::with_store(store.clone(), ClockAndRng::system()).await;
     create(&died, "/api/v1/namespaces", json!({"metadata": {"name": "shop"}})).await;
     create(&died, "/api/v1/namespaces/shop/configmaps", map("x")).await;
     let owner = create(&died, MAPS, map("owner")).await;
@@ -274,9 +274,9 @@ async fn guarantees_a_restart_goes_on() {
     delete(&died, &at("owner"), "Background").await;
     delete(&died, "/api/v1/namespaces/shop", "Background").await;
     drop(died);
-    let again = Cluster::over(store, Ambient::system()).await;
+    let again = Cluster::with_store(store, ClockAndRng::system()).await;
     again.start_controllers();
-    again.settle().await;
+    again.wait_for_controllers().await;
     assert!(get(&again, &at("child")).await.is_none());
     assert!(get(&again, "/api/v1/namespaces/shop").await.is_none());
 }
@@ -289,16 +289,16 @@ async fn a_new_logical_cluster_has_controllers_too() {
     let owner = create(&cluster, &maps, map("owner")).await;
     create(&cluster, &maps, owned("child", &owner)).await;
     delete(&cluster, &format!("{maps}/owner"), "Background").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &format!("{maps}/child")).await.is_none());
 }
 
 #[tokio::test]
-async fn an_owner_counts_once_its_kind_is_served() {
+async fn an_owner_is_found_once_its_kind_is_served() {
     let cluster = Cluster::ephemeral().await;
     let widget = json!({"apiVersion": "x.io/v1", "kind": "Widget", "metadata": {"name": "x", "uid": "1"}});
     create(&cluster, MAPS, owned("child", &widget)).await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &at("child")).await.is_some());
     let schema = json!({"openAPIV3Schema": {"type": "object"}});
     let crd = json!({
@@ -309,7 +309,7 @@ async fn an_owner_counts_once_its_kind_is_served() {
         },
     });
     create(&cluster, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &at("child")).await.is_none(), "there is no such widget");
 }
 
@@ -329,38 +329,38 @@ async fn a_claim_is_kept_while_a_pod_uses_it() {
     }});
     create(&cluster, pods, pod).await;
     delete(&cluster, &format!("{claims}/c"), "Background").await;
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &format!("{claims}/c")).await.is_some());
     let now = json!({"gracePeriodSeconds": 0});
     assert_eq!(send(&cluster, Method::DELETE, &format!("{pods}/p"), now).await.0, 200);
-    cluster.settle().await;
+    cluster.wait_for_controllers().await;
     assert!(get(&cluster, &format!("{claims}/c")).await.is_none());
 }
 
 #[test]
 fn verdicts() {
-    let owned_by = |uids: &[&str]| Metadata {
+    let owned_by = |uids: &[&str]| OwnershipMetadata {
         owner_references: uids
             .iter()
             .map(|uid| OwnerReference { uid: (*uid).into(), ..OwnerReference::default() })
             .collect(),
-        ..Metadata::default()
+        ..OwnershipMetadata::default()
     };
     let two = owned_by(&["1", "2"]);
     let cases = [
-        ([Owner::Solid, Owner::Solid], false, Verdict::Keep),
-        ([Owner::Solid, Owner::Absent], false, Verdict::Release(vec!["2".into()])),
-        ([Owner::Waiting, Owner::Solid], true, Verdict::Release(vec!["1".into()])),
-        ([Owner::Absent, Owner::Absent], true, Verdict::Delete("Background")),
-        ([Owner::Absent, Owner::Waiting], true, Verdict::Delete("Foreground")),
-        ([Owner::Absent, Owner::Waiting], false, Verdict::Delete("Background")),
-        ([Owner::Absent, Owner::Unknown], false, Verdict::Keep),
-        ([Owner::Absent, Owner::WrongScope], false, Verdict::Keep),
+        ([OwnerState::Solid, OwnerState::Solid], false, GarbageAction::Keep),
+        ([OwnerState::Solid, OwnerState::Absent], false, GarbageAction::Release(vec!["2".into()])),
+        ([OwnerState::Waiting, OwnerState::Solid], true, GarbageAction::Release(vec!["1".into()])),
+        ([OwnerState::Absent, OwnerState::Absent], true, GarbageAction::Delete("Background")),
+        ([OwnerState::Absent, OwnerState::Waiting], true, GarbageAction::Delete("Foreground")),
+        ([OwnerState::Absent, OwnerState::Waiting], false, GarbageAction::Delete("Background")),
+        ([OwnerState::Absent, OwnerState::Unknown], false, GarbageAction::Keep),
+        ([OwnerState::Absent, OwnerState::WrongScope], false, GarbageAction::Keep),
     ];
     for (owners, has_dependents, verdict) in cases {
-        assert_eq!(judge(&two, &owners, has_dependents), verdict, "{owners:?}");
+        assert_eq!(garbage_action(&two, &owners, has_dependents), verdict, "{owners:?}");
     }
-    assert_eq!(judge(&owned_by(&[]), &[], true), Verdict::Keep);
-    let keeps = Metadata { finalizers: vec!["orphan".into()], ..owned_by(&["1"]) };
-    assert_eq!(judge(&keeps, &[Owner::Absent], true), Verdict::Delete("Orphan"));
+    assert_eq!(garbage_action(&owned_by(&[]), &[], true), GarbageAction::Keep);
+    let keeps = OwnershipMetadata { finalizers: vec!["orphan".into()], ..owned_by(&["1"]) };
+    assert_eq!(garbage_action(&keeps, &[OwnerState::Absent], true), GarbageAction::Delete("Orphan"));
 }

@@ -20,7 +20,7 @@ fn plain_lists_carry_subresources_and_storage_hashes() {
     let list = resource_list(core, &core.versions[0]);
     assert!(list.get("apiVersion").is_none());
     let named = |name: &str| list["resources"].as_array().into_iter().flatten().find(|r| r["name"] == name).cloned();
-    // Hashes as a kube-apiserver prints them.
+    // Hashes as kube-apiserver reports them.
     assert_eq!(named("configmaps").map(|r| r["storageVersionHash"].clone()), Some(json!("qFsyl6wFWjQ=")));
     assert_eq!(named("bindings").map(|r| r.get("storageVersionHash").is_none()), Some(true));
     let token = named("serviceaccounts/token").expect("service accounts have tokens");

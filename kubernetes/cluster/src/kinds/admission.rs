@@ -1,13 +1,14 @@
-//! What is wrong with admission policies and their bindings. Their expressions are not compiled: nobody runs them.
+//! Validation of admission policies and their bindings. Their expressions are not compiled, because the server does not
+//! run them.
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::check::{each, items, selector, text};
+use super::checks::{items, name_errors, selector, text};
 use super::webhook::{one_of, rule_with_operations};
 
-/// A ValidatingAdmissionPolicy.
+/// Validates a ValidatingAdmissionPolicy.
 pub(super) fn policy(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors: Vec<FieldError> = one_of(spec, "failurePolicy", &["Fail", "Ignore"], "spec").into_iter().collect();
@@ -44,7 +45,7 @@ fn matched(resources: &Value, path: &str) -> Vec<FieldError> {
         for (index, rule) in items(resources, &format!("/{list}")).iter().enumerate() {
             let path = format!("{path}.{list}[{index}]");
             for (i, own) in items(rule, "/resourceNames").iter().filter_map(Value::as_str).enumerate() {
-                errors.extend(each(name::path_segment(own), &format!("{path}.resourceNames[{i}]"), own));
+                errors.extend(name_errors(name::path_segment(own), &format!("{path}.resourceNames[{i}]"), own));
             }
             errors.extend(rule_with_operations(rule, &path));
         }
@@ -52,7 +53,7 @@ fn matched(resources: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// A ValidatingAdmissionPolicyBinding.
+/// Validates a ValidatingAdmissionPolicyBinding.
 pub(super) fn binding(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors = named_policy(spec);
@@ -85,5 +86,5 @@ fn named_policy(spec: &Value) -> Vec<FieldError> {
     if policy.is_empty() {
         return vec![FieldError::required("spec.policyName", "")];
     }
-    each(name::dns1123_subdomain(policy), "spec.policyName", policy)
+    name_errors(name::dns1123_subdomain(policy), "spec.policyName", policy)
 }

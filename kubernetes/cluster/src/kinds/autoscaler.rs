@@ -1,11 +1,11 @@
-//! What is wrong with HorizontalPodAutoscalers.
+//! Validation of HorizontalPodAutoscalers.
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 use switchboard_object::quantity::Quantity;
 
-use super::check::{each, int, items, text};
+use super::checks::{int, items, name_errors, text};
 
 const SOURCES: [(&str, &str); 5] = [
     ("Object", "object"),
@@ -16,14 +16,14 @@ const SOURCES: [(&str, &str); 5] = [
 ];
 const SOURCE_TYPES: [&str; 5] = ["ContainerResource", "External", "Object", "Pods", "Resource"];
 
-/// An autoscaler of autoscaling/v1, which knows one metric.
+/// Validates an autoscaler of autoscaling/v1, which has one metric.
 pub(super) fn validate_v1(object: &Value) -> Vec<FieldError> {
     let mut errors = spec(&object["spec"]);
     errors.extend(to_zero(&object["spec"]));
     errors
 }
 
-/// Only a metric from outside can wake what has no pods.
+/// Checks that scaling to zero uses an external or object metric, because there are no pods to measure.
 fn to_zero(spec: &Value) -> Option<FieldError> {
     let outside = |m: &Value| matches!(text(m, "/type"), "Object" | "External");
     let asleep = spec["minReplicas"] == 0 && !items(spec, "/metrics").iter().any(outside);
@@ -31,7 +31,7 @@ fn to_zero(spec: &Value) -> Option<FieldError> {
     asleep.then(|| FieldError::forbidden("spec.metrics", detail))
 }
 
-/// An autoscaler of autoscaling/v2.
+/// Validates an autoscaler of autoscaling/v2.
 pub(super) fn validate(object: &Value) -> Vec<FieldError> {
     let mut errors = spec(&object["spec"]);
     for (index, metric) in items(object, "/spec/metrics").iter().enumerate() {
@@ -67,7 +67,7 @@ fn spec(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is scaled lives in a group.
+/// Checks that the scale target has an API group.
 fn group(reference: &Value, path: &str) -> Option<FieldError> {
     let version = text(reference, "/apiVersion");
     let detail = match version.matches('/').count() {
@@ -86,7 +86,7 @@ fn target(reference: &Value, path: &str) -> Vec<FieldError> {
         if value.is_empty() {
             errors.push(FieldError::required(format!("{path}.{field}"), ""));
         } else {
-            errors.extend(each(name::path_segment(value), &format!("{path}.{field}"), value));
+            errors.extend(name_errors(name::path_segment(value), &format!("{path}.{field}"), value));
         }
     }
     errors
@@ -176,7 +176,7 @@ fn goal_errors(goal: &Value, path: &str) -> Vec<FieldError> {
 }
 
 fn scaling_rules(rules: &Value, path: &str) -> Vec<FieldError> {
-    /// An hour.
+    /// One hour.
     const MAX_WINDOW_SECONDS: i64 = 3600;
     let mut errors = Vec::new();
     if let Some(window) = rules["stabilizationWindowSeconds"].as_i64() {

@@ -1,4 +1,5 @@
-//! The one [`Strategy`] behind all built-in kinds: facts from `data/kinds.txt`, and [`Rules`] for what is special.
+//! The one [`KindStrategy`] behind all built-in kinds: properties from `data/kinds.txt`, and [`KindRules`] for special
+//! cases.
 
 #[cfg(test)]
 mod tests;
@@ -11,29 +12,29 @@ use switchboard_object::field::FieldError;
 use switchboard_object::kind::{GroupVersion, GroupVersionKind};
 use switchboard_object::status::Status;
 
-use super::{Env, Strategy, defaults, rules, shape, subresource};
+use super::{KindStrategy, WriteContext, defaults, go_struct, rules, subresource};
 use crate::metadata::{self, NameRule};
 
-/// What is special about a kind; the empty ones do nothing.
+/// Special rules of a kind; the default ones do nothing.
 #[derive(Clone, Copy)]
-pub(super) struct Rules {
-    pub admit: fn(&mut Value, Option<&Value>, &Env<'_>) -> Result<(), Status>,
-    pub review: fn(&Value, Option<&Value>, &Env<'_>) -> Result<(), Status>,
-    pub create: fn(&mut Value, &Env<'_>) -> Result<(), Status>,
-    pub update: fn(&mut Value, &Value, &Env<'_>) -> Result<(), Status>,
-    pub status: fn(&mut Value, &Value, &Env<'_>),
-    /// Everything but metadata, of a new object.
+pub(super) struct KindRules {
+    pub admit: fn(&mut Value, Option<&Value>, &WriteContext<'_>) -> Result<(), Status>,
+    pub review: fn(&Value, Option<&Value>, &WriteContext<'_>) -> Result<(), Status>,
+    pub create: fn(&mut Value, &WriteContext<'_>) -> Result<(), Status>,
+    pub update: fn(&mut Value, &Value, &WriteContext<'_>) -> Result<(), Status>,
+    pub status: fn(&mut Value, &Value, &WriteContext<'_>),
+    /// Validation of a new object, without metadata.
     pub validate: fn(&Value) -> Vec<FieldError>,
-    /// Everything but metadata, of an update.
+    /// Validation of an update, without metadata.
     pub validate_update: fn(&Value, &Value) -> Vec<FieldError>,
     pub validate_status: fn(&Value, &Value) -> Vec<FieldError>,
-    /// An update is checked like a new object as well, metadata included.
+    /// Whether an update is also validated like a new object, including metadata.
     pub whole: bool,
     pub warnings: fn(&Value, Option<&Value>) -> Vec<String>,
 }
 
-impl Rules {
-    pub(super) const NONE: Rules = Rules {
+impl KindRules {
+    pub(super) const NONE: KindRules = KindRules {
         admit: |_, _, _| Ok(()),
         review: |_, _, _| Ok(()),
         create: |_, _| Ok(()),
@@ -47,24 +48,24 @@ impl Rules {
     };
 }
 
-/// A built-in kind.
-pub(super) struct Builtin {
+/// Built-in kind.
+pub(super) struct BuiltinKind {
     definition: &'static str,
     names: NameRule,
     words: Vec<&'static str>,
-    rules: Rules,
+    rules: KindRules,
 }
 
-static KINDS: LazyLock<HashMap<GroupVersionKind, Builtin>> = LazyLock::new(|| {
+static KINDS: LazyLock<HashMap<GroupVersionKind, BuiltinKind>> = LazyLock::new(|| {
     include_str!("../../data/kinds.txt").lines().filter(|l| !l.starts_with('#')).filter_map(line).collect()
 });
 
-/// The built-in of that kind.
-pub(super) fn find(kind: &GroupVersionKind) -> Option<&'static Builtin> {
+/// Returns the built-in kind.
+pub(super) fn find(kind: &GroupVersionKind) -> Option<&'static BuiltinKind> {
     KINDS.get(kind)
 }
 
-fn line(line: &'static str) -> Option<(GroupVersionKind, Builtin)> {
+fn line(line: &'static str) -> Option<(GroupVersionKind, BuiltinKind)> {
     let mut words = line.split(' ');
     let group_version = GroupVersion::parse(words.next()?)?;
     let kind = words.next()?;
@@ -75,10 +76,10 @@ fn line(line: &'static str) -> Option<(GroupVersionKind, Builtin)> {
         _ => NameRule::PathSegment,
     };
     let rules = rules::of(definition);
-    Some((group_version.kind(kind), Builtin { definition, names, words: words.collect(), rules }))
+    Some((group_version.kind(kind), BuiltinKind { definition, names, words: words.collect(), rules }))
 }
 
-impl Builtin {
+impl BuiltinKind {
     fn is(&self, word: &str) -> bool {
         self.words.contains(&word)
     }
@@ -87,10 +88,10 @@ impl Builtin {
         !self.is("cluster")
     }
 
-    /// Whether an update from `old` to `new` counts as a new generation.
+    /// Whether an update from `old` to `new` increments the generation.
     fn changed(&self, new: &Value, old: &Value) -> bool {
         let ours = |field: &str| !matches!(field, "apiVersion" | "kind" | "metadata" | "status");
-        let fields = shape::fields(self.definition).iter().map(|f| f.name).filter(|name| ours(name));
+        let fields = go_struct::fields(self.definition).iter().map(|f| f.name).filter(|name| ours(name));
         let content = || fields.clone().any(|field| new.get(field) != old.get(field));
         (self.is("generation+annotations") && new["metadata"]["annotations"] != old["metadata"]["annotations"])
             || (self.is("generation+labels") && new["metadata"]["labels"] != old["metadata"]["labels"])
@@ -108,7 +109,7 @@ impl Builtin {
         self.words.iter().any(|w| w.starts_with("generation"))
     }
 
-    /// Core kinds want finalizers qualified, or one of the three names Kubernetes itself uses.
+    /// Validates finalizers. Core kinds require qualified names, or one of the three names that Kubernetes uses.
     fn finalizers(&self, object: &Value) -> Vec<FieldError> {
         const STANDARD: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
         if self.is("plain") {
@@ -120,12 +121,12 @@ impl Builtin {
         odd.map(|(i, f)| FieldError::invalid(format!("metadata.finalizers[{i}]"), f, detail)).collect()
     }
 
-    /// What every update is checked for, whatever the kind.
+    /// Validates what every kind validates on an update.
     fn validate_any_update(&self, new: &Value, old: &Value) -> Vec<FieldError> {
         let (meta, was) = (&new["metadata"], &old["metadata"]);
         let mut errors = metadata::validate(meta, self.namespaced(), NameRule::PathSegment, "metadata");
         errors.extend(metadata::validate_update(meta, was, "metadata"));
-        // The kind's own validation looks at metadata once more; the causes of a refusal show it twice upstream as well.
+        // The kind's own validation validates metadata again, so kube-apiserver lists the causes twice as well.
         if !self.is("light") {
             errors.extend(metadata::validate_update(meta, was, "metadata"));
             errors.extend(self.finalizers(new));
@@ -134,7 +135,7 @@ impl Builtin {
     }
 }
 
-impl Strategy for Builtin {
+impl KindStrategy for BuiltinKind {
     fn name_rule(&self) -> NameRule {
         self.names
     }
@@ -161,17 +162,17 @@ impl Strategy for Builtin {
         defaults::apply(self.definition, object);
     }
 
-    fn admit(&self, object: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+    fn admit(&self, object: &mut Value, old: Option<&Value>, env: &WriteContext<'_>) -> Result<(), Status> {
         (self.rules.admit)(object, old, env)?;
-        shape::settle(self.definition, object);
+        go_struct::normalize(self.definition, object);
         Ok(())
     }
 
-    fn review(&self, object: &Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+    fn review(&self, object: &Value, old: Option<&Value>, env: &WriteContext<'_>) -> Result<(), Status> {
         (self.rules.review)(object, old, env)
     }
 
-    fn prepare_create(&self, object: &mut Value, env: &Env<'_>) -> Result<(), Status> {
+    fn prepare_create(&self, object: &mut Value, env: &WriteContext<'_>) -> Result<(), Status> {
         if let (true, Some(map)) = (self.is("status"), object.as_object_mut()) {
             map.remove("status");
         }
@@ -179,25 +180,25 @@ impl Strategy for Builtin {
             object["metadata"]["generation"] = json!(1);
         }
         (self.rules.create)(object, env)?;
-        // What comes back from storage has been defaulted once more.
+        // Objects read from storage are defaulted again.
         defaults::apply(self.definition, object);
         Ok(())
     }
 
-    fn prepare_update(&self, new: &mut Value, old: &Value, env: &Env<'_>) -> Result<(), Status> {
+    fn prepare_update(&self, new: &mut Value, old: &Value, env: &WriteContext<'_>) -> Result<(), Status> {
         if self.is("status") || self.is("status-kept") {
             take(new, old, "status");
         }
         take_meta(new, old, "generation");
         (self.rules.update)(new, old, env)?;
-        shape::settle(self.definition, new);
+        go_struct::normalize(self.definition, new);
         self.count_generation(new, old);
         metadata::keep_system_fields(new, old);
         Ok(())
     }
 
-    fn prepare_status_update(&self, new: &mut Value, old: &Value, env: &Env<'_>) {
-        for field in shape::fields(self.definition).iter().map(|f| f.name) {
+    fn prepare_status_update(&self, new: &mut Value, old: &Value, env: &WriteContext<'_>) {
+        for field in go_struct::fields(self.definition).iter().map(|f| f.name) {
             if !matches!(field, "apiVersion" | "kind" | "metadata" | "status") {
                 take(new, old, field);
             }
@@ -209,16 +210,16 @@ impl Strategy for Builtin {
             }
         }
         (self.rules.status)(new, old, env);
-        shape::settle(self.definition, new);
+        go_struct::normalize(self.definition, new);
         metadata::keep_system_fields(new, old);
     }
 
-    fn prepare_subresource_update(&self, subresource: &str, new: &mut Value, old: &Value, env: &Env<'_>) {
+    fn prepare_subresource_update(&self, subresource: &str, new: &mut Value, old: &Value, env: &WriteContext<'_>) {
         if !subresource::prepare(self.definition, subresource, new, old, env) {
             return self.prepare_status_update(new, old, env);
         }
         take_meta(new, old, "generation");
-        shape::settle(self.definition, new);
+        go_struct::normalize(self.definition, new);
         self.count_generation(new, old);
         metadata::keep_system_fields(new, old);
     }
@@ -263,7 +264,7 @@ impl Strategy for Builtin {
         errors
     }
 
-    fn refused_kind(&self, kind: &GroupVersionKind) -> GroupVersionKind {
+    fn error_kind(&self, kind: &GroupVersionKind) -> GroupVersionKind {
         match self.definition {
             "api.events.v1.Event" => GroupVersionKind::new("", "v1", "Event"),
             _ => kind.clone(),
@@ -285,7 +286,7 @@ impl Strategy for Builtin {
     }
 }
 
-/// Puts the old value of a field, or its absence, in place of the new one.
+/// Copies the old value of a field, or its absence, to the new object.
 fn take(new: &mut Value, old: &Value, field: &str) {
     let Some(map) = new.as_object_mut() else { return };
     match old.get(field) {

@@ -1,19 +1,19 @@
-//! Built-in kinds that are served in two versions or groups, and stored in one.
+//! Conversion of built-in kinds that are served in two versions or groups and stored in one.
 //!
-//! Events are stored as the core group's, autoscalers as autoscaling/v2. What autoscaling/v1 has no fields for stands in
-//! annotations there, as upstream does it.
+//! Events are stored as Events of the core group, autoscalers as autoscaling/v2. Like in kube-apiserver, annotations
+//! hold values for which autoscaling/v1 has no fields.
 
 use serde_json::{Map, Value, json};
 use switchboard_object::kind::GroupVersionKind;
 
-use super::check::{items, text};
-use super::{internal, shape};
+use super::checks::{items, text};
+use super::{go_struct, internal};
 
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 const BEHAVIOR: &str = "autoscaling.alpha.kubernetes.io/behavior";
 const CONDITIONS: &str = "autoscaling.alpha.kubernetes.io/conditions";
 
-/// Fields of an Event in the core group, and what events.k8s.io calls them.
+/// Fields of an Event in the core group, and their names in events.k8s.io.
 const EVENT_FIELDS: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -24,21 +24,21 @@ const EVENT_FIELDS: [(&str, &str); 7] = [
     ("count", "deprecatedCount"),
 ];
 
-/// The kind objects of `kind` are stored as, when that is another one: where they are kept, and under which name.
-pub struct Stored {
-    /// The kind they are stored as.
+/// Storage kind and resource of a kind that is not stored as itself.
+pub struct StoredKind {
+    /// Storage kind.
     pub kind: GroupVersionKind,
-    /// The plural name with its group: `events`.
+    /// Plural name with its group: `events`.
     pub resource: &'static str,
 }
 
-/// Where objects of `kind` are stored, when not under their own kind.
-pub fn stored(kind: &GroupVersionKind) -> Option<Stored> {
+/// Returns the storage kind of `kind`, unless it is stored as itself.
+pub fn stored(kind: &GroupVersionKind) -> Option<StoredKind> {
     match (kind.group.as_str(), kind.version.as_str(), kind.kind.as_str()) {
         ("events.k8s.io", "v1", "Event") => {
-            Some(Stored { kind: GroupVersionKind::new("", "v1", "Event"), resource: "events" })
+            Some(StoredKind { kind: GroupVersionKind::new("", "v1", "Event"), resource: "events" })
         }
-        ("autoscaling", "v1", "HorizontalPodAutoscaler") => Some(Stored {
+        ("autoscaling", "v1", "HorizontalPodAutoscaler") => Some(StoredKind {
             kind: GroupVersionKind::new("autoscaling", "v2", "HorizontalPodAutoscaler"),
             resource: "horizontalpodautoscalers.autoscaling",
         }),
@@ -46,7 +46,7 @@ pub fn stored(kind: &GroupVersionKind) -> Option<Stored> {
     }
 }
 
-/// From the form `kind` is stored in to the form it is served in.
+/// Converts an object from the storage kind of `kind` to `kind`.
 pub fn from_stored(kind: &GroupVersionKind, object: &mut Value) {
     match kind.kind.as_str() {
         "Event" => rename(object, |(core, new)| (core, new)),
@@ -55,7 +55,7 @@ pub fn from_stored(kind: &GroupVersionKind, object: &mut Value) {
     finish(kind, object);
 }
 
-/// From the form `kind` is served in to the form it is stored in.
+/// Converts an object from `kind` to its storage kind.
 pub fn to_stored(kind: &GroupVersionKind, object: &mut Value) {
     let Some(stored) = stored(kind) else { return };
     match kind.kind.as_str() {
@@ -74,7 +74,7 @@ fn finish(kind: &GroupVersionKind, object: &mut Value) {
         "events.k8s.io" => "events",
         other => other,
     };
-    shape::settle(&format!("api.{group}.{}.{}", kind.version, kind.kind), object);
+    go_struct::normalize(&format!("api.{group}.{}.{}", kind.version, kind.kind), object);
 }
 
 fn rename(object: &mut Value, pair: impl Fn((&'static str, &'static str)) -> (&'static str, &'static str)) {
@@ -107,14 +107,14 @@ fn to_v1(object: &mut Value) {
     object["spec"] = Value::Object(plain);
     let others: Vec<Value> = metrics.iter().filter(|m| !is_cpu(m)).map(old_metric).collect();
     if !others.is_empty() {
-        annotate(object, METRICS, internal::shown("[]autoscaling1.MetricSpec", &json!(others)));
+        annotate(object, METRICS, internal::print_internal("[]autoscaling1.MetricSpec", &json!(others)));
     }
     if spec["behavior"].is_object() {
-        let shown = internal::shown("autoscaling.HorizontalPodAutoscalerBehavior", &spec["behavior"]);
+        let shown = internal::print_internal("autoscaling.HorizontalPodAutoscalerBehavior", &spec["behavior"]);
         annotate(object, BEHAVIOR, shown);
     }
     if !items(&status, "/conditions").is_empty() {
-        annotate(object, CONDITIONS, internal::shown("[]autoscaling1.Condition", &status["conditions"]));
+        annotate(object, CONDITIONS, internal::print_internal("[]autoscaling1.Condition", &status["conditions"]));
     }
     let mut plain = Map::new();
     for field in ["observedGeneration", "lastScaleTime", "currentReplicas", "desiredReplicas"] {
@@ -138,7 +138,7 @@ fn annotate(object: &mut Value, key: &str, value: String) {
     object["metadata"]["annotations"][key] = json!(value);
 }
 
-/// A metric as autoscaling/v1 wrote it.
+/// Converts a metric to the form of autoscaling/v1.
 fn old_metric(metric: &Value) -> Value {
     let kind = text(metric, "/type");
     let field = lower_first(kind);
@@ -157,7 +157,7 @@ fn old_metric(metric: &Value) -> Value {
     json!({"type": kind, field: old})
 }
 
-/// A metric of autoscaling/v1 as autoscaling/v2 writes it.
+/// Converts a metric of autoscaling/v1 to autoscaling/v2.
 fn new_metric(metric: &Value) -> Value {
     let kind = text(metric, "/type");
     let field = lower_first(kind);
@@ -232,7 +232,7 @@ fn read(object: &Value, annotation: &str) -> Value {
     serde_json::from_str(text).unwrap_or(Value::Null)
 }
 
-/// Go's internal names to those of the API.
+/// Converts Go's internal field names to those of the API.
 fn lower_keys(value: &Value) -> Value {
     match value {
         Value::Object(map) => map.iter().map(|(k, v)| (lower_first(k), lower_keys(v))).collect(),

@@ -1,4 +1,4 @@
-//! Cron schedules, as far as to say what is wrong with one.
+//! Validation of cron schedules.
 
 #[cfg(test)]
 mod tests;
@@ -7,21 +7,21 @@ mod tests;
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const DAYS: [&str; 7] = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 
-struct Bounds {
+struct CronField {
     low: u32,
     high: u32,
     names: &'static [&'static str],
 }
 
-const FIELDS: [Bounds; 5] = [
-    Bounds { low: 0, high: 59, names: &[] },
-    Bounds { low: 0, high: 23, names: &[] },
-    Bounds { low: 1, high: 31, names: &[] },
-    Bounds { low: 1, high: 12, names: &MONTHS },
-    Bounds { low: 0, high: 6, names: &DAYS },
+const FIELDS: [CronField; 5] = [
+    CronField { low: 0, high: 59, names: &[] },
+    CronField { low: 0, high: 23, names: &[] },
+    CronField { low: 1, high: 31, names: &[] },
+    CronField { low: 1, high: 12, names: &MONTHS },
+    CronField { low: 0, high: 6, names: &DAYS },
 ];
 
-/// Reads a schedule of five fields or a descriptor such as `@daily`; the error is worded as the cron library words it.
+/// Parses a schedule of five fields or a descriptor such as `@daily`. The error has the cron library's text.
 pub(super) fn parse(schedule: &str) -> Result<(), String> {
     let schedule = match schedule.strip_prefix("TZ=").or_else(|| schedule.strip_prefix("CRON_TZ=")) {
         Some(rest) => rest.split_once(' ').map_or("", |(_, s)| s).trim(),
@@ -46,11 +46,11 @@ fn descriptor(text: &str) -> Result<(), String> {
     }
 }
 
-fn field(text: &str, bounds: &Bounds) -> Result<(), String> {
+fn field(text: &str, bounds: &CronField) -> Result<(), String> {
     text.split(',').filter(|part| !part.is_empty()).try_for_each(|part| range(part, bounds))
 }
 
-fn range(text: &str, bounds: &Bounds) -> Result<(), String> {
+fn range(text: &str, bounds: &CronField) -> Result<(), String> {
     let stepped: Vec<&str> = text.split('/').collect();
     let ends: Vec<&str> = stepped[0].split('-').collect();
     let (low, mut high) = if matches!(ends[0], "*" | "?") {
@@ -89,7 +89,7 @@ fn range(text: &str, bounds: &Bounds) -> Result<(), String> {
     Ok(())
 }
 
-fn number(text: &str, bounds: &Bounds) -> Result<u32, String> {
+fn number(text: &str, bounds: &CronField) -> Result<u32, String> {
     let named = bounds.names.iter().position(|n| n.eq_ignore_ascii_case(text));
     named.map_or_else(|| plain(text), |index| Ok(index as u32 + bounds.low))
 }

@@ -1,7 +1,7 @@
-//! Defaulting: what the API server fills in before anybody looks at the object.
+//! Defaulting of built-in kinds.
 //!
-//! Most defaults are rows of `data/defaults.txt`; those that depend on other fields are the rules of the submodules.
-//! Both go by definition, so a pod template gets its defaults wherever it is embedded.
+//! Most defaults are rows of `data/defaults.txt`; those that depend on other fields are functions in the submodules.
+//! Both apply per definition, so a pod template gets its defaults wherever it is embedded.
 
 #[cfg(test)]
 mod tests;
@@ -15,9 +15,9 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use super::shape::{self, Shape};
+use super::go_struct::{self, FieldShape};
 
-type Fields = Map<String, Value>;
+type FieldMap = Map<String, Value>;
 
 static TABLE: LazyLock<HashMap<&'static str, Vec<(&'static str, Value)>>> = LazyLock::new(|| {
     let mut table: HashMap<_, Vec<_>> = HashMap::new();
@@ -31,12 +31,12 @@ static TABLE: LazyLock<HashMap<&'static str, Vec<(&'static str, Value)>>> = Lazy
     table
 });
 
-/// Fills in defaults and brings the object to the form Go writes.
+/// Sets defaults and brings the object to the form Go writes.
 pub(crate) fn apply(definition: &str, object: &mut Value) {
-    // Settled first, so that "absent" means one thing and embedded structs are there to be filled.
-    shape::settle(definition, object);
+    // Normalized first, so that absent fields have one form and embedded structs exist.
+    go_struct::normalize(definition, object);
     walk(definition, object);
-    shape::settle(definition, object);
+    go_struct::normalize(definition, object);
 }
 
 fn walk(definition: &str, value: &mut Value) {
@@ -47,19 +47,19 @@ fn walk(definition: &str, value: &mut Value) {
             map.insert(field.to_string(), default.clone());
         }
     }
-    for field in shape::fields(definition) {
+    for field in go_struct::fields(definition) {
         if let Some(value) = map.get_mut(field.name) {
             descend(&field.shape, value);
         }
     }
 }
 
-fn descend(shape: &Shape, value: &mut Value) {
+fn descend(shape: &FieldShape, value: &mut Value) {
     match shape {
-        Shape::Struct(name) => walk(name, value),
-        Shape::Pointer(inner) => descend(inner, value),
-        Shape::List(inner) => value.as_array_mut().into_iter().flatten().for_each(|v| descend(inner, v)),
-        Shape::Map(inner) => {
+        FieldShape::Struct(name) => walk(name, value),
+        FieldShape::Pointer(inner) => descend(inner, value),
+        FieldShape::List(inner) => value.as_array_mut().into_iter().flatten().for_each(|v| descend(inner, v)),
+        FieldShape::Map(inner) => {
             value.as_object_mut().into_iter().flat_map(|m| m.values_mut()).for_each(|v| descend(inner, v));
         }
         _ => {}
@@ -71,11 +71,11 @@ fn is_zero(value: &Value) -> bool {
 }
 
 fn is_pointer(definition: &str, field: &str) -> bool {
-    shape::fields(definition).iter().any(|f| f.name == field && matches!(f.shape, Shape::Pointer(_)))
+    go_struct::fields(definition).iter().any(|f| f.name == field && matches!(f.shape, FieldShape::Pointer(_)))
 }
 
-/// The rules that depend on other fields; they run before the table and before the fields below.
-fn rules(definition: &str, map: &mut Fields) {
+/// Applies the defaults that depend on other fields, before the table and before nested fields.
+fn rules(definition: &str, map: &mut FieldMap) {
     match definition {
         "api.core.v1.Pod" => core::pod(map),
         "api.core.v1.Container" | "api.core.v1.EphemeralContainer" => core::container(map),
@@ -105,26 +105,26 @@ fn rules(definition: &str, map: &mut Fields) {
     }
 }
 
-fn text<'a>(map: &'a Fields, field: &str) -> &'a str {
+fn text<'a>(map: &'a FieldMap, field: &str) -> &'a str {
     map.get(field).and_then(Value::as_str).unwrap_or("")
 }
 
-fn absent(map: &Fields, field: &str) -> bool {
+fn is_absent(map: &FieldMap, field: &str) -> bool {
     map.get(field).is_none_or(Value::is_null)
 }
 
-fn set(map: &mut Fields, field: &str, value: impl Into<Value>) {
-    if absent(map, field) {
+fn set(map: &mut FieldMap, field: &str, value: impl Into<Value>) {
+    if is_absent(map, field) {
         map.insert(field.to_string(), value.into());
     }
 }
 
-/// The object under `field`, made when there is none.
-fn child<'a>(map: &'a mut Fields, field: &str) -> Option<&'a mut Fields> {
+/// Returns the object under `field`, created if it does not exist.
+fn child_object<'a>(map: &'a mut FieldMap, field: &str) -> Option<&'a mut FieldMap> {
     set(map, field, Map::new());
     map.get_mut(field).and_then(Value::as_object_mut)
 }
 
-fn items<'a>(map: &'a mut Fields, field: &str) -> impl Iterator<Item = &'a mut Fields> {
+fn items<'a>(map: &'a mut FieldMap, field: &str) -> impl Iterator<Item = &'a mut FieldMap> {
     map.get_mut(field).and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
 }

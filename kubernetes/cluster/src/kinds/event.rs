@@ -1,10 +1,10 @@
-//! What is wrong with Events of both groups, and with Leases.
+//! Validation of Events of both groups, and of Leases.
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::check::{each, int, text};
+use super::checks::{int, name_errors, text};
 use crate::metadata::{self, IMMUTABLE, NameRule};
 
 const MAX_INSTANCE: usize = 128;
@@ -12,7 +12,7 @@ const MAX_ACTION: usize = 128;
 const MAX_REASON: usize = 128;
 const MAX_NOTE: usize = 1024;
 
-/// The checks both groups share; `controller` is what the group calls the reporting controller.
+/// Validates the fields of both groups. `controller` is the group's name for the reporting controller field.
 pub(super) fn legacy(event: &Value, controller: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let namespace = text(event, "/metadata/namespace");
@@ -25,9 +25,9 @@ pub(super) fn legacy(event: &Value, controller: &str) -> Vec<FieldError> {
     } else {
         let wrong = theirs.is_empty() && !matches!(namespace, "default" | "kube-system");
         errors.extend(wrong.then_some(mismatch));
-        errors.extend(timed(event, controller));
+        errors.extend(validate_timed(event, controller));
     }
-    errors.extend(each(name::dns1123_subdomain(namespace), "namespace", namespace));
+    errors.extend(name_errors(name::dns1123_subdomain(namespace), "namespace", namespace));
     errors
 }
 
@@ -35,14 +35,14 @@ fn either<'a>(event: &'a Value, old: &str, new: &str) -> &'a Value {
     if event[old].is_null() { &event[new] } else { &event[old] }
 }
 
-/// Events with a time of their own must say who, what and why.
-fn timed(event: &Value, controller: &str) -> Vec<FieldError> {
+/// Validates an Event with an event time, which requires reporter, reason and action.
+fn validate_timed(event: &Value, controller: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let reporter = either(event, "reportingComponent", "reportingController").as_str().unwrap_or("");
     if reporter.is_empty() {
         errors.push(FieldError::required(controller, ""));
     }
-    errors.extend(each(name::qualified_name(reporter), controller, reporter));
+    errors.extend(name_errors(name::qualified_name(reporter), controller, reporter));
     for (field, limit) in [("reportingInstance", MAX_INSTANCE), ("action", MAX_ACTION), ("reason", MAX_REASON)] {
         let value = text(event, &format!("/{field}"));
         if value.is_empty() {
@@ -58,7 +58,7 @@ fn timed(event: &Value, controller: &str) -> Vec<FieldError> {
     errors
 }
 
-/// A new Event of events.k8s.io.
+/// Validates a new Event of events.k8s.io.
 pub(super) fn create(event: &Value) -> Vec<FieldError> {
     let mut errors = legacy(event, "reportingController");
     errors.extend(metadata::validate(&event["metadata"], true, NameRule::Subdomain, "metadata"));
@@ -99,7 +99,7 @@ fn series(event: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// An update of an Event of events.k8s.io: only its series may grow.
+/// Validates an update of an Event of events.k8s.io: only its series may change.
 pub(super) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = legacy(new, "reportingController");
     if new["series"] != old["series"] {
@@ -128,7 +128,7 @@ pub(super) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A Lease.
+/// Validates a Lease.
 pub(super) fn lease(object: &Value) -> Vec<FieldError> {
     let (spec, mut errors) = (&object["spec"], Vec::new());
     if let Some(seconds) = spec["leaseDurationSeconds"].as_i64().filter(|s| *s <= 0) {

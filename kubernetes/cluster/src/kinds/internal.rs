@@ -1,8 +1,8 @@
-//! Values as Go prints its internal types: refusals show them, and differences between them.
+//! Formatting of values as Go prints its internal types, which errors show, and differences between such values.
 //!
-//! The internal types have other names and places for some fields, and all fields are printed, in Go's order.
+//! Internal types have other names and positions for some fields, and all fields are printed, in Go's order.
 
-mod difference;
+mod diff;
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use switchboard_object::field::{FieldError, FieldErrorKind};
 
-/// One field of an internal type: shown name, where the API has it, and what it holds.
-struct Field {
+/// Field of an internal type: printed name, position in the API, and type.
+struct InternalField {
     shown: &'static str,
     source: &'static str,
     in_metadata: bool,
@@ -20,61 +20,61 @@ struct Field {
     shape: &'static str,
 }
 
-static TYPES: LazyLock<HashMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
+static TYPES: LazyLock<HashMap<&'static str, Vec<InternalField>>> = LazyLock::new(|| {
     include_str!("../../data/internal.txt").lines().filter(|l| !l.starts_with('#')).map(line).collect()
 });
 
-fn line(line: &'static str) -> (&'static str, Vec<Field>) {
+fn line(line: &'static str) -> (&'static str, Vec<InternalField>) {
     let mut words = line.split(' ');
     (words.next().unwrap_or(""), words.filter_map(field).collect())
 }
 
-fn field(word: &'static str) -> Option<Field> {
+fn field(word: &'static str) -> Option<InternalField> {
     let bare = word.strip_prefix("~metadata/");
     let mut parts = bare.unwrap_or(word).splitn(3, '=');
     let (shown, source, rest) = (parts.next()?, parts.next()?, parts.next()?);
     let omit_empty = !rest.starts_with('a');
-    Some(Field { shown, source, in_metadata: bare.is_some(), omit_empty, shape: &rest[1..] })
+    Some(InternalField { shown, source, in_metadata: bare.is_some(), omit_empty, shape: &rest[1..] })
 }
 
-/// An invalid value of the internal type `definition`.
+/// Creates an invalid-value error for the internal type `definition`.
 pub(super) fn invalid(path: &str, definition: &str, value: &Value, detail: &str) -> FieldError {
-    // The value stands in the detail, since its fields have an order that a JSON value does not keep.
-    let detail = format!("{}: {detail}", shown(definition, value));
+    // The value is part of the detail, because a JSON value does not keep the order of fields.
+    let detail = format!("{}: {detail}", print_internal(definition, value));
     FieldError { kind: FieldErrorKind::Invalid, field: path.into(), value: None, detail }
 }
 
-/// An unsupported value of the internal type `definition`.
+/// Creates an unsupported-value error for the internal type `definition`.
 pub(super) fn not_supported(path: &str, definition: &str, value: &Value, supported: &[&str]) -> FieldError {
     let error = FieldError::not_supported(path, Value::Null, supported);
-    FieldError { value: None, detail: format!("{}: {}", shown(definition, value), error.detail), ..error }
+    FieldError { value: None, detail: format!("{}: {}", print_internal(definition, value), error.detail), ..error }
 }
 
-/// A refusal's text followed by what changed from `old` to `new`, both of the internal type `definition`.
+/// Appends the difference from `old` to `new`, both of the internal type `definition`, to an error's text.
 pub(super) fn with_diff(text: &str, definition: &str, old: &Value, new: &Value) -> String {
-    format!("{text}\n{}", difference::unified(&pretty(definition, old), &pretty(definition, new)))
+    format!("{text}\n{}", diff::unified(&pretty(definition, old), &pretty(definition, new)))
 }
 
-/// The value on one line.
-pub(crate) fn shown(definition: &str, value: &Value) -> String {
+/// Prints the value on one line.
+pub(crate) fn print_internal(definition: &str, value: &Value) -> String {
     let mut out = String::new();
-    Printer { out: &mut out, indent: None }.shape(definition, Some(value), &Value::Null);
+    InternalPrinter { out: &mut out, indent: None }.shape(definition, Some(value), &Value::Null);
     out
 }
 
 fn pretty(definition: &str, value: &Value) -> String {
     let mut out = String::new();
-    Printer { out: &mut out, indent: Some(0) }.shape(definition, Some(value), &Value::Null);
+    InternalPrinter { out: &mut out, indent: Some(0) }.shape(definition, Some(value), &Value::Null);
     out
 }
 
-struct Printer<'a> {
+struct InternalPrinter<'a> {
     out: &'a mut String,
-    /// How deep we are when printing one field a line; nothing when printing all on one line.
+    /// Indentation when printing one field per line; `None` when printing on one line.
     indent: Option<usize>,
 }
 
-impl Printer<'_> {
+impl InternalPrinter<'_> {
     fn shape(&mut self, shape: &str, value: Option<&Value>, around: &Value) {
         let value = value.filter(|v| !v.is_null());
         if let Some(inner) = shape.strip_prefix('*') {
@@ -103,7 +103,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Go escapes three characters so that JSON can stand in HTML.
+    /// Writes a JSON text. Go escapes three characters, so that JSON can be embedded in HTML.
     fn text(&mut self, json: &str) {
         self.out.push_str(&json.replace('&', "\\u0026").replace('<', "\\u003c").replace('>', "\\u003e"));
     }
@@ -125,7 +125,7 @@ impl Printer<'_> {
         self.out.push('}');
     }
 
-    fn object(&mut self, fields: &[Field], value: &Value, around: &Value) {
+    fn object(&mut self, fields: &[InternalField], value: &Value, around: &Value) {
         let found = fields.iter().map(|f| (f, find(f, value, around)));
         let written = found.filter(|(f, v)| !f.omit_empty || v.is_some_and(|v| !v.is_null()));
         self.out.push('{');
@@ -141,7 +141,7 @@ impl Printer<'_> {
         self.out.push_str(if self.indent.is_some() { ": " } else { ":" });
     }
 
-    /// Writes items with commas between them, each on its own line when printing prettily.
+    /// Writes items separated by commas, each on its own line in the multi-line form.
     fn each<T>(&mut self, items: impl Iterator<Item = T>, mut write: impl FnMut(&mut Self, T)) {
         let outer = self.indent;
         self.indent = outer.map(|depth| depth + 1);
@@ -166,7 +166,7 @@ impl Printer<'_> {
     }
 }
 
-fn find<'a>(field: &Field, value: &'a Value, around: &'a Value) -> Option<&'a Value> {
+fn find<'a>(field: &InternalField, value: &'a Value, around: &'a Value) -> Option<&'a Value> {
     match field.source.strip_prefix("../") {
         Some(outer) => around.get(outer),
         None if field.in_metadata => value.get("metadata")?.get(field.source),

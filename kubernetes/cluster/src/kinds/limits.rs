@@ -1,4 +1,4 @@
-//! What is wrong with PodDisruptionBudgets, ResourceQuotas and LimitRanges.
+//! Validation of PodDisruptionBudgets, ResourceQuotas and LimitRanges.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::quantity::Quantity;
 
-use super::check::{at_most_hundred_percent, items, nonnegative_int_or_percent, selector, text};
+use super::checks::{at_most_hundred_percent, items, nonnegative_int_or_percent, selector, text};
 use super::podspec::resource_name;
 
-/// Resources a quota may count without naming a group.
+/// Resources that a quota may count without naming a group.
 const QUOTA: [&str; 21] = [
     "cpu",
     "memory",
@@ -34,7 +34,7 @@ const QUOTA: [&str; 21] = [
     "count",
 ];
 
-/// A PodDisruptionBudget.
+/// Validates a PodDisruptionBudget.
 pub(super) fn disruption_budget(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors = Vec::new();
@@ -56,7 +56,7 @@ pub(super) fn disruption_budget(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A ResourceQuota.
+/// Validates a ResourceQuota.
 pub(super) fn quota(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &object["spec"];
@@ -120,7 +120,7 @@ fn quantity(resource: &str, value: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// A LimitRange.
+/// Validates a LimitRange.
 pub(super) fn limit_range(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut seen = BTreeSet::new();
@@ -153,7 +153,7 @@ pub(super) fn limit_range(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Minimum, default request, default and maximum stand in this order.
+/// Checks the order: minimum, default request, default, maximum.
 fn ordered(limit: &Value, path: &str) -> Vec<FieldError> {
     let fields = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
     let keys: BTreeSet<&String> =

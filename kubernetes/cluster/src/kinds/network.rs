@@ -1,4 +1,4 @@
-//! What is wrong with Ingresses, IngressClasses and NetworkPolicies.
+//! Validation of Ingresses, IngressClasses and NetworkPolicies.
 
 use std::net::IpAddr;
 
@@ -6,15 +6,15 @@ use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::check::{cidr, each, int, items, legacy_ip, port_or_name, selector, text};
+use super::checks::{cidr, int, items, legacy_ip, name_errors, port_or_name, selector, text};
 use crate::metadata::too_long;
 
-/// The annotation that named the class before there was a field for it.
+/// Annotation for the class that preceded the field.
 pub(super) const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
-/// The longest controller of an IngressClass.
+/// Longest controller of an IngressClass.
 const MAX_CONTROLLER_BYTES: usize = 250;
 
-/// An Ingress.
+/// Validates an Ingress.
 pub(super) fn ingress(object: &Value) -> Vec<FieldError> {
     let mut errors = ingress_spec(&object["spec"]);
     let annotated = object["metadata"]["annotations"][CLASS_ANNOTATION].as_str();
@@ -28,7 +28,7 @@ pub(super) fn ingress(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The spec of an Ingress.
+/// Validates the spec of an Ingress.
 pub(super) fn ingress_spec(spec: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let rules = items(spec, "/rules");
@@ -48,11 +48,15 @@ pub(super) fn ingress_spec(spec: &Value) -> Vec<FieldError> {
         }
         let secret = text(tls, "/secretName");
         if !secret.is_empty() {
-            errors.extend(each(name::dns1123_subdomain(secret), &format!("spec.tls[{index}].secretName"), secret));
+            errors.extend(name_errors(
+                name::dns1123_subdomain(secret),
+                &format!("spec.tls[{index}].secretName"),
+                secret,
+            ));
         }
     }
     if let Some(class) = spec["ingressClassName"].as_str() {
-        errors.extend(each(name::dns1123_subdomain(class), "spec.ingressClassName", class));
+        errors.extend(name_errors(name::dns1123_subdomain(class), "spec.ingressClassName", class));
     }
     errors
 }
@@ -60,7 +64,7 @@ pub(super) fn ingress_spec(spec: &Value) -> Vec<FieldError> {
 fn host_name(host: &str, path: &str) -> Vec<FieldError> {
     let wildcard = host.contains('*');
     let wrong = if wildcard { name::wildcard_dns1123_subdomain(host) } else { name::dns1123_subdomain(host) };
-    each(wrong, path, host)
+    name_errors(wrong, path, host)
 }
 
 fn ingress_rule(rule: &Value, path: &str) -> Vec<FieldError> {
@@ -134,12 +138,12 @@ fn service_backend(service: &Value, path: &str) -> Vec<FieldError> {
     if own.is_empty() {
         errors.push(FieldError::required(format!("{path}.service.name"), ""));
     } else {
-        errors.extend(each(name::dns1123_label(own), &format!("{path}.service.name"), own));
+        errors.extend(name_errors(name::dns1123_label(own), &format!("{path}.service.name"), own));
     }
     match (text(service, "/port/name"), int(service, "/port/number")) {
         ("", 0) => errors.push(FieldError::required(path, "port name or number is required")),
         ("", number) => errors.extend(port_or_name(&number.into(), &format!("{path}.service.port.number"))),
-        (port, 0) => errors.extend(each(name::port_name(port), &format!("{path}.service.port.name"), port)),
+        (port, 0) => errors.extend(name_errors(name::port_name(port), &format!("{path}.service.port.name"), port)),
         _ => errors.push(FieldError::invalid(path, "", "cannot set both port name & port number")),
     }
     errors
@@ -148,20 +152,20 @@ fn service_backend(service: &Value, path: &str) -> Vec<FieldError> {
 fn reference(reference: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if let Some(group) = reference["apiGroup"].as_str() {
-        errors.extend(each(name::dns1123_subdomain(group), &format!("{path}.apiGroup"), group));
+        errors.extend(name_errors(name::dns1123_subdomain(group), &format!("{path}.apiGroup"), group));
     }
     for field in ["kind", "name"] {
         let value = text(reference, &format!("/{field}"));
         if value.is_empty() {
             errors.push(FieldError::required(format!("{path}.{field}"), ""));
         } else {
-            errors.extend(each(name::path_segment(value), &format!("{path}.{field}"), value));
+            errors.extend(name_errors(name::path_segment(value), &format!("{path}.{field}"), value));
         }
     }
     errors
 }
 
-/// A write to an Ingress' status.
+/// Validates a write to an Ingress' status.
 pub(super) fn ingress_status(new: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, point) in items(new, "/status/loadBalancer/ingress").iter().enumerate() {
@@ -171,7 +175,7 @@ pub(super) fn ingress_status(new: &Value) -> Vec<FieldError> {
             errors.extend(legacy_ip(ip, &format!("{path}.ip")));
         }
         if !host.is_empty() {
-            errors.extend(each(name::dns1123_subdomain(host), &format!("{path}.hostname"), host));
+            errors.extend(name_errors(name::dns1123_subdomain(host), &format!("{path}.hostname"), host));
             if host.parse::<IpAddr>().is_ok() {
                 let detail = "must be a DNS name, not an IP address";
                 errors.push(FieldError::invalid(format!("{path}.hostname"), host, detail));
@@ -181,7 +185,7 @@ pub(super) fn ingress_status(new: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// An IngressClass.
+/// Validates an IngressClass.
 pub(super) fn ingress_class(object: &Value) -> Vec<FieldError> {
     let (spec, mut errors) = (&object["spec"], Vec::new());
     let controller = text(spec, "/controller");
@@ -202,7 +206,7 @@ pub(super) fn ingress_class(object: &Value) -> Vec<FieldError> {
             errors.push(FieldError::required(format!("{path}.namespace"), detail));
         }
         ("Namespace", Some(namespace)) => {
-            errors.extend(each(name::dns1123_label(namespace), &format!("{path}.namespace"), namespace));
+            errors.extend(name_errors(name::dns1123_label(namespace), &format!("{path}.namespace"), namespace));
         }
         ("Cluster", Some(_)) => {
             let detail = "`parameters.scope` is set to 'Cluster'";
@@ -216,7 +220,7 @@ pub(super) fn ingress_class(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// `example.com/path`.
+/// Validates `example.com/path`.
 fn prefixed_path(value: &str, path: &str) -> Vec<FieldError> {
     if value.is_empty() {
         return vec![FieldError::required(path, "")];
@@ -229,10 +233,10 @@ fn prefixed_path(value: &str, path: &str) -> Vec<FieldError> {
         let detail = "must be a domain-prefixed path (such as \"acme.io/foo\")";
         return vec![FieldError::invalid(path, value, detail)];
     }
-    each(name::dns1123_subdomain(host), path, host)
+    name_errors(name::dns1123_subdomain(host), path, host)
 }
 
-/// A NetworkPolicy.
+/// Validates a NetworkPolicy.
 pub(super) fn network_policy(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors = selector(&spec["podSelector"], "spec.podSelector");
@@ -278,7 +282,7 @@ fn policy_port(port: &Value, path: &str) -> Vec<FieldError> {
         Value::String(own) => {
             let detail = "may not be specified when `port` is non-numeric";
             errors.extend(end.map(|end| FieldError::invalid(at, end, detail)));
-            errors.extend(each(name::port_name(own), &format!("{path}.port"), own));
+            errors.extend(name_errors(name::port_name(own), &format!("{path}.port"), own));
         }
         number => {
             errors.extend(port_or_name(number, &format!("{path}.port")));

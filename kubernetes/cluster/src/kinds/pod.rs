@@ -1,15 +1,15 @@
-//! What is wrong with a Pod, and what an update of one may change.
+//! Validation of Pods and their updates.
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::check::{at, items, text};
+use super::checks::{at, items, text};
 use super::internal;
-use super::podspec::{self, Place};
+use super::podspec::{self, PodSpecContext};
 use crate::metadata::{IMMUTABLE, NameRule, validate as validate_metadata};
 
-/// A new Pod.
+/// Validates a new Pod.
 pub(super) fn create(pod: &Value) -> Vec<FieldError> {
     let mut errors = spec(pod);
     if !items(pod, "/spec/ephemeralContainers").is_empty() {
@@ -22,9 +22,9 @@ pub(super) fn create(pod: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// The spec of a Pod.
+/// Validates the spec of a Pod.
 pub(super) fn spec(pod: &Value) -> Vec<FieldError> {
-    let place = Place { path: "spec", pod: Some(text(pod, "/metadata/name")) };
+    let place = PodSpecContext { path: "spec", pod: Some(text(pod, "/metadata/name")) };
     let mut errors = podspec::validate(&pod["spec"], &place);
     for list in ["containers", "initContainers"] {
         for (index, container) in items(&pod["spec"], &format!("/{list}")).iter().enumerate() {
@@ -38,7 +38,7 @@ pub(super) fn spec(pod: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// An update: images, deadline, added tolerations, removed scheduling gates, nothing else.
+/// Validates an update, which may only change images and the deadline, add tolerations, and remove scheduling gates.
 pub(super) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = validate_metadata(&new["metadata"], true, NameRule::Subdomain, "metadata");
     errors.extend(spec(new));
@@ -49,7 +49,7 @@ pub(super) fn update(new: &Value, old: &Value) -> Vec<FieldError> {
             errors.push(FieldError::forbidden(format!("spec.{list}"), detail));
             return errors;
         }
-        // Images are looked at once more here, so what is wrong with them is said twice.
+        // Images are validated again here, so their errors are listed twice.
         for (index, container) in items(new, &pointer).iter().enumerate() {
             let (image, path) = (text(container, "/image"), format!("spec.{list}[{index}].image"));
             if image.is_empty() {
@@ -125,7 +125,7 @@ fn removed_gates(new: &Value, old: &Value) -> Vec<FieldError> {
         .collect()
 }
 
-/// The new spec with everything that may change put back.
+/// Returns the new spec with the old values of all mutable fields.
 fn munged(new: &Value, old: &Value) -> Value {
     let mut spec = new["spec"].clone();
     for list in ["containers", "initContainers"] {
@@ -153,7 +153,7 @@ fn munged(new: &Value, old: &Value) -> Value {
     spec
 }
 
-/// A write to `status`.
+/// Validates a write to `status`.
 pub(super) fn status(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let class = |v: &Value| at(v, "/status/qosClass").clone();

@@ -1,4 +1,4 @@
-//! What is wrong with a pod's spec, in a Pod or in a template.
+//! Validation of a pod spec, in a Pod or in a template.
 
 mod container;
 mod environment;
@@ -16,23 +16,23 @@ use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::check::{at, each, int, items, legacy_ip, text};
+use super::checks::{at, int, items, legacy_ip, name_errors, text};
 use crate::metadata;
 
-/// Where a spec stands: in a Pod its name is known, and host ports must be exact.
-pub(super) struct Place<'a> {
-    /// The path of the spec.
+/// Position of a spec. In a Pod the name is known, and host ports must match the container ports.
+pub(super) struct PodSpecContext<'a> {
+    /// Path of the spec.
     pub path: &'a str,
-    /// The Pod's name; nothing for a template.
+    /// Name of the Pod; `None` for a template.
     pub pod: Option<&'a str>,
 }
 
-/// A pod template.
+/// Validates a pod template.
 pub(super) fn template(template: &Value, path: &str) -> Vec<FieldError> {
     let meta = &template["metadata"];
     let mut errors = metadata::labels(&meta["labels"], &format!("{path}.labels"));
     errors.extend(metadata::annotations(&meta["annotations"], &format!("{path}.annotations")));
-    let place = Place { path: &format!("{path}.spec"), pod: None };
+    let place = PodSpecContext { path: &format!("{path}.spec"), pod: None };
     errors.extend(validate(&template["spec"], &place));
     if !items(&template["spec"], "/ephemeralContainers").is_empty() {
         let detail = "ephemeral containers not allowed in pod template";
@@ -41,12 +41,12 @@ pub(super) fn template(template: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// The spec itself.
-pub(super) fn validate(spec: &Value, place: &Place<'_>) -> Vec<FieldError> {
+/// Validates the spec itself.
+pub(super) fn validate(spec: &Value, place: &PodSpecContext<'_>) -> Vec<FieldError> {
     let path = place.path;
     let mut errors = Vec::new();
     let volumes = volume::validate(items(spec, "/volumes"), place, &mut errors);
-    errors.extend(container::all(spec, &volumes, path));
+    errors.extend(container::validate_containers(spec, &volumes, path));
     if spec["hostNetwork"] == true {
         errors.extend(host_ports(spec, place));
     }
@@ -57,7 +57,11 @@ pub(super) fn validate(spec: &Value, place: &Place<'_>) -> Vec<FieldError> {
     errors.extend(dns(spec, path));
     for (index, gate) in items(spec, "/readinessGates").iter().enumerate() {
         let kind = text(gate, "/conditionType");
-        errors.extend(each(name::qualified_name(kind), &format!("{path}.readinessGates[{index}].conditionType"), kind));
+        errors.extend(name_errors(
+            name::qualified_name(kind),
+            &format!("{path}.readinessGates[{index}].conditionType"),
+            kind,
+        ));
     }
     errors.extend(scheduling_gates(spec, path));
     errors.extend(placement::spread(
@@ -69,7 +73,7 @@ pub(super) fn validate(spec: &Value, place: &Place<'_>) -> Vec<FieldError> {
     for (index, alias) in items(spec, "/hostAliases").iter().enumerate() {
         errors.extend(legacy_ip(text(alias, "/ip"), &format!("{path}.hostAliases[{index}].ip")));
         for (i, host) in items(alias, "/hostnames").iter().filter_map(Value::as_str).enumerate() {
-            errors.extend(each(
+            errors.extend(name_errors(
                 name::dns1123_subdomain(host),
                 &format!("{path}.hostAliases[{index}].hostnames[{i}]"),
                 host,
@@ -80,7 +84,7 @@ pub(super) fn validate(spec: &Value, place: &Place<'_>) -> Vec<FieldError> {
     errors
 }
 
-fn host_ports(spec: &Value, place: &Place<'_>) -> Vec<FieldError> {
+fn host_ports(spec: &Value, place: &PodSpecContext<'_>) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (c, container) in items(spec, "/containers").iter().enumerate() {
         for (p, port) in items(container, "/ports").iter().enumerate() {
@@ -111,7 +115,7 @@ fn policies(spec: &Value, path: &str) -> Vec<FieldError> {
 }
 
 fn dns(spec: &Value, path: &str) -> Vec<FieldError> {
-    /// As many as resolvers read.
+    /// Number of nameservers that resolvers read.
     const MAX_NAMESERVERS: usize = 3;
     let (config, path) = (&spec["dnsConfig"], format!("{path}.dnsConfig"));
     let servers = items(config, "/nameservers");
@@ -146,7 +150,7 @@ fn scheduling_gates(spec: &Value, path: &str) -> Vec<FieldError> {
     for (index, gate) in items(spec, "/schedulingGates").iter().enumerate() {
         let own = text(gate, "/name");
         let path = format!("{path}.schedulingGates[{index}]");
-        errors.extend(each(name::qualified_name(own), &path, own));
+        errors.extend(name_errors(name::qualified_name(own), &path, own));
         if !seen.insert(own) {
             errors.push(FieldError::duplicate(path, own));
         }
@@ -159,7 +163,7 @@ fn names(spec: &Value, path: &str) -> Vec<FieldError> {
     for field in ["serviceAccountName", "nodeName"] {
         let value = text(spec, &format!("/{field}"));
         if !value.is_empty() {
-            errors.extend(each(name::dns1123_subdomain(value), &format!("{path}.{field}"), value));
+            errors.extend(name_errors(name::dns1123_subdomain(value), &format!("{path}.{field}"), value));
         }
     }
     if let Some(seconds) = at(spec, "/activeDeadlineSeconds").as_i64() {
@@ -172,7 +176,7 @@ fn names(spec: &Value, path: &str) -> Vec<FieldError> {
     for field in ["hostname", "subdomain"] {
         let value = text(spec, &format!("/{field}"));
         if !value.is_empty() {
-            errors.extend(each(name::dns1123_label(value), &format!("{path}.{field}"), value));
+            errors.extend(name_errors(name::dns1123_label(value), &format!("{path}.{field}"), value));
         }
     }
     errors
@@ -183,7 +187,7 @@ fn classes(spec: &Value, path: &str) -> Vec<FieldError> {
     for field in ["priorityClassName", "runtimeClassName"] {
         let value = text(spec, &format!("/{field}"));
         if !value.is_empty() {
-            errors.extend(each(name::dns1123_subdomain(value), &format!("{path}.{field}"), value));
+            errors.extend(name_errors(name::dns1123_subdomain(value), &format!("{path}.{field}"), value));
         }
     }
     let policy = text(spec, "/preemptionPolicy");

@@ -1,10 +1,9 @@
-//! Which kind has which special rules.
+//! Special rules by kind.
 
 mod batch;
 mod cluster;
 mod config;
 mod endpoints;
-mod hooks;
 mod limit_ranger;
 mod network;
 mod node;
@@ -12,19 +11,20 @@ mod pod;
 mod pod_admission;
 mod policy;
 mod rbac;
-mod rest;
 mod runtime_class;
 mod service;
 mod service_address;
 mod storage;
+mod validation_only;
+mod webhooks;
 mod workload;
 
 use serde_json::Value;
 
-use super::builtin::Rules;
+use super::builtin::KindRules;
 
-/// The rules of a definition.
-pub(super) fn of(definition: &str) -> Rules {
+/// Returns the rules of a definition.
+pub(super) fn of(definition: &str) -> KindRules {
     match definition {
         "api.core.v1.ConfigMap" => config::CONFIG_MAP,
         "api.core.v1.Secret" => config::SECRET,
@@ -52,14 +52,14 @@ pub(super) fn of(definition: &str) -> Rules {
         "api.rbac.v1.RoleBinding" => rbac::ROLE_BINDING,
         "api.rbac.v1.ClusterRoleBinding" => rbac::CLUSTER_ROLE_BINDING,
         "apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition" => cluster::CUSTOM_RESOURCE,
-        "api.storage.v1.VolumeAttachment" => rest::ATTACHMENT,
-        "api.storage.v1.CSIDriver" => rest::CSI_DRIVER,
-        "api.flowcontrol.v1.FlowSchema" => rest::FLOW_SCHEMA,
-        "api.flowcontrol.v1.PriorityLevelConfiguration" => rest::PRIORITY_LEVEL,
-        "api.networking.v1.IPAddress" => rest::IP_ADDRESS,
-        "api.networking.v1.ServiceCIDR" => rest::SERVICE_CIDR,
-        "api.core.v1.PodTemplate" => rest::POD_TEMPLATE,
-        "api.apps.v1.ControllerRevision" => rest::CONTROLLER_REVISION,
+        "api.storage.v1.VolumeAttachment" => validation_only::ATTACHMENT,
+        "api.storage.v1.CSIDriver" => validation_only::CSI_DRIVER,
+        "api.flowcontrol.v1.FlowSchema" => validation_only::FLOW_SCHEMA,
+        "api.flowcontrol.v1.PriorityLevelConfiguration" => validation_only::PRIORITY_LEVEL,
+        "api.networking.v1.IPAddress" => validation_only::IP_ADDRESS,
+        "api.networking.v1.ServiceCIDR" => validation_only::SERVICE_CIDR,
+        "api.core.v1.PodTemplate" => validation_only::POD_TEMPLATE,
+        "api.apps.v1.ControllerRevision" => validation_only::CONTROLLER_REVISION,
         "api.networking.v1.Ingress" => network::INGRESS,
         "api.networking.v1.IngressClass" => network::INGRESS_CLASS,
         "api.networking.v1.NetworkPolicy" => network::POLICY,
@@ -73,31 +73,31 @@ pub(super) fn of(definition: &str) -> Rules {
         "api.core.v1.Event" => policy::EVENT,
         "api.events.v1.Event" => policy::NEW_EVENT,
         "api.node.v1.RuntimeClass" => policy::RUNTIME_CLASS,
-        "api.admissionregistration.v1.MutatingWebhookConfiguration" => hooks::WEBHOOKS,
-        "api.admissionregistration.v1.ValidatingWebhookConfiguration" => hooks::WEBHOOKS,
-        "api.admissionregistration.v1.ValidatingAdmissionPolicy" => hooks::POLICY,
-        "api.admissionregistration.v1.ValidatingAdmissionPolicyBinding" => hooks::BINDING,
-        "kube-aggregator.pkg.apis.apiregistration.v1.APIService" => hooks::API_SERVICE,
-        _ => Rules::NONE,
+        "api.admissionregistration.v1.MutatingWebhookConfiguration" => webhooks::WEBHOOKS,
+        "api.admissionregistration.v1.ValidatingWebhookConfiguration" => webhooks::WEBHOOKS,
+        "api.admissionregistration.v1.ValidatingAdmissionPolicy" => webhooks::POLICY,
+        "api.admissionregistration.v1.ValidatingAdmissionPolicyBinding" => webhooks::BINDING,
+        "kube-aggregator.pkg.apis.apiregistration.v1.APIService" => webhooks::API_SERVICE,
+        _ => KindRules::NONE,
     }
 }
 
-/// The text of a field, or nothing.
+/// Returns the text of a field, or an empty text.
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or("")
 }
 
-/// The items of a list, or none.
+/// Returns the items of a list, or none.
 fn items<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// A field, or null.
+/// Returns a field, or null.
 fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
     value.pointer(pointer).unwrap_or(&Value::Null)
 }
 
-/// Appends to a list, made when there is none.
+/// Appends to a list, created if it does not exist.
 fn push(list: &mut Value, item: Value) {
     match list {
         Value::Array(items) => items.push(item),
@@ -105,14 +105,13 @@ fn push(list: &mut Value, item: Value) {
     }
 }
 
-/// Removes a field.
 fn remove(value: &mut Value, field: &str) {
     if let Some(map) = value.as_object_mut() {
         map.remove(field);
     }
 }
 
-/// Adds a finalizer when it is not there.
+/// Adds a finalizer, unless the object has it.
 fn add_finalizer(object: &mut Value, finalizer: &str) {
     if !items(object, "/metadata/finalizers").iter().any(|f| f == finalizer) {
         push(&mut object["metadata"]["finalizers"], finalizer.into());

@@ -1,26 +1,26 @@
-//! Scalars with more than one spelling: times, durations, quantities, base64. Go answers with one of them.
+//! Canonical forms of scalars with several notations: times, durations, quantities, base64.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use switchboard_object::quantity::Quantity;
 
-use super::shape::Shape;
+use super::go_struct::FieldShape;
 
-/// Rewrites `value` to the spelling Go's encoder uses. What cannot be read stays: the decoder has already refused it.
-pub(crate) fn canonical(shape: &Shape, value: &mut Value) {
+/// Rewrites `value` to the form of Go's encoder. An invalid value stays, because the decoder has already refused it.
+pub(crate) fn canonical(shape: &FieldShape, value: &mut Value) {
     let Some(text) = value.as_str() else {
-        if let (Shape::Quantity, Value::Number(number)) = (shape, &*value) {
+        if let (FieldShape::Quantity, Value::Number(number)) = (shape, &*value) {
             let text = number.to_string();
             *value = json!(quantity(&text).unwrap_or(text));
         }
         return;
     };
     let better = match shape {
-        Shape::Time => time(text, 0),
-        Shape::MicroTime => time(text, 6),
-        Shape::Bytes => bytes(text),
-        Shape::Quantity => quantity(text),
+        FieldShape::Time => time(text, 0),
+        FieldShape::MicroTime => time(text, 6),
+        FieldShape::Bytes => bytes(text),
+        FieldShape::Quantity => quantity(text),
         _ => None,
     };
     if let Some(better) = better {
@@ -37,7 +37,7 @@ fn time(text: &str, digits: usize) -> Option<String> {
     })
 }
 
-/// Go's decoder skips line ends inside base64.
+/// Normalizes base64. Go's decoder skips line breaks inside it.
 fn bytes(text: &str) -> Option<String> {
     if !text.contains(['\r', '\n']) {
         return None;

@@ -1,11 +1,11 @@
-//! What is wrong with volumes and claims.
+//! Validation of volumes and claims.
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 use switchboard_object::quantity::Quantity;
 
-use super::check::{at, items, selector, text};
+use super::checks::{at, items, selector, text};
 use crate::metadata::{IMMUTABLE, NameRule};
 
 const ACCESS_MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
@@ -34,7 +34,7 @@ const SOURCES: [&str; 22] = [
     "csi",
 ];
 
-/// A PersistentVolume.
+/// Validates a PersistentVolume.
 pub(super) fn volume(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors = access_modes(spec, "", "spec");
@@ -99,7 +99,7 @@ fn sources(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// An update of a PersistentVolume.
+/// Validates an update of a PersistentVolume.
 pub(super) fn volume_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = volume(new);
     let source = |v: &Value| SOURCES.map(|s| v["spec"][s].clone());
@@ -121,12 +121,12 @@ fn fixed_mode(new: &Value, old: &Value) -> Option<FieldError> {
     (mode(new) != mode(old)).then(|| FieldError::invalid("volumeMode", mode(new), IMMUTABLE))
 }
 
-/// A PersistentVolumeClaim.
+/// Validates a PersistentVolumeClaim.
 pub(super) fn claim(object: &Value) -> Vec<FieldError> {
     claim_spec(&object["spec"], "spec")
 }
 
-/// The spec of a claim, also in a template.
+/// Validates the spec of a claim, also in a template.
 pub(super) fn claim_spec(spec: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = access_modes(spec, "at least 1 access mode is required", path);
     let selector = selector(&spec["selector"], &format!("{path}.selector"));
@@ -144,7 +144,7 @@ pub(super) fn claim_spec(spec: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// An update of a claim: only the size of a bound one may grow.
+/// Validates an update of a claim: only the size of a bound claim may grow.
 pub(super) fn claim_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = crate::metadata::validate(&new["metadata"], true, NameRule::Subdomain, "metadata");
     errors.extend(claim(new));

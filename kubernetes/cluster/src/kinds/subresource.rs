@@ -3,12 +3,18 @@
 use serde_json::{Value, json};
 use switchboard_object::field::FieldError;
 
-use super::Env;
-use super::check::{at, items, text};
+use super::WriteContext;
+use super::checks::{at, items, text};
 use super::pod;
 
-/// Leaves in `new` only what the subresource may change. False when the kind has no such subresource.
-pub(super) fn prepare(definition: &str, subresource: &str, new: &mut Value, old: &Value, env: &Env<'_>) -> bool {
+/// Keeps in `new` only the changes that the subresource allows. Returns false if the kind has no such subresource.
+pub(super) fn prepare(
+    definition: &str,
+    subresource: &str,
+    new: &mut Value,
+    old: &Value,
+    env: &WriteContext<'_>,
+) -> bool {
     match (definition, subresource) {
         ("api.core.v1.Namespace", "finalize") => new["status"] = old["status"].clone(),
         ("api.certificates.v1.CertificateSigningRequest", "approval") => approval(new, old, env),
@@ -23,7 +29,7 @@ pub(super) fn prepare(definition: &str, subresource: &str, new: &mut Value, old:
     true
 }
 
-/// The old object under the identity the client sent.
+/// Replaces the new object by the old one, with the identity that the client sent.
 fn replace(new: &mut Value, old: &Value) {
     let sent = new["metadata"].clone();
     *new = old.clone();
@@ -32,8 +38,8 @@ fn replace(new: &mut Value, old: &Value) {
     }
 }
 
-/// Only conditions change; those without times get them.
-fn approval(new: &mut Value, old: &Value, env: &Env<'_>) {
+/// Keeps only changed conditions, and sets their missing times.
+fn approval(new: &mut Value, old: &Value, env: &WriteContext<'_>) {
     let mut conditions = at(new, "/status/conditions").clone();
     for condition in conditions.as_array_mut().into_iter().flatten() {
         let same = |c: &&Value| c["type"] == condition["type"] && c["status"] == condition["status"];
@@ -51,7 +57,7 @@ fn approval(new: &mut Value, old: &Value, env: &Env<'_>) {
     new["status"]["conditions"] = conditions;
 }
 
-/// Only the resources of containers change.
+/// Keeps only changed resources of containers.
 fn resize(new: &mut Value, old: &Value) {
     let sent = new["spec"].clone();
     replace(new, old);
@@ -66,7 +72,7 @@ fn resize(new: &mut Value, old: &Value) {
     }
 }
 
-/// What is wrong with the part that was written.
+/// Validates the part that was written.
 pub(super) fn validate(definition: &str, subresource: &str, new: &Value, old: &Value) -> Vec<FieldError> {
     match (definition, subresource) {
         ("api.core.v1.Pod", "ephemeralcontainers") => ephemeral_containers(new, old),
@@ -75,7 +81,7 @@ pub(super) fn validate(definition: &str, subresource: &str, new: &Value, old: &V
     }
 }
 
-/// Ephemeral containers are added, never changed or removed.
+/// Checks that ephemeral containers are only added, not changed or removed.
 fn ephemeral_containers(new: &Value, old: &Value) -> Vec<FieldError> {
     let path = "spec.ephemeralContainers";
     let mut errors = pod::spec(new);

@@ -1,13 +1,13 @@
-//! What clients are warned of in pods and their templates.
+//! Warnings about pods and their templates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use switchboard_object::quantity::Quantity;
 
-use super::check::{at, int, items, text};
+use super::checks::{at, int, items, text};
 
-/// Annotations that do nothing any more.
+/// Annotations that no longer have an effect.
 const DEPRECATED: [(&str, &str); 3] = [
     (
         "scheduler.alpha.kubernetes.io/critical-pod",
@@ -16,7 +16,7 @@ const DEPRECATED: [(&str, &str); 3] = [
     ("security.alpha.kubernetes.io/sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"),
     ("security.alpha.kubernetes.io/unsafe-sysctls", "non-functional in v1.11+; use the \"sysctls\" field instead"),
 ];
-/// Volume sources that are on their way out.
+/// Deprecated volume sources.
 const VOLUMES: [(&str, &str, &str); 9] = [
     ("photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
     ("gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
@@ -42,12 +42,12 @@ const LABELS: [(&str, &str); 7] = [
     ("kubernetes.io/cluster-service", "deprecated"),
 ];
 
-/// Warnings of a Pod.
+/// Returns the warnings of a Pod.
 pub(super) fn pod(new: &Value, _old: Option<&Value>) -> Vec<String> {
     of(&new["metadata"], &new["spec"], "")
 }
 
-/// Warnings of the template at `pointer`, named `path`; an update warns only when something changed.
+/// Returns the warnings of the template at `pointer`, named `path`. An update warns only if the template changed.
 pub(super) fn template(new: &Value, old: Option<&Value>, pointer: &str, path: &str) -> Vec<String> {
     if old.is_some_and(|o| at(o, "/metadata/generation") == at(new, "/metadata/generation")) {
         return Vec::new();
@@ -94,7 +94,7 @@ fn of(meta: &Value, spec: &Value, base: &str) -> Vec<String> {
     out
 }
 
-/// Containers as they are visited: init containers first.
+/// Returns all containers in kube-apiserver's order: init containers first.
 fn all_containers<'a>(spec: &'a Value, path: &str) -> Vec<(&'a Value, String)> {
     let lists = ["initContainers", "containers", "ephemeralContainers"];
     let list = |l: &'static str| items(spec, &format!("/{l}")).iter().enumerate().map(move |(i, c)| (c, l, i));

@@ -1,4 +1,4 @@
-//! What is wrong with webhook configurations and APIServices.
+//! Validation of webhook configurations and APIServices.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::check::{each, int, items, selector, text};
+use super::checks::{int, items, name_errors, selector, text};
 
-/// A configuration of validating or mutating webhooks.
+/// Validates a configuration of validating or mutating webhooks.
 pub(super) fn configuration(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut names = BTreeSet::new();
@@ -47,20 +47,20 @@ fn webhook(hook: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// A field with one of a few values, when it is set.
+/// Validates an optional field with a fixed set of values.
 pub(super) fn one_of(hook: &Value, field: &str, known: &[&str], path: &str) -> Option<FieldError> {
     let value = hook[field].as_str()?;
     (!known.contains(&value)).then(|| FieldError::not_supported(format!("{path}.{field}"), value, known))
 }
 
-/// A subdomain of at least three parts.
+/// Validates a subdomain of at least three parts.
 fn full_name(own: &str, path: &str) -> Vec<FieldError> {
     if own.is_empty() {
         return vec![FieldError::required(path, "")];
     }
     let wrong = name::dns1123_subdomain(own);
     if !wrong.is_empty() {
-        return each(wrong, path, own);
+        return name_errors(wrong, path, own);
     }
     if own.split('.').count() < 3 {
         return vec![FieldError::invalid(
@@ -72,17 +72,17 @@ fn full_name(own: &str, path: &str) -> Vec<FieldError> {
     Vec::new()
 }
 
-/// Which operations on which resources.
+/// Validates the operations and resources of a rule.
 pub(super) fn rule_with_operations(rule: &Value, path: &str) -> Vec<FieldError> {
     let known = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-    let mut errors = listed(rule, "operations", "operations", path);
+    let mut errors = validate_value_list(rule, "operations", "operations", path);
     for (index, operation) in items(rule, "/operations").iter().filter_map(Value::as_str).enumerate() {
         if !known.contains(&operation) {
             errors.push(FieldError::not_supported(format!("{path}.operations[{index}]"), operation, &known));
         }
     }
-    errors.extend(listed(rule, "apiGroups", "API groups", path));
-    errors.extend(listed(rule, "apiVersions", "API versions", path));
+    errors.extend(validate_value_list(rule, "apiGroups", "API groups", path));
+    errors.extend(validate_value_list(rule, "apiVersions", "API versions", path));
     for (index, version) in items(rule, "/apiVersions").iter().enumerate() {
         if version == "" {
             errors.push(FieldError::required(format!("{path}.apiVersions[{index}]"), ""));
@@ -95,8 +95,8 @@ pub(super) fn rule_with_operations(rule: &Value, path: &str) -> Vec<FieldError> 
     errors
 }
 
-/// A list that is not empty, in which `*` stands alone.
-fn listed(rule: &Value, field: &str, words: &str, path: &str) -> Vec<FieldError> {
+/// Validates a list that must not be empty, and in which `*` must be the only item.
+fn validate_value_list(rule: &Value, field: &str, words: &str, path: &str) -> Vec<FieldError> {
     let values = items(rule, &format!("/{field}"));
     if values.is_empty() {
         return vec![FieldError::required(format!("{path}.{field}"), "")];
@@ -142,7 +142,7 @@ fn url(url: &str, path: &str) -> Vec<FieldError> {
 
 fn service(service: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    // Upstream hands over name and namespace in the wrong order, so each is missed in the other's name.
+    // kube-apiserver swaps name and namespace here, so each is reported missing under the other's name.
     for (field, shown) in [("namespace", "name"), ("name", "namespace")] {
         if text(service, &format!("/{field}")).is_empty() {
             errors.push(FieldError::required(format!("{path}.{shown}"), ""));
@@ -168,7 +168,7 @@ fn service(service: &Value, path: &str) -> Vec<FieldError> {
             continue;
         }
         let wrong = name::dns1123_subdomain(step).into_iter().map(|m| format!("segment[{index}]: {m}")).collect();
-        errors.extend(each(wrong, &path, target));
+        errors.extend(name_errors(wrong, &path, target));
     }
     errors
 }
@@ -191,7 +191,7 @@ fn review_versions(hook: &Value, path: &str) -> Vec<FieldError> {
             errors.push(FieldError::invalid(format!("{path}[{index}]"), *version, "duplicate version"));
             continue;
         }
-        errors.extend(each(name::dns1035_label(version), &format!("{path}[{index}]"), version));
+        errors.extend(name_errors(name::dns1035_label(version), &format!("{path}[{index}]"), version));
     }
     if !versions.iter().any(|v| matches!(*v, "v1" | "v1beta1")) {
         let detail = "must include at least one of v1, v1beta1";
@@ -200,7 +200,7 @@ fn review_versions(hook: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// An APIService.
+/// Validates an APIService.
 pub(super) fn api_service(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors = Vec::new();
@@ -215,9 +215,9 @@ pub(super) fn api_service(object: &Value) -> Vec<FieldError> {
         errors.push(FieldError::required("spec.group", detail));
     }
     if !group.is_empty() {
-        errors.extend(each(name::dns1123_subdomain(group), "spec.group", group));
+        errors.extend(name_errors(name::dns1123_subdomain(group), "spec.group", group));
     }
-    errors.extend(each(name::dns1035_label(version), "spec.version", version));
+    errors.extend(name_errors(name::dns1035_label(version), "spec.version", version));
     for (field, limit) in [("groupPriorityMinimum", 20000), ("versionPriority", 1000)] {
         let value = int(spec, &format!("/{field}"));
         if value <= 0 || value > limit {

@@ -1,16 +1,16 @@
-//! What is wrong with Deployments, ReplicaSets, DaemonSets and ReplicationControllers.
+//! Validation of Deployments, ReplicaSets, DaemonSets and ReplicationControllers.
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 
-use super::check::{
+use super::checks::{
     at, at_most_hundred_percent, int, is_empty_selector, matches, nonnegative, nonnegative_int_or_percent, selector,
     text,
 };
 use super::{internal, podspec};
 use crate::metadata;
 
-/// A Deployment.
+/// Validates a Deployment.
 pub(super) fn deployment(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors: Vec<FieldError> = nonnegative(&spec["replicas"], "spec.replicas").into_iter().collect();
@@ -29,7 +29,7 @@ pub(super) fn deployment(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// An update of a Deployment.
+/// Validates an update of a Deployment.
 pub(super) fn deployment_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = deployment(new);
     show_emptied(&mut errors, old);
@@ -37,15 +37,15 @@ pub(super) fn deployment_update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Labels that a patch took away one by one are an empty map to Go, not a missing one. (So is a PUT without labels
-/// here, which Go tells apart.)
+/// Shows labels that a patch removed one by one as an empty map, as Go does. (A PUT without labels is treated the same
+/// here, which Go distinguishes.)
 fn show_emptied(errors: &mut [FieldError], old: &Value) {
     let emptied = at(old, "/spec/template/metadata/labels").is_object();
     let labels = |e: &&mut FieldError| e.field == "spec.template.metadata.labels" && e.value == Some(Value::Null);
     errors.iter_mut().filter(labels).filter(|_| emptied).for_each(|e| e.value = Some(serde_json::json!({})));
 }
 
-/// A write to a Deployment's status.
+/// Validates a write to a Deployment's status.
 pub(super) fn deployment_status(new: &Value, old: &Value) -> Vec<FieldError> {
     let status = &new["status"];
     let counts = ["updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas"];
@@ -55,13 +55,13 @@ pub(super) fn deployment_status(new: &Value, old: &Value) -> Vec<FieldError> {
     for field in counts.into_iter().chain(["terminatingReplicas", "collisionCount"]) {
         errors.extend(nonnegative(&status[field], format!("status.{field}")));
     }
-    errors.extend(counted(status, &counts[..3]));
+    errors.extend(validate_replica_counts(status, &counts[..3]));
     errors.extend(collisions(new, old));
     errors
 }
 
-/// Counts that cannot exceed the number of replicas.
-pub(super) fn counted(status: &Value, fields: &[&str]) -> Vec<FieldError> {
+/// Checks counts that cannot exceed the number of replicas.
+pub(super) fn validate_replica_counts(status: &Value, fields: &[&str]) -> Vec<FieldError> {
     let count = |field: &str| int(status, &format!("/{field}"));
     let mut errors = Vec::new();
     for field in fields.iter().filter(|f| count(f) > count("replicas")) {
@@ -75,7 +75,7 @@ pub(super) fn counted(status: &Value, fields: &[&str]) -> Vec<FieldError> {
     errors
 }
 
-/// A counter that only grows.
+/// Checks that the collision counter does not decrease.
 pub(super) fn collisions(new: &Value, old: &Value) -> Option<FieldError> {
     let count = |v: &Value| at(v, "/status/collisionCount").as_i64();
     let (is, was) = (count(new), count(old));
@@ -84,7 +84,7 @@ pub(super) fn collisions(new: &Value, old: &Value) -> Option<FieldError> {
         .then(|| FieldError::invalid("status.collisionCount", is.unwrap_or(0), detail))
 }
 
-/// A selector that is there and selects something.
+/// Checks that a selector exists and selects something.
 pub(super) fn own_selector(spec: &Value, kind: &str) -> Vec<FieldError> {
     if !spec["selector"].is_object() {
         return vec![FieldError::required("spec.selector", "")];
@@ -102,17 +102,17 @@ fn fixed_selector(new: &Value, old: &Value) -> Option<FieldError> {
     (of(new) != of(old)).then(|| internal::invalid("spec.selector", "v1.LabelSelector", &of(new), metadata::IMMUTABLE))
 }
 
-/// A template whose pods the selector would not find.
+/// Checks that the selector matches the template's labels.
 pub(super) fn mismatch(spec: &Value) -> Option<FieldError> {
     let labels = at(spec, "/template/metadata/labels");
     let detail = "`selector` does not match template `labels`";
-    // No selector selects nothing; an empty one selects everything.
+    // Without a selector nothing is selected; an empty one selects everything.
     let selected =
         spec["selector"].is_object() && (is_empty_selector(&spec["selector"]) || matches(&spec["selector"], labels));
     (!selected).then(|| FieldError::invalid("spec.template.metadata.labels", labels.clone(), detail))
 }
 
-/// A template whose pods are replaced when they end.
+/// Validates a template whose pods are replaced when they end.
 fn replicated_template(spec: &Value) -> Vec<FieldError> {
     if !selector(&spec["selector"], "").is_empty() {
         return vec![internal::invalid(
@@ -128,7 +128,7 @@ fn replicated_template(spec: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Pods of this kind run until they are replaced.
+/// Checks that pods of this kind are always restarted.
 pub(super) fn restarting(spec: &Value, kind: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let policy = text(spec, "/template/spec/restartPolicy");
@@ -142,7 +142,7 @@ pub(super) fn restarting(spec: &Value, kind: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Nothing, as a number or as a share.
+/// Whether a number or percentage is zero.
 pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::String(text) => text.trim_end_matches('%').parse::<i64>() == Ok(0),
@@ -175,7 +175,7 @@ fn deployment_strategy(strategy: &Value) -> Vec<FieldError> {
     }
 }
 
-/// A ReplicaSet.
+/// Validates a ReplicaSet.
 pub(super) fn replica_set(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors: Vec<FieldError> = nonnegative(&spec["replicas"], "spec.replicas").into_iter().collect();
@@ -185,7 +185,7 @@ pub(super) fn replica_set(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// An update of a ReplicaSet.
+/// Validates an update of a ReplicaSet.
 pub(super) fn replica_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors = replica_set(new);
     show_emptied(&mut errors, old);
@@ -193,18 +193,18 @@ pub(super) fn replica_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A write to a ReplicaSet's status.
+/// Validates a write to a ReplicaSet's status.
 pub(super) fn replica_set_status(new: &Value, _old: &Value) -> Vec<FieldError> {
     let status = &new["status"];
     let mut errors = Vec::new();
     for field in ["replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas", "observedGeneration"] {
         errors.extend(nonnegative(&status[field], format!("status.{field}")));
     }
-    errors.extend(counted(status, &["fullyLabeledReplicas", "readyReplicas", "availableReplicas"]));
+    errors.extend(validate_replica_counts(status, &["fullyLabeledReplicas", "readyReplicas", "availableReplicas"]));
     errors
 }
 
-/// A ReplicationController.
+/// Validates a ReplicationController.
 pub(super) fn replication_controller(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors: Vec<FieldError> =
@@ -228,7 +228,7 @@ pub(super) fn replication_controller(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A DaemonSet.
+/// Validates a DaemonSet.
 pub(super) fn daemon_set(object: &Value) -> Vec<FieldError> {
     let spec = &object["spec"];
     let mut errors = selector(&spec["selector"], "spec.selector");
@@ -279,7 +279,7 @@ fn daemon_strategy(strategy: &Value) -> Vec<FieldError> {
     }
 }
 
-/// An update of a DaemonSet.
+/// Validates an update of a DaemonSet.
 pub(super) fn daemon_set_update(new: &Value, old: &Value) -> Vec<FieldError> {
     let mut errors: Vec<FieldError> = fixed_selector(new, old).into_iter().collect();
     errors.extend(daemon_set(new));

@@ -18,7 +18,7 @@ fn a_plain_object_is_fine() {
 }
 
 #[test]
-fn a_name_or_the_beginning_of_one_is_needed() {
+fn a_name_or_generate_name_is_required() {
     assert_eq!(check(json!({"namespace": "b"})), ["metadata.name: Required value: name or generateName is required"]);
     let wrong = validate(&json!({"name": "a", "generateName": "B."}), false, NameRule::Label, "metadata");
     assert_eq!(fields(&wrong), ["metadata.generateName"]);
@@ -51,7 +51,7 @@ fn both_finalizers_of_deletion_exclude_each_other() {
 }
 
 #[test]
-fn what_is_being_deleted_takes_no_finalizers() {
+fn objects_being_deleted_accept_no_finalizers() {
     let old = json!({"name": "a", "deletionTimestamp": "2020-01-01T00:00:00Z", "resourceVersion": "1"});
     let mut new = old.clone();
     new["finalizers"] = json!(["b/c", "a/b"]);

@@ -1,22 +1,22 @@
-//! Definitions of custom resources, from what their CRDs state.
+//! Definitions of custom resources, from their CRDs.
 
 use serde_json::json;
 use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::{Map, Value};
 
-use crate::resource::Resource;
+use crate::resource::ServedResource;
 
 use super::definitions::{V3_PREFIX, meta};
 
-/// `com.example.shop.v1.Widget` for the kind `Widget` of `shop.example.com/v1`.
+/// Returns `com.example.shop.v1.Widget` for the kind `Widget` of `shop.example.com/v1`.
 pub(super) fn definition_name(kind: &GroupVersionKind) -> String {
     let mut parts: Vec<&str> = kind.group.split('.').rev().collect();
     parts.extend([kind.version.as_str(), kind.kind.as_str()]);
     parts.join(".")
 }
 
-/// The definitions of a custom resource and of its list, with the CRD's own descriptions.
-pub(super) fn v3_definitions(resource: &Resource, schema: Option<Value>) -> [(String, Value); 2] {
+/// Returns the definitions of a custom resource and of its list, with the CRD's descriptions.
+pub(super) fn v3_definitions(resource: &ServedResource, schema: Option<Value>) -> [(String, Value); 2] {
     let name = definition_name(&resource.kind);
     let mut own = schema.unwrap_or_else(|| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}));
     embed_metadata(&mut own, "Standard object's metadata.", "ObjectMeta");
@@ -55,7 +55,7 @@ fn mark(schema: &mut Value, kind: &GroupVersionKind, name: &str) {
     schema["x-kubernetes-group-version-kind"] = json!([{"group": kind.group, "kind": name, "version": kind.version}]);
 }
 
-/// Clients that know nothing of the extension still see that both types are allowed.
+/// Adds both types for clients that do not know the extension.
 fn int_or_string(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -69,11 +69,11 @@ fn int_or_string(schema: &mut Value) {
     }
 }
 
-/// A definition in the narrower words of v2: references elsewhere, no defaults, no alternatives, nothing nullable.
+/// Converts a definition to v2: other references, no defaults, no alternatives, no nullable.
 pub(super) fn to_v2(schema: &Value) -> Value {
     let Some(fields) = schema.as_object() else { return schema.clone() };
     let is = |key: &str| fields.get(key) == Some(&Value::Bool(true));
-    // What v2 cannot say is left open rather than said wrongly.
+    // Schemas that v2 cannot express become unrestricted.
     let open = is("nullable") || is("x-kubernetes-preserve-unknown-fields") || is("x-kubernetes-int-or-string");
     let mut out = Map::new();
     for (key, value) in fields {
@@ -103,7 +103,7 @@ pub(super) fn to_v2(schema: &Value) -> Value {
     Value::Object(out)
 }
 
-/// The carried quantity is `{oneOf: [string, number]}` and nothing else.
+/// Whether the definition is the quantity: `{oneOf: [string, number]}` and nothing else.
 fn is_quantity(fields: &Map) -> bool {
     fields.len() == 1 && fields.contains_key("oneOf")
 }

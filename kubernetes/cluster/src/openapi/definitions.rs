@@ -1,4 +1,4 @@
-//! The carried definitions of built-in kinds, looked up by name and by kind without holding them parsed.
+//! Definitions of built-in kinds, by name and by kind, without keeping them parsed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -7,17 +7,17 @@ use serde_json::value::RawValue;
 use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::{Map, SCHEMAS, Value};
 
-/// Where a v3 document keeps its schemas.
+/// Prefix of schema references in a v3 document.
 pub(super) const V3_PREFIX: &str = "#/components/schemas/";
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
 static RAW: LazyLock<BTreeMap<&'static str, &'static RawValue>> =
-    LazyLock::new(|| serde_json::from_str(SCHEMAS).expect("the carried schemas are well formed"));
+    LazyLock::new(|| serde_json::from_str(SCHEMAS).expect("the embedded schemas are well formed"));
 
 static NAMES: LazyLock<BTreeMap<GroupVersionKind, &'static str>> = LazyLock::new(|| {
     let mut names = BTreeMap::new();
     for (name, raw) in RAW.iter().filter(|(_, raw)| raw.get().contains("x-kubernetes-group-version-kind")) {
-        let definition: Value = serde_json::from_str(raw.get()).expect("the carried schemas are well formed");
+        let definition: Value = serde_json::from_str(raw.get()).expect("the embedded schemas are well formed");
         let kinds = definition["x-kubernetes-group-version-kind"].as_array().cloned().unwrap_or_default();
         for kind in kinds {
             let part = |key: &str| kind[key].as_str().unwrap_or_default().to_string();
@@ -27,22 +27,22 @@ static NAMES: LazyLock<BTreeMap<GroupVersionKind, &'static str>> = LazyLock::new
     names
 });
 
-/// The name of a `meta/v1` definition.
+/// Returns the name of a `meta/v1` definition.
 pub(super) fn meta(kind: &str) -> String {
     format!("{META}{kind}")
 }
 
-/// The definition name of a built-in kind.
+/// Returns the definition name of a built-in kind.
 pub(super) fn name_of(kind: &GroupVersionKind) -> Option<&'static str> {
     NAMES.get(kind).copied()
 }
 
-/// All built-in definitions.
-pub(super) fn all() -> impl Iterator<Item = (&'static str, Value)> {
+/// Returns all built-in definitions.
+pub(super) fn built_in_definitions() -> impl Iterator<Item = (&'static str, Value)> {
     RAW.iter().map(|(name, raw)| (*name, parse(raw)))
 }
 
-/// The definitions of that name and of everything they refer to, added to `schemas`.
+/// Adds definitions and everything they refer to.
 pub(super) fn add_with_references(schemas: &mut Map, names: impl IntoIterator<Item = String>) {
     let mut waiting: BTreeSet<String> = names.into_iter().collect();
     while let Some(name) = waiting.pop_first() {
@@ -52,11 +52,11 @@ pub(super) fn add_with_references(schemas: &mut Map, names: impl IntoIterator<It
     }
 }
 
-/// Names referred to in the text of a definition.
+/// Returns the names of definitions that a definition's text refers to.
 pub(super) fn references(json: &str) -> impl Iterator<Item = String> {
     json.split(V3_PREFIX).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_string)
 }
 
 fn parse(raw: &RawValue) -> Value {
-    serde_json::from_str(raw.get()).expect("the carried schemas are well formed")
+    serde_json::from_str(raw.get()).expect("the embedded schemas are well formed")
 }

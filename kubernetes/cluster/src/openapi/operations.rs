@@ -1,33 +1,33 @@
-//! The requests a resource answers, independent of the OpenAPI version that describes them.
+//! Operations of a resource, independent of the OpenAPI version.
 
 use std::sync::Arc;
 
 use switchboard_object::kind::GroupVersionKind;
 
-use crate::resource::{Resource, Subresource};
+use crate::resource::{ServedResource, Subresource};
 
 use super::custom;
 use super::definitions::{meta, name_of};
 
-/// One path with the requests it answers.
-pub(super) struct Path {
+/// Path with its operations.
+pub(super) struct PathItem {
     pub path: String,
     pub namespaced: bool,
     pub named: bool,
-    pub operations: Vec<Operation>,
+    pub operations: Vec<PathOperation>,
 }
 
-/// One request.
-pub(super) struct Operation {
+/// Operation of a path.
+pub(super) struct PathOperation {
     pub method: &'static str,
     /// `x-kubernetes-action`.
     pub action: &'static str,
     pub id: String,
     pub kind: GroupVersionKind,
     pub query: &'static [(&'static str, &'static str)],
-    /// The definition of the request's body.
+    /// Definition of the request's body.
     pub body: Option<String>,
-    /// The definition of the answer's body.
+    /// Definition of the response's body.
     pub answer: String,
     pub codes: &'static [&'static str],
     pub custom: bool,
@@ -70,23 +70,23 @@ const DELETE_COLLECTION: &[(&str, &str)] = &[
     ("timeoutSeconds", "integer"),
 ];
 
-/// The definition name of a resource's objects.
-pub(super) fn definition(resource: &Resource, kind: &GroupVersionKind) -> String {
+/// Returns the definition name of a resource's objects.
+pub(super) fn definition(resource: &ServedResource, kind: &GroupVersionKind) -> String {
     match (&resource.custom, name_of(kind)) {
         (_, Some(name)) => name.to_string(),
         (_, None) => custom::definition_name(kind),
     }
 }
 
-/// All paths of a resource.
-pub(super) fn paths(resource: &Resource) -> Vec<Path> {
+/// Returns all paths of a resource.
+pub(super) fn paths(resource: &ServedResource) -> Vec<PathItem> {
     let root = match resource.kind.group.as_str() {
         "" => format!("/api/{}", resource.kind.version),
         group => format!("/apis/{group}/{}", resource.kind.version),
     };
     let base = if resource.namespaced { format!("{root}/namespaces/{{namespace}}") } else { root.clone() };
     let plural = &resource.plural;
-    let path = |path: String, named: bool, operations: Vec<Operation>| Path {
+    let path = |path: String, named: bool, operations: Vec<PathOperation>| PathItem {
         namespaced: resource.namespaced && path.contains("{namespace}"),
         path,
         named,
@@ -100,7 +100,7 @@ pub(super) fn paths(resource: &Resource) -> Vec<Path> {
         let everywhere = operation(resource, "get", "list", "ForAllNamespaces");
         all.push(path(format!("{root}/{plural}"), false, vec![everywhere]));
     }
-    // Streams such as `exec` speak options that have no definition.
+    // Streams such as `exec` have options without a definition.
     let described = |s: &&Subresource| resource.custom.is_some() || name_of(&s.kind).is_some();
     for subresource in resource.subresources.iter().filter(described) {
         let operations = subresource_operations(resource, subresource);
@@ -110,24 +110,24 @@ pub(super) fn paths(resource: &Resource) -> Vec<Path> {
     all
 }
 
-fn collection(resource: &Resource) -> Vec<Operation> {
+fn collection(resource: &ServedResource) -> Vec<PathOperation> {
     let verbs =
         [("list", "get", "list"), ("create", "post", "post"), ("deletecollection", "delete", "deletecollection")];
     pick(resource, &verbs)
 }
 
-fn single(resource: &Resource) -> Vec<Operation> {
+fn single(resource: &ServedResource) -> Vec<PathOperation> {
     let verbs =
         [("get", "get", "get"), ("update", "put", "put"), ("delete", "delete", "delete"), ("patch", "patch", "patch")];
     pick(resource, &verbs)
 }
 
-fn pick(resource: &Resource, verbs: &[(&str, &'static str, &'static str)]) -> Vec<Operation> {
+fn pick(resource: &ServedResource, verbs: &[(&str, &'static str, &'static str)]) -> Vec<PathOperation> {
     let served = verbs.iter().filter(|(verb, _, _)| has(&resource.verbs, verb));
     served.map(|(_, method, action)| operation(resource, method, action, "")).collect()
 }
 
-fn subresource_operations(resource: &Resource, subresource: &Subresource) -> Vec<Operation> {
+fn subresource_operations(resource: &ServedResource, subresource: &Subresource) -> Vec<PathOperation> {
     let verbs =
         [("get", "get", "get"), ("create", "post", "post"), ("update", "put", "put"), ("patch", "patch", "patch")];
     let served = verbs.iter().filter(|(verb, _, _)| has(&subresource.verbs, verb));
@@ -145,7 +145,7 @@ fn subresource_operations(resource: &Resource, subresource: &Subresource) -> Vec
         .collect()
 }
 
-fn operation(resource: &Resource, method: &'static str, action: &'static str, suffix: &str) -> Operation {
+fn operation(resource: &ServedResource, method: &'static str, action: &'static str, suffix: &str) -> PathOperation {
     let own = definition(resource, &resource.kind);
     let (query, body, answer, codes): (_, Option<String>, String, &'static [&'static str]) = match action {
         "list" => (LIST, None, format!("{own}List"), &["200"]),
@@ -156,7 +156,7 @@ fn operation(resource: &Resource, method: &'static str, action: &'static str, su
         "delete" => (DELETE, Some(meta("DeleteOptions")), meta("Status"), &["200", "202"]),
         _ => (DELETE_COLLECTION, Some(meta("DeleteOptions")), meta("Status"), &["200"]),
     };
-    Operation {
+    PathOperation {
         method,
         action,
         id: operation_id(resource, action, suffix),
@@ -169,8 +169,8 @@ fn operation(resource: &Resource, method: &'static str, action: &'static str, su
     }
 }
 
-/// `listAppsV1NamespacedDeployment`, as client generators know them.
-fn operation_id(resource: &Resource, action: &str, suffix: &str) -> String {
+/// Returns `listAppsV1NamespacedDeployment`, the name for client generators.
+fn operation_id(resource: &ServedResource, action: &str, suffix: &str) -> String {
     let verb = match action {
         "get" => "read",
         "post" => "create",

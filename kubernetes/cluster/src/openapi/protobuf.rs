@@ -1,36 +1,36 @@
-//! The v2 document as protobuf, in the message types of gnostic's `openapi.v2` package, which client-go reads.
+//! Protobuf form of the v2 document, in the message types of gnostic's `openapi.v2` package, which client-go reads.
 //!
-//! Field numbers are those of `OpenAPIv2.proto`. Only what [`super::v2_document`] emits is written.
+//! Field numbers are those of `OpenAPIv2.proto`. Only the output of [`super::v2_document`] is supported.
 
 use switchboard_object::{Map, Value};
 
 /// Encodes a v2 document.
 pub fn encode(document: &Value) -> Vec<u8> {
-    let mut out = Message::default();
+    let mut out = ProtobufMessage::default();
     out.string(1, &document["swagger"]);
     out.message(2, &info(&document["info"]));
-    let mut paths = Message::default();
+    let mut paths = ProtobufMessage::default();
     for (name, item) in fields(&document["paths"]) {
-        paths.message(2, &named(name, &path_item(item)));
+        paths.message(2, &named_message(name, &path_item(item)));
     }
     out.message(8, &paths);
-    let mut definitions = Message::default();
+    let mut definitions = ProtobufMessage::default();
     for (name, definition) in fields(&document["definitions"]) {
-        definitions.message(1, &named(name, &schema(definition)));
+        definitions.message(1, &named_message(name, &schema(definition)));
     }
     out.message(9, &definitions);
     out.bytes
 }
 
-fn info(info: &Value) -> Message {
-    let mut out = Message::default();
+fn info(info: &Value) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     out.string(1, &info["title"]);
     out.string(2, &info["version"]);
     out
 }
 
-fn path_item(item: &Value) -> Message {
-    let mut out = Message::default();
+fn path_item(item: &Value) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     for (number, method) in [(2, "get"), (3, "put"), (4, "post"), (5, "delete"), (8, "patch")] {
         if let Some(found) = item.get(method) {
             out.message(number, &operation(found));
@@ -42,15 +42,15 @@ fn path_item(item: &Value) -> Message {
     out
 }
 
-fn operation(operation: &Value) -> Message {
-    let mut out = Message::default();
+fn operation(operation: &Value) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     out.string(5, &operation["operationId"]);
     items(&operation["produces"]).for_each(|p| out.string(6, p));
     items(&operation["consumes"]).for_each(|c| out.string(7, c));
     items(&operation["parameters"]).for_each(|p| out.message(8, &parameters_item(p)));
-    let mut responses = Message::default();
+    let mut responses = ProtobufMessage::default();
     for (code, response) in fields(&operation["responses"]) {
-        responses.message(1, &named(code, &response_value(response)));
+        responses.message(1, &named_message(code, &response_value(response)));
     }
     out.message(9, &responses);
     items(&operation["schemes"]).for_each(|s| out.string(10, s));
@@ -58,8 +58,8 @@ fn operation(operation: &Value) -> Message {
     out
 }
 
-fn response_value(response: &Value) -> Message {
-    let mut out = Message::default();
+fn response_value(response: &Value) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     out.string(1, &response["description"]);
     if let Some(found) = response.get("schema") {
         out.message(2, &wrapped(1, &schema(found)));
@@ -67,9 +67,9 @@ fn response_value(response: &Value) -> Message {
     wrapped(1, &out)
 }
 
-/// `ParametersItem { parameter: Parameter { body or non-body } }`.
-fn parameters_item(parameter: &Value) -> Message {
-    let mut out = Message::default();
+/// Encodes `ParametersItem { parameter: Parameter { body or non-body } }`.
+fn parameters_item(parameter: &Value) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     let body = parameter["in"] == "body";
     if body {
         out.string(2, &parameter["name"]);
@@ -79,7 +79,7 @@ fn parameters_item(parameter: &Value) -> Message {
         return wrapped(1, &wrapped(1, &out));
     }
     let query = parameter["in"] == "query";
-    // Query parameters have one field more than path parameters, so all behind it are one further.
+    // Query parameters have one more field than path parameters, so all later numbers are one higher.
     let (kind_at, unique_at, variant) = if query { (6, 20, 3) } else { (5, 19, 4) };
     out.boolean(1, &parameter["required"]);
     out.string(2, &parameter["in"]);
@@ -89,8 +89,8 @@ fn parameters_item(parameter: &Value) -> Message {
     wrapped(1, &wrapped(2, &wrapped(variant, &out)))
 }
 
-fn schema(schema: &Value) -> Message {
-    let mut out = Message::default();
+fn schema(schema: &Value) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     for (key, value) in fields(schema) {
         match key.as_str() {
             "$ref" => out.string(1, value),
@@ -125,10 +125,10 @@ fn schema(schema: &Value) -> Message {
     out
 }
 
-fn additional(value: &Value) -> Message {
+fn additional(value: &Value) -> ProtobufMessage {
     match value {
         Value::Bool(_) => {
-            let mut out = Message::default();
+            let mut out = ProtobufMessage::default();
             out.boolean(2, value);
             out
         }
@@ -136,42 +136,42 @@ fn additional(value: &Value) -> Message {
     }
 }
 
-fn type_item(value: &Value) -> Message {
-    let mut out = Message::default();
+fn type_item(value: &Value) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     out.string(1, value);
     out
 }
 
-fn properties(value: &Value) -> Message {
-    let mut out = Message::default();
+fn properties(value: &Value) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     for (name, property) in fields(value) {
-        out.message(1, &named(name, &schema(property)));
+        out.message(1, &named_message(name, &schema(property)));
     }
     out
 }
 
-fn extensions(out: &mut Message, number: u32, object: &Value) {
+fn extensions(out: &mut ProtobufMessage, number: u32, object: &Value) {
     for (name, value) in fields(object).filter(|(name, _)| name.starts_with("x-")) {
-        out.message(number, &named(name, &any(value)));
+        out.message(number, &named_message(name, &any(value)));
     }
 }
 
-/// `Any { yaml }`: JSON is YAML.
-fn any(value: &Value) -> Message {
-    let mut out = Message::default();
+/// Encodes `Any { yaml }`. JSON is YAML.
+fn any(value: &Value) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     out.text(2, &value.to_string());
     out
 }
 
-fn named(name: &str, value: &Message) -> Message {
-    let mut out = Message::default();
+fn named_message(name: &str, value: &ProtobufMessage) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     out.text(1, name);
     out.message(2, value);
     out
 }
 
-fn wrapped(number: u32, inner: &Message) -> Message {
-    let mut out = Message::default();
+fn wrapped(number: u32, inner: &ProtobufMessage) -> ProtobufMessage {
+    let mut out = ProtobufMessage::default();
     out.message(number, inner);
     out
 }
@@ -184,13 +184,13 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// A protobuf message being written.
+/// Encoder of a protobuf message.
 #[derive(Default)]
-struct Message {
+struct ProtobufMessage {
     bytes: Vec<u8>,
 }
 
-impl Message {
+impl ProtobufMessage {
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
@@ -209,7 +209,7 @@ impl Message {
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Proto3 leaves out what is empty.
+    /// Writes a string. Proto3 omits empty ones.
     fn string(&mut self, number: u32, value: &Value) {
         if let Some(text) = value.as_str().filter(|t| !t.is_empty()) {
             self.text(number, text);
@@ -237,7 +237,7 @@ impl Message {
         }
     }
 
-    fn message(&mut self, number: u32, inner: &Message) {
+    fn message(&mut self, number: u32, inner: &ProtobufMessage) {
         self.key(number, 2);
         self.varint(inner.bytes.len() as u64);
         self.bytes.extend_from_slice(&inner.bytes);

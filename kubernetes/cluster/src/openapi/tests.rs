@@ -6,9 +6,9 @@ use bytes::Bytes;
 use switchboard_object::kind::GroupVersionKind;
 
 use super::*;
-use crate::resource::{Custom, LazyShape, Resource};
+use crate::resource::{CrdVersion, LazySchema, ServedResource};
 
-fn widget() -> Arc<Resource> {
+fn widget() -> Arc<ServedResource> {
     let crd = json!({"spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {
         "type": "object", "description": "A widget.",
         "properties": {"spec": {"type": "object", "properties": {
@@ -16,7 +16,7 @@ fn widget() -> Arc<Resource> {
             "note": {"type": "string", "nullable": true, "default": "x"},
         }}},
     }}}]}});
-    Arc::new(Resource {
+    Arc::new(ServedResource {
         kind: GroupVersionKind::new("shop.example.com", "v1", "Widget"),
         plural: "widgets".into(),
         singular: "widget".into(),
@@ -26,8 +26,8 @@ fn widget() -> Arc<Resource> {
         namespaced: true,
         verbs: ["get", "list", "create", "patch"].map(Into::into).to_vec(),
         subresources: vec![],
-        shape: LazyShape::custom(Bytes::from(crd.to_string()), "v1".into()),
-        custom: Some(Arc::new(Custom { selectable_fields: vec![".spec.note".into()], ..Custom::default() })),
+        schema: LazySchema::custom(Bytes::from(crd.to_string()), "v1".into()),
+        custom: Some(Arc::new(CrdVersion { selectable_fields: vec![".spec.note".into()], ..CrdVersion::default() })),
     })
 }
 
@@ -69,7 +69,7 @@ fn patches_state_field_validation_so_that_kubectl_leaves_it_to_the_server() {
 }
 
 #[test]
-fn v2_says_nothing_it_cannot_say() {
+fn v2_omits_what_it_cannot_express() {
     let document = v2_document(&with_widget());
     let widget = &document["definitions"]["com.example.shop.v1.Widget"]["properties"]["spec"]["properties"];
     assert_eq!(widget["port"], json!({"x-kubernetes-int-or-string": true}));
@@ -101,7 +101,7 @@ fn protobuf_begins_as_gnostic_writes_it() {
         0x9a, 1, 1, b'b', // required
         0xb2, 1, 8, 0x0a, 6, b'o', b'b', b'j', b'e', b'c', b't', // type
     ];
-    // The lengths depend on each other; what matters is the order and the field numbers.
+    // The lengths depend on each other; only the order and the field numbers are compared.
     assert_eq!(&bytes[..15], &expected[..15]);
     assert!(bytes.windows(9).any(|w| w == &expected[24..33]));
     assert!(bytes.windows(11).any(|w| w == &expected[37..48]));

@@ -1,22 +1,23 @@
-//! The OpenAPI v2 document, one for everything the server serves.
+//! The OpenAPI v2 document of all served resources.
 
 use serde_json::json;
 use switchboard_object::{Map, Value};
 
 use crate::registry::Registry;
 
-use super::operations::{Operation, Path, paths};
+use super::operations::{PathItem, PathOperation, paths};
 use super::v3::body_types;
 use super::{custom, definitions};
 
-/// The document of all groups and versions, made anew at each call.
+/// Builds the document of all groups and versions on each call.
 pub fn document(registry: &Registry) -> Value {
     let mut described = Map::new();
-    let mut schemas: Map = definitions::all().map(|(name, s)| (name.to_string(), custom::to_v2(&s))).collect();
+    let mut schemas: Map =
+        definitions::built_in_definitions().map(|(name, s)| (name.to_string(), custom::to_v2(&s))).collect();
     for resource in registry.groups().flat_map(|g| &g.versions).flat_map(|v| &v.resources) {
         described.extend(paths(resource).iter().map(|p| (p.path.clone(), path_item(p))));
         if resource.custom.is_some() {
-            let own = custom::v3_definitions(resource, resource.shape.stated());
+            let own = custom::v3_definitions(resource, resource.schema.published_schema());
             schemas.extend(own.into_iter().map(|(name, s)| (name, custom::to_v2(&s))));
         }
     }
@@ -28,7 +29,7 @@ pub fn document(registry: &Registry) -> Value {
     })
 }
 
-fn path_item(path: &Path) -> Value {
+fn path_item(path: &PathItem) -> Value {
     let mut item: Map = path.operations.iter().map(|o| (o.method.to_string(), operation(o))).collect();
     let mut parameters = Vec::new();
     if path.named {
@@ -42,7 +43,7 @@ fn path_item(path: &Path) -> Value {
     Value::Object(item)
 }
 
-fn operation(operation: &Operation) -> Value {
+fn operation(operation: &PathOperation) -> Value {
     let mut parameters: Vec<Value> = Vec::new();
     if let Some(body) = &operation.body {
         let required = operation.method != "delete";

@@ -1,16 +1,16 @@
-//! One OpenAPI v3 document per group and version.
+//! OpenAPI v3 documents, one per group and version.
 
 use serde_json::json;
 use switchboard_object::{Map, Value};
 
-use crate::registry::Version;
+use crate::registry::GroupVersionResources;
 
 use super::custom;
 use super::definitions::{V3_PREFIX, add_with_references, meta, references};
-use super::operations::{Operation, Path, paths};
+use super::operations::{PathItem, PathOperation, paths};
 
-/// The document of one version of a group, made anew at each call.
-pub fn document(version: &Version) -> Value {
+/// Builds the document of one version of a group on each call.
+pub fn document(version: &GroupVersionResources) -> Value {
     let mut described = Map::new();
     let mut schemas = Map::new();
     let mut wanted: Vec<String> = ["DeleteOptions", "Patch", "Status"].map(meta).to_vec();
@@ -20,7 +20,7 @@ pub fn document(version: &Version) -> Value {
             described.insert(path.path.clone(), path_item(&path));
         }
         if resource.custom.is_some() {
-            for (name, schema) in custom::v3_definitions(resource, resource.shape.stated()) {
+            for (name, schema) in custom::v3_definitions(resource, resource.schema.published_schema()) {
                 wanted.extend(references(&schema.to_string()));
                 schemas.insert(name, schema);
             }
@@ -44,7 +44,7 @@ fn info(custom_only: bool) -> Value {
     }
 }
 
-fn path_item(path: &Path) -> Value {
+fn path_item(path: &PathItem) -> Value {
     let mut item: Map = path.operations.iter().map(|o| (o.method.to_string(), operation(o))).collect();
     let mut parameters = Vec::new();
     if path.named {
@@ -58,7 +58,7 @@ fn path_item(path: &Path) -> Value {
     Value::Object(item)
 }
 
-fn operation(operation: &Operation) -> Value {
+fn operation(operation: &PathOperation) -> Value {
     let query: Vec<Value> = operation.query.iter().map(|(name, kind)| parameter(name, "query", kind, false)).collect();
     let mut answers: Map = operation.codes.iter().map(|c| (c.to_string(), answer(&operation.answer))).collect();
     answers.insert("401".into(), json!({"description": "Unauthorized"}));
@@ -82,8 +82,8 @@ fn operation(operation: &Operation) -> Value {
     described
 }
 
-/// The media types a request's body may have.
-pub(super) fn body_types(operation: &Operation) -> &'static [&'static str] {
+/// Returns the media types of a request's body.
+pub(super) fn body_types(operation: &PathOperation) -> &'static [&'static str] {
     match (operation.method, operation.custom) {
         ("patch", true) => {
             &["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"]

@@ -1,4 +1,4 @@
-//! The built-in resources, from the discovery documents of the release.
+//! Built-in resources, from the discovery documents of the Kubernetes release.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,35 +6,36 @@ use serde::Deserialize;
 use switchboard_object::DISCOVERY;
 use switchboard_object::kind::GroupVersionKind;
 
-use super::{Group, Registry, Version};
-use crate::resource::{LazyShape, Resource, Subresource};
+use super::{ApiGroup, GroupVersionResources, Registry};
+use crate::resource::{LazySchema, ServedResource, Subresource};
 
 pub(super) fn registry() -> Arc<Registry> {
     static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| {
-        let documents: Documents<'_> = serde_json::from_str(DISCOVERY).expect("the carried discovery is well formed");
+        let documents: DiscoveryDocuments<'_> =
+            serde_json::from_str(DISCOVERY).expect("the embedded discovery is well formed");
         let groups = documents.core.items.into_iter().chain(documents.groups.items);
         Arc::new(Registry::from_groups(groups.map(|g| Arc::new(group(g))).collect()))
     });
     REGISTRY.clone()
 }
 
-fn group(found: FoundGroup<'_>) -> Group {
+fn group(found: DiscoveryGroup<'_>) -> ApiGroup {
     let name: Arc<str> = found.metadata.name.into();
     let versions = found.versions.into_iter().map(|v| version(&name, v)).collect();
-    Group { name, versions }
+    ApiGroup { name, versions }
 }
 
-fn version(group: &str, found: FoundVersion<'_>) -> Version {
+fn version(group: &str, found: DiscoveryVersion<'_>) -> GroupVersionResources {
     let name: Arc<str> = found.version.into();
     let mut resources: Vec<_> = found.resources.into_iter().map(|r| Arc::new(resource(group, &name, r))).collect();
     resources.sort_by(|a, b| a.plural.cmp(&b.plural));
-    Version { name, resources }
+    GroupVersionResources { name, resources }
 }
 
-fn resource(group: &str, version: &str, found: FoundResource<'_>) -> Resource {
+fn resource(group: &str, version: &str, found: DiscoveryResource<'_>) -> ServedResource {
     let kind = GroupVersionKind::new(group, version, found.response_kind.kind);
     let subresources = found.subresources.into_iter().map(|s| subresource(&kind, s)).collect();
-    Resource {
+    ServedResource {
         plural: found.resource.into(),
         singular: found.singular_resource.into(),
         list_kind: format!("{}List", kind.kind).into(),
@@ -43,15 +44,15 @@ fn resource(group: &str, version: &str, found: FoundResource<'_>) -> Resource {
         namespaced: found.scope == "Namespaced",
         verbs: names(found.verbs),
         subresources,
-        shape: LazyShape::built_in(kind.clone()),
+        schema: LazySchema::built_in(kind.clone()),
         custom: None,
         kind,
     }
 }
 
-fn subresource(parent: &GroupVersionKind, found: FoundSubresource<'_>) -> Subresource {
-    let FoundKind { group, version, kind } = found.response_kind;
-    // An empty group and version stand for the resource's own.
+fn subresource(parent: &GroupVersionKind, found: DiscoverySubresource<'_>) -> Subresource {
+    let DiscoveryKind { group, version, kind } = found.response_kind;
+    // Empty group and version mean those of the resource.
     let kind = match version {
         "" => GroupVersionKind::new(parent.group.as_str(), parent.version.as_str(), kind),
         _ => GroupVersionKind::new(group, version, kind),
@@ -64,48 +65,48 @@ fn names(found: Vec<&str>) -> Vec<Arc<str>> {
 }
 
 #[derive(Deserialize)]
-struct Documents<'a> {
+struct DiscoveryDocuments<'a> {
     #[serde(rename = "/api")]
     #[serde(borrow)]
-    core: Document<'a>,
+    core: DiscoveryDocument<'a>,
     #[serde(rename = "/apis")]
     #[serde(borrow)]
-    groups: Document<'a>,
+    groups: DiscoveryDocument<'a>,
 }
 
 #[derive(Deserialize)]
-struct Document<'a> {
+struct DiscoveryDocument<'a> {
     #[serde(borrow)]
-    items: Vec<FoundGroup<'a>>,
+    items: Vec<DiscoveryGroup<'a>>,
 }
 
 #[derive(Deserialize)]
-struct FoundGroup<'a> {
+struct DiscoveryGroup<'a> {
     #[serde(borrow)]
-    metadata: FoundMetadata<'a>,
+    metadata: DiscoveryMetadata<'a>,
     #[serde(borrow)]
-    versions: Vec<FoundVersion<'a>>,
+    versions: Vec<DiscoveryVersion<'a>>,
 }
 
 #[derive(Deserialize, Default)]
-struct FoundMetadata<'a> {
+struct DiscoveryMetadata<'a> {
     #[serde(default)]
     name: &'a str,
 }
 
 #[derive(Deserialize)]
-struct FoundVersion<'a> {
+struct DiscoveryVersion<'a> {
     version: &'a str,
     #[serde(borrow)]
-    resources: Vec<FoundResource<'a>>,
+    resources: Vec<DiscoveryResource<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct FoundResource<'a> {
+struct DiscoveryResource<'a> {
     resource: &'a str,
     #[serde(borrow)]
-    response_kind: FoundKind<'a>,
+    response_kind: DiscoveryKind<'a>,
     scope: &'a str,
     singular_resource: &'a str,
     verbs: Vec<&'a str>,
@@ -115,20 +116,20 @@ struct FoundResource<'a> {
     categories: Vec<&'a str>,
     #[serde(default)]
     #[serde(borrow)]
-    subresources: Vec<FoundSubresource<'a>>,
+    subresources: Vec<DiscoverySubresource<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct FoundSubresource<'a> {
+struct DiscoverySubresource<'a> {
     subresource: &'a str,
     #[serde(borrow)]
-    response_kind: FoundKind<'a>,
+    response_kind: DiscoveryKind<'a>,
     verbs: Vec<&'a str>,
 }
 
 #[derive(Deserialize)]
-struct FoundKind<'a> {
+struct DiscoveryKind<'a> {
     group: &'a str,
     version: &'a str,
     kind: &'a str,

@@ -1,12 +1,12 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::resource::{Custom, LazyShape};
+use crate::resource::{CrdVersion, LazySchema};
 use switchboard_object::kind::GroupVersionKind;
 
-fn widget(version: &str) -> Arc<Resource> {
+fn widget(version: &str) -> Arc<ServedResource> {
     let kind = GroupVersionKind::new("shop.example.com", version, "Widget");
-    Arc::new(Resource {
+    Arc::new(ServedResource {
         plural: "widgets".into(),
         singular: "widget".into(),
         list_kind: "WidgetList".into(),
@@ -15,8 +15,8 @@ fn widget(version: &str) -> Arc<Resource> {
         namespaced: true,
         verbs: vec![],
         subresources: vec![],
-        shape: LazyShape::built_in(kind.clone()),
-        custom: Some(Arc::new(Custom::default())),
+        schema: LazySchema::built_in(kind.clone()),
+        custom: Some(Arc::new(CrdVersion::default())),
         kind,
     })
 }
@@ -27,7 +27,7 @@ fn built_in_resources_are_found_with_their_schemas() {
     for group in registry.groups() {
         for version in &group.versions {
             for resource in &version.resources {
-                assert!(resource.shape().is_some(), "{} has a schema", resource.kind);
+                assert!(resource.schema().is_some(), "{} has a schema", resource.kind);
             }
         }
     }
@@ -37,7 +37,7 @@ fn built_in_resources_are_found_with_their_schemas() {
 }
 
 #[test]
-fn custom_groups_come_and_go() {
+fn custom_groups_are_added_and_removed() {
     let empty = Registry::built_in();
     let one = empty.with_custom("shop.example.com", "widgets", vec![widget("v1beta1"), widget("v1")]);
     let versions: Vec<_> = one.group("shop.example.com").unwrap().versions.iter().map(|v| v.name.to_string()).collect();

@@ -1,4 +1,4 @@
-//! The body of a request, bounded, and what it says.
+//! Body of a request: reading within bounds, and decoding.
 
 use std::pin::pin;
 
@@ -12,14 +12,14 @@ use switchboard_object::yaml;
 use super::media::Encoding;
 use super::protobuf;
 
-/// The largest body the server reads.
+/// Largest body that the server accepts.
 pub const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 
-/// How much more of a body that is too large is read and thrown away, so that a client which writes before it reads still gets
-/// to see why it was refused.
+/// Number of further bytes of a too large body that are read and dropped. A client that writes before it reads then
+/// still receives the error.
 const MAX_DRAINED_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads the whole body, or refuses it once it is too large.
+/// Reads the whole body, or returns an error once it is too large.
 pub async fn read<B>(body: B) -> Result<Bytes, Status>
 where
     B: http_body::Body,
@@ -48,34 +48,34 @@ where
     if drained > 0 { Err(too_large()) } else { Ok(whole.freeze()) }
 }
 
-/// 413 in upstream's words.
+/// Returns the 413 in kube-apiserver's words.
 pub fn too_large() -> Status {
     Status::too_large(format!("Request entity too large: limit is {MAX_BODY_BYTES}"))
 }
 
-/// A decoded body.
+/// Decoded body.
 #[derive(Clone, Debug)]
-pub struct Decoded {
-    /// What it says.
+pub struct DecodedBody {
+    /// Value.
     pub value: Value,
-    /// What strict reading has against it: `duplicate field "data.a"`.
+    /// Errors of strict reading: `duplicate field "data.a"`.
     pub duplicates: Vec<String>,
 }
 
-/// Decodes a body; the refusal carries Go's words.
-pub fn decode(encoding: Encoding, body: &[u8]) -> Result<Decoded, Status> {
+/// Decodes a body. The error has Go's text.
+pub fn decode(encoding: Encoding, body: &[u8]) -> Result<DecodedBody, Status> {
     if encoding == Encoding::Protobuf {
         let value = protobuf::read(body).map_err(|e| Status::bad_request(e.to_string()))?;
-        return Ok(Decoded { value, duplicates: Vec::new() });
+        return Ok(DecodedBody { value, duplicates: Vec::new() });
     }
-    // Every JSON document is YAML, and reading it as JSON is cheaper.
+    // Every JSON document is YAML, and parsing it as JSON is cheaper.
     if encoding == Encoding::Json || body.first() == Some(&b'{') {
         let document = json::read(body).map_err(|e| Status::bad_request(e.to_string()))?;
         let duplicates = document.duplicates.iter().map(|path| format!("duplicate field {path:?}")).collect();
-        return Ok(Decoded { value: document.value, duplicates });
+        return Ok(DecodedBody { value: document.value, duplicates });
     }
     let text = std::str::from_utf8(body).map_err(|_| Status::bad_request("yaml: invalid UTF-8"))?;
     let document = yaml::read(text).map_err(|e| Status::bad_request(e.to_string()))?;
     let duplicates = document.strict_error().into_iter().collect();
-    Ok(Decoded { value: document.value, duplicates })
+    Ok(DecodedBody { value: document.value, duplicates })
 }

@@ -1,4 +1,4 @@
-//! `DeleteOptions`, from the body or, when there is none, from the query.
+//! `DeleteOptions`, from the body or, without a body, from the query.
 
 use serde::Deserialize;
 use switchboard_object::Value;
@@ -6,30 +6,30 @@ use switchboard_object::field::FieldError;
 use switchboard_object::status::Status;
 
 use super::list::invalid_options;
-use super::query::Query;
+use super::query::UrlQuery;
 use super::write::check_dry_run;
 
-/// What becomes of the objects that are owned by a deleted one.
+/// Propagation policy for dependents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Propagation {
-    /// They are deleted afterwards.
+    /// Dependents are deleted afterwards.
     Background,
-    /// They are deleted first.
+    /// Dependents are deleted first.
     Foreground,
-    /// They stay.
+    /// Dependents stay.
     Orphan,
 }
 
-/// How to delete.
+/// Options of a deletion.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeleteOptions {
-    /// `dryRun=All`.
+    /// Whether `dryRun=All` is set.
     pub dry_run: bool,
     /// `gracePeriodSeconds`.
     pub grace_period_seconds: Option<i64>,
     /// `propagationPolicy`.
     pub propagation: Option<Propagation>,
-    /// `orphanDependents`, the older way to say it.
+    /// `orphanDependents`, the deprecated form.
     pub orphan_dependents: Option<bool>,
     /// `preconditions.uid`.
     pub uid: Option<String>,
@@ -39,23 +39,23 @@ pub struct DeleteOptions {
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Given {
+struct DeleteOptionsBody {
     dry_run: Option<Vec<String>>,
     grace_period_seconds: Option<i64>,
     propagation_policy: Option<String>,
     orphan_dependents: Option<bool>,
-    preconditions: Option<Preconditions>,
+    preconditions: Option<PreconditionsBody>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Preconditions {
+struct PreconditionsBody {
     uid: Option<String>,
     resource_version: Option<String>,
 }
 
 impl DeleteOptions {
-    /// Options from a decoded body.
+    /// Reads the options of a decoded body.
     pub fn from_body(body: Value) -> Result<Self, Status> {
         let kind = body.get("kind").and_then(Value::as_str).unwrap_or_default();
         if !kind.is_empty() && kind != "DeleteOptions" {
@@ -69,10 +69,10 @@ impl DeleteOptions {
         Self::check(given)
     }
 
-    /// Options from the query.
-    pub fn from_query(query: &Query) -> Result<Self, Status> {
+    /// Reads the options of the query.
+    pub fn from_query(query: &UrlQuery) -> Result<Self, Status> {
         let dry_run = query.all("dryRun");
-        Self::check(Given {
+        Self::check(DeleteOptionsBody {
             dry_run: Some(dry_run.into_iter().map(Into::into).collect()),
             grace_period_seconds: query.number("gracePeriodSeconds")?,
             propagation_policy: query.get("propagationPolicy").filter(|p| !p.is_empty()).map(Into::into),
@@ -81,7 +81,7 @@ impl DeleteOptions {
         })
     }
 
-    fn check(given: Given) -> Result<Self, Status> {
+    fn check(given: DeleteOptionsBody) -> Result<Self, Status> {
         let mut errors = Vec::new();
         let policy = given.propagation_policy.as_deref();
         if let (Some(_), Some(policy)) = (given.orphan_dependents, policy) {

@@ -4,30 +4,30 @@ use switchboard_object::field::FieldError;
 use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::status::Status;
 
-use super::query::Query;
+use super::query::UrlQuery;
 
-/// How the list's revision relates to the asked one.
+/// Meaning of the requested revision of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Match {
-    /// At exactly that revision.
+pub enum RevisionMatch {
+    /// Exactly that revision.
     Exact,
-    /// At that revision or a later one.
+    /// That revision or a later one.
     NotOlderThan,
 }
 
-/// `ListOptions` as the query gives them.
+/// `ListOptions` of the query.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListOptions {
     /// `watch`.
     pub watch: bool,
-    /// `labelSelector`, not yet parsed.
+    /// Unparsed `labelSelector`.
     pub label_selector: String,
-    /// `fieldSelector`, not yet parsed.
+    /// Unparsed `fieldSelector`.
     pub field_selector: String,
-    /// `resourceVersion`; empty when not given.
+    /// `resourceVersion`; empty if not set.
     pub resource_version: String,
     /// `resourceVersionMatch`.
-    pub matching: Option<Match>,
+    pub matching: Option<RevisionMatch>,
     /// `limit`; 0 means all.
     pub limit: usize,
     /// `continue`.
@@ -41,8 +41,8 @@ pub struct ListOptions {
 }
 
 impl ListOptions {
-    /// Reads and checks them.
-    pub fn parse(query: &Query) -> Result<Self, Status> {
+    /// Parses and validates the options.
+    pub fn parse(query: &UrlQuery) -> Result<Self, Status> {
         let text = |name| query.get(name).unwrap_or_default().to_string();
         let matching = text("resourceVersionMatch");
         let mut options = Self {
@@ -64,12 +64,13 @@ impl ListOptions {
         if errors.is_empty() { Ok(options) } else { Err(invalid_options("ListOptions", &errors)) }
     }
 
-    /// A watch that asks for the newest state and bookmarks is answered with initial events, as older clients expect.
+    /// Sets the default of `sendInitialEvents`: true for a watch of the newest state with bookmarks, as older clients
+    /// expect.
     fn default_initial_events(&mut self) {
         let legacy = self.resource_version.is_empty() || self.resource_version == "0";
         if self.watch && self.send_initial_events.is_none() && legacy {
             self.send_initial_events = Some(true);
-            self.matching = Some(Match::NotOlderThan);
+            self.matching = Some(RevisionMatch::NotOlderThan);
         }
     }
 
@@ -87,7 +88,7 @@ impl ListOptions {
                 let supported = ["Exact", "NotOlderThan", ""];
                 errors.push(FieldError::not_supported("resourceVersionMatch", matching, &supported));
             }
-            if self.matching == Some(Match::Exact) && self.resource_version == "0" {
+            if self.matching == Some(RevisionMatch::Exact) && self.resource_version == "0" {
                 errors.push(forbidden("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
             }
         }
@@ -100,7 +101,7 @@ impl ListOptions {
     fn check_watch(&self, matching: &str) -> Vec<FieldError> {
         let mut errors = Vec::new();
         let forbidden = |why: &str| FieldError::forbidden("resourceVersionMatch", why);
-        if self.send_initial_events.is_some() && self.matching != Some(Match::NotOlderThan) {
+        if self.send_initial_events.is_some() && self.matching != Some(RevisionMatch::NotOlderThan) {
             errors.push(forbidden("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
         }
         if !matching.is_empty() {
@@ -109,7 +110,7 @@ impl ListOptions {
                     "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
                 ));
             }
-            if self.matching != Some(Match::NotOlderThan) {
+            if self.matching != Some(RevisionMatch::NotOlderThan) {
                 errors.push(FieldError::not_supported("resourceVersionMatch", matching, &["NotOlderThan"]));
             }
             if !self.token.is_empty() {
@@ -120,15 +121,15 @@ impl ListOptions {
     }
 }
 
-fn parse_match(text: &str) -> Option<Match> {
+fn parse_match(text: &str) -> Option<RevisionMatch> {
     match text {
-        "Exact" => Some(Match::Exact),
-        "NotOlderThan" => Some(Match::NotOlderThan),
+        "Exact" => Some(RevisionMatch::Exact),
+        "NotOlderThan" => Some(RevisionMatch::NotOlderThan),
         _ => None,
     }
 }
 
-/// 422 about the options of a request: `ListOptions.meta.k8s.io "" is invalid: ...`.
+/// Returns the 422 about the options of a request: `ListOptions.meta.k8s.io "" is invalid: ...`.
 pub fn invalid_options(kind: &str, errors: &[FieldError]) -> Status {
     Status::invalid(&GroupVersionKind::new("meta.k8s.io", "v1", kind), "", errors)
 }

@@ -1,4 +1,4 @@
-//! Media types: what the client accepts, and what it sent.
+//! Media types: negotiation of responses, and the encoding of requests.
 
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -7,10 +7,10 @@ use switchboard_object::status::Status;
 use super::write::PatchKind;
 
 const ACCEPTED: &str = "application/json, application/yaml";
-/// More clauses than this in an Accept header are not read.
+/// Number of clauses of an Accept header that are read.
 const MAX_CLAUSES: usize = 32;
 
-/// How bytes are written.
+/// Encoding of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// `application/json`.
@@ -18,14 +18,14 @@ pub enum Encoding {
     Json,
     /// `application/yaml`.
     Yaml,
-    /// `application/vnd.kubernetes.protobuf`: read, never written.
+    /// `application/vnd.kubernetes.protobuf`: accepted in requests, never sent.
     Protobuf,
 }
 
-/// Which form of the object is sent.
+/// Form of the object in a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
-    /// The object itself.
+pub enum ObjectForm {
+    /// Whole object.
     #[default]
     Whole,
     /// `Table` of `meta.k8s.io` in that version.
@@ -45,17 +45,17 @@ pub enum MetaVersion {
     V1Beta1,
 }
 
-/// What to answer with.
+/// Negotiated form of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Output {
-    /// How bytes are written.
+pub struct ResponseFormat {
+    /// Encoding.
     pub encoding: Encoding,
-    /// Which form of the object is sent.
-    pub form: Form,
+    /// Form of the object.
+    pub form: ObjectForm,
 }
 
 impl MetaVersion {
-    /// `meta.k8s.io/v1`.
+    /// Returns `meta.k8s.io/v1` or `meta.k8s.io/v1beta1`.
     pub fn api_version(self) -> &'static str {
         match self {
             Self::V1 => "meta.k8s.io/v1",
@@ -65,7 +65,7 @@ impl MetaVersion {
 }
 
 impl Encoding {
-    /// The `Content-Type` of an answer.
+    /// Returns the `Content-Type` of a response.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -75,20 +75,20 @@ impl Encoding {
     }
 }
 
-impl Output {
-    /// The first clause of the Accept header that the server can answer with. Protobuf is passed over.
+impl ResponseFormat {
+    /// Returns the first clause of the Accept header that the server supports. Protobuf is skipped.
     pub fn negotiate(headers: &HeaderMap) -> Result<Self, Status> {
         let Some(accept) = headers.get(ACCEPT) else { return Ok(Self::default()) };
         let accept = accept.to_str().unwrap_or_default();
         if accept.is_empty() {
             return Ok(Self::default());
         }
-        let mut clauses: Vec<Clause<'_>> = accept.split(',').take(MAX_CLAUSES).map(Clause::parse).collect();
-        // Stable: clauses of equal weight keep their order.
+        let mut clauses: Vec<AcceptClause<'_>> = accept.split(',').take(MAX_CLAUSES).map(AcceptClause::parse).collect();
+        // The sort is stable: clauses of equal weight keep their order.
         clauses.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        let found = clauses.iter().find_map(Clause::output);
+        let found = clauses.iter().find_map(AcceptClause::output);
         found.ok_or_else(|| match clauses.iter().any(|clause| clause.encoding().is_some()) {
-            // The router lets the media type pass; what it is asked to become is refused behind it.
+            // The router accepts the media type; an unsupported `as` is refused later.
             true => {
                 Status::new(406, "NotAcceptable", format!("only the following media types are accepted: {ACCEPTED}"))
             }
@@ -97,19 +97,19 @@ impl Output {
     }
 }
 
-/// 406 with the media types the server writes.
+/// Returns the 406 with the supported media types of responses.
 pub fn not_acceptable() -> Status {
     let message = format!("406: Not Acceptable\n\nAvailable representations: {ACCEPTED}");
     Status::new(406, "NotAcceptable", message).with_details(serde_json::json!({}))
 }
 
-struct Clause<'a> {
+struct AcceptClause<'a> {
     kind: &'a str,
     parameters: Vec<(&'a str, &'a str)>,
     weight: f64,
 }
 
-impl<'a> Clause<'a> {
+impl<'a> AcceptClause<'a> {
     fn parse(text: &'a str) -> Self {
         let mut parts = text.split(';').map(str::trim);
         let kind = parts.next().unwrap_or_default();
@@ -126,17 +126,17 @@ impl<'a> Clause<'a> {
         }
     }
 
-    fn output(&self) -> Option<Output> {
-        Some(Output { encoding: self.encoding()?, form: self.form()? })
+    fn output(&self) -> Option<ResponseFormat> {
+        Some(ResponseFormat { encoding: self.encoding()?, form: self.form()? })
     }
 
-    fn form(&self) -> Option<Form> {
+    fn form(&self) -> Option<ObjectForm> {
         let parameter = |name| self.parameters.iter().find(|(k, _)| *k == name).map(|(_, v)| *v);
         if parameter("stream").is_some_and(|s| !s.is_empty() && s != "watch") {
             return None;
         }
         let Some(kind) = parameter("as") else {
-            return (parameter("g").is_none() && parameter("v").is_none()).then_some(Form::Whole);
+            return (parameter("g").is_none() && parameter("v").is_none()).then_some(ObjectForm::Whole);
         };
         let version = match (parameter("g"), parameter("v")) {
             (Some("meta.k8s.io"), Some("v1")) => MetaVersion::V1,
@@ -144,16 +144,16 @@ impl<'a> Clause<'a> {
             _ => return None,
         };
         match kind {
-            "Table" => Some(Form::Table(version)),
-            "PartialObjectMetadata" => Some(Form::Metadata(version)),
-            "PartialObjectMetadataList" => Some(Form::MetadataList(version)),
+            "Table" => Some(ObjectForm::Table(version)),
+            "PartialObjectMetadata" => Some(ObjectForm::Metadata(version)),
+            "PartialObjectMetadataList" => Some(ObjectForm::MetadataList(version)),
             _ => None,
         }
     }
 }
 
-/// How the body of a create or update is written.
-pub fn input(headers: &HeaderMap) -> Result<Encoding, Status> {
+/// Returns the encoding of the body of a create or update.
+pub fn request_encoding(headers: &HeaderMap) -> Result<Encoding, Status> {
     match media_type(headers).as_str() {
         "" | "application/json" => Ok(Encoding::Json),
         "application/yaml" => Ok(Encoding::Yaml),
@@ -162,21 +162,21 @@ pub fn input(headers: &HeaderMap) -> Result<Encoding, Status> {
     }
 }
 
-/// 415 with the media types the server reads.
+/// Returns the 415 with the supported media types of requests.
 pub fn unsupported() -> Status {
     Status::unsupported_media_type(format!(
         "the body of the request was in an unknown format - accepted media types include: {ACCEPTED}"
     ))
 }
 
-/// The patch format; custom resources know no strategic merge patch.
+/// Returns the patch format. Custom resources do not support strategic merge patch.
 pub fn patch(headers: &HeaderMap, custom: bool) -> Result<PatchKind, Status> {
     match media_type(headers).as_str() {
         "application/json-patch+json" => Ok(PatchKind::Json),
         "application/merge-patch+json" => Ok(PatchKind::Merge),
         "application/strategic-merge-patch+json" if !custom => Ok(PatchKind::Strategic),
         "application/apply-patch+yaml" => Ok(PatchKind::Apply),
-        // Built-in kinds are behind a router that looks at the type first.
+        // For built-in kinds, a router checks the type first.
         _ if !custom => {
             let message = "415: Unsupported Media Type";
             Err(Status::unsupported_media_type(message).with_details(serde_json::json!({})))

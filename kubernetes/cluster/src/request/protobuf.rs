@@ -1,7 +1,7 @@
-//! Bodies in Kubernetes protobuf: kubectl and other typed clients send built-in kinds this way, and cannot be told not to.
+//! Kubernetes protobuf in request bodies: kubectl and other typed clients always send built-in kinds this way.
 //!
-//! Only reading is done here, into the same values JSON is read into; answers are JSON, which those clients accept.
-//! The messages come from a table: their numbers, JSON names and types as the API's own definitions have them.
+//! Bodies are decoded to the same values as JSON; responses are JSON, which those clients accept. The messages are in a
+//! table, with the numbers, JSON names and types of the API's own definitions.
 
 mod table;
 #[cfg(test)]
@@ -12,24 +12,24 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
-use self::table::{Field, Shape, Table};
-use self::wire::{Reader, Wire};
+use self::table::{FieldLayout, MessageField, MessageTable};
+use self::wire::{WireReader, WireValue};
 
-/// What every body begins with.
+/// Prefix of every body.
 const MAGIC: &[u8] = b"k8s\0";
-/// Deeper nesting is refused; no kind comes near it.
+/// Nesting limit; no kind comes near it.
 const MAX_DEPTH: usize = 64;
 
-/// Why a body cannot be read.
+/// Decoding error of a body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtobufError {
-    /// It is something else.
+    /// The prefix is missing.
     #[error("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")]
     NoPrefix,
-    /// It ends too early, nests too deep or is not well formed.
+    /// The body is truncated, nests too deep or is malformed.
     #[error("proto: the message is not well formed")]
     Malformed,
-    /// The kind is not one of the built-in ones.
+    /// The kind is not built in.
     #[error("no kind {kind:?} is registered for version {version:?}")]
     UnknownKind {
         /// `apps/v1`.
@@ -39,26 +39,26 @@ pub enum ProtobufError {
     },
 }
 
-/// Reads an object.
+/// Decodes an object.
 pub fn read(body: &[u8]) -> Result<Value, ProtobufError> {
     let message = body.strip_prefix(MAGIC).ok_or(ProtobufError::NoPrefix)?;
     let (mut version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
-    for field in Reader::new(message) {
+    for field in WireReader::new(message) {
         match field? {
-            (1, Wire::Bytes(meta)) => {
-                for field in Reader::new(meta) {
+            (1, WireValue::Bytes(meta)) => {
+                for field in WireReader::new(meta) {
                     match field? {
-                        (1, Wire::Bytes(text)) => version = utf8(text)?.to_string(),
-                        (2, Wire::Bytes(text)) => kind = utf8(text)?.to_string(),
+                        (1, WireValue::Bytes(text)) => version = utf8(text)?.to_string(),
+                        (2, WireValue::Bytes(text)) => kind = utf8(text)?.to_string(),
                         _ => {}
                     }
                 }
             }
-            (2, Wire::Bytes(bytes)) => raw = bytes,
+            (2, WireValue::Bytes(bytes)) => raw = bytes,
             _ => {}
         }
     }
-    let table = Table::get();
+    let table = MessageTable::get();
     let Some(name) = table.kind(&version, &kind) else { return Err(ProtobufError::UnknownKind { version, kind }) };
     let mut object = message_of(table, name, raw, 0)?;
     object["apiVersion"] = version.into();
@@ -66,45 +66,50 @@ pub fn read(body: &[u8]) -> Result<Value, ProtobufError> {
     Ok(object)
 }
 
-fn message_of(table: &Table, name: &str, bytes: &[u8], depth: usize) -> Result<Value, ProtobufError> {
+fn message_of(table: &MessageTable, name: &str, bytes: &[u8], depth: usize) -> Result<Value, ProtobufError> {
     if depth > MAX_DEPTH {
         return Err(ProtobufError::Malformed);
     }
     let mut out = Map::new();
-    for field in Reader::new(bytes) {
+    for field in WireReader::new(bytes) {
         let (number, wire) = field?;
         let Some(field) = table.field(name, number) else { continue };
         let value = match field.shape {
-            Shape::Map => {
+            FieldLayout::Map => {
                 let (key, value) = entry(table, field, wire, depth)?;
                 let map = out.entry(field.name).or_insert_with(|| json!({}));
                 map[key] = value;
                 continue;
             }
-            Shape::List => {
+            FieldLayout::List => {
                 let value = single(table, field, wire, depth)?;
                 let list = out.entry(field.name).or_insert_with(|| json!([]));
                 list.as_array_mut().ok_or(ProtobufError::Malformed)?.push(value);
                 continue;
             }
-            Shape::One | Shape::Inline => single(table, field, wire, depth)?,
+            FieldLayout::One | FieldLayout::Inline => single(table, field, wire, depth)?,
         };
         match (field.shape, value) {
-            (Shape::Inline, Value::Object(inner)) => out.extend(inner),
-            // What has no pointer in Go is always sent; its zero says nothing.
+            (FieldLayout::Inline, Value::Object(inner)) => out.extend(inner),
+            // A field without a pointer in Go is always sent, so its zero value has no meaning.
             (_, value) if !field.pointer && is_zero(&value) => {}
             (_, value) => drop(out.insert(field.name.into(), value)),
         }
     }
-    Ok(unwrapped(name, out))
+    Ok(unwrap_message(name, out))
 }
 
-fn entry(table: &Table, field: &Field, wire: Wire<'_>, depth: usize) -> Result<(String, Value), ProtobufError> {
-    let Wire::Bytes(bytes) = wire else { return Err(ProtobufError::Malformed) };
+fn entry(
+    table: &MessageTable,
+    field: &MessageField,
+    wire: WireValue<'_>,
+    depth: usize,
+) -> Result<(String, Value), ProtobufError> {
+    let WireValue::Bytes(bytes) = wire else { return Err(ProtobufError::Malformed) };
     let (mut key, mut value) = (String::new(), None);
-    for part in Reader::new(bytes) {
+    for part in WireReader::new(bytes) {
         match part? {
-            (1, Wire::Bytes(text)) => key = utf8(text)?.to_string(),
+            (1, WireValue::Bytes(text)) => key = utf8(text)?.to_string(),
             (2, wire) => value = Some(single(table, field, wire, depth)?),
             _ => {}
         }
@@ -113,28 +118,33 @@ fn entry(table: &Table, field: &Field, wire: Wire<'_>, depth: usize) -> Result<(
     Ok((key, value.unwrap_or_else(empty)))
 }
 
-fn single(table: &Table, field: &Field, wire: Wire<'_>, depth: usize) -> Result<Value, ProtobufError> {
+fn single(
+    table: &MessageTable,
+    field: &MessageField,
+    wire: WireValue<'_>,
+    depth: usize,
+) -> Result<Value, ProtobufError> {
     Ok(match (field.kind, wire) {
-        ("string", Wire::Bytes(bytes)) => utf8(bytes)?.into(),
-        ("bytes", Wire::Bytes(bytes)) => STANDARD.encode(bytes).into(),
-        ("bool", Wire::Number(number)) => (number != 0).into(),
-        ("int32" | "int64" | "uint32" | "uint64", Wire::Number(number)) => (number as i64).into(),
-        ("double", Wire::Fixed(bits)) => json!(f64::from_bits(bits)),
-        ("quantity" | "time" | "microtime" | "intorstring" | "json" | "duration", Wire::Bytes(bytes)) => {
+        ("string", WireValue::Bytes(bytes)) => utf8(bytes)?.into(),
+        ("bytes", WireValue::Bytes(bytes)) => STANDARD.encode(bytes).into(),
+        ("bool", WireValue::Number(number)) => (number != 0).into(),
+        ("int32" | "int64" | "uint32" | "uint64", WireValue::Number(number)) => (number as i64).into(),
+        ("double", WireValue::Fixed(bits)) => json!(f64::from_bits(bits)),
+        ("quantity" | "time" | "microtime" | "intorstring" | "json" | "duration", WireValue::Bytes(bytes)) => {
             special(field.kind, bytes)?
         }
-        (message, Wire::Bytes(bytes)) => message_of(table, message, bytes, depth + 1)?,
+        (message, WireValue::Bytes(bytes)) => message_of(table, message, bytes, depth + 1)?,
         _ => return Err(ProtobufError::Malformed),
     })
 }
 
-/// Types that JSON writes in a way of their own.
+/// Decodes types with their own JSON form.
 fn special(kind: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
     let (mut numbers, mut text) = ([0i64; 4], None);
-    for field in Reader::new(bytes) {
+    for field in WireReader::new(bytes) {
         match field? {
-            (at @ 1..=3, Wire::Number(number)) => numbers[at as usize] = number as i64,
-            (_, Wire::Bytes(found)) => text = Some(found),
+            (at @ 1..=3, WireValue::Number(number)) => numbers[at as usize] = number as i64,
+            (_, WireValue::Bytes(found)) => text = Some(found),
             _ => {}
         }
     }
@@ -159,8 +169,8 @@ fn time(kind: &str, seconds: i64, nanos: i64) -> Result<Value, ProtobufError> {
     Ok(time.strftime(format).to_string().into())
 }
 
-/// Messages that stand for a list or a choice in JSON.
-fn unwrapped(name: &str, mut fields: Map<String, Value>) -> Value {
+/// Unwraps messages that represent a list or a choice in JSON.
+fn unwrap_message(name: &str, mut fields: Map<String, Value>) -> Value {
     let mut take = |field: &str| fields.remove(field);
     match name.rsplit('.').next().unwrap_or_default() {
         "ExtraValue" => take("items").unwrap_or_else(|| json!([])),

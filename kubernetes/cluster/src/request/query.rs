@@ -1,18 +1,18 @@
-//! Query parameters, read the way Go reads them.
+//! Query parameters, parsed as in Go.
 
 use switchboard_object::status::Status;
 
-/// The most parameters a query may have.
+/// Largest number of parameters.
 pub const MAX_PARAMETERS: usize = 64;
 
-/// The parameters of a URL, in order.
+/// Parameters of a URL, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Query {
+pub struct UrlQuery {
     pairs: Vec<(String, String)>,
 }
 
-impl Query {
-    /// Reads what stands behind the `?`. Pairs that cannot be decoded are dropped, as Go does.
+impl UrlQuery {
+    /// Parses the text after the `?`. Pairs that cannot be decoded are dropped, as in Go.
     pub fn parse(text: &str) -> Result<Self, Status> {
         if text.len() > super::MAX_QUERY_BYTES {
             return Err(Status::new(414, "BadRequest", "the request query is too long"));
@@ -30,37 +30,37 @@ impl Query {
         Ok(Self { pairs })
     }
 
-    /// The same with one more parameter.
+    /// Adds a parameter.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> Self {
         self.pairs.push((name.into(), value.into()));
         self
     }
 
-    /// All parameters, in order.
+    /// Returns all parameters, in order.
     pub fn pairs(&self) -> &[(String, String)] {
         &self.pairs
     }
 
-    /// The first value of a parameter.
+    /// Returns the first value of a parameter.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
 
-    /// All values of a parameter.
+    /// Returns all values of a parameter.
     pub fn all(&self, name: &str) -> Vec<&str> {
         self.pairs.iter().filter(|(n, _)| n == name).map(|(_, v)| v.as_str()).collect()
     }
 
-    /// A boolean: everything but `0` and `false` is true, the empty value too.
+    /// Returns a boolean: everything except `0` and `false` is true, including the empty value.
     pub fn flag(&self, name: &str) -> Option<bool> {
         self.get(name).map(|v| v != "0" && !v.eq_ignore_ascii_case("false"))
     }
 
-    /// A whole number; the error is the one Go's parser gives.
+    /// Returns an integer. The error is the one of Go's parser.
     pub fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         let Some(text) = self.get(name) else { return Ok(None) };
-        // Go's base 10 takes a sign, and so does ours; it takes nothing else.
+        // Go's base 10 accepts a sign and nothing else, like Rust's parser.
         text.parse().map(Some).map_err(|e: std::num::ParseIntError| {
             use std::num::IntErrorKind::{NegOverflow, PosOverflow};
             let why = match e.kind() {
@@ -72,7 +72,7 @@ impl Query {
     }
 }
 
-/// Decodes `%41`, and `+` in queries; `None` when it is malformed or not UTF-8.
+/// Decodes `%41`, and `+` in queries; `None` if it is malformed or not UTF-8.
 pub fn percent_decode(text: &str, plus_is_space: bool) -> Option<String> {
     if !text.contains(['%', '+']) {
         return Some(text.to_string());

@@ -3,14 +3,14 @@
 use http::{HeaderMap, Method};
 
 use super::list::ListOptions;
-use super::media::{Form, MetaVersion, Output};
-use super::query::Query;
+use super::media::{MetaVersion, ObjectForm, ResponseFormat};
+use super::query::UrlQuery;
 use super::write::{PatchKind, WriteOptions};
 use super::*;
 
-fn info(method: Method, url: &str) -> Info {
+fn info(method: Method, url: &str) -> RequestInfo {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
-    Info::parse(&method, path, &Query::parse(query).unwrap()).unwrap()
+    RequestInfo::parse(&method, path, &UrlQuery::parse(query).unwrap()).unwrap()
 }
 
 #[test]
@@ -52,15 +52,15 @@ fn other_paths_are_not_resources() {
 #[test]
 fn long_paths_and_queries_are_refused() {
     let long = "/".repeat(MAX_PATH_BYTES + 1);
-    assert_eq!(Info::parse(&Method::GET, &long, &Query::default()).unwrap_err().code, 414);
-    assert_eq!(Query::parse(&"a".repeat(MAX_QUERY_BYTES + 1)).unwrap_err().code, 414);
-    assert_eq!(Query::parse(&"a&".repeat(100)).unwrap_err().code, 400);
-    assert!(Info::parse(&Method::GET, "/api/%zz", &Query::default()).is_err());
+    assert_eq!(RequestInfo::parse(&Method::GET, &long, &UrlQuery::default()).unwrap_err().code, 414);
+    assert_eq!(UrlQuery::parse(&"a".repeat(MAX_QUERY_BYTES + 1)).unwrap_err().code, 414);
+    assert_eq!(UrlQuery::parse(&"a&".repeat(100)).unwrap_err().code, 400);
+    assert!(RequestInfo::parse(&Method::GET, "/api/%zz", &UrlQuery::default()).is_err());
 }
 
 #[test]
 fn list_options_are_checked_in_upstreams_words() {
-    let check = |query: &str| ListOptions::parse(&Query::parse(query).unwrap()).unwrap_err().message;
+    let check = |query: &str| ListOptions::parse(&UrlQuery::parse(query).unwrap()).unwrap_err().message;
     assert_eq!(
         check("resourceVersionMatch=Exact"),
         "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: \
@@ -71,18 +71,18 @@ fn list_options_are_checked_in_upstreams_words() {
         "ListOptions.meta.k8s.io \"\" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list"
     );
     assert_eq!(check("limit=x"), "strconv.ParseInt: parsing \"x\": invalid syntax");
-    let legacy = ListOptions::parse(&Query::parse("watch=true").unwrap()).unwrap();
+    let legacy = ListOptions::parse(&UrlQuery::parse("watch=true").unwrap()).unwrap();
     assert_eq!(legacy.send_initial_events, Some(true));
 }
 
 #[test]
 fn write_options_are_checked_in_upstreams_words() {
-    let create = |query: &str| WriteOptions::create(&Query::parse(query).unwrap()).unwrap_err().message;
+    let create = |query: &str| WriteOptions::create(&UrlQuery::parse(query).unwrap()).unwrap_err().message;
     assert_eq!(
         create("dryRun=Some"),
         "CreateOptions.meta.k8s.io \"\" is invalid: dryRun: Unsupported value: [\"Some\"]: supported values: \"All\""
     );
-    let apply = WriteOptions::patch(&Query::default(), PatchKind::Apply).unwrap_err().message;
+    let apply = WriteOptions::patch(&UrlQuery::default(), PatchKind::Apply).unwrap_err().message;
     assert_eq!(
         apply,
         "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch"
@@ -95,10 +95,10 @@ fn the_first_acceptable_clause_wins() {
     let accept = |text: &str| {
         let mut headers = HeaderMap::new();
         headers.insert("accept", text.parse().unwrap());
-        Output::negotiate(&headers)
+        ResponseFormat::negotiate(&headers)
     };
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-    assert_eq!(accept(table).unwrap().form, Form::Table(MetaVersion::V1));
-    assert_eq!(accept("application/vnd.kubernetes.protobuf,application/json").unwrap(), Output::default());
+    assert_eq!(accept(table).unwrap().form, ObjectForm::Table(MetaVersion::V1));
+    assert_eq!(accept("application/vnd.kubernetes.protobuf,application/json").unwrap(), ResponseFormat::default());
     assert_eq!(accept("application/vnd.kubernetes.protobuf").unwrap_err().code, 406);
 }

@@ -4,23 +4,23 @@ use switchboard_object::field::{FieldError, FieldErrorKind};
 use switchboard_object::status::Status;
 
 use super::list::invalid_options;
-use super::query::Query;
+use super::query::UrlQuery;
 
 const MAX_FIELD_MANAGER_BYTES: usize = 128;
 
-/// What to do about fields the schema does not know and fields given twice.
+/// Handling of unknown and duplicate fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FieldValidation {
-    /// Drop them silently.
+    /// Drop such fields silently.
     Ignore,
-    /// Drop them and send a warning.
+    /// Drop such fields and send a warning.
     #[default]
     Warn,
     /// Refuse the request.
     Strict,
 }
 
-/// The patch formats.
+/// Patch format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatchKind {
     /// `application/json-patch+json`.
@@ -36,9 +36,9 @@ pub enum PatchKind {
 /// Options of a write that is not a delete.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WriteOptions {
-    /// `dryRun=All`.
+    /// Whether `dryRun=All` is set.
     pub dry_run: bool,
-    /// `fieldManager`; empty when not given.
+    /// `fieldManager`; empty if not set.
     pub field_manager: String,
     /// `fieldValidation`.
     pub field_validation: FieldValidation,
@@ -47,18 +47,18 @@ pub struct WriteOptions {
 }
 
 impl WriteOptions {
-    /// Reads the options of a create.
-    pub fn create(query: &Query) -> Result<Self, Status> {
+    /// Parses the options of a create.
+    pub fn create(query: &UrlQuery) -> Result<Self, Status> {
         Self::parse(query, "CreateOptions", Vec::new())
     }
 
-    /// Reads the options of an update.
-    pub fn update(query: &Query) -> Result<Self, Status> {
+    /// Parses the options of an update.
+    pub fn update(query: &UrlQuery) -> Result<Self, Status> {
         Self::parse(query, "UpdateOptions", Vec::new())
     }
 
-    /// Reads the options of a patch.
-    pub fn patch(query: &Query, kind: PatchKind) -> Result<Self, Status> {
+    /// Parses the options of a patch.
+    pub fn patch(query: &UrlQuery, kind: PatchKind) -> Result<Self, Status> {
         let mut errors = Vec::new();
         if kind == PatchKind::Apply {
             if query.get("fieldManager").unwrap_or_default().is_empty() {
@@ -72,7 +72,7 @@ impl WriteOptions {
         Ok(options)
     }
 
-    fn parse(query: &Query, kind: &str, mut errors: Vec<FieldError>) -> Result<Self, Status> {
+    fn parse(query: &UrlQuery, kind: &str, mut errors: Vec<FieldError>) -> Result<Self, Status> {
         let field_manager = query.get("fieldManager").unwrap_or_default();
         errors.extend(check_field_manager("fieldManager", field_manager));
         let dry_run = query.all("dryRun");
@@ -94,13 +94,13 @@ impl WriteOptions {
         Ok(Self { dry_run: !dry_run.is_empty(), field_manager: field_manager.into(), field_validation, force: false })
     }
 
-    /// Who the managed fields name: the given manager, or the first word of the user agent.
+    /// Returns the manager for managed fields: the given one, or the first part of the user agent.
     pub fn manager(&self, user_agent: &str) -> String {
         if self.field_manager.is_empty() { manager_of_agent(user_agent) } else { self.field_manager.clone() }
     }
 }
 
-/// The part of a user agent in front of the first `/`, printable and not too long.
+/// Returns the part of a user agent before the first `/`, printable and not too long.
 fn manager_of_agent(user_agent: &str) -> String {
     let mut out = String::new();
     for c in user_agent.split('/').next().unwrap_or_default().chars().filter(|c| printable(*c)) {
@@ -127,7 +127,7 @@ fn check_field_manager(field: &str, manager: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Go's `unicode.IsPrint`, as far as field managers need it: no controls, and of spaces only the ASCII one.
+/// Whether Go's `unicode.IsPrint` holds, as far as field managers need it: no controls, and the ASCII space only.
 fn printable(c: char) -> bool {
     c == ' ' || !(c.is_control() || c.is_whitespace())
 }

@@ -1,30 +1,35 @@
-//! Who makes a request, and may they: the gate, asked with what the server knows.
+//! Authentication and authorization of a request, with the server's state.
 
 use http::request::Parts;
 use switchboard_object::status::Status;
 
-use super::{Inner, Logical};
-use crate::auth::gate::LivePolicy;
+use super::{LogicalCluster, ServerState};
+use crate::auth::filters::PolicyCache;
 use crate::auth::{Attributes, User};
-use crate::request::Info;
+use crate::request::RequestInfo;
 
-impl Inner {
-    /// The user the request acts as; or the refusal.
-    pub(super) fn admit(&self, logical: Option<&Logical>, parts: &Parts, info: &Info) -> Result<User, Status> {
+impl ServerState {
+    /// Returns the user that the request acts as, or an error.
+    pub(super) fn admit(
+        &self,
+        logical: Option<&LogicalCluster>,
+        parts: &Parts,
+        info: &RequestInfo,
+    ) -> Result<User, Status> {
         let from = (&parts.headers, &parts.extensions);
-        let policy = logical.map(Logical::policy);
-        self.gate.admit(attributes(info), from, (&self.store, policy), self.ambient.now())
+        let policy = logical.map(LogicalCluster::policy);
+        self.auth_keys.admit(attributes(info), from, (&self.store, policy), self.clock_and_rng.now())
     }
 }
 
-impl Logical {
-    /// Its roles and bindings.
-    pub(crate) fn policy(&self) -> &LivePolicy {
+impl LogicalCluster {
+    /// Returns the roles and bindings.
+    pub(crate) fn policy(&self) -> &PolicyCache {
         &self.policy
     }
 }
 
-fn attributes(info: &Info) -> Attributes {
+fn attributes(info: &RequestInfo) -> Attributes {
     Attributes {
         user: User::default(),
         verb: info.verb.into(),

@@ -1,4 +1,4 @@
-//! Gzip for large answers, to clients that accept it.
+//! Gzip compression of large responses.
 
 use std::io::Write;
 
@@ -9,13 +9,13 @@ use futures::StreamExt;
 use http::HeaderMap;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderValue, VARY};
 
-use crate::answer::{Answer, Payload};
+use crate::response::{ApiResponse, ResponsePayload};
 
-/// Smaller answers are not worth it; upstream's threshold.
+/// Smaller responses are not compressed, as in kube-apiserver.
 const THRESHOLD: usize = 128 * 1024;
 
-/// The client reads gzip.
-pub(super) fn accepted(headers: &HeaderMap) -> bool {
+/// Whether the client accepts gzip.
+pub(super) fn accepts_gzip(headers: &HeaderMap) -> bool {
     let accepts = headers.get(ACCEPT_ENCODING).and_then(|v| v.to_str().ok()).unwrap_or_default();
     accepts.split(',').any(|clause| {
         let mut parts = clause.split(';').map(str::trim);
@@ -23,36 +23,36 @@ pub(super) fn accepted(headers: &HeaderMap) -> bool {
     })
 }
 
-/// Compresses a large answer; watches and small answers stay as they are.
-pub(super) fn compress(mut answer: Answer) -> Answer {
+/// Compresses a large response; watches and small responses stay as they are.
+pub(super) fn compress(mut answer: ApiResponse) -> ApiResponse {
     let large = match &answer.payload {
-        Payload::Full(body) => body.len() >= THRESHOLD,
-        Payload::Pieces { bytes, .. } => *bytes >= THRESHOLD as u64,
-        Payload::Stream(_) => false,
+        ResponsePayload::Full(body) => body.len() >= THRESHOLD,
+        ResponsePayload::Pieces { bytes, .. } => *bytes >= THRESHOLD as u64,
+        ResponsePayload::Stream(_) => false,
     };
     if !large {
         return answer;
     }
     answer.payload = match answer.payload {
-        Payload::Full(body) => packed(std::iter::once(body)),
-        Payload::Pieces { left, .. } => packed(left),
+        ResponsePayload::Full(body) => gzip_chunks(std::iter::once(body)),
+        ResponsePayload::Pieces { left, .. } => gzip_chunks(left),
         streamed => streamed,
     };
     answer = answer.with_header(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     answer.with_header(VARY, HeaderValue::from_static("Accept-Encoding"))
 }
 
-/// Packs while it is sent.
-fn packed(pieces: impl Iterator<Item = Bytes> + Send + 'static) -> Payload {
-    // The fastest level, as upstream: the network is near.
+/// Compresses chunks while they are sent.
+fn gzip_chunks(pieces: impl Iterator<Item = Bytes> + Send + 'static) -> ResponsePayload {
+    // Fastest level, as in kube-apiserver, because the network is near.
     let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
     let packed = pieces.map(Some).chain(std::iter::once(None)).map(move |piece| {
         let out = match (&mut encoder, piece) {
             (Some(encoder), Some(piece)) => encoder.write_all(&piece).map(|()| std::mem::take(encoder.get_mut())),
             (_, _) => encoder.take().map_or(Ok(Vec::new()), GzEncoder::finish),
         };
-        Bytes::from(out.expect("memory takes every write"))
+        Bytes::from(out.expect("writing to memory cannot fail"))
     });
-    // An empty frame would be none.
-    Payload::Stream(futures::stream::iter(packed.filter(|out| !out.is_empty())).boxed())
+    // Empty chunks are not sent.
+    ResponsePayload::Stream(futures::stream::iter(packed.filter(|out| !out.is_empty())).boxed())
 }

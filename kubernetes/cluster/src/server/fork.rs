@@ -1,21 +1,22 @@
-//! A server made from another: a test that needs a thousand servers in the same state makes that state once.
+//! Forks of a server: a test that needs a thousand servers in the same state creates that state once.
 
 use std::sync::{Arc, PoisonError};
 
-use super::{Cluster, Inner};
-use crate::ambient::Ambient;
-use crate::store::Store;
+use super::{Cluster, ServerState};
+use crate::clock_and_rng::ClockAndRng;
+use crate::store::ObjectStore;
 
 impl Cluster {
-    /// A server of its own in the state of this one, with other time and chance. Its controllers run.
+    /// Creates an independent server in the state of this one, with its own clock and random generator. Its controllers
+    /// run.
     ///
-    /// What this one has read of its store is not read again: the kinds that are served, the roles, the keys. What its
-    /// controllers have done is not looked at again either, so it must be settled ([`Cluster::settle`]) and not written to
-    /// meanwhile. Must be called within a runtime.
+    /// Parsed state is shared: served kinds, roles, keys. The controllers do not process existing objects again, so the
+    /// controllers of this server must be idle ([`Cluster::wait_for_controllers`]) and no writes may happen meanwhile.
+    /// Must be called within a runtime.
     #[must_use]
-    pub fn fork(&self, ambient: Ambient) -> Self {
+    pub fn fork(&self, clock_and_rng: ClockAndRng) -> Self {
         let store = self.inner.store.fork();
-        let inner = Inner::new(self.inner.gate.clone(), store, ambient, None);
+        let inner = ServerState::new(self.inner.auth_keys.clone(), store, clock_and_rng, None);
         {
             let from = self.inner.logical.read().unwrap_or_else(PoisonError::into_inner);
             let mut all = inner.logical.write().unwrap_or_else(PoisonError::into_inner);
@@ -24,12 +25,12 @@ impl Cluster {
             }
         }
         let cluster = Self { inner: Arc::new(inner) };
-        cluster.go_on_controlling();
+        cluster.resume_controllers();
         cluster
     }
 
-    /// Where its objects are.
-    pub fn store(&self) -> &Store {
+    /// Returns the store.
+    pub fn store(&self) -> &ObjectStore {
         &self.inner.store
     }
 }

@@ -1,4 +1,4 @@
-//! Paths that are not resources: health, version, discovery, OpenAPI.
+//! Non-resource paths: health, version, discovery, OpenAPI.
 
 use http::header::{ACCEPT, ETAG, HeaderValue, IF_NONE_MATCH, VARY};
 use http::request::Parts;
@@ -7,58 +7,63 @@ use serde_json::{Value, json};
 use switchboard_object::status::Status;
 
 use super::dispatch::{method_not_allowed, no_such_resource, not_found};
-use super::{Inner, Logical};
-use crate::answer::Answer;
+use super::{LogicalCluster, ServerState};
 use crate::auth::token::ISSUER;
 use crate::registry::Registry;
-use crate::request::Info;
-use crate::request::media::Output;
+use crate::request::RequestInfo;
+use crate::request::media::ResponseFormat;
+use crate::response::ApiResponse;
 use crate::{discovery, openapi, version};
 
 const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const OPENAPI_V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
 const OPENAPI_V2_PROTOBUF_ANSWER: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
-/// Answers a path that is not a resource.
-pub(super) fn answer(inner: &Inner, logical: &Logical, info: &Info, parts: &Parts) -> Result<Answer, Status> {
+/// Answers a non-resource path.
+pub(super) fn answer(
+    inner: &ServerState,
+    logical: &LogicalCluster,
+    info: &RequestInfo,
+    parts: &Parts,
+) -> Result<ApiResponse, Status> {
     if parts.method != Method::GET {
         return Err(method_not_allowed());
     }
     let registry = logical.registry();
     let segments: Vec<&str> = info.path.trim_matches('/').split('/').collect();
     match segments.as_slice() {
-        ["healthz" | "readyz"] | ["healthz" | "readyz", "etcd"] if inner.store.refusal().is_some() => {
-            let why = inner.store.refusal().map(|refusal| refusal.to_string()).unwrap_or_default();
-            Ok(Answer::text(500, format!("[-]etcd failed: {why}\n")))
+        ["healthz" | "readyz"] | ["healthz" | "readyz", "etcd"] if inner.store.disk_failure().is_some() => {
+            let why = inner.store.disk_failure().map(|refusal| refusal.to_string()).unwrap_or_default();
+            Ok(ApiResponse::text(500, format!("[-]etcd failed: {why}\n")))
         }
         ["healthz" | "livez" | "readyz"] | ["healthz" | "livez" | "readyz", "ping" | "etcd"] => {
-            Ok(Answer::text(200, "ok"))
+            Ok(ApiResponse::text(200, "ok"))
         }
-        ["version"] => Ok(Answer::value(200, &version::document())),
+        ["version"] => Ok(ApiResponse::value(200, &version::document())),
         ["api"] => discovery_root(&registry, parts, true, inner),
         ["apis"] => discovery_root(&registry, parts, false, inner),
         ["api", version] => resources(&registry, "", version),
         ["apis", group] => match registry.group(group) {
-            Some(group) => Ok(Answer::value(200, &discovery::group(group))),
+            Some(group) => Ok(ApiResponse::value(200, &discovery::group(group))),
             None => Ok(not_found()),
         },
         ["apis", group, version] => resources(&registry, group, version),
         ["openapi", "v2"] => Ok(openapi_v2(&registry, &parts.headers)),
-        // Upstream leaves the type of the index to its web library, which guesses text.
-        ["openapi", "v3"] => Ok(Answer::text(200, openapi::v3_index(&registry).to_string())),
+        // kube-apiserver leaves the index's media type to Go's net/http, which guesses text.
+        ["openapi", "v3"] => Ok(ApiResponse::text(200, openapi::v3_index(&registry).to_string())),
         ["openapi", "v3", "api", version] => openapi_v3(&registry, "", version, parts),
         ["openapi", "v3", "apis", group, version] => openapi_v3(&registry, group, version, parts),
-        [".well-known", "openid-configuration"] => Ok(Answer::value(200, &issuer(&inner.address()))),
+        [".well-known", "openid-configuration"] => Ok(ApiResponse::value(200, &issuer(&inner.address()))),
         ["openid", "v1", "jwks"] => {
-            let keys = json!({"keys": [inner.gate.authenticator.key().public_key()]});
-            Ok(Answer::full(200, "application/jwk-set+json", keys.to_string()))
+            let keys = json!({"keys": [inner.auth_keys.authenticator.key().public_key()]});
+            Ok(ApiResponse::full(200, "application/jwk-set+json", keys.to_string()))
         }
-        [""] => Ok(Answer::value(200, &json!({"paths": root_paths(&registry)}))),
+        [""] => Ok(ApiResponse::value(200, &json!({"paths": root_paths(&registry)}))),
         _ => Ok(not_found()),
     }
 }
 
-/// How to verify the tokens of service accounts.
+/// Returns the OpenID configuration for verifying service account tokens.
 fn issuer(address: &str) -> Value {
     json!({
         "issuer": ISSUER,
@@ -86,7 +91,7 @@ fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     accept.split(',').any(|clause| clause.trim().starts_with(wanted))
 }
 
-fn discovery_root(registry: &Registry, parts: &Parts, core: bool, inner: &Inner) -> Result<Answer, Status> {
+fn discovery_root(registry: &Registry, parts: &Parts, core: bool, inner: &ServerState) -> Result<ApiResponse, Status> {
     let accept = parts.headers.get(ACCEPT).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let has = |clause: &str, parameter: &str| clause.split(';').any(|p| p.trim() == parameter);
     let asks = |clause: &&str| clause.contains("application/json") && has(clause, "as=APIGroupDiscoveryList");
@@ -99,50 +104,54 @@ fn discovery_root(registry: &Registry, parts: &Parts, core: bool, inner: &Inner)
     let answer = if aggregated {
         let body = discovery::aggregated(registry, core).to_string();
         let tag = discovery::etag(body.as_bytes());
-        tagged(Answer::full(200, AGGREGATED, body), &tag, &parts.headers)
-    } else if let Err(status) = Output::negotiate(&parts.headers) {
+        tagged(ApiResponse::full(200, AGGREGATED, body), &tag, &parts.headers)
+    } else if let Err(status) = ResponseFormat::negotiate(&parts.headers) {
         return Err(status);
     } else if core {
-        Answer::value(200, &discovery::core_versions(registry, &inner.address()))
+        ApiResponse::value(200, &discovery::core_versions(registry, &inner.address()))
     } else {
-        Answer::value(200, &discovery::group_list(registry))
+        ApiResponse::value(200, &discovery::group_list(registry))
     };
     Ok(answer.with_header(VARY, HeaderValue::from_static("Accept")))
 }
 
-/// The answer with its tag, or 304 when the client has it already.
-fn tagged(answer: Answer, tag: &str, headers: &HeaderMap) -> Answer {
+/// Adds the tag to the response, or returns 304 if the client has that version.
+fn tagged(answer: ApiResponse, tag: &str, headers: &HeaderMap) -> ApiResponse {
     let quoted = format!("\"{tag}\"");
     let known = headers.get(IF_NONE_MATCH).is_some_and(|v| v.as_bytes() == quoted.as_bytes());
-    let answer = if known { Answer::full(304, answer.content_type, "") } else { answer };
+    let answer = if known { ApiResponse::full(304, answer.content_type, "") } else { answer };
     match HeaderValue::from_str(&quoted) {
         Ok(value) => answer.with_header(ETAG, value),
         Err(_) => answer,
     }
 }
 
-fn resources(registry: &Registry, group: &str, version: &str) -> Result<Answer, Status> {
+fn resources(registry: &Registry, group: &str, version: &str) -> Result<ApiResponse, Status> {
     let Some(group) = registry.group(group) else { return Ok(not_found()) };
     let version = group.version(version).ok_or_else(no_such_resource)?;
-    Ok(Answer::value(200, &discovery::resource_list(group, version)))
+    Ok(ApiResponse::value(200, &discovery::resource_list(group, version)))
 }
 
-fn openapi_v2(registry: &Registry, headers: &HeaderMap) -> Answer {
+fn openapi_v2(registry: &Registry, headers: &HeaderMap) -> ApiResponse {
     let document = openapi::v2_document(registry);
     if accepts(headers, OPENAPI_V2_PROTOBUF) || accepts(headers, OPENAPI_V2_PROTOBUF_ANSWER) {
         let bytes = openapi::encode_v2(&document);
-        return tagged(Answer::full(200, OPENAPI_V2_PROTOBUF_ANSWER, bytes.clone()), &discovery::etag(&bytes), headers);
+        return tagged(
+            ApiResponse::full(200, OPENAPI_V2_PROTOBUF_ANSWER, bytes.clone()),
+            &discovery::etag(&bytes),
+            headers,
+        );
     }
     let body = document.to_string();
     let tag = discovery::etag(body.as_bytes());
-    tagged(Answer::json(200, body), &tag, headers)
+    tagged(ApiResponse::json(200, body), &tag, headers)
 }
 
-fn openapi_v3(registry: &Registry, group: &str, version: &str, parts: &Parts) -> Result<Answer, Status> {
-    // Upstream answers an unknown document with nothing at all.
-    let nothing = || Ok(Answer::full(404, "", ""));
+fn openapi_v3(registry: &Registry, group: &str, version: &str, parts: &Parts) -> Result<ApiResponse, Status> {
+    // kube-apiserver's response for an unknown document is empty.
+    let nothing = || Ok(ApiResponse::full(404, "", ""));
     let Some(group) = registry.group(group) else { return nothing() };
     let Some(version) = group.version(version) else { return nothing() };
     let tag = openapi::content_hash(group, version);
-    Ok(tagged(Answer::value(200, &openapi::v3_document(version)), &tag, &parts.headers))
+    Ok(tagged(ApiResponse::value(200, &openapi::v3_document(version)), &tag, &parts.headers))
 }

@@ -5,39 +5,39 @@ use http_body_util::BodyExt;
 use tower::ServiceExt;
 
 use super::*;
-use crate::answer::Body;
+use crate::response::ResponseBody;
 use crate::store::disk::tests::on_a_full_disk;
 
 async fn get(cluster: &Cluster, path: &str) -> (StatusCode, String) {
     let request = Request::get(path).body(String::new()).unwrap();
-    let answer: Response<Body> = cluster.service().oneshot(request).await.unwrap();
+    let answer: Response<ResponseBody> = cluster.service().oneshot(request).await.unwrap();
     let status = answer.status();
     let body = answer.into_body().collect().await.unwrap().to_bytes();
     (status, String::from_utf8(body.to_vec()).unwrap())
 }
 
 #[tokio::test]
-async fn a_server_whose_disk_failed_lives_but_is_not_ready() {
-    let cluster = Cluster::over(on_a_full_disk(), Ambient::system()).await;
+async fn a_server_with_a_failed_disk_is_live_but_not_ready() {
+    let cluster = Cluster::with_store(on_a_full_disk(), ClockAndRng::system()).await;
     for path in ["/readyz", "/healthz", "/readyz/etcd", "/healthz/etcd"] {
         let (status, body) = get(&cluster, path).await;
         assert_eq!(status, StatusCode::INTERNAL_SERVER_ERROR, "{path}");
         assert!(body.starts_with("[-]etcd failed: ") && body.contains("no storage space"), "{path}: {body}");
     }
-    // It still answers reads, so starting it anew is not what helps.
+    // The server still answers reads, so a restart would not help.
     for path in ["/livez", "/readyz/ping"] {
         assert_eq!(get(&cluster, path).await, (StatusCode::OK, "ok".into()), "{path}");
     }
 }
 
 #[tokio::test]
-async fn a_server_in_order_is_ready() {
+async fn a_healthy_server_is_ready() {
     let cluster = Cluster::ephemeral().await;
     assert_eq!(get(&cluster, "/readyz").await, (StatusCode::OK, "ok".into()));
 }
 
 #[tokio::test]
-async fn nobody_learns_the_names_of_clusters_from_what_is_public() {
+async fn public_paths_do_not_reveal_cluster_names() {
     let cluster = Cluster::ephemeral().await;
     cluster.logical("blue").await;
     for path in ["/version", "/healthz", "/livez", "/readyz", "/readyz/ping", "/api", "/api/v1/pods", "/metrics", "/"] {
@@ -49,10 +49,10 @@ async fn nobody_learns_the_names_of_clusters_from_what_is_public() {
 }
 
 #[tokio::test]
-async fn a_fork_goes_on_from_the_same_state_and_by_itself() {
+async fn a_fork_continues_from_the_same_state() {
     let cluster = Cluster::ephemeral().await;
-    cluster.settle().await;
-    let (one, other) = (cluster.fork(Ambient::system()), cluster.fork(Ambient::system()));
+    cluster.wait_for_controllers().await;
+    let (one, other) = (cluster.fork(ClockAndRng::system()), cluster.fork(ClockAndRng::system()));
     let post = |path: &str, body: serde_json::Value| {
         let request = Request::post(path).header("content-type", "application/json");
         request.extension(crate::auth::User::loopback()).body(body.to_string()).unwrap()
@@ -60,8 +60,8 @@ async fn a_fork_goes_on_from_the_same_state_and_by_itself() {
     let namespace = serde_json::json!({"metadata": {"name": "shop"}});
     let made = one.service().oneshot(post("/api/v1/namespaces", namespace)).await.unwrap();
     assert_eq!(made.status(), StatusCode::CREATED);
-    one.settle().await;
-    let account = crate::store::Key::new("default", "serviceaccounts", "shop", "default");
+    one.wait_for_controllers().await;
+    let account = crate::store::StoreKey::new("default", "serviceaccounts", "shop", "default");
     let there = |cluster: &Cluster| cluster.inner.store.get(&account).is_some();
     assert!(there(&one), "its controllers run");
     assert!(!there(&other) && !there(&cluster), "what is written to one is not in the others");
@@ -70,7 +70,7 @@ async fn a_fork_goes_on_from_the_same_state_and_by_itself() {
     let path = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
     assert_eq!(one.service().oneshot(post(path, role)).await.unwrap().status(), StatusCode::CREATED);
     let rules = |cluster: &Cluster| {
-        let logical = cluster.inner.find(crate::request::DEFAULT_CLUSTER).unwrap();
+        let logical = cluster.inner.find_logical(crate::request::DEFAULT_CLUSTER).unwrap();
         let role = |name: &str| crate::auth::rbac::RoleRef {
             kind: "ClusterRole".into(),
             name: name.into(),

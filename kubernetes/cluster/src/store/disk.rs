@@ -1,4 +1,4 @@
-//! The durable half of the store: a log that is flushed before a write is answered, and snapshots that let the log begin afresh.
+//! Durability: a log that is flushed before a write is answered, and snapshots after which a new log begins.
 //!
 //! ```text
 //! data directory
@@ -7,8 +7,8 @@
 //!   log-<revision>           the changes after that revision, one frame per flush
 //! ```
 //!
-//! - [`frame`] is the bytes, [`replay`] reads them back, [`recover`] opens a directory, [`commit`] is the thread that writes,
-//!   [`snapshot`] writes the state anew.
+//! - [`frame`] is the file format, [`replay`] reads it, [`recover`] opens a directory, [`commit`] is the writer thread,
+//!   [`snapshot`] writes snapshots.
 
 mod commit;
 mod frame;
@@ -27,62 +27,63 @@ pub use frame::FORMAT_VERSION;
 pub(super) use commit::Committer;
 pub(super) use recover::open;
 
-/// Why a data directory could not be opened.
+/// Error of opening a data directory.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file system refused.
-    #[error("could not {act} {}", path.display())]
+    /// A file system operation failed.
+    #[error("could not {operation} {}", path.display())]
     Io {
-        /// What was tried.
-        act: &'static str,
-        /// On what.
+        /// Operation.
+        operation: &'static str,
+        /// Path.
         path: PathBuf,
-        /// The file system's answer.
+        /// Cause.
         source: io::Error,
     },
     /// Another process has the store open.
     #[error("the data directory is in use: another process holds {}", path.display())]
     Locked {
-        /// The lock file.
+        /// Lock file.
         path: PathBuf,
     },
-    /// A file is not as it was written.
+    /// A file is damaged.
     #[error("{} is damaged at byte {offset}: {what}", path.display())]
     Damaged {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Where the first damaged frame begins.
+        /// Offset of the first damaged frame.
         offset: u64,
-        /// What is wrong there.
+        /// Description of the damage.
         what: String,
     },
-    /// A file that must be there is not.
+    /// A required file is missing.
     #[error("{} is missing", path.display())]
     Missing {
-        /// The file.
+        /// File.
         path: PathBuf,
     },
-    /// The file was written by a newer version of this program.
-    #[error("{} has format version {found}, this program reads up to {FORMAT_VERSION}", path.display())]
+    /// A newer version of Switchboard wrote the file.
+    #[error("{} has format version {found}, but this version of switchboard reads at most {FORMAT_VERSION}", path.display())]
     Newer {
-        /// The file.
+        /// File.
         path: PathBuf,
-        /// Its version.
+        /// Format version of the file.
         found: u32,
     },
 }
 
-/// Reads arbitrary bytes as store files, for the fuzzer: must neither panic nor take memory beyond a frame's bound.
+/// Reads arbitrary bytes as store files, for the fuzzer. It must neither panic nor use more memory than a frame's
+/// bound.
 #[doc(hidden)]
 pub fn fuzz(bytes: &[u8]) {
     replay::fuzz(bytes);
 }
 
-fn failed<'a>(act: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> OpenError + 'a {
-    move |source| OpenError::Io { act, path: path.to_owned(), source }
+fn failed<'a>(operation: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> OpenError + 'a {
+    move |source| OpenError::Io { operation, path: path.to_owned(), source }
 }
 
-/// Makes names given or taken in a directory durable.
+/// Makes created and renamed files in a directory durable.
 fn sync_directory(dir: &Path) -> io::Result<()> {
     std::fs::File::open(dir)?.sync_all()
 }

@@ -1,46 +1,46 @@
-//! What readers see: the objects, the changes that led there, and who waits for more.
+//! State visible to readers: objects, recent changes and watchers.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::bounds::Bounds;
-use super::hub::{Group, Hub};
-use super::key::{Key, up_to};
-use super::{Change, Page, ReadError, Record};
+use super::key::{StoreKey, up_to};
+use super::limits::StoreLimits;
+use super::watch_groups::{WatchGroup, WatchHub};
+use super::{ReadError, StoreChange, StorePage, StoredObject};
 
-/// The revision of an empty store, as in etcd.
+/// Revision of an empty store, as in etcd.
 pub(super) const FIRST_REVISION: u64 = 1;
 
 #[derive(Debug)]
-pub(super) struct State {
-    pub(super) objects: BTreeMap<Key, Record>,
+pub(super) struct StoreState {
+    pub(super) objects: BTreeMap<StoreKey, StoredObject>,
     pub(super) revision: u64,
-    /// Changes up to here are forgotten.
+    /// Revision up to which changes are dropped.
     pub(super) compacted: u64,
-    pub(super) hub: Hub,
-    history: VecDeque<Arc<Change>>,
-    /// The same changes by resource, so that a watcher never walks past those of others.
-    by_resource: HashMap<Box<str>, VecDeque<Arc<Change>>>,
+    pub(super) hub: WatchHub,
+    history: VecDeque<Arc<StoreChange>>,
+    /// The same changes by resource, so that a watcher never scans changes of other resources.
+    by_resource: HashMap<Box<str>, VecDeque<Arc<StoreChange>>>,
     history_bytes: usize,
-    /// Revisions seen at times, oldest first.
+    /// Revisions at points in time, oldest first.
     marks: VecDeque<(Duration, u64)>,
     pub(super) closed: bool,
 }
 
-impl State {
-    pub(super) fn new() -> State {
-        State::at(BTreeMap::new(), FIRST_REVISION, 0)
+impl StoreState {
+    pub(super) fn new() -> StoreState {
+        StoreState::at(BTreeMap::new(), FIRST_REVISION, 0)
     }
 
-    /// A state whose changes up to `compacted` are unknown.
-    pub(super) fn at(objects: BTreeMap<Key, Record>, revision: u64, compacted: u64) -> State {
-        State {
+    /// Creates a state whose changes up to `compacted` are unknown.
+    pub(super) fn at(objects: BTreeMap<StoreKey, StoredObject>, revision: u64, compacted: u64) -> StoreState {
+        StoreState {
             objects,
             revision,
             compacted,
-            hub: Hub::default(),
+            hub: WatchHub::default(),
             history: VecDeque::new(),
             by_resource: HashMap::new(),
             history_bytes: 0,
@@ -49,23 +49,23 @@ impl State {
         }
     }
 
-    /// Makes a batch visible and returns the groups of watchers to wake once the lock is released.
-    pub(super) fn publish(&mut self, batch: &[Arc<Change>], bounds: &Bounds) -> Vec<Arc<Group>> {
+    /// Makes a batch visible. Returns the groups of watchers to notify after the lock is released.
+    pub(super) fn publish(&mut self, batch: &[Arc<StoreChange>], bounds: &StoreLimits) -> Vec<Arc<WatchGroup>> {
         for change in batch {
             self.apply(change);
         }
         self.trim(bounds);
-        self.hub.touched(batch, self.revision)
+        self.hub.groups_for(batch, self.revision)
     }
 
-    fn apply(&mut self, change: &Arc<Change>) {
+    fn apply(&mut self, change: &Arc<StoreChange>) {
         debug_assert_eq!(change.revision, self.revision + 1, "revisions are dense and published in order");
         self.revision = change.revision;
         match &change.after {
             Some(record) => self.objects.insert(change.key.clone(), record.clone()),
             None => self.objects.remove(&change.key),
         };
-        self.history_bytes += retained(change);
+        self.history_bytes += reclaimed_bytes(change);
         self.history.push_back(change.clone());
         let resource = resource_of(change.key.as_str());
         match self.by_resource.get_mut(resource) {
@@ -76,7 +76,7 @@ impl State {
         }
     }
 
-    fn trim(&mut self, bounds: &Bounds) {
+    fn trim(&mut self, bounds: &StoreLimits) {
         while self.history.len() > bounds.history_changes || self.history_bytes > bounds.history_bytes {
             self.forget_oldest();
         }
@@ -84,10 +84,10 @@ impl State {
 
     fn forget_oldest(&mut self) {
         let Some(oldest) = self.history.pop_front() else { return };
-        self.history_bytes -= retained(&oldest);
+        self.history_bytes -= reclaimed_bytes(&oldest);
         self.compacted = oldest.revision;
         let resource = resource_of(oldest.key.as_str());
-        let changes = self.by_resource.get_mut(resource).expect("a kept change is kept for its resource too");
+        let changes = self.by_resource.get_mut(resource).expect("every kept change is indexed by its resource");
         changes.pop_front();
         if changes.is_empty() {
             self.by_resource.remove(resource);
@@ -95,7 +95,7 @@ impl State {
         self.hub.forgotten(&oldest);
     }
 
-    /// Forgets changes up to and including `revision`.
+    /// Drops changes up to and including `revision`.
     pub(super) fn compact(&mut self, revision: u64) {
         while self.history.front().is_some_and(|oldest| oldest.revision <= revision) {
             self.forget_oldest();
@@ -103,7 +103,7 @@ impl State {
         self.compacted = self.compacted.max(revision.min(self.revision));
     }
 
-    /// Forgets changes that were already there `age` before `now`.
+    /// Drops changes older than `age` before `now`.
     pub(super) fn tick(&mut self, now: Duration, age: Duration) {
         let mut old = None;
         while self.marks.front().is_some_and(|(at, _)| *at + age <= now) {
@@ -112,13 +112,13 @@ impl State {
         if let Some(revision) = old {
             self.compact(revision);
         }
-        // Ten marks per age keep the list short however often the clock ticks.
+        // Ten marks per age keep the list short, however often the clock ticks.
         if self.marks.back().is_none_or(|(at, _)| *at + age / 10 <= now) {
             self.marks.push_back((now, self.revision));
         }
     }
 
-    /// Whether the changes after `revision` are all still known.
+    /// Checks that all changes after `revision` are still known.
     pub(super) fn check(&self, revision: u64) -> Result<(), ReadError> {
         if revision > self.revision {
             return Err(ReadError::Future { current: self.revision });
@@ -135,10 +135,10 @@ impl State {
         after: Option<&str>,
         limit: usize,
         at: Option<u64>,
-    ) -> Result<Page, ReadError> {
+    ) -> Result<StorePage, ReadError> {
         let revision = at.unwrap_or(self.revision);
         self.check(revision)?;
-        let undone = self.undone(prefix, revision);
+        let undone = self.states_at(prefix, revision);
         let start = match after {
             Some(after) if after >= prefix => Bound::Excluded(after),
             _ => Bound::Included(prefix),
@@ -148,8 +148,8 @@ impl State {
             .range::<str, _>((start, Bound::Unbounded))
             .filter_map(|(key, record)| record.as_ref().map(|record| (key, record)));
         let limit = if limit == 0 { usize::MAX } else { limit };
-        let mut page = Page { records: Vec::new(), revision, remaining: 0 };
-        let merged = Merged { left: current.peekable(), right: restored.peekable() };
+        let mut page = StorePage { records: Vec::new(), revision, remaining: 0 };
+        let merged = MergedEntries { left: current.peekable(), right: restored.peekable() };
         for (key, record) in merged {
             if page.records.len() < limit {
                 page.records.push((key.clone(), record.clone()));
@@ -160,14 +160,18 @@ impl State {
         Ok(page)
     }
 
-    fn range<'a>(&'a self, prefix: &'a str, start: Bound<&'a str>) -> impl Iterator<Item = (&'a Key, &'a Record)> {
+    fn range<'a>(
+        &'a self,
+        prefix: &'a str,
+        start: Bound<&'a str>,
+    ) -> impl Iterator<Item = (&'a StoreKey, &'a StoredObject)> {
         self.objects
             .range::<str, _>((start, Bound::Unbounded))
             .take_while(move |(key, _)| key.as_str().starts_with(prefix))
     }
 
-    /// What the objects under `prefix` that changed after `revision` were then.
-    fn undone(&self, prefix: &str, revision: u64) -> BTreeMap<Key, Option<Record>> {
+    /// Returns the state at `revision` of the objects under `prefix` that changed after it.
+    fn states_at(&self, prefix: &str, revision: u64) -> BTreeMap<StoreKey, Option<StoredObject>> {
         let mut undone = BTreeMap::new();
         if revision < self.revision {
             for change in self.changes_after(prefix, revision).rev() {
@@ -177,9 +181,13 @@ impl State {
         undone
     }
 
-    /// The changes under `prefix` after `revision`, oldest first.
-    pub(super) fn changes_after(&self, prefix: &str, revision: u64) -> impl DoubleEndedIterator<Item = &Arc<Change>> {
-        static NONE: VecDeque<Arc<Change>> = VecDeque::new();
+    /// Returns the changes under `prefix` after `revision`, oldest first.
+    pub(super) fn changes_after(
+        &self,
+        prefix: &str,
+        revision: u64,
+    ) -> impl DoubleEndedIterator<Item = &Arc<StoreChange>> {
+        static NONE: VecDeque<Arc<StoreChange>> = VecDeque::new();
         let changes = match up_to(prefix, 2) {
             Some(resource) => self.by_resource.get(resource).unwrap_or(&NONE),
             None => &self.history,
@@ -188,14 +196,15 @@ impl State {
         changes.range(start..).filter(move |change| change.key.as_str().starts_with(prefix))
     }
 
-    /// Every kept change, oldest first.
-    pub(super) fn history(&self) -> &VecDeque<Arc<Change>> {
+    /// Returns every kept change, oldest first.
+    pub(super) fn history(&self) -> &VecDeque<Arc<StoreChange>> {
         &self.history
     }
 }
 
-/// What forgetting this change frees: the new state is either current or the `before` of a later change.
-fn retained(change: &Change) -> usize {
+/// Returns the bytes that dropping this change frees: the new state is either current or the `before` of a later
+/// change.
+fn reclaimed_bytes(change: &StoreChange) -> usize {
     change.before.as_ref().map_or(0, |before| before.bytes.len()) + change.last.len()
 }
 
@@ -203,18 +212,18 @@ fn resource_of(key: &str) -> &str {
     up_to(key, 2).unwrap_or(key)
 }
 
-/// Two key-ordered sequences without common keys as one.
-struct Merged<L: Iterator, R: Iterator> {
+/// Merge of two key-ordered sequences without common keys.
+struct MergedEntries<L: Iterator, R: Iterator> {
     left: std::iter::Peekable<L>,
     right: std::iter::Peekable<R>,
 }
 
-impl<'a, L, R> Iterator for Merged<L, R>
+impl<'a, L, R> Iterator for MergedEntries<L, R>
 where
-    L: Iterator<Item = (&'a Key, &'a Record)>,
-    R: Iterator<Item = (&'a Key, &'a Record)>,
+    L: Iterator<Item = (&'a StoreKey, &'a StoredObject)>,
+    R: Iterator<Item = (&'a StoreKey, &'a StoredObject)>,
 {
-    type Item = (&'a Key, &'a Record);
+    type Item = (&'a StoreKey, &'a StoredObject);
 
     fn next(&mut self) -> Option<Self::Item> {
         match (self.left.peek(), self.right.peek()) {

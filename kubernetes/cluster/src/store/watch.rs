@@ -1,60 +1,60 @@
-//! A watcher: a place in the shared history and a way to be woken.
+//! Watches: a position in the shared history and a notification channel.
 
 use std::sync::{Arc, PoisonError};
 
 use bytes::Bytes;
 use tokio::sync::watch::Receiver;
 
-use super::hub::Group;
-use super::{Change, ReadError, Shared};
+use super::watch_groups::WatchGroup;
+use super::{ReadError, SharedStore, StoreChange};
 
-/// Changes in revision order, and how far they reach.
+/// Changes in revision order, and the revision up to which they are complete.
 #[derive(Clone, Debug)]
-pub struct Batch {
-    /// The changes, oldest first; empty when this is mere progress.
-    pub changes: Vec<Arc<Change>>,
-    /// Every change of the watched prefix up to here has been handed out: what a bookmark may say.
+pub struct ChangeBatch {
+    /// Changes, oldest first; empty for mere progress.
+    pub changes: Vec<Arc<StoreChange>>,
+    /// Revision up to which every change of the watched prefix was delivered, as for a bookmark.
     pub revision: u64,
 }
 
-/// More than this is made anew by each watcher: a burst must not stay in memory for a group that has gone quiet.
+/// Larger encodings are not shared: a burst must not stay in memory for a group without further changes.
 const MAX_SHARED_BYTES: usize = 64 << 10;
 
-/// The changes of a batch in some form, and what they were made of.
+/// Encoded changes of a batch, with the form and the revisions.
 #[derive(Debug)]
-pub(super) struct Encoded {
+pub(super) struct EncodedBatch {
     prefix: Box<str>,
-    /// The revisions of the first and the last change.
+    /// Revisions of the first and the last change.
     span: (u64, u64),
     form: Box<str>,
     bytes: Bytes,
 }
 
-/// A watch of one prefix. Dropping it ends it.
+/// Watch of one prefix. Dropping it ends the watch.
 #[derive(Debug)]
-pub struct Watch {
-    shared: Arc<Shared>,
+pub struct StoreWatch {
+    shared: Arc<SharedStore>,
     prefix: Box<str>,
-    /// Everything up to here has been handed out.
+    /// Revision up to which every change was delivered.
     revision: u64,
-    group: Arc<Group>,
-    /// `None` only while dropping, so that the group can tell whether this was its last watcher.
-    woken: Option<Receiver<u64>>,
+    group: Arc<WatchGroup>,
+    /// `None` only while dropping, so that the group can detect its last watcher.
+    wakeups: Option<Receiver<u64>>,
 }
 
-impl Watch {
-    pub(super) fn new(shared: Arc<Shared>, prefix: &str, after: u64, group: Arc<Group>) -> Watch {
+impl StoreWatch {
+    pub(super) fn new(shared: Arc<SharedStore>, prefix: &str, after: u64, group: Arc<WatchGroup>) -> StoreWatch {
         let woken = Some(group.sender.subscribe());
-        Watch { shared, prefix: prefix.into(), revision: after, group, woken }
+        StoreWatch { shared, prefix: prefix.into(), revision: after, group, wakeups: woken }
     }
 
-    /// The next changes: waits until there is at least one. May be cancelled and called again without loss.
+    /// Waits for at least one change and returns the next changes. Cancel safe.
     ///
     /// # Errors
-    /// `Compacted` when the history no longer holds what comes next, `Closed` when the store was closed.
-    pub async fn next(&mut self) -> Result<Batch, ReadError> {
+    /// `Compacted` when the history no longer holds the next changes, `Closed` when the store was closed.
+    pub async fn next(&mut self) -> Result<ChangeBatch, ReadError> {
         loop {
-            // Seen first, read then: what is published after the read wakes the wait below.
+            // Marked before the read: a change published after the read ends the wait below.
             self.receiver().mark_unchanged();
             let batch = self.progress()?;
             if !batch.changes.is_empty() {
@@ -66,42 +66,43 @@ impl Watch {
         }
     }
 
-    /// What there is now, possibly nothing, and up to which revision that is complete.
+    /// Returns the available changes, possibly none, and the revision up to which they are complete.
     ///
     /// # Errors
-    /// As [`Watch::next`].
-    pub fn progress(&mut self) -> Result<Batch, ReadError> {
+    /// As [`StoreWatch::next`].
+    pub fn progress(&mut self) -> Result<ChangeBatch, ReadError> {
         let state = self.shared.read();
         if state.closed {
             return Err(ReadError::Closed);
         }
-        // Changes of others may have been forgotten since this watcher last looked; only its own matter.
+        // The dropped changes may belong to other prefixes; only changes of this watch matter.
         if self.revision < self.group.forgotten() {
             return Err(ReadError::Compacted { oldest: state.compacted });
         }
-        let limit = self.shared.bounds.watch_batch.max(1);
+        let limit = self.shared.limits.watch_batch.max(1);
         let changes: Vec<_> = state.changes_after(&self.prefix, self.revision).take(limit).cloned().collect();
         self.revision = match changes.last() {
             Some(last) if changes.len() == limit => last.revision,
             _ => state.revision,
         };
-        Ok(Batch { changes, revision: self.revision })
+        Ok(ChangeBatch { changes, revision: self.revision })
     }
 
-    /// What `encode` makes of the batch, made once for all watchers that wait together and want the same `form`.
+    /// Returns the result of `encode` for the batch, computed once for all watchers that wait together for the same
+    /// `form`.
     ///
-    /// `form` must say everything that `encode` depends on beside the changes.
-    pub fn encoded(&self, batch: &Batch, form: &str, encode: impl FnOnce() -> Bytes) -> Bytes {
+    /// `form` must contain everything besides the changes that `encode` depends on.
+    pub fn shared_encoding(&self, batch: &ChangeBatch, form: &str, encode: impl FnOnce() -> Bytes) -> Bytes {
         let (Some(first), Some(last)) = (batch.changes.first(), batch.changes.last()) else { return encode() };
         let span = (first.revision, last.revision);
-        // Others wait while it is made: they need it next.
+        // Other watchers wait for the encoding, because they need it next.
         let mut shared = self.group.shared.lock().unwrap_or_else(PoisonError::into_inner);
-        let same = |made: &&Encoded| made.span == span && *made.form == *form && made.prefix == self.prefix;
+        let same = |made: &&EncodedBatch| made.span == span && *made.form == *form && made.prefix == self.prefix;
         if let Some(made) = shared.as_ref().filter(same) {
             return made.bytes.clone();
         }
         let bytes = encode();
-        *shared = (bytes.len() <= MAX_SHARED_BYTES).then(|| Encoded {
+        *shared = (bytes.len() <= MAX_SHARED_BYTES).then(|| EncodedBatch {
             prefix: self.prefix.clone(),
             span,
             form: form.into(),
@@ -110,20 +111,20 @@ impl Watch {
         bytes
     }
 
-    /// Everything up to here has been handed out.
+    /// Returns the revision up to which every change was delivered.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
     fn receiver(&mut self) -> &mut Receiver<u64> {
-        self.woken.as_mut().expect("taken only by drop")
+        self.wakeups.as_mut().expect("taken only by drop")
     }
 }
 
-impl Drop for Watch {
+impl Drop for StoreWatch {
     fn drop(&mut self) {
         let mut state = self.shared.write();
-        self.woken = None;
-        state.hub.leave(&self.prefix);
+        self.wakeups = None;
+        state.hub.remove_if_empty(&self.prefix);
     }
 }

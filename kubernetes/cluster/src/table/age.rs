@@ -1,9 +1,9 @@
-//! Ages in the short form kubectl prints: `5s`, `3m12s`, `4d2h`.
+//! Ages in kubectl's short form: `5s`, `3m12s`, `4d2h`.
 
 use jiff::Timestamp;
 use switchboard_object::Value;
 
-/// How long ago `timestamp` was, or `<unknown>` when there is none.
+/// Returns the time since `timestamp`, or `<unknown>` if there is none.
 pub(super) fn since(timestamp: &Value, now: Timestamp) -> String {
     match timestamp.as_str().and_then(|text| text.parse::<Timestamp>().ok()) {
         Some(then) => human(now.as_millisecond() - then.as_millisecond()),
@@ -11,7 +11,7 @@ pub(super) fn since(timestamp: &Value, now: Timestamp) -> String {
     }
 }
 
-/// The span between two timestamps.
+/// Returns the time between two timestamps.
 pub(super) fn between(start: &Value, end: &Value) -> String {
     let read = |value: &Value| value.as_str().and_then(|text| text.parse::<Timestamp>().ok());
     match (read(start), read(end)) {
@@ -20,10 +20,10 @@ pub(super) fn between(start: &Value, end: &Value) -> String {
     }
 }
 
-/// Two units at most, the larger the span the coarser.
+/// Formats a duration with at most two units, coarser for longer durations.
 pub(super) fn human(span_ms: i64) -> String {
     let seconds = span_ms / 1000;
-    // Clocks differ; almost now counts as now.
+    // Because clocks differ, slightly negative ages count as zero.
     if seconds < -1 {
         return "<invalid>".into();
     }

@@ -1,4 +1,4 @@
-//! Cells of built-in kinds, one function a kind or family.
+//! Cells of built-in kinds, one function per kind or family.
 
 use jiff::Timestamp;
 use serde_json::json;
@@ -9,7 +9,7 @@ use super::age as ages;
 use super::cells::*;
 use super::{pod, scaling, workload};
 
-/// The cells of an object of a built-in kind, and the conditions of its row when it has any.
+/// Returns the cells of an object of a built-in kind, and the conditions of its row, if any.
 pub(super) fn cells(kind: &GroupVersionKind, o: &Value, now: Timestamp) -> (Vec<Value>, Option<Value>) {
     if (kind.group.as_str(), kind.kind.as_str()) == ("", "Pod") {
         return pod::cells(o, now);
@@ -24,7 +24,7 @@ pub(super) fn cells(kind: &GroupVersionKind, o: &Value, now: Timestamp) -> (Vec<
     };
     match cells {
         Value::Array(cells) => (cells, None),
-        // Kinds without columns of their own show when they were made.
+        // Kinds without columns of their own show the creation time.
         _ => (vec![name(o).into(), text(o, "/metadata/creationTimestamp").into()], None),
     }
 }
@@ -95,7 +95,7 @@ fn controller(o: &Value) -> String {
 
 fn event(o: &Value, now: Timestamp) -> Value {
     let at = |pointer: &str| o.pointer(pointer).filter(|t| !t.is_null());
-    // The newer group names some fields otherwise.
+    // The newer group has other names for some fields.
     let either = |a: &str, b: &str| at(a).or_else(|| at(b)).cloned().unwrap_or_default();
     let first = match either("/firstTimestamp", "/deprecatedFirstTimestamp") {
         Value::Null => either("/eventTime", ""),
@@ -136,7 +136,7 @@ fn access_modes(o: &Value, pointer: &str) -> String {
 }
 
 fn phase(o: &Value) -> &str {
-    if deleting(o) { "Terminating" } else { text(o, "/status/phase") }
+    if is_deleting(o) { "Terminating" } else { text(o, "/status/phase") }
 }
 
 const CLASS_ANNOTATION: &str = "/metadata/annotations/volume.beta.kubernetes.io~1storage-class";
@@ -182,7 +182,7 @@ fn storage(kind: &str, o: &Value, now: Timestamp) -> Value {
         "StorageClass" => {
             let policy = text_or(o, "/reclaimPolicy", "Delete");
             let binding = text_or(o, "/volumeBindingMode", "Immediate");
-            let grows = truth(o, "/allowVolumeExpansion", false);
+            let grows = boolean(o, "/allowVolumeExpansion", false);
             let shown = default_name(o, "storageclass.kubernetes.io~1is-default-class");
             json!([shown, text(o, "/provisioner"), policy, binding, grows, age(o, now)])
         }
@@ -190,7 +190,7 @@ fn storage(kind: &str, o: &Value, now: Timestamp) -> Value {
         "VolumeAttachment" => {
             let (attacher, node) = (text(o, "/spec/attacher"), text(o, "/spec/nodeName"));
             let volume = text(o, "/spec/source/persistentVolumeName");
-            json!([name(o), attacher, volume, node, truth(o, "/status/attached", false), age(o, now)])
+            json!([name(o), attacher, volume, node, boolean(o, "/status/attached", false), age(o, now)])
         }
         "CSINode" => json!([name(o), count(o, "/spec/drivers"), age(o, now)]),
         "CSIDriver" => {
@@ -209,7 +209,7 @@ fn storage(kind: &str, o: &Value, now: Timestamp) -> Value {
                 Some(_) => texts("/spec/tokenRequests", "/audience"),
                 None => "<unset>".into(),
             };
-            let is = |key: &str, otherwise| truth(o, &format!("/spec/{key}"), otherwise);
+            let is = |key: &str, otherwise| boolean(o, &format!("/spec/{key}"), otherwise);
             let (attach, info) = (is("attachRequired", true), is("podInfoOnMount", false));
             let (capacity, republish) = (is("storageCapacity", false), is("requiresRepublish", false));
             json!([name(o), attach, info, capacity, tokens, republish, modes, age(o, now)])
@@ -218,7 +218,7 @@ fn storage(kind: &str, o: &Value, now: Timestamp) -> Value {
     }
 }
 
-/// The default class of its kind is marked behind its name.
+/// Returns the name, with a mark for the default class of the kind.
 fn default_name(o: &Value, annotation: &str) -> String {
     let is_default = text(o, &format!("/metadata/annotations/{annotation}")) == "true";
     format!("{}{}", name(o), if is_default { " (default)" } else { "" })
@@ -290,7 +290,7 @@ fn rest(kind: &str, o: &Value, now: Timestamp) -> Value {
         "RuntimeClass" => json!([name(o), text(o, "/handler"), age(o, now)]),
         "DeviceClass" | "ResourceClaimTemplate" => json!([name(o), age(o, now)]),
         "PriorityClass" => {
-            let (value, everyone) = (number(o, "/value"), truth(o, "/globalDefault", false));
+            let (value, everyone) = (number(o, "/value"), boolean(o, "/globalDefault", false));
             json!([name(o), value, everyone, age(o, now), text(o, "/preemptionPolicy")])
         }
         "CertificateSigningRequest" => signing_request(o, now),
@@ -371,7 +371,7 @@ fn api_service(o: &Value, now: Timestamp) -> Value {
 
 fn claim_state(o: &Value) -> String {
     let mut states = Vec::new();
-    if deleting(o) {
+    if is_deleting(o) {
         states.push("deleted");
     }
     if o.pointer("/status/allocation").is_some() {
@@ -379,7 +379,7 @@ fn claim_state(o: &Value) -> String {
         if count(o, "/status/reservedFor") > 0 {
             states.push("reserved");
         }
-    } else if !deleting(o) {
+    } else if !is_deleting(o) {
         states.push("pending");
     }
     states.join(",")

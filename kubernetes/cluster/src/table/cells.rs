@@ -1,4 +1,4 @@
-//! What many kinds' cells are made of.
+//! Cell values shared by many kinds.
 
 use jiff::Timestamp;
 use switchboard_object::selector::LabelSelector;
@@ -6,12 +6,12 @@ use switchboard_object::{Map, Value};
 
 use super::age;
 
-/// The text at `pointer`, or `""`.
+/// Returns the text at `pointer`, or `""`.
 pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// The text at `pointer`, or `otherwise` when it is absent or empty.
+/// Returns the text at `pointer`, or `otherwise` if it is absent or empty.
 pub(super) fn text_or<'a>(object: &'a Value, pointer: &str, otherwise: &'a str) -> &'a str {
     match text(object, pointer) {
         "" => otherwise,
@@ -19,22 +19,22 @@ pub(super) fn text_or<'a>(object: &'a Value, pointer: &str, otherwise: &'a str) 
     }
 }
 
-/// The number at `pointer`, or 0.
+/// Returns the number at `pointer`, or 0.
 pub(super) fn number(object: &Value, pointer: &str) -> i64 {
     object.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// The truth at `pointer`, or `otherwise`.
-pub(super) fn truth(object: &Value, pointer: &str, otherwise: bool) -> bool {
+/// Returns the boolean at `pointer`, or `otherwise`.
+pub(super) fn boolean(object: &Value, pointer: &str, otherwise: bool) -> bool {
     object.pointer(pointer).and_then(Value::as_bool).unwrap_or(otherwise)
 }
 
-/// The items of the list at `pointer`.
+/// Returns the items of the list at `pointer`.
 pub(super) fn list<'a>(object: &'a Value, pointer: &str) -> &'a [Value] {
     object.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// How many entries the list or map at `pointer` has.
+/// Returns the number of entries of the list or map at `pointer`.
 pub(super) fn count(object: &Value, pointer: &str) -> usize {
     match object.pointer(pointer) {
         Some(Value::Array(items)) => items.len(),
@@ -43,35 +43,35 @@ pub(super) fn count(object: &Value, pointer: &str) -> usize {
     }
 }
 
-/// The object's name.
+/// Returns the object's name.
 pub(super) fn name(object: &Value) -> &str {
     text(object, "/metadata/name")
 }
 
-/// How old the object is.
+/// Returns the object's age.
 pub(super) fn age(object: &Value, now: Timestamp) -> String {
     age::since(object.pointer("/metadata/creationTimestamp").unwrap_or(&Value::Null), now)
 }
 
-/// The object is being deleted.
-pub(super) fn deleting(object: &Value) -> bool {
+/// Whether the object is being deleted.
+pub(super) fn is_deleting(object: &Value) -> bool {
     object.pointer("/metadata/deletionTimestamp").is_some()
 }
 
-/// The status of the condition of that type, or `""`.
+/// Returns the status of the condition of that type, or `""`.
 pub(super) fn condition<'a>(object: &'a Value, kind: &str) -> &'a str {
     let found = list(object, "/status/conditions").iter().find(|c| c["type"] == kind);
     found.map_or("", |c| text(c, "/status"))
 }
 
-/// Names and images of the containers at `pointer`, each joined with commas.
+/// Returns names and images of the containers at `pointer`, each joined with commas.
 pub(super) fn containers(object: &Value, pointer: &str) -> (String, String) {
     let all = list(object, pointer);
     let joined = |key: &str| all.iter().map(|c| text(c, key)).collect::<Vec<_>>().join(",");
     (joined("/name"), joined("/image"))
 }
 
-/// A map of labels as `a=b,c=d`, or `<none>`.
+/// Formats a map of labels as `a=b,c=d`, or `<none>`.
 pub(super) fn labels(object: &Value, pointer: &str) -> String {
     let fields = object.pointer(pointer).and_then(Value::as_object);
     let pairs = fields.into_iter().flat_map(Map::iter).map(|(k, v)| format!("{k}={}", v.as_str().unwrap_or_default()));
@@ -81,7 +81,7 @@ pub(super) fn labels(object: &Value, pointer: &str) -> String {
     }
 }
 
-/// A label selector as text. An absent or empty one is `none`.
+/// Formats a label selector as text; `none` for an absent or empty one.
 pub(super) fn selector(object: &Value, pointer: &str, none: &str) -> String {
     match LabelSelector::from_object(object.pointer(pointer)) {
         Ok(selector) => match selector.to_string() {
@@ -92,7 +92,7 @@ pub(super) fn selector(object: &Value, pointer: &str, none: &str) -> String {
     }
 }
 
-/// A string or a number, as it stands.
+/// Returns a string or a number as text.
 pub(super) fn scalar(object: &Value, pointer: &str, otherwise: &str) -> String {
     match object.pointer(pointer) {
         Some(Value::String(text)) => text.clone(),
@@ -101,7 +101,7 @@ pub(super) fn scalar(object: &Value, pointer: &str, otherwise: &str) -> String {
     }
 }
 
-/// The first `most` texts joined, then how many more there are.
+/// Joins the first `most` texts, and adds the number of further ones.
 pub(super) fn some_of(texts: &[String], most: usize, joint: &str, none: &str) -> String {
     match texts.len() {
         0 => none.into(),

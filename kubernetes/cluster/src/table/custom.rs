@@ -1,17 +1,17 @@
-//! Cells of custom resources: the name, then what the CRD's columns select.
+//! Cells of custom resources: the name, then the values of the CRD's columns.
 
 use std::borrow::Cow;
 
 use jiff::Timestamp;
 use switchboard_object::Value;
-use switchboard_object::path::Path;
+use switchboard_object::jsonpath::JsonPathTemplate;
 
-use crate::resource::{Column, Custom};
+use crate::resource::{CrdVersion, PrinterColumn};
 
 use super::{age, cells};
 
-/// The cells of a custom resource.
-pub(super) fn cells(custom: &Custom, object: &Value, now: Timestamp) -> Vec<Value> {
+/// Returns the cells of a custom resource.
+pub(super) fn cells(custom: &CrdVersion, object: &Value, now: Timestamp) -> Vec<Value> {
     let mut all = vec![cells::name(object).into()];
     if custom.columns.is_empty() {
         all.push(cells::age(object, now).into());
@@ -20,11 +20,11 @@ pub(super) fn cells(custom: &Custom, object: &Value, now: Timestamp) -> Vec<Valu
     all
 }
 
-fn cell(column: &Column, object: &Value, now: Timestamp) -> Value {
-    let Ok(path) = Path::parse(&format!("{{{}}}", column.path)) else { return Value::Null };
+fn cell(column: &PrinterColumn, object: &Value, now: Timestamp) -> Value {
+    let Ok(path) = JsonPathTemplate::parse(&format!("{{{}}}", column.path)) else { return Value::Null };
     let Some(value) = path.find(object, false).ok().and_then(first) else { return Value::Null };
     match (&*column.kind, value.as_ref()) {
-        // Text is printed as kubectl prints what a path finds.
+        // Strings are printed like kubectl's JSONPath results.
         ("string", _) => path.print(object, false).map_or(Value::Null, Value::from),
         ("integer", Value::Number(n)) => n.as_i64().or_else(|| n.as_f64().map(|f| f as i64)).into(),
         ("number", Value::Number(n)) => n.as_f64().into(),

@@ -1,22 +1,22 @@
-//! The cells of a pod: the one kind whose status takes thought.
+//! Cells of Pods.
 
 use jiff::Timestamp;
 use serde_json::json;
 use switchboard_object::Value;
 
 use super::age;
-use super::cells::{age as object_age, condition, deleting, list, name, number, text, text_or, truth};
+use super::cells::{age as object_age, boolean, condition, is_deleting, list, name, number, text, text_or};
 
-/// What the container statuses add up to.
+/// Totals of the container statuses.
 #[derive(Default)]
-struct Tally {
+struct ContainerCounts {
     reason: String,
     ready: usize,
     restarts: i64,
     last_restart: Option<Value>,
 }
 
-/// The cells of a pod and the row's conditions.
+/// Returns the cells of a Pod and the conditions of its row.
 pub(super) fn cells(pod: &Value, now: Timestamp) -> (Vec<Value>, Option<Value>) {
     let init = list(pod, "/spec/initContainers");
     let total = list(pod, "/spec/containers").len() + init.iter().filter(|c| restartable(c)).count();
@@ -48,9 +48,10 @@ fn row_conditions(pod: &Value) -> Option<Value> {
     Some(json!([{"type": "Completed", "status": "True", "reason": reason, "message": message}]))
 }
 
-fn tally(pod: &Value) -> Tally {
+fn tally(pod: &Value) -> ContainerCounts {
     let phase = text(pod, "/status/phase");
-    let mut tally = Tally { reason: text_or(pod, "/status/reason", phase).into(), ..Tally::default() };
+    let mut tally =
+        ContainerCounts { reason: text_or(pod, "/status/reason", phase).into(), ..ContainerCounts::default() };
     let gated =
         list(pod, "/status/conditions").iter().any(|c| c["type"] == "PodScheduled" && c["reason"] == "SchedulingGated");
     if gated {
@@ -61,16 +62,16 @@ fn tally(pod: &Value) -> Tally {
         (tally.restarts, tally.last_restart) = kept;
         count_containers(pod, &mut tally);
     }
-    if deleting(pod) && text(pod, "/status/reason") == "NodeLost" {
+    if is_deleting(pod) && text(pod, "/status/reason") == "NodeLost" {
         tally.reason = "Unknown".into();
-    } else if deleting(pod) && !matches!(phase, "Succeeded" | "Failed") {
+    } else if is_deleting(pod) && !matches!(phase, "Succeeded" | "Failed") {
         tally.reason = "Terminating".into();
     }
     tally
 }
 
-/// Counts the init containers. Answers whether one is still at work, and the restarts of those that keep running.
-fn count_init(pod: &Value, tally: &mut Tally) -> (bool, (i64, Option<Value>)) {
+/// Counts the init containers. Returns whether one is still running, and the restarts of restartable ones.
+fn count_init(pod: &Value, tally: &mut ContainerCounts) -> (bool, (i64, Option<Value>)) {
     let specs = list(pod, "/spec/initContainers");
     let mut kept = (0, None);
     for (at, status) in list(pod, "/status/initContainerStatuses").iter().enumerate() {
@@ -83,8 +84,8 @@ fn count_init(pod: &Value, tally: &mut Tally) -> (bool, (i64, Option<Value>)) {
         if terminated.is_some_and(|t| number(t, "/exitCode") == 0) {
             continue;
         }
-        if keeps_running && truth(status, "/started", false) {
-            tally.ready += usize::from(truth(status, "/ready", false));
+        if keeps_running && boolean(status, "/started", false) {
+            tally.ready += usize::from(boolean(status, "/ready", false));
             continue;
         }
         let waiting = text(status, "/state/waiting/reason");
@@ -98,7 +99,7 @@ fn count_init(pod: &Value, tally: &mut Tally) -> (bool, (i64, Option<Value>)) {
     (false, kept)
 }
 
-fn count_containers(pod: &Value, tally: &mut Tally) {
+fn count_containers(pod: &Value, tally: &mut ContainerCounts) {
     let (mut running, mut failure) = (false, String::new());
     for status in list(pod, "/status/containerStatuses").iter().rev() {
         count_restarts(status, &mut tally.restarts, &mut tally.last_restart);
@@ -110,7 +111,7 @@ fn count_containers(pod: &Value, tally: &mut Tally) {
             if number(terminated, "/exitCode") != 0 {
                 failure = tally.reason.clone();
             }
-        } else if truth(status, "/ready", false) && status.pointer("/state/running").is_some() {
+        } else if boolean(status, "/ready", false) && status.pointer("/state/running").is_some() {
             running = true;
             tally.ready += 1;
         }
@@ -126,7 +127,7 @@ fn count_containers(pod: &Value, tally: &mut Tally) {
     }
 }
 
-/// How a container ended: its reason, its signal, or its exit code.
+/// Describes the end of a container: its reason, signal or exit code.
 fn ending(terminated: &Value) -> String {
     match (text(terminated, "/reason"), number(terminated, "/signal")) {
         ("", 0) => format!("ExitCode:{}", number(terminated, "/exitCode")),
@@ -138,7 +139,7 @@ fn ending(terminated: &Value) -> String {
 fn count_restarts(status: &Value, restarts: &mut i64, last: &mut Option<Value>) {
     *restarts += number(status, "/restartCount");
     let finished = status.pointer("/lastState/terminated/finishedAt");
-    // RFC 3339 in one zone: later is greater.
+    // Times are RFC 3339 in one zone, so they compare as text.
     if let Some(date) = finished.filter(|d| last.as_ref().and_then(Value::as_str) < d.as_str()) {
         *last = Some(date.clone());
     }

@@ -1,13 +1,13 @@
-//! The metrics of a horizontal pod autoscaler, current against target.
+//! Metrics of a HorizontalPodAutoscaler, current against target.
 
 use switchboard_object::Value;
 
 use super::cells::{list, scalar, some_of, text};
 
-/// How many metrics are shown.
+/// Number of metrics shown.
 const SHOWN_METRICS: usize = 2;
 
-/// `cpu: 12%/80%, 3/10 + 1 more...`
+/// Formats `cpu: 12%/80%, 3/10 + 1 more...`.
 pub(super) fn metrics(autoscaler: &Value) -> String {
     if autoscaler.pointer("/spec/metrics").is_none() {
         return cpu_percentage(autoscaler);
@@ -21,7 +21,7 @@ pub(super) fn metrics(autoscaler: &Value) -> String {
     some_of(&shown, SHOWN_METRICS, ", ", "<none>")
 }
 
-/// The first version of the API knows one metric.
+/// Formats the one metric of autoscaling/v1.
 fn cpu_percentage(autoscaler: &Value) -> String {
     match autoscaler.pointer("/spec/targetCPUUtilizationPercentage") {
         Some(target) => {

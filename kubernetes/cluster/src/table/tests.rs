@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::registry::Registry;
-use crate::resource::{Column, Custom, LazyShape};
+use crate::resource::{CrdVersion, LazySchema, PrinterColumn};
 use switchboard_object::kind::GroupVersionKind;
 
 fn now() -> Timestamp {
@@ -19,7 +19,7 @@ fn check(kind: &str, object: Value, cells: Value) {
     let mut object = object;
     object["metadata"]["name"] = "x".into();
     object["metadata"]["creationTimestamp"] = "2026-01-01T22:30:00Z".into();
-    let row = row(resource, &object, now(), Include::None);
+    let row = row(resource, &object, now(), IncludeObject::None);
     assert_eq!(row["cells"], cells);
     let columns = columns(resource);
     assert_eq!(columns.as_array().map(Vec::len), cells.as_array().map(Vec::len), "as many cells as columns");
@@ -30,10 +30,10 @@ fn every_kind_fills_its_columns() {
     let registry = Registry::built_in();
     for resource in registry.groups().flat_map(|g| &g.versions).flat_map(|v| &v.resources) {
         if !resource.verbs.iter().any(|v| &**v == "list") || resource.kind.kind == "IPAddress" {
-            // The release gives IPAddress a cell without a column.
+            // The Kubernetes release has an IPAddress cell without a column.
             continue;
         }
-        let row = row(resource, &json!({"metadata": {"name": "x"}}), now(), Include::Metadata);
+        let row = row(resource, &json!({"metadata": {"name": "x"}}), now(), IncludeObject::Metadata);
         let columns = columns(resource);
         assert_eq!(row["cells"].as_array().map(Vec::len), columns.as_array().map(Vec::len), "{}", resource.kind);
         assert_eq!(row["object"]["kind"], "PartialObjectMetadata");
@@ -46,7 +46,7 @@ fn config_maps_count_their_keys() {
 }
 
 #[test]
-fn deployments_show_ready_of_wanted() {
+fn deployments_show_ready_and_desired_replicas() {
     let object = json!({
         "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}},
                  "template": {"spec": {"containers": [{"name": "a", "image": "i:1"}, {"name": "b", "image": "j"}]}}},
@@ -77,7 +77,7 @@ fn a_pod_shows_why_it_does_not_run() {
 }
 
 #[test]
-fn a_pod_that_ended_says_how() {
+fn a_finished_pod_shows_its_reason() {
     let ended = |terminated: Value| {
         json!({"spec": {"containers": [{"name": "a"}]}, "status": {"phase": "Failed",
             "containerStatuses": [{"name": "a", "restartCount": 0, "state": {"terminated": terminated}}]}})
@@ -121,8 +121,8 @@ fn ages_are_two_units_at_most() {
     }
 }
 
-fn custom(columns: Vec<Column>) -> Resource {
-    Resource {
+fn custom(columns: Vec<PrinterColumn>) -> ServedResource {
+    ServedResource {
         kind: GroupVersionKind::new("shop.example.com", "v1", "Widget"),
         plural: "widgets".into(),
         singular: "widget".into(),
@@ -132,14 +132,14 @@ fn custom(columns: Vec<Column>) -> Resource {
         namespaced: true,
         verbs: vec![],
         subresources: vec![],
-        shape: LazyShape::custom(bytes::Bytes::new(), "v1".into()),
-        custom: Some(Arc::new(Custom { columns, ..Custom::default() })),
+        schema: LazySchema::custom(bytes::Bytes::new(), "v1".into()),
+        custom: Some(Arc::new(CrdVersion { columns, ..CrdVersion::default() })),
     }
 }
 
-fn column(name: &str, kind: &str, path: &str) -> Column {
+fn column(name: &str, kind: &str, path: &str) -> PrinterColumn {
     let (name, kind, path) = (name.into(), kind.into(), path.into());
-    Column { name, kind, format: "".into(), description: "".into(), priority: 0, path }
+    PrinterColumn { name, kind, format: "".into(), description: "".into(), priority: 0, path }
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn custom_columns_are_typed() {
     ]);
     let object = json!({"metadata": {"name": "w"}, "spec": {"color": "red", "size": "large"},
         "status": {"ready": true, "since": "2026-01-01T23:59:30Z"}});
-    let row = row(&resource, &object, now(), Include::Object);
+    let row = row(&resource, &object, now(), IncludeObject::Object);
     assert_eq!(row["cells"], json!(["w", "red", null, true, "30s"]));
     assert_eq!(row["object"], object);
 }
@@ -161,6 +161,6 @@ fn custom_columns_are_typed() {
 fn a_custom_resource_without_columns_shows_its_age() {
     let resource = custom(vec![]);
     let object = json!({"metadata": {"name": "w", "creationTimestamp": "2026-01-01T23:00:00Z"}});
-    assert_eq!(row(&resource, &object, now(), Include::None)["cells"], json!(["w", "60m"]));
+    assert_eq!(row(&resource, &object, now(), IncludeObject::None)["cells"], json!(["w", "60m"]));
     assert_eq!(columns(&resource)[1]["name"], "Age");
 }

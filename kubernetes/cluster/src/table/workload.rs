@@ -1,4 +1,4 @@
-//! Cells of what runs and of what is reached: workloads, services, endpoints, nodes.
+//! Cells of workloads, services, endpoints and nodes.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use switchboard_object::Value;
 use super::age as ages;
 use super::cells::*;
 
-/// Where most workloads keep their containers.
+/// Path of the containers of most workloads.
 const TEMPLATE: &str = "/spec/template/spec/containers";
-/// How many endpoints are shown.
+/// Number of endpoints shown.
 const SHOWN_ENDPOINTS: usize = 3;
 
 pub(super) fn deployment(o: &Value, now: Timestamp) -> Value {
@@ -83,7 +83,7 @@ fn job_status(o: &Value) -> &'static str {
     match () {
         () if is("Complete") => "Complete",
         () if is("Failed") => "Failed",
-        () if deleting(o) => "Terminating",
+        () if is_deleting(o) => "Terminating",
         () if is("Suspended") => "Suspended",
         () if is("FailureTarget") => "FailureTarget",
         () if is("SuccessCriteriaMet") => "SuccessCriteriaMet",
@@ -184,7 +184,7 @@ pub(super) fn node(o: &Value, now: Timestamp) -> Value {
         "" => "Unknown".to_string(),
         _ => "NotReady".to_string(),
     };
-    if truth(o, "/spec/unschedulable", false) {
+    if boolean(o, "/spec/unschedulable", false) {
         status.push_str(",SchedulingDisabled");
     }
     let address = |kind: &str| {

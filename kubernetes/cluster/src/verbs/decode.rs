@@ -1,4 +1,4 @@
-//! From a body to an object of the resource's kind, with upstream's refusals.
+//! Decoding of bodies to objects of the resource's kind, with kube-apiserver's errors.
 
 use switchboard_object::Value;
 use switchboard_object::field::FieldError;
@@ -6,40 +6,41 @@ use switchboard_object::kind::{GroupVersion, GroupVersionKind};
 use switchboard_object::schema;
 use switchboard_object::status::Status;
 
-use super::{Call, Warnings};
-use crate::request::body::{self, Decoded};
+use super::{ApiCall, RequestWarnings};
+use crate::request::body::{self, DecodedBody};
 use crate::request::media::{self, Encoding};
 use crate::request::write::FieldValidation;
-use crate::resource::Resource;
+use crate::resource::ServedResource;
 
-/// How much of a body an error message shows.
+/// Number of bytes of a body that an error message shows.
 const SHOWN_BYTES: usize = 30;
 
-/// Reads the body of a create or update.
-pub(super) fn object(call: &Call, sent: &[u8], validation: FieldValidation) -> Result<Value, Status> {
-    let encoding = media::input(&call.headers)?;
-    let Decoded { value, duplicates } = parse(&call.resource, encoding, sent)?;
+/// Decodes the body of a create or update.
+pub(super) fn object(call: &ApiCall, sent: &[u8], validation: FieldValidation) -> Result<Value, Status> {
+    let encoding = media::request_encoding(&call.headers)?;
+    let DecodedBody { value, duplicates } = parse(&call.resource, encoding, sent)?;
     let resets = resets_managers(&value);
     let mut object = typed(&call.resource, value, sent, duplicates, validation, &call.warnings)?;
-    call.behaviour().default(&mut object);
+    call.behavior().default(&mut object);
     reset_managers(&mut object, resets);
     Ok(object)
 }
 
-/// An empty list of managed fields is no list to everything but the field manager, which forgets all owners by it.
+/// Whether the body resets managed fields. All other steps treat an empty list as absent; the field manager drops all
+/// owners.
 pub(super) fn resets_managers(sent: &Value) -> bool {
     sent.pointer("/metadata/managedFields").and_then(Value::as_array).is_some_and(Vec::is_empty)
 }
 
-/// Puts the empty list back that decoding has dropped.
+/// Restores the empty list that decoding has dropped.
 pub(super) fn reset_managers(object: &mut Value, resets: bool) {
     if let (true, Some(metadata)) = (resets, object["metadata"].as_object_mut()) {
         metadata.insert("managedFields".into(), Value::Array(Vec::new()));
     }
 }
 
-/// Reads JSON or YAML; what cannot be read is refused in the words upstream has for the kind.
-pub(super) fn parse(resource: &Resource, encoding: Encoding, sent: &[u8]) -> Result<Decoded, Status> {
+/// Parses JSON or YAML. The error has kube-apiserver's text for the kind.
+pub(super) fn parse(resource: &ServedResource, encoding: Encoding, sent: &[u8]) -> Result<DecodedBody, Status> {
     if encoding == Encoding::Protobuf && resource.custom.is_some() {
         return Err(media::unsupported());
     }
@@ -53,14 +54,15 @@ pub(super) fn parse(resource: &Resource, encoding: Encoding, sent: &[u8]) -> Res
     })
 }
 
-/// Makes a parsed body an object of the resource's kind: unknown fields are dropped, types checked, defaults not yet set.
+/// Converts a parsed body to an object of the resource's kind: drops unknown fields and checks types, without
+/// defaulting.
 pub(super) fn typed(
-    resource: &Resource,
+    resource: &ServedResource,
     mut value: Value,
     sent: &[u8],
     duplicates: Vec<String>,
     validation: FieldValidation,
-    warnings: &Warnings,
+    warnings: &RequestWarnings,
 ) -> Result<Value, Status> {
     check_kind(resource, &mut value, sent)?;
     let (value, mut strict) = fields(resource, value)?;
@@ -69,8 +71,8 @@ pub(super) fn typed(
     Ok(value)
 }
 
-/// The same for an object that is patched together: what a strict reader refuses is returned, an error is only its text.
-pub(super) fn lenient(resource: &Resource, mut value: Value) -> Result<(Value, Vec<String>), String> {
+/// Converts a patched object. Errors of strict decoding are returned; other errors are text only.
+pub(super) fn decode_leniently(resource: &ServedResource, mut value: Value) -> Result<(Value, Vec<String>), String> {
     let own =
         |object: &Value| object["apiVersion"] == resource.kind.api_version() && object["kind"] == resource.kind.kind;
     if !own(&value) {
@@ -79,12 +81,12 @@ pub(super) fn lenient(resource: &Resource, mut value: Value) -> Result<(Value, V
     raw_fields(resource, value)
 }
 
-/// What a strict reader refuses is refused, warned of, or ignored.
+/// Refuses, warns about or ignores the errors of strict decoding.
 fn strict_errors(
-    resource: &Resource,
+    resource: &ServedResource,
     errors: Vec<String>,
     validation: FieldValidation,
-    warnings: &Warnings,
+    warnings: &RequestWarnings,
 ) -> Result<(), Status> {
     match validation {
         FieldValidation::Strict if !errors.is_empty() => Err(cannot_be_handled(
@@ -100,7 +102,7 @@ fn strict_errors(
     }
 }
 
-fn check_kind(resource: &Resource, value: &mut Value, sent: &[u8]) -> Result<(), Status> {
+fn check_kind(resource: &ServedResource, value: &mut Value, sent: &[u8]) -> Result<(), Status> {
     if value.is_null() {
         *value = Value::Object(Default::default());
     }
@@ -116,7 +118,7 @@ fn check_kind(resource: &Resource, value: &mut Value, sent: &[u8]) -> Result<(),
     };
     let kind = if kind.is_empty() { resource.kind.kind.clone() } else { kind };
     if api_version.is_empty() {
-        // A custom resource must say its version; what it fails to say is compared like any other.
+        // A custom resource must state its version; missing values are compared like any others.
         check_custom_kind(resource, "", &kind, "")?;
     }
     let Some(version) = GroupVersion::parse(&api_version) else {
@@ -128,13 +130,13 @@ fn check_kind(resource: &Resource, value: &mut Value, sent: &[u8]) -> Result<(),
     } else if api_version != expected || kind != resource.kind.kind {
         return Err(wrong_kind(resource, &version, &kind));
     }
-    let fields = value.as_object_mut().expect("interpret refuses everything else");
+    let fields = value.as_object_mut().expect("interpret accepts only objects");
     fields.insert("apiVersion".into(), api_version.into());
     fields.insert("kind".into(), kind.into());
     Ok(())
 }
 
-fn check_custom_kind(resource: &Resource, api_version: &str, kind: &str, name: &str) -> Result<(), Status> {
+fn check_custom_kind(resource: &ServedResource, api_version: &str, kind: &str, name: &str) -> Result<(), Status> {
     let expected = resource.kind.api_version();
     if api_version != expected {
         return Err(Status::bad_request(format!(
@@ -149,7 +151,7 @@ fn check_custom_kind(resource: &Resource, api_version: &str, kind: &str, name: &
     Ok(())
 }
 
-fn wrong_kind(resource: &Resource, version: &GroupVersion, kind: &str) -> Status {
+fn wrong_kind(resource: &ServedResource, version: &GroupVersion, kind: &str) -> Status {
     let expected = &resource.kind;
     let known = crate::registry::Registry::built_in();
     if kind == expected.kind && version.group == expected.group && is_older(&version.group, &version.version) {
@@ -171,7 +173,7 @@ fn wrong_kind(resource: &Resource, version: &GroupVersion, kind: &str) -> Status
     Status::bad_request(message)
 }
 
-/// Versions upstream still reads, though it serves them no more.
+/// Whether kube-apiserver still reads a version that it no longer serves.
 fn is_older(group: &str, version: &str) -> bool {
     matches!(
         (group, version),
@@ -179,34 +181,34 @@ fn is_older(group: &str, version: &str) -> bool {
     )
 }
 
-fn fields(resource: &Resource, value: Value) -> Result<(Value, Vec<String>), Status> {
+fn fields(resource: &ServedResource, value: Value) -> Result<(Value, Vec<String>), Status> {
     raw_fields(resource, value).map_err(|why| cannot_be_handled(resource, resource.kind.version.as_str(), &why))
 }
 
-fn raw_fields(resource: &Resource, mut value: Value) -> Result<(Value, Vec<String>), String> {
+fn raw_fields(resource: &ServedResource, mut value: Value) -> Result<(Value, Vec<String>), String> {
     let Some(custom) = &resource.custom else {
         return schema::decode(&resource.kind, value).map_err(|e| e.to_string());
     };
-    let schema = resource.shape().map(|shape| &*shape.root);
+    let schema = resource.schema().map(|shape| &*shape.root);
     let unknown = schema::read_custom(schema, !custom.preserve_unknown, &mut value).map_err(|e| e.to_string())?;
     Ok((value, unknown))
 }
 
-fn cannot_be_handled(resource: &Resource, version: &str, why: &str) -> Status {
+fn cannot_be_handled(resource: &ServedResource, version: &str, why: &str) -> Status {
     let kind = &resource.kind.kind;
     Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
-fn unrecognized(resource: &Resource, why: &str, sent: &[u8]) -> Status {
+fn unrecognized(resource: &ServedResource, why: &str, sent: &[u8]) -> Status {
     let kind = &resource.kind.kind;
     Status::bad_request(format!(
         "the object provided is unrecognized (must be of type {kind}): {why} ({})",
-        shown(sent)
+        excerpt(sent)
     ))
 }
 
-/// The beginning of a body as upstream's messages show it.
-fn shown(sent: &[u8]) -> String {
+/// Returns the beginning of a body as in kube-apiserver's messages.
+fn excerpt(sent: &[u8]) -> String {
     let head = &sent[..sent.len().min(SHOWN_BYTES)];
     let more = if sent.len() > SHOWN_BYTES { " ..." } else { "" };
     match sent.first() {

@@ -1,16 +1,16 @@
-//! Reading one object.
+//! Reading of one object.
 
 use switchboard_object::status::Status;
 
 use super::list::{parse_revision, too_large};
-use super::{Call, form};
-use crate::answer::Answer;
-use crate::request::media::Output;
+use super::{ApiCall, transform};
+use crate::request::media::ResponseFormat;
+use crate::response::ApiResponse;
 
-/// Answers with the object.
-pub(super) fn get(call: &Call) -> Result<Answer, Status> {
-    let output = Output::negotiate(&call.headers)?;
-    // Everything is read at the newest revision, which satisfies every revision there has been.
+/// Responds with the object.
+pub(super) fn get(call: &ApiCall) -> Result<ApiResponse, Status> {
+    let output = ResponseFormat::negotiate(&call.headers)?;
+    // Reads use the newest revision, which satisfies every existing revision.
     if let Some(text) = call.query.get("resourceVersion").filter(|text| !text.is_empty()) {
         let asked = parse_revision(text).map_err(|why| Status::new(500, "", why.to_string()))?;
         let current = call.inner.store.revision();
@@ -19,5 +19,5 @@ pub(super) fn get(call: &Call) -> Result<Answer, Status> {
         }
     }
     let record = call.find(&call.info.name)?;
-    form::Shaper::new(call, output)?.object(200, &call.served(&record))
+    transform::ResponseTransformer::new(call, output)?.object(200, &call.served(&record))
 }

@@ -1,60 +1,64 @@
-//! Reading many objects: pages at one revision, selectors, and the revision rules.
+//! Lists: pages at one revision, selectors, and the revision semantics.
 
-mod pieces;
+mod chunks;
 
 use bytes::Bytes;
 use serde_json::json;
 use switchboard_object::status::Status;
 
-use self::pieces::Pieces;
-use super::Call;
-use super::form::Shaper;
-use super::select::Selection;
-use super::token::Token;
-use crate::answer::Answer;
-use crate::request::list::{ListOptions, Match};
-use crate::request::media::Output;
-use crate::store::{Key, ReadError, Record};
+use self::chunks::ListChunks;
+use super::ApiCall;
+use super::continue_token::ContinueToken;
+use super::list_selector::ListSelector;
+use super::transform::ResponseTransformer;
+use crate::request::list::{ListOptions, RevisionMatch};
+use crate::request::media::ResponseFormat;
+use crate::response::ApiResponse;
+use crate::store::{ReadError, StoreKey, StoredObject};
 use crate::wire;
 
-/// The least a selected page reads at once.
+/// Smallest read for a page with selectors.
 const MIN_READ: usize = 512;
 
-/// Answers with the list.
-pub(super) fn list(call: &Call) -> Result<Answer, Status> {
-    Output::negotiate(&call.headers)?;
+/// Responds with the list.
+pub(super) fn list(call: &ApiCall) -> Result<ApiResponse, Status> {
+    ResponseFormat::negotiate(&call.headers)?;
     let options = ListOptions::parse(&call.query)?;
-    let selection = Selection::parse(call, &options)?;
-    Found::read(call, &options, &selection)?.answer(call)
+    let selection = ListSelector::parse(call, &options)?;
+    ListResult::read(call, &options, &selection)?.answer(call)
 }
 
-/// What a list found.
-pub(super) struct Found {
-    /// Where they are stored.
-    pub keys: Vec<Key>,
+/// Result of a list.
+pub(super) struct ListResult {
+    /// Store keys.
+    pub keys: Vec<StoreKey>,
     /// Encoded objects as stored.
     pub items: Vec<Bytes>,
-    /// The revision the whole list shows.
+    /// Revision of the whole list.
     pub revision: u64,
-    /// Where it goes on.
+    /// Continue token.
     pub token: Option<String>,
-    /// How many objects follow, when that is known.
+    /// Number of objects after this page, if known.
     pub remaining: Option<u64>,
 }
 
-impl Found {
-    /// Reads what the options ask for.
-    pub fn read(call: &Call, options: &ListOptions, selection: &Selection) -> Result<Self, Status> {
-        let start = Start::resolve(call, options)?;
+impl ListResult {
+    /// Reads the objects of a list.
+    pub fn read(call: &ApiCall, options: &ListOptions, selection: &ListSelector) -> Result<Self, Status> {
+        let start = ListStart::resolve(call, options)?;
         let prefix = call.prefix();
         let mut after = start.after.as_ref().map(|a| format!("{prefix}{a}"));
         let mut at = start.at;
         let everything = selection.is_everything();
-        let mut found: Vec<(Key, Record)> = Vec::new();
+        let mut found: Vec<(StoreKey, StoredObject)> = Vec::new();
         loop {
-            // With selectors a page is filled from several reads, all at the revision of the first.
+            // With selectors, a page is filled from several reads, all at the revision of the first.
             let wanted = if everything || options.limit == 0 { options.limit } else { options.limit.max(MIN_READ) };
-            let page = call.inner.store.list(&prefix, after.as_deref(), wanted, at).map_err(|e| start.refuse(&e))?;
+            let page = call
+                .inner
+                .store
+                .list(&prefix, after.as_deref(), wanted, at)
+                .map_err(|e| start.read_error_status(&e))?;
             at = Some(page.revision);
             after = page.records.last().map(|(key, _)| key.as_str().to_string());
             let records = page.records.len();
@@ -66,7 +70,7 @@ impl Found {
                 found.push(record);
             }
             let full = options.limit > 0 && found.len() == options.limit;
-            // What was read but did not fit follows as well.
+            // Objects that were read but did not fit are also remaining.
             let unread = if full { records - last.map_or(0, |l| l + 1) } else { 0 };
             let remaining = page.remaining + unread as u64;
             if full || page.remaining == 0 {
@@ -77,11 +81,17 @@ impl Found {
         }
     }
 
-    fn of(call: &Call, records: Vec<(Key, Record)>, revision: u64, remaining: Option<u64>, everything: bool) -> Self {
+    fn of(
+        call: &ApiCall,
+        records: Vec<(StoreKey, StoredObject)>,
+        revision: u64,
+        remaining: Option<u64>,
+        everything: bool,
+    ) -> Self {
         let prefix = call.prefix();
         let token = remaining.and(records.last()).map(|(key, _)| {
             let after = key.as_str().strip_prefix(prefix.as_str()).unwrap_or_default().to_string();
-            Token { revision: Some(revision), after }.encode()
+            ContinueToken { revision: Some(revision), after }.encode()
         });
         let (keys, items) = records.into_iter().map(|(key, record)| (key, call.served(&record))).unzip();
         Self {
@@ -89,12 +99,12 @@ impl Found {
             items,
             revision,
             token,
-            // How many of the following are selected is not known.
+            // With selectors, the number of remaining objects is unknown.
             remaining: remaining.filter(|_| everything),
         }
     }
 
-    /// The list's own metadata.
+    /// Returns the list's own metadata.
     pub fn metadata(&self) -> serde_json::Value {
         let mut metadata = json!({"resourceVersion": self.revision.to_string()});
         if let Some(token) = &self.token {
@@ -106,45 +116,45 @@ impl Found {
         metadata
     }
 
-    /// The list in the form that was asked for.
-    pub fn answer(self, call: &Call) -> Result<Answer, Status> {
-        let output = Output::negotiate(&call.headers)?;
-        if output == Output::default() {
+    /// Returns the response in the requested form.
+    pub fn answer(self, call: &ApiCall) -> Result<ApiResponse, Status> {
+        let output = ResponseFormat::negotiate(&call.headers)?;
+        if output == ResponseFormat::default() {
             let pieces = self.pieces(call);
-            return Ok(Answer::pieces(200, "application/json", pieces.bytes(), pieces));
+            return Ok(ApiResponse::pieces(200, "application/json", pieces.bytes(), pieces));
         }
-        Shaper::new(call, output)?.list(&self.items, self.metadata())
+        ResponseTransformer::new(call, output)?.list(&self.items, self.metadata())
     }
 
-    /// The whole list as JSON, spliced from the stored bytes.
-    fn pieces(self, call: &Call) -> Pieces {
+    /// Returns the whole list as JSON, spliced from the stored bytes.
+    fn pieces(self, call: &ApiCall) -> ListChunks {
         let resource = &call.resource;
         let custom = resource.custom.is_some();
         let mut metadata = self.metadata();
-        // Lists of custom resources carry the field even when it is empty.
+        // Lists of custom resources have the field even if it is empty.
         if custom && self.token.is_none() {
             metadata["continue"] = "".into();
         }
         let mut head = wire::envelope(&resource.kind.api_version(), &resource.list_kind, custom);
         head.push_str(&format!("\"metadata\":{metadata},\"items\":["));
-        // Items of built-in kinds carry no kind and version, as upstream's do not.
+        // As in kube-apiserver, items of built-in kinds have no kind and version.
         let item_head = if custom { call.envelope() } else { "{".to_string() };
-        Pieces::new(head, item_head, self.items)
+        ListChunks::new(head, item_head, self.items)
     }
 }
 
-/// Where and at which revision a list begins.
-struct Start {
+/// Start of a list, with its revision.
+struct ListStart {
     at: Option<u64>,
     after: Option<String>,
-    /// A client continues a list that began earlier.
+    /// Whether the client continues an earlier list.
     continued: bool,
 }
 
-impl Start {
-    fn resolve(call: &Call, options: &ListOptions) -> Result<Self, Status> {
+impl ListStart {
+    fn resolve(call: &ApiCall, options: &ListOptions) -> Result<Self, Status> {
         if !options.token.is_empty() {
-            let token = Token::decode(&options.token)?;
+            let token = ContinueToken::decode(&options.token)?;
             if !matches!(options.resource_version.as_str(), "" | "0") {
                 return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
             }
@@ -157,17 +167,17 @@ impl Start {
         let asked = parse_revision(&options.resource_version)
             .map_err(|why| Status::bad_request(format!("invalid resource version: {why}")))?;
         let legacy_exact = options.matching.is_none() && options.limit > 0 && asked > 0;
-        if options.matching == Some(Match::Exact) || legacy_exact {
+        if options.matching == Some(RevisionMatch::Exact) || legacy_exact {
             return Ok(Self { at: Some(asked), ..newest });
         }
         let current = call.inner.store.revision();
         if asked > current { Err(too_large(asked, current)) } else { Ok(newest) }
     }
 
-    fn refuse(&self, error: &ReadError) -> Status {
+    fn read_error_status(&self, error: &ReadError) -> Status {
         match (error, self.at, &self.after) {
             (ReadError::Compacted { .. }, _, Some(after)) if self.continued => {
-                let token = Token { revision: None, after: after.clone() }.encode();
+                let token = ContinueToken { revision: None, after: after.clone() }.encode();
                 let mut status = Status::expired(INCONSISTENT_CONTINUE);
                 status.continue_token = Some(token.into());
                 status
@@ -186,7 +196,7 @@ const INCONSISTENT_CONTINUE: &str = "The provided continue parameter is too old 
     remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were \
     created, modified, or deleted between the time the first chunk was returned and now may show up in the list.";
 
-/// 504: the client has seen a revision this server has not.
+/// Returns the 504: the client has seen a revision that this server has not reached.
 pub(super) fn too_large(asked: u64, current: u64) -> Status {
     let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
     Status::new(504, "Timeout", message).with_details(json!({
@@ -195,18 +205,18 @@ pub(super) fn too_large(asked: u64, current: u64) -> Status {
     }))
 }
 
-/// A revision as a client writes it.
-pub(super) fn parse_revision(text: &str) -> Result<u64, NotARevision> {
-    text.parse().map_err(|_| NotARevision(text.to_string()))
+/// Parses a resourceVersion from a request.
+pub(super) fn parse_revision(text: &str) -> Result<u64, InvalidRevision> {
+    text.parse().map_err(|_| InvalidRevision(text.to_string()))
 }
 
-/// Text that is no revision; the words are those Go's storage has for it.
+/// Invalid resourceVersion, with the text of kube-apiserver's storage.
 #[derive(Debug, thiserror::Error)]
 #[error("resourceVersion: Invalid value: {0:?}: {why}", why = self.number())]
-pub(super) struct NotARevision(String);
+pub(super) struct InvalidRevision(String);
 
-impl NotARevision {
-    /// Only what is wrong with the number.
+impl InvalidRevision {
+    /// Returns only the error about the number.
     pub fn number(&self) -> String {
         let digits = !self.0.is_empty() && self.0.bytes().all(|b| b.is_ascii_digit());
         let why = if digits { "value out of range" } else { "invalid syntax" };

@@ -1,18 +1,18 @@
-//! What the namespace says about a write: it must exist, and take new content.
+//! Namespace lifecycle admission: the namespace of a write must exist, and must not be terminating for a create.
 
 use serde_json::json;
 use switchboard_object::kind::GroupResource;
 use switchboard_object::status::Status;
 
-use super::Call;
-use crate::store::Key;
+use super::ApiCall;
+use crate::store::StoreKey;
 use crate::wire;
 
-/// Namespaces nobody may delete.
+/// Namespaces that cannot be deleted.
 pub(super) const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 
-/// Refuses a create in a namespace that does not exist or is going away.
-pub(super) fn check_create(call: &Call, name: &str) -> Result<(), Status> {
+/// Returns an error for a create in a namespace that does not exist or is terminating.
+pub(super) fn check_create(call: &ApiCall, name: &str) -> Result<(), Status> {
     let Some(phase) = phase(call)? else { return Ok(()) };
     if phase != "Terminating" {
         return Ok(());
@@ -30,20 +30,20 @@ pub(super) fn check_create(call: &Call, name: &str) -> Result<(), Status> {
     Err(status)
 }
 
-/// Refuses an update in a namespace that does not exist.
-pub(super) fn check_update(call: &Call) -> Result<(), Status> {
+/// Returns an error for an update in a namespace that does not exist.
+pub(super) fn check_update(call: &ApiCall) -> Result<(), Status> {
     phase(call).map(|_| ())
 }
 
-/// The phase of the request's namespace; `None` for cluster-scoped resources.
-fn phase(call: &Call) -> Result<Option<String>, Status> {
+/// Returns the phase of the request's namespace; `None` for cluster-scoped resources.
+fn phase(call: &ApiCall) -> Result<Option<String>, Status> {
     let namespace = call.namespace();
     if namespace.is_empty() {
         return Ok(None);
     }
-    let key = Key::new(call.logical.name(), "namespaces", "", namespace);
+    let key = StoreKey::new(call.logical.name(), "namespaces", "", namespace);
     let found = call.inner.store.get(&key);
-    // A dump may be a part of a cluster; what it does not have may be there all the same.
+    // A dump may be a part of a cluster, so a namespace that is not in it may exist.
     if found.is_none() && call.inner.recorder.get().is_some() {
         return Ok(None);
     }

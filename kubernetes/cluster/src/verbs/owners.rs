@@ -1,13 +1,13 @@
-//! Owner references: each owner once.
+//! Deduplication of owner references.
 
 use std::collections::BTreeSet;
 
 use switchboard_object::Value;
 
-use super::Warnings;
+use super::RequestWarnings;
 
-/// Drops owner references with a uid that already stands there, and warns.
-pub(super) fn dedup(object: &mut Value, warnings: &Warnings) {
+/// Drops owner references with a duplicate uid, and warns.
+pub(super) fn dedup(object: &mut Value, warnings: &RequestWarnings) {
     let Some(references) = object.pointer_mut("/metadata/ownerReferences").and_then(Value::as_array_mut) else {
         return;
     };

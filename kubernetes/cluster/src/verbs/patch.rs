@@ -1,4 +1,4 @@
-//! Changing objects by patches: JSON, merge, strategic merge, apply.
+//! Patches of objects: JSON, merge, strategic merge, apply.
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -11,23 +11,23 @@ use switchboard_object::schema::Definitions;
 use switchboard_object::status::Status;
 
 use super::update::check_name;
-use super::{Call, create, decode};
-use crate::answer::Answer;
+use super::{ApiCall, create, decode};
 use crate::request::body;
-use crate::request::media::{self, Encoding, Output};
+use crate::request::media::{self, Encoding, ResponseFormat};
 use crate::request::write::{FieldValidation, PatchKind, WriteOptions};
+use crate::response::ApiResponse;
 
 /// Applies the body to the object.
-pub(super) async fn patch(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
+pub(super) async fn patch(call: &ApiCall, sent: &Bytes) -> Result<ApiResponse, Status> {
     let kind = media::patch(&call.headers, call.resource.custom.is_some())?;
-    Output::negotiate(&call.headers)?;
+    ResponseFormat::negotiate(&call.headers)?;
     let options = WriteOptions::patch(&call.query, kind)?;
-    let patch = Patch::read(call, kind, sent, &options)?;
+    let patch = ParsedPatch::read(call, kind, sent, &options)?;
     let name = &call.info.name;
     let exists = call.inner.store.get(&call.key(name)).is_some();
     if !exists && kind == PatchKind::Apply && call.info.subresource.is_empty() {
         match create_by_apply(call, &patch).await {
-            // Somebody made it in the meantime: then it is changed.
+            // Another client created the object in the meantime, so it is patched.
             Err(status) if status.reason == "AlreadyExists" => {}
             done => return done,
         }
@@ -36,14 +36,14 @@ pub(super) async fn patch(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
     call.answer_object(200, &updated.bytes)
 }
 
-async fn create_by_apply(call: &Call, patch: &Patch<'_>) -> Result<Answer, Status> {
+async fn create_by_apply(call: &ApiCall, patch: &ParsedPatch<'_>) -> Result<ApiResponse, Status> {
     let mut object = patch.applied(None)?;
-    if !Call::metadata(&object, "uid").is_empty() {
-        let uid = Call::metadata(&object, "uid");
+    if !ApiCall::metadata(&object, "uid").is_empty() {
+        let uid = ApiCall::metadata(&object, "uid");
         let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
         return Err(Status::conflict(&call.resource.group_resource(), &call.info.name, &why));
     }
-    // A revision is a precondition for what is there; upstream forgets it when the apply turns into a create.
+    // A revision is a precondition for existing objects; kube-apiserver drops it when an apply becomes a create.
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
     }
@@ -54,18 +54,18 @@ async fn create_by_apply(call: &Call, patch: &Patch<'_>) -> Result<Answer, Statu
     call.answer_object(201, &stored)
 }
 
-/// A patch that was read.
-pub(super) struct Patch<'a> {
-    call: &'a Call,
+/// Parsed patch.
+pub(super) struct ParsedPatch<'a> {
+    call: &'a ApiCall,
     kind: PatchKind,
     value: Value,
-    /// What a strict reader refuses about the patch itself.
+    /// Errors of strict decoding of the patch itself.
     strict: Vec<String>,
     options: &'a WriteOptions,
 }
 
-impl<'a> Patch<'a> {
-    pub fn read(call: &'a Call, kind: PatchKind, sent: &[u8], options: &'a WriteOptions) -> Result<Self, Status> {
+impl<'a> ParsedPatch<'a> {
+    pub fn read(call: &'a ApiCall, kind: PatchKind, sent: &[u8], options: &'a WriteOptions) -> Result<Self, Status> {
         let encoding = if kind == PatchKind::Apply { Encoding::Yaml } else { Encoding::Json };
         let decoded = body::decode(encoding, sent).map_err(|why| {
             Status::bad_request(match kind {
@@ -75,7 +75,7 @@ impl<'a> Patch<'a> {
             })
         })?;
         if kind == PatchKind::Apply && !decoded.value.is_object() && !decoded.value.is_null() {
-            let found = type_word(&decoded.value);
+            let found = go_type_name(&decoded.value);
             return Err(Status::bad_request(format!(
                 "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into \
                  Go value of type map[string]interface {{}}"
@@ -89,13 +89,13 @@ impl<'a> Patch<'a> {
         Ok(Self { call, kind, value: decoded.value, strict, options })
     }
 
-    /// The object after the patch, through all steps of an update.
+    /// Returns the object after the patch and all steps of an update.
     fn change(&self, live: &Value) -> Result<Value, Status> {
         let new = self.patched(live)?;
         self.call.finish_update(live, new)
     }
 
-    /// The object after the patch, its managers recorded.
+    /// Returns the object after the patch, with its managed fields.
     pub fn patched(&self, live: &Value) -> Result<Value, Status> {
         let mut new = match self.kind {
             PatchKind::Apply => self.applied(Some(live))?,
@@ -110,7 +110,7 @@ impl<'a> Patch<'a> {
     }
 
     fn merged(&self, live: &Value) -> Result<Value, Status> {
-        let shape = self.call.resource.shape();
+        let shape = self.call.resource.schema();
         let (target, value) = (live.clone(), self.value.clone());
         let patched = match (self.kind, shape) {
             (PatchKind::Json, _) => patch::json::apply(target, &value),
@@ -124,14 +124,14 @@ impl<'a> Patch<'a> {
         self.typed(patched, &text)
     }
 
-    /// The patched object as one of its kind; what does not fit is the patch's fault.
+    /// Converts the patched object to its kind. Errors are reported as errors of the patch.
     fn typed(&self, patched: Value, text: &str) -> Result<Value, Status> {
         let invalid = |why: String| {
             let error = FieldError::invalid("patch", text, why);
             Status::invalid(&GroupVersionKind::new("", "", ""), "", &[error])
         };
         let resets = decode::resets_managers(&patched);
-        let (mut object, unknown) = decode::lenient(&self.call.resource, patched).map_err(&invalid)?;
+        let (mut object, unknown) = decode::decode_leniently(&self.call.resource, patched).map_err(&invalid)?;
         let strict: Vec<String> = self.strict.iter().cloned().chain(unknown).collect();
         match self.options.field_validation {
             FieldValidation::Strict if !strict.is_empty() => {
@@ -140,7 +140,7 @@ impl<'a> Patch<'a> {
             FieldValidation::Warn => strict.into_iter().for_each(|text| self.call.warnings.add(text)),
             _ => {}
         }
-        self.call.behaviour().default(&mut object);
+        self.call.behavior().default(&mut object);
         decode::reset_managers(&mut object, resets);
         Ok(object)
     }
@@ -148,7 +148,7 @@ impl<'a> Patch<'a> {
     fn applied(&self, live: Option<&Value>) -> Result<Value, Status> {
         let call = self.call;
         let definitions = Definitions::built_in();
-        let (api_version, now) = (call.resource.kind.api_version(), call.inner.ambient.now_text());
+        let (api_version, now) = (call.resource.kind.api_version(), call.inner.clock_and_rng.now_text());
         let writer = call.writer(&self.options.field_manager, &api_version, &now);
         let versions = call.versions();
         let typed = call.typed(&definitions, &versions);
@@ -162,14 +162,14 @@ impl<'a> Patch<'a> {
             FieldValidation::Warn => self.strict.iter().for_each(|text| call.warnings.add(text.as_str())),
             _ => {}
         }
-        let (mut object, _) = decode::lenient(&call.resource, object).map_err(Status::bad_request)?;
-        call.behaviour().default(&mut object);
+        let (mut object, _) = decode::decode_leniently(&call.resource, object).map_err(Status::bad_request)?;
+        call.behavior().default(&mut object);
         Ok(object)
     }
 }
 
-/// What Go calls the type of a JSON value.
-fn type_word(value: &Value) -> &'static str {
+/// Returns Go's name for the type of a JSON value.
+fn go_type_name(value: &Value) -> &'static str {
     match value {
         Value::Array(_) => "array",
         Value::String(_) => "string",

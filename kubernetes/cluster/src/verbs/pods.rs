@@ -1,4 +1,4 @@
-//! What is done to pods beside writing them: binding to a node, eviction.
+//! Binding and eviction of pods.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -7,33 +7,33 @@ use switchboard_object::kind::{GroupResource, GroupVersionKind};
 use switchboard_object::selector::LabelSelector;
 use switchboard_object::status::Status;
 
-use super::{Call, decode, delete};
-use crate::answer::Answer;
+use super::{ApiCall, decode, delete};
 use crate::registry::Registry;
-use crate::request::Info;
+use crate::request::RequestInfo;
 use crate::request::delete::DeleteOptions;
-use crate::request::media::Output;
+use crate::request::media::ResponseFormat;
 use crate::request::write::WriteOptions;
-use crate::store::Key;
+use crate::response::ApiResponse;
+use crate::store::StoreKey;
 use crate::wire;
 
 const BUDGETS: &str = "poddisruptionbudgets.policy";
 
-/// Puts a pod on a node: `pods/<name>/binding`, or `bindings` with the pod's name in the body.
-pub(super) async fn bind(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
-    let output = Output::negotiate(&call.headers)?;
+/// Binds a pod to a node: `pods/<name>/binding`, or `bindings` with the pod's name in the body.
+pub(super) async fn bind(call: &ApiCall, sent: &Bytes) -> Result<ApiResponse, Status> {
+    let output = ResponseFormat::negotiate(&call.headers)?;
     let options = WriteOptions::create(&call.query)?;
     let kind = GroupVersionKind::new("", "v1", "Binding");
-    let binding = decode::object(&call.speaking(kind.clone()), sent, options.field_validation)?;
+    let binding = decode::object(&call.with_kind(kind.clone()), sent, options.field_validation)?;
     let pods = pods(call);
     let name = match call.info.name.as_str() {
-        "" => Call::metadata(&binding, "name"),
+        "" => ApiCall::metadata(&binding, "name"),
         name => name,
     };
     check_binding(&kind, name, &binding)?;
     let node = binding["target"]["name"].as_str().unwrap_or_default();
-    let now = call.inner.ambient.now_text();
-    pods.change(name, options.dry_run, |live| bound(live, &binding, node, &now)).await?;
+    let now = call.inner.clock_and_rng.now_text();
+    pods.change(name, options.dry_run, |live| bind_to_node(live, &binding, node, &now)).await?;
     Ok(success(output))
 }
 
@@ -50,9 +50,9 @@ fn check_binding(kind: &GroupVersionKind, name: &str, binding: &Value) -> Result
     if errors.is_empty() { Ok(()) } else { Err(Status::invalid(kind, name, &errors)) }
 }
 
-/// The pod on its node.
-fn bound(live: &Value, binding: &Value, node: &str, now: &str) -> Result<Value, Status> {
-    let name = Call::metadata(live, "name");
+/// Returns the pod with its node.
+fn bind_to_node(live: &Value, binding: &Value, node: &str, now: &str) -> Result<Value, Status> {
+    let name = ApiCall::metadata(live, "name");
     let conflict = |why: String| Err(Status::conflict(&GroupResource::new("", "pods/binding"), name, &why));
     if !live["metadata"]["deletionTimestamp"].is_null() {
         return conflict(format!("pod {name} is being deleted, cannot be assigned to a host"));
@@ -80,12 +80,12 @@ fn bound(live: &Value, binding: &Value, node: &str, now: &str) -> Result<Value, 
 }
 
 /// Deletes a pod, if the disruption budgets allow it.
-pub(super) async fn evict(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
-    let output = Output::negotiate(&call.headers)?;
+pub(super) async fn evict(call: &ApiCall, sent: &Bytes) -> Result<ApiResponse, Status> {
+    let output = ResponseFormat::negotiate(&call.headers)?;
     let options = WriteOptions::create(&call.query)?;
     let kind = GroupVersionKind::new("policy", "v1", "Eviction");
-    let eviction = decode::object(&call.speaking(kind), sent, options.field_validation)?;
-    let (name, given) = (call.info.name.as_str(), Call::metadata(&eviction, "name"));
+    let eviction = decode::object(&call.with_kind(kind), sent, options.field_validation)?;
+    let (name, given) = (call.info.name.as_str(), ApiCall::metadata(&eviction, "name"));
     if !given.is_empty() && given != name {
         return Err(Status::bad_request(format!(
             "name in URL does not match name in Eviction object: {name:?} != {given:?}"
@@ -94,21 +94,21 @@ pub(super) async fn evict(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
     let mut how = DeleteOptions::from_body(eviction["deleteOptions"].clone()).unwrap_or_default();
     how.dry_run |= options.dry_run;
     let pod = call.read(&call.find(name)?);
-    if !may_go_freely(&pod) {
+    if !bypasses_budgets(&pod) {
         take_from_budget(call, &pod, how.dry_run).await?;
     }
     delete::remove(call, name, &how).await?;
     Ok(success(output))
 }
 
-/// A pod that does not run, or not for long, is nobody's budget.
-fn may_go_freely(pod: &Value) -> bool {
+/// Whether a pod does not count for budgets, because it does not run or terminates soon.
+fn bypasses_budgets(pod: &Value) -> bool {
     matches!(pod["status"]["phase"].as_str(), Some("Succeeded" | "Failed" | "Pending"))
         || !pod["metadata"]["deletionTimestamp"].is_null()
 }
 
-async fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<(), Status> {
-    let prefix = Key::prefix(call.logical.name(), BUDGETS, Some(call.namespace()));
+async fn take_from_budget(call: &ApiCall, pod: &Value, dry_run: bool) -> Result<(), Status> {
+    let prefix = StoreKey::prefix(call.logical.name(), BUDGETS, Some(call.namespace()));
     let page = call.inner.store.list(&prefix, None, 0, None).map(|page| page.records).unwrap_or_default();
     let labels = pod["metadata"]["labels"].as_object();
     let covers = |budget: &Value| {
@@ -126,21 +126,21 @@ async fn take_from_budget(call: &Call, pod: &Value, dry_run: bool) -> Result<(),
     };
     let registry = Registry::built_in();
     let Some(resource) = registry.get("policy", "v1", "poddisruptionbudgets") else { return Ok(()) };
-    let name = Call::metadata(budget, "name").to_string();
-    let info = Info {
+    let name = ApiCall::metadata(budget, "name").to_string();
+    let info = RequestInfo {
         namespace: call.namespace().into(),
         name: name.clone(),
         subresource: "status".into(),
-        ..Info::default()
+        ..RequestInfo::default()
     };
-    let writer = Call::internal(&call.inner, &call.logical, resource, info);
-    let (pod_name, now) = (Call::metadata(pod, "name"), call.inner.ambient.now_text());
-    writer.change(&name, dry_run, |live| disrupted(live, pod_name, &now)).await.map(|_| ())
+    let writer = ApiCall::internal(&call.inner, &call.logical, resource, info);
+    let (pod_name, now) = (ApiCall::metadata(pod, "name"), call.inner.clock_and_rng.now_text());
+    writer.change(&name, dry_run, |live| count_disruption(live, pod_name, &now)).await.map(|_| ())
 }
 
-/// The budget with one disruption less.
-fn disrupted(live: &Value, pod: &str, now: &str) -> Result<Value, Status> {
-    let name = Call::metadata(live, "name");
+/// Returns the budget with one disruption less.
+fn count_disruption(live: &Value, pod: &str, now: &str) -> Result<Value, Status> {
+    let name = ApiCall::metadata(live, "name");
     let number = |field: &str| live["status"][field].as_i64().unwrap_or(0);
     if number("observedGeneration") < live["metadata"]["generation"].as_i64().unwrap_or(0) {
         return Err(too_many(
@@ -170,14 +170,14 @@ fn too_many(cause: &str, retry_seconds: Option<u64>) -> Status {
     Status::new(429, "TooManyRequests", message).with_details(details)
 }
 
-/// The same request with pods as its resource.
-fn pods(call: &Call) -> Call {
+/// Returns the request with pods as its resource.
+fn pods(call: &ApiCall) -> ApiCall {
     let registry = Registry::built_in();
     let resource = registry.get("", "v1", "pods").cloned().unwrap_or_else(|| call.resource.clone());
-    Call { resource, ..call.clone() }
+    ApiCall { resource, ..call.clone() }
 }
 
-fn success(output: Output) -> Answer {
+fn success(output: ResponseFormat) -> ApiResponse {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Answer::encoded(201, &status, output.encoding)
+    ApiResponse::encoded(201, &status, output.encoding)
 }

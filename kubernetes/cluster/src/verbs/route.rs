@@ -1,20 +1,20 @@
-//! Which verbs a path has: upstream's router, which knows only what discovery lists.
+//! Routing: the verbs that kube-apiserver's router allows for a path, which are those in discovery.
 
 use switchboard_object::status::Status;
 
-use super::Call;
+use super::ApiCall;
 use crate::server::{method_not_allowed, no_such_resource};
 
-/// Refuses paths and verbs the resource does not have.
-pub(super) fn check(call: &Call) -> Result<(), Status> {
+/// Returns an error for paths and verbs that the resource does not have.
+pub(super) fn check(call: &ApiCall) -> Result<(), Status> {
     let (resource, info) = (&call.resource, &call.info);
     let named = !info.name.is_empty();
     let in_namespace = !info.namespace.is_empty();
     let is_namespaces = &*resource.plural == "namespaces" && resource.kind.group.is_empty();
-    if info.surplus && !takes_rest(call) || !resource.namespaced && in_namespace && !is_namespaces {
+    if info.surplus && !is_proxy(call) || !resource.namespaced && in_namespace && !is_namespaces {
         return Err(no_such_resource());
     }
-    // Objects of a namespace have no path without it; only lists do.
+    // Namespaced objects have no path without the namespace; only lists do.
     if resource.namespaced && !in_namespace && named {
         return Err(no_such_resource());
     }
@@ -29,12 +29,12 @@ pub(super) fn check(call: &Call) -> Result<(), Status> {
     if fits && resource.has_verb(info.verb) { Ok(()) } else { Err(method_not_allowed()) }
 }
 
-/// `proxy` takes a path of its own.
-fn takes_rest(call: &Call) -> bool {
+/// Whether the path is a `proxy` subresource, which is followed by another path.
+fn is_proxy(call: &ApiCall) -> bool {
     call.info.subresource == "proxy"
 }
 
-fn check_subresource(call: &Call) -> Result<(), Status> {
+fn check_subresource(call: &ApiCall) -> Result<(), Status> {
     let info = &call.info;
     match call.resource.subresource(&info.subresource) {
         Some(found) if found.verbs.iter().any(|verb| **verb == *info.verb) => Ok(()),

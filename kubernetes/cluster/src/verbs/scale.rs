@@ -1,4 +1,4 @@
-//! The scale subresource: replicas of a workload or custom resource as an `autoscaling/v1` Scale.
+//! Scale subresource: replicas of a workload or custom resource as an `autoscaling/v1` Scale.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -8,25 +8,25 @@ use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::selector::LabelSelector;
 use switchboard_object::status::Status;
 
-use super::patch::Patch;
+use super::patch::ParsedPatch;
 use super::update::{check_name, check_uid};
-use super::{Call, create, decode};
-use crate::answer::Answer;
-use crate::request::media::{self, Encoding, Output};
+use super::{ApiCall, create, decode};
+use crate::request::media::{self, Encoding, ResponseFormat};
 use crate::request::write::WriteOptions;
+use crate::response::ApiResponse;
 
-/// Answers with the Scale of the object.
-pub(super) fn get(call: &Call) -> Result<Answer, Status> {
-    let output = Output::negotiate(&call.headers)?;
+/// Responds with the Scale of the object.
+pub(super) fn get(call: &ApiCall) -> Result<ApiResponse, Status> {
+    let output = ResponseFormat::negotiate(&call.headers)?;
     let object = call.read(&call.find(&call.info.name)?);
     answer(call, &object, output.encoding)
 }
 
 /// Replaces the Scale, and with it the replicas.
-pub(super) async fn update(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
-    let output = Output::negotiate(&call.headers)?;
+pub(super) async fn update(call: &ApiCall, sent: &Bytes) -> Result<ApiResponse, Status> {
+    let output = ResponseFormat::negotiate(&call.headers)?;
     let options = WriteOptions::update(&call.query)?;
-    let scaling = call.speaking(scale_kind());
+    let scaling = call.with_kind(scale_kind());
     let new = decode::object(&scaling, sent, options.field_validation)?;
     check_name(call, &new)?;
     write(call, &options, output.encoding, |old| {
@@ -40,12 +40,12 @@ pub(super) async fn update(call: &Call, sent: &Bytes) -> Result<Answer, Status> 
 }
 
 /// Patches the Scale, and with it the replicas.
-pub(super) async fn patch(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
+pub(super) async fn patch(call: &ApiCall, sent: &Bytes) -> Result<ApiResponse, Status> {
     let kind = media::patch(&call.headers, call.resource.custom.is_some())?;
-    let output = Output::negotiate(&call.headers)?;
+    let output = ResponseFormat::negotiate(&call.headers)?;
     let options = WriteOptions::patch(&call.query, kind)?;
-    let scaling = call.speaking(scale_kind());
-    let patch = Patch::read(&scaling, kind, sent, &options)?;
+    let scaling = call.with_kind(scale_kind());
+    let patch = ParsedPatch::read(&scaling, kind, sent, &options)?;
     write(call, &options, output.encoding, |old| patch.patched(old)).await
 }
 
@@ -54,14 +54,14 @@ fn scale_kind() -> GroupVersionKind {
 }
 
 async fn write(
-    call: &Call,
+    call: &ApiCall,
     options: &WriteOptions,
     encoding: Encoding,
     next: impl Fn(&Value) -> Result<Value, Status>,
-) -> Result<Answer, Status> {
+) -> Result<ApiResponse, Status> {
     let updated = call
         .change(&call.info.name, options.dry_run, |live| {
-            let paths = Paths::of(call);
+            let paths = ScalePaths::of(call);
             let mut old = paths.scale(live);
             let version = call.resource.kind.api_version();
             let replicas: Vec<&str> = split(&paths.spec);
@@ -74,7 +74,7 @@ async fn write(
             check(call, &paths, &scale)?;
             let mut object = live.clone();
             set(&mut object, &replicas, scale["spec"]["replicas"].clone());
-            if !Call::metadata(&scale, "resourceVersion").is_empty() {
+            if !ApiCall::metadata(&scale, "resourceVersion").is_empty() {
                 object["metadata"]["resourceVersion"] = scale["metadata"]["resourceVersion"].clone();
             }
             let entries = parent_entries(owned, scale.pointer("/metadata/managedFields"), &version, &mapping);
@@ -87,15 +87,15 @@ async fn write(
     answer(call, &crate::wire::parse(&updated.bytes), encoding)
 }
 
-fn answer(call: &Call, object: &Value, encoding: Encoding) -> Result<Answer, Status> {
-    let paths = Paths::of(call);
+fn answer(call: &ApiCall, object: &Value, encoding: Encoding) -> Result<ApiResponse, Status> {
+    let paths = ScalePaths::of(call);
     if call.resource.custom.is_some() && find(object, &paths.spec).is_none() {
         return Err(Status::internal(format!("the spec replicas field {:?} does not exist", paths.spec)));
     }
-    Ok(Answer::encoded(200, &paths.scale(object), encoding))
+    Ok(ApiResponse::encoded(200, &paths.scale(object), encoding))
 }
 
-fn check(call: &Call, paths: &Paths, scale: &Value) -> Result<(), Status> {
+fn check(call: &ApiCall, paths: &ScalePaths, scale: &Value) -> Result<(), Status> {
     let replicas = &scale["spec"]["replicas"];
     if replicas.as_i64().unwrap_or(0) >= 0 {
         return Ok(());
@@ -108,16 +108,16 @@ fn check(call: &Call, paths: &Paths, scale: &Value) -> Result<(), Status> {
     Err(Status::invalid(&kind, &call.info.name, &[FieldError::invalid(field, replicas.clone(), why)]))
 }
 
-/// Where an object keeps what a Scale shows, as JSON paths with a leading dot.
-struct Paths {
+/// Paths of an object's fields that a Scale shows, as JSONPaths with a leading dot.
+struct ScalePaths {
     spec: String,
     status: String,
-    /// `None` when the selector is that of a workload.
+    /// Path of the selector; `None` if it is that of a workload.
     selector: Option<String>,
 }
 
-impl Paths {
-    fn of(call: &Call) -> Self {
+impl ScalePaths {
+    fn of(call: &ApiCall) -> Self {
         match call.resource.custom.as_ref().and_then(|custom| custom.scale.as_ref()) {
             Some(scale) => Self {
                 spec: scale.spec_replicas.to_string(),
@@ -155,7 +155,7 @@ impl Paths {
     }
 }
 
-/// The selector of a workload as text; that of a ReplicationController is a plain map.
+/// Returns the selector of a workload as text. That of a ReplicationController is a plain map.
 fn workload_selector(selector: &Value) -> String {
     let plain = selector.as_object().filter(|m| !m.contains_key("matchLabels") && !m.contains_key("matchExpressions"));
     match plain {

@@ -1,25 +1,25 @@
-//! Replacing objects.
+//! Replacement of objects.
 
 use bytes::Bytes;
 use switchboard_object::Value;
 use switchboard_object::status::Status;
 
-use super::{Call, create, decode};
-use crate::answer::Answer;
-use crate::request::media::{self, Output};
+use super::{ApiCall, create, decode};
+use crate::request::media::{self, ResponseFormat};
 use crate::request::write::WriteOptions;
+use crate::response::ApiResponse;
 
-/// Stores the body in place of the object.
-pub(super) async fn update(call: &Call, sent: &Bytes) -> Result<Answer, Status> {
-    Output::negotiate(&call.headers)?;
+/// Replaces the object by the body.
+pub(super) async fn update(call: &ApiCall, sent: &Bytes) -> Result<ApiResponse, Status> {
+    ResponseFormat::negotiate(&call.headers)?;
     let options = WriteOptions::update(&call.query)?;
-    media::input(&call.headers)?;
+    media::request_encoding(&call.headers)?;
     let mut new = decode::object(call, sent, options.field_validation)?;
     create::match_namespace(call, &mut new)?;
     check_name(call, &new)?;
     let name = &call.info.name;
     let exists = call.inner.store.get(&call.key(name)).is_some();
-    if !exists && call.info.subresource.is_empty() && call.behaviour().creates_on_update() {
+    if !exists && call.info.subresource.is_empty() && call.behavior().allows_create_on_update() {
         let bytes = create::store_new(call, new, &options).await?;
         return call.answer_object(201, &bytes);
     }
@@ -41,9 +41,9 @@ fn owner_kept(object: &mut Value) {
     }
 }
 
-/// Name and namespace in the body are those of the URL.
-pub(super) fn check_name(call: &Call, object: &Value) -> Result<(), Status> {
-    let (url, given) = (call.info.name.as_str(), Call::metadata(object, "name"));
+/// Checks that name and namespace in the body are those of the URL.
+pub(super) fn check_name(call: &ApiCall, object: &Value) -> Result<(), Status> {
+    let (url, given) = (call.info.name.as_str(), ApiCall::metadata(object, "name"));
     if given.is_empty() {
         return Err(Status::bad_request(format!(
             "the name of the object ({url} based on URL) was undeterminable: name must be provided"
@@ -54,7 +54,7 @@ pub(super) fn check_name(call: &Call, object: &Value) -> Result<(), Status> {
             "the name of the object ({given}) does not match the name on the URL ({url})"
         )));
     }
-    let (asked, given) = (call.namespace(), Call::metadata(object, "namespace"));
+    let (asked, given) = (call.namespace(), ApiCall::metadata(object, "namespace"));
     if !asked.is_empty() && !given.is_empty() && given != asked {
         return Err(Status::bad_request(format!(
             "the namespace of the object ({given}) does not match the namespace on the request ({asked})"
@@ -63,9 +63,9 @@ pub(super) fn check_name(call: &Call, object: &Value) -> Result<(), Status> {
     Ok(())
 }
 
-/// A uid in the body is a precondition.
-pub(super) fn check_uid(call: &Call, live: &Value, new: &Value) -> Result<(), Status> {
-    let (wanted, found) = (Call::metadata(new, "uid"), Call::metadata(live, "uid"));
+/// Checks the uid in the body, which is a precondition.
+pub(super) fn check_uid(call: &ApiCall, live: &Value, new: &Value) -> Result<(), Status> {
+    let (wanted, found) = (ApiCall::metadata(new, "uid"), ApiCall::metadata(live, "uid"));
     if wanted.is_empty() || wanted == found {
         return Ok(());
     }

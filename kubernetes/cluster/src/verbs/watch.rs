@@ -1,4 +1,4 @@
-//! Watches: what is there, then what changes, one JSON line an event.
+//! Watches: the existing objects, then changes, one JSON line per event.
 
 mod event;
 
@@ -10,32 +10,32 @@ use futures::StreamExt;
 use switchboard_object::status::Status;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use self::event::Events;
-use super::Call;
+use self::event::EventEncoder;
+use super::ApiCall;
 use super::list::{parse_revision, too_large};
-use super::select::Selection;
-use crate::answer::Answer;
+use super::list_selector::ListSelector;
 use crate::request::list::ListOptions;
-use crate::request::media::{Encoding, Output};
-use crate::store::{Batch, ReadError, Watch};
+use crate::request::media::{Encoding, ResponseFormat};
+use crate::response::ApiResponse;
+use crate::store::{ChangeBatch, ReadError, StoreWatch};
 
-/// How long a watch lasts when the client does not say; a random part is added, as upstream does.
+/// Duration of a watch without a timeout. A random part is added, as in kube-apiserver.
 const MIN_WATCH: Duration = Duration::from_secs(1800);
-/// How often a client that wants bookmarks gets one.
+/// Interval of bookmarks.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
-/// The last bookmark comes this long before the watch ends.
+/// Time between the last bookmark and the end of the watch.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
-/// Answers with a stream of events.
-pub(super) fn watch(call: Call) -> Result<Answer, Status> {
-    let output = Output::negotiate(&call.headers)?;
+/// Responds with a stream of events.
+pub(super) fn watch(call: ApiCall) -> Result<ApiResponse, Status> {
+    let output = ResponseFormat::negotiate(&call.headers)?;
     if output.encoding != Encoding::Json {
         let message = "only the following media types are accepted: application/json;stream=watch";
         return Err(Status::new(406, "NotAcceptable", message));
     }
     let mut options = ListOptions::parse(&call.query)?;
     options.watch = true;
-    let selection = Selection::parse(&call, &options)?;
+    let selection = ListSelector::parse(&call, &options)?;
     let asked = match options.resource_version.as_str() {
         "" => 0,
         text => parse_revision(text).map_err(|why| Status::new(500, "", why.to_string()))?,
@@ -46,56 +46,56 @@ pub(super) fn watch(call: Call) -> Result<Answer, Status> {
         return Err(too_large(asked, current));
     }
     let end = Instant::now() + duration(&call, &options);
-    let events = Events::new(&call, output, selection)?;
-    let begin = if initial { Begin::State } else { Begin::After(if asked == 0 { current } else { asked }) };
+    let events = EventEncoder::new(&call, output, selection)?;
+    let begin = if initial { WatchStart::State } else { WatchStart::After(if asked == 0 { current } else { asked }) };
     let mut stopping = call.inner.stopping();
     let stop = Box::pin(async move { drop(stopping.wait_for(|stop| *stop).await) });
     let bookmark = Instant::now();
     let timer = Box::pin(sleep_until(end));
     let (begin, watch) = (Some(begin), None);
-    let run = Run { call, events, options, end, begin, watch, skip: 0, bookmark, timer, stop };
-    // Boxed, since the state moves with every piece.
-    Ok(Answer::stream(200, "application/json", futures::stream::unfold(Box::new(run), Run::next).boxed()))
+    let run = WatchRun { call, events, options, end, begin, watch, skip: 0, bookmark, timer, stop };
+    // Boxed, because the state moves with every event.
+    Ok(ApiResponse::stream(200, "application/json", futures::stream::unfold(Box::new(run), WatchRun::next).boxed()))
 }
 
-fn duration(call: &Call, options: &ListOptions) -> Duration {
+fn duration(call: &ApiCall, options: &ListOptions) -> Duration {
     match options.timeout_seconds {
         Some(seconds) if seconds > 0 => Duration::from_secs(seconds),
         _ => {
             let mut random = [0u8; 2];
-            call.inner.ambient.fill(&mut random);
+            call.inner.clock_and_rng.fill(&mut random);
             MIN_WATCH + MIN_WATCH.mul_f64(f64::from(u16::from_le_bytes(random)) / f64::from(u16::MAX))
         }
     }
 }
 
-enum Begin {
-    /// With the objects that are there.
+enum WatchStart {
+    /// With the existing objects.
     State,
-    /// With what changes after a revision.
+    /// With the changes after a revision.
     After(u64),
 }
 
-/// A watch under way.
-struct Run {
-    call: Call,
-    events: Events,
+/// Running watch.
+struct WatchRun {
+    call: ApiCall,
+    events: EventEncoder,
     options: ListOptions,
     end: Instant,
-    begin: Option<Begin>,
-    watch: Option<Watch>,
-    /// Changes up to here are not shown: the client has seen a revision this server has not reached yet.
+    begin: Option<WatchStart>,
+    watch: Option<StoreWatch>,
+    /// Revision up to which changes are not sent: the client has seen a revision that this server has not reached.
     skip: u64,
-    /// When the last bookmark was sent.
+    /// Time of the last bookmark.
     bookmark: Instant,
-    /// Set anew only when its time changes: most steps end with a change.
+    /// Reset only when its time changes, because most steps end with a change.
     timer: Pin<Box<Sleep>>,
-    /// Done when the server stops.
+    /// Completes when the server stops.
     stop: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-impl Run {
-    /// The next bytes, or the end.
+impl WatchRun {
+    /// Returns the next bytes, or `None` at the end.
     async fn next(mut self: Box<Self>) -> Option<(Bytes, Box<Self>)> {
         if let Some(begin) = self.begin.take() {
             let first = self.begin(begin);
@@ -116,12 +116,12 @@ impl Run {
         }
     }
 
-    /// What stands at the beginning of the stream.
-    fn begin(&mut self, begin: Begin) -> Result<Bytes, Status> {
+    /// Returns the beginning of the stream.
+    fn begin(&mut self, begin: WatchStart) -> Result<Bytes, Status> {
         let prefix = self.call.prefix();
         let store = &self.call.inner.store;
         match begin {
-            Begin::After(revision) => {
+            WatchStart::After(revision) => {
                 let watch = match store.watch(&prefix, revision) {
                     Err(ReadError::Future { current }) => {
                         self.skip = revision;
@@ -129,14 +129,17 @@ impl Run {
                     }
                     other => other,
                 };
-                self.watch = Some(watch.map_err(|e| refuse(&e, revision))?);
+                self.watch = Some(watch.map_err(|e| error_status(&e, revision))?);
                 Ok(Bytes::new())
             }
-            Begin::State => {
-                let page = store.list(&prefix, None, 0, None).map_err(|e| refuse(&e, 0))?;
-                self.watch = Some(store.watch(&prefix, page.revision).map_err(|e| refuse(&e, page.revision))?);
+            WatchStart::State => {
+                let page = store.list(&prefix, None, 0, None).map_err(|e| error_status(&e, 0))?;
+                self.watch = Some(store.watch(&prefix, page.revision).map_err(|e| error_status(&e, page.revision))?);
                 let mut out = self.events.added(&self.call, &page.records);
-                if self.options.bookmarks && self.options.send_initial_events == Some(true) && self.asked_initial() {
+                if self.options.bookmarks
+                    && self.options.send_initial_events == Some(true)
+                    && self.requested_initial_events()
+                {
                     out.extend_from_slice(&self.events.bookmark(page.revision, true));
                 }
                 Ok(out.freeze())
@@ -144,20 +147,21 @@ impl Run {
         }
     }
 
-    /// Older clients, which only leave the revision away, get no bookmark at the end of the initial events.
-    fn asked_initial(&self) -> bool {
+    /// Whether the client requested initial events. Older clients, which only omit the revision, get no bookmark at
+    /// their end.
+    fn requested_initial_events(&self) -> bool {
         self.call.query.get("sendInitialEvents").is_some()
     }
 
-    /// Waits for the next thing to happen; `None` ends the stream.
+    /// Waits for the next event; `None` ends the stream.
     async fn step(&mut self) -> Option<Bytes> {
-        let due = self.due();
+        let due = self.next_deadline();
         if self.timer.deadline() != due {
             self.timer.as_mut().reset(due);
         }
         let watch = self.watch.as_mut()?;
-        // In a fixed order, so that a change costs nothing but itself. A stream that always has changes still ends in time:
-        // whoever is woken by a change looks at the clock first.
+        // The order is fixed, so that a change costs nothing extra. A stream with permanent changes still ends in time,
+        // because the clock is checked first after each notification.
         if Instant::now() >= self.end || *self.call.inner.stopping().borrow() {
             return None;
         }
@@ -177,8 +181,8 @@ impl Run {
         }
     }
 
-    /// When something is due even if nothing changes: the next bookmark, or the end.
-    fn due(&self) -> Instant {
+    /// Returns the time of the next action without changes: a bookmark, or the end.
+    fn next_deadline(&self) -> Instant {
         if !self.options.bookmarks {
             return self.end;
         }
@@ -186,24 +190,24 @@ impl Run {
         (self.bookmark + BOOKMARK_EVERY).min(last_bookmark.unwrap_or(self.end))
     }
 
-    fn batch(&mut self, batch: Result<Batch, ReadError>) -> Bytes {
+    fn batch(&mut self, batch: Result<ChangeBatch, ReadError>) -> Bytes {
         let batch = match batch {
             Ok(batch) => batch,
             Err(error) => {
                 self.end = Instant::now();
-                return event::error(&refuse(&error, self.watch.as_ref().map_or(0, Watch::revision)));
+                return event::error(&error_status(&error, self.watch.as_ref().map_or(0, StoreWatch::revision)));
             }
         };
         let Self { events, call, watch, skip, .. } = self;
         let (form, skip) = (events.form().filter(|_| *skip == 0).cloned(), *skip);
         let mut encode = || events.changed(call, batch.changes.iter().filter(|c| c.revision > skip));
         match (form, watch) {
-            (Some(form), Some(watch)) => watch.encoded(&batch, &form, encode),
+            (Some(form), Some(watch)) => watch.shared_encoding(&batch, &form, encode),
             _ => encode(),
         }
     }
 
-    fn progress(&mut self, batch: Result<Batch, ReadError>) -> Bytes {
+    fn progress(&mut self, batch: Result<ChangeBatch, ReadError>) -> Bytes {
         match batch {
             Ok(batch) if batch.changes.is_empty() => self.events.bookmark(batch.revision, false),
             other => self.batch(other),
@@ -211,8 +215,8 @@ impl Run {
     }
 }
 
-/// Why a watch ends, as an event shows it.
-fn refuse(error: &ReadError, asked: u64) -> Status {
+/// Returns the Status of the event that ends a watch.
+fn error_status(error: &ReadError, asked: u64) -> Status {
     match error {
         ReadError::Compacted { oldest } => Status::expired(format!("too old resource version: {asked} ({oldest})")),
         ReadError::Future { current } => too_large(asked, *current),

@@ -1,40 +1,41 @@
-//! What server-side apply sees in a schema: maps, lists and scalars, each separable, associative or atomic.
+//! Types of server-side apply: maps, lists and scalars, each separable, associative or atomic.
 //!
-//! The API server converts its OpenAPI into a schema of structured-merge-diff; these types give the same answers straight
-//! from [`Schema`], without a second tree.
+//! kube-apiserver converts its OpenAPI document into a schema of structured-merge-diff. The types here derive the same
+//! information directly from [`Schema`], without a second tree.
 
 use std::borrow::Cow;
 
 use crate::Value;
-use crate::schema::{Definitions, ListType, Schema, Type};
+use crate::schema::{Definitions, ListType, Schema, SchemaType};
 
-use super::element::{Element, KeyField};
-use super::scalar::Scalar;
+use super::element::{KeyField, PathElement};
+use super::scalar::PathValue;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 const QUANTITY: &str = "io.k8s.apimachinery.pkg.api.resource.Quantity";
 const RAW_EXTENSION: &str = "io.k8s.apimachinery.pkg.runtime.RawExtension";
 
-/// The type of a value, not yet resolved.
+/// Unresolved type of a value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Ty<'a> {
-    /// Nothing is known: objects are separable, lists atomic.
+pub(crate) enum TypeRef<'a> {
+    /// Unknown type: objects are separable, lists atomic.
     Deduced,
-    /// Nothing is known, and all of it is one leaf.
+    /// Unknown type, and the whole value is one leaf.
     Untyped,
-    /// A string.
+    /// String.
     Text,
-    /// A node of a schema.
+    /// Node of a schema.
     Node {
         schema: &'a Schema,
-        /// Unknown fields are kept here, said by this node or one above it.
+        /// Whether unknown fields are preserved, by this node or by an ancestor.
         preserve: bool,
-        /// The root of a custom resource, or an embedded one: it has `apiVersion`, `kind` and `metadata`.
+        /// Whether the node is a custom resource's root or an embedded resource, which has `apiVersion`, `kind` and
+        /// `metadata`.
         resource: bool,
     },
 }
 
-/// The kinds of scalar that are told apart.
+/// Scalar types of structured-merge-diff.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScalarKind {
     Numeric,
@@ -43,7 +44,7 @@ pub(crate) enum ScalarKind {
     Untyped,
 }
 
-/// What a value of a type may be.
+/// Resolved type: the forms a value may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Atom<'a> {
     pub(crate) map: Option<MapAtom<'a>>,
@@ -51,58 +52,58 @@ pub(crate) struct Atom<'a> {
     pub(crate) list: Option<ListAtom<'a>>,
 }
 
-/// An object.
+/// Type of an object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MapAtom<'a> {
     schema: Option<&'a Schema>,
     definitions: &'a Definitions,
     preserve: bool,
     resource: bool,
-    /// The type of fields that are not named; `None` when there may be none.
-    pub(crate) element: Option<Ty<'a>>,
+    /// Type of fields without a schema of their own; `None` if such fields are not allowed.
+    pub(crate) element: Option<TypeRef<'a>>,
     pub(crate) atomic: bool,
 }
 
-/// A list.
+/// Type of a list.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ListAtom<'a> {
     pub(crate) atomic: bool,
-    /// The key fields of an associative list; none for a set.
+    /// Key fields of an associative list; empty for a set.
     keys: &'a [Box<str>],
-    pub(crate) item: Ty<'a>,
+    pub(crate) item: TypeRef<'a>,
     definitions: &'a Definitions,
 }
 
-/// The forms of an atom that a value fits, in the order in which they are tried.
+/// Forms of an atom, in the order in which a value is matched against them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum AtomForm {
     Map,
     Scalar,
     List,
 }
 
-/// Which forms remain possible for a value.
+/// Forms of an atom that a value can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Forms {
-    /// The value decided.
-    One(Form),
-    /// The value is null or fits nothing; everything the type allows remains.
+pub(crate) enum AtomForms {
+    /// The value has this form.
+    One(AtomForm),
+    /// The value is null or fits no form, so every form of the type remains.
     All,
 }
 
-impl<'a> Ty<'a> {
-    /// The type of the root object.
+impl<'a> TypeRef<'a> {
+    /// Returns the type of the root object.
     pub(crate) fn root(schema: Option<&'a Schema>, custom: bool) -> Self {
-        schema.map_or(Ty::Deduced, |schema| Ty::Node { schema, preserve: false, resource: custom })
+        schema.map_or(TypeRef::Deduced, |schema| TypeRef::Node { schema, preserve: false, resource: custom })
     }
 
-    /// What a value of this type may be.
+    /// Resolves the type.
     pub(crate) fn resolve(self, definitions: &'a Definitions) -> Atom<'a> {
         match self {
-            Ty::Deduced => untyped(definitions, false),
-            Ty::Untyped => untyped(definitions, true),
-            Ty::Text => Atom { map: None, scalar: Some(ScalarKind::Text), list: None },
-            Ty::Node { schema, preserve, resource } => match schema.reference.as_deref() {
+            TypeRef::Deduced => untyped(definitions, false),
+            TypeRef::Untyped => untyped(definitions, true),
+            TypeRef::Text => Atom { map: None, scalar: Some(ScalarKind::Text), list: None },
+            TypeRef::Node { schema, preserve, resource } => match schema.reference.as_deref() {
                 None => Atom::of(schema, preserve, resource, definitions),
                 Some(QUANTITY) => Atom { map: None, scalar: Some(ScalarKind::Untyped), list: None },
                 Some(RAW_EXTENSION) => untyped(definitions, true),
@@ -112,7 +113,7 @@ impl<'a> Ty<'a> {
                         return untyped(definitions, false);
                     }
                     let mut atom = Atom::of(target, false, resource, definitions);
-                    // The place that refers may decide otherwise than the type it refers to.
+                    // The referring node may override the map type of the node it refers to.
                     if schema.map_atomic || schema.map_granular {
                         match &mut atom {
                             Atom { map: Some(map), .. } => map.atomic = schema.map_atomic,
@@ -128,9 +129,9 @@ impl<'a> Ty<'a> {
 }
 
 fn untyped(definitions: &Definitions, atomic: bool) -> Atom<'_> {
-    let element = if atomic { Ty::Untyped } else { Ty::Deduced };
+    let element = if atomic { TypeRef::Untyped } else { TypeRef::Deduced };
     let map = MapAtom { schema: None, definitions, preserve: false, resource: false, element: Some(element), atomic };
-    let list = ListAtom { atomic: true, keys: &[], item: Ty::Untyped, definitions };
+    let list = ListAtom { atomic: true, keys: &[], item: TypeRef::Untyped, definitions };
     Atom { map: Some(map), scalar: Some(ScalarKind::Untyped), list: Some(list) }
 }
 
@@ -142,44 +143,46 @@ impl<'a> Atom<'a> {
         let list = || ListAtom::of(schema, preserve, definitions);
         let scalar = |kind| Atom { map: None, scalar: Some(kind), list: None };
         match schema.kind {
-            Type::Any => Atom { map: Some(map()), scalar: Some(ScalarKind::Untyped), list: Some(list()) },
-            Type::Object => Atom { map: Some(map()), scalar: None, list: None },
-            Type::Array => Atom { map: None, scalar: None, list: Some(list()) },
-            Type::Integer | Type::Number => scalar(ScalarKind::Numeric),
-            Type::Boolean => scalar(ScalarKind::Boolean),
-            Type::String => match schema.format.as_deref() {
+            SchemaType::Any => Atom { map: Some(map()), scalar: Some(ScalarKind::Untyped), list: Some(list()) },
+            SchemaType::Object => Atom { map: Some(map()), scalar: None, list: None },
+            SchemaType::Array => Atom { map: None, scalar: None, list: Some(list()) },
+            SchemaType::Integer | SchemaType::Number => scalar(ScalarKind::Numeric),
+            SchemaType::Boolean => scalar(ScalarKind::Boolean),
+            SchemaType::String => match schema.format.as_deref() {
                 None | Some("" | "byte") => scalar(ScalarKind::Text),
                 Some(_) => scalar(ScalarKind::Untyped),
             },
         }
     }
 
-    /// The forms that remain possible once the value is seen.
-    pub(crate) fn forms(&self, value: &Value) -> Forms {
+    /// Returns the forms that a value can have.
+    pub(crate) fn forms(&self, value: &Value) -> AtomForms {
         match value {
-            Value::Object(_) if self.map.is_some() => Forms::One(Form::Map),
-            Value::Array(_) if self.list.is_some() => Forms::One(Form::List),
-            Value::Bool(_) | Value::Number(_) | Value::String(_) if self.scalar.is_some() => Forms::One(Form::Scalar),
-            _ => self.only().map_or(Forms::All, Forms::One),
+            Value::Object(_) if self.map.is_some() => AtomForms::One(AtomForm::Map),
+            Value::Array(_) if self.list.is_some() => AtomForms::One(AtomForm::List),
+            Value::Bool(_) | Value::Number(_) | Value::String(_) if self.scalar.is_some() => {
+                AtomForms::One(AtomForm::Scalar)
+            }
+            _ => self.only().map_or(AtomForms::All, AtomForms::One),
         }
     }
 
-    fn only(&self) -> Option<Form> {
+    fn only(&self) -> Option<AtomForm> {
         match (self.map.is_some(), self.scalar.is_some(), self.list.is_some()) {
-            (true, false, false) => Some(Form::Map),
-            (false, true, false) => Some(Form::Scalar),
-            (false, false, true) => Some(Form::List),
+            (true, false, false) => Some(AtomForm::Map),
+            (false, true, false) => Some(AtomForm::Scalar),
+            (false, false, true) => Some(AtomForm::List),
             _ => None,
         }
     }
 
-    /// The form to treat a value with those forms as.
-    pub(crate) fn first(&self, forms: Forms) -> Form {
+    /// Returns the form to treat a value with these forms as.
+    pub(crate) fn first(&self, forms: AtomForms) -> AtomForm {
         match forms {
-            Forms::One(form) => form,
-            Forms::All if self.map.is_some() => Form::Map,
-            Forms::All if self.scalar.is_some() => Form::Scalar,
-            Forms::All => Form::List,
+            AtomForms::One(form) => form,
+            AtomForms::All if self.map.is_some() => AtomForm::Map,
+            AtomForms::All if self.scalar.is_some() => AtomForm::Scalar,
+            AtomForms::All => AtomForm::List,
         }
     }
 }
@@ -187,32 +190,32 @@ impl<'a> Atom<'a> {
 impl<'a> MapAtom<'a> {
     fn of(schema: &'a Schema, preserve: bool, resource: bool, definitions: &'a Definitions) -> Self {
         let element = match &schema.additional {
-            Some(schema) => Some(Ty::Node { schema, preserve, resource: false }),
-            // An object without any properties is free-form.
-            None if preserve || (schema.properties.is_empty() && !resource) => Some(Ty::Deduced),
+            Some(schema) => Some(TypeRef::Node { schema, preserve, resource: false }),
+            // An object without properties is free-form.
+            None if preserve || (schema.properties.is_empty() && !resource) => Some(TypeRef::Deduced),
             None => None,
         };
         Self { schema: Some(schema), definitions, preserve, resource, element, atomic: schema.map_atomic }
     }
 
-    /// The type of a named field.
-    pub(crate) fn field(&self, name: &str) -> Option<Ty<'a>> {
+    /// Returns the type of a named field.
+    pub(crate) fn field(&self, name: &str) -> Option<TypeRef<'a>> {
         if self.resource {
             match name {
-                "apiVersion" | "kind" => return Some(Ty::Text),
+                "apiVersion" | "kind" => return Some(TypeRef::Text),
                 "metadata" => {
                     let meta = self.definitions.get(OBJECT_META);
-                    return Some(Ty::root(meta.map(AsRef::as_ref), false));
+                    return Some(TypeRef::root(meta.map(AsRef::as_ref), false));
                 }
                 _ => {}
             }
         }
         let schema = self.schema?.properties.get(name)?;
-        Some(Ty::Node { schema, preserve: self.preserve, resource: false })
+        Some(TypeRef::Node { schema, preserve: self.preserve, resource: false })
     }
 
-    /// The type of any field; `None` when the schema does not allow it.
-    pub(crate) fn field_or_element(&self, name: &str) -> Option<Ty<'a>> {
+    /// Returns the type of any field; `None` if the schema does not allow the field.
+    pub(crate) fn field_or_element(&self, name: &str) -> Option<TypeRef<'a>> {
         self.field(name).or(self.element)
     }
 
@@ -220,13 +223,13 @@ impl<'a> MapAtom<'a> {
         self.schema?.properties.get(name)?.default.as_ref()
     }
 
-    /// No field is named, and nothing is known of any: such maps are never reconciled.
+    /// Whether the map has no named fields and its elements have no known type. Such maps are never reconciled.
     pub(crate) fn is_free_form(&self) -> bool {
         let unnamed = !self.resource && self.schema.is_none_or(|s| s.properties.is_empty());
         unnamed
             && match self.element {
-                Some(Ty::Deduced) => true,
-                Some(ty @ Ty::Node { schema, .. }) if schema.reference.is_none() => {
+                Some(TypeRef::Deduced) => true,
+                Some(ty @ TypeRef::Node { schema, .. }) if schema.reference.is_none() => {
                     ty.resolve(self.definitions).scalar == Some(ScalarKind::Untyped)
                 }
                 _ => false,
@@ -245,18 +248,22 @@ impl<'a> ListAtom<'a> {
             }
             None => (true, &[]),
         };
-        let item = schema.items.as_ref().map_or(Ty::Untyped, |schema| Ty::Node { schema, preserve, resource: false });
+        let item = schema.items.as_ref().map_or(TypeRef::Untyped, |schema| TypeRef::Node {
+            schema,
+            preserve,
+            resource: false,
+        });
         Self { atomic, keys, item, definitions }
     }
 
-    /// The path element of an item of an associative list.
-    pub(crate) fn element_of(&self, item: &'a Value) -> Result<Element<'a>, String> {
+    /// Returns the path element of an item of an associative list.
+    pub(crate) fn element_of(&self, item: &'a Value) -> Result<PathElement<'a>, String> {
         if self.keys.is_empty() {
             return match item {
                 Value::Object(_) => Err("associative list without keys has an element that's a map type".into()),
                 Value::Array(_) => Err("not supported: associative list with lists as elements".into()),
                 Value::Null => Err("associative list without keys has an element that's an explicit null".into()),
-                scalar => Ok(Element::Value(Scalar::from_value(scalar))),
+                scalar => Ok(PathElement::Value(PathValue::from_value(scalar))),
             };
         }
         let item = match item {
@@ -267,9 +274,9 @@ impl<'a> ListAtom<'a> {
         let mut key: Vec<KeyField<'a>> = Vec::with_capacity(self.keys.len());
         for name in self.keys {
             if let Some(value) = item.get(&**name) {
-                key.push((Cow::Borrowed(name), Scalar::from_value(value)));
+                key.push((Cow::Borrowed(name), PathValue::from_value(value)));
             } else if let Some(default) = self.default_of(name)? {
-                key.push((Cow::Borrowed(name), Scalar::from_value(default)));
+                key.push((Cow::Borrowed(name), PathValue::from_value(default)));
             }
         }
         if key.is_empty() {
@@ -278,7 +285,7 @@ impl<'a> ListAtom<'a> {
         if key.len() > 1 {
             key.sort_by(|a, b| a.0.cmp(&b.0));
         }
-        Ok(Element::Key(key.into()))
+        Ok(PathElement::Key(key.into()))
     }
 
     fn default_of(&self, name: &str) -> Result<Option<&'a Value>, String> {

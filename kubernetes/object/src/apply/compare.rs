@@ -1,26 +1,26 @@
-//! What changed between two objects: paths removed, modified, added.
+//! Comparison of two objects: removed, modified and added paths.
 
 use crate::Value;
 use crate::schema::Definitions;
 
-use super::atom::{Atom, Form, Forms, ListAtom, MapAtom, Ty};
-use super::element::Element;
-use super::problem::Problems;
+use super::atom::{Atom, AtomForm, AtomForms, ListAtom, MapAtom, TypeRef};
+use super::element::PathElement;
 use super::scalar::same;
-use super::set::{Node, Set};
-use super::validate::{scalar_problem, validate};
+use super::schema_mismatch::SchemaMismatches;
+use super::set::{FieldSet, FieldSetNode};
+use super::validate::{scalar_mismatch, validate};
 
-/// What differs between two objects.
+/// Differences between two objects.
 #[derive(Debug, Default)]
-pub(crate) struct Changes<'a> {
-    pub(crate) removed: Set<'a>,
-    pub(crate) modified: Set<'a>,
-    pub(crate) added: Set<'a>,
+pub(crate) struct ObjectComparison<'a> {
+    pub(crate) removed: FieldSet<'a>,
+    pub(crate) modified: FieldSet<'a>,
+    pub(crate) added: FieldSet<'a>,
 }
 
-/// The change of a value's own path.
+/// Change of a value's own path.
 #[derive(Clone, Copy, Default)]
-struct Own {
+struct OwnPathChange {
     removed: bool,
     modified: bool,
     added: bool,
@@ -30,142 +30,142 @@ struct Own {
 pub(crate) fn compare<'a>(
     old: &'a Value,
     new: &'a Value,
-    ty: Ty<'a>,
+    ty: TypeRef<'a>,
     definitions: &'a Definitions,
-) -> Result<Changes<'a>, Problems> {
-    let mut changes = Changes::default();
-    Walk { definitions }.values(Some(old), Some(new), ty, &mut changes)?;
+) -> Result<ObjectComparison<'a>, SchemaMismatches> {
+    let mut changes = ObjectComparison::default();
+    CompareWalker { definitions }.values(Some(old), Some(new), ty, &mut changes)?;
     Ok(changes)
 }
 
-impl<'a> Changes<'a> {
-    /// All three sets.
-    pub(crate) fn sets(&mut self) -> [&mut Set<'a>; 3] {
+impl<'a> ObjectComparison<'a> {
+    /// Returns all three sets.
+    pub(crate) fn sets(&mut self) -> [&mut FieldSet<'a>; 3] {
         [&mut self.removed, &mut self.modified, &mut self.added]
     }
 
-    fn graft(&mut self, element: Element<'a>, own: Own, below: Changes<'a>) {
-        // Nearly always one of the three: the element need not be copied.
+    fn graft(&mut self, element: PathElement<'a>, own: OwnPathChange, below: ObjectComparison<'a>) {
+        // Usually only one of the three applies, so the element is not copied.
         let modified = own.modified || !below.modified.is_empty();
         let removed = own.removed || !below.removed.is_empty();
         let added = own.added || !below.added.is_empty();
         if modified && (removed || added) {
-            self.modified.graft(element.clone(), own.modified, below.modified);
+            self.modified.insert_subtree(element.clone(), own.modified, below.modified);
         } else if modified {
-            return self.modified.graft(element, own.modified, below.modified);
+            return self.modified.insert_subtree(element, own.modified, below.modified);
         }
         if removed && added {
-            self.removed.graft(element.clone(), own.removed, below.removed);
+            self.removed.insert_subtree(element.clone(), own.removed, below.removed);
         } else if removed {
-            return self.removed.graft(element, own.removed, below.removed);
+            return self.removed.insert_subtree(element, own.removed, below.removed);
         }
-        self.added.graft(element, own.added, below.added);
+        self.added.insert_subtree(element, own.added, below.added);
     }
 }
 
-impl Own {
+impl OwnPathChange {
     fn leaf(old: Option<&Value>, new: Option<&Value>) -> Self {
         match (old, new) {
-            (None, _) => Own { added: true, ..Own::default() },
-            (_, None) => Own { removed: true, ..Own::default() },
-            (Some(old), Some(new)) => Own { modified: !same(new, old), ..Own::default() },
+            (None, _) => OwnPathChange { added: true, ..OwnPathChange::default() },
+            (_, None) => OwnPathChange { removed: true, ..OwnPathChange::default() },
+            (Some(old), Some(new)) => OwnPathChange { modified: !same(new, old), ..OwnPathChange::default() },
         }
     }
 }
 
-struct Walk<'a> {
+struct CompareWalker<'a> {
     definitions: &'a Definitions,
 }
 
-impl<'a> Walk<'a> {
-    /// Adds what changed below the two values to `below`, and tells what changed of the values' own path.
+impl<'a> CompareWalker<'a> {
+    /// Adds the changes below two values to `below`, and returns the change of the values' own path.
     fn values(
         &self,
         old: Option<&'a Value>,
         new: Option<&'a Value>,
-        ty: Ty<'a>,
-        below: &mut Changes<'a>,
-    ) -> Result<Own, Problems> {
+        ty: TypeRef<'a>,
+        below: &mut ObjectComparison<'a>,
+    ) -> Result<OwnPathChange, SchemaMismatches> {
         if let (None, Some(new)) = (old, new) {
             self.added(new, ty, &mut below.added)?;
-            return Ok(Own { added: true, ..Own::default() });
+            return Ok(OwnPathChange { added: true, ..OwnPathChange::default() });
         }
         let atom = ty.resolve(self.definitions);
-        let old_forms = old.map_or(Forms::All, |v| atom.forms(v));
-        let new_forms = new.map_or(Forms::All, |v| atom.forms(v));
+        let old_forms = old.map_or(AtomForms::All, |v| atom.forms(v));
+        let new_forms = new.map_or(AtomForms::All, |v| atom.forms(v));
         let forms = if new.is_none() { old_forms } else { new_forms };
         check(&atom, old, old_forms)?;
         check(&atom, new, new_forms)?;
-        let mut first = Own::default();
+        let mut first = OwnPathChange::default();
         if old.is_some() && new.is_some() && old_forms != new_forms {
-            // The two sides have different forms: the changes of both readings count.
+            // The two sides have different forms, so the changes of both forms count.
             first = self.form(ty, &atom, atom.first(old_forms), (old, new), below)?;
         }
         let own = self.form(ty, &atom, atom.first(forms), (old, new), below)?;
-        Ok(Own { modified: own.modified || first.modified, ..own })
+        Ok(OwnPathChange { modified: own.modified || first.modified, ..own })
     }
 
-    /// Adds every path below a value that was not there: most of what a create does.
-    fn added(&self, new: &'a Value, ty: Ty<'a>, set: &mut Set<'a>) -> Result<(), Problems> {
+    /// Adds every path below a new value. Most of the work of a create happens here.
+    fn added(&self, new: &'a Value, ty: TypeRef<'a>, set: &mut FieldSet<'a>) -> Result<(), SchemaMismatches> {
         let atom = ty.resolve(self.definitions);
         let forms = atom.forms(new);
         check(&atom, Some(new), forms)?;
         match (atom.first(forms), &atom.map, &atom.list, new) {
-            (Form::Map, Some(map), _, Value::Object(fields)) if !map.atomic && !fields.is_empty() => {
+            (AtomForm::Map, Some(map), _, Value::Object(fields)) if !map.atomic && !fields.is_empty() => {
                 set.nodes.reserve_exact(fields.len());
                 for (name, field) in fields {
                     let Some(ty) = map.field_or_element(name) else {
                         return Err(format!("field {name} not declared in schema").into());
                     };
-                    let mut children = Set::default();
+                    let mut children = FieldSet::default();
                     self.added(field, ty, &mut children)?;
-                    set.nodes.push(Node { element: Element::Field(name), member: true, children });
+                    set.nodes.push(FieldSetNode { element: PathElement::Field(name), member: true, children });
                 }
                 Ok(())
             }
-            (Form::List, _, Some(list), Value::Array(items)) if !list.atomic && !items.is_empty() => {
-                let mut changes = Changes::default();
+            (AtomForm::List, _, Some(list), Value::Array(items)) if !list.atomic && !items.is_empty() => {
+                let mut changes = ObjectComparison::default();
                 self.lists(list, None, Some(new), &mut changes)?;
-                set.unite(changes.added);
+                set.union_with(changes.added);
                 Ok(())
             }
-            (Form::Scalar, ..) => Ok(()),
+            (AtomForm::Scalar, ..) => Ok(()),
             _ => validate(new, ty, self.definitions, true),
         }
     }
 
     fn form(
         &self,
-        ty: Ty<'a>,
+        ty: TypeRef<'a>,
         atom: &Atom<'a>,
-        form: Form,
+        form: AtomForm,
         (old, new): (Option<&'a Value>, Option<&'a Value>),
-        below: &mut Changes<'a>,
-    ) -> Result<Own, Problems> {
+        below: &mut ObjectComparison<'a>,
+    ) -> Result<OwnPathChange, SchemaMismatches> {
         let walked = match (form, &atom.map, &atom.list) {
-            (Form::Map, Some(map), _) if !map.atomic => self.maps(map, old, new, below)?,
-            (Form::List, _, Some(list)) if !list.atomic => self.lists(list, old, new, below)?,
+            (AtomForm::Map, Some(map), _) if !map.atomic => self.maps(map, old, new, below)?,
+            (AtomForm::List, _, Some(list)) if !list.atomic => self.lists(list, old, new, below)?,
             _ => false,
         };
         if walked {
-            return Ok(Own { removed: new.is_none(), modified: false, added: old.is_none() });
+            return Ok(OwnPathChange { removed: new.is_none(), modified: false, added: old.is_none() });
         }
-        let own = Own::leaf(old, new);
-        if let (true, false, Some(new)) = (own.modified || own.added, form == Form::Scalar, new) {
-            // What changed inside an atomic part is looked at, too.
+        let own = OwnPathChange::leaf(old, new);
+        if let (true, false, Some(new)) = (own.modified || own.added, form == AtomForm::Scalar, new) {
+            // Changes inside an atomic part are validated, too.
             validate(new, ty, self.definitions, true)?;
         }
         Ok(own)
     }
 
-    /// `false` when both sides have no fields: such a pair is a leaf, so that empty and null stay apart.
+    /// Compares two maps. Returns `false` if both have no fields: such a pair is a leaf, so that empty and null differ.
     fn maps(
         &self,
         map: &MapAtom<'a>,
         old: Option<&'a Value>,
         new: Option<&'a Value>,
-        changes: &mut Changes<'a>,
-    ) -> Result<bool, Problems> {
+        changes: &mut ObjectComparison<'a>,
+    ) -> Result<bool, SchemaMismatches> {
         let old = old.and_then(Value::as_object).filter(|m| !m.is_empty());
         let new = new.and_then(Value::as_object).filter(|m| !m.is_empty());
         if old.is_none() && new.is_none() {
@@ -174,7 +174,7 @@ impl<'a> Walk<'a> {
         let mut old = old.into_iter().flatten().peekable();
         let mut new = new.into_iter().flatten().peekable();
         loop {
-            // Both maps are sorted: walk them side by side.
+            // Both maps are sorted, so one pass over both is enough.
             let order = match (old.peek(), new.peek()) {
                 (None, None) => return Ok(true),
                 (Some(_), None) => std::cmp::Ordering::Less,
@@ -188,9 +188,9 @@ impl<'a> Walk<'a> {
             let Some(ty) = map.field_or_element(name) else {
                 return Err(format!("field {name} not declared in schema").into());
             };
-            let mut below = Changes::default();
+            let mut below = ObjectComparison::default();
             let own = self.values(left, right, ty, &mut below)?;
-            changes.graft(Element::Field(name), own, below);
+            changes.graft(PathElement::Field(name), own, below);
         }
     }
 
@@ -199,8 +199,8 @@ impl<'a> Walk<'a> {
         list: &ListAtom<'a>,
         old: Option<&'a Value>,
         new: Option<&'a Value>,
-        changes: &mut Changes<'a>,
-    ) -> Result<bool, Problems> {
+        changes: &mut ObjectComparison<'a>,
+    ) -> Result<bool, SchemaMismatches> {
         let old = old.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let new = new.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         if old.is_empty() && new.is_empty() {
@@ -219,21 +219,21 @@ impl<'a> Walk<'a> {
             while let Some((_, side, item)) = groups.next_if(|g| g.0 == element) {
                 if side { after.push(item) } else { before.push(item) }
             }
-            let mut below = Changes::default();
+            let mut below = ObjectComparison::default();
             let own = self.group(list, &before, &after, &mut below)?;
             changes.graft(element, own, below);
         }
         Ok(true)
     }
 
-    /// Compares the items that share a key. An item that stands twice is compared as a whole.
+    /// Compares the items that share a key. An item that occurs twice is compared as a whole.
     fn group(
         &self,
         list: &ListAtom<'a>,
         old: &[&'a Value],
         new: &[&'a Value],
-        below: &mut Changes<'a>,
-    ) -> Result<Own, Problems> {
+        below: &mut ObjectComparison<'a>,
+    ) -> Result<OwnPathChange, SchemaMismatches> {
         if new.len() > 1 {
             new.iter().try_for_each(|item| validate(item, list.item, self.definitions, true))?;
         }
@@ -241,34 +241,34 @@ impl<'a> Walk<'a> {
             ([] | [_], [] | [_]) => self.values(old.first().copied(), new.first().copied(), list.item, below),
             ([_, _, ..], [_, _, ..]) => {
                 let equal = old.len() == new.len() && old.iter().zip(new).all(|(a, b)| same(a, b));
-                Ok(Own { modified: !equal, ..Own::default() })
+                Ok(OwnPathChange { modified: !equal, ..OwnPathChange::default() })
             }
             ([_, _, ..], _) => {
-                let mut own = Own::default();
+                let mut own = OwnPathChange::default();
                 if let Some(new) = new.first() {
                     own = self.values(None, Some(new), list.item, below)?;
                 }
-                Ok(Own { removed: true, ..own })
+                Ok(OwnPathChange { removed: true, ..own })
             }
             _ => {
-                let mut own = Own::default();
+                let mut own = OwnPathChange::default();
                 if let Some(old) = old.first() {
                     own = self.values(Some(old), None, list.item, below)?;
                 }
-                Ok(Own { added: true, ..own })
+                Ok(OwnPathChange { added: true, ..own })
             }
         }
     }
 }
 
-/// All items of both sides with their elements; `true` marks the new side.
+/// Returns all items of both sides with their elements; `true` marks the new side.
 fn group<'a>(
     list: &ListAtom<'a>,
     old: &'a [Value],
     new: &'a [Value],
-) -> Result<Vec<(Element<'a>, bool, &'a Value)>, Problems> {
+) -> Result<Vec<(PathElement<'a>, bool, &'a Value)>, SchemaMismatches> {
     let mut groups = Vec::with_capacity(old.len() + new.len());
-    let mut problems = Problems::default();
+    let mut problems = SchemaMismatches::default();
     for (side, items) in [(false, old), (true, new)] {
         for (i, item) in items.iter().enumerate() {
             match list.element_of(item) {
@@ -281,17 +281,17 @@ fn group<'a>(
     Ok(groups)
 }
 
-/// A value must be what its type says.
-fn check(atom: &Atom<'_>, value: Option<&Value>, forms: Forms) -> Result<(), Problems> {
+/// Returns an error if a value does not fit its type.
+fn check(atom: &Atom<'_>, value: Option<&Value>, forms: AtomForms) -> Result<(), SchemaMismatches> {
     let Some(value) = value else { return Ok(()) };
     let wrong = match (forms, value) {
-        (Forms::One(Form::Scalar), _) => atom.scalar.and_then(|kind| scalar_problem(kind, value, "")),
-        (_, Value::Null) | (Forms::One(Form::Map), Value::Object(_)) | (Forms::One(Form::List), Value::Array(_)) => {
-            None
-        }
-        (Forms::One(Form::Map), other) => Some(format!("expected map, got {other}")),
-        (Forms::One(Form::List), other) => Some(format!("expected list, got {other}")),
-        (Forms::All, other) => Some(format!("unexpected {other}")),
+        (AtomForms::One(AtomForm::Scalar), _) => atom.scalar.and_then(|kind| scalar_mismatch(kind, value, "")),
+        (_, Value::Null)
+        | (AtomForms::One(AtomForm::Map), Value::Object(_))
+        | (AtomForms::One(AtomForm::List), Value::Array(_)) => None,
+        (AtomForms::One(AtomForm::Map), other) => Some(format!("expected map, got {other}")),
+        (AtomForms::One(AtomForm::List), other) => Some(format!("expected list, got {other}")),
+        (AtomForms::All, other) => Some(format!("unexpected {other}")),
     };
     wrong.map_or(Ok(()), |wrong| Err(wrong.into()))
 }

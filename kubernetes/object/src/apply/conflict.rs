@@ -1,4 +1,4 @@
-//! Conflicts between appliers, as people and machines read them.
+//! Conflicts between appliers: the message and causes of the Status.
 
 use serde_json::json;
 
@@ -6,40 +6,40 @@ use crate::Value;
 use crate::quote::quote;
 use crate::status::Status;
 
-use super::element::Element;
-use super::entries::{Entry, Operation};
-use super::set::Set;
+use super::element::PathElement;
+use super::entries::{ManagedFieldsEntry, ManagerOperation};
+use super::set::FieldSet;
 
-/// The fields of one other manager that an apply would change.
+/// Fields of one other manager that an apply would change.
 #[derive(Debug)]
-pub(crate) struct Conflict<'a> {
-    /// Orders the managers.
+pub(crate) struct ManagerConflict<'a> {
+    /// Sort key of the managers.
     identity: String,
     manager: String,
-    pub(crate) set: Set<'a>,
+    pub(crate) set: FieldSet<'a>,
 }
 
-impl<'a> Conflict<'a> {
-    pub(crate) fn new(entry: &Entry<'_>, set: Set<'a>) -> Self {
+impl<'a> ManagerConflict<'a> {
+    pub(crate) fn new(entry: &ManagedFieldsEntry<'_>, set: FieldSet<'a>) -> Self {
         Self { identity: entry.identity(), manager: describe(entry), set }
     }
 }
 
-fn describe(entry: &Entry<'_>) -> String {
+fn describe(entry: &ManagedFieldsEntry<'_>) -> String {
     let mut out = quote(&entry.manager);
     if !entry.subresource.is_empty() {
         out.push_str(" with subresource ");
         out.push_str(&quote(&entry.subresource));
     }
-    if entry.operation == Operation::Update {
+    if entry.operation == ManagerOperation::Update {
         out.push_str(" using ");
         out.push_str(&entry.api_version);
     }
     out
 }
 
-/// The 409 that names every manager and field in the way.
-pub(crate) fn status(mut conflicts: Vec<Conflict<'_>>) -> Status {
+/// Returns the 409 that names every conflicting manager and field.
+pub(crate) fn status(mut conflicts: Vec<ManagerConflict<'_>>) -> Status {
     conflicts.sort_by(|a, b| a.identity.cmp(&b.identity));
     let mut causes = Vec::new();
     let mut lines = Vec::new();
@@ -61,9 +61,9 @@ pub(crate) fn status(mut conflicts: Vec<Conflict<'_>>) -> Status {
     Status::new(409, "Conflict", message).with_details(json!({"causes": Value::Array(causes)}))
 }
 
-fn paths(set: &Set<'_>) -> Vec<String> {
+fn paths(set: &FieldSet<'_>) -> Vec<String> {
     let mut out = Vec::new();
-    set.each_path(&mut Vec::new(), &mut |path: &[&Element<'_>]| {
+    set.for_each_path(&mut Vec::new(), &mut |path: &[&PathElement<'_>]| {
         let mut text = String::new();
         path.iter().for_each(|element| element.write_path(&mut text));
         out.push(text);

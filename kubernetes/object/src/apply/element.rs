@@ -1,4 +1,4 @@
-//! One step of a path into an object: a field, a keyed list item, a set item, an index.
+//! Path elements: a field, a keyed list item, a set item, an index.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -6,25 +6,25 @@ use std::fmt::Write as _;
 
 use crate::Value;
 
-use super::scalar::Scalar;
+use super::scalar::PathValue;
 
-/// A key field of a list item, by name.
-pub(crate) type KeyField<'a> = (Cow<'a, str>, Scalar<'a>);
+/// Name and value of a list item's key field.
+pub(crate) type KeyField<'a> = (Cow<'a, str>, PathValue<'a>);
 
-/// One step of a path. The order is that of structured-merge-diff: fields, keys, values, indices.
+/// Element of a path. The order is that of structured-merge-diff: fields, keys, values, indices.
 #[derive(Clone, Debug)]
-pub(crate) enum Element<'a> {
-    /// A field of an object.
+pub(crate) enum PathElement<'a> {
+    /// Field of an object.
     Field(&'a str),
-    /// The item of an associative list with these key fields, sorted by name.
+    /// Item of an associative list with these key fields, sorted by name.
     Key(Box<[KeyField<'a>]>),
-    /// The item of a set with this value.
-    Value(Scalar<'a>),
-    /// An item by its place.
+    /// Item of a set with this value.
+    Value(PathValue<'a>),
+    /// Item at this index.
     Index(i64),
 }
 
-impl Element<'_> {
+impl PathElement<'_> {
     fn rank(&self) -> u8 {
         match self {
             Self::Field(_) => 0,
@@ -34,7 +34,7 @@ impl Element<'_> {
         }
     }
 
-    /// The text people read: `.spec`, `[name="web"]`, `[="x"]`, `[3]`.
+    /// Writes the readable form: `.spec`, `[name="web"]`, `[="x"]`, `[3]`.
     pub(crate) fn write_path(&self, out: &mut String) {
         match self {
             Self::Field(name) => {
@@ -64,21 +64,21 @@ impl Element<'_> {
         }
     }
 
-    /// [`Element::write_path`] as a string.
+    /// Returns [`PathElement::write_path`] as a string.
     pub(crate) fn path(&self) -> String {
         let mut out = String::new();
         self.write_path(&mut out);
         out
     }
 
-    /// The key of this element in `fieldsV1`.
+    /// Returns the key of this element in `fieldsV1`.
     pub(crate) fn encode(&self) -> String {
         let mut out = String::new();
         self.encode_into(&mut out);
         out
     }
 
-    /// [`Element::encode`] at the end of a string.
+    /// Appends [`PathElement::encode`] to a string.
     pub(crate) fn encode_into(&self, out: &mut String) {
         match self {
             Self::Field(name) => {
@@ -108,8 +108,8 @@ impl Element<'_> {
         }
     }
 
-    /// Reads a key of `fieldsV1`. `Ok(None)` is an element of a kind we do not know, which is dropped.
-    pub(crate) fn decode(text: &str) -> Result<Option<Element<'_>>, String> {
+    /// Parses a key of `fieldsV1`. Returns `Ok(None)` for an unknown kind of element, which callers drop.
+    pub(crate) fn decode(text: &str) -> Result<Option<PathElement<'_>>, String> {
         if text.len() < 2 {
             return Err("key must be 2 characters long:".into());
         }
@@ -118,12 +118,12 @@ impl Element<'_> {
         }
         let rest = &text[2..];
         Ok(Some(match text.as_bytes()[0] {
-            b'f' => Element::Field(rest),
-            b'v' => Element::Value(Scalar::parse(rest)?),
-            b'k' => Element::Key(decode_key(rest)?),
+            b'f' => PathElement::Field(rest),
+            b'v' => PathElement::Value(PathValue::parse(rest)?),
+            b'k' => PathElement::Key(decode_key(rest)?),
             b'i' => {
                 let place = rest.parse().map_err(|_| format!("strconv.Atoi: parsing {rest:?}: invalid syntax"))?;
-                Element::Index(place)
+                PathElement::Index(place)
             }
             _ => return Ok(None),
         }))
@@ -134,11 +134,11 @@ fn decode_key<'a>(text: &str) -> Result<Box<[KeyField<'a>]>, String> {
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else {
         return Err(format!("expected an object, got {text}"));
     };
-    // A sorted map: the fields come by name.
-    Ok(fields.into_iter().map(|(name, value)| (Cow::Owned(name), Scalar::from_owned(value))).collect())
+    // The map is sorted, so the fields are in order of their names.
+    Ok(fields.into_iter().map(|(name, value)| (Cow::Owned(name), PathValue::from_owned(value))).collect())
 }
 
-impl Ord for Element<'_> {
+impl Ord for PathElement<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Field(a), Self::Field(b)) => a.cmp(b),
@@ -150,16 +150,16 @@ impl Ord for Element<'_> {
     }
 }
 
-impl PartialOrd for Element<'_> {
+impl PartialOrd for PathElement<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Element<'_> {
+impl PartialEq for PathElement<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Element<'_> {}
+impl Eq for PathElement<'_> {}

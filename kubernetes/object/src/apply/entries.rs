@@ -1,4 +1,4 @@
-//! `metadata.managedFields`: reading, ordering and writing its entries.
+//! Entries of `metadata.managedFields`: decoding, ordering and encoding.
 
 use std::borrow::Cow;
 
@@ -8,64 +8,70 @@ use crate::{Map, Value};
 
 use super::fields;
 use super::scalar::write_json_string;
-use super::set::Set;
+use super::set::FieldSet;
 
-/// More entries of updates than this are merged into `ancient-changes`.
+/// Bound on update entries. Older entries beyond it are merged into `ancient-changes`.
 const MAX_UPDATE_ENTRIES: usize = 10;
 const ANCIENT: &str = "ancient-changes";
 
-/// How a manager wrote.
+/// Operation of a managed fields entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Operation {
+pub(crate) enum ManagerOperation {
     Apply,
     Update,
 }
 
-/// Who owns which paths, in which version, since when.
+/// Managed fields entry: the paths a manager owns, in which version, and since when.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct ManagedFieldsEntry<'a> {
     pub(crate) manager: Cow<'a, str>,
-    pub(crate) operation: Operation,
+    pub(crate) operation: ManagerOperation,
     pub(crate) api_version: Cow<'a, str>,
     pub(crate) subresource: Cow<'a, str>,
     pub(crate) time: Option<Cow<'a, str>>,
-    pub(crate) set: Set<'a>,
-    /// The stored entry as it is, as long as nobody had to look into its fields; `set` is empty until then.
-    pub(crate) stored: Option<Stored<'a>>,
+    pub(crate) set: FieldSet<'a>,
+    /// Stored entry, as long as its fields did not have to be decoded; `set` is empty until then.
+    pub(crate) stored: Option<StoredEntry<'a>>,
 }
 
-/// An entry of the stored list.
+/// Entry of the stored list.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Stored<'a> {
+pub(crate) struct StoredEntry<'a> {
     pub(crate) fields: &'a Value,
     place: usize,
 }
 
-/// One entry to store: one of the stored list, or a new one.
+/// Entry to store: one of the stored list, or a new one.
 #[derive(Debug)]
-pub(crate) enum Slot {
+pub(crate) enum EntrySlot {
     Keep(usize),
     Write(Value),
 }
 
 /// All entries of an object, one per manager identity.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Entries<'a>(pub(crate) Vec<Entry<'a>>);
+pub(crate) struct ManagedFields<'a>(pub(crate) Vec<ManagedFieldsEntry<'a>>);
 
-impl<'a> Entry<'a> {
-    /// Is this the entry of that writer? An applier is the same whatever version it applies.
-    pub(crate) fn is(&self, manager: &str, operation: Operation, api_version: &str, subresource: &str) -> bool {
+impl<'a> ManagedFieldsEntry<'a> {
+    /// Whether this is the entry of the given writer. An applier has one entry, whatever version it applies.
+    pub(crate) fn is_written_by(
+        &self,
+        manager: &str,
+        operation: ManagerOperation,
+        api_version: &str,
+        subresource: &str,
+    ) -> bool {
         self.manager == manager
             && self.operation == operation
             && self.subresource == subresource
-            && (operation == Operation::Apply || self.api_version == api_version)
+            && (operation == ManagerOperation::Apply || self.api_version == api_version)
     }
 
-    pub(crate) fn same_identity(&self, other: &Entry<'_>) -> bool {
-        self.is(&other.manager, other.operation, &other.api_version, &other.subresource)
+    pub(crate) fn same_identity(&self, other: &ManagedFieldsEntry<'_>) -> bool {
+        self.is_written_by(&other.manager, other.operation, &other.api_version, &other.subresource)
     }
 
-    /// The identity as upstream spells it; its order decides ties.
+    /// Returns the identity as kube-apiserver spells it. Its order breaks ties.
     pub(crate) fn identity(&self) -> String {
         let mut out = String::from("{");
         let mut field = |name: &str, value: &str| {
@@ -78,7 +84,7 @@ impl<'a> Entry<'a> {
         };
         field("manager", &self.manager);
         field("operation", self.operation.name());
-        field("apiVersion", if self.operation == Operation::Apply { "" } else { &self.api_version });
+        field("apiVersion", if self.operation == ManagerOperation::Apply { "" } else { &self.api_version });
         field("subresource", &self.subresource);
         out.push('}');
         out
@@ -88,16 +94,16 @@ impl<'a> Entry<'a> {
         self.time.as_deref().and_then(|t| t.parse::<jiff::Timestamp>().ok()).map_or(0, jiff::Timestamp::as_second)
     }
 
-    /// Reads the stored fields.
+    /// Decodes the stored fields.
     pub(crate) fn read(&mut self) {
         if let Some(stored) = self.stored.take() {
             self.set = fields::decode(stored.fields).unwrap_or_default();
         }
     }
 
-    /// Takes paths out of the set.
-    pub(crate) fn lose(&mut self, paths: &Set<'_>, buffer: &mut String) {
-        if self.stored.is_some_and(|stored| fields::touches(stored.fields, paths, buffer)) {
+    /// Removes paths from the set.
+    pub(crate) fn remove_paths(&mut self, paths: &FieldSet<'_>, buffer: &mut String) {
+        if self.stored.is_some_and(|stored| fields::intersects(stored.fields, paths, buffer)) {
             self.read();
         }
         self.set.subtract(paths);
@@ -126,7 +132,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-impl Operation {
+impl ManagerOperation {
     fn name(self) -> &'static str {
         match self {
             Self::Apply => "Apply",
@@ -135,10 +141,10 @@ impl Operation {
     }
 }
 
-impl<'a> Entries<'a> {
-    /// Reads `metadata.managedFields`; absent and null are no entries.
+impl<'a> ManagedFields<'a> {
+    /// Decodes `metadata.managedFields`. Absent and null mean no entries.
     pub(crate) fn decode(list: Option<&'a Value>) -> Result<Self, String> {
-        let mut entries = Entries::default();
+        let mut entries = ManagedFields::default();
         for (i, entry) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
             let mut entry = decode_entry(i, entry)?;
             let stored = entry.stored.take().map_or(&Value::Null, |stored| stored.fields);
@@ -153,16 +159,18 @@ impl<'a> Entries<'a> {
         Ok(entries)
     }
 
-    /// Takes `metadata.managedFields` of a stored object as they are: every write leaves them in their normal form.
+    /// Reads `metadata.managedFields` of a stored object without decoding the fields: every write leaves them in normal
+    /// form.
     pub(crate) fn stored(list: Option<&'a Value>) -> Result<Self, String> {
         let list = list.and_then(Value::as_array).into_iter().flatten();
         let mut entries = Self(list.enumerate().map(|(i, entry)| decode_entry(i, entry)).collect::<Result<_, _>>()?);
-        let hollow = |stored: Stored<'a>| stored.fields.as_object().is_none_or(crate::Map::is_empty);
-        entries.0.iter_mut().filter(|entry| entry.stored.is_some_and(hollow)).for_each(Entry::read);
-        let twice = |(i, entry): (usize, &Entry<'a>)| entries.0[..i].iter().any(|e| e.same_identity(entry));
+        let hollow = |stored: StoredEntry<'a>| stored.fields.as_object().is_none_or(crate::Map::is_empty);
+        entries.0.iter_mut().filter(|entry| entry.stored.is_some_and(hollow)).for_each(ManagedFieldsEntry::read);
+        let twice =
+            |(i, entry): (usize, &ManagedFieldsEntry<'a>)| entries.0[..i].iter().any(|e| e.same_identity(entry));
         if entries.0.iter().enumerate().any(twice) {
-            // Writes of a Scale leave two entries for one writer; the later one counts.
-            let mut seen = Entries::default();
+            // Writes of a Scale leave two entries for one writer; the later entry counts.
+            let mut seen = ManagedFields::default();
             for entry in entries.0 {
                 seen.0.retain(|e| !e.same_identity(&entry));
                 seen.0.push(entry);
@@ -176,28 +184,29 @@ impl<'a> Entries<'a> {
         self.0.is_empty()
     }
 
-    /// The list to store; `None` when there is no entry.
+    /// Returns the list to store; `None` if there is no entry.
     pub(crate) fn encode(mut self) -> Option<Value> {
-        self.0.iter_mut().for_each(Entry::read);
+        self.0.iter_mut().for_each(ManagedFieldsEntry::read);
         assemble(self.slots(), &mut Vec::new())
     }
 
-    /// The entries to store, in upstream's order.
-    pub(crate) fn slots(mut self) -> Vec<Slot> {
+    /// Returns the entries to store, in kube-apiserver's order.
+    pub(crate) fn slots(mut self) -> Vec<EntrySlot> {
         self.0.sort_by(|a, b| {
             let order = a.operation.cmp(&b.operation).then_with(|| a.seconds().cmp(&b.seconds()));
             let order = order.then_with(|| a.manager.cmp(&b.manager)).then_with(|| a.api_version.cmp(&b.api_version));
             order.then_with(|| a.subresource.cmp(&b.subresource))
         });
-        let slot =
-            |entry: &Entry<'a>| entry.stored.map_or_else(|| Slot::Write(entry.encode()), |s| Slot::Keep(s.place));
+        let slot = |entry: &ManagedFieldsEntry<'a>| {
+            entry.stored.map_or_else(|| EntrySlot::Write(entry.encode()), |s| EntrySlot::Keep(s.place))
+        };
         self.0.iter().map(slot).collect()
     }
 
-    /// Merges the oldest entries of updates, one bucket per version, until their number is within the bound.
-    pub(crate) fn cap(&mut self) {
+    /// Merges the oldest update entries, one bucket per version, until their number is within the bound.
+    pub(crate) fn merge_oldest_updates(&mut self) {
         let mut updaters: Vec<usize> =
-            (0..self.0.len()).filter(|i| self.0[*i].operation == Operation::Update).collect();
+            (0..self.0.len()).filter(|i| self.0[*i].operation == ManagerOperation::Update).collect();
         if updaters.len() <= MAX_UPDATE_ENTRIES {
             return;
         }
@@ -214,10 +223,10 @@ impl<'a> Entries<'a> {
                 first_of.push((version, i));
                 continue;
             };
-            let bucket =
-                (0..self.0.len()).find(|b| !gone[*b] && self.0[*b].is(ANCIENT, Operation::Update, &version, ""));
+            let bucket = (0..self.0.len())
+                .find(|b| !gone[*b] && self.0[*b].is_written_by(ANCIENT, ManagerOperation::Update, &version, ""));
             self.merge_into(bucket.unwrap_or(first), i);
-            // Even when it is the bucket itself, as upstream has it.
+            // kube-apiserver does this even if the entry is the bucket itself.
             gone[i] = true;
             length -= 1;
         }
@@ -233,26 +242,26 @@ impl<'a> Entries<'a> {
         let entry = &mut self.0[bucket];
         entry.manager = Cow::Borrowed(ANCIENT);
         entry.subresource = Cow::Borrowed("");
-        entry.set.unite(set);
+        entry.set.union_with(set);
         entry.time = time;
     }
 }
 
-/// The list to store; kept entries are taken out of `stored`. `None` when there is no entry.
-pub(crate) fn assemble(slots: Vec<Slot>, stored: &mut [Value]) -> Option<Value> {
+/// Returns the list to store, and takes the kept entries out of `stored`. `None` if there is no entry.
+pub(crate) fn assemble(slots: Vec<EntrySlot>, stored: &mut [Value]) -> Option<Value> {
     let entry = |slot| match slot {
-        Slot::Keep(place) => stored.get_mut(place).map(Value::take).unwrap_or_default(),
-        Slot::Write(entry) => entry,
+        EntrySlot::Keep(place) => stored.get_mut(place).map(Value::take).unwrap_or_default(),
+        EntrySlot::Write(entry) => entry,
     };
     let list: Vec<Value> = slots.into_iter().map(entry).collect();
     (!list.is_empty()).then_some(Value::Array(list))
 }
 
-fn decode_entry(place: usize, entry: &Value) -> Result<Entry<'_>, String> {
+fn decode_entry(place: usize, entry: &Value) -> Result<ManagedFieldsEntry<'_>, String> {
     let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or("");
     let operation = match text("operation") {
-        "Apply" => Operation::Apply,
-        "Update" => Operation::Update,
+        "Apply" => ManagerOperation::Apply,
+        "Update" => ManagerOperation::Update,
         _ => return Err("operation must be `Apply` or `Update`".into()),
     };
     if text("apiVersion").is_empty() {
@@ -263,20 +272,20 @@ fn decode_entry(place: usize, entry: &Value) -> Result<Entry<'_>, String> {
         "" => return Err(format!("missing fieldsType in managed fields entry {place}")),
         other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {place}")),
     }
-    Ok(Entry {
+    Ok(ManagedFieldsEntry {
         manager: Cow::Borrowed(text("manager")),
         operation,
         api_version: Cow::Borrowed(text("apiVersion")),
         subresource: Cow::Borrowed(text("subresource")),
         time: entry.get("time").and_then(Value::as_str).map(whole_seconds),
-        set: Set::default(),
-        stored: Some(Stored { fields: entry.get("fieldsV1").unwrap_or(&Value::Null), place }),
+        set: FieldSet::default(),
+        stored: Some(StoredEntry { fields: entry.get("fieldsV1").unwrap_or(&Value::Null), place }),
     })
 }
 
-/// The time in UTC, to the second.
+/// Returns the time in UTC, to the second.
 fn whole_seconds(time: &str) -> Cow<'_, str> {
-    // 2006-01-02T15:04:05Z
+    // Length of `2006-01-02T15:04:05Z`.
     const CANONICAL_LENGTH: usize = 20;
     if time.len() == CANONICAL_LENGTH && time.ends_with('Z') {
         return Cow::Borrowed(time);

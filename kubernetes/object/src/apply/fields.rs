@@ -1,16 +1,16 @@
-//! `fieldsV1`: sets of paths as JSON.
+//! `fieldsV1`: the JSON form of path sets.
 
 use crate::{Map, Value};
 
-use super::element::Element;
-use super::set::{Node, Set};
+use super::element::PathElement;
+use super::set::{FieldSet, FieldSetNode};
 
-/// The set as a `fieldsV1` object.
-pub(crate) fn encode(set: &Set<'_>) -> Value {
+/// Encodes the set as a `fieldsV1` object.
+pub(crate) fn encode(set: &FieldSet<'_>) -> Value {
     encode_level(set, false)
 }
 
-fn encode_level(set: &Set<'_>, own: bool) -> Value {
+fn encode_level(set: &FieldSet<'_>, own: bool) -> Value {
     let mut map = Map::new();
     if own && !set.is_empty() {
         map.insert(".".into(), Value::Object(Map::new()));
@@ -21,14 +21,15 @@ fn encode_level(set: &Set<'_>, own: bool) -> Value {
     Value::Object(map)
 }
 
-/// Reads a `fieldsV1` object. Elements of kinds we do not know are dropped.
-pub(crate) fn decode(fields: &Value) -> Result<Set<'_>, String> {
+/// Decodes a `fieldsV1` object. Elements of unknown kinds are dropped.
+pub(crate) fn decode(fields: &Value) -> Result<FieldSet<'_>, String> {
     Ok(decode_level(fields)?.0)
 }
 
-/// The paths below, and whether the path that ends here is in the set: stated by `.`, or because nothing is below.
-fn decode_level(fields: &Value) -> Result<(Set<'_>, bool), String> {
-    let mut set = Set::default();
+/// Returns the paths below, and whether the path that ends here is in the set: stated by `.`, or because nothing is
+/// below.
+fn decode_level(fields: &Value) -> Result<(FieldSet<'_>, bool), String> {
+    let mut set = FieldSet::default();
     let mut member = false;
     let fields = match fields {
         Value::Object(fields) => fields,
@@ -41,19 +42,19 @@ fn decode_level(fields: &Value) -> Result<(Set<'_>, bool), String> {
             member = true;
             continue;
         }
-        let Some(element) = Element::decode(key)? else { continue };
+        let Some(element) = PathElement::decode(key)? else { continue };
         let (children, is_member) = decode_level(below)?;
         unsorted |= set.nodes.last().is_some_and(|last| last.element >= element);
-        set.nodes.push(Node { element, member: is_member, children });
+        set.nodes.push(FieldSetNode { element, member: is_member, children });
     }
     if unsorted {
-        // Keys with numbers sort otherwise as text; two spellings of one key become one.
+        // Keys with numbers sort differently as text, and two spellings of one key become one node.
         set.nodes.sort_by(|a, b| a.element.cmp(&b.element));
         set.nodes.dedup_by(|later, first| {
             let same = later.element == first.element;
             if same {
                 first.member |= later.member;
-                first.children.unite(std::mem::take(&mut later.children));
+                first.children.union_with(std::mem::take(&mut later.children));
             }
             same
         });
@@ -62,18 +63,18 @@ fn decode_level(fields: &Value) -> Result<(Set<'_>, bool), String> {
     Ok((set, member))
 }
 
-/// Is any path of the set among the fields? Reads no more of them than that takes.
-pub(crate) fn touches(fields: &Value, set: &Set<'_>, buffer: &mut String) -> bool {
+/// Whether any path of the set is among the fields. Decodes only as much of the fields as needed.
+pub(crate) fn intersects(fields: &Value, set: &FieldSet<'_>, buffer: &mut String) -> bool {
     let Some(fields) = fields.as_object() else { return false };
     set.nodes.iter().any(|node| {
         buffer.clear();
         node.element.encode_into(buffer);
         let Some(below) = fields.get(buffer.as_str()) else { return false };
-        (node.member && states_itself(below)) || touches(below, &node.children, buffer)
+        (node.member && contains_self(below)) || intersects(below, &node.children, buffer)
     })
 }
 
-/// Is the path that ends here in the set?
-pub(crate) fn states_itself(fields: &Value) -> bool {
+/// Whether the path that ends here is in the set.
+pub(crate) fn contains_self(fields: &Value) -> bool {
     fields.as_object().is_none_or(|fields| fields.is_empty() || fields.contains_key("."))
 }

@@ -1,4 +1,4 @@
-//! The annotation of client-side apply: moving to server-side apply without conflicts, and keeping it up to date.
+//! Annotation of client-side apply: migration to server-side apply without conflicts, and upkeep of the annotation.
 
 use serde_json::json;
 
@@ -6,26 +6,27 @@ use crate::{Map, Value, json};
 
 use super::collect::collect;
 use super::compare::compare;
-use super::set::Set;
+use super::set::FieldSet;
 use super::validate::validate;
-use super::{Typed, Writer};
+use super::{KindSchema, WriteOrigin};
 
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
-/// All annotations of an object may have this many bytes.
+/// Bound on the total size of an object's annotations.
 const MAX_ANNOTATION_BYTES: usize = 256 * 1024;
 
-/// The only field manager the annotation is read and written for.
+/// The only field manager for which the annotation is read and written.
 pub(crate) const MANAGER: &str = "kubectl";
 
-/// The last applied configuration, when it is there and of the writer's version.
-pub(crate) fn read(live: &Value, writer: &Writer<'_>) -> Option<Value> {
+/// Returns the last applied configuration, if the annotation exists and has the writer's version.
+pub(crate) fn read(live: &Value, writer: &WriteOrigin<'_>) -> Option<Value> {
     let text = live.pointer("/metadata/annotations")?.get(ANNOTATION)?.as_str()?;
     let last: Value = serde_json::from_str(text).ok()?;
     (last.get("kind").is_some_and(Value::is_string) && last.get("apiVersion")? == writer.api_version).then_some(last)
 }
 
-/// The fields of the last applied configuration that the live object still has as applied: conflicts on those are ours.
-pub(crate) fn unchanged<'a>(last: &'a Value, live: &'a Value, typed: Typed<'a>) -> Option<Set<'a>> {
+/// Returns the fields of the last applied configuration that the live object still has as applied. Conflicts on these
+/// fields are the writer's own.
+pub(crate) fn unchanged_fields<'a>(last: &'a Value, live: &'a Value, typed: KindSchema<'a>) -> Option<FieldSet<'a>> {
     let (ty, definitions) = (typed.root(), typed.definitions);
     validate(live, ty, definitions, false).ok()?;
     validate(last, ty, definitions, false).ok()?;
@@ -37,7 +38,7 @@ pub(crate) fn unchanged<'a>(last: &'a Value, live: &'a Value, typed: Typed<'a>) 
     Some(set)
 }
 
-/// Writes the configuration into the annotation of an object that has the annotation.
+/// Writes the configuration into the annotation, if the object has the annotation.
 pub(crate) fn write(object: &mut Value, patch: &Value) {
     let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
     let Some(annotations) = annotations else { return };

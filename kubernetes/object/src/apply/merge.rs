@@ -1,36 +1,36 @@
-//! Merging an applied configuration into the live object.
+//! Merge of an applied configuration into the live object.
 
 use crate::schema::Definitions;
 use crate::{Map, Value};
 
-use super::atom::{Form, Forms, ListAtom, MapAtom, Ty};
-use super::element::Element;
+use super::atom::{AtomForm, AtomForms, ListAtom, MapAtom, TypeRef};
+use super::element::PathElement;
 
-/// The live object with everything the configuration states. Nothing is removed; where both state a leaf, the
-/// configuration wins; lists keep the live order unless the configuration orders otherwise. Both must be valid.
-pub(crate) fn merge<'a>(live: &'a Value, config: &'a Value, ty: Ty<'a>, definitions: &'a Definitions) -> Value {
-    Walk { definitions }.values(Some(live), Some(config), ty).unwrap_or(Value::Null)
+/// Merges a configuration into the live object. Nothing is removed. If both set a leaf, the configuration wins. Lists
+/// keep the live order unless the configuration orders them otherwise. Both values must be valid.
+pub(crate) fn merge<'a>(live: &'a Value, config: &'a Value, ty: TypeRef<'a>, definitions: &'a Definitions) -> Value {
+    MergeWalker { definitions }.values(Some(live), Some(config), ty).unwrap_or(Value::Null)
 }
 
-struct Walk<'a> {
+struct MergeWalker<'a> {
     definitions: &'a Definitions,
 }
 
-impl<'a> Walk<'a> {
-    fn values(&self, live: Option<&'a Value>, config: Option<&'a Value>, ty: Ty<'a>) -> Option<Value> {
-        // What the configuration does not speak of stays as it is.
+impl<'a> MergeWalker<'a> {
+    fn values(&self, live: Option<&'a Value>, config: Option<&'a Value>, ty: TypeRef<'a>) -> Option<Value> {
+        // Values that the configuration does not set stay as they are.
         let Some(stated) = config else { return live.cloned() };
         let atom = ty.resolve(self.definitions);
         let form = match atom.first(atom.forms(stated)) {
-            // A null accepts the form of the other side.
+            // A null takes the form of the other side.
             _ if live.is_none() => return config.cloned(),
             form => form,
         };
         let differ = live.is_some_and(|live| atom.forms(live) != atom.forms(stated));
         match (form, &atom.map, &atom.list) {
-            (Form::Map, Some(map), _) if !map.atomic => self.maps(map, live, config),
-            (Form::List, _, Some(list)) if !list.atomic => self.lists(list, live, config),
-            _ if differ && stated.is_null() && matches!(atom.forms(stated), Forms::One(_)) => live.cloned(),
+            (AtomForm::Map, Some(map), _) if !map.atomic => self.maps(map, live, config),
+            (AtomForm::List, _, Some(list)) if !list.atomic => self.lists(list, live, config),
+            _ if differ && stated.is_null() && matches!(atom.forms(stated), AtomForms::One(_)) => live.cloned(),
             _ => config.cloned(),
         }
     }
@@ -39,12 +39,12 @@ impl<'a> Walk<'a> {
         let old = live.and_then(Value::as_object).filter(|m| !m.is_empty());
         let new = config.and_then(Value::as_object).filter(|m| !m.is_empty());
         if old.is_none() && new.is_none() {
-            // Both empty: a leaf, so that empty and null stay apart.
+            // Both are empty: a leaf, so that empty and null differ.
             return config.or(live).cloned();
         }
         let mut out = Map::new();
         for (name, value) in old.into_iter().flatten() {
-            let ty = map.field_or_element(name).unwrap_or(Ty::Deduced);
+            let ty = map.field_or_element(name).unwrap_or(TypeRef::Deduced);
             let stated = new.and_then(|m| m.get(name));
             if let Some(merged) = self.values(Some(value), stated, ty) {
                 out.insert(name.clone(), merged);
@@ -64,22 +64,22 @@ impl<'a> Walk<'a> {
         if old.is_empty() && new.is_empty() {
             return config.or(live).cloned();
         }
-        let out = Zip::new(list, old, new).run(|live, config| self.values(live, config, list.item));
+        let out = ListZip::new(list, old, new).run(|live, config| self.values(live, config, list.item));
         (!out.is_empty()).then_some(Value::Array(out))
     }
 }
 
-/// Two associative lists, walked together.
-struct Zip<'a> {
-    old: Vec<(Element<'a>, &'a Value)>,
-    new: Vec<(Element<'a>, &'a Value)>,
-    old_index: Vec<(Element<'a>, usize, bool)>,
-    new_index: Vec<(Element<'a>, usize, bool)>,
+/// Parallel walk over two associative lists.
+struct ListZip<'a> {
+    old: Vec<(PathElement<'a>, &'a Value)>,
+    new: Vec<(PathElement<'a>, &'a Value)>,
+    old_index: Vec<(PathElement<'a>, usize, bool)>,
+    new_index: Vec<(PathElement<'a>, usize, bool)>,
 }
 
-impl<'a> Zip<'a> {
+impl<'a> ListZip<'a> {
     fn new(list: &ListAtom<'a>, old: &'a [Value], new: &'a [Value]) -> Self {
-        let keyed = |items: &'a [Value]| -> Vec<(Element<'a>, &'a Value)> {
+        let keyed = |items: &'a [Value]| -> Vec<(PathElement<'a>, &'a Value)> {
             items.iter().filter_map(|item| Some((list.element_of(item).ok()?, item))).collect()
         };
         let (old, new) = (keyed(old), keyed(new));
@@ -87,8 +87,8 @@ impl<'a> Zip<'a> {
         Self { old, new, old_index, new_index }
     }
 
-    /// The live item of that key; null when it stands twice, for then nothing is merged into it.
-    fn live(&self, element: &Element<'a>) -> Option<&'a Value> {
+    /// Returns the live item with this key; null if the key occurs twice, because nothing is merged into such an item.
+    fn live(&self, element: &PathElement<'a>) -> Option<&'a Value> {
         let (_, place, twice) = find(&self.old_index, element)?;
         Some(if *twice { &Value::Null } else { self.old[*place].1 })
     }
@@ -110,7 +110,7 @@ impl<'a> Zip<'a> {
                 }
                 let stated = find(&self.new_index, left).is_some();
                 if stated && next_shared.is_some_and(|next| next != left) {
-                    // Shared, but another one is due first.
+                    // Both lists have the item, but another one comes first.
                     i += 1;
                     continue;
                 }
@@ -139,7 +139,7 @@ impl<'a> Zip<'a> {
     }
 }
 
-fn index<'a>(items: &[(Element<'a>, &'a Value)]) -> Vec<(Element<'a>, usize, bool)> {
+fn index<'a>(items: &[(PathElement<'a>, &'a Value)]) -> Vec<(PathElement<'a>, usize, bool)> {
     let mut index: Vec<_> = items.iter().enumerate().map(|(i, (e, _))| (e.clone(), i, false)).collect();
     index.sort_by(|a, b| a.0.cmp(&b.0));
     index.dedup_by(|later, first| {
@@ -151,8 +151,8 @@ fn index<'a>(items: &[(Element<'a>, &'a Value)]) -> Vec<(Element<'a>, usize, boo
 }
 
 fn find<'s, 'a>(
-    index: &'s [(Element<'a>, usize, bool)],
-    element: &Element<'_>,
-) -> Option<&'s (Element<'a>, usize, bool)> {
+    index: &'s [(PathElement<'a>, usize, bool)],
+    element: &PathElement<'_>,
+) -> Option<&'s (PathElement<'a>, usize, bool)> {
     index.get(index.binary_search_by(|entry| entry.0.cmp(element)).ok()?)
 }

@@ -1,49 +1,49 @@
-//! Who owns what after a write: structured-merge-diff's updater.
+//! Field ownership after a write: the updater of structured-merge-diff.
 
 use crate::Value;
 use crate::schema::Definitions;
 
-use super::atom::Ty;
+use super::atom::TypeRef;
 use super::collect::{collect, with_named_fields};
-use super::compare::{Changes, compare};
-use super::conflict::Conflict;
-use super::entries::{Entries, Entry};
+use super::compare::{ObjectComparison, compare};
+use super::conflict::ManagerConflict;
+use super::entries::{ManagedFields, ManagedFieldsEntry};
 use super::merge::merge;
-use super::problem::Problems;
-use super::reconcile::{is_needed, reconcile};
+use super::reconcile::{needs_reconcile, reconcile};
 use super::remove::remove;
 use super::reset::ResetFields;
 use super::scalar::same;
-use super::set::Set;
+use super::schema_mismatch::SchemaMismatches;
+use super::set::FieldSet;
 use super::validate::validate;
-use super::{Typed, Writer};
+use super::{KindSchema, WriteOrigin};
 
-/// The fixed parts of one decision.
+/// Fixed inputs of one write.
 pub(crate) struct Updater<'a> {
-    pub(crate) typed: Typed<'a>,
-    pub(crate) writer: Writer<'a>,
+    pub(crate) typed: KindSchema<'a>,
+    pub(crate) writer: WriteOrigin<'a>,
     pub(crate) reset: &'a ResetFields,
 }
 
-/// What a write did to the object as a version sees it.
-struct Change<'a> {
+/// Changes of a write, in terms of one version.
+struct VersionedComparison<'a> {
     version: String,
-    changed: Set<'a>,
-    removed: Set<'a>,
+    changed: FieldSet<'a>,
+    removed: FieldSet<'a>,
 }
 
-impl<'a> Change<'a> {
-    fn of(version: &str, changes: Changes<'a>) -> Self {
+impl<'a> VersionedComparison<'a> {
+    fn of(version: &str, changes: ObjectComparison<'a>) -> Self {
         let mut changed = changes.modified;
-        changed.unite(changes.added);
+        changed.union_with(changes.added);
         Self { version: version.to_string(), changed, removed: changes.removed }
     }
 }
 
-/// Why an apply is refused.
-pub(crate) enum Refusal<'a> {
-    Conflicts(Vec<Conflict<'a>>),
-    Problems(Problems),
+/// Reason for refusing an apply.
+pub(crate) enum ApplyError<'a> {
+    Conflicts(Vec<ManagerConflict<'a>>),
+    Problems(SchemaMismatches),
 }
 
 impl<'a> Updater<'a> {
@@ -51,22 +51,23 @@ impl<'a> Updater<'a> {
         self.typed.definitions
     }
 
-    /// The type of the object in a version; `None` when that version is not served any more.
-    fn ty(&self, api_version: &str) -> Option<Ty<'a>> {
+    /// Returns the type of the object in a version; `None` if that version is no longer served.
+    fn ty(&self, api_version: &str) -> Option<TypeRef<'a>> {
         if api_version == self.writer.api_version {
             return Some(self.typed.root());
         }
         let other = self.typed.versions.iter().find(|(version, _)| version == api_version)?;
-        Some(Ty::root(other.1.as_deref(), self.typed.custom))
+        Some(TypeRef::root(other.1.as_deref(), self.typed.custom))
     }
 
-    /// Drops entries of versions that are gone, and fits the others to schemas that became atomic since.
-    pub(crate) fn refresh(&self, live: &Value, entries: &mut Entries<'a>) -> Result<(), Problems> {
+    /// Drops entries of versions that are no longer served, and adapts the others to parts of the schema that became
+    /// atomic.
+    pub(crate) fn refresh(&self, live: &Value, entries: &mut ManagedFields<'a>) -> Result<(), SchemaMismatches> {
         entries.0.retain(|entry| self.ty(&entry.api_version).is_some());
         for entry in &mut entries.0 {
             self.check_converted(live, &entry.api_version)?;
             let Some(ty) = self.ty(&entry.api_version) else { continue };
-            if entry.stored.is_some_and(|stored| is_needed(stored.fields, ty, self.definitions())) {
+            if entry.stored.is_some_and(|stored| needs_reconcile(stored.fields, ty, self.definitions())) {
                 entry.read();
             }
             if let Some(fitted) = reconcile(&entry.set, ty, self.definitions()) {
@@ -76,15 +77,17 @@ impl<'a> Updater<'a> {
         Ok(())
     }
 
-    /// The paths a change from `old` to `new` gives to its writer. Takes them, and what is gone, from all entries.
+    /// Returns the paths that a change from `old` to `new` assigns to its writer. Removes these paths and the deleted
+    /// ones from all entries.
     pub(crate) fn update(
         &self,
         old: &'a Value,
         new: &'a Value,
-        entries: &mut Entries<'a>,
-    ) -> Result<Set<'a>, Problems> {
-        let Changes { removed, modified: mut changed, added } = self.changes(old, new, self.writer.api_version)?;
-        changed.unite(added);
+        entries: &mut ManagedFields<'a>,
+    ) -> Result<FieldSet<'a>, SchemaMismatches> {
+        let ObjectComparison { removed, modified: mut changed, added } =
+            self.changes(old, new, self.writer.api_version)?;
+        changed.union_with(added);
         let mut others = Vec::new();
         let mut buffer = String::new();
         for entry in &mut entries.0 {
@@ -94,54 +97,56 @@ impl<'a> Updater<'a> {
                 let change = self.in_version(old, new, &entry.api_version, &mut others)?;
                 (&change.removed, &change.changed)
             };
-            entry.lose(taken, &mut buffer);
-            entry.lose(removed, &mut buffer);
+            entry.remove_paths(taken, &mut buffer);
+            entry.remove_paths(removed, &mut buffer);
         }
         entries.0.retain(|entry| !entry.owns_nothing());
         Ok(changed)
     }
 
-    /// Merges `config` into `live`. Gives the new object, or `None` when nothing changes, and what the applier owns.
+    /// Merges `config` into `live` and records what the applier owns. Returns the new object, or `None` if nothing
+    /// changes.
     pub(crate) fn apply(
         &self,
         live: &'a Value,
         config: &'a Value,
-        entries: &mut Entries<'a>,
-        own: Entry<'a>,
+        entries: &mut ManagedFields<'a>,
+        own: ManagedFieldsEntry<'a>,
         force: bool,
-    ) -> Result<Option<Value>, Refusal<'a>> {
+    ) -> Result<Option<Value>, ApplyError<'a>> {
         let mut merged = merge(live, config, self.typed.root(), self.definitions());
         let last = position(entries, &own).map(|i| entries.0.remove(i));
         entries.0.push(own);
         let own = entries.0.len() - 1;
-        if let Some(last) = last.filter(|last| self.may_remove(last, config, entries)) {
+        if let Some(last) = last.filter(|last| self.can_prune(last, config, entries)) {
             let pruned = self.prune(merged, &last, entries);
-            merged = pruned.map_err(|why| Refusal::Problems(format!("failed to prune fields: {why}").into()))?;
+            merged = pruned.map_err(|why| ApplyError::Problems(format!("failed to prune fields: {why}").into()))?;
         }
-        self.settle(live, &merged, entries, own, force)?;
+        self.resolve_conflicts(live, &merged, entries, own, force)?;
         Ok((!same(live, &merged)).then_some(merged))
     }
 
-    /// Whether pruning can find anything: not when all that was applied is applied again, which is the common case. A
-    /// hollow value is owned without its contents, and may yet go with them.
-    fn may_remove(&self, last: &Entry<'_>, config: &Value, entries: &Entries<'a>) -> bool {
-        let here = |entry: &Entry<'_>| entry.api_version == self.writer.api_version;
+    /// Whether pruning can remove anything. If the applier applies again everything it applied before, which is the
+    /// common case, there is nothing to prune; except that an empty value is owned without its contents, so pruning may
+    /// still apply.
+    fn can_prune(&self, last: &ManagedFieldsEntry<'_>, config: &Value, entries: &ManagedFields<'a>) -> bool {
+        let here = |entry: &ManagedFieldsEntry<'_>| entry.api_version == self.writer.api_version;
         let again = || entries.0.last().is_some_and(|own| last.set.is_within(&own.set));
-        let nothing_gone = here(last) && entries.0.iter().all(here) && again() && !is_hollow(config);
+        let nothing_gone = here(last) && entries.0.iter().all(here) && again() && !has_empty_value(config);
         !last.set.is_empty() && !nothing_gone
     }
 
-    /// Takes from the other entries what the apply changed; without `force`, that is a conflict.
-    fn settle(
+    /// Takes the paths that the apply changed from the other entries. Without `force`, such a path is a conflict.
+    fn resolve_conflicts(
         &self,
         live: &'a Value,
         merged: &Value,
-        entries: &mut Entries<'a>,
+        entries: &mut ManagedFields<'a>,
         own: usize,
         force: bool,
-    ) -> Result<(), Refusal<'a>> {
-        let own_version = self.changes(live, merged, self.writer.api_version).map_err(Refusal::Problems)?;
-        let own_version = Change::of("", own_version);
+    ) -> Result<(), ApplyError<'a>> {
+        let own_version = self.changes(live, merged, self.writer.api_version).map_err(ApplyError::Problems)?;
+        let own_version = VersionedComparison::of("", own_version);
         let mut others = Vec::new();
         let mut conflicts = Vec::new();
         let mut outcome = Vec::with_capacity(entries.0.len());
@@ -153,19 +158,19 @@ impl<'a> Updater<'a> {
             let change = if entry.api_version == self.writer.api_version {
                 &own_version
             } else {
-                self.in_version(live, merged, &entry.api_version, &mut others).map_err(Refusal::Problems)?
+                self.in_version(live, merged, &entry.api_version, &mut others).map_err(ApplyError::Problems)?
             };
             let taken = entry.set.intersection(&change.changed);
             let untouched = taken.is_empty() && change.removed.is_empty();
-            let mut left = if untouched { Set::default() } else { entry.set.difference(&taken) };
+            let mut left = if untouched { FieldSet::default() } else { entry.set.difference(&taken) };
             left.subtract(&change.removed);
             outcome.push((!untouched).then_some(left));
             if !taken.is_empty() {
-                conflicts.push(Conflict::new(entry, taken));
+                conflicts.push(ManagerConflict::new(entry, taken));
             }
         }
         if !force && !conflicts.is_empty() {
-            return Err(Refusal::Conflicts(conflicts));
+            return Err(ApplyError::Conflicts(conflicts));
         }
         for (entry, left) in entries.0.iter_mut().zip(outcome) {
             if let Some(left) = left {
@@ -176,13 +181,18 @@ impl<'a> Updater<'a> {
         Ok(())
     }
 
-    fn changes<'v>(&self, old: &'v Value, new: &'v Value, version: &str) -> Result<Changes<'v>, Problems>
+    fn changes<'v>(
+        &self,
+        old: &'v Value,
+        new: &'v Value,
+        version: &str,
+    ) -> Result<ObjectComparison<'v>, SchemaMismatches>
     where
         'a: 'v,
     {
-        let ty = self.ty(version).unwrap_or(Ty::Deduced);
+        let ty = self.ty(version).unwrap_or(TypeRef::Deduced);
         let changes = compare(old, new, ty, self.definitions());
-        let mut changes = changes.map_err(|why| Problems::from(format!("failed to compare objects: {why}")))?;
+        let mut changes = changes.map_err(|why| SchemaMismatches::from(format!("failed to compare objects: {why}")))?;
         changes.sets().into_iter().for_each(|set| self.reset.filter(version, set));
         Ok(changes)
     }
@@ -192,34 +202,44 @@ impl<'a> Updater<'a> {
         old: &'v Value,
         new: &'v Value,
         version: &str,
-        cache: &'c mut Vec<Change<'v>>,
-    ) -> Result<&'c Change<'v>, Problems>
+        cache: &'c mut Vec<VersionedComparison<'v>>,
+    ) -> Result<&'c VersionedComparison<'v>, SchemaMismatches>
     where
         'a: 'v,
     {
         let place = match cache.iter().position(|change| change.version == version) {
             Some(place) => place,
             None => {
-                cache.push(Change::of(version, self.in_other_version(old, new, version)?));
+                cache.push(VersionedComparison::of(version, self.in_other_version(old, new, version)?));
                 cache.len() - 1
             }
         };
         Ok(&cache[place])
     }
 
-    fn in_other_version<'v>(&self, old: &'v Value, new: &'v Value, version: &str) -> Result<Changes<'v>, Problems>
+    fn in_other_version<'v>(
+        &self,
+        old: &'v Value,
+        new: &'v Value,
+        version: &str,
+    ) -> Result<ObjectComparison<'v>, SchemaMismatches>
     where
         'a: 'v,
     {
         for (side, value) in [("old", old), ("new", new)] {
             let fits = self.check_converted(value, version);
-            fits.map_err(|why| Problems::from(format!("failed to convert {side} object: {why}")))?;
+            fits.map_err(|why| SchemaMismatches::from(format!("failed to convert {side} object: {why}")))?;
         }
         self.changes(old, new, version)
     }
 
-    /// Removes what the applier applied last time, does not apply now, and no other manager owns.
-    fn prune(&self, merged: Value, last: &Entry<'_>, entries: &Entries<'a>) -> Result<Value, String> {
+    /// Removes what the applier applied last time, no longer applies, and no other manager owns.
+    fn prune(
+        &self,
+        merged: Value,
+        last: &ManagedFieldsEntry<'_>,
+        entries: &ManagedFields<'a>,
+    ) -> Result<Value, String> {
         let definitions = self.definitions();
         let Some(ty) = self.ty(&last.api_version) else { return Ok(merged) };
         self.check_converted(&merged, &last.api_version)
@@ -235,7 +255,7 @@ impl<'a> Updater<'a> {
                 )
             })?;
         }
-        // Only what the applier owned goes: the rest dangled below it.
+        // Only what the applier owned is removed; other paths were merely left dangling below it.
         let mut gone = with_named_fields(collect(&merged, ty, definitions), Some(ty), definitions);
         gone.subtract(&with_named_fields(collect(&pruned, ty, definitions), Some(ty), definitions));
         let gone = gone.intersection(&last_set);
@@ -246,13 +266,13 @@ impl<'a> Updater<'a> {
         Ok(pruned)
     }
 
-    /// Everything that any manager owns, back again; and the version the object was seen in last.
+    /// Adds back everything that any manager owns. Returns the object and the version it was last converted to.
     fn add_back_owned<'v>(
         &self,
         merged: &Value,
         mut pruned: Value,
         first: &'v str,
-        entries: &'v Entries<'a>,
+        entries: &'v ManagedFields<'a>,
     ) -> Result<(Value, &'v str), String> {
         let mut current = first;
         let mut versions: Vec<&str> = vec![first];
@@ -263,10 +283,10 @@ impl<'a> Updater<'a> {
         }
         for version in versions {
             let Some(ty) = self.ty(version) else { continue };
-            let mut owned = Set::default();
+            let mut owned = FieldSet::default();
             let mut any = false;
             for entry in entries.0.iter().filter(|e| e.api_version == version) {
-                owned.unite(entry.set.clone());
+                owned.union_with(entry.set.clone());
                 any = true;
             }
             if any {
@@ -279,8 +299,8 @@ impl<'a> Updater<'a> {
         Ok((pruned, current))
     }
 
-    /// Another version tolerates nothing that stands twice.
-    fn check_converted(&self, object: &Value, version: &str) -> Result<(), Problems> {
+    /// Validates an object in another version, in which no item may occur twice.
+    fn check_converted(&self, object: &Value, version: &str) -> Result<(), SchemaMismatches> {
         match self.ty(version) {
             Some(ty) if version != self.writer.api_version => validate(object, ty, self.definitions(), false),
             _ => Ok(()),
@@ -288,31 +308,31 @@ impl<'a> Updater<'a> {
     }
 }
 
-/// Everything of `merged` that is left in `pruned` or is owned.
+/// Returns the parts of `merged` that are in `pruned` or are owned.
 fn add_back<'v>(
     merged: &'v Value,
     pruned: &'v Value,
-    owned: &Set<'v>,
-    ty: Ty<'v>,
+    owned: &FieldSet<'v>,
+    ty: TypeRef<'v>,
     definitions: &'v Definitions,
 ) -> Value {
-    let named = |set: Set<'v>| with_named_fields(set, Some(ty), definitions);
+    let named = |set: FieldSet<'v>| with_named_fields(set, Some(ty), definitions);
     let mut gone = named(collect(merged, ty, definitions));
     gone.subtract(&named(collect(pruned, ty, definitions)));
     gone.subtract(&named(owned.clone()));
     remove(merged, &gone, ty, definitions)
 }
 
-fn position(entries: &Entries<'_>, own: &Entry<'_>) -> Option<usize> {
-    entries.0.iter().position(|e| e.is(&own.manager, own.operation, &own.api_version, &own.subresource))
+fn position(entries: &ManagedFields<'_>, own: &ManagedFieldsEntry<'_>) -> Option<usize> {
+    entries.0.iter().position(|e| e.is_written_by(&own.manager, own.operation, &own.api_version, &own.subresource))
 }
 
-/// Is there a null or an empty container anywhere?
-fn is_hollow(value: &Value) -> bool {
+/// Whether the value contains a null or an empty container.
+fn has_empty_value(value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::Object(fields) => fields.is_empty() || fields.values().any(is_hollow),
-        Value::Array(items) => items.is_empty() || items.iter().any(is_hollow),
+        Value::Object(fields) => fields.is_empty() || fields.values().any(has_empty_value),
+        Value::Array(items) => items.is_empty() || items.iter().any(has_empty_value),
         _ => false,
     }
 }

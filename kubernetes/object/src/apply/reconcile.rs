@@ -1,31 +1,31 @@
-//! Fitting a recorded set to a schema that has since made parts of the object atomic.
+//! Adaptation of a recorded set to a schema in which parts of the object became atomic.
 
 use crate::Value;
 use crate::schema::Definitions;
 
-use super::atom::Ty;
-use super::element::Element;
-use super::set::Set;
+use super::atom::TypeRef;
+use super::element::PathElement;
+use super::set::FieldSet;
 
-/// The set with everything below a part that is atomic now replaced by that part; `None` when nothing changes.
-pub(crate) fn reconcile<'a>(set: &Set<'a>, ty: Ty<'_>, definitions: &Definitions) -> Option<Set<'a>> {
+/// Replaces all paths below a part that is atomic now with the path of that part. Returns `None` if nothing changes.
+pub(crate) fn reconcile<'a>(set: &FieldSet<'a>, ty: TypeRef<'_>, definitions: &Definitions) -> Option<FieldSet<'a>> {
     let (_, atomic) = walk(set, ty, false, definitions);
     if atomic.is_empty() {
         return None;
     }
     let mut fitted = set.clone();
     fitted.subtract_below(&atomic);
-    fitted.unite(atomic);
+    fitted.union_with(atomic);
     Some(fitted)
 }
 
-/// Whether the value at this path became atomic, and the paths below that did.
-fn walk<'a>(set: &Set<'a>, ty: Ty<'_>, whole: bool, definitions: &Definitions) -> (bool, Set<'a>) {
+/// Returns whether the value at this path became atomic, and the paths below it that did.
+fn walk<'a>(set: &FieldSet<'a>, ty: TypeRef<'_>, whole: bool, definitions: &Definitions) -> (bool, FieldSet<'a>) {
     let atom = ty.resolve(definitions);
-    let mut found = Set::default();
-    let mut visit = |element: &Element<'a>, member: bool, children: &Set<'a>, ty: Ty<'_>| {
+    let mut found = FieldSet::default();
+    let mut visit = |element: &PathElement<'a>, member: bool, children: &FieldSet<'a>, ty: TypeRef<'_>| {
         let (atomic, below) = walk(children, ty, member && children.is_empty(), definitions);
-        found.graft(element.clone(), atomic, below);
+        found.insert_subtree(element.clone(), atomic, below);
     };
     if let Some(map) = atom.map {
         if map.is_free_form() {
@@ -36,7 +36,7 @@ fn walk<'a>(set: &Set<'a>, ty: Ty<'_>, whole: bool, definitions: &Definitions) -
         }
         for node in &set.nodes {
             let ty = match &node.element {
-                Element::Field(name) => map.field_or_element(name),
+                PathElement::Field(name) => map.field_or_element(name),
                 _ => map.element,
             };
             if let Some(ty) = ty {
@@ -54,16 +54,16 @@ fn walk<'a>(set: &Set<'a>, ty: Ty<'_>, whole: bool, definitions: &Definitions) -
     (false, found)
 }
 
-/// Would [`reconcile`] change the set these fields stand for?
-pub(crate) fn is_needed(fields: &Value, ty: Ty<'_>, definitions: &Definitions) -> bool {
-    unfit(fields, ty, false, definitions)
+/// Whether [`reconcile`] would change the set that these fields encode.
+pub(crate) fn needs_reconcile(fields: &Value, ty: TypeRef<'_>, definitions: &Definitions) -> bool {
+    is_outdated(fields, ty, false, definitions)
 }
 
-fn unfit(fields: &Value, ty: Ty<'_>, whole: bool, definitions: &Definitions) -> bool {
+fn is_outdated(fields: &Value, ty: TypeRef<'_>, whole: bool, definitions: &Definitions) -> bool {
     let atom = ty.resolve(definitions);
-    let below = |key: &String, children: &Value, ty: Ty<'_>| {
+    let below = |key: &String, children: &Value, ty: TypeRef<'_>| {
         let leaf = children.as_object().is_none_or(|c| c.keys().all(|key| key == "."));
-        key != "." && unfit(children, ty, leaf, definitions)
+        key != "." && is_outdated(children, ty, leaf, definitions)
     };
     let mut nodes = fields.as_object().into_iter().flatten();
     if let Some(map) = atom.map {

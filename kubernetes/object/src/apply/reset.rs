@@ -1,13 +1,13 @@
-//! Fields that an endpoint puts back to what they were, so that nobody comes to own them there.
+//! Fields that an endpoint resets to their previous values, so that no manager owns them through that endpoint.
 
-use super::set::Set;
+use super::set::FieldSet;
 
-/// The fields an endpoint resets: `status` of a resource that has a status endpoint, `spec` of that endpoint.
+/// Fields an endpoint resets: `status` for a resource with a status endpoint, `spec` for the status endpoint itself.
 #[derive(Clone, Debug, Default)]
 pub struct ResetFields {
-    /// The only version the fields are reset in; `None` for all.
+    /// The only version the fields are reset in; `None` for all versions.
     version: Option<String>,
-    set: Set<'static>,
+    set: FieldSet<'static>,
 }
 
 const METADATA: &[&str] = &["metadata"];
@@ -15,29 +15,30 @@ const SPEC: &[&str] = &["spec"];
 const STATUS: &[&str] = &["status"];
 
 impl ResetFields {
-    /// The fields a custom resource's endpoint resets. `has_status` tells whether the version has the status subresource.
+    /// Returns the fields that a custom resource's endpoint resets. `has_status` is whether the version has the status
+    /// subresource.
     pub fn custom(api_version: &str, subresource: &str, has_status: bool) -> Self {
         match subresource {
-            "status" => Self { version: None, set: Set::of_fields(&[METADATA, SPEC]) },
-            "" if has_status => Self { version: Some(api_version.into()), set: Set::of_fields(&[STATUS]) },
+            "status" => Self { version: None, set: FieldSet::of_fields(&[METADATA, SPEC]) },
+            "" if has_status => Self { version: Some(api_version.into()), set: FieldSet::of_fields(&[STATUS]) },
             _ => Self::default(),
         }
     }
 
-    /// The fields an endpoint of a built-in kind resets.
+    /// Returns the fields that an endpoint of a built-in kind resets.
     pub fn built_in(group: &str, kind: &str, subresource: &str) -> Self {
-        Self { version: None, set: Set::of_fields(fields(group, kind, subresource)) }
+        Self { version: None, set: FieldSet::of_fields(fields(group, kind, subresource)) }
     }
 
-    /// Takes the reset fields out of a set of that version.
-    pub(crate) fn filter(&self, api_version: &str, set: &mut Set<'_>) {
+    /// Removes the reset fields from a set of the given version.
+    pub(crate) fn filter(&self, api_version: &str, set: &mut FieldSet<'_>) {
         if self.version.as_deref().is_none_or(|only| only == api_version) {
             set.subtract_below(&self.set);
         }
     }
 }
 
-/// Which fields the strategies of kube-apiserver name.
+/// Returns the fields that the strategies of kube-apiserver reset.
 fn fields(group: &str, kind: &str, subresource: &str) -> &'static [&'static [&'static str]] {
     let metadata_too = matches!(
         (group, kind),

@@ -1,25 +1,25 @@
-//! Values inside path elements, and how Go compares and prints values.
+//! Values inside path elements, with Go's comparison and formatting.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
 use crate::quote::quote;
-use crate::{Value, gofmt};
+use crate::{Value, go_format};
 
-/// The value of a key field or of a set's item; nearly always a scalar.
+/// Value of a key field or of a set's item; nearly always a scalar.
 #[derive(Clone, Debug)]
-pub(crate) enum Scalar<'a> {
+pub(crate) enum PathValue<'a> {
     Null,
     Bool(bool),
     Int(i64),
     Float(f64),
     Text(Cow<'a, str>),
-    /// A list or an object; allowed by the format, made by nobody.
+    /// List or object. The format allows these, but no known client produces them.
     Other(Cow<'a, Value>),
 }
 
-impl<'a> Scalar<'a> {
+impl<'a> PathValue<'a> {
     pub(crate) fn from_value(value: &'a Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -30,7 +30,8 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// A value of a stored path element, which upstream reads without telling integers from floats.
+    /// Converts a value of a stored path element. structured-merge-diff reads these without telling integers from
+    /// floats.
     pub(crate) fn from_owned(value: Value) -> Self {
         match value {
             Value::Null => Self::Null,
@@ -44,7 +45,7 @@ impl<'a> Scalar<'a> {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let read = serde_json::from_str(text).map(Self::from_owned).map_err(|e| e.to_string())?;
         match read {
-            // The reader rounds floats in a hurry, and the text is an identity.
+            // serde_json rounds floats inexactly, and the text is part of an identity.
             Self::Float(_) => text.trim().parse().map(Self::Float).map_err(|_| format!("not a number: {text}")),
             other => Ok(other),
         }
@@ -64,7 +65,7 @@ impl<'a> Scalar<'a> {
         }
     }
 
-    /// As a path shows it.
+    /// Writes the value as it appears in a path.
     pub(crate) fn write_text(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
@@ -72,13 +73,13 @@ impl<'a> Scalar<'a> {
             Self::Int(i) => {
                 let _ = write!(out, "{i}");
             }
-            Self::Float(f) => out.push_str(&gofmt::float(*f)),
+            Self::Float(f) => out.push_str(&go_format::float(*f)),
             Self::Text(s) => out.push_str(&quote(s)),
             Self::Other(v) => write_value_text(out, v),
         }
     }
 
-    /// As `fieldsV1` holds it.
+    /// Writes the value as it appears in `fieldsV1`.
     pub(crate) fn write_json(&self, out: &mut String) {
         match self {
             Self::Null => out.push_str("null"),
@@ -93,7 +94,7 @@ impl<'a> Scalar<'a> {
     }
 }
 
-impl Ord for Scalar<'_> {
+impl Ord for PathValue<'_> {
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Int(a), Self::Int(b)) => a.cmp(b),
@@ -108,21 +109,21 @@ impl Ord for Scalar<'_> {
     }
 }
 
-impl PartialOrd for Scalar<'_> {
+impl PartialOrd for PathValue<'_> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Scalar<'_> {
+impl PartialEq for PathValue<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Scalar<'_> {}
+impl Eq for PathValue<'_> {}
 
-/// JSON has no NaN: floats are ordered, and the two zeros are one.
+/// Compares two floats. JSON has no NaN, so floats are totally ordered, and the two zeros are equal.
 fn compare_floats(a: f64, b: f64) -> Ordering {
     a.partial_cmp(&b).unwrap_or(Ordering::Equal)
 }
@@ -139,11 +140,11 @@ fn compare_values(a: &Value, b: &Value) -> Ordering {
         }
         (Value::Array(_), Value::Object(_)) => Ordering::Less,
         (Value::Object(_), Value::Array(_)) => Ordering::Greater,
-        (a, b) => Scalar::from_value(a).cmp(&Scalar::from_value(b)),
+        (a, b) => PathValue::from_value(a).cmp(&PathValue::from_value(b)),
     }
 }
 
-/// Are two values equal, numbers by their value whatever their form?
+/// Whether two values are equal, with numbers compared by value.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(x), Value::Number(y)) => match (x.as_i64(), y.as_i64()) {
@@ -158,7 +159,7 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A float as upstream's encoder of path elements writes it, which pads exponents to two digits.
+/// Formats a float as structured-merge-diff encodes path elements, with exponents padded to two digits.
 fn json_float(f: f64) -> String {
     const PLAIN: std::ops::Range<f64> = 1e-6..1e21;
     if f == 0.0 || PLAIN.contains(&f.abs()) {
@@ -170,7 +171,7 @@ fn json_float(f: f64) -> String {
     format!("{digits}e{sign}{exponent:0>2}")
 }
 
-/// A JSON string as Go's encoder writes it.
+/// Writes a JSON string as Go's encoder does.
 pub(crate) fn write_json_string(out: &mut String, text: &str, escape_html: bool) {
     out.push('"');
     for c in text.chars() {
@@ -211,11 +212,11 @@ fn write_value_text(out: &mut String, value: &Value) {
                 write_value_text(out, value);
             }
         }
-        scalar => Scalar::from_value(scalar).write_text(out),
+        scalar => PathValue::from_value(scalar).write_text(out),
     }
 }
 
-/// Go's `%#v` of a decoded value.
+/// Returns Go's `%#v` of a decoded value.
 pub(crate) fn go_syntax(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".into(),
@@ -228,6 +229,6 @@ pub(crate) fn go_syntax(value: &Value) -> String {
             let fields: Vec<String> = fields.iter().map(|(k, v)| format!("{}:{}", quote(k), go_syntax(v))).collect();
             format!("map[string]interface {{}}{{{}}}", fields.join(", "))
         }
-        other => gofmt::value(other),
+        other => go_format::value(other),
     }
 }

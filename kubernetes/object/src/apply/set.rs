@@ -1,31 +1,31 @@
-//! Sets of paths, as a tree: what a manager owns, what a write changed.
+//! Sets of paths, as a tree: paths that a manager owns or that a write changed.
 
 use std::cmp::Ordering;
 
-use super::element::Element;
+use super::element::PathElement;
 
-/// A set of paths. The nodes of one level are sorted and unique.
+/// Set of paths. The nodes of one level are sorted and unique.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Set<'a> {
-    pub(crate) nodes: Vec<Node<'a>>,
+pub(crate) struct FieldSet<'a> {
+    pub(crate) nodes: Vec<FieldSetNode<'a>>,
 }
 
-/// A path element, whether the path that ends here is in the set, and the paths that go on.
+/// Path element, whether the path that ends here is in the set, and the paths below it.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node<'a> {
-    pub(crate) element: Element<'a>,
+pub(crate) struct FieldSetNode<'a> {
+    pub(crate) element: PathElement<'a>,
     pub(crate) member: bool,
-    pub(crate) children: Set<'a>,
+    pub(crate) children: FieldSet<'a>,
 }
 
-impl<'a> Set<'a> {
-    /// A set of paths made of field names only.
+impl<'a> FieldSet<'a> {
+    /// Returns a set of paths that consist of field names only.
     pub(crate) fn of_fields(paths: &[&[&'a str]]) -> Self {
-        let mut set = Set::default();
+        let mut set = FieldSet::default();
         for path in paths {
             let mut level = &mut set;
             for (i, field) in path.iter().enumerate() {
-                let node = level.entry(Element::Field(field));
+                let node = level.entry(PathElement::Field(field));
                 node.member |= i + 1 == path.len();
                 level = &mut node.children;
             }
@@ -37,10 +37,10 @@ impl<'a> Set<'a> {
         self.nodes.is_empty()
     }
 
-    /// The node of that element, made when it is not there.
-    pub(crate) fn entry(&mut self, element: Element<'a>) -> &mut Node<'a> {
+    /// Returns the node of that element, and creates it if it does not exist.
+    pub(crate) fn entry(&mut self, element: PathElement<'a>) -> &mut FieldSetNode<'a> {
         let place = match self.nodes.last() {
-            // Objects are walked in order: nearly every node comes last.
+            // Objects are walked in order, so nearly every node is appended at the end.
             None => Err(0),
             Some(last) => match last.element.cmp(&element) {
                 Ordering::Less => Err(self.nodes.len()),
@@ -51,36 +51,36 @@ impl<'a> Set<'a> {
         let place = match place {
             Ok(found) => found,
             Err(gap) => {
-                self.nodes.insert(gap, Node { element, member: false, children: Set::default() });
+                self.nodes.insert(gap, FieldSetNode { element, member: false, children: FieldSet::default() });
                 gap
             }
         };
         &mut self.nodes[place]
     }
 
-    /// Adds what lies below `element`, and `element` itself when `member`. Nothing is added for nothing.
-    pub(crate) fn graft(&mut self, element: Element<'a>, member: bool, children: Set<'a>) {
+    /// Adds the paths below `element`, and `element` itself if `member`. Adds nothing if there is nothing to add.
+    pub(crate) fn insert_subtree(&mut self, element: PathElement<'a>, member: bool, children: FieldSet<'a>) {
         if !member && children.is_empty() {
             return;
         }
         let node = self.entry(element);
         node.member |= member;
-        node.children.unite(children);
+        node.children.union_with(children);
     }
 
-    pub(crate) fn get(&self, element: &Element<'_>) -> Option<&Node<'a>> {
+    pub(crate) fn get(&self, element: &PathElement<'_>) -> Option<&FieldSetNode<'a>> {
         let place = self.nodes.binary_search_by(|n| n.element.cmp(element)).ok()?;
         self.nodes.get(place)
     }
 
     /// Adds the paths of another set.
-    pub(crate) fn unite(&mut self, other: Set<'a>) {
-        let follows = |last: &Node<'a>| other.nodes.first().is_none_or(|first| last.element < first.element);
+    pub(crate) fn union_with(&mut self, other: FieldSet<'a>) {
+        let follows = |last: &FieldSetNode<'a>| other.nodes.first().is_none_or(|first| last.element < first.element);
         if self.nodes.last().is_none_or(follows) {
             self.nodes.extend(other.nodes);
             return;
         }
-        // Side by side, not one by one: objects of a megabyte have levels of a hundred thousand nodes.
+        // Both levels are merged in one pass, because objects of a megabyte have levels of a hundred thousand nodes.
         let mut nodes = Vec::with_capacity(self.nodes.len() + other.nodes.len());
         let mut rest = other.nodes.into_iter().peekable();
         for mut node in std::mem::take(&mut self.nodes) {
@@ -89,7 +89,7 @@ impl<'a> Set<'a> {
             }
             if let Some(same) = rest.next_if(|next| next.element == node.element) {
                 node.member |= same.member;
-                node.children.unite(same.children);
+                node.children.union_with(same.children);
             }
             nodes.push(node);
         }
@@ -97,38 +97,38 @@ impl<'a> Set<'a> {
         self.nodes = nodes;
     }
 
-    /// The paths in both sets.
-    pub(crate) fn intersection(&self, other: &Set<'_>) -> Set<'a> {
+    /// Returns the paths in both sets.
+    pub(crate) fn intersection(&self, other: &FieldSet<'_>) -> FieldSet<'a> {
         let mut nodes = Vec::new();
         walk_pairs(self, other, |a, b| {
             if let (Some(a), Some(b)) = (a, b) {
                 push(&mut nodes, a, a.member && b.member, a.children.intersection(&b.children));
             }
         });
-        Set { nodes }
+        FieldSet { nodes }
     }
 
-    /// Takes out the paths that are in `other`.
-    pub(crate) fn subtract(&mut self, other: &Set<'_>) {
+    /// Removes the paths that are in `other`.
+    pub(crate) fn subtract(&mut self, other: &FieldSet<'_>) {
         self.subtract_with(other, |node, taken| {
             node.member &= !taken.member;
             node.children.subtract(&taken.children);
         });
     }
 
-    /// Takes out the paths that are in `other` or lie below one that is.
-    pub(crate) fn subtract_below(&mut self, other: &Set<'_>) {
+    /// Removes the paths that are in `other` or below a path in `other`.
+    pub(crate) fn subtract_below(&mut self, other: &FieldSet<'_>) {
         self.subtract_with(other, |node, taken| {
             if taken.member {
                 node.member = false;
-                node.children = Set::default();
+                node.children = FieldSet::default();
             } else {
                 node.children.subtract_below(&taken.children);
             }
         });
     }
 
-    fn subtract_with(&mut self, other: &Set<'_>, take: impl Fn(&mut Node<'a>, &Node<'_>)) {
+    fn subtract_with(&mut self, other: &FieldSet<'_>, take: impl Fn(&mut FieldSetNode<'a>, &FieldSetNode<'_>)) {
         let mut rest = other.nodes.as_slice();
         if rest.is_empty() {
             return;
@@ -149,15 +149,15 @@ impl<'a> Set<'a> {
         });
     }
 
-    /// The paths that are not in `other`.
-    pub(crate) fn difference(&self, other: &Set<'_>) -> Set<'a> {
+    /// Returns the paths that are not in `other`.
+    pub(crate) fn difference(&self, other: &FieldSet<'_>) -> FieldSet<'a> {
         let mut left = self.clone();
         left.subtract(other);
         left
     }
 
-    /// Are all paths in `other`?
-    pub(crate) fn is_within(&self, other: &Set<'_>) -> bool {
+    /// Whether all paths are in `other`.
+    pub(crate) fn is_within(&self, other: &FieldSet<'_>) -> bool {
         let mut within = true;
         walk_pairs(self, other, |a, b| match (a, b) {
             (Some(a), Some(b)) => within &= (b.member || !a.member) && a.children.is_within(&b.children),
@@ -167,18 +167,22 @@ impl<'a> Set<'a> {
         within
     }
 
-    /// Only the paths that no other path of the set goes on from.
-    pub(crate) fn leaves(&self) -> Set<'a> {
-        let nodes = self.nodes.iter().map(|n| Node {
+    /// Returns only the paths that are not a prefix of another path in the set.
+    pub(crate) fn leaves(&self) -> FieldSet<'a> {
+        let nodes = self.nodes.iter().map(|n| FieldSetNode {
             element: n.element.clone(),
             member: n.member && n.children.is_empty(),
             children: n.children.leaves(),
         });
-        Set { nodes: nodes.collect() }
+        FieldSet { nodes: nodes.collect() }
     }
 
-    /// Calls `f` with every path: those that end at a level first, then those that go deeper.
-    pub(crate) fn each_path<'s>(&'s self, prefix: &mut Vec<&'s Element<'a>>, f: &mut impl FnMut(&[&'s Element<'a>])) {
+    /// Calls `f` with every path: first the paths that end at a level, then the deeper ones.
+    pub(crate) fn for_each_path<'s>(
+        &'s self,
+        prefix: &mut Vec<&'s PathElement<'a>>,
+        f: &mut impl FnMut(&[&'s PathElement<'a>]),
+    ) {
         for node in self.nodes.iter().filter(|n| n.member) {
             prefix.push(&node.element);
             f(prefix);
@@ -186,23 +190,23 @@ impl<'a> Set<'a> {
         }
         for node in &self.nodes {
             prefix.push(&node.element);
-            node.children.each_path(prefix, f);
+            node.children.for_each_path(prefix, f);
             prefix.pop();
         }
     }
 }
 
-fn push<'a>(nodes: &mut Vec<Node<'a>>, node: &Node<'a>, member: bool, children: Set<'a>) {
+fn push<'a>(nodes: &mut Vec<FieldSetNode<'a>>, node: &FieldSetNode<'a>, member: bool, children: FieldSet<'a>) {
     if member || !children.is_empty() {
-        nodes.push(Node { element: node.element.clone(), member, children });
+        nodes.push(FieldSetNode { element: node.element.clone(), member, children });
     }
 }
 
-/// Walks two levels side by side, in order.
+/// Walks two levels in parallel, in order.
 fn walk_pairs<'s, 'a, 'b>(
-    a: &'s Set<'a>,
-    b: &'s Set<'b>,
-    mut f: impl FnMut(Option<&'s Node<'a>>, Option<&'s Node<'b>>),
+    a: &'s FieldSet<'a>,
+    b: &'s FieldSet<'b>,
+    mut f: impl FnMut(Option<&'s FieldSetNode<'a>>, Option<&'s FieldSetNode<'b>>),
 ) {
     let (mut i, mut j) = (0, 0);
     loop {

@@ -17,12 +17,12 @@ static DEFINITIONS: LazyLock<Definitions> =
 
 const DEPLOYMENT: &str = "io.k8s.api.apps.v1.Deployment";
 
-fn typed(name: &str) -> Typed<'static> {
-    Typed::built_in(&DEFINITIONS, DEFINITIONS.get(name).unwrap())
+fn kind_schema(name: &str) -> KindSchema<'static> {
+    KindSchema::built_in(&DEFINITIONS, DEFINITIONS.get(name).unwrap())
 }
 
-fn writer<'a>(manager: &'a str, now: &'a str) -> Writer<'a> {
-    Writer { manager, api_version: "apps/v1", kind: "Deployment", subresource: "", now }
+fn writer<'a>(manager: &'a str, now: &'a str) -> WriteOrigin<'a> {
+    WriteOrigin { manager, api_version: "apps/v1", kind: "Deployment", subresource: "", now }
 }
 
 fn deployment(replicas: i64) -> Value {
@@ -51,7 +51,7 @@ fn reset() -> ResetFields {
 #[test]
 fn a_create_gives_its_writer_every_field_it_states() {
     let mut object = deployment(2);
-    update(None, &mut object, writer("kubectl-create", "2026-01-01T00:00:00Z"), typed(DEPLOYMENT), &reset());
+    update(None, &mut object, writer("kubectl-create", "2026-01-01T00:00:00Z"), kind_schema(DEPLOYMENT), &reset());
     assert_eq!(
         object["metadata"]["managedFields"],
         json!([{
@@ -79,15 +79,16 @@ fn a_create_gives_its_writer_every_field_it_states() {
 #[test]
 fn two_appliers_conflict_until_one_forces() {
     let first =
-        apply(None, &deployment(2), writer("one", "2026-01-01T00:00:00Z"), typed(DEPLOYMENT), false, &reset()).unwrap();
+        apply(None, &deployment(2), writer("one", "2026-01-01T00:00:00Z"), kind_schema(DEPLOYMENT), false, &reset())
+            .unwrap();
     let patch = json!({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"replicas": 3},
     });
     let second = writer("two", "2026-01-01T00:00:01Z");
-    let refused = apply(Some(&first), &patch, second, typed(DEPLOYMENT), false, &reset()).unwrap_err();
+    let refused = apply(Some(&first), &patch, second, kind_schema(DEPLOYMENT), false, &reset()).unwrap_err();
     assert_eq!(refused.message, "Apply failed with 1 conflict: conflict with \"one\": .spec.replicas");
-    let forced = apply(Some(&first), &patch, second, typed(DEPLOYMENT), true, &reset()).unwrap();
+    let forced = apply(Some(&first), &patch, second, kind_schema(DEPLOYMENT), true, &reset()).unwrap();
     assert_eq!(forced["spec"]["replicas"], 3);
     let entries = forced["metadata"]["managedFields"].as_array().unwrap();
     assert_eq!(entries.len(), 2);
@@ -95,12 +96,12 @@ fn two_appliers_conflict_until_one_forces() {
     assert_eq!(entries[0]["fieldsV1"]["f:spec"].get("f:replicas"), None);
 }
 
-/// Writes of objects at the size limit take time in proportion to their size.
+/// Checks that writes of objects at the size limit take time proportional to their size.
 #[test]
 fn huge_levels_are_walked_side_by_side() {
     const KEYS: usize = 50_000;
-    let config_map = typed("io.k8s.api.core.v1.ConfigMap");
-    let writer = Writer { kind: "ConfigMap", api_version: "v1", ..writer("one", "2026-01-01T00:00:00Z") };
+    let config_map = kind_schema("io.k8s.api.core.v1.ConfigMap");
+    let writer = WriteOrigin { kind: "ConfigMap", api_version: "v1", ..writer("one", "2026-01-01T00:00:00Z") };
     let object = |value: &str, step: usize| {
         let data: crate::Map = (0..KEYS).step_by(step).map(|i| (format!("{i:06}"), json!(value))).collect();
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "big"}, "data": data})
@@ -109,10 +110,10 @@ fn huge_levels_are_walked_side_by_side() {
     let mut live = object("a", 2);
     update(None, &mut live, writer, config_map, &none);
     let mut new = object("b", 1);
-    update(Some(&live), &mut new, Writer { manager: "two", ..writer }, config_map, &none);
+    update(Some(&live), &mut new, WriteOrigin { manager: "two", ..writer }, config_map, &none);
     let owners = new["metadata"]["managedFields"].as_array().unwrap();
     let owned = |entry: &Value| entry["fieldsV1"]["f:data"].as_object().map_or(0, crate::Map::len);
-    // The first keeps `data` itself, which did not change as such.
+    // The first manager keeps `data` itself, which did not change.
     assert_eq!(owners.iter().map(owned).collect::<Vec<_>>(), [0, KEYS]);
     assert_eq!(owners[0]["fieldsV1"], json!({"f:data": {}}));
 }

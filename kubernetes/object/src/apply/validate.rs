@@ -1,22 +1,27 @@
-//! Does a value fit its type?
+//! Validation of a value against its type.
 
 use std::collections::BTreeSet;
 
 use crate::schema::Definitions;
-use crate::{Value, gofmt};
+use crate::{Value, go_format};
 
-use super::atom::{Form, ListAtom, MapAtom, ScalarKind, Ty};
-use super::element::Element;
-use super::problem::Problems;
+use super::atom::{AtomForm, ListAtom, MapAtom, ScalarKind, TypeRef};
+use super::element::PathElement;
 use super::scalar::go_syntax;
+use super::schema_mismatch::SchemaMismatches;
 
-/// Checks a value against its type. `duplicates` allows an item to stand twice in an associative list.
-pub(crate) fn validate(value: &Value, ty: Ty<'_>, definitions: &Definitions, duplicates: bool) -> Result<(), Problems> {
-    Walk { definitions, duplicates }.value(value, ty).into_result()
+/// Validates a value against its type. `duplicates` allows an item to occur twice in an associative list.
+pub(crate) fn validate(
+    value: &Value,
+    ty: TypeRef<'_>,
+    definitions: &Definitions,
+    duplicates: bool,
+) -> Result<(), SchemaMismatches> {
+    ValidateWalker { definitions, duplicates }.value(value, ty).into_result()
 }
 
-/// Why the value is not a scalar of that kind; `prefix` says which side of a comparison it is on.
-pub(crate) fn scalar_problem(kind: ScalarKind, value: &Value, prefix: &str) -> Option<String> {
+/// Explains why the value is not a scalar of that kind. `prefix` names the side of a comparison.
+pub(crate) fn scalar_mismatch(kind: ScalarKind, value: &Value, prefix: &str) -> Option<String> {
     let fits = match (kind, value) {
         (_, Value::Null) => true,
         (ScalarKind::Numeric, v) => v.is_number(),
@@ -28,37 +33,39 @@ pub(crate) fn scalar_problem(kind: ScalarKind, value: &Value, prefix: &str) -> O
         return None;
     }
     Some(match kind {
-        ScalarKind::Numeric => format!("{prefix}expected numeric (int or float), got {}", gofmt::type_name(value)),
+        ScalarKind::Numeric => format!("{prefix}expected numeric (int or float), got {}", go_format::type_name(value)),
         ScalarKind::Text => {
             format!("{prefix}expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(value))
         }
-        ScalarKind::Boolean => format!("{prefix}expected boolean, got &{{{}}}", gofmt::value(value)),
-        ScalarKind::Untyped => format!("{prefix}expected any scalar, got &{{{}}}", gofmt::value(value)),
+        ScalarKind::Boolean => format!("{prefix}expected boolean, got &{{{}}}", go_format::value(value)),
+        ScalarKind::Untyped => format!("{prefix}expected any scalar, got &{{{}}}", go_format::value(value)),
     })
 }
 
-struct Walk<'a> {
+struct ValidateWalker<'a> {
     definitions: &'a Definitions,
     duplicates: bool,
 }
 
-impl<'a> Walk<'a> {
-    fn value(&self, value: &'a Value, ty: Ty<'a>) -> Problems {
+impl<'a> ValidateWalker<'a> {
+    fn value(&self, value: &'a Value, ty: TypeRef<'a>) -> SchemaMismatches {
         let atom = ty.resolve(self.definitions);
         match (atom.first(atom.forms(value)), &atom.map, &atom.list, atom.scalar) {
-            (Form::Map, Some(map), _, _) => self.map(value, map),
-            (Form::List, _, Some(list), _) => self.list(value, list),
-            (Form::Scalar, _, _, Some(kind)) => scalar_problem(kind, value, "").map(Problems::from).unwrap_or_default(),
-            _ => Problems::default(),
+            (AtomForm::Map, Some(map), _, _) => self.map(value, map),
+            (AtomForm::List, _, Some(list), _) => self.list(value, list),
+            (AtomForm::Scalar, _, _, Some(kind)) => {
+                scalar_mismatch(kind, value, "").map(SchemaMismatches::from).unwrap_or_default()
+            }
+            _ => SchemaMismatches::default(),
         }
     }
 
-    fn map(&self, value: &'a Value, map: &MapAtom<'a>) -> Problems {
-        let mut problems = Problems::default();
+    fn map(&self, value: &'a Value, map: &MapAtom<'a>) -> SchemaMismatches {
+        let mut problems = SchemaMismatches::default();
         let fields = match value {
             Value::Object(fields) => fields,
             Value::Null => return problems,
-            other => return format!("expected map, got &{{{}}}", gofmt::value(other)).into(),
+            other => return format!("expected map, got &{{{}}}", go_format::value(other)).into(),
         };
         for (name, field) in fields {
             let below = match map.field_or_element(name) {
@@ -73,17 +80,17 @@ impl<'a> Walk<'a> {
         problems
     }
 
-    fn list(&self, value: &'a Value, list: &ListAtom<'a>) -> Problems {
-        let mut problems = Problems::default();
+    fn list(&self, value: &'a Value, list: &ListAtom<'a>) -> SchemaMismatches {
+        let mut problems = SchemaMismatches::default();
         let items = match value {
             Value::Array(items) => items,
             Value::Null => return problems,
-            other => return format!("expected list, got &{{{}}}", gofmt::value(other)).into(),
+            other => return format!("expected list, got &{{{}}}", go_format::value(other)).into(),
         };
-        let mut seen: BTreeSet<Element<'a>> = BTreeSet::new();
+        let mut seen: BTreeSet<PathElement<'a>> = BTreeSet::new();
         for (i, item) in items.iter().enumerate() {
             let element = if list.atomic {
-                Element::Index(i as i64)
+                PathElement::Index(i as i64)
             } else {
                 match list.element_of(item) {
                     Ok(element) => element,

@@ -1,29 +1,29 @@
-//! Type checking: a rule that names a field that is not there, or compares what cannot be compared, is refused with the
-//! CRD and not when an object is written.
+//! Type checking. A rule that names an unknown field or compares incompatible types is refused when the CRD is written,
+//! not when an object is.
 
 use std::sync::Arc;
 
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
 use super::functions;
-use super::parse::{Parsed, issue};
-use super::signatures::{self, Signature};
-use super::types::{self, Ty};
+use super::parse::{ParsedRule, issue};
+use super::signatures::{self, FunctionSignature};
+use super::types::{self, CelType};
 use super::unify::Unifier;
 use crate::schema::{formats, pattern};
 
-/// What checking found out.
-pub(super) struct Checked {
-    pub kind: Ty,
+/// Result of type checking.
+pub(super) struct CheckedRule {
+    pub kind: CelType,
     pub uses_old_self: bool,
-    /// A pattern that is written out and wrong, which upstream finds when it makes the program.
+    /// Error of an invalid pattern in a literal. kube-apiserver reports it when it instantiates the program.
     pub bad_pattern: Option<String>,
 }
 
-/// Checks an expression with the given variables; the error is upstream's list of issues.
-pub(super) fn check(parsed: &Parsed, text: &str, variables: &[(&str, Ty)]) -> Result<Checked, String> {
+/// Checks an expression with the given variables. The error is cel-go's list of issues.
+pub(super) fn check(parsed: &ParsedRule, text: &str, variables: &[(&str, CelType)]) -> Result<CheckedRule, String> {
     let scopes = variables.iter().map(|(name, kind)| ((*name).to_string(), kind.clone())).collect();
-    let mut checker = Checker {
+    let mut checker = RuleChecker {
         parsed,
         scopes,
         unifier: Unifier::default(),
@@ -35,7 +35,7 @@ pub(super) fn check(parsed: &Parsed, text: &str, variables: &[(&str, Ty)]) -> Re
     let kind = checker.visit(&parsed.expression);
     if checker.issues.is_empty() {
         let kind = checker.unifier.resolved(&kind);
-        return Ok(Checked { kind, uses_old_self: checker.uses_old_self, bad_pattern: checker.bad_pattern });
+        return Ok(CheckedRule { kind, uses_old_self: checker.uses_old_self, bad_pattern: checker.bad_pattern });
     }
     checker.issues.sort_by_key(|(at, _)| *at);
     let shown = checker.issues.iter().map(|(at, message)| {
@@ -49,31 +49,31 @@ pub(super) fn check(parsed: &Parsed, text: &str, variables: &[(&str, Ty)]) -> Re
 
 const STRING_CLAUSE: &str = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps";
 
-struct Checker<'p> {
-    parsed: &'p Parsed,
-    scopes: Vec<(String, Ty)>,
+struct RuleChecker<'p> {
+    parsed: &'p ParsedRule,
+    scopes: Vec<(String, CelType)>,
     unifier: Unifier,
     issues: Vec<(u32, String)>,
     uses_old_self: bool,
     bad_pattern: Option<String>,
-    /// Literals may hold several types.
+    /// Whether literals may hold several types.
     mixed: bool,
 }
 
-impl Checker<'_> {
-    fn report(&mut self, id: u64, message: String) -> Ty {
+impl RuleChecker<'_> {
+    fn report(&mut self, id: u64, message: String) -> CelType {
         let at = self.parsed.source.offset_for(id).map_or(0, |(start, _)| start);
         if !self.issues.iter().any(|(place, text)| *place == at && *text == message) {
             self.issues.push((at, message));
         }
-        Ty::Error
+        CelType::Error
     }
 
-    fn undeclared(&mut self, id: u64, name: &str) -> Ty {
+    fn undeclared(&mut self, id: u64, name: &str) -> CelType {
         self.report(id, format!("undeclared reference to '{name}' (in container '')"))
     }
 
-    fn visit(&mut self, expression: &IdedExpr) -> Ty {
+    fn visit(&mut self, expression: &IdedExpr) -> CelType {
         let id = expression.id;
         match &expression.expr {
             Expr::Literal(literal) => literal_type(literal),
@@ -87,9 +87,9 @@ impl Checker<'_> {
                     if list.optional_indices.contains(&index) {
                         found = self.inside_optional(found);
                     }
-                    item = self.joined(element.id, item, found);
+                    item = self.join_types(element.id, item, found);
                 }
-                Ty::List(Arc::new(item))
+                CelType::List(Arc::new(item))
             }
             Expr::Map(map) => self.map(map),
             Expr::Struct(message) => {
@@ -101,91 +101,94 @@ impl Checker<'_> {
                 self.undeclared(id, &message.type_name)
             }
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
-            Expr::Unspecified => Ty::Error,
+            Expr::Unspecified => CelType::Error,
         }
     }
 
-    fn ident(&mut self, id: u64, name: &str) -> Ty {
+    fn ident(&mut self, id: u64, name: &str) -> CelType {
         if let Some((_, kind)) = self.scopes.iter().rev().find(|(n, _)| n == name) {
             let kind = kind.clone();
             self.uses_old_self |= name == super::rules::OLD_SELF;
             return kind;
         }
         match functions::type_named(name) {
-            Some(kind) => Ty::Type(Arc::new(Ty::parse(kind, 0))),
+            Some(kind) => CelType::Type(Arc::new(CelType::parse(kind, 0))),
             None => self.undeclared(id, name),
         }
     }
 
-    fn select(&mut self, id: u64, select: &SelectExpr) -> Ty {
+    fn select(&mut self, id: u64, select: &SelectExpr) -> CelType {
         if let (Expr::Select(inner), false) = (&select.operand.expr, select.test) {
-            // The only qualified names are those of types.
+            // The only qualified names are names of types.
             if let Expr::Ident(head) = &inner.operand.expr {
                 let name = format!("{head}.{}.{}", inner.field, select.field);
                 if functions::type_named(&name).is_some() {
-                    return Ty::Type(Arc::new(Ty::Dyn));
+                    return CelType::Type(Arc::new(CelType::Dyn));
                 }
             }
         }
         let operand = self.visit(&select.operand);
         let found = self.field(id, &operand, &select.field);
-        if select.test { Ty::Bool } else { found }
+        if select.test { CelType::Bool } else { found }
     }
 
-    fn field(&mut self, id: u64, operand: &Ty, name: &str) -> Ty {
+    fn field(&mut self, id: u64, operand: &CelType, name: &str) -> CelType {
         match self.unifier.resolved(operand) {
-            Ty::Optional(inner) => {
+            CelType::Optional(inner) => {
                 let found = self.field(id, &inner, name);
-                Ty::Optional(Arc::new(found))
+                CelType::Optional(Arc::new(found))
             }
-            Ty::Map(_, value) => (*value).clone(),
-            Ty::Object(schema, own) => types::field(&schema, &own, name)
+            CelType::Map(_, value) => (*value).clone(),
+            CelType::Object(schema, own) => types::field(&schema, &own, name)
                 .unwrap_or_else(|| self.report(id, format!("undefined field '{name}'"))),
-            Ty::Dyn | Ty::Var(_) => Ty::Dyn,
-            Ty::Error => Ty::Error,
+            CelType::Dyn | CelType::Var(_) => CelType::Dyn,
+            CelType::Error => CelType::Error,
             other => self.report(id, format!("type '{other}' does not support field selection")),
         }
     }
 
-    fn inside_optional(&self, kind: Ty) -> Ty {
+    fn inside_optional(&self, kind: CelType) -> CelType {
         match self.unifier.resolved(&kind) {
-            Ty::Optional(inner) => (*inner).clone(),
+            CelType::Optional(inner) => (*inner).clone(),
             other => other,
         }
     }
 
-    /// Elements of a literal are of one type.
-    fn joined(&mut self, id: u64, so_far: Ty, found: Ty) -> Ty {
+    /// Joins the element types of a literal into one type.
+    fn join_types(&mut self, id: u64, so_far: CelType, found: CelType) -> CelType {
         if self.unifier.unify(&so_far, &found) {
             let known = self.unifier.resolved(&so_far);
-            return if matches!(known, Ty::Dyn) { known } else { self.unifier.resolved(&found) };
+            return if matches!(known, CelType::Dyn) { known } else { self.unifier.resolved(&found) };
         }
         if self.mixed {
-            return Ty::Dyn;
+            return CelType::Dyn;
         }
         let expected = self.unifier.resolved(&so_far);
         let found = self.unifier.resolved(&found);
         self.report(id, format!("expected type '{expected}' but found '{found}'"))
     }
 
-    fn map(&mut self, map: &::cel::common::ast::MapExpr) -> Ty {
+    fn map(&mut self, map: &::cel::common::ast::MapExpr) -> CelType {
         let (mut key, mut value) = (self.unifier.fresh(), self.unifier.fresh());
         for entry in &map.entries {
             let EntryExpr::MapEntry(entry) = &entry.expr else { continue };
             let found = self.visit(&entry.key);
-            // Other keys fail at run time; here their types would make the map's type grow without bound.
-            let plain = matches!(self.unifier.resolved(&found), Ty::Bool | Ty::Int | Ty::Uint | Ty::Text | Ty::Error);
-            key = self.joined(entry.key.id, key, if plain { found } else { Ty::Dyn });
+            // Other keys fail at run time. Tracking their types here would make the map's type grow without bound.
+            let plain = matches!(
+                self.unifier.resolved(&found),
+                CelType::Bool | CelType::Int | CelType::Uint | CelType::Text | CelType::Error
+            );
+            key = self.join_types(entry.key.id, key, if plain { found } else { CelType::Dyn });
             let mut found = self.visit(&entry.value);
             if entry.optional {
                 found = self.inside_optional(found);
             }
-            value = self.joined(entry.value.id, value, found);
+            value = self.join_types(entry.value.id, value, found);
         }
-        Ty::Map(Arc::new(key), Arc::new(value))
+        CelType::Map(Arc::new(key), Arc::new(value))
     }
 
-    fn call(&mut self, id: u64, call: &CallExpr) -> Ty {
+    fn call(&mut self, id: u64, call: &CallExpr) -> CelType {
         let name = call.func_name.as_str();
         if name == "_?._" {
             return self.optional_select(id, call);
@@ -195,7 +198,7 @@ impl Checker<'_> {
         }
         let qualified = match call.target.as_deref().map(|target| &target.expr) {
             Some(Expr::Ident(space)) if !self.scopes.iter().any(|(n, _)| n == space) => {
-                Some(format!("{space}.{name}")).filter(|full| signatures::of(full).is_some())
+                Some(format!("{space}.{name}")).filter(|full| signatures::signatures_of(full).is_some())
             }
             _ => None,
         };
@@ -204,7 +207,7 @@ impl Checker<'_> {
         if let Some(target) = call.target.as_deref().filter(|_| member) {
             arguments.push(self.visit(target));
         }
-        // Only what is formatted may be of several types.
+        // Only the arguments of a format may be of several types.
         let mixed = self.mixed;
         self.mixed |= name == "format" && member;
         for argument in &call.args {
@@ -216,32 +219,39 @@ impl Checker<'_> {
         if name == "format" && member {
             self.format_clauses(id, call);
         }
-        let Some(signatures) = signatures::of(full) else { return self.undeclared(id, full) };
+        let Some(signatures) = signatures::signatures_of(full) else { return self.undeclared(id, full) };
         self.resolve(id, full, signatures, member, &arguments)
     }
 
-    fn resolve(&mut self, id: u64, name: &str, signatures: &[Signature], member: bool, arguments: &[Ty]) -> Ty {
-        if arguments.iter().any(|argument| matches!(self.unifier.resolved(argument), Ty::Error)) {
-            return Ty::Error;
+    fn resolve(
+        &mut self,
+        id: u64,
+        name: &str,
+        signatures: &[FunctionSignature],
+        member: bool,
+        arguments: &[CelType],
+    ) -> CelType {
+        if arguments.iter().any(|argument| matches!(self.unifier.resolved(argument), CelType::Error)) {
+            return CelType::Error;
         }
-        let mut result: Option<Ty> = None;
+        let mut result: Option<CelType> = None;
         let fitting = signatures.iter().filter(|s| s.member == member && s.parameters.len() == arguments.len());
         for signature in fitting {
             let mark = self.unifier.mark();
-            let variables = self.unifier.two_fresh();
+            let variables = self.unifier.new_variable_pair();
             let fits = signature.parameters.iter().zip(arguments).all(|(parameter, argument)| {
-                let parameter = Ty::parse(parameter, variables);
+                let parameter = CelType::parse(parameter, variables);
                 self.unifier.unify(&parameter, argument)
             });
             if !fits {
                 self.unifier.rewind(mark);
                 continue;
             }
-            let found = self.unifier.resolved(&Ty::parse(signature.result, variables));
+            let found = self.unifier.resolved(&CelType::parse(signature.result, variables));
             result = Some(match result {
                 None => found,
                 Some(before) if before.to_string() == found.to_string() => before,
-                Some(_) => Ty::Dyn,
+                Some(_) => CelType::Dyn,
             });
         }
         result.unwrap_or_else(|| {
@@ -254,28 +264,28 @@ impl Checker<'_> {
         })
     }
 
-    /// Each side of `&&` and `||` is checked on its own.
-    fn logic(&mut self, call: &CallExpr) -> Ty {
+    /// Checks each side of `&&` and `||` on its own.
+    fn logic(&mut self, call: &CallExpr) -> CelType {
         for argument in &call.args {
             let found = self.visit(argument);
-            if !self.unifier.unify(&Ty::Bool, &found) {
+            if !self.unifier.unify(&CelType::Bool, &found) {
                 let found = self.unifier.resolved(&found);
                 self.report(argument.id, format!("expected type 'bool' but found '{found}'"));
             }
         }
-        Ty::Bool
+        CelType::Bool
     }
 
-    fn optional_select(&mut self, id: u64, call: &CallExpr) -> Ty {
-        let [target, field] = call.args.as_slice() else { return Ty::Error };
+    fn optional_select(&mut self, id: u64, call: &CallExpr) -> CelType {
+        let [target, field] = call.args.as_slice() else { return CelType::Error };
         let operand = self.visit(target);
-        let Expr::Literal(LiteralValue::String(name)) = &field.expr else { return Ty::Error };
+        let Expr::Literal(LiteralValue::String(name)) = &field.expr else { return CelType::Error };
         let operand = self.inside_optional(operand);
         let found = self.field(id, &operand, name.inner());
-        Ty::Optional(Arc::new(found))
+        CelType::Optional(Arc::new(found))
     }
 
-    /// Durations, times and patterns that are written out must be good.
+    /// Validates durations, times and patterns that are literals.
     fn literal_arguments(&mut self, name: &str, call: &CallExpr) {
         let Some(argument) = call.args.last() else { return };
         let Expr::Literal(LiteralValue::String(text)) = &argument.expr else { return };
@@ -294,7 +304,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A format that is written out must fit the values it is given, when those are written out too.
+    /// Validates a literal format against its literal values.
     fn format_clauses(&mut self, id: u64, call: &CallExpr) {
         let Some(Expr::Literal(LiteralValue::String(template))) = call.target.as_deref().map(|t| &t.expr) else {
             return;
@@ -315,17 +325,17 @@ impl Checker<'_> {
             };
             let mark = self.issues.len();
             let kind = self.visit(element);
-            // The element has been checked with the list.
+            // The issues of the element were already reported with the list.
             self.issues.truncate(mark);
             let kind = self.unifier.resolved(&kind);
             let (what, fits, only) = match verb {
-                'd' => ("decimal", matches!(kind, Ty::Int | Ty::Uint), "integers"),
-                'f' => ("fixed-point", matches!(kind, Ty::Double), "doubles"),
-                'e' => ("scientific", matches!(kind, Ty::Double), "doubles"),
-                's' => ("string", !matches!(kind, Ty::Named(_) | Ty::Optional(_)), STRING_CLAUSE),
+                'd' => ("decimal", matches!(kind, CelType::Int | CelType::Uint), "integers"),
+                'f' => ("fixed-point", matches!(kind, CelType::Double), "doubles"),
+                'e' => ("scientific", matches!(kind, CelType::Double), "doubles"),
+                's' => ("string", !matches!(kind, CelType::Named(_) | CelType::Optional(_)), STRING_CLAUSE),
                 _ => continue,
             };
-            if !fits && !matches!(kind, Ty::Dyn | Ty::Var(_) | Ty::Error) {
+            if !fits && !matches!(kind, CelType::Dyn | CelType::Var(_) | CelType::Error) {
                 let message =
                     format!("error during formatting: {what} clause can only be used on {only}, was given {kind}");
                 self.report(element.id, message);
@@ -333,14 +343,14 @@ impl Checker<'_> {
         }
     }
 
-    fn comprehension(&mut self, c: &ComprehensionExpr) -> Ty {
+    fn comprehension(&mut self, c: &ComprehensionExpr) -> CelType {
         let range = self.visit(&c.iter_range);
         let (first, second) = match self.unifier.resolved(&range) {
-            Ty::List(item) if c.iter_var2.is_some() => (Ty::Int, (*item).clone()),
-            Ty::List(item) => ((*item).clone(), Ty::Dyn),
-            Ty::Map(key, value) => ((*key).clone(), (*value).clone()),
-            Ty::Dyn | Ty::Var(_) => (Ty::Dyn, Ty::Dyn),
-            Ty::Error => (Ty::Error, Ty::Error),
+            CelType::List(item) if c.iter_var2.is_some() => (CelType::Int, (*item).clone()),
+            CelType::List(item) => ((*item).clone(), CelType::Dyn),
+            CelType::Map(key, value) => ((*key).clone(), (*value).clone()),
+            CelType::Dyn | CelType::Var(_) => (CelType::Dyn, CelType::Dyn),
+            CelType::Error => (CelType::Error, CelType::Error),
             other => {
                 let words = "cannot be range of a comprehension (must be list, map, or dynamic)";
                 let wrong = self.report(c.iter_range.id, format!("expression of type '{other}' {words}"));
@@ -356,7 +366,7 @@ impl Checker<'_> {
         }
         self.visit(&c.loop_cond);
         let step = self.visit(&c.loop_step);
-        if !self.unifier.unify(&accumulator, &step) && !matches!(step, Ty::Error) {
+        if !self.unifier.unify(&accumulator, &step) && !matches!(step, CelType::Error) {
             let (wanted, found) = (self.unifier.resolved(&accumulator), self.unifier.resolved(&step));
             self.report(c.loop_step.id, format!("expected type '{wanted}' but found '{found}'"));
         }
@@ -367,14 +377,14 @@ impl Checker<'_> {
     }
 }
 
-fn literal_type(literal: &LiteralValue) -> Ty {
+fn literal_type(literal: &LiteralValue) -> CelType {
     match literal {
-        LiteralValue::Boolean(_) => Ty::Bool,
-        LiteralValue::Bytes(_) => Ty::Bytes,
-        LiteralValue::Double(_) => Ty::Double,
-        LiteralValue::Int(_) => Ty::Int,
-        LiteralValue::Null => Ty::Null,
-        LiteralValue::String(_) => Ty::Text,
-        LiteralValue::UInt(_) => Ty::Uint,
+        LiteralValue::Boolean(_) => CelType::Bool,
+        LiteralValue::Bytes(_) => CelType::Bytes,
+        LiteralValue::Double(_) => CelType::Double,
+        LiteralValue::Int(_) => CelType::Int,
+        LiteralValue::Null => CelType::Null,
+        LiteralValue::String(_) => CelType::Text,
+        LiteralValue::UInt(_) => CelType::Uint,
     }
 }

@@ -1,43 +1,43 @@
-//! What a call costs by the size of what it is given.
+//! Cost of a call, by the size of its arguments.
 
-use super::value::Val;
+use super::value::CelValue;
 use crate::Value;
 
-/// Functions whose work does not depend on how large their arguments are.
+/// Whether the cost of a function does not depend on the size of its arguments.
 pub(super) fn is_shallow(name: &str) -> bool {
     const SHALLOW: [&str; 10] =
         ["size", "_[_]", "_[?_]", "_?._", "type", "dyn", "hasValue", "value", "optional.of", "optional.none"];
     SHALLOW.contains(&name)
 }
 
-/// Takes the size of a value from `left`, and stops when nothing is left: parts may be shared, so that a value can be
-/// far larger than the memory it takes.
-pub(super) fn weigh(value: &Val<'_>, left: &mut u64) {
+/// Subtracts the size of a value from `left`, and stops at zero. Values may share parts, so that a value can be far
+/// larger than the memory it uses.
+pub(super) fn charge_size(value: &CelValue<'_>, left: &mut u64) {
     let mut take = |size: usize| *left = left.saturating_sub(size as u64);
     match value {
-        Val::Text(text) => take(text.len() / 10),
-        Val::Bytes(bytes) => take(bytes.len() / 10),
-        Val::JsonList(items, _) => weigh_json(items.iter(), left),
-        Val::JsonMap(map, _) | Val::Object(map, _) => weigh_json(map.values(), left),
-        Val::List(items) => {
+        CelValue::Text(text) => take(text.len() / 10),
+        CelValue::Bytes(bytes) => take(bytes.len() / 10),
+        CelValue::JsonList(items, _) => weigh_json(items.iter(), left),
+        CelValue::JsonMap(map, _) | CelValue::Object(map, _) => weigh_json(map.values(), left),
+        CelValue::List(items) => {
             for item in items.iter() {
                 if *left == 0 {
                     return;
                 }
                 *left -= 1;
-                weigh(item, left);
+                charge_size(item, left);
             }
         }
-        Val::Map(map) => {
+        CelValue::Map(map) => {
             for item in map.values() {
                 if *left == 0 {
                     return;
                 }
                 *left -= 1;
-                weigh(item, left);
+                charge_size(item, left);
             }
         }
-        Val::Optional(Some(inner)) => weigh(inner, left),
+        CelValue::Optional(Some(inner)) => charge_size(inner, left),
         _ => {}
     }
 }

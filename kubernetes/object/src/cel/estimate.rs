@@ -1,39 +1,39 @@
-//! How much a rule may cost at most, by the sizes its schema allows.
+//! Estimated maximum cost of a rule, by the sizes its schema allows.
 //!
-//! Rules that are far beyond the budget are refused with the CRD. The estimate is a lower bound of upstream's: what it
-//! refuses, upstream refuses; what is only somewhat too expensive is left to the budget at run time.
+//! Rules far beyond the budget are refused with the CRD. The estimate is a lower bound of kube-apiserver's: a rule
+//! refused here is refused there as well, and a rule that is only somewhat too expensive fails at the run-time budget.
 
 use std::sync::Arc;
 
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use super::names::unescape;
-use crate::schema::{Schema, Type};
+use crate::schema::{Schema, SchemaType};
 
-/// The largest request, which bounds what the schema does not.
+/// Largest request, which bounds sizes that the schema does not bound.
 const MAX_REQUEST_BYTES: u64 = 3 * 1024 * 1024;
 
-/// What is known about the size of a value.
+/// Upper bound of a value's size.
 #[derive(Clone, Default)]
-struct Shape {
+struct SizeBound {
     schema: Option<Arc<Schema>>,
-    /// Characters, items or entries.
+    /// Number of characters, items or entries.
     size: u64,
 }
 
-impl Shape {
+impl SizeBound {
     fn of(schema: &Arc<Schema>) -> Self {
         let checks = schema.checks.as_deref();
         let given = |limit: Option<i64>| limit.map(|n| u64::try_from(n).unwrap_or(0));
         let size = match schema.kind {
-            Type::String => {
+            SchemaType::String => {
                 given(checks.and_then(|c| c.max_length)).map_or(MAX_REQUEST_BYTES - 2, |n| n.saturating_mul(4))
             }
-            Type::Array => given(checks.and_then(|c| c.max_items)).unwrap_or_else(|| {
+            SchemaType::Array => given(checks.and_then(|c| c.max_items)).unwrap_or_else(|| {
                 let item = schema.items.as_ref().map_or(1, |items| least_bytes(items));
                 (MAX_REQUEST_BYTES - 2) / (item + 1)
             }),
-            Type::Object => given(checks.and_then(|c| c.max_properties)).unwrap_or_else(|| {
+            SchemaType::Object => given(checks.and_then(|c| c.max_properties)).unwrap_or_else(|| {
                 let value = schema.additional.as_ref().map_or(1, |values| least_bytes(values));
                 (MAX_REQUEST_BYTES - 2) / (value + 6)
             }),
@@ -45,22 +45,22 @@ impl Shape {
     fn field(&self, name: &str) -> Self {
         let schema = self.schema.as_ref();
         let found = schema.and_then(|s| s.properties.get(unescape(name).as_ref()).or(s.additional.as_ref()));
-        found.map(Shape::of).unwrap_or_default()
+        found.map(SizeBound::of).unwrap_or_default()
     }
 
     fn element(&self) -> Self {
         let schema = self.schema.as_ref();
-        schema.and_then(|s| s.items.as_ref().or(s.additional.as_ref())).map(Shape::of).unwrap_or_default()
+        schema.and_then(|s| s.items.as_ref().or(s.additional.as_ref())).map(SizeBound::of).unwrap_or_default()
     }
 }
 
-/// The fewest bytes a value of the schema takes in JSON.
+/// Returns the fewest bytes that a value of the schema takes in JSON.
 pub(super) fn least_bytes(schema: &Schema) -> u64 {
     match schema.kind {
-        Type::Boolean => 4,
-        Type::Integer | Type::Number | Type::Any => 1,
-        Type::String | Type::Array => 2,
-        Type::Object => {
+        SchemaType::Boolean => 4,
+        SchemaType::Integer | SchemaType::Number | SchemaType::Any => 1,
+        SchemaType::String | SchemaType::Array => 2,
+        SchemaType::Object => {
             let needed = schema.required.iter().filter_map(|name| Some((name, schema.properties.get(name)?)));
             let needed = needed.filter(|(_, field)| field.default.is_none());
             2 + needed.map(|(name, field)| name.len() as u64 + least_bytes(field) + 4).sum::<u64>()
@@ -68,35 +68,37 @@ pub(super) fn least_bytes(schema: &Schema) -> u64 {
     }
 }
 
-/// What a rule on the node may cost, `times` over: the number of such nodes an object may have, when that is bounded.
+/// Estimates the cost of a rule on a node. `times` is the number of such nodes an object may have, if that is bounded.
 pub(super) fn estimate(rule: &IdedExpr, schema: &Arc<Schema>, times: Option<u64>) -> u64 {
-    let mut estimator = Estimator { scopes: Vec::new() };
+    let mut estimator = CostEstimator { scopes: Vec::new() };
     for name in [super::rules::SELF, super::rules::OLD_SELF] {
-        estimator.scopes.push((name.to_string(), Shape::of(schema)));
+        estimator.scopes.push((name.to_string(), SizeBound::of(schema)));
     }
     let times = times.unwrap_or_else(|| MAX_REQUEST_BYTES / (least_bytes(schema) + 1));
     estimator.visit(rule).0.saturating_mul(times)
 }
 
-struct Estimator {
-    scopes: Vec<(String, Shape)>,
+struct CostEstimator {
+    scopes: Vec<(String, SizeBound)>,
 }
 
-impl Estimator {
-    fn visit(&mut self, e: &IdedExpr) -> (u64, Shape) {
+impl CostEstimator {
+    fn visit(&mut self, e: &IdedExpr) -> (u64, SizeBound) {
         match &e.expr {
             Expr::Ident(name) => {
                 let shape = self.scopes.iter().rev().find(|(n, _)| n == name).map(|(_, shape)| shape.clone());
                 (1, shape.unwrap_or_default())
             }
-            Expr::Literal(LiteralValue::String(text)) => (0, Shape { schema: None, size: text.inner().len() as u64 }),
+            Expr::Literal(LiteralValue::String(text)) => {
+                (0, SizeBound { schema: None, size: text.inner().len() as u64 })
+            }
             Expr::Select(select) => {
                 let (cost, shape) = self.visit(&select.operand);
                 (cost.saturating_add(u64::from(!select.test)), shape.field(&select.field))
             }
             Expr::List(list) => {
                 let cost = list.elements.iter().map(|e| self.visit(e).0).fold(10, u64::saturating_add);
-                (cost, Shape { schema: None, size: list.elements.len() as u64 })
+                (cost, SizeBound { schema: None, size: list.elements.len() as u64 })
             }
             Expr::Map(map) => {
                 let mut cost = 30u64;
@@ -105,15 +107,15 @@ impl Estimator {
                         cost = cost.saturating_add(self.visit(&entry.key).0).saturating_add(self.visit(&entry.value).0);
                     }
                 }
-                (cost, Shape { schema: None, size: map.entries.len() as u64 })
+                (cost, SizeBound { schema: None, size: map.entries.len() as u64 })
             }
             Expr::Call(call) => self.call(call),
             Expr::Comprehension(c) => self.comprehension(c),
-            Expr::Literal(_) | Expr::Struct(_) | Expr::Unspecified => (0, Shape::default()),
+            Expr::Literal(_) | Expr::Struct(_) | Expr::Unspecified => (0, SizeBound::default()),
         }
     }
 
-    fn call(&mut self, call: &CallExpr) -> (u64, Shape) {
+    fn call(&mut self, call: &CallExpr) -> (u64, SizeBound) {
         let mut cost = 0u64;
         let mut shapes = Vec::new();
         for argument in call.target.as_deref().into_iter().chain(&call.args) {
@@ -131,24 +133,24 @@ impl Estimator {
             _ => 1,
         };
         let shape = match call.func_name.as_str() {
-            "_[_]" => shapes.first().map(Shape::element).unwrap_or_default(),
-            _ => Shape::default(),
+            "_[_]" => shapes.first().map(SizeBound::element).unwrap_or_default(),
+            _ => SizeBound::default(),
         };
         (cost.saturating_add(own), shape)
     }
 
-    fn comprehension(&mut self, c: &ComprehensionExpr) -> (u64, Shape) {
+    fn comprehension(&mut self, c: &ComprehensionExpr) -> (u64, SizeBound) {
         let (range_cost, range) = self.visit(&c.iter_range);
         let (init_cost, _) = self.visit(&c.accu_init);
         let depth = self.scopes.len();
-        self.scopes.push((c.accu_var.clone(), Shape::default()));
-        let is_map = range.schema.as_ref().is_some_and(|schema| schema.kind == Type::Object);
+        self.scopes.push((c.accu_var.clone(), SizeBound::default()));
+        let is_map = range.schema.as_ref().is_some_and(|schema| schema.kind == SchemaType::Object);
         match &c.iter_var2 {
             Some(second) => {
-                self.scopes.push((c.iter_var.clone(), Shape::default()));
+                self.scopes.push((c.iter_var.clone(), SizeBound::default()));
                 self.scopes.push((second.clone(), range.element()));
             }
-            None if is_map => self.scopes.push((c.iter_var.clone(), Shape::default())),
+            None if is_map => self.scopes.push((c.iter_var.clone(), SizeBound::default())),
             None => self.scopes.push((c.iter_var.clone(), range.element())),
         }
         let round = self.visit(&c.loop_cond).0.saturating_add(self.visit(&c.loop_step).0);
@@ -158,6 +160,6 @@ impl Estimator {
         let rounds = range.size.saturating_mul(round);
         let cost = range_cost.saturating_add(init_cost).saturating_add(rounds).saturating_add(result);
         let collects = matches!(c.accu_init.expr, Expr::List(_));
-        (cost, if collects { Shape { schema: None, size: range.size } } else { Shape::default() })
+        (cost, if collects { SizeBound { schema: None, size: range.size } } else { SizeBound::default() })
     }
 }

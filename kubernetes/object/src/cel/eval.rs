@@ -1,40 +1,40 @@
-//! Evaluation, with a bound on what it may cost.
+//! Evaluation with a cost limit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr};
 
-use super::cost::{is_shallow, weigh};
+use super::cost::{charge_size, is_shallow};
 use super::functions;
 use super::operators::{arithmetic, compare, element, equal, is_in};
-use super::value::{Fail, Outcome, Text, Val};
+use super::value::{CelText, CelValue, EvalError, EvalResult};
 
-/// What one evaluation may cost, in steps.
+/// Cost limit of one evaluation, in steps.
 pub(super) const PER_CALL_LIMIT: u64 = 1_000_000;
 
-/// Evaluates one expression.
-pub(super) struct Machine<'a> {
-    variables: Vec<(&'a str, Outcome<'a>)>,
+/// Evaluator of one expression.
+pub(super) struct Evaluator<'a> {
+    variables: Vec<(&'a str, EvalResult<'a>)>,
     cost: u64,
     limit: u64,
 }
 
-impl<'a> Machine<'a> {
+impl<'a> Evaluator<'a> {
     pub fn new(limit: u64) -> Self {
         Self { variables: Vec::new(), cost: 0, limit }
     }
 
-    pub fn bind(&mut self, name: &'a str, value: Val<'a>) {
+    pub fn bind(&mut self, name: &'a str, value: CelValue<'a>) {
         self.variables.push((name, Ok(value)));
     }
 
-    /// The steps made so far.
+    /// Returns the steps taken so far.
     pub fn cost(&self) -> u64 {
         self.cost
     }
 
-    pub fn eval(&mut self, expression: &'a IdedExpr) -> Outcome<'a> {
+    pub fn eval(&mut self, expression: &'a IdedExpr) -> EvalResult<'a> {
         self.charge(1)?;
         match &expression.expr {
             Expr::Literal(literal) => Ok(literal_value(literal)),
@@ -47,32 +47,32 @@ impl<'a> Machine<'a> {
                 for (index, element) in list.elements.iter().enumerate() {
                     let value = self.eval(element)?;
                     match value {
-                        Val::Optional(inner) if list.optional_indices.contains(&index) => {
+                        CelValue::Optional(inner) if list.optional_indices.contains(&index) => {
                             items.extend(inner.map(|inner| *inner));
                         }
                         value => items.push(value),
                     }
                 }
-                Ok(Val::list(items))
+                Ok(CelValue::list(items))
             }
             Expr::Map(map) => self.map_literal(&map.entries),
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
-            Expr::Struct(_) | Expr::Unspecified => Err(Fail::overload()),
+            Expr::Struct(_) | Expr::Unspecified => Err(EvalError::overload()),
         }
     }
 
-    fn charge(&mut self, steps: u64) -> Result<(), Fail> {
+    fn charge(&mut self, steps: u64) -> Result<(), EvalError> {
         self.cost = self.cost.saturating_add(steps);
-        if self.cost > self.limit { Err(Fail::Limit) } else { Ok(()) }
+        if self.cost > self.limit { Err(EvalError::Limit) } else { Ok(()) }
     }
 
-    fn variable(&self, name: &str) -> Outcome<'a> {
+    fn variable(&self, name: &str) -> EvalResult<'a> {
         if let Some((_, value)) = self.variables.iter().rev().find(|(n, _)| *n == name) {
             return value.clone();
         }
         match functions::type_named(name) {
-            Some(kind) => Ok(Val::Type(Arc::from(kind))),
-            None => Err(Fail::text(format!("no such attribute(s): {name}"))),
+            Some(kind) => Ok(CelValue::Type(Arc::from(kind))),
+            None => Err(EvalError::text(format!("no such attribute(s): {name}"))),
         }
     }
 
@@ -80,61 +80,61 @@ impl<'a> Machine<'a> {
         self.variables.iter().any(|(n, _)| *n == name)
     }
 
-    fn select(&mut self, select: &'a SelectExpr) -> Outcome<'a> {
+    fn select(&mut self, select: &'a SelectExpr) -> EvalResult<'a> {
         if let Some(kind) = type_path(select).filter(|_| !select.test) {
-            return Ok(Val::Type(Arc::from(kind)));
+            return Ok(CelValue::Type(Arc::from(kind)));
         }
         let operand = self.eval(&select.operand)?;
-        let optional = matches!(operand, Val::Optional(_));
+        let optional = matches!(operand, CelValue::Optional(_));
         let inside = match operand {
-            Val::Optional(None) if select.test => return Ok(Val::Bool(false)),
-            Val::Optional(None) => return Ok(Val::Optional(None)),
-            Val::Optional(Some(inner)) => *inner,
+            CelValue::Optional(None) if select.test => return Ok(CelValue::Bool(false)),
+            CelValue::Optional(None) => return Ok(CelValue::Optional(None)),
+            CelValue::Optional(Some(inner)) => *inner,
             other => other,
         };
         let found = inside.field(&select.field)?;
         match (select.test, optional, found) {
-            (true, _, found) => Ok(Val::Bool(found.is_some())),
-            (false, true, found) => Ok(Val::Optional(found.map(Box::new))),
+            (true, _, found) => Ok(CelValue::Bool(found.is_some())),
+            (false, true, found) => Ok(CelValue::Optional(found.map(Box::new))),
             (false, false, Some(value)) => Ok(value),
-            (false, false, None) => Err(Fail::text(format!("no such key: {}", select.field))),
+            (false, false, None) => Err(EvalError::text(format!("no such key: {}", select.field))),
         }
     }
 
-    fn map_literal(&mut self, entries: &'a [::cel::common::ast::IdedEntryExpr]) -> Outcome<'a> {
+    fn map_literal(&mut self, entries: &'a [::cel::common::ast::IdedEntryExpr]) -> EvalResult<'a> {
         self.charge(30)?;
         let mut map = BTreeMap::new();
         for entry in entries {
-            let EntryExpr::MapEntry(entry) = &entry.expr else { return Err(Fail::overload()) };
+            let EntryExpr::MapEntry(entry) = &entry.expr else { return Err(EvalError::overload()) };
             let key = self.eval(&entry.key)?;
-            let key = key.key().ok_or_else(|| Fail::text("unsupported key type"))?;
+            let key = key.key().ok_or_else(|| EvalError::text("unsupported key type"))?;
             let value = match (entry.optional, self.eval(&entry.value)?) {
-                (true, Val::Optional(None)) => continue,
-                (true, Val::Optional(Some(inner))) => *inner,
+                (true, CelValue::Optional(None)) => continue,
+                (true, CelValue::Optional(Some(inner))) => *inner,
                 (_, value) => value,
             };
             map.insert(key, value);
         }
-        Ok(Val::Map(Arc::new(map)))
+        Ok(CelValue::Map(Arc::new(map)))
     }
 
-    fn call(&mut self, call: &'a CallExpr) -> Outcome<'a> {
+    fn call(&mut self, call: &'a CallExpr) -> EvalResult<'a> {
         let name = call.func_name.as_str();
         match (name, call.args.as_slice()) {
-            ("_&&_", [a, b]) => return self.both(a, b, false),
-            ("_||_", [a, b]) => return self.both(a, b, true),
+            ("_&&_", [a, b]) => return self.eval_logic(a, b, false),
+            ("_||_", [a, b]) => return self.eval_logic(a, b, true),
             ("_?_:_", [condition, yes, no]) => {
                 return match self.eval(condition)? {
-                    Val::Bool(true) => self.eval(yes),
-                    Val::Bool(false) => self.eval(no),
-                    _ => Err(Fail::overload()),
+                    CelValue::Bool(true) => self.eval(yes),
+                    CelValue::Bool(false) => self.eval(no),
+                    _ => Err(EvalError::overload()),
                 };
             }
             ("@not_strictly_false" | "__not_strictly_false__", [value]) => {
                 return match self.eval(value) {
-                    Ok(Val::Bool(false)) => Ok(Val::Bool(false)),
-                    Err(Fail::Limit) => Err(Fail::Limit),
-                    _ => Ok(Val::Bool(true)),
+                    Ok(CelValue::Bool(false)) => Ok(CelValue::Bool(false)),
+                    Err(EvalError::Limit) => Err(EvalError::Limit),
+                    _ => Ok(CelValue::Bool(true)),
                 };
             }
             ("or" | "orValue", [other]) if call.target.is_some() => return self.or(call, other, name == "or"),
@@ -161,23 +161,23 @@ impl<'a> Machine<'a> {
         if !is_shallow(name) {
             let most = self.limit.saturating_sub(self.cost) + 1;
             let mut left = most;
-            arguments.iter().for_each(|argument| weigh(argument, &mut left));
+            arguments.iter().for_each(|argument| charge_size(argument, &mut left));
             self.charge(most - left)?;
         }
         self.apply(name, &arguments, member)
     }
 
-    fn apply(&mut self, name: &str, arguments: &[Val<'a>], member: bool) -> Outcome<'a> {
+    fn apply(&mut self, name: &str, arguments: &[CelValue<'a>], member: bool) -> EvalResult<'a> {
         match (name, arguments) {
-            ("_==_", [a, b]) => Ok(Val::Bool(equal(a, b))),
-            ("_!=_", [a, b]) => Ok(Val::Bool(!equal(a, b))),
+            ("_==_", [a, b]) => Ok(CelValue::Bool(equal(a, b))),
+            ("_!=_", [a, b]) => Ok(CelValue::Bool(!equal(a, b))),
             ("_<_" | "_<=_" | "_>_" | "_>=_", [a, b]) => {
-                let nan = |v: &Val<'_>| matches!(v, Val::Double(f) if f.is_nan());
+                let nan = |v: &CelValue<'_>| matches!(v, CelValue::Double(f) if f.is_nan());
                 if nan(a) || nan(b) {
-                    return Ok(Val::Bool(false));
+                    return Ok(CelValue::Bool(false));
                 }
-                let order = compare(a, b).ok_or_else(Fail::overload)?;
-                Ok(Val::Bool(match name {
+                let order = compare(a, b).ok_or_else(EvalError::overload)?;
+                Ok(CelValue::Bool(match name {
                     "_<_" => order.is_lt(),
                     "_<=_" => order.is_le(),
                     "_>_" => order.is_gt(),
@@ -186,59 +186,64 @@ impl<'a> Machine<'a> {
             }
             ("_+_" | "_-_" | "_*_" | "_/_" | "_%_", [a, b]) => arithmetic(name, a, b),
             ("@in" | "_in_", [value, container]) => is_in(value, container),
-            ("!_", [Val::Bool(b)]) => Ok(Val::Bool(!b)),
-            ("-_", [Val::Int(n)]) => n.checked_neg().map(Val::Int).ok_or_else(|| Fail::text("integer overflow")),
-            ("-_", [Val::Double(f)]) => Ok(Val::Double(-f)),
+            ("!_", [CelValue::Bool(b)]) => Ok(CelValue::Bool(!b)),
+            ("-_", [CelValue::Int(n)]) => {
+                n.checked_neg().map(CelValue::Int).ok_or_else(|| EvalError::text("integer overflow"))
+            }
+            ("-_", [CelValue::Double(f)]) => Ok(CelValue::Double(-f)),
             ("_[_]", [container, key]) => self.index(container, key),
             ("_[?_]" | "_?._", [container, key]) => optional_element(container, key),
             _ => functions::call(name, arguments, member),
         }
     }
 
-    fn index(&self, container: &Val<'a>, key: &Val<'a>) -> Outcome<'a> {
-        if let Val::Optional(inner) = container {
-            let Some(inner) = inner else { return Ok(Val::Optional(None)) };
-            return Ok(Val::Optional(element(inner, key)?.map(Box::new)));
+    fn index(&self, container: &CelValue<'a>, key: &CelValue<'a>) -> EvalResult<'a> {
+        if let CelValue::Optional(inner) = container {
+            let Some(inner) = inner else { return Ok(CelValue::Optional(None)) };
+            return Ok(CelValue::Optional(element(inner, key)?.map(Box::new)));
         }
         element(container, key)?.ok_or_else(|| match container {
-            Val::List(_) | Val::JsonList(..) => Fail::text(format!("index out of bounds: {}", functions::shown(key))),
-            _ => Fail::text(format!("no such key: {}", functions::shown(key))),
+            CelValue::List(_) | CelValue::JsonList(..) => {
+                EvalError::text(format!("index out of bounds: {}", functions::display_text(key)))
+            }
+            _ => EvalError::text(format!("no such key: {}", functions::display_text(key))),
         })
     }
 
-    /// `&&` (`decides` false) and `||` (`decides` true): one deciding side is enough, whatever the other does.
-    fn both(&mut self, a: &'a IdedExpr, b: &'a IdedExpr, decides: bool) -> Outcome<'a> {
+    /// Evaluates `&&` (`decides` false) or `||` (`decides` true). One deciding side is enough, even if the other side
+    /// fails.
+    fn eval_logic(&mut self, a: &'a IdedExpr, b: &'a IdedExpr, decides: bool) -> EvalResult<'a> {
         let left = self.eval(a);
-        if matches!(left, Ok(Val::Bool(value)) if value == decides) {
+        if matches!(left, Ok(CelValue::Bool(value)) if value == decides) {
             return left;
         }
-        if left == Err(Fail::Limit) {
+        if left == Err(EvalError::Limit) {
             return left;
         }
         let right = self.eval(b);
         match (left, right) {
-            (_, Err(Fail::Limit)) => Err(Fail::Limit),
-            (_, Ok(Val::Bool(value))) if value == decides => Ok(Val::Bool(decides)),
-            (Ok(Val::Bool(_)), Ok(Val::Bool(value))) => Ok(Val::Bool(value)),
+            (_, Err(EvalError::Limit)) => Err(EvalError::Limit),
+            (_, Ok(CelValue::Bool(value))) if value == decides => Ok(CelValue::Bool(decides)),
+            (Ok(CelValue::Bool(_)), Ok(CelValue::Bool(value))) => Ok(CelValue::Bool(value)),
             (Err(error), _) | (_, Err(error)) => Err(error),
-            _ => Err(Fail::overload()),
+            _ => Err(EvalError::overload()),
         }
     }
 
-    fn or(&mut self, call: &'a CallExpr, other: &'a IdedExpr, keep_optional: bool) -> Outcome<'a> {
-        let target = call.target.as_deref().ok_or_else(Fail::overload)?;
+    fn or(&mut self, call: &'a CallExpr, other: &'a IdedExpr, keep_optional: bool) -> EvalResult<'a> {
+        let target = call.target.as_deref().ok_or_else(EvalError::overload)?;
         match self.eval(target)? {
-            Val::Optional(None) => self.eval(other),
-            Val::Optional(Some(inner)) if keep_optional => Ok(Val::Optional(Some(inner))),
-            Val::Optional(Some(inner)) => Ok(*inner),
-            _ => Err(Fail::overload()),
+            CelValue::Optional(None) => self.eval(other),
+            CelValue::Optional(Some(inner)) if keep_optional => Ok(CelValue::Optional(Some(inner))),
+            CelValue::Optional(Some(inner)) => Ok(*inner),
+            _ => Err(EvalError::overload()),
         }
     }
 
-    fn comprehension(&mut self, c: &'a ComprehensionExpr) -> Outcome<'a> {
+    fn comprehension(&mut self, c: &'a ComprehensionExpr) -> EvalResult<'a> {
         let range = self.eval(&c.iter_range)?;
         let init = self.eval(&c.accu_init);
-        if init == Err(Fail::Limit) {
+        if init == Err(EvalError::Limit) {
             return init;
         }
         let depth = self.variables.len();
@@ -251,24 +256,24 @@ impl<'a> Machine<'a> {
         outcome
     }
 
-    fn iterate(&mut self, c: &'a ComprehensionExpr, range: Val<'a>, accumulator: usize) -> Result<(), Fail> {
-        let pairs: Vec<(Val<'a>, Val<'a>)> = match (range.items(), range.entries()) {
+    fn iterate(&mut self, c: &'a ComprehensionExpr, range: CelValue<'a>, accumulator: usize) -> Result<(), EvalError> {
+        let pairs: Vec<(CelValue<'a>, CelValue<'a>)> = match (range.items(), range.entries()) {
             (Some(items), _) => {
-                items?.into_iter().enumerate().map(|(index, item)| (Val::Int(index as i64), item)).collect()
+                items?.into_iter().enumerate().map(|(index, item)| (CelValue::Int(index as i64), item)).collect()
             }
             (None, Some(entries)) => entries?,
             (None, None) if c.iter_var2.is_some() => {
                 let kind = go_type(&range);
-                return Err(Fail::text(format!("unsupported comprehension range type: {kind}")));
+                return Err(EvalError::text(format!("unsupported comprehension range type: {kind}")));
             }
-            (None, None) => return Err(Fail::text(format!("got '{}', expected iterable type", go_type(&range)))),
+            (None, None) => return Err(EvalError::text(format!("got '{}', expected iterable type", go_type(&range)))),
         };
-        let is_list = matches!(range, Val::List(_) | Val::JsonList(..));
+        let is_list = matches!(range, CelValue::List(_) | CelValue::JsonList(..));
         self.charge(pairs.len() as u64)?;
         for (key, value) in pairs {
             match self.eval(&c.loop_cond) {
-                Ok(Val::Bool(false)) => break,
-                Err(Fail::Limit) => return Err(Fail::Limit),
+                Ok(CelValue::Bool(false)) => break,
+                Err(EvalError::Limit) => return Err(EvalError::Limit),
                 _ => {}
             }
             match &c.iter_var2 {
@@ -279,8 +284,8 @@ impl<'a> Machine<'a> {
                 None => self.variables.push((&c.iter_var, Ok(if is_list { value } else { key }))),
             }
             let stepped = self.step(&c.loop_step, &c.accu_var, accumulator);
-            if stepped == Err(Fail::Limit) {
-                return Err(Fail::Limit);
+            if stepped == Err(EvalError::Limit) {
+                return Err(EvalError::Limit);
             }
             self.variables.truncate(accumulator + 1);
             self.variables[accumulator].1 = stepped;
@@ -288,30 +293,30 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// One step of a loop. `accumulator + [x]` grows the list in place: loops stay linear.
-    fn step(&mut self, step: &'a IdedExpr, name: &str, accumulator: usize) -> Outcome<'a> {
+    /// Runs one step of a loop. `accumulator + [x]` appends to the list in place, so that loops stay linear.
+    fn step(&mut self, step: &'a IdedExpr, name: &str, accumulator: usize) -> EvalResult<'a> {
         let Expr::Call(call) = &step.expr else { return self.eval(step) };
         let is_accumulator = |e: &IdedExpr| matches!(&e.expr, Expr::Ident(n) if n == name);
         match (call.func_name.as_str(), call.args.as_slice()) {
             ("_+_", [first, second]) if is_accumulator(first) && matches!(second.expr, Expr::List(_)) => {
                 let added = self.eval(second)?;
-                let taken = std::mem::replace(&mut self.variables[accumulator].1, Ok(Val::Null))?;
+                let taken = std::mem::replace(&mut self.variables[accumulator].1, Ok(CelValue::Null))?;
                 match (taken, added) {
-                    (Val::List(mut items), Val::List(added)) => {
+                    (CelValue::List(mut items), CelValue::List(added)) => {
                         Arc::make_mut(&mut items).extend(added.iter().cloned());
-                        Ok(Val::List(items))
+                        Ok(CelValue::List(items))
                     }
                     (taken, added) => arithmetic("_+_", &taken, &added),
                 }
             }
             ("_?_:_", [condition, yes, no]) if is_accumulator(no) => match self.eval(condition)? {
-                Val::Bool(true) => self.step(yes, name, accumulator),
-                Val::Bool(false) => std::mem::replace(&mut self.variables[accumulator].1, Ok(Val::Null)),
-                _ => Err(Fail::overload()),
+                CelValue::Bool(true) => self.step(yes, name, accumulator),
+                CelValue::Bool(false) => std::mem::replace(&mut self.variables[accumulator].1, Ok(CelValue::Null)),
+                _ => Err(EvalError::overload()),
             },
             ("@mapInsert", [first, rest @ ..]) if is_accumulator(first) => {
                 let rest = rest.iter().map(|e| self.eval(e)).collect::<Result<Vec<_>, _>>()?;
-                let taken = std::mem::replace(&mut self.variables[accumulator].1, Ok(Val::Null))?;
+                let taken = std::mem::replace(&mut self.variables[accumulator].1, Ok(CelValue::Null))?;
                 functions::map_insert(taken, &rest)
             }
             _ => self.eval(step),
@@ -319,42 +324,42 @@ impl<'a> Machine<'a> {
     }
 }
 
-impl PartialEq for Val<'_> {
+impl PartialEq for CelValue<'_> {
     fn eq(&self, other: &Self) -> bool {
         equal(self, other)
     }
 }
 
-fn optional_element<'a>(container: &Val<'a>, key: &Val<'a>) -> Outcome<'a> {
+fn optional_element<'a>(container: &CelValue<'a>, key: &CelValue<'a>) -> EvalResult<'a> {
     let inner = match container {
-        Val::Optional(None) => return Ok(Val::Optional(None)),
-        Val::Optional(Some(inner)) => inner,
+        CelValue::Optional(None) => return Ok(CelValue::Optional(None)),
+        CelValue::Optional(Some(inner)) => inner,
         other => other,
     };
     let found = match (inner, key) {
-        (Val::Object(..), Val::Text(name)) => inner.field(name)?,
+        (CelValue::Object(..), CelValue::Text(name)) => inner.field(name)?,
         _ => element(inner, key)?,
     };
-    Ok(Val::Optional(found.map(Box::new)))
+    Ok(CelValue::Optional(found.map(Box::new)))
 }
 
-/// What upstream's own language calls the type of a value.
-fn go_type(value: &Val<'_>) -> &'static str {
+/// Returns cel-go's name for the type of a value.
+fn go_type(value: &CelValue<'_>) -> &'static str {
     match value {
-        Val::Null => "types.Null",
-        Val::Bool(_) => "types.Bool",
-        Val::Int(_) => "types.Int",
-        Val::Uint(_) => "types.Uint",
-        Val::Double(_) => "types.Double",
-        Val::Text(_) => "types.String",
-        Val::Bytes(_) => "types.Bytes",
-        Val::Duration(_) => "types.Duration",
-        Val::Timestamp(_) => "types.Timestamp",
+        CelValue::Null => "types.Null",
+        CelValue::Bool(_) => "types.Bool",
+        CelValue::Int(_) => "types.Int",
+        CelValue::Uint(_) => "types.Uint",
+        CelValue::Double(_) => "types.Double",
+        CelValue::Text(_) => "types.String",
+        CelValue::Bytes(_) => "types.Bytes",
+        CelValue::Duration(_) => "types.Duration",
+        CelValue::Timestamp(_) => "types.Timestamp",
         other => other.type_name(),
     }
 }
 
-/// The type that `google.protobuf.Timestamp` and the like name.
+/// Returns the type for a qualified name such as `google.protobuf.Timestamp`.
 fn type_path(select: &SelectExpr) -> Option<&'static str> {
     match &select.operand.expr {
         Expr::Ident(head) if head == "net" => functions::type_named(&format!("net.{}", select.field)),
@@ -365,14 +370,14 @@ fn type_path(select: &SelectExpr) -> Option<&'static str> {
     }
 }
 
-fn literal_value(literal: &LiteralValue) -> Val<'_> {
+fn literal_value(literal: &LiteralValue) -> CelValue<'_> {
     match literal {
-        LiteralValue::Boolean(b) => Val::Bool(*b.inner()),
-        LiteralValue::Bytes(bytes) => Val::Bytes(Arc::from(bytes.inner())),
-        LiteralValue::Double(f) => Val::Double(*f.inner()),
-        LiteralValue::Int(n) => Val::Int(*n.inner()),
-        LiteralValue::Null => Val::Null,
-        LiteralValue::String(text) => Val::Text(Text::Borrowed(text.inner())),
-        LiteralValue::UInt(n) => Val::Uint(*n.inner()),
+        LiteralValue::Boolean(b) => CelValue::Bool(*b.inner()),
+        LiteralValue::Bytes(bytes) => CelValue::Bytes(Arc::from(bytes.inner())),
+        LiteralValue::Double(f) => CelValue::Double(*f.inner()),
+        LiteralValue::Int(n) => CelValue::Int(*n.inner()),
+        LiteralValue::Null => CelValue::Null,
+        LiteralValue::String(text) => CelValue::Text(CelText::Borrowed(text.inner())),
+        LiteralValue::UInt(n) => CelValue::Uint(*n.inner()),
     }
 }

@@ -1,23 +1,24 @@
-//! The fuzzer's door.
+//! Entry point of the fuzzer.
 
 use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 
-use super::{Place, Rules, check_rules};
+use super::{CelRules, RuleContext, check_rules};
 use crate::Value;
-use crate::schema::{Checks, Rule, Schema};
+use crate::schema::{Schema, ValidationRule, ValueValidation};
 
-/// Compiles the text as a rule, and runs it on an object that has a field of every type, as a new object and as an update.
+/// Compiles the text as a rule and runs it on an object with a field of every type, as a create and as an update.
 pub fn fuzz(input: &[u8]) {
     let Ok(rule) = std::str::from_utf8(input) else { return };
     let mut schema = shape().clone();
     schema["x-kubernetes-validations"] = json!([{"rule": rule, "messageExpression": rule}]);
-    check_rules(&schema, "rules", Place { root: true, ..Place::default() });
+    check_rules(&schema, "rules", RuleContext { root: true, ..RuleContext::default() });
     let mut node = Schema::from_json(shape());
-    let rules = vec![Rule { rule: rule.into(), message_expression: rule.into(), ..Rule::default() }];
-    node.checks = Some(Box::new(Checks { rules, ..Checks::default() }));
-    let rules = Rules::new(Arc::new(node));
+    let rules =
+        vec![ValidationRule { rule: rule.into(), message_expression: rule.into(), ..ValidationRule::default() }];
+    node.checks = Some(Box::new(ValueValidation { rules, ..ValueValidation::default() }));
+    let rules = CelRules::new(Arc::new(node));
     rules.validate(object(), None);
     rules.validate(object(), Some(object()));
 }

@@ -1,4 +1,4 @@
-//! Names of fields as rules write them: what CEL cannot spell is escaped.
+//! Field names in rules. Names that CEL cannot spell are escaped.
 
 use std::borrow::Cow;
 
@@ -28,8 +28,8 @@ const RESERVED: [&str; 21] = [
 
 const SIGNS: [(&str, &str); 4] = [("__underscores__", "__"), ("__dot__", "."), ("__dash__", "-"), ("__slash__", "/")];
 
-/// The name a rule uses for a property; `None` when rules cannot name it.
-pub(super) fn escape(property: &str) -> Option<Cow<'_, str>> {
+/// Returns the name that a rule uses for a property; `None` if rules cannot name it.
+pub(super) fn escape_name(property: &str) -> Option<Cow<'_, str>> {
     let first = property.bytes().next()?;
     if first.is_ascii_digit() {
         return None;
@@ -50,7 +50,7 @@ pub(super) fn escape(property: &str) -> Option<Cow<'_, str>> {
     Some(Cow::Owned(out))
 }
 
-/// The property that a rule's name stands for.
+/// Returns the property for a name in a rule.
 pub(super) fn unescape(name: &str) -> Cow<'_, str> {
     if !name.contains("__") {
         return Cow::Borrowed(name);

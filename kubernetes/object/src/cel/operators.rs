@@ -3,69 +3,72 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::value::{Fail, Outcome, Val};
+use super::value::{CelValue, EvalError, EvalResult};
 use crate::schema::{ListType, Schema};
 
 const MAX_SECONDS: i128 = 253_402_300_799;
 const MIN_SECONDS: i128 = -62_135_596_800;
 
-/// `+ - * / %` on two values.
-pub(super) fn arithmetic<'a>(operator: &str, a: &Val<'a>, b: &Val<'a>) -> Outcome<'a> {
-    let overflow = || Fail::text("integer overflow");
+/// Implements `+ - * / %` on two values.
+pub(super) fn arithmetic<'a>(operator: &str, a: &CelValue<'a>, b: &CelValue<'a>) -> EvalResult<'a> {
+    let overflow = || EvalError::text("integer overflow");
     match (operator, a, b) {
-        ("_+_", Val::Int(a), Val::Int(b)) => a.checked_add(*b).map(Val::Int).ok_or_else(overflow),
-        ("_-_", Val::Int(a), Val::Int(b)) => a.checked_sub(*b).map(Val::Int).ok_or_else(overflow),
-        ("_*_", Val::Int(a), Val::Int(b)) => a.checked_mul(*b).map(Val::Int).ok_or_else(overflow),
-        ("_/_", Val::Int(_), Val::Int(0)) | ("_/_", Val::Uint(_), Val::Uint(0)) => Err(Fail::text("division by zero")),
-        ("_%_", Val::Int(_), Val::Int(0)) | ("_%_", Val::Uint(_), Val::Uint(0)) => Err(Fail::text("modulus by zero")),
-        ("_/_", Val::Int(a), Val::Int(b)) => a.checked_div(*b).map(Val::Int).ok_or_else(overflow),
-        ("_%_", Val::Int(a), Val::Int(b)) => a.checked_rem(*b).map(Val::Int).ok_or_else(overflow),
-        (operator, Val::Uint(a), Val::Uint(b)) => unsigned(operator, *a, *b),
-        ("_+_", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a + b)),
-        ("_-_", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a - b)),
-        ("_*_", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a * b)),
-        ("_/_", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a / b)),
-        ("_+_", Val::Text(a), Val::Text(b)) => Ok(Val::text(format!("{}{}", &**a, &**b))),
-        ("_+_", Val::Bytes(a), Val::Bytes(b)) => Ok(Val::Bytes([&**a, &**b].concat().into())),
-        ("_+_", Val::Duration(a), Val::Duration(b)) => duration(a.checked_add(*b)),
-        ("_-_", Val::Duration(a), Val::Duration(b)) => duration(a.checked_sub(*b)),
-        ("_+_", Val::Timestamp(at), Val::Duration(d)) | ("_+_", Val::Duration(d), Val::Timestamp(at)) => {
-            timestamp(at + i128::from(*d))
+        ("_+_", CelValue::Int(a), CelValue::Int(b)) => a.checked_add(*b).map(CelValue::Int).ok_or_else(overflow),
+        ("_-_", CelValue::Int(a), CelValue::Int(b)) => a.checked_sub(*b).map(CelValue::Int).ok_or_else(overflow),
+        ("_*_", CelValue::Int(a), CelValue::Int(b)) => a.checked_mul(*b).map(CelValue::Int).ok_or_else(overflow),
+        ("_/_", CelValue::Int(_), CelValue::Int(0)) | ("_/_", CelValue::Uint(_), CelValue::Uint(0)) => {
+            Err(EvalError::text("division by zero"))
         }
-        ("_-_", Val::Timestamp(at), Val::Duration(d)) => timestamp(at - i128::from(*d)),
-        ("_-_", Val::Timestamp(a), Val::Timestamp(b)) => duration(i64::try_from(a - b).ok()),
-        ("_+_", a, b) => concatenated(a, b),
-        _ => Err(Fail::overload()),
+        ("_%_", CelValue::Int(_), CelValue::Int(0)) | ("_%_", CelValue::Uint(_), CelValue::Uint(0)) => {
+            Err(EvalError::text("modulus by zero"))
+        }
+        ("_/_", CelValue::Int(a), CelValue::Int(b)) => a.checked_div(*b).map(CelValue::Int).ok_or_else(overflow),
+        ("_%_", CelValue::Int(a), CelValue::Int(b)) => a.checked_rem(*b).map(CelValue::Int).ok_or_else(overflow),
+        (operator, CelValue::Uint(a), CelValue::Uint(b)) => unsigned(operator, *a, *b),
+        ("_+_", CelValue::Double(a), CelValue::Double(b)) => Ok(CelValue::Double(a + b)),
+        ("_-_", CelValue::Double(a), CelValue::Double(b)) => Ok(CelValue::Double(a - b)),
+        ("_*_", CelValue::Double(a), CelValue::Double(b)) => Ok(CelValue::Double(a * b)),
+        ("_/_", CelValue::Double(a), CelValue::Double(b)) => Ok(CelValue::Double(a / b)),
+        ("_+_", CelValue::Text(a), CelValue::Text(b)) => Ok(CelValue::text(format!("{}{}", &**a, &**b))),
+        ("_+_", CelValue::Bytes(a), CelValue::Bytes(b)) => Ok(CelValue::Bytes([&**a, &**b].concat().into())),
+        ("_+_", CelValue::Duration(a), CelValue::Duration(b)) => duration(a.checked_add(*b)),
+        ("_-_", CelValue::Duration(a), CelValue::Duration(b)) => duration(a.checked_sub(*b)),
+        ("_+_", CelValue::Timestamp(at), CelValue::Duration(d))
+        | ("_+_", CelValue::Duration(d), CelValue::Timestamp(at)) => timestamp(at + i128::from(*d)),
+        ("_-_", CelValue::Timestamp(at), CelValue::Duration(d)) => timestamp(at - i128::from(*d)),
+        ("_-_", CelValue::Timestamp(a), CelValue::Timestamp(b)) => duration(i64::try_from(a - b).ok()),
+        ("_+_", a, b) => concatenate(a, b),
+        _ => Err(EvalError::overload()),
     }
 }
 
-fn unsigned<'a>(operator: &str, a: u64, b: u64) -> Outcome<'a> {
+fn unsigned<'a>(operator: &str, a: u64, b: u64) -> EvalResult<'a> {
     let result = match operator {
         "_+_" => a.checked_add(b),
         "_-_" => a.checked_sub(b),
         "_*_" => a.checked_mul(b),
         "_/_" => a.checked_div(b),
         "_%_" => a.checked_rem(b),
-        _ => return Err(Fail::overload()),
+        _ => return Err(EvalError::overload()),
     };
-    result.map(Val::Uint).ok_or_else(|| Fail::text("unsigned integer overflow"))
+    result.map(CelValue::Uint).ok_or_else(|| EvalError::text("unsigned integer overflow"))
 }
 
-fn duration<'a>(nanoseconds: Option<i64>) -> Outcome<'a> {
-    nanoseconds.map(Val::Duration).ok_or_else(|| Fail::text("integer overflow"))
+fn duration<'a>(nanoseconds: Option<i64>) -> EvalResult<'a> {
+    nanoseconds.map(CelValue::Duration).ok_or_else(|| EvalError::text("integer overflow"))
 }
 
-fn timestamp<'a>(nanoseconds: i128) -> Outcome<'a> {
+fn timestamp<'a>(nanoseconds: i128) -> EvalResult<'a> {
     let seconds = nanoseconds.div_euclid(1_000_000_000);
     match (MIN_SECONDS..=MAX_SECONDS).contains(&seconds) {
-        true => Ok(Val::Timestamp(nanoseconds)),
-        false => Err(Fail::text("timestamp overflow")),
+        true => Ok(CelValue::Timestamp(nanoseconds)),
+        false => Err(EvalError::text("timestamp overflow")),
     }
 }
 
-/// Lists end to end; sets and maps of the schema keep each element once.
-fn concatenated<'a>(a: &Val<'a>, b: &Val<'a>) -> Outcome<'a> {
-    let (Some(left), Some(right)) = (a.items(), b.items()) else { return Err(Fail::overload()) };
+/// Concatenates two lists. Sets and maps of the schema keep each element once.
+fn concatenate<'a>(a: &CelValue<'a>, b: &CelValue<'a>) -> EvalResult<'a> {
+    let (Some(left), Some(right)) = (a.items(), b.items()) else { return Err(EvalError::overload()) };
     let (mut out, right) = (left?, right?);
     match list_schema(a) {
         Some(schema) if schema.list_type == Some(ListType::Set) => {
@@ -85,17 +88,17 @@ fn concatenated<'a>(a: &Val<'a>, b: &Val<'a>) -> Outcome<'a> {
         }
         _ => out.extend(right),
     }
-    Ok(Val::List(Arc::new(out)))
+    Ok(CelValue::List(Arc::new(out)))
 }
 
-fn list_schema<'a>(value: &Val<'a>) -> Option<&'a Schema> {
+fn list_schema<'a>(value: &CelValue<'a>) -> Option<&'a Schema> {
     match value {
-        Val::JsonList(_, schema) => Some(schema),
+        CelValue::JsonList(_, schema) => Some(schema),
         _ => None,
     }
 }
 
-fn same_keys(a: &Val<'_>, b: &Val<'_>, schema: &Schema) -> bool {
+fn same_keys(a: &CelValue<'_>, b: &CelValue<'_>, schema: &Schema) -> bool {
     schema.map_keys.iter().all(|key| match (a.field(key), b.field(key)) {
         (Ok(Some(a)), Ok(Some(b))) => equal(&a, &b),
         (Ok(None), Ok(None)) => true,
@@ -103,42 +106,43 @@ fn same_keys(a: &Val<'_>, b: &Val<'_>, schema: &Schema) -> bool {
     })
 }
 
-pub(super) fn contains(items: &[Val<'_>], value: &Val<'_>) -> bool {
+pub(super) fn contains(items: &[CelValue<'_>], value: &CelValue<'_>) -> bool {
     items.iter().any(|item| equal(item, value))
 }
 
-/// `==`. Values of different types are not equal, numbers apart.
-pub(super) fn equal(a: &Val<'_>, b: &Val<'_>) -> bool {
+/// Implements `==`. Values of different types are not equal, except numbers.
+pub(super) fn equal(a: &CelValue<'_>, b: &CelValue<'_>) -> bool {
     match (a, b) {
-        (Val::Null, Val::Null) => true,
-        (Val::Bool(a), Val::Bool(b)) => a == b,
-        (Val::Text(a), Val::Text(b)) => **a == **b,
-        (Val::Bytes(a), Val::Bytes(b)) => a == b,
-        (Val::Duration(a), Val::Duration(b)) => a == b,
-        (Val::Timestamp(a), Val::Timestamp(b)) => a == b,
-        (Val::Type(a), Val::Type(b)) => a == b,
-        (Val::Url(a), Val::Url(b)) => a == b,
-        (Val::Ip(a), Val::Ip(b)) => a == b,
-        (Val::Cidr(a), Val::Cidr(b)) => a == b,
-        (Val::Quantity(a), Val::Quantity(b)) => a == b,
-        (Val::Semver(a), Val::Semver(b)) => a == b,
-        (Val::Format(a), Val::Format(b)) => a == b,
-        (Val::Optional(a), Val::Optional(b)) => match (a, b) {
+        (CelValue::Null, CelValue::Null) => true,
+        (CelValue::Bool(a), CelValue::Bool(b)) => a == b,
+        (CelValue::Text(a), CelValue::Text(b)) => **a == **b,
+        (CelValue::Bytes(a), CelValue::Bytes(b)) => a == b,
+        (CelValue::Duration(a), CelValue::Duration(b)) => a == b,
+        (CelValue::Timestamp(a), CelValue::Timestamp(b)) => a == b,
+        (CelValue::Type(a), CelValue::Type(b)) => a == b,
+        (CelValue::Url(a), CelValue::Url(b)) => a == b,
+        (CelValue::Ip(a), CelValue::Ip(b)) => a == b,
+        (CelValue::Cidr(a), CelValue::Cidr(b)) => a == b,
+        (CelValue::Quantity(a), CelValue::Quantity(b)) => a == b,
+        (CelValue::Semver(a), CelValue::Semver(b)) => a == b,
+        (CelValue::Format(a), CelValue::Format(b)) => a == b,
+        (CelValue::Optional(a), CelValue::Optional(b)) => match (a, b) {
             (None, None) => true,
             (Some(a), Some(b)) => equal(a, b),
             _ => false,
         },
-        (Val::JsonList(a, _), Val::JsonList(b, _)) if std::ptr::eq(*a, *b) => true,
-        (Val::List(a), Val::List(b)) if Arc::ptr_eq(a, b) => true,
-        (Val::List(_) | Val::JsonList(..), Val::List(_) | Val::JsonList(..)) => equal_lists(a, b),
-        (Val::Map(_) | Val::JsonMap(..) | Val::Object(..), Val::Map(_) | Val::JsonMap(..) | Val::Object(..)) => {
-            equal_maps(a, b)
-        }
+        (CelValue::JsonList(a, _), CelValue::JsonList(b, _)) if std::ptr::eq(*a, *b) => true,
+        (CelValue::List(a), CelValue::List(b)) if Arc::ptr_eq(a, b) => true,
+        (CelValue::List(_) | CelValue::JsonList(..), CelValue::List(_) | CelValue::JsonList(..)) => equal_lists(a, b),
+        (
+            CelValue::Map(_) | CelValue::JsonMap(..) | CelValue::Object(..),
+            CelValue::Map(_) | CelValue::JsonMap(..) | CelValue::Object(..),
+        ) => equal_maps(a, b),
         _ => compare(a, b) == Some(Ordering::Equal),
     }
 }
 
-fn equal_lists(a: &Val<'_>, b: &Val<'_>) -> bool {
+fn equal_lists(a: &CelValue<'_>, b: &CelValue<'_>) -> bool {
     let (Some(Ok(left)), Some(Ok(right))) = (a.items(), b.items()) else { return false };
     if left.len() != right.len() {
         return false;
@@ -152,76 +156,78 @@ fn equal_lists(a: &Val<'_>, b: &Val<'_>) -> bool {
     }
 }
 
-fn equal_maps(a: &Val<'_>, b: &Val<'_>) -> bool {
+fn equal_maps(a: &CelValue<'_>, b: &CelValue<'_>) -> bool {
     let (Some(Ok(left)), Some(Ok(right))) = (a.entries(), b.entries()) else { return false };
     left.len() == right.len()
         && left.iter().all(|(key, value)| right.iter().any(|(k, v)| equal(key, k) && equal(value, v)))
 }
 
-/// The order of two values; `None` when they have none.
-pub(super) fn compare(a: &Val<'_>, b: &Val<'_>) -> Option<Ordering> {
+/// Compares two values; `None` if they cannot be ordered.
+pub(super) fn compare(a: &CelValue<'_>, b: &CelValue<'_>) -> Option<Ordering> {
     match (a, b) {
-        (Val::Int(a), Val::Int(b)) => Some(a.cmp(b)),
-        (Val::Uint(a), Val::Uint(b)) => Some(a.cmp(b)),
-        (Val::Int(a), Val::Uint(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
-        (Val::Uint(a), Val::Int(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
-        (Val::Double(a), Val::Double(b)) => a.partial_cmp(b),
-        (Val::Double(a), Val::Int(b)) => a.partial_cmp(&(*b as f64)),
-        (Val::Int(a), Val::Double(b)) => (*a as f64).partial_cmp(b),
-        (Val::Double(a), Val::Uint(b)) => a.partial_cmp(&(*b as f64)),
-        (Val::Uint(a), Val::Double(b)) => (*a as f64).partial_cmp(b),
-        (Val::Bool(a), Val::Bool(b)) => Some(a.cmp(b)),
-        (Val::Text(a), Val::Text(b)) => Some((**a).cmp(&**b)),
-        (Val::Bytes(a), Val::Bytes(b)) => Some(a.cmp(b)),
-        (Val::Duration(a), Val::Duration(b)) => Some(a.cmp(b)),
-        (Val::Timestamp(a), Val::Timestamp(b)) => Some(a.cmp(b)),
+        (CelValue::Int(a), CelValue::Int(b)) => Some(a.cmp(b)),
+        (CelValue::Uint(a), CelValue::Uint(b)) => Some(a.cmp(b)),
+        (CelValue::Int(a), CelValue::Uint(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
+        (CelValue::Uint(a), CelValue::Int(b)) => Some(i128::from(*a).cmp(&i128::from(*b))),
+        (CelValue::Double(a), CelValue::Double(b)) => a.partial_cmp(b),
+        (CelValue::Double(a), CelValue::Int(b)) => a.partial_cmp(&(*b as f64)),
+        (CelValue::Int(a), CelValue::Double(b)) => (*a as f64).partial_cmp(b),
+        (CelValue::Double(a), CelValue::Uint(b)) => a.partial_cmp(&(*b as f64)),
+        (CelValue::Uint(a), CelValue::Double(b)) => (*a as f64).partial_cmp(b),
+        (CelValue::Bool(a), CelValue::Bool(b)) => Some(a.cmp(b)),
+        (CelValue::Text(a), CelValue::Text(b)) => Some((**a).cmp(&**b)),
+        (CelValue::Bytes(a), CelValue::Bytes(b)) => Some(a.cmp(b)),
+        (CelValue::Duration(a), CelValue::Duration(b)) => Some(a.cmp(b)),
+        (CelValue::Timestamp(a), CelValue::Timestamp(b)) => Some(a.cmp(b)),
         _ => None,
     }
 }
 
-/// `in`.
-pub(super) fn is_in<'a>(value: &Val<'a>, container: &Val<'a>) -> Outcome<'a> {
+/// Implements `in`.
+pub(super) fn is_in<'a>(value: &CelValue<'a>, container: &CelValue<'a>) -> EvalResult<'a> {
     if let Some(items) = container.items() {
-        return Ok(Val::Bool(contains(&items?, value)));
+        return Ok(CelValue::Bool(contains(&items?, value)));
     }
     match (container, value) {
-        (Val::Map(map), value) => Ok(Val::Bool(value.key().is_some_and(|key| map.contains_key(&key)))),
-        (Val::JsonMap(map, _) | Val::Object(map, _), Val::Text(key)) => Ok(Val::Bool(map.contains_key(&**key))),
-        (Val::JsonMap(..) | Val::Object(..), _) => Ok(Val::Bool(false)),
-        _ => Err(Fail::overload()),
+        (CelValue::Map(map), value) => Ok(CelValue::Bool(value.key().is_some_and(|key| map.contains_key(&key)))),
+        (CelValue::JsonMap(map, _) | CelValue::Object(map, _), CelValue::Text(key)) => {
+            Ok(CelValue::Bool(map.contains_key(&**key)))
+        }
+        (CelValue::JsonMap(..) | CelValue::Object(..), _) => Ok(CelValue::Bool(false)),
+        _ => Err(EvalError::overload()),
     }
 }
 
-/// `container[key]`; `Ok(None)` when there is no such element.
-pub(super) fn element<'a>(container: &Val<'a>, key: &Val<'a>) -> Result<Option<Val<'a>>, Fail> {
+/// Implements `container[key]`; `Ok(None)` if there is no such element.
+pub(super) fn element<'a>(container: &CelValue<'a>, key: &CelValue<'a>) -> Result<Option<CelValue<'a>>, EvalError> {
     match container {
-        Val::List(_) | Val::JsonList(..) => {
+        CelValue::List(_) | CelValue::JsonList(..) => {
             let index = match key {
-                Val::Int(n) => *n,
-                Val::Uint(n) => i64::try_from(*n).unwrap_or(i64::MAX),
-                Val::Double(f) if f.fract() == 0.0 => *f as i64,
-                Val::Double(f) => return Err(Fail::text(format!("unsupported index value {f} in list"))),
+                CelValue::Int(n) => *n,
+                CelValue::Uint(n) => i64::try_from(*n).unwrap_or(i64::MAX),
+                CelValue::Double(f) if f.fract() == 0.0 => *f as i64,
+                CelValue::Double(f) => return Err(EvalError::text(format!("unsupported index value {f} in list"))),
                 other => {
                     let kind = other.type_name();
-                    return Err(Fail::text(format!("unsupported index type '{kind}' in list")));
+                    return Err(EvalError::text(format!("unsupported index type '{kind}' in list")));
                 }
             };
             let index = usize::try_from(index).ok();
             match container {
-                Val::List(items) => Ok(index.and_then(|index| items.get(index).cloned())),
-                Val::JsonList(items, schema) => {
+                CelValue::List(items) => Ok(index.and_then(|index| items.get(index).cloned())),
+                CelValue::JsonList(items, schema) => {
                     let item = index.and_then(|index| items.get(index));
                     let schema = schema.items.as_deref();
-                    item.zip(schema).map(|(item, schema)| super::value::typed(item, schema)).transpose()
+                    item.zip(schema).map(|(item, schema)| super::value::typed_value(item, schema)).transpose()
                 }
                 _ => Ok(None),
             }
         }
-        Val::Map(map) => Ok(key.key().and_then(|key| map.get(&key).cloned())),
-        Val::JsonMap(..) => match key {
-            Val::Text(name) => container.field(name),
+        CelValue::Map(map) => Ok(key.key().and_then(|key| map.get(&key).cloned())),
+        CelValue::JsonMap(..) => match key {
+            CelValue::Text(name) => container.field(name),
             _ => Ok(None),
         },
-        _ => Err(Fail::overload()),
+        _ => Err(EvalError::overload()),
     }
 }

@@ -1,4 +1,4 @@
-//! From text to tree, within bounds.
+//! Parsing, within bounds.
 
 use std::sync::OnceLock;
 
@@ -6,26 +6,26 @@ use ::cel::Env;
 use ::cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, ListExpr, MapExpr, SourceInfo};
 use ::cel::parser::{Macro, MacroExprHelper, ParseError};
 
-/// Longer rules are refused, as upstream refuses them.
+/// Bound on the length of a rule, as in kube-apiserver.
 const MAX_CODE_POINTS: usize = 100_000;
-/// So many operators may stand in one rule: each may nest the tree one level deeper.
+/// Bound on the operators in one rule. Each operator may nest the tree one level deeper.
 const MAX_OPERATORS: usize = 5_000;
-/// Rules with so few operators are parsed on the caller's stack.
+/// Rules with at most this many operators are parsed on the caller's stack.
 const MAX_OPERATORS_HERE: usize = 40;
-/// Deeper trees are refused: evaluation goes as deep as the tree.
+/// Bound on the depth of the tree, because evaluation recurses.
 const MAX_DEPTH: usize = 200;
-/// The parser works on a stack of its own, large enough for `MAX_OPERATORS`.
+/// Stack size of the parser thread, large enough for `MAX_OPERATORS`.
 const PARSER_STACK_BYTES: usize = 256 * 1024 * 1024;
 
-/// A parsed rule.
+/// Parsed rule.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedRule {
     pub expression: IdedExpr,
     pub source: SourceInfo,
 }
 
-/// Parses a rule; the error is upstream's list of issues.
-pub(super) fn parse(text: &str) -> Result<Parsed, String> {
+/// Parses a rule. The error is cel-go's list of issues.
+pub(super) fn parse(text: &str) -> Result<ParsedRule, String> {
     let size = text.chars().count();
     if size > MAX_CODE_POINTS {
         let issue = format!("expression code point size exceeds limit: size: {size}, limit {MAX_CODE_POINTS}");
@@ -47,21 +47,21 @@ pub(super) fn parse(text: &str) -> Result<Parsed, String> {
     })
 }
 
-fn parse_here(text: &str) -> Result<Parsed, String> {
+fn parse_here(text: &str) -> Result<ParsedRule, String> {
     let parsed = environment().parser().max_recursion_depth(MAX_DEPTH as u16).parse_with_source_info(text);
     match parsed {
-        Ok((expression, source)) if depth(&expression) <= MAX_DEPTH => Ok(Parsed { expression, source }),
+        Ok((expression, source)) if depth(&expression) <= MAX_DEPTH => Ok(ParsedRule { expression, source }),
         Ok(_) => Err(format!("ERROR: <input>:-1:0: expression recursion limit exceeded: {MAX_DEPTH}")),
         Err(errors) => {
-            let shown = |e: &ParseError| issue(text, e.pos.0, e.pos.1, words(text, e));
+            let shown = |e: &ParseError| issue(text, e.pos.0, e.pos.1, issue_text(text, e));
             let issues: Vec<String> = errors.errors.iter().map(shown).collect();
             Err(issues.join("\n"))
         }
     }
 }
 
-/// Upstream's words for what the parser found.
-fn words<'a>(text: &str, error: &'a ParseError) -> &'a str {
+/// Returns cel-go's text for a parser error.
+fn issue_text<'a>(text: &str, error: &'a ParseError) -> &'a str {
     let line = usize::try_from(error.pos.0 - 1).ok().and_then(|line| text.lines().nth(line)).unwrap_or("");
     let before: String = line.chars().take(usize::try_from(error.pos.1 - 1).unwrap_or(0)).collect();
     let collects = [".filter(", ".map("].iter().any(|name| before.trim_end().ends_with(name));
@@ -71,12 +71,12 @@ fn words<'a>(text: &str, error: &'a ParseError) -> &'a str {
     }
 }
 
-/// One issue with the line and a mark under the place, columns counted from one.
+/// Formats an issue with its line and a mark below the position. Columns count from one.
 pub(super) fn issue(text: &str, line: isize, column: isize, message: &str) -> String {
     let mut out = format!("ERROR: <input>:{line}:{column}: {message}");
     let shown = usize::try_from(line - 1).ok().and_then(|line| text.lines().nth(line));
     if let Some(shown) = shown {
-        // Characters of more than one byte get a wide dot.
+        // A wide dot stands for a character of more than one byte.
         let before = shown.chars().chain(std::iter::repeat('.')).take(usize::try_from(column - 1).unwrap_or(0));
         let dots: String = before.map(|c| if c.is_ascii() { '.' } else { '．' }).collect();
         out.push_str(&format!("\n | {shown}\n | {dots}^"));
@@ -99,10 +99,10 @@ fn environment() -> &'static Env {
     })
 }
 
-type Expand = fn(&mut MacroExprHelper<'_>, IdedExpr, Vec<IdedExpr>) -> Result<IdedExpr, ParseError>;
+type MacroExpander = fn(&mut MacroExprHelper<'_>, IdedExpr, Vec<IdedExpr>) -> Result<IdedExpr, ParseError>;
 
-/// What Kubernetes adds to the standard macros.
-const MACROS: [(&str, usize, Expand); 11] = [
+/// Macros that Kubernetes adds to the standard ones.
+const MACROS: [(&str, usize, MacroExpander); 11] = [
     ("all", 3, all_two),
     ("exists", 3, exists_two),
     ("existsOne", 3, exists_one_two),
@@ -145,16 +145,16 @@ fn variable(h: &MacroExprHelper<'_>, e: &IdedExpr) -> Result<String, ParseError>
     }
 }
 
-/// A loop over keys and values.
-struct Loop {
+/// Macro that loops over keys and values.
+struct LoopMacro {
     first: String,
     second: Option<String>,
     range: IdedExpr,
 }
 
-impl Loop {
-    /// Takes the two variables off the arguments.
-    fn two(h: &MacroExprHelper<'_>, range: IdedExpr, args: &mut Vec<IdedExpr>) -> Result<Self, ParseError> {
+impl LoopMacro {
+    /// Takes the two variables from the arguments.
+    fn from_arguments(h: &MacroExprHelper<'_>, range: IdedExpr, args: &mut Vec<IdedExpr>) -> Result<Self, ParseError> {
         let (first, second) = (variable(h, &args[0])?, variable(h, &args[1])?);
         args.drain(..2);
         Ok(Self { first, second: Some(second), range })
@@ -187,7 +187,7 @@ fn last(args: &mut Vec<IdedExpr>) -> IdedExpr {
 }
 
 fn all_two(h: &mut MacroExprHelper<'_>, target: IdedExpr, mut args: Vec<IdedExpr>) -> Result<IdedExpr, ParseError> {
-    let looped = Loop::two(h, target, &mut args)?;
+    let looped = LoopMacro::from_arguments(h, target, &mut args)?;
     let accumulator = ident(h, ACCUMULATOR);
     let condition = call(h, "@not_strictly_false", vec![accumulator]);
     let accumulator = ident(h, ACCUMULATOR);
@@ -197,7 +197,7 @@ fn all_two(h: &mut MacroExprHelper<'_>, target: IdedExpr, mut args: Vec<IdedExpr
 }
 
 fn exists_two(h: &mut MacroExprHelper<'_>, target: IdedExpr, mut args: Vec<IdedExpr>) -> Result<IdedExpr, ParseError> {
-    let looped = Loop::two(h, target, &mut args)?;
+    let looped = LoopMacro::from_arguments(h, target, &mut args)?;
     let accumulator = ident(h, ACCUMULATOR);
     let not = call(h, "!_", vec![accumulator]);
     let condition = call(h, "@not_strictly_false", vec![not]);
@@ -216,7 +216,7 @@ fn exists_one_two(
     target: IdedExpr,
     mut args: Vec<IdedExpr>,
 ) -> Result<IdedExpr, ParseError> {
-    let looped = Loop::two(h, target, &mut args)?;
+    let looped = LoopMacro::from_arguments(h, target, &mut args)?;
     let (accumulator, one) = (ident(h, ACCUMULATOR), int(h, 1));
     let more = call(h, "_+_", vec![accumulator, one]);
     let accumulator = ident(h, ACCUMULATOR);
@@ -227,8 +227,8 @@ fn exists_one_two(
     Ok(looped.build(h, init, condition, step, result))
 }
 
-/// `step`, or nothing when the filter in `args` says no.
-fn filtered(h: &mut MacroExprHelper<'_>, step: IdedExpr, mut args: Vec<IdedExpr>) -> IdedExpr {
+/// Returns `step`, guarded by the filter in `args` if there is one.
+fn apply_filter(h: &mut MacroExprHelper<'_>, step: IdedExpr, mut args: Vec<IdedExpr>) -> IdedExpr {
     match args.pop() {
         Some(filter) => {
             let accumulator = ident(h, ACCUMULATOR);
@@ -243,11 +243,11 @@ fn transform_list(
     target: IdedExpr,
     mut args: Vec<IdedExpr>,
 ) -> Result<IdedExpr, ParseError> {
-    let looped = Loop::two(h, target, &mut args)?;
+    let looped = LoopMacro::from_arguments(h, target, &mut args)?;
     let transformed = last(&mut args);
     let (accumulator, added) = (ident(h, ACCUMULATOR), list(h, vec![transformed]));
     let step = call(h, "_+_", vec![accumulator, added]);
-    let step = filtered(h, step, args);
+    let step = apply_filter(h, step, args);
     let (init, condition, result) = (list(h, vec![]), boolean(h, true), ident(h, ACCUMULATOR));
     Ok(looped.build(h, init, condition, step, result))
 }
@@ -257,11 +257,11 @@ fn transform_map(
     target: IdedExpr,
     mut args: Vec<IdedExpr>,
 ) -> Result<IdedExpr, ParseError> {
-    let looped = Loop::two(h, target, &mut args)?;
+    let looped = LoopMacro::from_arguments(h, target, &mut args)?;
     let transformed = last(&mut args);
     let (accumulator, key) = (ident(h, ACCUMULATOR), ident(h, &looped.first.clone()));
     let step = call(h, "@mapInsert", vec![accumulator, key, transformed]);
-    let step = filtered(h, step, args);
+    let step = apply_filter(h, step, args);
     let init = h.next_expr(Expr::Map(MapExpr { entries: vec![] }));
     let (condition, result) = (boolean(h, true), ident(h, ACCUMULATOR));
     Ok(looped.build(h, init, condition, step, result))
@@ -272,11 +272,11 @@ fn transform_map_entry(
     target: IdedExpr,
     mut args: Vec<IdedExpr>,
 ) -> Result<IdedExpr, ParseError> {
-    let looped = Loop::two(h, target, &mut args)?;
+    let looped = LoopMacro::from_arguments(h, target, &mut args)?;
     let transformed = last(&mut args);
     let accumulator = ident(h, ACCUMULATOR);
     let step = call(h, "@mapInsert", vec![accumulator, transformed]);
-    let step = filtered(h, step, args);
+    let step = apply_filter(h, step, args);
     let init = h.next_expr(Expr::Map(MapExpr { entries: vec![] }));
     let (condition, result) = (boolean(h, true), ident(h, ACCUMULATOR));
     Ok(looped.build(h, init, condition, step, result))
@@ -285,7 +285,7 @@ fn transform_map_entry(
 fn sort_by(h: &mut MacroExprHelper<'_>, target: IdedExpr, mut args: Vec<IdedExpr>) -> Result<IdedExpr, ParseError> {
     let key = last(&mut args);
     let first = variable(h, &args[0])?;
-    let looped = Loop { first, second: None, range: target.clone() };
+    let looped = LoopMacro { first, second: None, range: target.clone() };
     let (accumulator, added) = (ident(h, ACCUMULATOR), list(h, vec![key]));
     let step = call(h, "_+_", vec![accumulator, added]);
     let (init, condition, result) = (list(h, vec![]), boolean(h, true), ident(h, ACCUMULATOR));
@@ -293,7 +293,7 @@ fn sort_by(h: &mut MacroExprHelper<'_>, target: IdedExpr, mut args: Vec<IdedExpr
     Ok(method(h, target, "@sortByAssociatedKeys", vec![keys]))
 }
 
-/// How deep the tree is, found without recursion.
+/// Returns the depth of the tree without recursion.
 fn depth(root: &IdedExpr) -> usize {
     let mut deepest = 0;
     let mut open = vec![(root, 1)];

@@ -1,4 +1,4 @@
-//! Rules as a CRD states them: compiled for checking, compiled for running.
+//! Rules of a CRD: compiled for checking, and compiled for running.
 
 use std::sync::Arc;
 
@@ -6,55 +6,55 @@ use ::cel::common::ast::{EntryExpr, Expr, IdedExpr};
 
 use super::check::check;
 use super::estimate::estimate;
-use super::parse::{Parsed, parse};
-use super::types::{Ty, declared};
+use super::parse::{ParsedRule, parse};
+use super::types::{CelType, declared_type};
 use crate::Value;
 use crate::field::{FieldError, FieldErrorKind};
-use crate::schema::crd_parts::shown_as;
-use crate::schema::crd_shown::internal_rule;
-use crate::schema::{Rule, Schema, field_path};
+use crate::schema::crd_internal::internal_rule;
+use crate::schema::crd_versions::go_struct_error;
+use crate::schema::{Schema, ValidationRule, field_path};
 
-/// The value a rule is about.
+/// Variable for the value that a rule validates.
 pub(super) const SELF: &str = "self";
-/// What errors call the type of `self`; upstream appends the time.
+/// Name of the type of `self` in errors. kube-apiserver appends the time.
 const SELF_TYPE: &str = "selfType0";
-/// The value it replaces.
+/// Variable for the previous value.
 pub(super) const OLD_SELF: &str = "oldSelf";
 
-/// Where in a CRD's schema rules stand.
+/// Position of rules in a CRD's schema.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place<'a> {
-    /// The node is a whole resource.
+pub struct RuleContext<'a> {
+    /// Whether the node is a whole resource.
     pub root: bool,
-    /// The ancestor below which old values cannot be matched.
+    /// Ancestor below which old values cannot be correlated.
     pub uncorrelatable: Option<&'a str>,
-    /// How many values of the node an object may have; `None` when nothing bounds them.
+    /// Number of values of the node that an object may have; `None` if unbounded.
     pub times: Option<u64>,
 }
 
-/// A rule that may cost far too much.
+/// Rule that is far too expensive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuleCost {
-    /// The path of the rule.
+    /// Path of the rule.
     pub field: String,
-    /// Its estimated cost.
+    /// Estimated cost.
     pub cost: u64,
 }
 
-/// A rule that costs more than this is refused, whatever the exact number: upstream's limit for a whole schema, a hundred
-/// times over.
+/// Rules that cost more are refused, without an exact estimate: kube-apiserver's limit for a whole schema, times a
+/// hundred.
 const REFUSED_COST: u64 = 100 * 100_000_000;
 
-/// The end of messages about costs.
+/// End of messages about costs.
 pub(crate) const TOO_EXPENSIVE: &str = "exceeds budget by factor of more than 100x (try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)";
 
-/// What is wrong with the rules of one node of a CRD's schema, and which of them cost too much. `at` is the path of
-/// `x-kubernetes-validations`.
-pub fn check_rules(schema: &Value, at: &str, place: Place<'_>) -> (Vec<FieldError>, Vec<RuleCost>) {
+/// Checks the rules of one node of a CRD's schema. Returns the errors, and the rules that are too expensive. `at` is
+/// the path of `x-kubernetes-validations`.
+pub fn check_rules(schema: &Value, at: &str, place: RuleContext<'_>) -> (Vec<FieldError>, Vec<RuleCost>) {
     let mut node = Schema::from_json(schema);
     node.embedded_resource |= place.root;
     let node = Arc::new(node);
-    let Some(kind) = declared(&node, SELF_TYPE) else {
+    let Some(kind) = declared_type(&node, SELF_TYPE) else {
         let detail = "failed to convert to declType for CEL validation rules".to_string();
         let error = FieldError { kind: FieldErrorKind::Internal, field: at.to_string(), value: None, detail };
         return (vec![error], Vec::new());
@@ -74,17 +74,17 @@ pub fn check_rules(schema: &Value, at: &str, place: Place<'_>) -> (Vec<FieldErro
     (errors, costs)
 }
 
-/// Adds what is wrong with one rule; gives it back when it compiles.
+/// Checks one rule, and adds its errors. Returns the rule if it compiles.
 fn check_rule(
     json: &Value,
-    kind: &Ty,
+    kind: &CelType,
     at: &str,
     uncorrelatable: Option<&str>,
     errors: &mut Vec<FieldError>,
-) -> Option<Parsed> {
+) -> Option<ParsedRule> {
     let text = |key: &str| json[key].as_str().unwrap_or("");
     let optional = json["optionalOldSelf"] == true;
-    let old = if optional { Ty::Optional(Arc::new(kind.clone())) } else { kind.clone() };
+    let old = if optional { CelType::Optional(Arc::new(kind.clone())) } else { kind.clone() };
     let variables = [(SELF, kind.clone()), (OLD_SELF, old)];
     let compiled = |source: &str| {
         let parsed = parse(source)?;
@@ -93,13 +93,19 @@ fn check_rule(
     let shown = internal_rule(json);
     let (mut uses_old_self, mut good) = (false, false);
     match compiled(text("rule")) {
-        Err(issues) => errors.push(shown_as(&format!("{at}.rule"), &shown, &format!("compilation failed: {issues}"))),
-        Ok(checked) if !matches!(checked.kind, Ty::Bool) => {
-            errors.push(shown_as(&format!("{at}.rule"), &shown, "cel expression must evaluate to a bool"));
+        Err(issues) => {
+            errors.push(go_struct_error(&format!("{at}.rule"), &shown, &format!("compilation failed: {issues}")))
+        }
+        Ok(checked) if !matches!(checked.kind, CelType::Bool) => {
+            errors.push(go_struct_error(&format!("{at}.rule"), &shown, "cel expression must evaluate to a bool"));
         }
         Ok(checked) if checked.bad_pattern.is_some() => {
             let why = checked.bad_pattern.unwrap_or_default();
-            errors.push(shown_as(&format!("{at}.rule"), &shown, &format!("program instantiation failed: {why}")));
+            errors.push(go_struct_error(
+                &format!("{at}.rule"),
+                &shown,
+                &format!("program instantiation failed: {why}"),
+            ));
         }
         Ok(checked) => {
             (uses_old_self, good) = (checked.uses_old_self, true);
@@ -119,7 +125,7 @@ fn check_rule(
 
 fn message_error(
     source: &str,
-    compiled: &dyn Fn(&str) -> Result<super::check::Checked, String>,
+    compiled: &dyn Fn(&str) -> Result<super::check::CheckedRule, String>,
     at: &str,
     shown: &str,
 ) -> Option<FieldError> {
@@ -128,44 +134,44 @@ fn message_error(
     }
     let at = format!("{at}.messageExpression");
     match compiled(source) {
-        Err(issues) => Some(shown_as(&at, shown, &format!("messageExpression compilation failed: {issues}"))),
-        Ok(checked) if !matches!(checked.kind, Ty::Text) => {
-            Some(shown_as(&at, shown, "messageExpression must evaluate to a string"))
+        Err(issues) => Some(go_struct_error(&at, shown, &format!("messageExpression compilation failed: {issues}"))),
+        Ok(checked) if !matches!(checked.kind, CelType::Text) => {
+            Some(go_struct_error(&at, shown, "messageExpression must evaluate to a string"))
         }
         Ok(_) => None,
     }
 }
 
-/// A rule ready to run.
+/// Rule ready to run.
 #[derive(Debug)]
-pub(super) struct Compiled {
-    pub rule: Rule,
-    /// `None` when the rule does not parse, which its CRD's creation rules out.
-    pub program: Option<Parsed>,
-    pub message: Option<Parsed>,
+pub(super) struct CompiledRule {
+    pub rule: ValidationRule,
+    /// Parsed rule; `None` if it does not parse. Creation of the CRD rules this out.
+    pub program: Option<ParsedRule>,
+    pub message: Option<ParsedRule>,
     pub uses_old_self: bool,
-    /// The field the failure is reported on, relative to the node.
+    /// Field on which a failure is reported, relative to the node.
     pub field_path: String,
 }
 
-impl Compiled {
-    pub fn new(rule: &Rule, schema: &Schema) -> Self {
+impl CompiledRule {
+    pub fn new(rule: &ValidationRule, schema: &Schema) -> Self {
         let program = parse(&rule.rule).ok();
         let message = Some(&rule.message_expression).filter(|text| !text.is_empty()).and_then(|text| parse(text).ok());
-        let uses_old_self = program.as_ref().is_some_and(|parsed| names(&parsed.expression, OLD_SELF));
-        let field_path = if rule.field_path.is_empty() { String::new() } else { shown_path(rule, schema) };
+        let uses_old_self = program.as_ref().is_some_and(|parsed| references_variable(&parsed.expression, OLD_SELF));
+        let field_path = if rule.field_path.is_empty() { String::new() } else { display_path(rule, schema) };
         Self { rule: rule.clone(), program, message, uses_old_self, field_path }
     }
 
-    /// What errors call the rule.
-    pub fn words(&self) -> &str {
+    /// Returns the text for the rule in errors.
+    pub fn display_text(&self) -> &str {
         let message = self.rule.message.trim();
         if self.rule.message.is_empty() { self.rule.rule.trim() } else { message }
     }
 }
 
-/// `.a['b']` as errors show it. Brackets name properties too when the schema has them.
-fn shown_path(rule: &Rule, schema: &Schema) -> String {
+/// Returns the path `.a['b']` as shown in errors. Brackets also name properties, if the schema has them.
+fn display_path(rule: &ValidationRule, schema: &Schema) -> String {
     fn as_json(schema: &Schema) -> Value {
         let properties: crate::Map =
             schema.properties.iter().map(|(name, child)| (name.to_string(), as_json(child))).collect();
@@ -181,9 +187,9 @@ fn shown_path(rule: &Rule, schema: &Schema) -> String {
     field_path::resolve(&rule.field_path, &as_json(schema), true).map(|(shown, _)| shown).unwrap_or_default()
 }
 
-/// Whether an expression names a variable.
-fn names(expression: &IdedExpr, name: &str) -> bool {
-    let below = |e: &IdedExpr| names(e, name);
+/// Whether an expression references a variable.
+fn references_variable(expression: &IdedExpr, name: &str) -> bool {
+    let below = |e: &IdedExpr| references_variable(e, name);
     match &expression.expr {
         Expr::Ident(ident) => ident == name,
         Expr::Select(select) => below(&select.operand),

@@ -1,21 +1,21 @@
-//! The functions rules may call, with their types.
+//! Functions available to rules, with their types.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// One way to call a function.
+/// Overload of a function.
 #[derive(Debug)]
-pub(super) struct Signature {
+pub(super) struct FunctionSignature {
     pub member: bool,
     pub parameters: Vec<&'static str>,
     pub result: &'static str,
 }
 
-/// All ways to call the function of that name.
-pub(super) fn of(name: &str) -> Option<&'static [Signature]> {
-    static TABLE: OnceLock<BTreeMap<&'static str, Vec<Signature>>> = OnceLock::new();
+/// Returns all overloads of a function.
+pub(super) fn signatures_of(name: &str) -> Option<&'static [FunctionSignature]> {
+    static TABLE: OnceLock<BTreeMap<&'static str, Vec<FunctionSignature>>> = OnceLock::new();
     let table = TABLE.get_or_init(|| {
-        let mut table: BTreeMap<&'static str, Vec<Signature>> = BTreeMap::new();
+        let mut table: BTreeMap<&'static str, Vec<FunctionSignature>> = BTreeMap::new();
         for line in SIGNATURES.lines().map(str::trim).filter(|line| !line.is_empty()) {
             let mut words = line.split(' ');
             let (Some(how), Some(names), Some(parameters), Some(result)) =
@@ -25,7 +25,7 @@ pub(super) fn of(name: &str) -> Option<&'static [Signature]> {
             };
             for name in names.split('|') {
                 let parameters = split_top(parameters);
-                table.entry(name).or_default().push(Signature { member: how == "m", parameters, result });
+                table.entry(name).or_default().push(FunctionSignature { member: how == "m", parameters, result });
             }
         }
         table
@@ -33,7 +33,7 @@ pub(super) fn of(name: &str) -> Option<&'static [Signature]> {
     table.get(name).map(Vec::as_slice)
 }
 
-/// Splits at commas that are not inside of angle brackets.
+/// Splits at commas outside angle brackets.
 fn split_top(text: &'static str) -> Vec<&'static str> {
     let mut parts = Vec::new();
     let (mut start, mut depth) = (0, 0);
@@ -53,7 +53,7 @@ fn split_top(text: &'static str) -> Vec<&'static str> {
     parts
 }
 
-/// `g` is called by name, `m` on its first parameter; `-` is no parameter; `a|b` are two names.
+/// Marks: `g` is called by name, `m` on its first parameter; `-` means no parameter; `a|b` are two names.
 const SIGNATURES: &str = "
 g _&&_|_||_ bool,bool bool
 g !_ bool bool

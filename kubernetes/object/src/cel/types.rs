@@ -1,17 +1,17 @@
-//! Types of expressions, and which type a schema gives a value.
+//! Types of expressions, and the types that schemas declare.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::names::escape;
-use crate::schema::{Schema, Type};
+use super::names::escape_name;
+use crate::schema::{Schema, SchemaType};
 
-/// A type.
+/// Type of an expression.
 #[derive(Clone, Debug)]
-pub(super) enum Ty {
+pub(super) enum CelType {
     /// Checked at run time.
     Dyn,
-    /// The type of what is wrong; nothing more is said about it.
+    /// Type of an erroneous expression; no further issues are reported for it.
     Error,
     Null,
     Bool,
@@ -22,22 +22,22 @@ pub(super) enum Ty {
     Bytes,
     Duration,
     Timestamp,
-    List(Arc<Ty>),
-    Map(Arc<Ty>, Arc<Ty>),
-    /// An object, and the name errors give its type.
+    List(Arc<CelType>),
+    Map(Arc<CelType>, Arc<CelType>),
+    /// Object, and the name of its type in errors.
     Object(Arc<Schema>, Arc<str>),
-    Optional(Arc<Ty>),
-    Type(Arc<Ty>),
+    Optional(Arc<CelType>),
+    Type(Arc<CelType>),
     Named(&'static str),
-    /// A type that is not known yet.
+    /// Type variable.
     Var(usize),
 }
 
-/// Types that have only a name.
+/// Types without parameters.
 pub(super) const NAMED: [&str; 6] =
     ["kubernetes.URL", "net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver", "kubernetes.NamedFormat"];
 
-impl fmt::Display for Ty {
+impl fmt::Display for CelType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dyn | Self::Var(_) => f.write_str("dyn"),
@@ -61,80 +61,83 @@ impl fmt::Display for Ty {
     }
 }
 
-impl Ty {
-    /// Reads `list<string>`, `map<A,B>`; letters stand for the given variables.
-    pub fn parse(text: &str, variables: usize) -> Ty {
+impl CelType {
+    /// Parses a type such as `list<string>` or `map<A,B>`. Letters stand for the given variables.
+    pub fn parse(text: &str, variables: usize) -> CelType {
         let inner = |prefix: &str| text.strip_prefix(prefix).and_then(|t| t.strip_suffix('>'));
         if let Some(item) = inner("list<") {
-            return Ty::List(Arc::new(Ty::parse(item, variables)));
+            return CelType::List(Arc::new(CelType::parse(item, variables)));
         }
         if let Some(item) = inner("optional<") {
-            return Ty::Optional(Arc::new(Ty::parse(item, variables)));
+            return CelType::Optional(Arc::new(CelType::parse(item, variables)));
         }
         if let Some((key, value)) = inner("map<").and_then(|inner| inner.split_once(',')) {
-            return Ty::Map(Arc::new(Ty::parse(key, variables)), Arc::new(Ty::parse(value, variables)));
+            return CelType::Map(Arc::new(CelType::parse(key, variables)), Arc::new(CelType::parse(value, variables)));
         }
         match text {
-            "A" => Ty::Var(variables),
-            "B" => Ty::Var(variables + 1),
-            "null" => Ty::Null,
-            "bool" => Ty::Bool,
-            "int" => Ty::Int,
-            "uint" => Ty::Uint,
-            "double" => Ty::Double,
-            "string" => Ty::Text,
-            "bytes" => Ty::Bytes,
-            "duration" => Ty::Duration,
-            "timestamp" => Ty::Timestamp,
-            "type" => Ty::Type(Arc::new(Ty::Dyn)),
-            other => NAMED.into_iter().find(|name| *name == other).map_or(Ty::Dyn, Ty::Named),
+            "A" => CelType::Var(variables),
+            "B" => CelType::Var(variables + 1),
+            "null" => CelType::Null,
+            "bool" => CelType::Bool,
+            "int" => CelType::Int,
+            "uint" => CelType::Uint,
+            "double" => CelType::Double,
+            "string" => CelType::Text,
+            "bytes" => CelType::Bytes,
+            "duration" => CelType::Duration,
+            "timestamp" => CelType::Timestamp,
+            "type" => CelType::Type(Arc::new(CelType::Dyn)),
+            other => NAMED.into_iter().find(|name| *name == other).map_or(CelType::Dyn, CelType::Named),
         }
     }
 }
 
-/// The type of values of a schema; `None` when rules do not see them. `name` is what errors call it.
-pub(super) fn declared(schema: &Arc<Schema>, name: &str) -> Option<Ty> {
+/// Returns the type that a schema declares; `None` if rules cannot see such values. `name` is the type's name in
+/// errors.
+pub(super) fn declared_type(schema: &Arc<Schema>, name: &str) -> Option<CelType> {
     if schema.int_or_string {
-        return Some(Ty::Dyn);
+        return Some(CelType::Dyn);
     }
     match schema.kind {
-        Type::Array => Some(Ty::List(Arc::new(declared(schema.items.as_ref()?, &format!("{name}.@idx"))?))),
-        Type::Object => match &schema.additional {
-            Some(values) if !values.says_nothing() => {
-                let value = declared(values, &format!("{name}.@elem"))?;
-                Some(Ty::Map(Arc::new(Ty::Text), Arc::new(value)))
+        SchemaType::Array => {
+            Some(CelType::List(Arc::new(declared_type(schema.items.as_ref()?, &format!("{name}.@idx"))?)))
+        }
+        SchemaType::Object => match &schema.additional {
+            Some(values) if !values.is_unconstrained() => {
+                let value = declared_type(values, &format!("{name}.@elem"))?;
+                Some(CelType::Map(Arc::new(CelType::Text), Arc::new(value)))
             }
-            _ => Some(Ty::Object(Arc::clone(schema), Arc::from(name))),
+            _ => Some(CelType::Object(Arc::clone(schema), Arc::from(name))),
         },
-        Type::String => Some(match schema.format.as_deref() {
-            Some("byte") => Ty::Bytes,
-            Some("duration") => Ty::Duration,
-            Some("date" | "date-time") => Ty::Timestamp,
-            _ => Ty::Text,
+        SchemaType::String => Some(match schema.format.as_deref() {
+            Some("byte") => CelType::Bytes,
+            Some("duration") => CelType::Duration,
+            Some("date" | "date-time") => CelType::Timestamp,
+            _ => CelType::Text,
         }),
-        Type::Boolean => Some(Ty::Bool),
-        Type::Number => Some(Ty::Double),
-        Type::Integer => Some(Ty::Int),
-        Type::Any => None,
+        SchemaType::Boolean => Some(CelType::Bool),
+        SchemaType::Number => Some(CelType::Double),
+        SchemaType::Integer => Some(CelType::Int),
+        SchemaType::Any => None,
     }
 }
 
-/// The type of an object's field by the name rules use; the object's type is called `own`.
-pub(super) fn field(schema: &Arc<Schema>, own: &str, name: &str) -> Option<Ty> {
-    // `namespace` is reserved, yet upstream lets rules write it plainly.
-    let named = |property: &str| property == name || escape(property).is_some_and(|escaped| escaped == name);
+/// Returns the type of an object's field by its name in rules. `own` is the name of the object's type.
+pub(super) fn field(schema: &Arc<Schema>, own: &str, name: &str) -> Option<CelType> {
+    // `namespace` is a reserved word, but kube-apiserver accepts it unescaped.
+    let named = |property: &str| property == name || escape_name(property).is_some_and(|escaped| escaped == name);
     let found = schema.properties.iter().find(|(property, _)| named(property)).map(|(_, schema)| schema);
     let below = format!("{own}.{name}");
     if schema.embedded_resource {
         match (name, found) {
-            ("apiVersion" | "kind", _) => return Some(Ty::Text),
+            ("apiVersion" | "kind", _) => return Some(CelType::Text),
             ("metadata", found) if found.is_none_or(|found| found.properties.is_empty()) => {
-                return Some(Ty::Object(Arc::clone(metadata()), Arc::from(below)));
+                return Some(CelType::Object(Arc::clone(metadata()), Arc::from(below)));
             }
             _ => {}
         }
     }
-    declared(found?, &below)
+    declared_type(found?, &below)
 }
 
 fn metadata() -> &'static Arc<Schema> {

@@ -1,25 +1,25 @@
-//! Finding out types that are not known yet.
+//! Unification of types.
 
 use std::sync::Arc;
 
-use super::types::Ty;
+use super::types::CelType;
 
-/// What is known about each variable.
+/// Bindings of type variables.
 #[derive(Default)]
 pub(super) struct Unifier {
-    known: Vec<Option<Ty>>,
-    /// Variables in the order they became known, for taking it back.
+    known: Vec<Option<CelType>>,
+    /// Variables in the order of their binding, for undoing bindings.
     trail: Vec<usize>,
 }
 
 impl Unifier {
-    pub fn fresh(&mut self) -> Ty {
+    pub fn fresh(&mut self) -> CelType {
         self.known.push(None);
-        Ty::Var(self.known.len() - 1)
+        CelType::Var(self.known.len() - 1)
     }
 
-    /// Two variables in a row; returns the first.
-    pub fn two_fresh(&mut self) -> usize {
+    /// Creates two consecutive variables; returns the first.
+    pub fn new_variable_pair(&mut self) -> usize {
         self.known.extend([None, None]);
         self.known.len() - 2
     }
@@ -34,49 +34,49 @@ impl Unifier {
         }
     }
 
-    /// A type with everything put in that is known.
-    pub fn resolved(&self, kind: &Ty) -> Ty {
+    /// Returns a type with all bound variables replaced.
+    pub fn resolved(&self, kind: &CelType) -> CelType {
         match kind {
-            Ty::Var(variable) => match &self.known[*variable] {
+            CelType::Var(variable) => match &self.known[*variable] {
                 Some(known) => self.resolved(known),
-                None => Ty::Var(*variable),
+                None => CelType::Var(*variable),
             },
-            Ty::List(item) => Ty::List(Arc::new(self.resolved(item))),
-            Ty::Map(key, value) => Ty::Map(Arc::new(self.resolved(key)), Arc::new(self.resolved(value))),
-            Ty::Optional(inner) => Ty::Optional(Arc::new(self.resolved(inner))),
-            Ty::Type(inner) => Ty::Type(Arc::new(self.resolved(inner))),
+            CelType::List(item) => CelType::List(Arc::new(self.resolved(item))),
+            CelType::Map(key, value) => CelType::Map(Arc::new(self.resolved(key)), Arc::new(self.resolved(value))),
+            CelType::Optional(inner) => CelType::Optional(Arc::new(self.resolved(inner))),
+            CelType::Type(inner) => CelType::Type(Arc::new(self.resolved(inner))),
             other => other.clone(),
         }
     }
 
-    /// Whether a value of the type `found` may stand where `wanted` is wanted; learns variables on the way.
-    pub fn unify(&mut self, wanted: &Ty, found: &Ty) -> bool {
+    /// Whether a value of type `found` is accepted as `wanted`. Binds variables on the way.
+    pub fn unify(&mut self, wanted: &CelType, found: &CelType) -> bool {
         match (self.shallow(wanted), self.shallow(found)) {
-            (Ty::Var(a), Ty::Var(b)) if a == b => true,
-            (Ty::Var(a), other) | (other, Ty::Var(a)) => self.learn(a, other),
-            (Ty::Dyn | Ty::Error, _) | (_, Ty::Dyn | Ty::Error) => true,
-            (Ty::List(a), Ty::List(b)) | (Ty::Optional(a), Ty::Optional(b)) => self.unify(&a, &b),
-            (Ty::Map(ak, av), Ty::Map(bk, bv)) => self.unify(&ak, &bk) && self.unify(&av, &bv),
-            (Ty::Type(_), Ty::Type(_)) => true,
-            (Ty::Object(a, _), Ty::Object(b, _)) => Arc::ptr_eq(&a, &b),
-            (Ty::Object(..) | Ty::Named(_) | Ty::Duration | Ty::Timestamp, Ty::Null)
-            | (Ty::Null, Ty::Object(..) | Ty::Named(_) | Ty::Duration | Ty::Timestamp) => true,
-            (Ty::Named(a), Ty::Named(b)) => a == b,
+            (CelType::Var(a), CelType::Var(b)) if a == b => true,
+            (CelType::Var(a), other) | (other, CelType::Var(a)) => self.learn(a, other),
+            (CelType::Dyn | CelType::Error, _) | (_, CelType::Dyn | CelType::Error) => true,
+            (CelType::List(a), CelType::List(b)) | (CelType::Optional(a), CelType::Optional(b)) => self.unify(&a, &b),
+            (CelType::Map(ak, av), CelType::Map(bk, bv)) => self.unify(&ak, &bk) && self.unify(&av, &bv),
+            (CelType::Type(_), CelType::Type(_)) => true,
+            (CelType::Object(a, _), CelType::Object(b, _)) => Arc::ptr_eq(&a, &b),
+            (CelType::Object(..) | CelType::Named(_) | CelType::Duration | CelType::Timestamp, CelType::Null)
+            | (CelType::Null, CelType::Object(..) | CelType::Named(_) | CelType::Duration | CelType::Timestamp) => true,
+            (CelType::Named(a), CelType::Named(b)) => a == b,
             (a, b) => std::mem::discriminant(&a) == std::mem::discriminant(&b) && is_plain(&a),
         }
     }
 
-    fn shallow(&self, kind: &Ty) -> Ty {
+    fn shallow(&self, kind: &CelType) -> CelType {
         match kind {
-            Ty::Var(variable) => match &self.known[*variable] {
+            CelType::Var(variable) => match &self.known[*variable] {
                 Some(known) => self.shallow(known),
-                None => Ty::Var(*variable),
+                None => CelType::Var(*variable),
             },
             other => other.clone(),
         }
     }
 
-    fn learn(&mut self, variable: usize, kind: Ty) -> bool {
+    fn learn(&mut self, variable: usize, kind: CelType) -> bool {
         if self.occurs(variable, &kind) {
             return false;
         }
@@ -85,20 +85,28 @@ impl Unifier {
         true
     }
 
-    /// A type that holds itself would have no end.
-    fn occurs(&self, variable: usize, kind: &Ty) -> bool {
+    /// Whether a type contains the variable. Binding it would create an infinite type.
+    fn occurs(&self, variable: usize, kind: &CelType) -> bool {
         match self.shallow(kind) {
-            Ty::Var(other) => other == variable,
-            Ty::List(inner) | Ty::Optional(inner) | Ty::Type(inner) => self.occurs(variable, &inner),
-            Ty::Map(key, value) => self.occurs(variable, &key) || self.occurs(variable, &value),
+            CelType::Var(other) => other == variable,
+            CelType::List(inner) | CelType::Optional(inner) | CelType::Type(inner) => self.occurs(variable, &inner),
+            CelType::Map(key, value) => self.occurs(variable, &key) || self.occurs(variable, &value),
             _ => false,
         }
     }
 }
 
-fn is_plain(kind: &Ty) -> bool {
+fn is_plain(kind: &CelType) -> bool {
     matches!(
         kind,
-        Ty::Null | Ty::Bool | Ty::Int | Ty::Uint | Ty::Double | Ty::Text | Ty::Bytes | Ty::Duration | Ty::Timestamp
+        CelType::Null
+            | CelType::Bool
+            | CelType::Int
+            | CelType::Uint
+            | CelType::Double
+            | CelType::Text
+            | CelType::Bytes
+            | CelType::Duration
+            | CelType::Timestamp
     )
 }

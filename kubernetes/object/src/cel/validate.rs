@@ -1,46 +1,46 @@
-//! Running the rules of a schema on an object.
+//! Evaluation of a schema's rules on an object.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use super::eval::{Machine, PER_CALL_LIMIT};
-use super::parse::Parsed;
-use super::rules::{Compiled, OLD_SELF, SELF};
-use super::value::{Fail, Outcome, Val, typed};
+use super::eval::{Evaluator, PER_CALL_LIMIT};
+use super::parse::ParsedRule;
+use super::rules::{CompiledRule, OLD_SELF, SELF};
+use super::value::{CelValue, EvalError, EvalResult, typed_value};
 use crate::Value;
 use crate::field::{FieldError, FieldErrorKind};
 use crate::schema::correlate::{same_item, unchanged};
-use crate::schema::{Schema, Type};
+use crate::schema::{Schema, SchemaType};
 
-/// What all rules together may cost for one object.
+/// Cost budget of all rules for one object.
 const OBJECT_BUDGET: u64 = 10_000_000;
-/// Longer messages made by `messageExpression` are not shown.
+/// Longest message of a `messageExpression`. Longer ones are not shown.
 const MAX_MESSAGE_BYTES: usize = 5 * 1024;
 
-/// The rules of a custom resource's schema, compiled when first run.
+/// Rules of a custom resource's schema, compiled on first use.
 #[derive(Debug)]
-pub struct Rules {
+pub struct CelRules {
     schema: Arc<Schema>,
-    root: OnceLock<Option<Node>>,
+    root: OnceLock<Option<RuleNode>>,
 }
 
-impl Rules {
-    /// The rules of the schema of a whole resource.
+impl CelRules {
+    /// Creates the rules of a whole resource's schema.
     pub fn new(schema: Arc<Schema>) -> Self {
         Self { schema, root: OnceLock::new() }
     }
 
-    /// What the rules say against `object`, which replaces `old`. Failures of rules about unchanged values are not errors;
-    /// they come second, as warnings.
+    /// Runs the rules on `object`, which replaces `old`. Returns errors, and as warnings the failures of rules on
+    /// unchanged values.
     pub fn validate(&self, object: &Value, old: Option<&Value>) -> (Vec<FieldError>, Vec<String>) {
         let root = self.root.get_or_init(|| {
             let schema = Schema { embedded_resource: true, ..(*self.schema).clone() };
-            Node::compile(&Arc::new(schema))
+            RuleNode::compile(&Arc::new(schema))
         });
         let Some(root) = root else { return (Vec::new(), Vec::new()) };
-        let mut run = Run { budget: OBJECT_BUDGET, errors: Vec::new(), warnings: Vec::new(), stopped: false };
-        let now = old.map(|old| Pair { schema: &root.schema, new: object, old });
-        run.node(root, "", object, old, Match { now, above: None, root: true });
+        let mut run = RuleRun { budget: OBJECT_BUDGET, errors: Vec::new(), warnings: Vec::new(), stopped: false };
+        let now = old.map(|old| ValuePair { schema: &root.schema, new: object, old });
+        run.node(root, "", object, old, OldValueCursor { now, above: None, root: true });
         (run.errors, run.warnings)
     }
 
@@ -50,14 +50,14 @@ impl Rules {
     }
 }
 
-/// The rules at and below one node of the schema.
+/// Rules at and below one node of the schema.
 #[derive(Debug)]
-struct Node {
+struct RuleNode {
     schema: Arc<Schema>,
-    rules: Vec<Compiled>,
-    items: Option<Box<Node>>,
-    additional: Option<Box<Node>>,
-    properties: BTreeMap<Box<str>, Node>,
+    rules: Vec<CompiledRule>,
+    items: Option<Box<RuleNode>>,
+    additional: Option<Box<RuleNode>>,
+    properties: BTreeMap<Box<str>, RuleNode>,
 }
 
 fn has_rules(schema: &Schema) -> bool {
@@ -65,8 +65,8 @@ fn has_rules(schema: &Schema) -> bool {
     schema.checks.as_ref().is_some_and(|checks| !checks.rules.is_empty()) || children.any(|child| has_rules(child))
 }
 
-impl Node {
-    /// `None` when there is no rule at or below the node.
+impl RuleNode {
+    /// Compiles the rules; `None` if there is none at or below the node.
     fn compile(schema: &Arc<Schema>) -> Option<Self> {
         if !has_rules(schema) {
             return None;
@@ -74,43 +74,45 @@ impl Node {
         let rules = schema.checks.as_ref().map_or(&[][..], |checks| &checks.rules);
         let properties = schema.properties.iter();
         Some(Self {
-            rules: rules.iter().map(|rule| Compiled::new(rule, schema)).collect(),
-            items: schema.items.as_ref().and_then(Node::compile).map(Box::new),
-            additional: schema.additional.as_ref().and_then(Node::compile).map(Box::new),
-            properties: properties.filter_map(|(name, child)| Some((name.clone(), Node::compile(child)?))).collect(),
+            rules: rules.iter().map(|rule| CompiledRule::new(rule, schema)).collect(),
+            items: schema.items.as_ref().and_then(RuleNode::compile).map(Box::new),
+            additional: schema.additional.as_ref().and_then(RuleNode::compile).map(Box::new),
+            properties: properties
+                .filter_map(|(name, child)| Some((name.clone(), RuleNode::compile(child)?)))
+                .collect(),
             schema: Arc::clone(schema),
         })
     }
 }
 
-/// A value and what it replaces.
+/// Value and the value it replaces.
 #[derive(Clone, Copy)]
-struct Pair<'a> {
+struct ValuePair<'a> {
     schema: &'a Schema,
     new: &'a Value,
     old: &'a Value,
 }
 
-impl Pair<'_> {
+impl ValuePair<'_> {
     fn unchanged(&self) -> bool {
         unchanged(self.schema, self.new, self.old)
     }
 }
 
-/// Where the walk is in the old object, for telling whether a failure is an old one.
+/// Position of the walk in the old object, which decides whether a failure existed before.
 #[derive(Clone, Copy)]
-struct Match<'a> {
-    now: Option<Pair<'a>>,
-    above: Option<Pair<'a>>,
+struct OldValueCursor<'a> {
+    now: Option<ValuePair<'a>>,
+    above: Option<ValuePair<'a>>,
     root: bool,
 }
 
-impl<'a> Match<'a> {
+impl<'a> OldValueCursor<'a> {
     fn unchanged(&self) -> bool {
         self.now.or(self.above).is_some_and(|pair| pair.unchanged())
     }
 
-    fn below(&self, found: Option<Pair<'a>>) -> Self {
+    fn below(&self, found: Option<ValuePair<'a>>) -> Self {
         match self.now {
             None => Self { root: false, ..*self },
             Some(now) => Self { now: found, above: Some(now), root: false },
@@ -123,7 +125,7 @@ impl<'a> Match<'a> {
         }
         let found = self.now.and_then(|pair| {
             let schema = pair.schema.properties.get(name).or(pair.schema.additional.as_ref())?;
-            Some(Pair { schema, new: pair.new.get(name)?, old: pair.old.get(name)? })
+            Some(ValuePair { schema, new: pair.new.get(name)?, old: pair.old.get(name)? })
         });
         self.below(found)
     }
@@ -131,21 +133,28 @@ impl<'a> Match<'a> {
     fn index(&self, item: &'a Value) -> Self {
         let found = self.now.and_then(|pair| {
             let schema = pair.schema.items.as_deref()?;
-            Some(Pair { schema, new: item, old: same_item(pair.schema, item, pair.old)? })
+            Some(ValuePair { schema, new: item, old: same_item(pair.schema, item, pair.old)? })
         });
         self.below(found)
     }
 }
 
-struct Run {
+struct RuleRun {
     budget: u64,
     errors: Vec<FieldError>,
     warnings: Vec<String>,
     stopped: bool,
 }
 
-impl Run {
-    fn node<'a>(&mut self, node: &'a Node, path: &str, value: &'a Value, old: Option<&'a Value>, at: Match<'a>) {
+impl RuleRun {
+    fn node<'a>(
+        &mut self,
+        node: &'a RuleNode,
+        path: &str,
+        value: &'a Value,
+        old: Option<&'a Value>,
+        at: OldValueCursor<'a>,
+    ) {
         if value.is_null() || self.stopped {
             return;
         }
@@ -174,7 +183,14 @@ impl Run {
         }
     }
 
-    fn rules<'a>(&mut self, node: &'a Node, path: &str, value: &'a Value, old: Option<&'a Value>, at: Match<'a>) {
+    fn rules<'a>(
+        &mut self,
+        node: &'a RuleNode,
+        path: &str,
+        value: &'a Value,
+        old: Option<&'a Value>,
+        at: OldValueCursor<'a>,
+    ) {
         for compiled in &node.rules {
             if self.stopped {
                 return;
@@ -194,64 +210,64 @@ impl Run {
             }
             self.budget -= cost;
             match outcome {
-                Ok(Val::Bool(true)) => {}
+                Ok(CelValue::Bool(true)) => {}
                 Ok(_) => self.failed(node, compiled, path, value, old, at),
                 Err(error) => self.errored(node, compiled, path, error),
             }
         }
     }
 
-    fn out_of_budget(&mut self, node: &Node, path: &str) {
+    fn out_of_budget(&mut self, node: &RuleNode, path: &str) {
         let detail = "validation failed due to running out of cost budget, no further validation rules will be run";
         self.fail(node, path, detail.into());
         self.stopped = true;
     }
 
-    fn errored(&mut self, node: &Node, compiled: &Compiled, path: &str, error: Fail) {
-        let rule = compiled.words();
+    fn errored(&mut self, node: &RuleNode, compiled: &CompiledRule, path: &str, error: EvalError) {
+        let rule = compiled.display_text();
         let detail = match error {
-            Fail::Limit => {
+            EvalError::Limit => {
                 self.stopped = true;
                 let limit = "operation cancelled: actual cost limit exceeded";
                 format!(
                     "'{limit}': no further validation rules will be run due to call cost exceeds limit for rule: {rule}"
                 )
             }
-            Fail::Error(error) if error.starts_with("no such overload") => format!(
+            EvalError::Error(error) if error.starts_with("no such overload") => format!(
                 "'{error}': call arguments did not match a supported operator, function or macro signature for rule: \
                  {rule}"
             ),
-            Fail::Error(error) => format!("{error} evaluating rule: {rule}"),
+            EvalError::Error(error) => format!("{error} evaluating rule: {rule}"),
         };
         self.fail(node, path, detail);
     }
 
-    /// A failure that shows the type instead of the value.
-    fn fail(&mut self, node: &Node, path: &str, detail: String) {
-        self.errors.push(FieldError::invalid(shown(path), type_word(&node.schema), detail));
+    /// Adds a failure that shows the type instead of the value.
+    fn fail(&mut self, node: &RuleNode, path: &str, detail: String) {
+        self.errors.push(FieldError::invalid(display_path(path), type_word(&node.schema), detail));
     }
 
     fn failed<'a>(
         &mut self,
-        node: &'a Node,
-        compiled: &'a Compiled,
+        node: &'a RuleNode,
+        compiled: &'a CompiledRule,
         path: &str,
         value: &'a Value,
         old: Option<&'a Value>,
-        at: Match<'a>,
+        at: OldValueCursor<'a>,
     ) {
         let field = match (path.is_empty(), compiled.field_path.is_empty()) {
-            (_, true) => shown(path),
+            (_, true) => display_path(path),
             (true, false) => compiled.field_path.clone(),
             (false, false) => format!("{path}.{}", compiled.field_path),
         };
         let made = compiled.message.as_ref().and_then(|program| self.message(program, node, value, old));
         let default = match compiled.rule.message.is_empty() {
-            true => format!("failed rule: {}", compiled.words()),
-            false => compiled.words().to_string(),
+            true => format!("failed rule: {}", compiled.display_text()),
+            false => compiled.display_text().to_string(),
         };
         let detail = made.unwrap_or(default);
-        let whole = matches!(node.schema.kind, Type::Object | Type::Array);
+        let whole = matches!(node.schema.kind, SchemaType::Object | SchemaType::Array);
         let value = (!whole).then(|| value.clone());
         let kind = match compiled.rule.reason.as_deref() {
             Some("FieldValueForbidden") => FieldErrorKind::Forbidden,
@@ -268,59 +284,59 @@ impl Run {
         }
     }
 
-    /// The message an expression makes, when it makes a good one.
+    /// Evaluates the message expression. Returns the message if it is usable.
     fn message<'a>(
         &mut self,
-        program: &'a Parsed,
-        node: &'a Node,
+        program: &'a ParsedRule,
+        node: &'a RuleNode,
         value: &'a Value,
         old: Option<&'a Value>,
     ) -> Option<String> {
         let (outcome, cost) = evaluate(program, &node.schema, value, old, false);
         self.budget = self.budget.saturating_sub(cost);
-        let Ok(Val::Text(text)) = outcome else { return None };
+        let Ok(CelValue::Text(text)) = outcome else { return None };
         let text = text.trim();
         let good = !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n');
         good.then(|| text.to_string())
     }
 }
 
-/// Go's empty path.
-fn shown(path: &str) -> String {
+/// Returns the path, or `<nil>` as Go prints the empty path.
+fn display_path(path: &str) -> String {
     if path.is_empty() { "<nil>".to_string() } else { path.to_string() }
 }
 
 fn type_word(schema: &Schema) -> &'static str {
     match schema.kind {
-        Type::Any => "",
-        Type::Object => "object",
-        Type::Array => "array",
-        Type::String => "string",
-        Type::Integer => "integer",
-        Type::Number => "number",
-        Type::Boolean => "boolean",
+        SchemaType::Any => "",
+        SchemaType::Object => "object",
+        SchemaType::Array => "array",
+        SchemaType::String => "string",
+        SchemaType::Integer => "integer",
+        SchemaType::Number => "number",
+        SchemaType::Boolean => "boolean",
     }
 }
 
 fn evaluate<'a>(
-    program: &'a Parsed,
+    program: &'a ParsedRule,
     schema: &'a Schema,
     value: &'a Value,
     old: Option<&'a Value>,
     optional: bool,
-) -> (Outcome<'a>, u64) {
-    let mut machine = Machine::new(PER_CALL_LIMIT);
-    let mut bind = |name: &'a str, value: Outcome<'a>| match value {
+) -> (EvalResult<'a>, u64) {
+    let mut machine = Evaluator::new(PER_CALL_LIMIT);
+    let mut bind = |name: &'a str, value: EvalResult<'a>| match value {
         Ok(value) => {
             machine.bind(name, value);
             Ok(())
         }
         Err(error) => Err(error),
     };
-    let bound = bind(SELF, typed(value, schema)).and_then(|()| match old.map(|old| typed(old, schema)) {
-        Some(old) if optional => bind(OLD_SELF, old.map(Val::some)),
+    let bound = bind(SELF, typed_value(value, schema)).and_then(|()| match old.map(|old| typed_value(old, schema)) {
+        Some(old) if optional => bind(OLD_SELF, old.map(CelValue::some)),
         Some(old) => bind(OLD_SELF, old),
-        None if optional => bind(OLD_SELF, Ok(Val::Optional(None))),
+        None if optional => bind(OLD_SELF, Ok(CelValue::Optional(None))),
         None => Ok(()),
     });
     let outcome = bound.and_then(|()| machine.eval(&program.expression));

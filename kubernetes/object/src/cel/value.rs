@@ -1,4 +1,4 @@
-//! CEL values. What comes from the object is borrowed from its JSON and read by the schema when it is looked at.
+//! CEL values. Values of the object are borrowed from its JSON and typed by the schema when they are accessed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,17 +11,17 @@ use super::libraries::semver::Semver;
 use super::libraries::url::Url;
 use super::names::unescape;
 use crate::quantity::Quantity;
-use crate::schema::{Schema, Type, formats, gobase64, gotime};
+use crate::schema::{Schema, SchemaType, formats, go_base64, go_time};
 use crate::{Map, Value};
 
-/// Text of the object or the rule, or made on the way.
+/// String: borrowed from the object or the rule, or created during evaluation.
 #[derive(Clone)]
-pub(super) enum Text<'a> {
+pub(super) enum CelText<'a> {
     Borrowed(&'a str),
     Made(Arc<str>),
 }
 
-impl Deref for Text<'_> {
+impl Deref for CelText<'_> {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -32,44 +32,44 @@ impl Deref for Text<'_> {
     }
 }
 
-impl fmt::Debug for Text<'_> {
+impl fmt::Debug for CelText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&**self, f)
     }
 }
 
-/// A map's key. Integers of both kinds are the same key.
+/// Key of a map. Signed and unsigned integers of equal value are the same key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Key {
+pub(super) enum CelKey {
     Bool(bool),
     Int(i64),
     Uint(u64),
     Text(Arc<str>),
 }
 
-/// A value.
+/// CEL value.
 #[derive(Clone, Debug)]
-pub(super) enum Val<'a> {
+pub(super) enum CelValue<'a> {
     Null,
     Bool(bool),
     Int(i64),
     Uint(u64),
     Double(f64),
-    Text(Text<'a>),
+    Text(CelText<'a>),
     Bytes(Arc<[u8]>),
     /// Nanoseconds.
     Duration(i64),
     /// Nanoseconds since 1970, UTC.
     Timestamp(i128),
-    List(Arc<Vec<Val<'a>>>),
-    Map(Arc<BTreeMap<Key, Val<'a>>>),
-    /// An object with named fields.
+    List(Arc<Vec<CelValue<'a>>>),
+    Map(Arc<BTreeMap<CelKey, CelValue<'a>>>),
+    /// Object with named fields.
     Object(&'a Map, &'a Schema),
-    /// An object whose values all have one schema.
+    /// Object whose values all have one schema.
     JsonMap(&'a Map, &'a Schema),
-    /// A list; the schema is the list's own.
+    /// List, with the schema of the list itself.
     JsonList(&'a [Value], &'a Schema),
-    Optional(Option<Box<Val<'a>>>),
+    Optional(Option<Box<CelValue<'a>>>),
     Type(Arc<str>),
     Url(Arc<Url>),
     Ip(IpAddr),
@@ -79,16 +79,16 @@ pub(super) enum Val<'a> {
     Format(&'static str),
 }
 
-/// Why an evaluation has no value.
+/// Error of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fail {
-    /// An error that `&&`, `||` and the macros over lists may absorb.
+pub(super) enum EvalError {
+    /// Error that `&&`, `||` and the list macros may absorb.
     Error(String),
-    /// The evaluation costs more than it may.
+    /// Cost limit exceeded.
     Limit,
 }
 
-impl Fail {
+impl EvalError {
     pub fn overload() -> Self {
         Self::Error("no such overload".into())
     }
@@ -98,22 +98,22 @@ impl Fail {
     }
 }
 
-pub(super) type Outcome<'a> = Result<Val<'a>, Fail>;
+pub(super) type EvalResult<'a> = Result<CelValue<'a>, EvalError>;
 
-impl<'a> Val<'a> {
+impl<'a> CelValue<'a> {
     pub fn text(text: impl Into<Arc<str>>) -> Self {
-        Self::Text(Text::Made(text.into()))
+        Self::Text(CelText::Made(text.into()))
     }
 
-    pub fn list(items: Vec<Val<'a>>) -> Self {
+    pub fn list(items: Vec<CelValue<'a>>) -> Self {
         Self::List(Arc::new(items))
     }
 
-    pub fn some(value: Val<'a>) -> Self {
+    pub fn some(value: CelValue<'a>) -> Self {
         Self::Optional(Some(Box::new(value)))
     }
 
-    /// The name of the value's type, as `type(x)` shows it.
+    /// Returns the name of the value's type, as `type(x)` shows it.
     pub fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null_type",
@@ -138,43 +138,44 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// As a key of a map.
-    pub fn key(&self) -> Option<Key> {
+    /// Converts the value to a map key.
+    pub fn key(&self) -> Option<CelKey> {
         Some(match self {
-            Self::Bool(b) => Key::Bool(*b),
-            Self::Int(n) => Key::Int(*n),
-            Self::Uint(n) => i64::try_from(*n).map_or(Key::Uint(*n), Key::Int),
-            Self::Double(f) if f.fract() == 0.0 && f.abs() < 9e18 => Key::Int(*f as i64),
-            Self::Text(text) => Key::Text(Arc::from(&**text)),
+            Self::Bool(b) => CelKey::Bool(*b),
+            Self::Int(n) => CelKey::Int(*n),
+            Self::Uint(n) => i64::try_from(*n).map_or(CelKey::Uint(*n), CelKey::Int),
+            Self::Double(f) if f.fract() == 0.0 && f.abs() < 9e18 => CelKey::Int(*f as i64),
+            Self::Text(text) => CelKey::Text(Arc::from(&**text)),
             _ => return None,
         })
     }
 
-    /// The items of a list.
-    pub fn items(&self) -> Option<Result<Vec<Val<'a>>, Fail>> {
+    /// Returns the items of a list.
+    pub fn items(&self) -> Option<Result<Vec<CelValue<'a>>, EvalError>> {
         match self {
             Self::List(items) => Some(Ok(items.to_vec())),
             Self::JsonList(items, schema) => {
                 let schema = item_schema(schema);
-                Some(items.iter().map(|item| typed(item, schema)).collect())
+                Some(items.iter().map(|item| typed_value(item, schema)).collect())
             }
             _ => None,
         }
     }
 
-    /// The keys and values of a map.
-    pub fn entries(&self) -> Option<Result<Vec<(Val<'a>, Val<'a>)>, Fail>> {
+    /// Returns the keys and values of a map.
+    pub fn entries(&self) -> Option<Result<Vec<(CelValue<'a>, CelValue<'a>)>, EvalError>> {
         match self {
             Self::Map(map) => Some(Ok(map.iter().map(|(key, value)| (key.to_val(), value.clone())).collect())),
             Self::JsonMap(map, schema) => {
-                let entry =
-                    |(key, value): (&'a String, &'a Value)| Ok((Val::Text(Text::Borrowed(key)), typed(value, schema)?));
+                let entry = |(key, value): (&'a String, &'a Value)| {
+                    Ok((CelValue::Text(CelText::Borrowed(key)), typed_value(value, schema)?))
+                };
                 Some(map.iter().map(entry).collect())
             }
             Self::Object(map, schema) => {
                 let entry = |(key, value): (&'a String, &'a Value)| {
                     let child = field_schema(schema, key)?;
-                    Some(typed(value, child).map(|value| (Val::Text(Text::Borrowed(key)), value)))
+                    Some(typed_value(value, child).map(|value| (CelValue::Text(CelText::Borrowed(key)), value)))
                 };
                 Some(map.iter().filter_map(entry).collect())
             }
@@ -182,7 +183,7 @@ impl<'a> Val<'a> {
         }
     }
 
-    /// How many items, entries or characters; `None` for what has no size.
+    /// Returns the number of items, entries or characters; `None` for values without a size.
     pub fn size(&self) -> Option<usize> {
         Some(match self {
             Self::Text(text) => text.chars().count(),
@@ -195,37 +196,37 @@ impl<'a> Val<'a> {
         })
     }
 
-    /// The field of an object or the value at a text key; `Ok(None)` when there is none.
-    pub fn field(&self, name: &str) -> Result<Option<Val<'a>>, Fail> {
+    /// Returns the field of an object, or the value at a string key; `Ok(None)` if there is none.
+    pub fn field(&self, name: &str) -> Result<Option<CelValue<'a>>, EvalError> {
         match self {
             Self::Object(map, schema) => {
                 let property = unescape(name);
                 let Some((key, value)) = map.get_key_value(property.as_ref()) else { return Ok(None) };
                 match field_schema(schema, key) {
-                    Some(child) => typed(value, child).map(Some),
+                    Some(child) => typed_value(value, child).map(Some),
                     None => Ok(None),
                 }
             }
-            Self::JsonMap(map, schema) => map.get(name).map(|value| typed(value, schema)).transpose(),
-            Self::Map(map) => Ok(map.get(&Key::Text(Arc::from(name))).cloned()),
-            // What has no fields has none of that name.
+            Self::JsonMap(map, schema) => map.get(name).map(|value| typed_value(value, schema)).transpose(),
+            Self::Map(map) => Ok(map.get(&CelKey::Text(Arc::from(name))).cloned()),
+            // Values without fields have no field of that name.
             _ => Ok(None),
         }
     }
 }
 
-impl Key {
-    pub fn to_val<'a>(&self) -> Val<'a> {
+impl CelKey {
+    pub fn to_val<'a>(&self) -> CelValue<'a> {
         match self {
-            Self::Bool(b) => Val::Bool(*b),
-            Self::Int(n) => Val::Int(*n),
-            Self::Uint(n) => Val::Uint(*n),
-            Self::Text(text) => Val::Text(Text::Made(Arc::clone(text))),
+            Self::Bool(b) => CelValue::Bool(*b),
+            Self::Int(n) => CelValue::Int(*n),
+            Self::Uint(n) => CelValue::Uint(*n),
+            Self::Text(text) => CelValue::Text(CelText::Made(Arc::clone(text))),
         }
     }
 }
 
-/// What every resource shows of its own fields.
+/// Returns the schema of the fields that rules see in every resource.
 fn resource_schema() -> &'static Schema {
     static RESOURCE: OnceLock<Schema> = OnceLock::new();
     RESOURCE.get_or_init(|| {
@@ -237,20 +238,20 @@ fn resource_schema() -> &'static Schema {
     })
 }
 
-fn anything() -> &'static Schema {
+fn any_schema() -> &'static Schema {
     static ANYTHING: OnceLock<Schema> = OnceLock::new();
     ANYTHING.get_or_init(|| Schema { preserve_unknown: true, ..Schema::default() })
 }
 
 fn item_schema(list: &Schema) -> &Schema {
-    list.items.as_deref().unwrap_or_else(|| anything())
+    list.items.as_deref().unwrap_or_else(|| any_schema())
 }
 
-/// The schema of a field, if rules can see it.
+/// Returns the schema of a field, if rules can see it.
 pub(super) fn field_schema<'a>(schema: &'a Schema, name: &str) -> Option<&'a Schema> {
     let own = schema.properties.get(name).map(|child| &**child);
     if schema.embedded_resource {
-        // Root objects are marked as resources before they are read.
+        // Root objects are marked as embedded resources before they are read.
         let implied = resource_schema().properties.get(name).map(|child| &**child);
         return match (own, implied) {
             (Some(own), Some(implied)) if own.properties.is_empty() && !implied.properties.is_empty() => Some(implied),
@@ -260,45 +261,45 @@ pub(super) fn field_schema<'a>(schema: &'a Schema, name: &str) -> Option<&'a Sch
     own
 }
 
-/// A JSON value as its schema types it.
-pub(super) fn typed<'a>(value: &'a Value, schema: &'a Schema) -> Outcome<'a> {
-    let wrong = |want: &str| Fail::text(format!("invalid data, expected {want}"));
+/// Converts a JSON value to the type of its schema.
+pub(super) fn typed_value<'a>(value: &'a Value, schema: &'a Schema) -> EvalResult<'a> {
+    let wrong = |want: &str| EvalError::text(format!("invalid data, expected {want}"));
     if value.is_null() {
         return match schema.nullable || schema.preserve_unknown {
-            true => Ok(Val::Null),
-            false => Err(Fail::text("invalid data, got null for schema with nullable=false")),
+            true => Ok(CelValue::Null),
+            false => Err(EvalError::text("invalid data, got null for schema with nullable=false")),
         };
     }
     if schema.int_or_string {
         return match value {
-            Value::String(text) => Ok(Val::Text(Text::Borrowed(text))),
-            Value::Number(n) => integer(n).map(Val::Int).ok_or_else(|| wrong("XIntOrString value")),
+            Value::String(text) => Ok(CelValue::Text(CelText::Borrowed(text))),
+            Value::Number(n) => integer(n).map(CelValue::Int).ok_or_else(|| wrong("XIntOrString value")),
             _ => Err(wrong("XIntOrString value to be either a string or integer")),
         };
     }
     match (schema.kind, value) {
-        (Type::Object, Value::Object(map)) => Ok(match &schema.additional {
-            Some(values) if schema.properties.is_empty() => Val::JsonMap(map, values),
-            _ => Val::Object(map, schema),
+        (SchemaType::Object, Value::Object(map)) => Ok(match &schema.additional {
+            Some(values) if schema.properties.is_empty() => CelValue::JsonMap(map, values),
+            _ => CelValue::Object(map, schema),
         }),
-        (Type::Array, Value::Array(items)) => Ok(Val::JsonList(items, schema)),
-        (Type::String, Value::String(text)) => string(text, schema.format.as_deref().unwrap_or("")),
-        (Type::Number, Value::Number(n)) => Ok(Val::Double(n.as_f64().unwrap_or(0.0))),
-        (Type::Integer, Value::Number(n)) => integer(n).map(Val::Int).ok_or_else(|| wrong("int")),
-        (Type::Boolean, Value::Bool(b)) => Ok(Val::Bool(*b)),
-        (Type::Any, value) => untyped(value),
+        (SchemaType::Array, Value::Array(items)) => Ok(CelValue::JsonList(items, schema)),
+        (SchemaType::String, Value::String(text)) => string(text, schema.format.as_deref().unwrap_or("")),
+        (SchemaType::Number, Value::Number(n)) => Ok(CelValue::Double(n.as_f64().unwrap_or(0.0))),
+        (SchemaType::Integer, Value::Number(n)) => integer(n).map(CelValue::Int).ok_or_else(|| wrong("int")),
+        (SchemaType::Boolean, Value::Bool(b)) => Ok(CelValue::Bool(*b)),
+        (SchemaType::Any, value) => untyped(value),
         _ => Err(wrong("a value of the declared type")),
     }
 }
 
-fn untyped(value: &Value) -> Outcome<'_> {
+fn untyped(value: &Value) -> EvalResult<'_> {
     match value {
-        Value::Bool(b) => Ok(Val::Bool(*b)),
-        Value::String(text) => Ok(Val::Text(Text::Borrowed(text))),
-        Value::Number(n) => Ok(n.as_i64().map_or_else(|| Val::Double(n.as_f64().unwrap_or(0.0)), Val::Int)),
-        Value::Array(items) => Ok(Val::JsonList(items, anything())),
-        Value::Object(map) => Ok(Val::JsonMap(map, anything())),
-        Value::Null => Ok(Val::Null),
+        Value::Bool(b) => Ok(CelValue::Bool(*b)),
+        Value::String(text) => Ok(CelValue::Text(CelText::Borrowed(text))),
+        Value::Number(n) => Ok(n.as_i64().map_or_else(|| CelValue::Double(n.as_f64().unwrap_or(0.0)), CelValue::Int)),
+        Value::Array(items) => Ok(CelValue::JsonList(items, any_schema())),
+        Value::Object(map) => Ok(CelValue::JsonMap(map, any_schema())),
+        Value::Null => Ok(CelValue::Null),
     }
 }
 
@@ -306,25 +307,25 @@ fn integer(n: &serde_json::Number) -> Option<i64> {
     n.as_i64().or_else(|| n.as_f64().filter(|f| f.fract() == 0.0 && f.abs() < 9e18).map(|f| f as i64))
 }
 
-fn string<'a>(text: &'a str, format: &str) -> Outcome<'a> {
-    let invalid = |what: &str| Fail::text(format!("Invalid {what} {text}"));
+fn string<'a>(text: &'a str, format: &str) -> EvalResult<'a> {
+    let invalid = |what: &str| EvalError::text(format!("Invalid {what} {text}"));
     match format {
         "duration" => {
             let nanoseconds = formats::parse_duration(text).ok_or_else(|| invalid("duration"))?;
-            Ok(Val::Duration(nanoseconds))
+            Ok(CelValue::Duration(nanoseconds))
         }
-        "date" => timestamp(&format!("{text}T00:00:00Z")).map(Val::Timestamp).ok_or_else(|| invalid("date")),
-        "date-time" => timestamp(text).map(Val::Timestamp).ok_or_else(|| invalid("date-time")),
+        "date" => timestamp(&format!("{text}T00:00:00Z")).map(CelValue::Timestamp).ok_or_else(|| invalid("date")),
+        "date-time" => timestamp(text).map(CelValue::Timestamp).ok_or_else(|| invalid("date-time")),
         "byte" => {
-            let bytes = gobase64::decode(text).map_err(|_| invalid("byte formatted string"))?;
-            Ok(Val::Bytes(bytes.into()))
+            let bytes = go_base64::decode(text).map_err(|_| invalid("byte formatted string"))?;
+            Ok(CelValue::Bytes(bytes.into()))
         }
-        _ => Ok(Val::Text(Text::Borrowed(text))),
+        _ => Ok(CelValue::Text(CelText::Borrowed(text))),
     }
 }
 
-/// Nanoseconds since 1970 of an RFC 3339 time.
+/// Parses an RFC 3339 time to nanoseconds since 1970.
 pub(super) fn timestamp(text: &str) -> Option<i128> {
-    let at = gotime::parse(text).ok()?;
+    let at = go_time::parse(text).ok()?;
     Some(i128::from(at.seconds) * 1_000_000_000 + i128::from(at.nanoseconds))
 }

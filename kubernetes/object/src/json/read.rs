@@ -1,59 +1,60 @@
-//! Reading, with a stack of its own.
+//! JSON parser with an explicit stack.
 
-use super::{Document, JsonError, MAX_DEPTH, MAX_DUPLICATES};
+use super::{JsonDocument, JsonError, MAX_DEPTH, MAX_DUPLICATES};
 use crate::quote::quote;
 use crate::{Map, Value};
 
-/// Reads one document.
+/// Parses one document.
 ///
 /// # Errors
-/// When it is not JSON, or nests deeper than [`MAX_DEPTH`].
-pub fn read(bytes: &[u8]) -> Result<Document, JsonError> {
+/// When the text is not JSON, or nests deeper than [`MAX_DEPTH`].
+pub fn read(bytes: &[u8]) -> Result<JsonDocument, JsonError> {
     read_as(bytes, number)
 }
 
-/// Reads one document as whoever makes a float of every number does: the zero below zero stays one, which no integer is.
+/// Parses one document for a consumer that converts every number to a float: negative zero, which no integer
+/// represents, is kept.
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_for_floats(bytes: &[u8]) -> Result<Document, JsonError> {
+pub fn read_numbers_as_floats(bytes: &[u8]) -> Result<JsonDocument, JsonError> {
     read_as(bytes, |text| match text.parse::<f64>() {
         Ok(zero) if zero == 0.0 && zero.is_sign_negative() => Some(Value::from(zero)),
         _ => number(text),
     })
 }
 
-fn read_as(bytes: &[u8], number: fn(&str) -> Option<Value>) -> Result<Document, JsonError> {
-    let mut reader = Reader { bytes, at: 0, number, open: Vec::new(), duplicates: Vec::new(), too_large: None };
+fn read_as(bytes: &[u8], number: fn(&str) -> Option<Value>) -> Result<JsonDocument, JsonError> {
+    let mut reader = JsonReader { bytes, at: 0, number, open: Vec::new(), duplicates: Vec::new(), too_large: None };
     let value = reader.document()?;
-    // Go checks the syntax of the whole text before it looks at a number.
-    reader.too_large.map_or(Ok(Document { value, duplicates: reader.duplicates }), Err)
+    // Go checks the syntax of the whole text before it looks at numbers.
+    reader.too_large.map_or(Ok(JsonDocument { value, duplicates: reader.duplicates }), Err)
 }
 
-type Outcome<T> = Result<T, JsonError>;
+type JsonResult<T> = Result<T, JsonError>;
 
-struct Reader<'a> {
+struct JsonReader<'a> {
     bytes: &'a [u8],
     at: usize,
     number: fn(&str) -> Option<Value>,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     duplicates: Vec<String>,
-    /// The first number that fits no float.
+    /// First number that fits no float.
     too_large: Option<JsonError>,
 }
 
-enum Open {
+enum OpenContainer {
     List(Vec<Value>),
-    /// The fields so far, and the name of the one being read.
+    /// Fields so far, and the name of the field being read.
     Map(Map, String),
 }
 
-impl Reader<'_> {
-    fn document(&mut self) -> Outcome<Value> {
+impl JsonReader<'_> {
+    fn document(&mut self) -> JsonResult<Value> {
         loop {
             if let Some(value) = self.value()? {
-                // A complete value may complete what it stands in, and so on.
-                if let Some(value) = self.place(value)? {
+                // A complete value may complete its container, and so on.
+                if let Some(value) = self.place_value(value)? {
                     self.skip_spaces();
                     return if self.at < self.bytes.len() { self.fail("after top-level value") } else { Ok(value) };
                 }
@@ -61,8 +62,8 @@ impl Reader<'_> {
         }
     }
 
-    // A scalar or an empty container; `None` when a container was opened.
-    fn value(&mut self) -> Outcome<Option<Value>> {
+    // Reads a scalar or an empty container; `None` if a container was opened.
+    fn value(&mut self) -> JsonResult<Option<Value>> {
         self.skip_spaces();
         match self.peek()? {
             b'{' => {
@@ -73,7 +74,7 @@ impl Reader<'_> {
                     return Ok(Some(Value::Object(Map::new())));
                 }
                 let key = self.key()?;
-                self.open.push(Open::Map(Map::new(), key));
+                self.open.push(OpenContainer::Map(Map::new(), key));
                 Ok(None)
             }
             b'[' => {
@@ -83,7 +84,7 @@ impl Reader<'_> {
                     self.at += 1;
                     return Ok(Some(Value::Array(Vec::new())));
                 }
-                self.open.push(Open::List(Vec::new()));
+                self.open.push(OpenContainer::List(Vec::new()));
                 Ok(None)
             }
             b'"' => self.string().map(|text| Some(Value::String(text))),
@@ -95,7 +96,7 @@ impl Reader<'_> {
         }
     }
 
-    fn deeper(&mut self) -> Outcome<()> {
+    fn deeper(&mut self) -> JsonResult<()> {
         if self.open.len() >= MAX_DEPTH {
             return self.fail("exceeded max depth");
         }
@@ -103,26 +104,26 @@ impl Reader<'_> {
         Ok(())
     }
 
-    // Puts a value where it belongs; gives back the document once that is complete.
-    fn place(&mut self, mut value: Value) -> Outcome<Option<Value>> {
+    // Adds a value to its container. Returns the document once it is complete.
+    fn place_value(&mut self, mut value: Value) -> JsonResult<Option<Value>> {
         loop {
             let Some(open) = self.open.pop() else { return Ok(Some(value)) };
             self.skip_spaces();
             let next = self.peek()?;
             value = match open {
-                Open::List(mut list) => {
+                OpenContainer::List(mut list) => {
                     list.push(value);
                     match next {
                         b',' => {
                             self.at += 1;
-                            self.open.push(Open::List(list));
+                            self.open.push(OpenContainer::List(list));
                             return Ok(None);
                         }
                         b']' => Value::Array(list),
                         _ => return self.fail("after array element"),
                     }
                 }
-                Open::Map(mut map, key) => {
+                OpenContainer::Map(mut map, key) => {
                     map.insert(key, value);
                     match next {
                         b',' => {
@@ -132,7 +133,7 @@ impl Reader<'_> {
                             if map.contains_key(&key) {
                                 self.note_duplicate(&key);
                             }
-                            self.open.push(Open::Map(map, key));
+                            self.open.push(OpenContainer::Map(map, key));
                             return Ok(None);
                         }
                         b'}' => Value::Object(map),
@@ -155,15 +156,15 @@ impl Reader<'_> {
         let mut path = String::new();
         for (depth, open) in self.open.iter().enumerate() {
             match open {
-                Open::List(list) => path.push_str(&format!("[{}]", list.len())),
-                Open::Map(_, key) if depth == 0 => path.push_str(key),
-                Open::Map(_, key) => path.push_str(&format!(".{key}")),
+                OpenContainer::List(list) => path.push_str(&format!("[{}]", list.len())),
+                OpenContainer::Map(_, key) if depth == 0 => path.push_str(key),
+                OpenContainer::Map(_, key) => path.push_str(&format!(".{key}")),
             }
         }
         if self.open.is_empty() { key.to_string() } else { format!("{path}.{key}") }
     }
 
-    fn key(&mut self) -> Outcome<String> {
+    fn key(&mut self) -> JsonResult<String> {
         if self.peek()? != b'"' {
             return self.fail("looking for beginning of object key string");
         }
@@ -176,7 +177,7 @@ impl Reader<'_> {
         Ok(key)
     }
 
-    fn string(&mut self) -> Outcome<String> {
+    fn string(&mut self) -> JsonResult<String> {
         self.at += 1;
         let mut out = Vec::new();
         loop {
@@ -203,7 +204,7 @@ impl Reader<'_> {
         }
     }
 
-    fn escape(&mut self) -> Outcome<char> {
+    fn escape(&mut self) -> JsonResult<char> {
         let c = match self.peek_in_token() {
             b'b' => '\u{8}',
             b'f' => '\u{c}',
@@ -221,8 +222,8 @@ impl Reader<'_> {
         Ok(c)
     }
 
-    // A lone half of a surrogate pair becomes U+FFFD.
-    fn unicode(&mut self) -> Outcome<char> {
+    // Reads a `\u` escape. Half of a surrogate pair becomes U+FFFD.
+    fn unicode(&mut self) -> JsonResult<char> {
         let first = self.hex()?;
         if (0xd800..0xdc00).contains(&first) && self.bytes[self.at..].starts_with(b"\\u") {
             let before = self.at;
@@ -237,7 +238,7 @@ impl Reader<'_> {
         Ok(char::from_u32(first).unwrap_or(char::REPLACEMENT_CHARACTER))
     }
 
-    fn hex(&mut self) -> Outcome<u32> {
+    fn hex(&mut self) -> JsonResult<u32> {
         let mut code = 0;
         for _ in 0..4 {
             let Some(digit) = char::from(self.peek_in_token()).to_digit(16) else {
@@ -249,7 +250,7 @@ impl Reader<'_> {
         Ok(code)
     }
 
-    fn number(&mut self) -> Outcome<Value> {
+    fn number(&mut self) -> JsonResult<Value> {
         let start = self.at;
         if self.peek_in_token() == b'-' {
             self.at += 1;
@@ -279,7 +280,7 @@ impl Reader<'_> {
         Ok(Value::Null)
     }
 
-    fn some_digits(&mut self, context: &str) -> Outcome<()> {
+    fn some_digits(&mut self, context: &str) -> JsonResult<()> {
         if !self.peek_in_token().is_ascii_digit() {
             return self.fail(context);
         }
@@ -293,7 +294,7 @@ impl Reader<'_> {
         }
     }
 
-    fn literal(&mut self, word: &str, value: Value) -> Outcome<Option<Value>> {
+    fn literal(&mut self, word: &str, value: Value) -> JsonResult<Option<Value>> {
         self.at += 1;
         for expected in word.bytes().skip(1) {
             if self.peek_in_token() != expected {
@@ -310,17 +311,18 @@ impl Reader<'_> {
         }
     }
 
-    fn peek(&self) -> Outcome<u8> {
+    fn peek(&self) -> JsonResult<u8> {
         let end = || JsonError { message: "unexpected end of JSON input".to_string(), offset: self.bytes.len() };
         self.bytes.get(self.at).copied().ok_or_else(end)
     }
 
-    // Go feeds its scanner a space at the end, which a token that is not complete trips over.
+    // Returns the next byte of a token. Go's scanner receives a space at the end of the input, which fails an
+    // incomplete token.
     fn peek_in_token(&self) -> u8 {
         self.bytes.get(self.at).copied().unwrap_or(b' ')
     }
 
-    fn fail<T>(&self, context: &str) -> Outcome<T> {
+    fn fail<T>(&self, context: &str) -> JsonResult<T> {
         let shown = match self.peek_in_token() {
             b'\'' => "'\\''".to_string(),
             b'"' => "'\"'".to_string(),
@@ -333,7 +335,7 @@ impl Reader<'_> {
     }
 }
 
-// Integers stay integers.
+// Parses a number. Integers stay integers.
 fn number(text: &str) -> Option<Value> {
     if let Ok(integer) = text.parse::<i64>() {
         return Some(Value::from(integer));
@@ -341,12 +343,13 @@ fn number(text: &str) -> Option<Value> {
     text.parse().ok().filter(|f: &f64| f.is_finite()).map(whole)
 }
 
-/// A float without fraction is an integer: Go writes it without point, and so reads it as integer next time.
+/// Converts a float to a number. A float without a fraction becomes an integer, because Go writes it without a decimal
+/// point and then reads it as an integer.
 pub(crate) fn whole(float: f64) -> Value {
     if float == 0.0 {
         return Value::from(0);
     }
-    // The digits Go prints, which beyond 2^53 are not all of the float's.
+    // Beyond 2^53, the digits that Go prints are not all digits of the float.
     let whole = float.fract() == 0.0 && float.abs() < 1e19;
     let integer = if whole { float.to_string().parse::<i64>().ok() } else { None };
     integer.map_or_else(|| Value::from(float), Value::from)

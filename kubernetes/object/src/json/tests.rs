@@ -7,7 +7,7 @@ fn value(text: &str) -> Value {
     read(text.as_bytes()).unwrap().value
 }
 
-fn refused(text: &str) -> String {
+fn error_of(text: &str) -> String {
     read(text.as_bytes()).unwrap_err().to_string()
 }
 
@@ -27,13 +27,13 @@ fn reads() {
 }
 
 #[test]
-fn the_zero_below_zero_is_a_float() {
+fn negative_zero_is_a_float() {
     for text in ["-0", "-0.0", "-0e5"] {
         assert_eq!(value(text), json!(0));
-        let kept = read_for_floats(text.as_bytes()).unwrap().value;
+        let kept = read_numbers_as_floats(text.as_bytes()).unwrap().value;
         assert!(kept.as_f64().is_some_and(|zero| zero == 0.0 && zero.is_sign_negative()), "{text}: {kept}");
     }
-    assert_eq!(read_for_floats(b"[0, 1.0, -2]").unwrap().value, json!([0, 1, -2]));
+    assert_eq!(read_numbers_as_floats(b"[0, 1.0, -2]").unwrap().value, json!([0, 1, -2]));
 }
 
 #[test]
@@ -67,12 +67,12 @@ fn refuses_in_gos_words() {
         ("1e999", "json: cannot unmarshal number 1e999 into Go value of type float64"),
         ("\u{e4}", "invalid character 'Ã' looking for beginning of value"),
     ] {
-        assert_eq!(refused(text), expected, "{text:?}");
+        assert_eq!(error_of(text), expected, "{text:?}");
     }
 }
 
 #[test]
-fn fields_that_stand_twice_are_named() {
+fn duplicate_fields_are_named() {
     let document = read(br#"{"a":1,"a":2,"b":{"c":[{},{"d":1,"d":2,"d":3}]},"b":{"x":1,"x":1}}"#).unwrap();
     assert_eq!(document.duplicates, ["a", "b.c[1].d", "b", "b.x"]);
     assert_eq!(document.value, json!({"a": 2, "b": {"x": 1}}));
@@ -82,8 +82,8 @@ fn fields_that_stand_twice_are_named() {
 fn depth_is_bounded() {
     let nest = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     assert!(read(nest(MAX_DEPTH).as_bytes()).is_ok());
-    assert_eq!(refused(&nest(MAX_DEPTH + 1)), "invalid character '[' exceeded max depth");
-    assert_eq!(refused(&"{\"a\":".repeat(1_000_000)), "invalid character '{' exceeded max depth");
+    assert_eq!(error_of(&nest(MAX_DEPTH + 1)), "invalid character '[' exceeded max depth");
+    assert_eq!(error_of(&"{\"a\":".repeat(1_000_000)), "invalid character '{' exceeded max depth");
     serde_json::from_str::<Value>(&nest(MAX_DEPTH)).unwrap();
 }
 

@@ -1,15 +1,15 @@
-//! JSON patch (RFC 6902), with the leniencies of the Go library under the API server: `replace` makes fields, negative indices
-//! count from the end, `test` against an absent field passes for null.
+//! JSON patch (RFC 6902), with the leniencies of kube-apiserver's Go library: `replace` creates fields, negative
+//! indices count from the end, `test` of an absent field succeeds for null.
 
 mod pointer;
 
 use super::PatchError;
-use crate::{Value, gofmt};
-use pointer::{Pointed, find};
+use crate::{Value, go_format};
+use pointer::{PointerTarget, find};
 
-/// The most operations one patch may have.
+/// Largest number of operations in one patch.
 pub const MAX_OPERATIONS: usize = 10_000;
-/// How many bytes `copy` operations of one patch may add, as encoded.
+/// Number of encoded bytes that the `copy` operations of one patch may add.
 pub const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
 
 const MISSING: &str = "missing value";
@@ -17,7 +17,7 @@ const MISSING: &str = "missing value";
 /// Applies the operations of `patch` in order.
 ///
 /// # Errors
-/// When the patch is not one, or an operation does not fit the object.
+/// When the patch is malformed, or an operation does not fit the object.
 pub fn apply(mut target: Value, patch: &Value) -> Result<Value, PatchError> {
     let operations = read(patch)?;
     let mut copied = 0;
@@ -27,7 +27,7 @@ pub fn apply(mut target: Value, patch: &Value) -> Result<Value, PatchError> {
     Ok(target)
 }
 
-/// What strict field validation says about a patch: fields that no operation has.
+/// Returns the errors of strict field validation about a patch: unknown fields of operations.
 pub fn unknown_fields(patch: &Value) -> Vec<String> {
     let mut found = Vec::new();
     for (index, operation) in patch.as_array().into_iter().flatten().enumerate() {
@@ -39,16 +39,16 @@ pub fn unknown_fields(patch: &Value) -> Vec<String> {
     found
 }
 
-struct Operation<'a> {
+struct JsonPatchOperation<'a> {
     op: Option<&'a str>,
     path: Option<&'a str>,
     from: Option<&'a str>,
     value: Option<&'a Value>,
 }
 
-fn read(patch: &Value) -> Result<Vec<Operation<'_>>, PatchError> {
+fn read(patch: &Value) -> Result<Vec<JsonPatchOperation<'_>>, PatchError> {
     let refuse = |value: &Value, into: &str| {
-        let found = gofmt::json_type(value);
+        let found = go_format::json_type(value);
         PatchError::BadRequest(format!("error decoding patch: json: cannot unmarshal {found} into Go {into}"))
     };
     let list = match patch {
@@ -72,7 +72,7 @@ fn read(patch: &Value) -> Result<Vec<Operation<'_>>, PatchError> {
             Some(Value::String(text)) => Ok(Some(text.as_str())),
             Some(other) => Err(refuse(other, &format!("struct field jsonPatchOp.{field} of type string"))),
         };
-        operations.push(Operation {
+        operations.push(JsonPatchOperation {
             op: text("op")?,
             path: text("path")?,
             from: text("from")?,
@@ -82,10 +82,10 @@ fn read(patch: &Value) -> Result<Vec<Operation<'_>>, PatchError> {
     Ok(operations)
 }
 
-type Outcome = Result<(), String>;
+type OperationResult = Result<(), String>;
 
-impl Operation<'_> {
-    fn apply(&self, target: &mut Value, copied: &mut usize) -> Outcome {
+impl JsonPatchOperation<'_> {
+    fn apply(&self, target: &mut Value, copied: &mut usize) -> OperationResult {
         match self.op.unwrap_or("unknown") {
             "add" => self.add(target),
             "remove" => self.remove(target),
@@ -113,21 +113,21 @@ impl Operation<'_> {
         self.value.cloned().unwrap_or(Value::Null)
     }
 
-    fn add(&self, target: &mut Value) -> Outcome {
+    fn add(&self, target: &mut Value) -> OperationResult {
         let path = self.path("add")?;
         let missing = || format!("add operation does not apply: doc is missing path: \"{path}\": {MISSING}");
         let place = find(target, path).ok_or_else(missing)?;
         place.add(self.value()).map_err(|e| format!("error in add for path: '{path}': {e}"))
     }
 
-    fn remove(&self, target: &mut Value) -> Outcome {
+    fn remove(&self, target: &mut Value) -> OperationResult {
         let path = self.path("remove")?;
         let missing = || format!("remove operation does not apply: doc is missing path: \"{path}\": {MISSING}");
         let place = find(target, path).ok_or_else(missing)?;
         place.remove().map(drop).map_err(|e| format!("error in remove for path: '{path}': {e}"))
     }
 
-    fn replace(&self, target: &mut Value) -> Outcome {
+    fn replace(&self, target: &mut Value) -> OperationResult {
         let path = self.path("replace")?;
         if path.is_empty() {
             return match self.value() {
@@ -145,7 +145,7 @@ impl Operation<'_> {
         place.set(self.value()).map_err(|e| format!("error in remove for path: '{path}': {e}"))
     }
 
-    fn relocate(&self, target: &mut Value) -> Outcome {
+    fn relocate(&self, target: &mut Value) -> OperationResult {
         let from = self.from("move")?;
         let missing = |what: &str, at: &str| {
             format!("move operation does not apply: doc is missing {what} path: {at}: {MISSING}")
@@ -159,7 +159,7 @@ impl Operation<'_> {
         place.add(moved).map_err(|e| format!("error in move for path: '{path}': {e}"))
     }
 
-    fn copy(&self, target: &mut Value, copied: &mut usize) -> Outcome {
+    fn copy(&self, target: &mut Value, copied: &mut usize) -> OperationResult {
         let from = self.from("copy")?;
         let missing = |what: &str, at: &str| {
             format!("copy operation does not apply: doc is missing {what} path: {at}: {MISSING}")
@@ -178,7 +178,7 @@ impl Operation<'_> {
         place.add(value).map_err(|e| format!("error while adding value during copy: {e}"))
     }
 
-    fn test(&self, target: &mut Value) -> Outcome {
+    fn test(&self, target: &mut Value) -> OperationResult {
         let path = self.path("test")?;
         let failed = || Err(format!("testing value {path} failed: test failed"));
         let expected = self.value.unwrap_or(&Value::Null);
@@ -186,7 +186,7 @@ impl Operation<'_> {
             return if target == expected { Ok(()) } else { failed() };
         }
         let missing = || format!("test operation does not apply: is missing path: {path}: {MISSING}");
-        let place: Pointed<'_> = find(target, path).ok_or_else(missing)?;
+        let place: PointerTarget<'_> = find(target, path).ok_or_else(missing)?;
         let found = place.get().map_err(|e| format!("error in test for path: '{path}': {e}"))?;
         if found.unwrap_or(&Value::Null) == expected { Ok(()) } else { failed() }
     }

@@ -1,7 +1,7 @@
 //! JSON merge patch (RFC 7396).
 
 use super::PatchError;
-use crate::{Map, Value, gofmt};
+use crate::{Map, Value, go_format};
 
 /// Merges `patch` into `target`.
 ///
@@ -14,7 +14,7 @@ pub fn apply(target: Value, patch: Value) -> Result<Value, PatchError> {
         other => {
             return Err(PatchError::BadRequest(format!(
                 "error decoding patch: json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-                gofmt::json_type(&other)
+                go_format::json_type(&other)
             )));
         }
     };
@@ -52,7 +52,7 @@ fn merge_fields(target: &mut Map, patch: Map) {
     }
 }
 
-// A null in a patch removes; where there is nothing to remove, it goes. Nulls that are items of lists stay.
+// Removes the nulls of a patch, which have nothing to remove here. Nulls that are items of lists stay.
 fn prune_nulls(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -64,7 +64,7 @@ fn prune_nulls(value: &mut Value) {
     }
 }
 
-/// The patch that makes `to` of `from`; both without nulls, which a merge patch cannot write.
+/// Returns the patch that turns `from` into `to`. Neither may contain nulls, which a merge patch cannot express.
 pub fn diff(from: &Map, to: &Map) -> Map {
     let mut patch = Map::new();
     for key in from.keys().filter(|key| !to.contains_key(*key)) {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_object() {
+    fn refuses_values_that_are_not_objects() {
         assert_eq!(apply(json!({}), json!(null)).unwrap_err().to_string(), "Invalid JSON Patch");
         assert_eq!(
             apply(json!({}), json!([])).unwrap_err().to_string(),

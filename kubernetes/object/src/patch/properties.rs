@@ -6,7 +6,7 @@ use super::*;
 use crate::schema::{Definitions, Schema};
 use crate::{Map, Value};
 
-/// Objects without nulls, which is what is stored.
+/// Generates objects without nulls, like stored objects.
 fn value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         any::<bool>().prop_map(Value::from),
@@ -25,7 +25,7 @@ fn object() -> impl Strategy<Value = Map> {
     proptest::collection::btree_map("[a-e]", value(), 0..5).prop_map(|m| m.into_iter().collect())
 }
 
-/// Adds, removals and replacements that make `to` of `from`, and their inverse.
+/// Returns the operations that turn `from` into `to`: adds, removals and replacements.
 fn operations(from: &Map, to: &Map) -> Value {
     let mut list = Vec::new();
     for (key, old) in from.iter().filter(|(key, _)| !to.contains_key(*key)) {

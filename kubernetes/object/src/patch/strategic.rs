@@ -1,7 +1,7 @@
-//! Strategic merge patch: a merge patch that knows, from the schema, which lists are merged and by which key.
+//! Strategic merge patch: a merge patch that uses the schema to merge lists by key.
 //!
-//! Directives in the patch steer it: `$patch` (`delete`, `replace`), `$retainKeys`, `$setElementOrder/<list>` and
-//! `$deleteFromPrimitiveList/<list>`.
+//! Directives in the patch control the merge: `$patch` (`delete`, `replace`), `$retainKeys`, `$setElementOrder/<list>`
+//! and `$deleteFromPrimitiveList/<list>`.
 
 mod lists;
 mod lookup;
@@ -9,33 +9,33 @@ mod order;
 
 use super::PatchError;
 use crate::schema::{Definitions, Schema};
-use crate::{Map, Value, gofmt};
-use lookup::{Field, Typed};
+use crate::{Map, Value, go_format};
+use lookup::{PatchField, PatchSchema};
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const SET_ELEMENT_ORDER: &str = "$setElementOrder";
 const DELETE_FROM_PRIMITIVE_LIST: &str = "$deleteFromPrimitiveList";
 
-type Outcome<T> = Result<T, PatchError>;
+type StrategicResult<T> = Result<T, PatchError>;
 
-/// Merges `patch` into `target`, which is of the given schema.
+/// Merges `patch` into `target`, which has the given schema.
 ///
 /// # Errors
 /// When the patch is not an object, a directive is malformed, or a list's items lack their merge key.
-pub fn apply(definitions: &Definitions, schema: &Schema, target: Value, patch: Value) -> Outcome<Value> {
+pub fn apply(definitions: &Definitions, schema: &Schema, target: Value, patch: Value) -> StrategicResult<Value> {
     let patch = match patch {
         Value::Object(patch) => patch,
         Value::Null => Map::new(),
         other => {
             return Err(PatchError::BadRequest(format!(
                 "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-                gofmt::json_type(&other)
+                go_format::json_type(&other)
             )));
         }
     };
     let Value::Object(target) = target else { return Err(bad_request("invalid JSON document")) };
-    merge_maps(target, patch, Typed { definitions, schema: Some(schema) }).map(Value::Object)
+    merge_maps(target, patch, PatchSchema { definitions, schema: Some(schema) }).map(Value::Object)
 }
 
 fn bad_request(words: &str) -> PatchError {
@@ -47,17 +47,17 @@ fn unexpected(words: String) -> PatchError {
 }
 
 fn bad_type(expected: &str, found: &Value) -> PatchError {
-    unexpected(format!("expected a {expected}, but received a {}", gofmt::type_name(found)))
+    unexpected(format!("expected a {expected}, but received a {}", go_format::type_name(found)))
 }
 
 fn no_merge_key(item: &Map, key: &str) -> PatchError {
-    let item = gofmt::value(&Value::Object(item.clone()));
+    let item = go_format::value(&Value::Object(item.clone()));
     unexpected(format!("map: {item} does not contain declared merge key: {key}"))
 }
 
-fn merge_maps(mut target: Map, mut patch: Map, typed: Typed<'_>) -> Outcome<Map> {
+fn merge_maps(mut target: Map, mut patch: Map, typed: PatchSchema<'_>) -> StrategicResult<Map> {
     if let Some(directive) = patch.get(DIRECTIVE).cloned() {
-        return directed(&directive, patch);
+        return apply_map_directive(&directive, patch);
     }
     retain_keys(&mut target, &mut patch)?;
     lists::merge_ordered(&mut target, &mut patch, typed)?;
@@ -67,8 +67,8 @@ fn merge_maps(mut target: Map, mut patch: Map, typed: Typed<'_>) -> Outcome<Map>
     Ok(target)
 }
 
-// A map whose patch says what becomes of it as a whole.
-fn directed(directive: &Value, mut patch: Map) -> Outcome<Map> {
+// Applies the `$patch` directive of a map.
+fn apply_map_directive(directive: &Value, mut patch: Map) -> StrategicResult<Map> {
     match directive.as_str() {
         Some("replace") => {
             patch.remove(DIRECTIVE);
@@ -80,12 +80,12 @@ fn directed(directive: &Value, mut patch: Map) -> Outcome<Map> {
 }
 
 fn bad_patch_type(directive: &Value, patch: &Map) -> PatchError {
-    let patch = gofmt::value(&Value::Object(patch.clone()));
-    unexpected(format!("unknown patch type: {} in map: {patch}", gofmt::value(directive)))
+    let patch = go_format::value(&Value::Object(patch.clone()));
+    unexpected(format!("unknown patch type: {} in map: {patch}", go_format::value(directive)))
 }
 
-// `$retainKeys` lists every field that may remain; all others go.
-fn retain_keys(target: &mut Map, patch: &mut Map) -> Outcome<()> {
+// Applies `$retainKeys`, which lists every field that remains; all others are removed.
+fn retain_keys(target: &mut Map, patch: &mut Map) -> StrategicResult<()> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let malformed = || bad_request("invalid patch format of retainKeys");
     let keys = keys.as_array().ok_or_else(malformed)?;
@@ -98,7 +98,7 @@ fn retain_keys(target: &mut Map, patch: &mut Map) -> Outcome<()> {
     Ok(())
 }
 
-fn merge_field(target: &mut Map, key: String, value: Value, typed: Typed<'_>) -> Outcome<()> {
+fn merge_field(target: &mut Map, key: String, value: Value, typed: PatchSchema<'_>) -> StrategicResult<()> {
     if key.starts_with(DELETE_FROM_PRIMITIVE_LIST) {
         let key = directive_key(&key, DELETE_FROM_PRIMITIVE_LIST, "invalid patch format of primitive list")?;
         return lists::delete_from(target, key, value, typed);
@@ -119,8 +119,9 @@ fn merge_field(target: &mut Map, key: String, value: Value, typed: Typed<'_>) ->
             Some(Value::Array(if merge { lists::merge(old, new, &field)? } else { new }))
         }
         (old, mut new) => {
-            // Scalars of one type are taken as they are; anything else is new here, and nulls in it remove nothing.
-            let same_scalar = old.is_some_and(|old| gofmt::type_name(&old) == gofmt::type_name(&new));
+            // A scalar replaces a scalar of the same type as it is. Any other value is new, and nulls in it remove
+            // nothing.
+            let same_scalar = old.is_some_and(|old| go_format::type_name(&old) == go_format::type_name(&new));
             if !same_scalar {
                 discard_nulls(&mut new);
             }
@@ -133,16 +134,16 @@ fn merge_field(target: &mut Map, key: String, value: Value, typed: Typed<'_>) ->
     Ok(())
 }
 
-// The list a directive is about: `$setElementOrder/containers` names `containers`.
-fn directive_key<'a>(key: &'a str, prefix: &str, words: &str) -> Outcome<&'a str> {
+// Returns the list that a directive names: `$setElementOrder/containers` names `containers`.
+fn directive_key<'a>(key: &'a str, prefix: &str, words: &str) -> StrategicResult<&'a str> {
     match key.split_once('/') {
         Some((found, key)) if found == prefix => Ok(key),
         _ => Err(bad_request(words)),
     }
 }
 
-// The strategy besides `retainKeys`, which says nothing about merging.
-fn strategy<'a>(field: &Field<'a>) -> Outcome<&'a str> {
+// Returns the merge strategy. `retainKeys` does not count as one.
+fn strategy<'a>(field: &PatchField<'a>) -> StrategicResult<&'a str> {
     let others: Vec<&str> = field.strategies.iter().map(AsRef::as_ref).filter(|s| *s != "retainKeys").collect();
     match others.as_slice() {
         [] => Ok(""),
@@ -162,7 +163,7 @@ fn discard_nulls(value: &mut Value) {
     }
 }
 
-// What is left of a value that had nothing to be merged with: items and maps with a directive vanish.
+// Removes items and maps with a directive from a value that had nothing to merge with.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(map) if map.contains_key(DIRECTIVE) => None,

@@ -1,24 +1,24 @@
-//! Decimal numbers of any size: a digit string and a power of ten. Quantities are short, so digits are enough.
+//! Decimal numbers of any size: a digit string and a power of ten. Quantities are short, so digit strings suffice.
 
 use std::cmp::Ordering;
 
 /// `±digits × 10^exponent`; `digits` has no leading zeros and is empty for zero.
 #[derive(Clone, Debug)]
-pub(super) struct Decimal {
+pub(super) struct DecimalAmount {
     negative: bool,
     digits: Vec<u8>,
     exponent: i64,
 }
 
-/// Amounts that differ by more powers of ten than this are not added digit by digit.
+/// Amounts whose exponents differ by more than this are not added digit by digit.
 const MAX_ALIGNMENT: i64 = 4096;
 
-impl Decimal {
+impl DecimalAmount {
     pub fn new(negative: bool, digits: &str, exponent: i64) -> Self {
         Self::of(negative, digits.bytes().map(|b| b.wrapping_sub(b'0')).collect(), exponent)
     }
 
-    // Leading zeros go, trailing ones move to the exponent: each number has one form.
+    // Normalizes a number: drops leading zeros, and moves trailing zeros to the exponent.
     fn of(negative: bool, mut digits: Vec<u8>, mut exponent: i64) -> Self {
         let zeros = digits.iter().take_while(|d| **d == 0).count();
         digits.drain(..zeros);
@@ -71,14 +71,14 @@ impl Decimal {
         Self::of(self.negative, out, self.exponent)
     }
 
-    /// The nearest multiple of `10^exponent` that is not nearer to zero.
+    /// Rounds to a multiple of `10^exponent`, away from zero.
     pub fn rounded_away(&self, exponent: i64) -> Self {
         if self.is_zero() || self.exponent >= exponent {
             return self.clone();
         }
         let dropped = exponent - self.exponent;
         let kept = (self.digits.len() as i64 - dropped).max(0) as usize;
-        // Without trailing zeros, whatever is dropped is not zero.
+        // There are no trailing zeros, so the dropped digits are not zero.
         let mut digits = self.digits[..kept].to_vec();
         increment(&mut digits);
         Self::of(self.negative, digits, exponent)
@@ -98,7 +98,7 @@ impl Decimal {
             return other.is_zero().cmp(&self.is_zero());
         }
         let size = |d: &Self| d.digits.len() as i64 + d.exponent;
-        // Both are without trailing zeros, so the shorter of two equal prefixes is the smaller number.
+        // Neither has trailing zeros, so of two digit strings with a common prefix the shorter one is smaller.
         size(self).cmp(&size(other)).then_with(|| self.digits.cmp(&other.digits))
     }
 
@@ -130,19 +130,19 @@ impl Decimal {
         }
     }
 
-    // Least significant digit first, with the given exponent.
+    // Returns the digits, least significant first, at the given exponent.
     fn reversed_at(&self, exponent: i64) -> Vec<u8> {
         let zeros = (self.exponent - exponent) as usize;
         std::iter::repeat_n(0, zeros).chain(self.digits.iter().rev().copied()).collect()
     }
 
-    /// The digits and exponent, the exponent a multiple of three.
+    /// Returns the digits and an exponent that is a multiple of three.
     pub fn in_thousands(&self) -> (String, i64) {
         let rest = self.exponent.rem_euclid(3);
         (self.text(rest as usize), self.exponent - rest)
     }
 
-    /// A whole number's digits and how many factors of 1024 were taken out.
+    /// Divides an integer by 1024 as often as possible. Returns the digits and the number of divisions.
     pub fn without_factors_of_1024(&self) -> (String, i32) {
         let mut digits = self.digits.clone();
         digits.extend(std::iter::repeat_n(0, self.exponent.clamp(0, MAX_ALIGNMENT) as usize));
@@ -164,7 +164,7 @@ impl Decimal {
         format!("{sign}{digits}{}", "0".repeat(zeros))
     }
 
-    /// A whole number, kept within 64 bits.
+    /// Converts an integer, clamped to 64 bits.
     pub fn to_i64(&self) -> i64 {
         let limit = if self.negative { i64::MIN } else { i64::MAX };
         if self.digits.len() as i64 + self.exponent > 19 {
@@ -205,7 +205,7 @@ fn add(a: &[u8], b: &[u8]) -> Vec<u8> {
     out
 }
 
-// `a` is not smaller than `b`.
+// Subtracts digit strings; `a` must not be smaller than `b`.
 fn subtract(a: &[u8], b: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(a.len());
     let mut borrow = 0;

@@ -5,7 +5,7 @@ fn parse(text: &str) -> Quantity {
     Quantity::parse(text).unwrap()
 }
 
-/// Each line: the text, then Go's canonical form, Value() and MilliValue(), or its error.
+/// Line format: the text, then Go's canonical form, Value() and MilliValue(), or its error.
 #[test]
 fn reads_and_prints_as_go_does() {
     for line in include_str!("go.txt").lines() {
@@ -15,7 +15,7 @@ fn reads_and_prints_as_go_does() {
             (Err(error), Some(expected)) => assert_eq!(error.to_string(), expected, "{text:?}"),
             (Ok(quantity), None) => {
                 assert_eq!(quantity.to_string(), columns[1], "{text:?}");
-                // Go's integers wrap around beyond 64 bits, and below zero on the way; ours stop at the end.
+                // Go's integers wrap around beyond 64 bits; the ones here are clamped.
                 let fits = (0.0..9e15).contains(&quantity.to_f64());
                 if fits {
                     assert_eq!(quantity.value().to_string(), columns[2], "{text:?}");

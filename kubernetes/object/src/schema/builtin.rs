@@ -1,11 +1,11 @@
-//! The built-in kinds' schemas, parsed one definition at a time when first asked for.
+//! Schemas of the built-in kinds, each definition parsed on first use.
 //!
-//! Both data files hold one definition a line, sorted by name, so the index costs one pass over line starts and a server that
-//! only ever sees ConfigMaps never parses a Pod.
+//! Both data files hold one definition per line, sorted by name. Indexing takes one pass over the lines, and a server
+//! that only handles ConfigMaps never parses the schema of Pods.
 
 use std::sync::{Arc, OnceLock};
 
-use super::gotype::GoStruct;
+use super::go_type::GoStruct;
 use super::{Definitions, Schema};
 use crate::Value;
 use crate::kind::GroupVersionKind;
@@ -15,12 +15,12 @@ const GO_TYPES: &str = include_str!("../../data/gotypes.json");
 
 /// Definitions of all built-in kinds.
 #[derive(Debug)]
-pub struct Builtin {
-    slots: Vec<Slot>,
+pub struct BuiltinSchemas {
+    slots: Vec<DefinitionSlot>,
 }
 
 #[derive(Debug)]
-struct Slot {
+struct DefinitionSlot {
     name: &'static str,
     schema_text: &'static str,
     go_text: &'static str,
@@ -28,51 +28,51 @@ struct Slot {
     go: OnceLock<GoStruct>,
 }
 
-/// The built-in definitions; the index is made on the first call.
-pub fn builtin() -> &'static Builtin {
-    static BUILTIN: OnceLock<Builtin> = OnceLock::new();
-    BUILTIN.get_or_init(Builtin::index)
+/// Returns the built-in definitions, indexed on the first call.
+pub fn builtin() -> &'static BuiltinSchemas {
+    static BUILTIN: OnceLock<BuiltinSchemas> = OnceLock::new();
+    BUILTIN.get_or_init(BuiltinSchemas::index)
 }
 
-impl Builtin {
+impl BuiltinSchemas {
     fn index() -> Self {
         let slots = entries(SCHEMAS)
             .zip(entries(GO_TYPES))
             .map(|((name, schema_text), (go_name, go_text))| {
                 debug_assert_eq!(name, go_name, "both data files list the same definitions in the same order");
-                Slot { name, schema_text, go_text, schema: OnceLock::new(), go: OnceLock::new() }
+                DefinitionSlot { name, schema_text, go_text, schema: OnceLock::new(), go: OnceLock::new() }
             })
             .collect();
         Self { slots }
     }
 
-    /// All definitions, for looking up references.
+    /// Returns all definitions, for resolving references.
     pub fn definitions(&self) -> Definitions {
         Definitions::built_in()
     }
 
-    /// The names of all definitions, sorted.
+    /// Returns the names of all definitions, sorted.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.slots.iter().map(|slot| slot.name)
     }
 
-    /// The definition of that name.
+    /// Returns the definition of that name.
     pub fn get(&self, name: &str) -> Option<&Arc<Schema>> {
         let slot = self.slot(name)?;
         Some(slot.schema.get_or_init(|| Arc::new(Schema::from_json(&parse(slot.schema_text)))))
     }
 
-    /// The JSON text of the definition of that name, as the API server publishes it.
+    /// Returns the JSON text of the definition of that name, as the API server publishes it.
     pub fn text(&self, name: &str) -> Option<&'static str> {
         self.slot(name).map(|slot| slot.schema_text)
     }
 
-    /// The schema of a built-in kind.
+    /// Returns the schema of a built-in kind.
     pub fn schema(&self, kind: &GroupVersionKind) -> Option<&Arc<Schema>> {
         self.get(&self.definition(kind)?)
     }
 
-    /// The name of the definition of a built-in kind: `io.k8s.api.apps.v1.Deployment`.
+    /// Returns the definition name of a built-in kind: `io.k8s.api.apps.v1.Deployment`.
     pub fn definition(&self, kind: &GroupVersionKind) -> Option<String> {
         let package = match kind.group.split('.').next().unwrap_or("") {
             "" => "core",
@@ -90,19 +90,19 @@ impl Builtin {
         .find(|name| self.text(name).is_some_and(|text| text.contains(&served)))
     }
 
-    /// How Go's JSON codec treats the fields of the definition of that name.
+    /// Returns the Go struct of the definition of that name, for Go's JSON codec.
     pub(super) fn go_struct(&'static self, name: &str) -> Option<&'static GoStruct> {
         let slot = self.slot(name)?;
         let schema = self.get(name)?;
         Some(slot.go.get_or_init(|| GoStruct::new(slot.name, schema, &parse(slot.go_text))))
     }
 
-    fn slot(&self, name: &str) -> Option<&Slot> {
+    fn slot(&self, name: &str) -> Option<&DefinitionSlot> {
         self.slots.binary_search_by(|slot| slot.name.cmp(name)).ok().map(|at| &self.slots[at])
     }
 }
 
-/// The `"name":{...}` lines of a data file.
+/// Returns the `"name":{...}` lines of a data file.
 fn entries(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
     text.lines().filter_map(|line| {
         let line = line.strip_prefix('{').unwrap_or(line);

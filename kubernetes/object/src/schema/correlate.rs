@@ -1,9 +1,9 @@
-//! Which part of the old object a part of the new one replaces.
+//! Correlation of values with the old object's values that they replace.
 
 use super::{ListType, Schema};
 use crate::Value;
 
-/// The item of the old list that has the same keys; only lists of the type `map` have one.
+/// Returns the item of the old list with the same keys. Only lists of type `map` can be correlated.
 pub(crate) fn same_item<'a>(schema: &Schema, item: &Value, old: &'a Value) -> Option<&'a Value> {
     if schema.list_type != Some(ListType::Map) {
         return None;
@@ -11,7 +11,7 @@ pub(crate) fn same_item<'a>(schema: &Schema, item: &Value, old: &'a Value) -> Op
     old.as_array()?.iter().find(|old| schema.map_keys.iter().all(|key| old.get(key.as_ref()) == item.get(key.as_ref())))
 }
 
-/// Whether a value is known to be what it was, list maps compared regardless of order.
+/// Whether a value is known to be unchanged. List maps are compared regardless of order.
 pub(crate) fn unchanged(schema: &Schema, new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Array(new_items), Value::Array(old_items)) if schema.list_type == Some(ListType::Map) => {
@@ -27,7 +27,7 @@ pub(crate) fn unchanged(schema: &Schema, new: &Value, old: &Value) -> bool {
                     let Some(old) = old_map.get(key) else { return false };
                     match schema.properties.get(key.as_str()).or(schema.additional.as_ref()) {
                         Some(child) => unchanged(child, new, old),
-                        // What the schema does not know cannot be matched.
+                        // Values without a schema cannot be correlated.
                         None => false,
                     }
                 })

@@ -1,17 +1,17 @@
-//! CustomResourceDefinitions: defaults, and what is wrong with one.
+//! CustomResourceDefinitions: defaulting and validation.
 //!
-//! Upstream keeps what all versions share at the top of the spec, and names errors there: a single version's schema is
-//! `spec.validation.openAPIV3Schema` in messages.
+//! kube-apiserver keeps fields that all versions share at the top of its internal spec, and reports errors there: a
+//! single version's schema is `spec.validation.openAPIV3Schema` in messages.
 
-use super::crd_parts as parts;
-use super::crd_whole as whole;
-use super::embedded::{child, not_a_kind};
+use super::crd_spec as whole;
+use super::crd_versions as parts;
+use super::embedded::{child, kind_error};
 use super::structural::{flag, list, text};
 use crate::Value;
 use crate::field::FieldError;
 use crate::name::{dns1035_label, dns1123_subdomain};
 
-/// Fills in `singular`, `listKind`, `conversion` and `status.storedVersions`.
+/// Sets the defaults of `singular`, `listKind`, `conversion` and `status.storedVersions`.
 pub fn default_crd(crd: &mut Value) {
     let Some(spec) = crd.get_mut("spec").filter(|spec| spec.is_object()) else { return };
     let kind = text(&spec["names"], "kind").to_string();
@@ -39,7 +39,7 @@ pub fn default_crd(crd: &mut Value) {
     }
 }
 
-/// What is wrong with a new CRD, apart from its metadata (except that its name must be made of plural and group).
+/// Validates a new CRD, without its metadata, except that its name must consist of plural and group.
 pub fn validate_crd(crd: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let spec = &crd["spec"];
@@ -56,7 +56,7 @@ pub fn validate_crd(crd: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// What is wrong with the change of a CRD, apart from its metadata.
+/// Validates an update of a CRD, without its metadata.
 pub fn validate_crd_update(crd: &Value, old: &Value) -> Vec<FieldError> {
     let (spec, old_spec) = (&crd["spec"], &old["spec"]);
     let mut errors = validate_spec(spec, Some(old_spec));
@@ -80,7 +80,7 @@ pub fn validate_crd_update(crd: &Value, old: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// Formats that no validation knows, as warnings.
+/// Returns warnings about formats that no validation knows.
 pub fn crd_warnings(crd: &Value) -> Vec<String> {
     let mut formats = Vec::new();
     for version in list(&crd["spec"], "versions") {
@@ -105,7 +105,7 @@ fn validate_spec(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
         let detail = "must be false in order to use defaults in the schema";
         errors.push(FieldError::invalid("spec.preserveUnknownFields", true, detail));
     }
-    let shared = parts::Shared::of(versions);
+    let shared = parts::SharedSpec::of(versions);
     for (index, version) in versions.iter().enumerate() {
         let at = format!("spec.versions[{index}]");
         let wrong = dns1035_label(text(version, "name"));
@@ -128,7 +128,7 @@ fn validate_spec(spec: &Value, old: Option<&Value>) -> Vec<FieldError> {
     errors
 }
 
-/// Whether the version's schema is the one that was accepted before.
+/// Whether the version's schema equals the one accepted before.
 fn unchanged(version: &Value, old: Option<&Value>) -> bool {
     let same_name = |v: &&Value| v["name"] == version["name"];
     old.and_then(|old| list(old, "versions").iter().find(same_name)).is_some_and(|v| v["schema"] == version["schema"])
@@ -163,7 +163,7 @@ fn names(names: &Value) -> Vec<FieldError> {
         }
     }
     for key in ["kind", "listKind"] {
-        if let Some(wrong) = not_a_kind(text(names, key)).filter(|_| !text(names, key).is_empty()) {
+        if let Some(wrong) = kind_error(text(names, key)).filter(|_| !text(names, key).is_empty()) {
             errors.push(FieldError::invalid(format!("spec.names.{key}"), text(names, key), wrong));
         }
     }

@@ -1,4 +1,4 @@
-//! A CRD's defaults must be valid, and name no unknown field.
+//! Validation of the defaults in a CRD's schema: they must be valid and have no unknown fields.
 
 use super::embedded::{child, coerce};
 use super::prune::prune_part;
@@ -8,7 +8,7 @@ use super::{Schema, validate_embedded};
 use crate::Value;
 use crate::field::FieldError;
 
-/// What is wrong with the defaults in a schema.
+/// Validates the defaults in a schema.
 pub(super) fn validate_defaults(schema: &Schema, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     visit(schema, path, false, true, &mut errors);

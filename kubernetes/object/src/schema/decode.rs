@@ -1,56 +1,56 @@
-//! Built-in kinds as Go's typed decoder reads them and its encoder writes them.
+//! Round trip of built-in kinds through Go's typed decoder and encoder.
 //!
-//! Unknown fields and nulls go, zero values that the encoder emits come, times and quantities take their canonical form, and a
-//! value of the wrong type is refused in the words of Go's `json` package.
+//! Drops unknown fields and nulls, adds the zero values that the encoder emits, and brings times and quantities to
+//! their canonical form. A value of the wrong type is refused in the words of Go's `json` package.
 
 use super::builtin::builtin;
-use super::gobase64;
-use super::gotime;
-use super::gotype::{GoField, GoStruct, GoType, Shape};
+use super::go_base64;
+use super::go_time;
+use super::go_type::{GoField, GoShape, GoStruct, GoType};
 use crate::kind::GroupVersionKind;
 use crate::quantity::Quantity;
 use crate::quote::quote;
 use crate::{Map, Value, json_type};
 
-/// An object that could not be decoded; the text is Go's.
+/// Decoding error, in Go's words.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// A value of the wrong type, or one its type cannot read.
+    /// Value of the wrong type, or one that its type cannot parse.
     #[error("{0}")]
     Value(String),
-    /// The kind is not built in.
+    /// Kind that is not built in.
     #[error("no kind {0:?} is registered")]
     UnknownKind(String),
 }
 
-/// Decodes and encodes an object of a built-in kind. The second part lists what strict decoding would refuse, in the order
-/// of the (sorted) fields: `unknown field "spec.replicass"`.
+/// Decodes and encodes an object of a built-in kind. Also returns the errors of strict decoding, in the order of the
+/// (sorted) fields: `unknown field "spec.replicass"`.
 pub fn decode(kind: &GroupVersionKind, object: Value) -> Result<(Value, Vec<String>), DecodeError> {
     let definition = builtin().definition(kind).ok_or_else(|| DecodeError::UnknownKind(kind.to_string()))?;
     decode_definition(&definition, object)
 }
 
-/// The same for any definition, such as `io.k8s.api.core.v1.PodSpec`.
+/// Decodes and encodes a value of any definition, such as `io.k8s.api.core.v1.PodSpec`.
 pub fn decode_definition(definition: &str, object: Value) -> Result<(Value, Vec<String>), DecodeError> {
     let (value, paths) = decode_paths(definition, object)?;
     Ok((value, paths.into_iter().map(|path| format!("unknown field {}", quote(&path))).collect()))
 }
 
-/// The same, with the bare paths of unknown fields.
+/// Decodes and encodes a value of any definition, and returns the bare paths of unknown fields.
 pub(super) fn decode_paths(definition: &str, object: Value) -> Result<(Value, Vec<String>), DecodeError> {
     let Some(shape) = GoStruct::of(definition) else { return Err(DecodeError::UnknownKind(definition.to_string())) };
     let mut decoder = Decoder::default();
-    let root = GoType { text: go_name(definition).into(), shape: Shape::Struct(definition.into()) };
+    let root = GoType { text: go_name(definition).into(), shape: GoShape::Struct(definition.into()) };
     let decoded = decoder.value(&root, object, shape.keeps_empty_lists);
     match (decoded, decoder.saved) {
-        // An error of a type that reads itself ends decoding and wins over type errors saved before it.
+        // An error of a type with its own decoder ends decoding, and takes precedence over type errors saved before it.
         (Err(fatal), _) => Err(DecodeError::Value(fatal)),
         (Ok(_), Some(saved)) => Err(DecodeError::Value(saved)),
         (Ok(value), None) => Ok((value, decoder.unknown)),
     }
 }
 
-/// `apiVersion` and `kind` as the serializer first reads them, empty when absent.
+/// Reads `apiVersion` and `kind` like the serializer's first step; empty if absent.
 pub fn interpret(object: &Value) -> Result<(&str, &str), DecodeError> {
     let failed = |text: String| DecodeError::Value(format!("couldn't get version/kind; json parse error: {text}"));
     let Some(map) = object.as_object() else {
@@ -72,50 +72,52 @@ pub fn interpret(object: &Value) -> Result<(&str, &str), DecodeError> {
     Ok((text("apiVersion")?, text("kind")?))
 }
 
-/// Strict decoding stops collecting here.
+/// Bound on the errors of strict decoding.
 const MAX_STRICT_ERRORS: usize = 100;
 
 #[derive(Default)]
 struct Decoder {
-    /// Path with list indexes, as strict errors show it.
+    /// Path with list indexes, as in strict errors.
     strict_path: String,
-    /// Field names without indexes, as type errors show them.
+    /// Field names without indexes, as in type errors.
     field_path: String,
-    /// The struct whose field is being read.
+    /// Struct whose field is being decoded.
     in_struct: &'static str,
     unknown: Vec<String>,
     saved: Option<String>,
-    /// Inside a type that reads itself, where strictness does not reach.
+    /// Whether the decoder is inside a type with its own decoder, where strict decoding has no effect.
     lenient: bool,
 }
 
 impl Decoder {
-    /// Reads a value and gives its encoded form.
+    /// Decodes a value and returns its encoded form.
     fn value(&mut self, go: &GoType, value: Value, keep_empty: bool) -> Result<Value, String> {
         match (&go.shape, value) {
             (_, Value::Null) => Ok(zero(go, keep_empty)),
-            (Shape::Struct(name), Value::Object(map)) => {
+            (GoShape::Struct(name), Value::Object(map)) => {
                 let Some(shape) = GoStruct::of(name) else { return Ok(Value::Object(map)) };
                 self.object(shape, map, keep_empty).map(Value::Object)
             }
-            (Shape::Slice(item), Value::Array(items)) => self.slice(item, items, keep_empty),
-            (Shape::Map(item), Value::Object(map)) => self.map(item, map, keep_empty),
-            (Shape::String, Value::String(text)) => Ok(Value::String(text)),
-            (Shape::Bool, Value::Bool(bool)) => Ok(Value::Bool(bool)),
-            (Shape::Int32, Value::Number(n)) if n.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {
+            (GoShape::Slice(item), Value::Array(items)) => self.slice(item, items, keep_empty),
+            (GoShape::Map(item), Value::Object(map)) => self.map(item, map, keep_empty),
+            (GoShape::String, Value::String(text)) => Ok(Value::String(text)),
+            (GoShape::Bool, Value::Bool(bool)) => Ok(Value::Bool(bool)),
+            (GoShape::Int32, Value::Number(n)) if n.as_i64().is_some_and(|n| i32::try_from(n).is_ok()) => {
                 Ok(Value::Number(n))
             }
-            (Shape::Int64, Value::Number(n)) if n.is_i64() => Ok(Value::Number(n)),
-            (Shape::Int32 | Shape::Int64, Value::Number(n)) => Ok(self.mismatch(&format!("number {n}"), &go.text)),
-            (Shape::Float, Value::Number(n)) => Ok(float(n)),
-            (Shape::Bytes, Value::String(text)) => Ok(self.bytes(text)),
-            (Shape::Raw | Shape::Json, value) => Ok(value),
-            (Shape::Time, Value::String(text)) => gotime::time(&text).map(Value::String),
-            (Shape::MicroTime, Value::String(text)) => gotime::micro_time(&text).map(Value::String),
-            (Shape::Time | Shape::MicroTime, other) => Err(self.message(json_type(&other), "string")),
-            (Shape::Quantity, value) => quantity(value),
-            (Shape::IntOrString, value) => self.int_or_string(value),
-            (Shape::SchemaOrBool | Shape::SchemaOrArray | Shape::SchemaOrStrings, value) => self.schema(go, value),
+            (GoShape::Int64, Value::Number(n)) if n.is_i64() => Ok(Value::Number(n)),
+            (GoShape::Int32 | GoShape::Int64, Value::Number(n)) => Ok(self.mismatch(&format!("number {n}"), &go.text)),
+            (GoShape::Float, Value::Number(n)) => Ok(float(n)),
+            (GoShape::Bytes, Value::String(text)) => Ok(self.bytes(text)),
+            (GoShape::Raw | GoShape::Json, value) => Ok(value),
+            (GoShape::Time, Value::String(text)) => go_time::time(&text).map(Value::String),
+            (GoShape::MicroTime, Value::String(text)) => go_time::micro_time(&text).map(Value::String),
+            (GoShape::Time | GoShape::MicroTime, other) => Err(self.message(json_type(&other), "string")),
+            (GoShape::Quantity, value) => quantity(value),
+            (GoShape::IntOrString, value) => self.int_or_string(value),
+            (GoShape::SchemaOrBool | GoShape::SchemaOrArray | GoShape::SchemaOrStrings, value) => {
+                self.schema(go, value)
+            }
             (_, other) => Ok(self.mismatch(json_type(&other), &go.text)),
         }
     }
@@ -139,7 +141,7 @@ impl Decoder {
             let encoded = self.value(&field.go, value, keep_empty)?;
             self.strict_path.truncate(strict);
             self.field_path.truncate(path);
-            if field.pointer || !left_out(field, &encoded) {
+            if field.pointer || !is_omitted(field, &encoded) {
                 out.insert(key, encoded);
             }
         }
@@ -165,8 +167,8 @@ impl Decoder {
             let strict = self.strict_path.len();
             push(&mut self.strict_path, &key);
             let encoded = self.value(item, value, keep_empty)?;
-            // Storage turns nil bytes in a map into empty ones.
-            let nil_bytes = encoded.is_null() && matches!(item.shape, Shape::Bytes);
+            // Storage turns nil bytes in a map into empty bytes.
+            let nil_bytes = encoded.is_null() && matches!(item.shape, GoShape::Bytes);
             out.insert(key, if nil_bytes { Value::from("") } else { encoded });
             self.strict_path.truncate(strict);
         }
@@ -174,8 +176,8 @@ impl Decoder {
     }
 
     fn bytes(&mut self, text: String) -> Value {
-        match gobase64::decode(&text) {
-            Ok(bytes) => Value::String(gobase64::encode(&bytes)),
+        match go_base64::decode(&text) {
+            Ok(bytes) => Value::String(go_base64::encode(&bytes)),
             Err(at) => {
                 self.save(format!("illegal base64 data at input byte {at}"));
                 Value::Null
@@ -192,29 +194,29 @@ impl Decoder {
         }
     }
 
-    /// apiextensions' unions: each reads what it finds with a decoder of its own, which is not strict.
+    /// Decodes the unions of apiextensions. Each decodes its value with a separate decoder, which is not strict.
     fn schema(&mut self, go: &GoType, value: Value) -> Result<Value, String> {
         const PROPS: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
-        let props = || GoType { text: "v1.JSONSchemaProps".into(), shape: Shape::Struct(PROPS.into()) };
+        let props = || GoType { text: "v1.JSONSchemaProps".into(), shape: GoShape::Struct(PROPS.into()) };
         let inner = match (&go.shape, &value) {
             (_, Value::Object(_)) => props(),
-            (Shape::SchemaOrBool, Value::Bool(_)) => return Ok(value),
-            (Shape::SchemaOrBool, _) => return Err("boolean or JSON schema expected".into()),
-            (Shape::SchemaOrArray, Value::Array(_)) => {
-                GoType { text: "[]v1.JSONSchemaProps".into(), shape: Shape::Slice(Box::new(props())) }
+            (GoShape::SchemaOrBool, Value::Bool(_)) => return Ok(value),
+            (GoShape::SchemaOrBool, _) => return Err("boolean or JSON schema expected".into()),
+            (GoShape::SchemaOrArray, Value::Array(_)) => {
+                GoType { text: "[]v1.JSONSchemaProps".into(), shape: GoShape::Slice(Box::new(props())) }
             }
-            (Shape::SchemaOrStrings, Value::Array(_)) => {
-                let string = GoType { text: "string".into(), shape: Shape::String };
-                GoType { text: "[]string".into(), shape: Shape::Slice(Box::new(string)) }
+            (GoShape::SchemaOrStrings, Value::Array(_)) => {
+                let string = GoType { text: "string".into(), shape: GoShape::String };
+                GoType { text: "[]string".into(), shape: GoShape::Slice(Box::new(string)) }
             }
-            // Anything else is read as nothing.
+            // Any other value is decoded as nothing.
             _ => return Ok(Value::Null),
         };
         let (lenient, in_struct) = (std::mem::replace(&mut self.lenient, true), self.in_struct);
         let saved = self.saved.take();
         let decoded = self.value(&inner, value, true);
         self.lenient = lenient;
-        // What the inner decoder saved ends the outer one, which names its own struct.
+        // An error saved by the inner decoder ends the outer one, which reports its own struct.
         let inner_error = std::mem::replace(&mut self.saved, saved);
         match inner_error {
             Some(text) if decoded.is_ok() => Err(rename_struct(&text, in_struct)),
@@ -249,7 +251,7 @@ impl Decoder {
     }
 }
 
-/// Puts a step behind a path, with a dot between.
+/// Appends a step to a path, separated by a dot.
 fn push(path: &mut String, key: &str) {
     if !path.is_empty() {
         path.push('.');
@@ -271,7 +273,7 @@ fn rename_struct(text: &str, in_struct: &str) -> String {
     }
 }
 
-/// Go writes a whole float without a fraction.
+/// Go writes a float without a fraction as an integer.
 fn float(n: serde_json::Number) -> Value {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match n.as_f64() {
@@ -288,15 +290,15 @@ fn quantity(value: Value) -> Result<Value, String> {
     Quantity::parse(&text).map(|quantity| Value::String(quantity.to_string())).map_err(|error| error.to_string())
 }
 
-/// Whether `omitempty` leaves an encoded value out. Structs are never empty to Go.
-fn left_out(field: &GoField, encoded: &Value) -> bool {
+/// Whether `omitempty` omits an encoded value. Go never treats structs as empty.
+fn is_omitted(field: &GoField, encoded: &Value) -> bool {
     if encoded.is_null() {
         // A list or map that became nil; `emit_zeros` decides.
         return true;
     }
     field.omit_empty
         && match (&field.go.shape, encoded) {
-            (Shape::Struct(_) | Shape::Raw | Shape::Json | Shape::IntOrString | Shape::Quantity, _) => false,
+            (GoShape::Struct(_) | GoShape::Raw | GoShape::Json | GoShape::IntOrString | GoShape::Quantity, _) => false,
             (_, Value::String(text)) => text.is_empty(),
             (_, Value::Bool(bool)) => !bool,
             (_, Value::Number(n)) => n.as_f64() == Some(0.0),
@@ -306,7 +308,7 @@ fn left_out(field: &GoField, encoded: &Value) -> bool {
         }
 }
 
-/// Adds the fields the encoder writes although they are not set.
+/// Adds the unset fields that the encoder writes anyway.
 fn emit_zeros(shape: &GoStruct, out: &mut Map, keep_empty: bool) {
     for (name, field) in &shape.fields {
         if out.contains_key(name.as_ref()) {
@@ -320,16 +322,16 @@ fn emit_zeros(shape: &GoStruct, out: &mut Map, keep_empty: bool) {
         }
         let struct_like = matches!(
             field.go.shape,
-            Shape::Struct(_)
-                | Shape::Time
-                | Shape::MicroTime
-                | Shape::Raw
-                | Shape::Json
-                | Shape::IntOrString
-                | Shape::Quantity
-                | Shape::SchemaOrBool
-                | Shape::SchemaOrArray
-                | Shape::SchemaOrStrings
+            GoShape::Struct(_)
+                | GoShape::Time
+                | GoShape::MicroTime
+                | GoShape::Raw
+                | GoShape::Json
+                | GoShape::IntOrString
+                | GoShape::Quantity
+                | GoShape::SchemaOrBool
+                | GoShape::SchemaOrArray
+                | GoShape::SchemaOrStrings
         );
         if field.omit_zero || (field.omit_empty && !struct_like) {
             continue;
@@ -338,21 +340,21 @@ fn emit_zeros(shape: &GoStruct, out: &mut Map, keep_empty: bool) {
     }
 }
 
-/// The encoding of a type's zero value.
+/// Returns the encoding of a type's zero value.
 fn zero(go: &GoType, keep_empty: bool) -> Value {
     match &go.shape {
-        Shape::Struct(name) => {
+        GoShape::Struct(name) => {
             let mut out = Map::new();
             if let Some(shape) = GoStruct::of(name) {
                 emit_zeros(shape, &mut out, keep_empty);
             }
             Value::Object(out)
         }
-        Shape::String => Value::from(""),
-        Shape::Bool => Value::Bool(false),
-        Shape::Int32 | Shape::Int64 | Shape::Float | Shape::IntOrString => Value::from(0),
-        Shape::Quantity => Value::from("0"),
-        Shape::SchemaOrBool => Value::Bool(false),
+        GoShape::String => Value::from(""),
+        GoShape::Bool => Value::Bool(false),
+        GoShape::Int32 | GoShape::Int64 | GoShape::Float | GoShape::IntOrString => Value::from(0),
+        GoShape::Quantity => Value::from("0"),
+        GoShape::SchemaOrBool => Value::Bool(false),
         _ => Value::Null,
     }
 }

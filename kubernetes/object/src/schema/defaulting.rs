@@ -1,9 +1,9 @@
-//! Filling in a structural schema's defaults.
+//! Defaulting by a structural schema.
 
 use super::Schema;
 use crate::Value;
 
-/// Sets absent fields, and nulls that are not allowed, to their defaults; then goes below.
+/// Sets absent fields, and nulls that are not allowed, to their defaults, recursively.
 pub fn default(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -42,8 +42,8 @@ pub fn drop_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(map) => map.retain(|key, value| {
             let child = schema.properties.get(key.as_str()).or(schema.additional.as_ref());
-            // `additionalProperties: true` says nothing about its values.
-            let Some(child) = child.filter(|child| !child.says_nothing()) else { return true };
+            // `additionalProperties: true` does not restrict its values.
+            let Some(child) = child.filter(|child| !child.is_unconstrained()) else { return true };
             if value.is_null() && !child.nullable && child.default.is_none() {
                 return false;
             }

@@ -12,9 +12,9 @@ use crate::{Map, Value};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
 
-/// Reads a custom resource: metadata takes its canonical form, unknown fields and forbidden nulls go. Returns what strict
-/// decoding refuses, as `unknown field "spec.x"`. Without a schema, or when it keeps unknown fields at the root, only
-/// metadata is read.
+/// Decodes a custom resource: brings metadata to its canonical form, and drops unknown fields and forbidden nulls.
+/// Returns the errors of strict decoding, such as `unknown field "spec.x"`. Without a schema, or if the schema
+/// preserves unknown fields at the root, only metadata is decoded.
 pub fn read_custom(schema: Option<&Schema>, prunes: bool, object: &mut Value) -> Result<Vec<String>, DecodeError> {
     let mut unknown = Vec::new();
     if let Some(metadata) = object.get_mut("metadata") {
@@ -34,7 +34,7 @@ pub fn read_custom(schema: Option<&Schema>, prunes: bool, object: &mut Value) ->
     Ok(unknown.into_iter().map(|path| format!("unknown field \"{path}\"")).collect())
 }
 
-/// Gives a resource's metadata its canonical form and returns the paths of unknown fields.
+/// Brings a resource's metadata to its canonical form and returns the paths of unknown fields.
 fn coerce_metadata(metadata: &mut Value, parent: &str) -> Result<Vec<String>, DecodeError> {
     let (canonical, unknown) = decode_paths(OBJECT_META, metadata.clone())?;
     *metadata = canonical;
@@ -42,7 +42,7 @@ fn coerce_metadata(metadata: &mut Value, parent: &str) -> Result<Vec<String>, De
     Ok(unknown.into_iter().map(|path| format!("{prefix}.{path}")).collect())
 }
 
-/// Reads the metadata of embedded resources.
+/// Decodes the metadata of embedded resources.
 pub(super) fn coerce(
     schema: &Schema,
     value: &mut Value,
@@ -88,8 +88,8 @@ fn coerce_resource(map: &mut Map, path: &str, unknown: &mut Vec<String>) -> Resu
     Ok(())
 }
 
-/// What is wrong with the type and name of embedded resources. Their labels, annotations and owners are checked by
-/// `metadata`, which the caller gives: it knows names and is told the path.
+/// Validates the type and name of embedded resources. `metadata` validates their labels, annotations and owners; it
+/// receives the path of the metadata.
 pub fn validate_embedded(
     schema: &Schema,
     value: &Value,
@@ -135,7 +135,7 @@ fn resource(map: &Map, path: &str, metadata: &dyn Fn(&Value, &str) -> Vec<FieldE
                 }
             }
             Some(Value::String(text)) => {
-                if let Some(wrong) = not_a_kind(text) {
+                if let Some(wrong) = kind_error(text) {
                     errors.push(FieldError::invalid(at, text.as_str(), wrong));
                 }
             }
@@ -147,8 +147,8 @@ fn resource(map: &Map, path: &str, metadata: &dyn Fn(&Value, &str) -> Vec<FieldE
     }
 }
 
-/// Why a kind is not a DNS label apart from its case.
-pub(super) fn not_a_kind(kind: &str) -> Option<String> {
+/// Explains why a kind is not a DNS label apart from its case.
+pub(super) fn kind_error(kind: &str) -> Option<String> {
     let wrong = dns1035_label(&kind.to_lowercase());
     (!wrong.is_empty()).then(|| format!("may have mixed case, but should otherwise match: {}", wrong.join(",")))
 }

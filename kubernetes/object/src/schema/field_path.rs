@@ -1,10 +1,10 @@
-//! Paths that name a field of a schema: `.spec.a['b.c']`.
+//! Paths of fields in a schema: `.spec.a['b.c']`.
 
 use super::embedded::child;
 use super::structural::fields;
 use crate::Value;
 
-/// The field's path as errors show it, and its schema; or why the path names none.
+/// Resolves a path. Returns the field's path as shown in errors, and its schema; or an error.
 pub(crate) fn resolve<'a>(path: &str, schema: &'a Value, brackets: bool) -> Result<(String, &'a Value), String> {
     let mut shown = String::new();
     let mut node = schema;
@@ -40,7 +40,7 @@ pub(crate) fn resolve<'a>(path: &str, schema: &'a Value, brackets: bool) -> Resu
     Ok((shown, node))
 }
 
-/// Dots, brackets, quoted strings and what stands between them.
+/// Splits a path into dots, brackets, quoted strings and the text between them.
 fn tokens(path: &str) -> Vec<&str> {
     let mut out = Vec::new();
     let mut rest = path;

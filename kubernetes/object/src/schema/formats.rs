@@ -1,10 +1,10 @@
-//! String formats that custom resources' schemas may ask for.
+//! String formats for schemas of custom resources.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::pattern;
 
-/// The format's name as it is known, or `None` when it is not checked (for its type).
+/// Returns the format's canonical name, or `None` if the format is not checked for these types.
 pub(super) fn supported<'a>(format: &'a str, types: &[&str]) -> Option<&'a str> {
     let known = match types {
         [] | ["string"] => is_known(format),
@@ -15,7 +15,7 @@ pub(super) fn supported<'a>(format: &'a str, types: &[&str]) -> Option<&'a str> 
     known.then_some(format)
 }
 
-/// Whether a string format is one that is checked; dashes in names do not count.
+/// Whether a string format is checked. Dashes in names are ignored.
 pub fn is_known(format: &str) -> bool {
     const KNOWN: [&str; 26] = [
         "bsonobjectid",
@@ -48,7 +48,7 @@ pub fn is_known(format: &str) -> bool {
     KNOWN.contains(&format.replace('-', "").as_str())
 }
 
-/// Whether a text has the format.
+/// Whether a text matches the format.
 pub(crate) fn matches(format: &str, text: &str) -> bool {
     match format.replace('-', "").as_str() {
         "bsonobjectid" => text.len() == 24 && text.bytes().all(|b| b.is_ascii_hexdigit()),
@@ -89,7 +89,7 @@ fn regex(pattern: &str, text: &str) -> bool {
     pattern::compiled(pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
-/// An absolute path, or a scheme and the rest, without control characters.
+/// Whether the text is an absolute path, or a URI with a scheme, without control characters.
 fn is_request_uri(text: &str) -> bool {
     if text.is_empty() || text.bytes().any(|b| b < 0x20 || b == 0x7f) {
         return false;
@@ -138,7 +138,7 @@ fn is_email(text: &str) -> bool {
     })
 }
 
-/// One label with at most one inner dash, or several labels and a top-level domain of letters.
+/// Whether the text is one label with at most one inner dash, or several labels with an alphabetic top-level domain.
 fn is_hostname(text: &str) -> bool {
     let plain = |part: &str| regex(r"^[a-zA-Z0-9\p{S}\p{L}]*$", part);
     let first_plain = |part: &str| part.chars().next().is_some_and(|c| plain(c.encode_utf8(&mut [0; 4])));
@@ -161,7 +161,7 @@ fn is_hostname(text: &str) -> bool {
     whole && text.len() <= 255 && labels.iter().all(|label| label.len() <= 63)
 }
 
-/// Go's parser, which also takes leading zeros.
+/// Whether Go's lenient parser, which accepts leading zeros, parses the text as an IP address.
 pub(crate) fn parse_ip_sloppy(text: &str) -> bool {
     if text.contains(':') {
         return text.parse::<Ipv6Addr>().is_ok();
@@ -251,12 +251,12 @@ fn is_date_time(text: &str) -> bool {
     text.len() >= 4 && is_date(date) && time_ok(time)
 }
 
-/// A duration in nanoseconds: Go's syntax, or numbers with the names of units.
+/// Parses a duration to nanoseconds: Go's syntax, or numbers with names of units.
 pub(crate) fn parse_duration(text: &str) -> Option<i64> {
     go_duration(text).or_else(|| named_duration(text))
 }
 
-/// Go's `time.ParseDuration`.
+/// Implements Go's `time.ParseDuration`.
 pub(crate) fn go_duration(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),

@@ -1,4 +1,4 @@
-//! Uniqueness in lists that are sets or maps.
+//! Uniqueness of items in lists of type `set` or `map`.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::{ListType, Schema};
 use crate::field::FieldError;
 use crate::{Map, Value};
 
-/// The items that stand twice in lists of the type `set` or `map`.
+/// Reports duplicate items in lists of type `set` or `map`.
 pub fn validate_lists(schema: &Schema, value: &Value, path: &str, errors: &mut Vec<FieldError>) {
     match value {
         Value::Object(map) => {
@@ -39,7 +39,7 @@ pub fn validate_lists(schema: &Schema, value: &Value, path: &str, errors: &mut V
 
 fn set(items: &[Value], path: &str, errors: &mut Vec<FieldError>) {
     let texts = items.iter().map(ToString::to_string);
-    for index in repeated(texts) {
+    for index in duplicate_positions(texts) {
         errors.push(FieldError::duplicate(format!("{path}[{index}]"), items[index].clone()));
     }
 }
@@ -57,13 +57,13 @@ fn map(schema: &Schema, items: &[Value], path: &str, errors: &mut Vec<FieldError
         schema.map_keys.iter().filter_map(|name| present(name)).collect()
     };
     let keys: Vec<Value> = items.iter().map(|item| Value::Object(key(item))).collect();
-    for index in repeated(keys.iter().map(ToString::to_string)) {
+    for index in duplicate_positions(keys.iter().map(ToString::to_string)) {
         errors.push(FieldError::duplicate(format!("{path}[{index}]"), keys[index].clone()));
     }
 }
 
-/// The second place of each text that stands more than once.
-fn repeated(texts: impl Iterator<Item = String>) -> Vec<usize> {
+/// Returns the second position of each text that occurs more than once.
+fn duplicate_positions(texts: impl Iterator<Item = String>) -> Vec<usize> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut second = Vec::new();
     for (index, text) in texts.enumerate() {

@@ -1,23 +1,23 @@
-//! Bounds of numbers.
+//! Validation of numbers.
 
 use serde_json::Number;
 
-use super::Checks;
-use super::validate::Failure;
+use super::ValueValidation;
+use super::validate::CheckFailure;
 use crate::Value;
 
-/// What is wrong with a number.
+/// Validates a number.
 pub(super) fn failures(
-    checks: Option<&Checks>,
+    checks: Option<&ValueValidation>,
     types: &[&str],
     format: Option<&str>,
     number: &Number,
     path: &str,
-) -> Vec<Failure> {
-    let range = Range { types, format, path };
+) -> Vec<CheckFailure> {
+    let range = NumberRange { types, format, path };
     let mut failures = range.check(number.as_i64(), number.as_f64().unwrap_or(0.0), "Checked");
     let Some(checks) = checks else { return failures };
-    let value = Measured { int: number.as_i64(), float: number.as_f64().unwrap_or(0.0), path };
+    let value = NumberValue { int: number.as_i64(), float: number.as_f64().unwrap_or(0.0), path };
     if let Some(factor) = checks.multiple_of {
         let mut found = range.check(None, factor, "MultipleOf");
         found.extend(value.multiple_of(factor, found.is_empty()));
@@ -40,24 +40,24 @@ pub(super) fn failures(
     failures
 }
 
-/// A float that JSON can state as an integer.
+/// Whether a float is an integer that JSON can represent.
 pub(super) fn is_whole(f: f64) -> bool {
     const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
     f.abs() <= MAX_SAFE && f.fract() == 0.0
 }
 
-/// The first float that no int64 holds.
+/// Smallest float above all int64 values.
 const INT64_RANGE: f64 = 9_223_372_036_854_775_808.0;
 
-struct Range<'a> {
+struct NumberRange<'a> {
     types: &'a [&'a str],
     format: Option<&'a str>,
     path: &'a str,
 }
 
-impl Range<'_> {
-    /// Whether a number can be held by the type at all.
-    fn check(&self, int: Option<i64>, float: f64, what: &str) -> Vec<Failure> {
+impl NumberRange<'_> {
+    /// Checks that a number is in the range of its type.
+    fn check(&self, int: Option<i64>, float: f64, what: &str) -> Vec<CheckFailure> {
         let as_int = int.or_else(|| (float.fract() == 0.0 && float.abs() < INT64_RANGE).then_some(float as i64));
         let held = match (self.types, self.format) {
             (["integer"], Some("int32")) => as_int.is_some_and(|n| i32::try_from(n).is_ok()),
@@ -70,40 +70,40 @@ impl Range<'_> {
         }
         let kind = self.types.first().copied().unwrap_or("");
         let path = self.path;
-        vec![Failure::bare(match self.format {
+        vec![CheckFailure::bare(match self.format {
             Some(format) => format!("{what} value must be of type {kind} with format {format} in {path}"),
             None => format!("{what} value must be of type {kind} (default format) in {path}"),
         })]
     }
 }
 
-struct Measured<'a> {
+struct NumberValue<'a> {
     int: Option<i64>,
     float: f64,
     path: &'a str,
 }
 
-impl Measured<'_> {
-    /// `native` says that the bound fits the value's type, so that integers are compared as integers.
-    fn bound(&self, bound: f64, native: bool, fails: impl Fn(f64, f64) -> bool, words: &str) -> Option<Failure> {
+impl NumberValue<'_> {
+    /// Checks a bound. `native` is whether the bound has the value's type, so that integers are compared as integers.
+    fn bound(&self, bound: f64, native: bool, fails: impl Fn(f64, f64) -> bool, words: &str) -> Option<CheckFailure> {
         let path = self.path;
         match self.int.filter(|_| native) {
             Some(int) => fails(int as f64, bound.trunc()).then(|| {
                 let shown = bound as i64;
-                Failure::invalid(path, int, format!("{path} in body should be {words} {shown}"))
+                CheckFailure::invalid(path, int, format!("{path} in body should be {words} {shown}"))
             }),
             None => fails(self.float, bound).then(|| {
                 let shown = go_float(bound);
-                Failure::invalid(path, self.shown(), format!("{path} in body should be {words} {shown}"))
+                CheckFailure::invalid(path, self.json_value(), format!("{path} in body should be {words} {shown}"))
             }),
         }
     }
 
-    fn multiple_of(&self, factor: f64, native: bool) -> Option<Failure> {
+    fn multiple_of(&self, factor: f64, native: bool) -> Option<CheckFailure> {
         let path = self.path;
         let not_positive = |shown: String| {
             let text = format!("factor MultipleOf declared for {path} must be positive: {shown}");
-            Failure::invalid(path, float_value(factor), text)
+            CheckFailure::invalid(path, float_value(factor), text)
         };
         if let Some(int) = self.int.filter(|_| native) {
             let factor = factor as i64;
@@ -111,22 +111,22 @@ impl Measured<'_> {
                 return Some(not_positive(factor.to_string()));
             }
             let text = format!("{path} in body should be a multiple of {factor}");
-            return (int % factor != 0).then(|| Failure::invalid(path, int, text));
+            return (int % factor != 0).then(|| CheckFailure::invalid(path, int, text));
         }
         if factor <= 0.0 {
             return Some(not_positive(go_float(factor)));
         }
         let times = if factor < 1.0 { 1.0 / factor * self.float } else { self.float / factor };
         let text = format!("{path} in body should be a multiple of {}", go_float(factor));
-        (!nearly_whole(times)).then(|| Failure::invalid(path, self.shown(), text))
+        (!nearly_whole(times)).then(|| CheckFailure::invalid(path, self.json_value(), text))
     }
 
-    fn shown(&self) -> Value {
+    fn json_value(&self) -> Value {
         float_value(self.float)
     }
 }
 
-/// Go's tolerance for "is this float an integer".
+/// Whether a float is an integer, with Go's tolerance.
 fn nearly_whole(f: f64) -> bool {
     const EPSILON: f64 = 1e-9;
     const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
@@ -137,7 +137,7 @@ fn nearly_whole(f: f64) -> bool {
     f == f.trunc() || diff < EPSILON || diff / (f.abs() + f.trunc().abs()).min(f64::MAX) < EPSILON
 }
 
-/// A float as Go's `%v` shows it.
+/// Formats a float as Go's `%v`.
 pub(crate) fn go_float(f: f64) -> String {
     let exponent = if f == 0.0 { 0 } else { f.abs().log10().floor() as i32 };
     if !(-4..21).contains(&exponent) {
@@ -149,7 +149,7 @@ pub(crate) fn go_float(f: f64) -> String {
     format!("{f}")
 }
 
-/// Writes whole floats as integers, as Go's encoder does.
+/// Converts floats without a fraction to integers, as Go's encoder does.
 pub(super) fn canonical(value: &mut Value) {
     match value {
         Value::Number(n) if n.is_f64() => {

@@ -1,45 +1,45 @@
-//! What a CRD's schema may say at all, structural or not, and what its Kubernetes extensions must agree on.
+//! Validation of a CRD's schema, structural or not, including the consistency of its Kubernetes extensions.
 
 use super::embedded::child;
 use super::field_path;
 use super::structural::{fields, flag, list, property, text};
 use crate::Value;
-use crate::cel::{self, Place, RuleCost};
+use crate::cel::{self, RuleContext, RuleCost};
 use crate::field::FieldError;
 
-/// Errors of the schema itself, and those of its CEL rules, which are only looked for when the schema has none.
+/// Errors of a schema. CEL rules are only checked if the schema itself has no errors.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SchemaErrors {
     pub schema: Vec<FieldError>,
     pub rules: Vec<FieldError>,
-    /// Rules that may cost far too much.
+    /// Rules that are far too expensive.
     pub costs: Vec<RuleCost>,
 }
 
-impl Found {
-    fn append(&mut self, other: Found) {
+impl SchemaErrors {
+    fn append(&mut self, other: SchemaErrors) {
         self.schema.extend(other.schema);
         self.rules.extend(other.rules);
         self.costs.extend(other.costs);
     }
 }
 
-/// What is inherited on the way down.
+/// Settings inherited from ancestors.
 #[derive(Clone, Default)]
-pub(super) struct Context {
-    /// Why defaults are not allowed here.
+pub(super) struct SchemaContext {
+    /// Reason for which defaults are not allowed here.
     forbid_defaults: Option<String>,
     inside_metadata: bool,
-    /// The nearest ancestor whose children cannot be matched with their old values.
+    /// Nearest ancestor whose children cannot be correlated with their old values.
     uncorrelatable: Option<String>,
-    /// Rules are compiled: the schema is structural and no clause surrounds this node.
+    /// Whether rules are compiled: the schema is structural and no clause surrounds this node.
     pub rules: bool,
     root: bool,
-    /// How many values of this node an object may have; `None` when nothing bounds them.
+    /// Number of values of this node that an object may have; `None` if unbounded.
     times: Option<u64>,
 }
 
-impl Context {
+impl SchemaContext {
     pub(super) fn root(rules: bool) -> Self {
         Self { rules, root: true, times: Some(1), ..Self::default() }
     }
@@ -48,8 +48,8 @@ impl Context {
         Self { root: false, ..self.clone() }
     }
 
-    /// Below a list or map with that bound on its size.
-    fn repeated(mut self, most: &Value) -> Self {
+    /// Returns the settings below a list or map with a bound on its size.
+    fn below_collection(mut self, most: &Value) -> Self {
         let most = most.as_i64().map(|n| u64::try_from(n).unwrap_or(0));
         self.times = self.times.zip(most).map(|(times, most)| times.saturating_mul(most));
         self
@@ -60,9 +60,9 @@ impl Context {
     }
 }
 
-/// Checks one node and everything below it.
-pub(super) fn validate(schema: &Value, path: &str, context: &Context) -> Found {
-    let mut found = Found { schema: keywords(schema, path, context), ..Found::default() };
+/// Validates a node and everything below it.
+pub(super) fn validate(schema: &Value, path: &str, context: &SchemaContext) -> SchemaErrors {
+    let mut found = SchemaErrors { schema: keywords(schema, path, context), ..SchemaErrors::default() };
     if flag(schema, "uniqueItems") {
         let detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic";
         found.schema.push(FieldError::forbidden(child(path, "uniqueItems"), detail));
@@ -75,7 +75,7 @@ pub(super) fn validate(schema: &Value, path: &str, context: &Context) -> Found {
     found
 }
 
-fn keywords(schema: &Value, path: &str, context: &Context) -> Vec<FieldError> {
+fn keywords(schema: &Value, path: &str, context: &SchemaContext) -> Vec<FieldError> {
     const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
     let mut errors = Vec::new();
     let kind = text(schema, "type");
@@ -101,7 +101,7 @@ fn keywords(schema: &Value, path: &str, context: &Context) -> Vec<FieldError> {
     errors
 }
 
-fn below(schema: &Value, path: &str, context: &Context, found: &mut Found) {
+fn below(schema: &Value, path: &str, context: &SchemaContext, found: &mut SchemaErrors) {
     let additional = &schema["additionalProperties"];
     if !additional.is_null() {
         let at = child(path, "additionalProperties");
@@ -109,7 +109,7 @@ fn below(schema: &Value, path: &str, context: &Context, found: &mut Found) {
             let detail = "additionalProperties and properties are mutual exclusive";
             found.schema.push(FieldError::forbidden(at.clone(), detail));
         }
-        let mut inner = context.below().repeated(&schema["maxProperties"]);
+        let mut inner = context.below().below_collection(&schema["maxProperties"]);
         if context.inside_metadata {
             inner.forbid_defaults = Some("inside additionalProperties applying to object metadata".into());
         }
@@ -132,7 +132,7 @@ fn below(schema: &Value, path: &str, context: &Context, found: &mut Found) {
         found.append(validate(definition, &property(path, "definitions", name), &context.in_clause()));
     }
     let items = &schema["items"];
-    let mut inner = context.below().repeated(&schema["maxItems"]);
+    let mut inner = context.below().below_collection(&schema["maxItems"]);
     if text(schema, "x-kubernetes-list-type") != "map" {
         inner.uncorrelatable.get_or_insert_with(|| path.to_string());
     }
@@ -144,7 +144,7 @@ fn below(schema: &Value, path: &str, context: &Context, found: &mut Found) {
     }
 }
 
-fn of_field(schema: &Value, name: &str, context: &Context) -> Context {
+fn of_field(schema: &Value, name: &str, context: &SchemaContext) -> SchemaContext {
     let mut inner = context.below();
     let resource = context.root || flag(schema, "x-kubernetes-embedded-resource");
     if resource && super::prune::is_meta(name) {
@@ -198,7 +198,7 @@ fn set_items(items: &Value, path: &str, errors: &mut Vec<FieldError>) {
         "array" if !item_list.is_null() && *item_list != "atomic" => {
             errors.push(FieldError::invalid(at("x-kubernetes-list-type"), item_list.clone(), detail));
         }
-        // The value shown is the list type, as upstream shows it.
+        // The value shown is the list type, as in kube-apiserver.
         "object" if text(items, "x-kubernetes-map-type") != "atomic" => {
             errors.push(FieldError::invalid(at("x-kubernetes-map-type"), item_list.clone(), detail));
         }
@@ -288,7 +288,7 @@ fn map_keys(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-fn rules(schema: &Value, path: &str, context: &Context, found: &mut Found) {
+fn rules(schema: &Value, path: &str, context: &SchemaContext, found: &mut SchemaErrors) {
     let rules = list(schema, "x-kubernetes-validations");
     for (index, rule) in rules.iter().enumerate() {
         let at = format!("{}[{index}]", child(path, "x-kubernetes-validations"));
@@ -298,7 +298,8 @@ fn rules(schema: &Value, path: &str, context: &Context, found: &mut Found) {
         return;
     }
     let at = child(path, "x-kubernetes-validations");
-    let place = Place { root: context.root, uncorrelatable: context.uncorrelatable.as_deref(), times: context.times };
+    let place =
+        RuleContext { root: context.root, uncorrelatable: context.uncorrelatable.as_deref(), times: context.times };
     let (errors, costs) = cel::check_rules(schema, &at, place);
     found.rules.extend(errors);
     found.costs.extend(costs);

@@ -1,16 +1,16 @@
-//! Compiled regular expressions, kept for as long as they are in use somewhere recent.
+//! Cache of compiled regular expressions.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use regex::Regex;
 
-/// So many patterns are kept; one more, and all are forgotten.
+/// Capacity of the cache. When it is exceeded, the whole cache is cleared.
 const MAX_KEPT_PATTERNS: usize = 1024;
-/// A pattern that would take more memory than this is refused.
+/// Memory limit of a compiled pattern.
 const MAX_PATTERN_BYTES: usize = 4 * 1024 * 1024;
 
-/// The compiled form of a pattern, or why it has none.
+/// Returns the compiled pattern, or the error.
 pub(crate) fn compiled(pattern: &str) -> Result<Regex, String> {
     static KEPT: OnceLock<Mutex<HashMap<Box<str>, Regex>>> = OnceLock::new();
     let kept = KEPT.get_or_init(Mutex::default);
@@ -39,8 +39,8 @@ fn compile(pattern: &str) -> Result<Regex, String> {
     })
 }
 
-/// Go's spelling into this engine's: classes are ASCII, brackets do not nest, a brace that is no count is a brace.
-/// Finds the mistakes that Go names.
+/// Translates Go's syntax to that of the `regex` crate: classes are ASCII, brackets do not nest, and a brace that is
+/// not a repetition is literal. Reports the errors that Go reports.
 fn translate(pattern: &str) -> Result<String, String> {
     let mut out = String::with_capacity(pattern.len() + 16);
     let mut rest = pattern;
@@ -65,7 +65,7 @@ fn translate(pattern: &str) -> Result<String, String> {
             }
             '{' if !is_count(rest) => out.push_str("\\{"),
             '*' | '+' | '?' if out.is_empty() || out.ends_with('(') || out.ends_with('|') => {
-                // `(?` begins a group's flags.
+                // `(?` begins the flags of a group.
                 if !(c == '?' && out.ends_with('(')) {
                     return Err(format!("missing argument to repetition operator: `{c}`"));
                 }
@@ -78,7 +78,7 @@ fn translate(pattern: &str) -> Result<String, String> {
     if depth > 0 { Err(format!("missing closing ): `{pattern}`")) } else { Ok(out) }
 }
 
-/// `{3}`, `{3,}` or `{3,5}`.
+/// Whether the text is a repetition: `{3}`, `{3,}` or `{3,5}`.
 fn is_count(rest: &str) -> bool {
     let Some((inside, _)) = rest[1..].split_once('}') else { return false };
     let (least, most) = inside.split_once(',').unwrap_or((inside, ""));
@@ -125,7 +125,7 @@ fn class(rest: &str, out: &mut String) -> Result<usize, String> {
         at += 1;
     }
     let first = at;
-    // Whether the item just read may begin a range.
+    // Whether the last item may begin a range.
     let mut single = false;
     loop {
         let tail = &rest[at..];
@@ -144,7 +144,7 @@ fn class(rest: &str, out: &mut String) -> Result<usize, String> {
                 let after = &tail[1..];
                 let range = single && !after.starts_with(']') && !is_class(after) && !after.starts_with("[:");
                 out.push_str(if range { "-" } else { "\\-" });
-                // What ends a range begins none.
+                // The end of a range does not begin another one.
                 single = !range;
                 at += 1;
                 if range {
@@ -173,7 +173,7 @@ fn class(rest: &str, out: &mut String) -> Result<usize, String> {
     }
 }
 
-/// An escape that stands for several characters.
+/// Whether an escape stands for several characters.
 fn is_class(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next() == Some('\\') && matches!(chars.next(), Some('d' | 'D' | 'w' | 'W' | 's' | 'S' | 'p' | 'P'))

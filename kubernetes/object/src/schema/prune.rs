@@ -1,10 +1,10 @@
-//! Dropping what a structural schema does not name.
+//! Pruning of fields that a structural schema does not declare.
 
 use super::Schema;
 use crate::{Map, Value};
 
-/// Drops the fields of a custom resource that its schema does not name, except `apiVersion`, `kind` and `metadata`, and
-/// returns their paths, sorted.
+/// Drops the fields of a custom resource that its schema does not declare, except `apiVersion`, `kind` and `metadata`.
+/// Returns their paths, sorted.
 pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
     let mut pruner = Pruner::default();
     pruner.value(schema, object, true, false);
@@ -12,7 +12,7 @@ pub fn prune(schema: &Schema, object: &mut Value) -> Vec<String> {
     pruner.unknown
 }
 
-/// The same for a part of an object, such as a default.
+/// Prunes a part of an object, such as a default.
 pub(super) fn prune_part(schema: &Schema, value: &mut Value) -> Vec<String> {
     let mut pruner = Pruner::default();
     pruner.value(schema, value, schema.embedded_resource, false);
@@ -30,7 +30,8 @@ struct Pruner {
 }
 
 impl Pruner {
-    /// `keep` is set below a list whose schema preserves unknown fields: its items do too, whatever they say themselves.
+    /// Prunes a value. `keep` is set below a list whose schema preserves unknown fields: its items preserve them too,
+    /// regardless of their own schema.
     fn value(&mut self, schema: &Schema, value: &mut Value, resource: bool, keep: bool) {
         let keep = keep || schema.preserve_unknown;
         match value {

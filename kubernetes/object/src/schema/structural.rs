@@ -1,4 +1,4 @@
-//! Whether a CRD's schema is structural: every field has a type, and value validations only restrict what is declared.
+//! Structural schemas: every field has a type, and value validations only restrict declared fields.
 
 use super::Schema;
 use super::embedded::child;
@@ -6,29 +6,30 @@ use super::pattern;
 use crate::Value;
 use crate::field::FieldError;
 
-/// The schema of a CRD version, or in what it is not structural. `path` is put before every field.
+/// Parses the schema of a CRD version, or returns the reasons for which it is not structural. `path` prefixes every
+/// field.
 pub fn structural(schema: &Value, path: &str) -> Result<Schema, Vec<FieldError>> {
     let errors = violations(schema, path);
     if errors.is_empty() { Ok(Schema::from_json(schema)) } else { Err(errors) }
 }
 
-/// In what a schema is not structural, sorted by text.
+/// Returns the reasons for which a schema is not structural, sorted by text.
 pub fn violations(schema: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
-    invariants(schema, Level::Root, path, &mut errors);
-    complete(schema, Some(schema), path, path, &mut errors);
+    invariants(schema, SchemaLevel::Root, path, &mut errors);
+    check_declared(schema, Some(schema), path, path, &mut errors);
     errors.sort_by_key(ToString::to_string);
     errors
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Level {
+enum SchemaLevel {
     Root,
     Item,
     Field,
 }
 
-/// The text of a keyword, empty when absent.
+/// Returns the text of a keyword, empty if absent.
 pub(super) fn text<'a>(schema: &'a Value, key: &str) -> &'a str {
     schema[key].as_str().unwrap_or("")
 }
@@ -45,30 +46,30 @@ pub(super) fn fields<'a>(schema: &'a Value, key: &str) -> impl Iterator<Item = (
     schema[key].as_object().into_iter().flatten()
 }
 
-/// `a.properties[b]`.
+/// Returns the path `a.properties[b]`.
 pub(super) fn property(path: &str, key: &str, name: &str) -> String {
     format!("{}[{name}]", child(path, key))
 }
 
-fn invariants(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+fn invariants(schema: &Value, level: SchemaLevel, path: &str, errors: &mut Vec<FieldError>) {
     let items = &schema["items"];
     if text(schema, "type") == "array" && items.is_null() {
         errors.push(FieldError::required(child(path, "items"), "must be specified"));
     }
     if items.is_object() {
-        invariants(items, Level::Item, &child(path, "items"), errors);
+        invariants(items, SchemaLevel::Item, &child(path, "items"), errors);
     }
     for (name, field) in fields(schema, "properties") {
-        invariants(field, Level::Field, &property(path, "properties", name), errors);
+        invariants(field, SchemaLevel::Field, &property(path, "properties", name), errors);
     }
     let additional = &schema["additionalProperties"];
     if !additional.is_null() {
         let at = child(path, "additionalProperties");
-        if level == Level::Root {
+        if level == SchemaLevel::Root {
             errors.push(FieldError::forbidden(at.clone(), "must not be used at the root"));
         }
         if additional.is_object() {
-            invariants(additional, Level::Field, &at, errors);
+            invariants(additional, SchemaLevel::Field, &at, errors);
         }
     }
     extensions(schema, path, errors);
@@ -98,7 +99,7 @@ fn is_int_or_string(any_of: &[Value]) -> bool {
     }
 }
 
-fn types(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
+fn types(schema: &Value, level: SchemaLevel, path: &str, errors: &mut Vec<FieldError>) {
     let kind = text(schema, "type");
     let embedded = flag(schema, "x-kubernetes-embedded-resource");
     let preserve = flag(schema, "x-kubernetes-preserve-unknown-fields");
@@ -111,9 +112,9 @@ fn types(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>)
         });
     } else if kind.is_empty() && !flag(schema, "x-kubernetes-int-or-string") && !preserve {
         let detail = match level {
-            Level::Root => "must not be empty at the root",
-            Level::Item => "must not be empty for specified array items",
-            Level::Field => "must not be empty for specified object fields",
+            SchemaLevel::Root => "must not be empty at the root",
+            SchemaLevel::Item => "must not be empty for specified array items",
+            SchemaLevel::Field => "must not be empty for specified object fields",
         };
         errors.push(FieldError::required(at.clone(), detail));
     }
@@ -121,7 +122,7 @@ fn types(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>)
         let detail = "must not be used if x-kubernetes-embedded-resource is set";
         errors.push(FieldError::forbidden(child(path, "additionalProperties"), detail));
     }
-    if level == Level::Root && !kind.is_empty() && kind != "object" {
+    if level == SchemaLevel::Root && !kind.is_empty() && kind != "object" {
         errors.push(FieldError::invalid(at, kind, "must be object at the root"));
     }
     if embedded && !preserve && fields(schema, "properties").next().is_none() {
@@ -131,9 +132,9 @@ fn types(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>)
     }
 }
 
-/// Of a resource's own fields only the name may be restricted.
-fn metadata(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldError>) {
-    let checked = level == Level::Root || flag(schema, "x-kubernetes-embedded-resource");
+/// Checks that of a resource's own fields only the name is restricted.
+fn metadata(schema: &Value, level: SchemaLevel, path: &str, errors: &mut Vec<FieldError>) {
+    let checked = level == SchemaLevel::Root || flag(schema, "x-kubernetes-embedded-resource");
     for name in ["kind", "apiVersion"] {
         let field = &schema["properties"][name];
         if checked && !field.is_null() && text(field, "type") != "string" {
@@ -150,10 +151,10 @@ fn metadata(schema: &Value, level: Level, path: &str, errors: &mut Vec<FieldErro
     let only_name = |(key, value): (&String, &Value)| match key.as_str() {
         "type" | "default" => true,
         "properties" => fields(field, "properties").all(|(name, _)| name == "name" || name == "generateName"),
-        // A keyword that says nothing is none.
+        // A keyword without effect counts as absent.
         _ => *value == false || *value == "" || value.as_array().is_some_and(Vec::is_empty),
     };
-    if level == Level::Root && !keywords.iter().all(only_name) {
+    if level == SchemaLevel::Root && !keywords.iter().all(only_name) {
         let detail = "must not specify anything other than name and generateName, but metadata is implicitly specified";
         errors.push(FieldError::forbidden(at, detail));
     }
@@ -168,18 +169,18 @@ fn value_validation(
 ) {
     if !skip_any_of {
         for (index, clause) in list(schema, "anyOf").iter().enumerate() {
-            nested(clause, false, &format!("{}[{index}]", child(path, "anyOf")), errors);
+            validate_clause(clause, false, &format!("{}[{index}]", child(path, "anyOf")), errors);
         }
     }
     for (index, clause) in list(schema, "allOf").iter().enumerate() {
         let skip = skip_first_all_of && index == 0;
-        nested(clause, skip, &format!("{}[{index}]", child(path, "allOf")), errors);
+        validate_clause(clause, skip, &format!("{}[{index}]", child(path, "allOf")), errors);
     }
     for (index, clause) in list(schema, "oneOf").iter().enumerate() {
-        nested(clause, false, &format!("{}[{index}]", child(path, "oneOf")), errors);
+        validate_clause(clause, false, &format!("{}[{index}]", child(path, "oneOf")), errors);
     }
     if schema["not"].is_object() {
-        nested(&schema["not"], false, &child(path, "not"), errors);
+        validate_clause(&schema["not"], false, &child(path, "not"), errors);
     }
     let pattern = text(schema, "pattern");
     if let Some(error) = pattern::compiled(pattern).err().filter(|_| !pattern.is_empty()) {
@@ -188,14 +189,14 @@ fn value_validation(
     }
 }
 
-/// A clause under `anyOf`, `allOf`, `oneOf` or `not` may only restrict.
-fn nested(schema: &Value, skip_any_of: bool, path: &str, errors: &mut Vec<FieldError>) {
+/// Checks that a clause under `anyOf`, `allOf`, `oneOf` or `not` only restricts values.
+fn validate_clause(schema: &Value, skip_any_of: bool, path: &str, errors: &mut Vec<FieldError>) {
     value_validation(schema, skip_any_of, false, path, errors);
     if schema["items"].is_object() {
-        nested(&schema["items"], false, &child(path, "items"), errors);
+        validate_clause(&schema["items"], false, &child(path, "items"), errors);
     }
     for (name, field) in fields(schema, "properties") {
-        nested(field, false, &property(path, "properties", name), errors);
+        validate_clause(field, false, &property(path, "properties", name), errors);
     }
     let mut forbid = |key: &str, set: bool, words: &str| {
         if set {
@@ -231,8 +232,8 @@ fn nested(schema: &Value, skip_any_of: bool, path: &str, errors: &mut Vec<FieldE
     }
 }
 
-/// Every field that a clause restricts is declared outside of clauses.
-fn complete(clauses: &Value, declared: Option<&Value>, at: &str, via: &str, errors: &mut Vec<FieldError>) {
+/// Checks that every field restricted by a clause is declared outside clauses.
+fn check_declared(clauses: &Value, declared: Option<&Value>, at: &str, via: &str, errors: &mut Vec<FieldError>) {
     if clauses["not"].is_object() {
         complete_nested(&clauses["not"], declared, at, &child(via, "not"), errors);
     }
@@ -248,7 +249,7 @@ fn complete_nested(clause: &Value, declared: Option<&Value>, at: &str, via: &str
         errors.push(FieldError::required(at, format!("because it is defined in {via}")));
         return;
     };
-    complete(clause, Some(declared), at, via, errors);
+    check_declared(clause, Some(declared), at, via, errors);
     if clause["items"].is_object() {
         let items = Some(&declared["items"]).filter(|items| items.is_object());
         complete_nested(&clause["items"], items, &child(at, "items"), &child(via, "items"), errors);

@@ -1,47 +1,44 @@
-//! Validation of a custom resource against its schema, in the words of the API server.
+//! Validation of a custom resource against its schema, with the API server's error texts.
 //!
-//! On update, what is unchanged since the old object does not fail again (ratcheting): list items are matched by their keys
-//! in lists of the type `map`, everything else by name.
+//! On update, values that are unchanged since the old object do not fail again (ratcheting). List items are correlated
+//! by their keys in lists of type `map`, other values by name.
 
 use super::correlate::{same_item, unchanged};
 use super::formats;
 use super::numbers;
 use super::pattern;
-use super::{Checks, Schema, Type};
+use super::{Schema, SchemaType, ValueValidation};
 use crate::field::{FieldError, FieldErrorKind};
 use crate::{Map, Value};
 
-/// What is wrong with `value`; `old` is what it replaces.
+/// Validates `value`, which replaces `old`.
 pub fn validate(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldError> {
     validate_at(schema, value, old, "", "")
 }
 
-/// The same for a part of an object: `parent` is put before every field, `path` is what messages begin with.
+/// Validates a part of an object. `parent` prefixes every field, and messages begin with `path`.
 pub fn validate_at(schema: &Schema, value: &Value, old: Option<&Value>, parent: &str, path: &str) -> Vec<FieldError> {
     let outcome = Validator { at_root: path.is_empty() }.ratcheting(schema, value, old, path);
     outcome.failures.into_iter().map(|failure| failure.into_field_error(parent)).collect()
 }
 
-/// One failed check.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Failure {
+pub(super) struct CheckFailure {
     kind: FieldErrorKind,
-    /// The path the failure is about; `None` for failures without one.
+    /// Path of the failure; `None` for failures without a path.
     name: Option<String>,
     value: Value,
-    /// What the field error says.
     detail: String,
-    /// The whole text, by which equal failures are reported once.
+    /// Full text. Failures with equal texts are reported once.
     text: String,
 }
 
-impl Failure {
+impl CheckFailure {
     pub(super) fn invalid(name: &str, value: impl Into<Value>, text: String) -> Self {
         let kind = FieldErrorKind::Invalid;
         Self { kind, name: Some(name.to_string()), value: value.into(), detail: text.clone(), text }
     }
 
-    /// A failure that names no field.
     pub(super) fn bare(text: String) -> Self {
         Self { name: None, ..Self::invalid("", "", text) }
     }
@@ -59,21 +56,21 @@ impl Failure {
             (true, false) => name.to_string(),
             (false, false) => format!("{parent}.{name}"),
         };
-        // Go's field paths print as `<nil>` when they are empty.
+        // Go prints an empty field path as `<nil>`.
         let field = if field.is_empty() { "<nil>".to_string() } else { field };
         FieldError { kind: self.kind, field, value: Some(self.value), detail: self.detail }
     }
 }
 
-/// Failures, and how many checks were made: `anyOf` shows the failures of the alternative that got furthest.
+/// Failures, and the number of checks. `anyOf` reports the failures of the alternative with the most checks.
 #[derive(Default)]
-struct Outcome {
-    failures: Vec<Failure>,
+struct CheckResult {
+    failures: Vec<CheckFailure>,
     checked: usize,
 }
 
-impl Outcome {
-    fn one(failure: Failure) -> Self {
+impl CheckResult {
+    fn from_failure(failure: CheckFailure) -> Self {
         Self { failures: vec![failure], checked: 0 }
     }
 
@@ -81,13 +78,13 @@ impl Outcome {
         self.failures.is_empty()
     }
 
-    fn add(&mut self, failure: Failure) {
+    fn add(&mut self, failure: CheckFailure) {
         if self.failures.iter().all(|f| f.text != failure.text) {
             self.failures.push(failure);
         }
     }
 
-    fn merge(&mut self, other: Outcome) {
+    fn merge(&mut self, other: CheckResult) {
         self.checked += other.checked;
         other.failures.into_iter().for_each(|failure| self.add(failure));
     }
@@ -98,7 +95,7 @@ struct Validator {
 }
 
 impl Validator {
-    fn ratcheting(&self, schema: &Schema, value: &Value, old: Option<&Value>, path: &str) -> Outcome {
+    fn ratcheting(&self, schema: &Schema, value: &Value, old: Option<&Value>, path: &str) -> CheckResult {
         let mut outcome = self.node(schema, value, old, path);
         if !outcome.valid() && old.is_some_and(|old| unchanged(schema, value, old)) {
             outcome.failures.clear();
@@ -106,8 +103,8 @@ impl Validator {
         outcome
     }
 
-    fn node(&self, schema: &Schema, value: &Value, old: Option<&Value>, path: &str) -> Outcome {
-        let mut outcome = Outcome::default();
+    fn node(&self, schema: &Schema, value: &Value, old: Option<&Value>, path: &str) -> CheckResult {
+        let mut outcome = CheckResult::default();
         let types = types(schema);
         let format = schema.format.as_deref().and_then(|format| formats::supported(format, &types));
         if value.is_null() {
@@ -127,7 +124,7 @@ impl Validator {
                 outcome.checked += 1;
                 if let Some(format) = format.filter(|format| formats::is_known(format)) {
                     if !formats::matches(format, text) {
-                        outcome.add(Failure::wrong_type(path, format, text));
+                        outcome.add(CheckFailure::wrong_type(path, format, text));
                     }
                     outcome.checked += 1;
                 }
@@ -153,13 +150,13 @@ impl Validator {
         outcome
     }
 
-    fn object(&self, schema: &Schema, map: &Map, old: Option<&Value>, path: &str) -> Outcome {
-        let mut outcome = Outcome::default();
+    fn object(&self, schema: &Schema, map: &Map, old: Option<&Value>, path: &str) -> CheckResult {
+        let mut outcome = CheckResult::default();
         let size = map.len() as i64;
         let checks = schema.checks.as_deref();
         if let Some(least) = checks.and_then(|c| c.min_properties).filter(|least| size < *least) {
             let text = format!("{path} in body should have at least {least} properties");
-            outcome.add(Failure::invalid(path, size, text));
+            outcome.add(CheckFailure::invalid(path, size, text));
         }
         if let Some(most) = checks.and_then(|c| c.max_properties).filter(|most| size > *most) {
             let text = format!("{path} in body should have at most {most} properties");
@@ -185,13 +182,17 @@ impl Validator {
             let name = format!("{path}.{name}");
             let text = format!("{name} in body is required");
             let detail = String::new();
-            outcome.add(Failure { kind: FieldErrorKind::Required, detail, ..Failure::invalid(&name, "", text) });
+            outcome.add(CheckFailure {
+                kind: FieldErrorKind::Required,
+                detail,
+                ..CheckFailure::invalid(&name, "", text)
+            });
         }
         outcome
     }
 
-    fn list(&self, schema: &Schema, items: &[Value], old: Option<&Value>, path: &str) -> Outcome {
-        let mut outcome = Outcome { checked: 1, ..Outcome::default() };
+    fn list(&self, schema: &Schema, items: &[Value], old: Option<&Value>, path: &str) -> CheckResult {
+        let mut outcome = CheckResult { checked: 1, ..CheckResult::default() };
         if let Some(item_schema) = &schema.items {
             for (index, item) in items.iter().enumerate() {
                 let old = old.and_then(|old| same_item(schema, item, old));
@@ -201,21 +202,25 @@ impl Validator {
         let Some(checks) = schema.checks.as_deref() else { return outcome };
         let size = items.len() as i64;
         if let Some(least) = checks.min_items.filter(|least| size < *least) {
-            outcome.add(Failure::invalid(path, size, format!("{path} in body should have at least {least} items")));
+            outcome.add(CheckFailure::invalid(
+                path,
+                size,
+                format!("{path} in body should have at least {least} items"),
+            ));
         }
         if let Some(most) = checks.max_items.filter(|most| size > *most) {
             let text = format!("{path} in body should have at most {most} items");
             outcome.add(too_many(path, size, most, text));
         }
         if checks.unique_items && (1..items.len()).any(|at| items[..at].contains(&items[at])) {
-            outcome.add(Failure::invalid(path, "", format!("{path} in body shouldn't contain duplicates")));
+            outcome.add(CheckFailure::invalid(path, "", format!("{path} in body shouldn't contain duplicates")));
         }
         outcome
     }
 
-    /// `anyOf`, `oneOf`, `allOf` and `not`.
-    fn alternatives(&self, checks: Option<&Checks>, value: &Value, path: &str) -> Outcome {
-        let mut outcome = Outcome { checked: 1, ..Outcome::default() };
+    /// Validates `anyOf`, `oneOf`, `allOf` and `not`.
+    fn alternatives(&self, checks: Option<&ValueValidation>, value: &Value, path: &str) -> CheckResult {
+        let mut outcome = CheckResult { checked: 1, ..CheckResult::default() };
         let Some(checks) = checks else { return outcome };
         if !checks.any_of.is_empty() {
             self.any_of(checks, value, path, &mut outcome);
@@ -232,17 +237,17 @@ impl Validator {
             }
             if validated != checks.all_of.len() {
                 let none = if validated == 0 { ". None validated" } else { "" };
-                outcome.add(Failure::bare(format!("{path:?} must validate all the schemas (allOf){none}")));
+                outcome.add(CheckFailure::bare(format!("{path:?} must validate all the schemas (allOf){none}")));
             }
         }
         if checks.not.as_ref().is_some_and(|schema| self.node(schema, value, None, path).valid()) {
-            outcome.add(Failure::bare(format!("{path:?} must not validate the schema (not)")));
+            outcome.add(CheckFailure::bare(format!("{path:?} must not validate the schema (not)")));
         }
         outcome
     }
 
-    fn any_of(&self, checks: &Checks, value: &Value, path: &str, outcome: &mut Outcome) {
-        let mut best: Option<Outcome> = None;
+    fn any_of(&self, checks: &ValueValidation, value: &Value, path: &str, outcome: &mut CheckResult) {
+        let mut best: Option<CheckResult> = None;
         for schema in &checks.any_of {
             let result = self.node(schema, value, None, path);
             if result.valid() {
@@ -253,13 +258,13 @@ impl Validator {
                 best = Some(result);
             }
         }
-        outcome.add(Failure::bare(format!("{path:?} must validate at least one schema (anyOf)")));
+        outcome.add(CheckFailure::bare(format!("{path:?} must validate at least one schema (anyOf)")));
         best.into_iter().for_each(|best| outcome.merge(best));
     }
 
-    fn one_of(&self, checks: &Checks, value: &Value, path: &str, outcome: &mut Outcome) {
-        let mut best: Option<Outcome> = None;
-        let mut first: Option<Outcome> = None;
+    fn one_of(&self, checks: &ValueValidation, value: &Value, path: &str, outcome: &mut CheckResult) {
+        let mut best: Option<CheckResult> = None;
+        let mut first: Option<CheckResult> = None;
         let mut validated = 0;
         for schema in &checks.one_of {
             let result = self.node(schema, value, None, path);
@@ -279,15 +284,15 @@ impl Validator {
             0 => "Found none valid".to_string(),
             n => format!("Found {n} valid alternatives"),
         };
-        outcome.add(Failure::bare(format!("{path:?} must validate one and only one schema (oneOf). {found}")));
+        outcome.add(CheckFailure::bare(format!("{path:?} must validate one and only one schema (oneOf). {found}")));
         best.into_iter().for_each(|best| outcome.merge(best));
     }
 }
 
-fn too_many(path: &str, size: i64, most: i64, text: String) -> Failure {
+fn too_many(path: &str, size: i64, most: i64, text: String) -> CheckFailure {
     let items = if most == 1 { "item" } else { "items" };
     let detail = format!("must have at most {most} {items}");
-    Failure { kind: FieldErrorKind::TooMany, detail, ..Failure::invalid(path, size, text) }
+    CheckFailure { kind: FieldErrorKind::TooMany, detail, ..CheckFailure::invalid(path, size, text) }
 }
 
 fn types(schema: &Schema) -> Vec<&'static str> {
@@ -295,24 +300,24 @@ fn types(schema: &Schema) -> Vec<&'static str> {
         return vec!["integer", "string"];
     }
     match schema.kind {
-        Type::Any => vec![],
-        Type::Object => vec!["object"],
-        Type::Array => vec!["array"],
-        Type::String => vec!["string"],
-        Type::Integer => vec!["integer"],
-        Type::Number => vec!["number"],
-        Type::Boolean => vec!["boolean"],
+        SchemaType::Any => vec![],
+        SchemaType::Object => vec!["object"],
+        SchemaType::Array => vec!["array"],
+        SchemaType::String => vec!["string"],
+        SchemaType::Integer => vec!["integer"],
+        SchemaType::Number => vec!["number"],
+        SchemaType::Boolean => vec!["boolean"],
     }
 }
 
-fn null(schema: &Schema, types: &[&str], path: &str) -> Outcome {
+fn null(schema: &Schema, types: &[&str], path: &str) -> CheckResult {
     if !types.is_empty() && !schema.nullable {
-        return Outcome::one(Failure::wrong_type(path, &types.join(","), "null"));
+        return CheckResult::from_failure(CheckFailure::wrong_type(path, &types.join(","), "null"));
     }
-    Outcome { checked: 1, ..Outcome::default() }
+    CheckResult { checked: 1, ..CheckResult::default() }
 }
 
-fn kind(types: &[&str], format: Option<&str>, value: &Value, path: &str) -> Outcome {
+fn kind(types: &[&str], format: Option<&str>, value: &Value, path: &str) -> CheckResult {
     let (found, found_format) = match value {
         Value::Bool(_) => ("boolean", ""),
         Value::String(_) => ("string", ""),
@@ -328,56 +333,61 @@ fn kind(types: &[&str], format: Option<&str>, value: &Value, path: &str) -> Outc
     let listed = matches!(value, Value::String(_) | Value::Array(_));
     match format {
         Some(format) if !listed && !fits && format != found_format => {
-            Outcome::one(Failure::wrong_type(path, format, found_format))
+            CheckResult::from_failure(CheckFailure::wrong_type(path, format, found_format))
         }
         Some(_) if listed && !types.contains(&"number") && !types.contains(&"integer") => {
-            Outcome { checked: 1, ..Outcome::default() }
+            CheckResult { checked: 1, ..CheckResult::default() }
         }
-        _ if !fits => Outcome::one(Failure::wrong_type(path, &types.join(","), found)),
-        _ => Outcome { checked: 1, ..Outcome::default() },
+        _ if !fits => CheckResult::from_failure(CheckFailure::wrong_type(path, &types.join(","), found)),
+        _ => CheckResult { checked: 1, ..CheckResult::default() },
     }
 }
 
-fn string(checks: Option<&Checks>, text: &str, path: &str) -> Outcome {
-    let Some(checks) = checks else { return Outcome::default() };
+fn string(checks: Option<&ValueValidation>, text: &str, path: &str) -> CheckResult {
+    let Some(checks) = checks else { return CheckResult::default() };
     let length = text.chars().count() as i64;
     if let Some(most) = checks.max_length.filter(|most| length > *most) {
         let bytes = if most == 1 { "byte" } else { "bytes" };
         let detail = format!("may not be more than {most} {bytes}");
         let full = format!("{path} in body should be at most {most} chars long");
-        let failure = Failure { kind: FieldErrorKind::TooLong, detail, ..Failure::invalid(path, "", full) };
-        return Outcome::one(failure);
+        let failure = CheckFailure { kind: FieldErrorKind::TooLong, detail, ..CheckFailure::invalid(path, "", full) };
+        return CheckResult::from_failure(failure);
     }
     if let Some(least) = checks.min_length.filter(|least| length < *least) {
         let full = format!("{path} in body should be at least {least} chars long");
-        return Outcome::one(Failure::invalid(path, text, full));
+        return CheckResult::from_failure(CheckFailure::invalid(path, text, full));
     }
     if let Some(pattern) = checks.pattern.as_deref() {
         let shown = match pattern::compiled(pattern) {
-            Ok(regex) if regex.is_match(text) => return Outcome::default(),
+            Ok(regex) if regex.is_match(text) => return CheckResult::default(),
             Ok(_) => pattern.to_string(),
             Err(error) => format!("{pattern}, but pattern is invalid: {error}"),
         };
-        return Outcome::one(Failure::invalid(path, text, format!("{path} in body should match '{shown}'")));
+        return CheckResult::from_failure(CheckFailure::invalid(
+            path,
+            text,
+            format!("{path} in body should match '{shown}'"),
+        ));
     }
-    Outcome::default()
+    CheckResult::default()
 }
 
-fn allowed(checks: Option<&Checks>, value: &Value, path: &str) -> Outcome {
-    let Some(checks) = checks.filter(|checks| !checks.allowed.is_empty()) else { return Outcome::default() };
+fn allowed(checks: Option<&ValueValidation>, value: &Value, path: &str) -> CheckResult {
+    let Some(checks) = checks.filter(|checks| !checks.allowed.is_empty()) else { return CheckResult::default() };
     if !value.is_null() && checks.allowed.iter().any(|allowed| same_scalar(value, allowed)) {
-        return Outcome::default();
+        return CheckResult::default();
     }
     let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), ToString::to_string);
     let quoted: Vec<String> = checks.allowed.iter().map(|value| format!("{:?}", shown(value))).collect();
     let detail = format!("supported values: {}", quoted.join(", "));
     let names: Vec<String> = checks.allowed.iter().map(shown).collect();
     let text = format!("{path} in body should be one of [{}]", names.join(" "));
-    let failure = Failure { kind: FieldErrorKind::NotSupported, detail, ..Failure::invalid(path, value.clone(), text) };
-    Outcome::one(failure)
+    let failure =
+        CheckFailure { kind: FieldErrorKind::NotSupported, detail, ..CheckFailure::invalid(path, value.clone(), text) };
+    CheckResult::from_failure(failure)
 }
 
-/// Equal after Go's conversion of the one number type to the other.
+/// Whether two scalars are equal after Go's conversion between number types.
 fn same_scalar(value: &Value, allowed: &Value) -> bool {
     match (value, allowed) {
         (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {

@@ -2,79 +2,79 @@
 
 use std::fmt;
 
-/// One comparison of a field selector.
+/// Comparison of a field selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldTerm {
-    /// The field's path, as written: `metadata.name`.
+    /// Path of the field, as written: `metadata.name`.
     pub field: String,
     /// Whether the field must have the value (`=`, `==`) or must not (`!=`).
     pub equals: bool,
-    /// The value, unescaped.
+    /// Unescaped value.
     pub value: String,
 }
 
-/// A conjunction of comparisons.
+/// Conjunction of comparisons.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct FieldSelector {
     terms: Vec<FieldTerm>,
 }
 
-/// A field selector that cannot be understood, in the API server's words.
+/// Invalid field selector, with the API server's error text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldSelectorError {
-    /// A term has no operator.
+    /// Term without an operator.
     #[error("invalid selector: '{selector}'; can't understand '{term}'")]
     Term {
-        /// The whole selector.
+        /// Whole selector.
         selector: String,
-        /// The term.
+        /// Term.
         term: String,
     },
-    /// A backslash before something that needs none.
+    /// Backslash before a character that must not be escaped.
     #[error("invalid field selector: invalid escape sequence: {0}")]
     Escape(String),
-    /// A `=` in a value without backslash. Go prints the character's number.
+    /// Unescaped `=` in a value. Go prints the character's number.
     #[error("invalid field selector: unescaped character in value: {0}")]
     Unescaped(u32),
 }
 
 impl FieldSelector {
-    /// Reads `?fieldSelector=`. Which fields a resource offers is the caller's business.
+    /// Parses `?fieldSelector=`. The caller checks whether the resource supports the fields.
     ///
     /// # Errors
-    /// With the API server's words when the text is not a selector.
+    /// With the API server's text when the text is not a selector.
     pub fn parse(text: &str) -> Result<Self, FieldSelectorError> {
         let mut parts = split_terms(text);
         parts.sort_unstable();
         let parts = parts.into_iter().filter(|part| !part.is_empty());
         let mut terms = parts.map(|part| parse_term(text, part)).collect::<Result<Vec<_>, _>>()?;
-        // A bare operator says nothing.
+        // An operator alone has no effect.
         terms.retain(|t| !(t.field.is_empty() && t.value.is_empty()));
         Ok(Self { terms })
     }
 
-    /// The comparisons, sorted as text.
+    /// Returns the comparisons, sorted as text.
     pub fn terms(&self) -> &[FieldTerm] {
         &self.terms
     }
 
-    /// Whether every object is meant.
+    /// Whether the selector matches every object.
     pub fn is_everything(&self) -> bool {
         self.terms.is_empty()
     }
 
-    /// The value `field` must have, if some term says so.
+    /// Returns the value `field` must have, if a term requires one.
     pub fn exact(&self, field: &str) -> Option<&str> {
         self.terms.iter().find(|t| t.equals && t.field == field).map(|t| t.value.as_str())
     }
 
-    /// Whether an object with these fields is meant; an absent field reads as the empty string.
+    /// Whether the selector matches an object with these fields. An absent field counts as the empty string.
     pub fn matches<'a>(&self, value_of: impl Fn(&str) -> std::borrow::Cow<'a, str>) -> bool {
         self.terms.iter().all(|t| (value_of(&t.field) == t.value.as_str()) == t.equals)
     }
 }
 
-/// `value` as it stands in the text of a selector.
+/// Escapes `value` for the text of a selector.
 pub fn escape_value(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {

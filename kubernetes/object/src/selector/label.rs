@@ -1,4 +1,4 @@
-//! Label selectors: requirements on keys and values, all of which must hold.
+//! Label selectors: conjunctions of requirements on keys and values.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use super::{LabelSelectorError, parse};
 use crate::field::FieldError;
 use crate::{Map, Value, name};
 
-/// How a requirement compares.
+/// Operator of a requirement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Operator {
+pub enum SelectorOperator {
     /// `key in (a,b)`.
     In,
     /// `key notin (a,b)`; an absent key matches.
@@ -29,15 +29,15 @@ pub enum Operator {
     LessThan,
 }
 
-/// One requirement of a label selector.
+/// Requirement of a label selector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Requirement {
     key: String,
-    operator: Operator,
+    operator: SelectorOperator,
     values: Vec<String>,
 }
 
-/// A conjunction of requirements, or the selector that matches nothing.
+/// Conjunction of requirements, or the selector that matches nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
@@ -45,35 +45,35 @@ pub struct LabelSelector {
 }
 
 impl LabelSelector {
-    /// Matches every object.
+    /// Returns the selector that matches every object.
     pub fn everything() -> Self {
         Self::default()
     }
 
-    /// Matches no object: what an absent `LabelSelector` object means.
+    /// Returns the selector that matches no object, the meaning of an absent `LabelSelector` object.
     pub fn nothing() -> Self {
         Self { requirements: Vec::new(), nothing: true }
     }
 
-    /// Reads the string form, as in `?labelSelector=`.
+    /// Parses the string form, as in `?labelSelector=`.
     ///
     /// # Errors
-    /// With the API server's words when the text is not a selector.
+    /// With the API server's text when the text is not a selector.
     pub fn parse(text: &str) -> Result<Self, LabelSelectorError> {
         Ok(Self::of(parse::requirements(text)?))
     }
 
-    /// Reads the object form: `{"matchLabels": .., "matchExpressions": ..}`. An absent object selects nothing, an empty one
-    /// everything.
+    /// Parses the object form: `{"matchLabels": .., "matchExpressions": ..}`. An absent object selects nothing, an
+    /// empty object selects everything.
     ///
     /// # Errors
-    /// With the API server's words when a requirement is not valid.
+    /// With the API server's text when a requirement is not valid.
     pub fn from_object(object: Option<&Value>) -> Result<Self, LabelSelectorError> {
         let Some(object) = object.filter(|o| !o.is_null()) else { return Ok(Self::nothing()) };
         let mut requirements = Vec::new();
         for (key, value) in object.get("matchLabels").and_then(Value::as_object).into_iter().flatten() {
             let value = value.as_str().unwrap_or_default().to_string();
-            requirements.push(Requirement::new(key.clone(), Operator::Equals, vec![value])?);
+            requirements.push(Requirement::new(key.clone(), SelectorOperator::Equals, vec![value])?);
         }
         for expression in object.get("matchExpressions").and_then(Value::as_array).into_iter().flatten() {
             requirements.push(Requirement::from_expression(expression)?);
@@ -81,11 +81,11 @@ impl LabelSelector {
         Ok(Self::of(requirements))
     }
 
-    /// Matches objects that carry all of these labels; the form of `spec.selector` of a Service.
+    /// Returns a selector of objects that have all of these labels, the form of a Service's `spec.selector`.
     pub fn from_labels(labels: &Map) -> Self {
         let equals = |(key, value): (&String, &Value)| Requirement {
             key: key.clone(),
-            operator: Operator::Equals,
+            operator: SelectorOperator::Equals,
             values: vec![value.as_str().unwrap_or_default().to_string()],
         };
         Self::of(labels.iter().map(equals).collect())
@@ -96,29 +96,29 @@ impl LabelSelector {
         Self { requirements, nothing: false }
     }
 
-    /// Whether an object with these labels is meant.
+    /// Whether the selector matches an object with these labels.
     pub fn matches(&self, labels: Option<&Map>) -> bool {
         let lookup = |key: &str| labels.and_then(|l| l.get(key)).map(|v| v.as_str().unwrap_or_default());
         !self.nothing && self.requirements.iter().all(|r| r.matches(lookup(&r.key)))
     }
 
-    /// Whether every object is meant.
+    /// Whether the selector matches every object.
     pub fn is_everything(&self) -> bool {
         !self.nothing && self.requirements.is_empty()
     }
 
-    /// The requirements, sorted by key.
+    /// Returns the requirements, sorted by key.
     pub fn requirements(&self) -> &[Requirement] {
         &self.requirements
     }
 }
 
 impl Requirement {
-    /// A requirement, if key, operator and values go together.
+    /// Creates a requirement, if key, operator and values fit together.
     ///
     /// # Errors
-    /// With the API server's words when they do not.
-    pub fn new(key: String, operator: Operator, values: Vec<String>) -> Result<Self, LabelSelectorError> {
+    /// With the API server's text when they do not.
+    pub fn new(key: String, operator: SelectorOperator, values: Vec<String>) -> Result<Self, LabelSelectorError> {
         let mut errors = Vec::new();
         let key_errors = name::qualified_name(&key);
         if !key_errors.is_empty() {
@@ -138,10 +138,10 @@ impl Requirement {
     fn from_expression(expression: &Value) -> Result<Self, LabelSelectorError> {
         let text = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
         let operator = match text("operator") {
-            "In" => Operator::In,
-            "NotIn" => Operator::NotIn,
-            "Exists" => Operator::Exists,
-            "DoesNotExist" => Operator::DoesNotExist,
+            "In" => SelectorOperator::In,
+            "NotIn" => SelectorOperator::NotIn,
+            "Exists" => SelectorOperator::Exists,
+            "DoesNotExist" => SelectorOperator::DoesNotExist,
             other => {
                 let quoted = crate::quote::quote(other);
                 return Err(LabelSelectorError(format!("{quoted} is not a valid label selector operator")));
@@ -152,17 +152,17 @@ impl Requirement {
         Self::new(text("key").to_string(), operator, values)
     }
 
-    /// The label's key.
+    /// Returns the label's key.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// How it compares.
-    pub fn operator(&self) -> Operator {
+    /// Returns the operator.
+    pub fn operator(&self) -> SelectorOperator {
         self.operator
     }
 
-    /// The values compared with; empty for `Exists` and `DoesNotExist`.
+    /// Returns the values to compare with; empty for `Exists` and `DoesNotExist`.
     pub fn values(&self) -> &[String] {
         &self.values
     }
@@ -170,14 +170,16 @@ impl Requirement {
     fn matches(&self, label: Option<&str>) -> bool {
         let listed = |label: &str| self.values.iter().any(|v| v == label);
         match self.operator {
-            Operator::In | Operator::Equals | Operator::DoubleEquals => label.is_some_and(listed),
-            Operator::NotIn | Operator::NotEquals => !label.is_some_and(listed),
-            Operator::Exists => label.is_some(),
-            Operator::DoesNotExist => label.is_none(),
-            Operator::GreaterThan | Operator::LessThan => {
+            SelectorOperator::In | SelectorOperator::Equals | SelectorOperator::DoubleEquals => {
+                label.is_some_and(listed)
+            }
+            SelectorOperator::NotIn | SelectorOperator::NotEquals => !label.is_some_and(listed),
+            SelectorOperator::Exists => label.is_some(),
+            SelectorOperator::DoesNotExist => label.is_none(),
+            SelectorOperator::GreaterThan | SelectorOperator::LessThan => {
                 let bound = self.values.first().and_then(|v| integer(v));
                 match (label.and_then(integer), bound) {
-                    (Some(value), Some(bound)) if self.operator == Operator::GreaterThan => value > bound,
+                    (Some(value), Some(bound)) if self.operator == SelectorOperator::GreaterThan => value > bound,
                     (Some(value), Some(bound)) => value < bound,
                     _ => false,
                 }
@@ -186,26 +188,30 @@ impl Requirement {
     }
 }
 
-fn check_values(operator: Operator, values: &[String], errors: &mut Vec<FieldError>) {
+fn check_values(operator: SelectorOperator, values: &[String], errors: &mut Vec<FieldError>) {
     let wrong = match operator {
-        Operator::In | Operator::NotIn if values.is_empty() => "for 'in', 'notin' operators, values set can't be empty",
-        Operator::Equals | Operator::DoubleEquals | Operator::NotEquals if values.len() != 1 => {
+        SelectorOperator::In | SelectorOperator::NotIn if values.is_empty() => {
+            "for 'in', 'notin' operators, values set can't be empty"
+        }
+        SelectorOperator::Equals | SelectorOperator::DoubleEquals | SelectorOperator::NotEquals
+            if values.len() != 1 =>
+        {
             "exact-match compatibility requires one single value"
         }
-        Operator::Exists | Operator::DoesNotExist if !values.is_empty() => {
+        SelectorOperator::Exists | SelectorOperator::DoesNotExist if !values.is_empty() => {
             "values set must be empty for exists and does not exist"
         }
-        Operator::GreaterThan | Operator::LessThan if values.len() != 1 => {
+        SelectorOperator::GreaterThan | SelectorOperator::LessThan if values.len() != 1 => {
             "for 'Gt', 'Lt' operators, exactly one value is required"
         }
         _ => "",
     };
     if !wrong.is_empty() {
-        // An empty list is nil in Go, which it prints as null.
+        // In Go an empty list is nil and prints as null.
         let shown = if values.is_empty() { Value::Null } else { Value::from(values) };
         errors.push(FieldError::invalid("values", shown, wrong));
     }
-    if matches!(operator, Operator::GreaterThan | Operator::LessThan) {
+    if matches!(operator, SelectorOperator::GreaterThan | SelectorOperator::LessThan) {
         for (index, value) in values.iter().enumerate().filter(|(_, v)| integer(v).is_none()) {
             let words = "for 'Gt', 'Lt' operators, the value must be an integer";
             errors.push(FieldError::invalid(format!("values[{index}]"), value.as_str(), words));
@@ -236,20 +242,20 @@ impl fmt::Display for Requirement {
         values.sort();
         let values = values.join(",");
         match self.operator {
-            Operator::In => write!(f, "{} in ({values})", self.key),
-            Operator::NotIn => write!(f, "{} notin ({values})", self.key),
-            Operator::Equals => write!(f, "{}={values}", self.key),
-            Operator::DoubleEquals => write!(f, "{}=={values}", self.key),
-            Operator::NotEquals => write!(f, "{}!={values}", self.key),
-            Operator::GreaterThan => write!(f, "{}>{values}", self.key),
-            Operator::LessThan => write!(f, "{}<{values}", self.key),
-            Operator::Exists => f.write_str(&self.key),
-            Operator::DoesNotExist => write!(f, "!{}", self.key),
+            SelectorOperator::In => write!(f, "{} in ({values})", self.key),
+            SelectorOperator::NotIn => write!(f, "{} notin ({values})", self.key),
+            SelectorOperator::Equals => write!(f, "{}={values}", self.key),
+            SelectorOperator::DoubleEquals => write!(f, "{}=={values}", self.key),
+            SelectorOperator::NotEquals => write!(f, "{}!={values}", self.key),
+            SelectorOperator::GreaterThan => write!(f, "{}>{values}", self.key),
+            SelectorOperator::LessThan => write!(f, "{}<{values}", self.key),
+            SelectorOperator::Exists => f.write_str(&self.key),
+            SelectorOperator::DoesNotExist => write!(f, "!{}", self.key),
         }
     }
 }
 
-/// The string form; what matches nothing prints as the empty string, as in Go.
+/// Formats the string form. The selector that matches nothing prints as the empty string, as in Go.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, requirement) in self.requirements.iter().enumerate() {

@@ -14,22 +14,22 @@ fn word() -> impl Strategy<Value = String> {
 
 fn requirement() -> impl Strategy<Value = Requirement> {
     let operator = prop_oneof![
-        Just(Operator::In),
-        Just(Operator::NotIn),
-        Just(Operator::Equals),
-        Just(Operator::DoubleEquals),
-        Just(Operator::NotEquals),
-        Just(Operator::Exists),
-        Just(Operator::DoesNotExist),
-        Just(Operator::GreaterThan),
-        Just(Operator::LessThan),
+        Just(SelectorOperator::In),
+        Just(SelectorOperator::NotIn),
+        Just(SelectorOperator::Equals),
+        Just(SelectorOperator::DoubleEquals),
+        Just(SelectorOperator::NotEquals),
+        Just(SelectorOperator::Exists),
+        Just(SelectorOperator::DoesNotExist),
+        Just(SelectorOperator::GreaterThan),
+        Just(SelectorOperator::LessThan),
     ];
     let values = proptest::collection::btree_set(word(), 1..4);
     (key(), operator, values, 0..1000i64).prop_map(|(key, operator, values, number)| {
         let values: Vec<String> = match operator {
-            Operator::In | Operator::NotIn => values.into_iter().collect(),
-            Operator::Exists | Operator::DoesNotExist => Vec::new(),
-            Operator::GreaterThan | Operator::LessThan => vec![number.to_string()],
+            SelectorOperator::In | SelectorOperator::NotIn => values.into_iter().collect(),
+            SelectorOperator::Exists | SelectorOperator::DoesNotExist => Vec::new(),
+            SelectorOperator::GreaterThan | SelectorOperator::LessThan => vec![number.to_string()],
             _ => values.into_iter().take(1).collect(),
         };
         Requirement::new(key, operator, values).unwrap()
@@ -47,7 +47,7 @@ fn printed(requirements: &[Requirement]) -> String {
 
 proptest! {
     #[test]
-    fn what_is_printed_reads_back(requirements in proptest::collection::vec(requirement(), 0..5)) {
+    fn printed_selectors_parse_back(requirements in proptest::collection::vec(requirement(), 0..5)) {
         let selector = LabelSelector::parse(&printed(&requirements)).unwrap();
         let again = LabelSelector::parse(&selector.to_string()).unwrap();
         prop_assert_eq!(&again, &selector);

@@ -7,7 +7,7 @@ fn print(text: &str) -> String {
     LabelSelector::parse(text).unwrap().to_string()
 }
 
-fn refused(text: &str) -> String {
+fn error_of(text: &str) -> String {
     LabelSelector::parse(text).unwrap_err().to_string()
 }
 
@@ -30,31 +30,31 @@ fn the_grammar() {
 
 #[test]
 fn words_of_refusal() {
-    assert_eq!(refused("x,,y"), "found ',', expected: identifier after ','");
-    assert_eq!(refused("x,"), "found '', expected: identifier after ','");
-    assert_eq!(refused(",x"), "found ',', expected: !, identifier, or 'end of string'");
-    assert_eq!(refused("=a"), "found '=', expected: !, identifier, or 'end of string'");
-    assert_eq!(refused("x=a b"), "found 'b', expected: ',' or 'end of string'");
-    assert_eq!(refused("!x=a"), "found '=', expected: ',' or 'end of string'");
-    assert_eq!(refused("!"), "unable to parse requirement: found '', expected: identifier");
-    assert_eq!(refused("x y"), "unable to parse requirement: found 'y', expected: in, notin, =, ==, !=, gt, lt");
-    assert_eq!(refused("x in a"), "unable to parse requirement: found 'a' expected: '('");
-    assert_eq!(refused("x in (a"), "unable to parse requirement: found '', expected: ',' or ')'");
-    assert_eq!(refused("x in (=)"), "unable to parse requirement: found '=', expected: ',', ')' or identifier");
-    assert_eq!(refused("x in (a,=)"), "unable to parse requirement: found '=', expected: ',', or identifier");
-    assert_eq!(refused("x=(a)"), "unable to parse requirement: found '(', expected: identifier");
+    assert_eq!(error_of("x,,y"), "found ',', expected: identifier after ','");
+    assert_eq!(error_of("x,"), "found '', expected: identifier after ','");
+    assert_eq!(error_of(",x"), "found ',', expected: !, identifier, or 'end of string'");
+    assert_eq!(error_of("=a"), "found '=', expected: !, identifier, or 'end of string'");
+    assert_eq!(error_of("x=a b"), "found 'b', expected: ',' or 'end of string'");
+    assert_eq!(error_of("!x=a"), "found '=', expected: ',' or 'end of string'");
+    assert_eq!(error_of("!"), "unable to parse requirement: found '', expected: identifier");
+    assert_eq!(error_of("x y"), "unable to parse requirement: found 'y', expected: in, notin, =, ==, !=, gt, lt");
+    assert_eq!(error_of("x in a"), "unable to parse requirement: found 'a' expected: '('");
+    assert_eq!(error_of("x in (a"), "unable to parse requirement: found '', expected: ',' or ')'");
+    assert_eq!(error_of("x in (=)"), "unable to parse requirement: found '=', expected: ',', ')' or identifier");
+    assert_eq!(error_of("x in (a,=)"), "unable to parse requirement: found '=', expected: ',', or identifier");
+    assert_eq!(error_of("x=(a)"), "unable to parse requirement: found '(', expected: identifier");
     assert_eq!(
-        refused("*x=a"),
+        error_of("*x=a"),
         format!("unable to parse requirement: <nil>: Invalid value: \"*x\": name part {KEY_WORDS}")
     );
     assert_eq!(
-        refused("x>a"),
+        error_of("x>a"),
         "unable to parse requirement: values[0]: Invalid value: \"a\": for 'Gt', 'Lt' operators, the value must be an integer"
     );
-    assert!(refused("x=a*").starts_with(
+    assert!(error_of("x=a*").starts_with(
         "unable to parse requirement: values[0][x]: Invalid value: \"a*\": a valid label must be an empty string"
     ));
-    assert!(refused("x>a*").starts_with("unable to parse requirement: [values[0]: Invalid value: \"a*\": for 'Gt'"));
+    assert!(error_of("x>a*").starts_with("unable to parse requirement: [values[0]: Invalid value: \"a*\": for 'Gt'"));
 }
 
 #[test]

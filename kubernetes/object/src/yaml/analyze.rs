@@ -1,43 +1,43 @@
-//! In which styles a scalar may be written: libyaml's analysis.
+//! Styles in which a scalar can be written: libyaml's analysis.
 
-/// How a scalar is written.
+/// Style of a scalar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum ScalarStyle {
     Plain,
     Single,
     Double,
     Literal,
 }
 
-/// What a scalar's characters allow outside of flow collections.
+/// Properties of a scalar's characters outside flow collections.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Analysis {
+pub(super) struct ScalarAnalysis {
     pub multiline: bool,
     pub plain_allowed: bool,
     pub single_allowed: bool,
     pub block_allowed: bool,
 }
 
-impl Analysis {
-    /// The style nearest to the wanted one.
-    pub fn style(&self, wanted: Style, empty: bool, simple_key: bool) -> Style {
-        let mut style = if simple_key && self.multiline { Style::Double } else { wanted };
-        if style == Style::Plain && (!self.plain_allowed || empty && simple_key) {
-            style = Style::Single;
+impl ScalarAnalysis {
+    /// Returns the possible style nearest to the wanted one.
+    pub fn style(&self, wanted: ScalarStyle, empty: bool, simple_key: bool) -> ScalarStyle {
+        let mut style = if simple_key && self.multiline { ScalarStyle::Double } else { wanted };
+        if style == ScalarStyle::Plain && (!self.plain_allowed || empty && simple_key) {
+            style = ScalarStyle::Single;
         }
-        if style == Style::Single && !self.single_allowed {
-            style = Style::Double;
+        if style == ScalarStyle::Single && !self.single_allowed {
+            style = ScalarStyle::Double;
         }
-        if style == Style::Literal && (!self.block_allowed || simple_key) {
-            style = Style::Double;
+        if style == ScalarStyle::Literal && (!self.block_allowed || simple_key) {
+            style = ScalarStyle::Double;
         }
         style
     }
 }
 
-pub(super) fn analyze(text: &str) -> Analysis {
+pub(super) fn analyze(text: &str) -> ScalarAnalysis {
     if text.is_empty() {
-        return Analysis { multiline: false, plain_allowed: true, single_allowed: true, block_allowed: false };
+        return ScalarAnalysis { multiline: false, plain_allowed: true, single_allowed: true, block_allowed: false };
     }
     let mut indicators = text.starts_with("---") || text.starts_with("...");
     let (mut breaks, mut special, mut edge, mut trailing_space) = (false, false, false, false);
@@ -75,7 +75,7 @@ pub(super) fn analyze(text: &str) -> Analysis {
         after_blank = matches!(c, ' ' | '\t' | '\0') || is_break(c);
     }
     let garbled = space_break || special;
-    Analysis {
+    ScalarAnalysis {
         multiline: breaks,
         plain_allowed: !(edge || break_space || garbled || breaks || indicators),
         single_allowed: !(break_space || garbled),
@@ -87,7 +87,7 @@ pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
-// go-yaml's table ends at U+FFFD: what lies beyond is escaped.
+// Whether go-yaml prints a character unescaped. Its table ends at U+FFFD.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}')
 }

@@ -1,13 +1,13 @@
-//! Bytes to characters, as go-yaml's reader takes them: UTF-8 or UTF-16 by its mark, and no control characters.
+//! Decoding of bytes as in go-yaml's reader: UTF-8, or UTF-16 by its byte order mark, without control characters.
 
 use std::borrow::Cow;
 
 use super::YamlError;
 
-/// The text of bytes that should be YAML.
+/// Decodes bytes to text.
 ///
 /// # Errors
-/// When they are no text, or hold what YAML may not hold; in Go's words.
+/// When the bytes are not text, or contain characters that YAML forbids, in Go's words.
 pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, YamlError> {
     match bytes {
         [0xff, 0xfe, rest @ ..] => utf16(rest, u16::from_le_bytes).map(Cow::Owned),
@@ -15,23 +15,23 @@ pub fn decode(bytes: &[u8]) -> Result<Cow<'_, str>, YamlError> {
         _ => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Cow::Borrowed(text)),
             Err(error) => {
-                // Whatever comes first is told of.
+                // The first error in the text is reported.
                 let (good, bad) = bytes.split_at(error.valid_up_to());
                 let good = std::str::from_utf8(good).unwrap_or_default();
                 check(good)?;
-                Err(refused(good, wrong_utf8(bad)))
+                Err(error_at(good, wrong_utf8(bad)))
             }
         },
     }
 }
 
-/// Whether YAML may hold all characters.
+/// Checks that YAML allows all characters.
 ///
 /// # Errors
-/// When one is a control character.
+/// When the text has a control character.
 pub fn check(text: &str) -> Result<(), YamlError> {
     let bytes = text.as_bytes();
-    // Nearly all texts hold nothing that could be one, and are looked at a byte at a time.
+    // Nearly all texts have no suspect byte and are checked byte by byte only.
     let suspect = |byte: &u8| matches!(byte, 0..=0x08 | 0x0b | 0x0c | 0x0e..=0x1f | 0x7f | 0xc2 | 0xef);
     let Some(mut from) = bytes.iter().position(suspect) else { return Ok(()) };
     while !text.is_char_boundary(from) {
@@ -42,12 +42,12 @@ pub fn check(text: &str) -> Result<(), YamlError> {
         control || matches!(c, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}')
     };
     match text[from..].find(odd) {
-        Some(at) => Err(refused(&text[..from + at], "control characters are not allowed")),
+        Some(at) => Err(error_at(&text[..from + at], "control characters are not allowed")),
         None => Ok(()),
     }
 }
 
-fn refused(before: &str, problem: &str) -> YamlError {
+fn error_at(before: &str, problem: &str) -> YamlError {
     let line = 1 + before.matches('\n').count();
     let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
     YamlError { message: format!("yaml: {problem}"), problem: problem.to_string(), line, column }
@@ -81,8 +81,8 @@ fn wrong_utf8(bad: &[u8]) -> &'static str {
 fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, YamlError> {
     let mut text = String::new();
     let mut pairs = bytes.chunks(2);
-    // Whatever comes first is told of.
-    let refused = |text: &str, problem: &str| check(text).err().unwrap_or_else(|| refused(text, problem));
+    // The first error in the text is reported.
+    let refused = |text: &str, problem: &str| check(text).err().unwrap_or_else(|| error_at(text, problem));
     while let Some(pair) = pairs.next() {
         let mut next = |pair: &[u8]| <[u8; 2]>::try_from(pair).map(unit).ok();
         let incomplete = |text: &str| refused(text, "incomplete UTF-16 character");

@@ -1,11 +1,11 @@
-//! Writing, to the byte as `sigs.k8s.io/yaml` does: libyaml's emitter for block collections.
+//! YAML writer, byte for byte as `sigs.k8s.io/yaml`: libyaml's emitter for block collections.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
-use super::analyze::{Style, analyze, is_break, is_printable};
+use super::analyze::{ScalarStyle, analyze, is_break, is_printable};
 use super::resolve::{Scalar, is_word, plain};
-use crate::{Map, Value, gofmt};
+use crate::{Map, Value, go_format};
 
 /// Lines are folded at the first space beyond this column.
 const WIDTH: usize = 80;
@@ -13,26 +13,26 @@ const INDENT: usize = 2;
 /// Longer keys are written as `? key`.
 const MAX_SIMPLE_KEY: usize = 128;
 
-/// The YAML text of a value, with a newline at its end.
+/// Returns the YAML text of a value, with a newline at the end.
 pub fn to_string(value: &Value) -> String {
-    let mut emitter = Emitter { out: String::new(), column: 0, whitespace: true, indention: true, indent: None };
+    let mut emitter = YamlEmitter { out: String::new(), column: 0, whitespace: true, indention: true, indent: None };
     emitter.node(value, false);
     emitter.indent = None;
     emitter.write_indent();
     emitter.out
 }
 
-struct Emitter {
+struct YamlEmitter {
     out: String,
     column: usize,
-    /// The last thing written leaves room for the next.
+    /// Whether the last output allows the next token without a space.
     whitespace: bool,
-    /// Only indentation stands on this line so far.
+    /// Whether the line has only indentation so far.
     indention: bool,
     indent: Option<usize>,
 }
 
-impl Emitter {
+impl YamlEmitter {
     fn node(&mut self, value: &Value, in_mapping: bool) {
         match value {
             Value::Object(map) if map.is_empty() => self.empty("{", "}"),
@@ -40,14 +40,14 @@ impl Emitter {
             Value::Object(map) => self.mapping(map),
             Value::Array(list) => self.sequence(list, in_mapping),
             Value::String(text) => self.text(text, false),
-            Value::Null => self.scalar("null", Style::Plain, false),
-            Value::Bool(bool) => self.scalar(if *bool { "true" } else { "false" }, Style::Plain, false),
+            Value::Null => self.scalar("null", ScalarStyle::Plain, false),
+            Value::Bool(bool) => self.scalar(if *bool { "true" } else { "false" }, ScalarStyle::Plain, false),
             Value::Number(number) => {
                 let text = match number.as_f64().filter(|_| number.is_f64()) {
-                    Some(float) => gofmt::float(float),
+                    Some(float) => go_format::float(float),
                     None => number.to_string(),
                 };
-                self.scalar(&text, Style::Plain, false);
+                self.scalar(&text, ScalarStyle::Plain, false);
             }
         }
     }
@@ -98,7 +98,7 @@ impl Emitter {
 
     fn text(&mut self, text: &str, simple_key: bool) {
         if is_name(text) {
-            // Plain, with nothing in it to fold at.
+            // Plain text without a place to fold.
             if !self.whitespace {
                 self.put(' ');
             }
@@ -110,14 +110,14 @@ impl Emitter {
         }
     }
 
-    fn scalar(&mut self, text: &str, wanted: Style, simple_key: bool) {
+    fn scalar(&mut self, text: &str, wanted: ScalarStyle, simple_key: bool) {
         let outer = self.indent;
         self.indent = Some(outer.map_or(INDENT, |indent| indent + INDENT));
         match analyze(text).style(wanted, text.is_empty(), simple_key) {
-            Style::Plain => self.plain(text, !simple_key),
-            Style::Single => self.single_quoted(text, !simple_key),
-            Style::Double => self.double_quoted(text, !simple_key),
-            Style::Literal => self.literal(text),
+            ScalarStyle::Plain => self.plain(text, !simple_key),
+            ScalarStyle::Single => self.single_quoted(text, !simple_key),
+            ScalarStyle::Double => self.double_quoted(text, !simple_key),
+            ScalarStyle::Literal => self.literal(text),
         }
         self.indent = outer;
     }
@@ -138,7 +138,7 @@ impl Emitter {
         (self.whitespace, self.indention) = (false, false);
     }
 
-    // The characters of a plain or single-quoted scalar, folded where a single space allows.
+    // Writes the characters of a plain or single-quoted scalar, folded at single spaces.
     fn folded(&mut self, text: &str, may_fold: bool, inner: impl Fn(usize, char) -> bool) {
         let quoted = self.out.ends_with('\'');
         let (mut spaces, mut breaks) = (false, false);
@@ -172,7 +172,7 @@ impl Emitter {
 
     fn double_quoted(&mut self, text: &str, may_fold: bool) {
         self.indicator("\"", true, false, false);
-        // go-yaml asks whether the text begins with a byte order mark when it means to ask about the character.
+        // go-yaml tests whether the text begins with a byte order mark where it should test the current character.
         let all = text.starts_with('\u{feff}');
         let mut spaces = false;
         for (index, c) in text.char_indices() {
@@ -290,23 +290,24 @@ impl Emitter {
     }
 }
 
-/// Whether a text is one word that can only be itself, as nearly all are: letters, and behind the first of them digits and a few signs.
+/// Whether a text is one word that needs no analysis, as nearly all are: a letter, then letters, digits and a few
+/// signs.
 fn is_name(text: &str) -> bool {
     let sign = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
     text.as_bytes().split_first().is_some_and(|(first, rest)| first.is_ascii_alphabetic() && rest.iter().all(sign))
         && !is_word(text)
 }
 
-// Text that a reader would take for something else is quoted.
-fn text_style(text: &str) -> Style {
+// Returns the style of a text. Text that a reader would take for another type is quoted.
+fn text_style(text: &str) -> ScalarStyle {
     if text.contains('\n') {
-        return Style::Literal;
+        return ScalarStyle::Literal;
     }
     let misleading = !matches!(plain(text), Scalar::Text(_)) || is_base60(text);
-    if misleading { Style::Double } else { Style::Plain }
+    if misleading { ScalarStyle::Double } else { ScalarStyle::Plain }
 }
 
-// `^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$`: a number in other YAML readers.
+// Matches `^[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?$`: a number in other YAML readers.
 fn is_base60(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (sixties, fraction) = text.split_once('.').unwrap_or((text, ""));
@@ -325,8 +326,9 @@ fn is_base60(text: &str) -> bool {
         })
 }
 
-/// Keys in the order they are written in.
-// A merge sort of our own: go-yaml's order is not transitive (`1A` < `9/` < `10a` < `1A`), which the library's may not be given.
+/// Returns the keys in output order.
+// A custom merge sort, because go-yaml's order is not transitive (`1A` < `9/` < `10a` < `1A`) and the standard
+// library's sort requires a total order.
 pub fn in_natural_order(keys: Vec<&String>) -> Vec<&String> {
     if keys.len() < 2 {
         return keys;
@@ -344,7 +346,7 @@ pub fn in_natural_order(keys: Vec<&String>) -> Vec<&String> {
     out
 }
 
-/// go-yaml's order of keys: letters after everything else, runs of digits by their number.
+/// Compares keys like go-yaml: letters after everything else, runs of digits by their number.
 fn natural(a: &str, b: &str) -> Ordering {
     let differ = a.bytes().zip(b.bytes()).find(|(left, right)| left != right);
     // Most keys are words that differ in a letter.
@@ -363,7 +365,7 @@ fn natural(a: &str, b: &str) -> Ordering {
         (false, true) => return Ordering::Less,
         (false, false) => {}
     }
-    // Zeros count within a number that has begun.
+    // Zeros count within a number, but not in front of it.
     let begun =
         (left == '0' || right == '0') && a[..at].iter().rev().take_while(|c| c.is_ascii_digit()).any(|c| *c != '0');
     let number = |text: &[char]| {

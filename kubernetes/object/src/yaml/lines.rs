@@ -1,33 +1,33 @@
-//! Lines of a text by their numbers.
+//! Index of a text's lines.
 
 use std::cell::OnceCell;
 
-/// How many characters stand between two whose places are kept.
+/// Number of characters between two recorded positions.
 const STEP: usize = 64;
 
-/// The lines of a text, found once and only if somebody asks: for one in the middle the text is not gone through again, nor is the
-/// line for a column of it.
-pub(super) struct Lines<'a> {
+/// Line index of a text, computed once and on first use. Looking up a line or a column then does not scan the text
+/// again.
+pub(super) struct LineIndex<'a> {
     text: &'a str,
-    /// The byte each line begins at.
+    /// First byte of each line.
     starts: OnceCell<Vec<usize>>,
-    columns: OnceCell<Columns>,
+    columns: OnceCell<ColumnIndex>,
 }
 
-/// What leads from a column, which counts characters, to a byte.
-struct Columns {
-    /// How many characters stand before each line.
+/// Index from a column, counted in characters, to a byte.
+struct ColumnIndex {
+    /// Number of characters before each line.
     before: Vec<usize>,
-    /// The byte that every so many-th character of the text begins at.
+    /// Byte of every [`STEP`]-th character of the text.
     places: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineIndex<'a> {
     pub(super) fn of(text: &'a str) -> Self {
         Self { text, starts: OnceCell::new(), columns: OnceCell::new() }
     }
 
-    /// How many there are; behind the last line break stands one more.
+    /// Returns the number of lines. After the last line break there is one more line.
     pub(super) fn count(&self) -> usize {
         self.starts().len()
     }
@@ -39,7 +39,7 @@ impl<'a> Lines<'a> {
         })
     }
 
-    /// A line, counted from one, without its break; empty where there is none.
+    /// Returns a line, counted from one, without its line break; empty if there is no such line.
     pub(super) fn at(&self, line: usize) -> &'a str {
         let (starts, index) = (self.starts(), line.saturating_sub(1));
         let Some(start) = starts.get(index) else { return "" };
@@ -47,23 +47,23 @@ impl<'a> Lines<'a> {
         &self.text[*start..end]
     }
 
-    /// The line that a byte stands in, and its column there; both counted from one.
+    /// Returns the line and column of a byte, both counted from one.
     pub(super) fn place(&self, byte: usize) -> (usize, usize) {
         let line = self.starts().partition_point(|start| *start <= byte);
         (line, 1 + self.text[self.starts()[line - 1]..byte].chars().count())
     }
 
-    /// The byte of a column, counted from zero, of a line, counted from one. Behind the end of the line it is of the next ones, and
-    /// behind that of the text its end.
+    /// Returns the byte of a column (counted from zero) of a line (counted from one). A column after the end of the
+    /// line continues on the next lines, at most to the end of the text.
     pub(super) fn byte(&self, line: usize, column: usize) -> usize {
-        let Columns { before, places } = self.columns();
+        let ColumnIndex { before, places } = self.columns();
         let wanted = before.get(line.saturating_sub(1)).map(|before| before + column);
         let near = wanted.and_then(|wanted| Some((*places.get(wanted / STEP)?, wanted % STEP)));
         let Some((place, more)) = near else { return self.text.len() };
         self.text[place..].char_indices().nth(more).map_or(self.text.len(), |(at, _)| place + at)
     }
 
-    fn columns(&self) -> &Columns {
+    fn columns(&self) -> &ColumnIndex {
         self.columns.get_or_init(|| {
             let (mut before, mut places) = (vec![0], Vec::new());
             for (number, (at, character)) in self.text.char_indices().enumerate() {
@@ -74,7 +74,7 @@ impl<'a> Lines<'a> {
                     before.push(number + 1);
                 }
             }
-            Columns { before, places }
+            ColumnIndex { before, places }
         })
     }
 }
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_column_leads_to_the_byte_that_counting_leads_to() {
         let text: String = (0..400).map(|n| ["a", "ä", "\n", "𝄞", "€"][n * n % 7 % 5]).collect();
-        let lines = Lines::of(&text);
+        let lines = LineIndex::of(&text);
         for line in 1..=lines.count() + 1 {
             for column in 0..500 {
                 let start = lines.starts().get(line - 1).copied().unwrap_or(text.len());
@@ -97,6 +97,6 @@ mod tests {
                 }
             }
         }
-        assert_eq!(Lines::of("").byte(1, 0), 0);
+        assert_eq!(LineIndex::of("").byte(1, 0), 0);
     }
 }

@@ -1,38 +1,38 @@
-//! Texts that go-yaml reads and a stricter parser refuses, made acceptable without changing what they say.
+//! Repairs for texts that go-yaml accepts and the stricter parser refuses. The meaning of the text does not change.
 //!
-//! Inside brackets and quotes the indentation of a line means nothing, so a line that stands too far left is moved right; a tab
-//! after a colon becomes a space. Each repair is guided by the parser's own complaint.
+//! Inside brackets and quotes the indentation of a line has no meaning, so a line that is not indented enough is moved
+//! right, and a tab after a colon becomes a space. Each repair responds to an error of the parser.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use saphyr_parser::ScanError;
 
-use super::strict::separated;
+use super::strict::replace_separators;
 use crate::Value;
 
-/// How many bytes may be read again for repairs of one text.
+/// Bytes that may be parsed again for repairs of one text.
 pub(super) const MAX_REREAD_BYTES: usize = 8 << 20;
 
-/// What would make the text acceptable.
+/// Repair that makes a text acceptable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Repair {
-    /// A line within brackets stands too far left.
+pub(super) enum TextRepair {
+    /// Line within brackets that is not indented enough.
     Line(usize),
-    /// A line of the quoted text that begins here stands too far left.
+    /// Line of the quoted scalar that begins here and is not indented enough.
     Quoted(usize),
-    /// Tabs stand before this column.
+    /// Tabs before this column.
     Tabs { line: usize, column: usize },
-    /// A comment begins in this column, without a space before it.
+    /// Comment in this column without a space before it.
     Comment { line: usize, column: usize },
-    /// A line of a quoted text begins with tabs.
+    /// Line of a quoted scalar that begins with tabs.
     Lead(usize),
-    /// An apostrophe is escaped somewhere behind this place.
+    /// Escaped single quote after this position.
     Apostrophe { line: usize, column: usize },
 }
 
-impl Repair {
-    /// The repair for a complaint, if there is one.
+impl TextRepair {
+    /// Returns the repair for an error, if there is one.
     pub fn of(error: &ScanError) -> Option<Self> {
         let (line, column) = (error.marker().line(), error.marker().col());
         match error.info() {
@@ -46,11 +46,11 @@ impl Repair {
         }
     }
 
-    /// The repaired text. `moved` are the lines that were moved already.
+    /// Returns the repaired text. `moved` are the lines already moved.
     pub fn apply(self, text: &str, moved: &mut BTreeSet<usize>) -> Option<String> {
         match self {
-            Self::Line(line) => moved_right(text, line, moved),
-            Self::Quoted(start) => moved_right(text, (start + 1..).find(|line| !moved.contains(line))?, moved),
+            Self::Line(line) => indent_line(text, line, moved),
+            Self::Quoted(start) => indent_line(text, (start + 1..).find(|line| !moved.contains(line))?, moved),
             Self::Lead(line) => {
                 let spaced = |content: &str| {
                     let inner = content.trim_start_matches([' ', '\t']);
@@ -77,7 +77,7 @@ impl Repair {
     }
 }
 
-/// The backslash of the first escape, where that is of an apostrophe.
+/// Returns the backslash of the first escape, if that is an escaped single quote.
 fn first_escape(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     while at + 1 < text.len() {
@@ -90,9 +90,9 @@ fn first_escape(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// Characters that go-yaml takes for what the parser takes for something else, exchanged while it is parsed: U+0085 and every
-/// carriage return end a line, and a byte order mark that is not the first character is one like others.
-pub(super) struct Marks<'a> {
+/// Text with substitutes for characters that go-yaml and the parser interpret differently: U+0085 and every carriage
+/// return end a line, and a byte order mark that is not the first character is an ordinary character.
+pub(super) struct SubstitutedText<'a> {
     pub text: Cow<'a, str>,
     stand_in: Option<char>,
 }
@@ -100,7 +100,7 @@ pub(super) struct Marks<'a> {
 const BYTE_ORDER_MARK: char = '\u{feff}';
 const NEXT_LINE: char = '\u{85}';
 
-impl<'a> Marks<'a> {
+impl<'a> SubstitutedText<'a> {
     pub fn of(text: &'a str) -> Self {
         let mut marks = Self { text: Cow::Borrowed(text), stand_in: None };
         if text.contains(NEXT_LINE) {
@@ -109,7 +109,7 @@ impl<'a> Marks<'a> {
         if text.contains('\r') {
             marks.text = Cow::Owned(marks.text.replace("\r\n", "\n").replace('\r', "\n"));
         }
-        marks.text = separated(marks.text);
+        marks.text = replace_separators(marks.text);
         if text.contains(BYTE_ORDER_MARK) {
             marks.stand_in = ('\u{f000}'..='\u{f8ff}').find(|c| !text.contains(*c));
             if let Some(stand_in) = marks.stand_in {
@@ -119,15 +119,15 @@ impl<'a> Marks<'a> {
         marks
     }
 
-    /// Puts the byte order marks back.
-    pub fn put_back(&self, value: &mut Value) {
+    /// Restores the byte order marks.
+    pub fn restore(&self, value: &mut Value) {
         let Some(stand_in) = self.stand_in else { return };
         let back = |text: &str| text.replace(stand_in, BYTE_ORDER_MARK.encode_utf8(&mut [0; 4]));
         match value {
             Value::String(text) if text.contains(stand_in) => *text = back(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.put_back(item)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.restore(item)),
             Value::Object(map) => {
-                map.values_mut().for_each(|item| self.put_back(item));
+                map.values_mut().for_each(|item| self.restore(item));
                 if map.keys().any(|key| key.contains(stand_in)) {
                     *map = std::mem::take(map).into_iter().map(|(key, value)| (back(&key), value)).collect();
                 }
@@ -142,8 +142,8 @@ fn edit(text: &str, line: usize, change: impl Fn(&str) -> String) -> String {
     lines.map(|(index, content)| if index + 1 == line { change(content) } else { content.to_string() }).collect()
 }
 
-// Further right than any line that was not moved.
-fn moved_right(text: &str, line: usize, moved: &mut BTreeSet<usize>) -> Option<String> {
+// Indents a line more than any line that was not moved.
+fn indent_line(text: &str, line: usize, moved: &mut BTreeSet<usize>) -> Option<String> {
     let indent = |content: &str| content.len() - content.trim_start_matches(' ').len();
     let others = text.lines().enumerate().filter(|(index, _)| !moved.contains(&(index + 1)));
     let width = others.map(|(_, content)| indent(content)).max()? + 1;

@@ -1,24 +1,24 @@
-//! What a plain scalar means: YAML 1.1 as go-yaml v2 has it.
+//! Resolution of plain scalars: YAML 1.1 as in go-yaml v2.
 
 use super::timestamp::is_timestamp;
 use crate::Value;
 
-/// A scalar's meaning.
+/// Resolved scalar.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Scalar {
     Null,
     Bool(bool),
     Integer(i64),
-    /// Beyond the signed range.
+    /// Integer beyond the signed range.
     Unsigned(u64),
     Float(f64),
-    /// Looks like a time, and stays text.
+    /// Text that looks like a time, and stays text.
     Timestamp(String),
     Text(String),
 }
 
 impl Scalar {
-    /// The short tag go-yaml names it by.
+    /// Returns go-yaml's short tag.
     pub fn tag(&self) -> &'static str {
         match self {
             Self::Null => "!!null",
@@ -30,7 +30,7 @@ impl Scalar {
         }
     }
 
-    /// The JSON value, if JSON has one.
+    /// Converts to a JSON value, if JSON can represent it.
     pub fn into_value(self) -> Result<Value, String> {
         Ok(match self {
             Self::Null => Value::Null,
@@ -47,10 +47,10 @@ impl Scalar {
     }
 }
 
-/// The longest of the words below.
+/// Length of the longest word below.
 const MAX_WORD_BYTES: usize = 5;
 
-/// Whether a text is a word that means something else.
+/// Whether a text is a word with a special meaning.
 pub(super) fn is_word(text: &str) -> bool {
     text.len() <= MAX_WORD_BYTES && word(text).is_some()
 }
@@ -67,7 +67,7 @@ fn word(text: &str) -> Option<Scalar> {
     })
 }
 
-/// The meaning of an untagged plain scalar.
+/// Resolves an untagged plain scalar.
 pub(super) fn plain(text: &str) -> Scalar {
     if text.len() <= MAX_WORD_BYTES
         && let Some(scalar) = word(text)
@@ -85,7 +85,7 @@ pub(super) fn plain(text: &str) -> Scalar {
     }
 }
 
-/// The meaning of a scalar with a tag of YAML's own.
+/// Resolves a scalar with a standard YAML tag.
 pub(super) fn tagged(tag: &str, text: &str) -> Result<Scalar, String> {
     if tag == "str" {
         return Ok(Scalar::Text(text.to_string()));
@@ -121,7 +121,7 @@ fn number(text: &str) -> Option<Scalar> {
     float.is_finite().then_some(Scalar::Float(float))
 }
 
-// Go's base 0: a prefix says the base, a leading zero means octal.
+// Parses like Go's base 0: a prefix sets the base, a leading zero means octal.
 fn integer(digits: &str) -> Option<u64> {
     let (radix, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
@@ -136,7 +136,7 @@ fn integer(digits: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-// `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`
+// Matches `^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`.
 fn is_float(text: &str) -> bool {
     let text = text.strip_prefix(['-', '+']).unwrap_or(text);
     let digits = |t: &str| t.bytes().all(|b| b.is_ascii_digit());

@@ -1,6 +1,6 @@
-//! Texts that a milder parser reads and go-yaml refuses: tabs where indentation is, and an escape it does not know.
+//! Checks for texts that the parser accepts and go-yaml refuses: tabs in indentation, and an unknown escape.
 //!
-//! Looked at only in texts that hold a tab or `\/`; nearly none do.
+//! Only texts with a tab or `\/` are checked; nearly none have one.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,20 +8,20 @@ use std::ops::Range;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::YamlError;
-use super::lines::Lines;
+use super::lines::LineIndex;
 
 const VIOLATES: &str = "found a tab character that violates indentation";
 const NO_TOKEN: &str = "found character that cannot start any token";
 const NO_SPACE: &str = "found a tab character where an indentation space is expected";
 const NO_ESCAPE: &str = "found unknown escape character";
 
-/// U+2028 and U+2029 end lines for go-yaml; in quotes they stay what they are, and nobody sees the difference.
-pub(super) fn separated(text: Cow<'_, str>) -> Cow<'_, str> {
+/// Replaces U+2028 and U+2029, which end lines in go-yaml. In quotes they stay, because there they make no difference.
+pub(super) fn replace_separators(text: Cow<'_, str>) -> Cow<'_, str> {
     const SEPARATORS: [char; 2] = ['\u{2028}', '\u{2029}'];
     if !text.contains(SEPARATORS) {
         return text;
     }
-    let places = Strict { text: &text, lines: Lines::of(&text), open: Vec::new() };
+    let places = StrictChecker { text: &text, lines: LineIndex::of(&text), open: Vec::new() };
     let mut parser = Parser::new_from_str(&text);
     let mut quoted = Vec::new();
     while let Some(Ok((event, span))) = parser.next_event() {
@@ -31,7 +31,7 @@ pub(super) fn separated(text: Cow<'_, str>) -> Cow<'_, str> {
     }
     quoted.sort_by_key(|range| range.start);
     let mut quoted = quoted.into_iter().peekable();
-    // How far those in quotes reach that began so far.
+    // End of the quoted scalars that began so far.
     let mut reach = 0;
     let exchanged = text.char_indices().map(|(at, c)| {
         while let Some(range) = quoted.next_if(|range| range.start <= at) {
@@ -42,27 +42,27 @@ pub(super) fn separated(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(exchanged.collect())
 }
 
-/// Follows the events of a text.
-pub(super) struct Strict<'a> {
+/// Checker that follows the events of a text.
+pub(super) struct StrictChecker<'a> {
     text: &'a str,
-    lines: Lines<'a>,
-    /// The columns of the collections that are open; of one in brackets there is none.
+    lines: LineIndex<'a>,
+    /// Columns of the open collections; `None` for one in brackets.
     open: Vec<Option<usize>>,
 }
 
-impl<'a> Strict<'a> {
-    /// For a text that needs looking at.
+impl<'a> StrictChecker<'a> {
+    /// Creates a checker, if the text needs one.
     pub fn of(text: &'a str) -> Option<Self> {
         if !(text.contains('\t') || text.contains("\\/")) {
             return None;
         }
-        Some(Self { text, lines: Lines::of(text), open: Vec::new() })
+        Some(Self { text, lines: LineIndex::of(text), open: Vec::new() })
     }
 
-    /// Looks at an event and at what stands behind it.
+    /// Checks an event and the text after it.
     ///
     /// # Errors
-    /// What go-yaml says.
+    /// With go-yaml's text.
     pub fn event(&mut self, event: &Event<'_>, span: Span) -> Result<(), YamlError> {
         match event {
             Event::StreamStart => self.tokens(0, false),
@@ -84,7 +84,7 @@ impl<'a> Strict<'a> {
             Event::Scalar(_, ScalarStyle::SingleQuoted, ..) if self.in_block() => {
                 self.tokens(self.quoted(span).end, true)
             }
-            // An empty one has no text of its own.
+            // An empty scalar has no text of its own.
             Event::Scalar(text, ScalarStyle::Plain, ..) if self.in_block() && !text.is_empty() => self.plain(span),
             Event::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded, ..) => self.block(span),
             _ => Ok(()),
@@ -103,7 +103,7 @@ impl<'a> Strict<'a> {
         self.lines.byte(span.end.line(), span.end.col())
     }
 
-    /// A text in quotes. The parser's own end of it may lie behind a comment.
+    /// Returns the range of a quoted scalar. The parser's end may lie after a comment.
     fn quoted(&self, span: Span) -> Range<usize> {
         let start = self.start(span);
         let bytes = &self.text.as_bytes()[start..];
@@ -122,8 +122,8 @@ impl<'a> Strict<'a> {
         start..self.text.len()
     }
 
-    /// What go-yaml says; it is silent about the first line.
-    fn refused(&self, at: usize, problem: &str) -> YamlError {
+    /// Returns go-yaml's error, which does not name the first line.
+    fn error_at(&self, at: usize, problem: &str) -> YamlError {
         let (line, column) = self.lines.place(at);
         let place = if line > 1 { format!("line {line}: ") } else { String::new() };
         YamlError { message: format!("yaml: {place}{problem}"), problem: problem.to_string(), line, column }
@@ -135,7 +135,7 @@ impl<'a> Strict<'a> {
         let mut at = 0;
         while at + 1 < inside.len() {
             match (inside[at], inside[at + 1]) {
-                (b'\\', b'/') => return Err(self.refused(start + at, NO_ESCAPE)),
+                (b'\\', b'/') => return Err(self.error_at(start + at, NO_ESCAPE)),
                 (b'\\', _) => at += 2,
                 _ => at += 1,
             }
@@ -143,7 +143,7 @@ impl<'a> Strict<'a> {
         Ok(())
     }
 
-    /// Behind a plain text its next line is looked for: a tab may not stand left of where that could begin.
+    /// Checks the lines after a plain scalar. go-yaml looks for a continuation line, before which a tab is not allowed.
     fn plain(&self, span: Span) -> Result<(), YamlError> {
         let indent = self.open.last().copied().flatten().map_or(0, |column| column + 1);
         let end = self.end(span);
@@ -151,12 +151,12 @@ impl<'a> Strict<'a> {
         for (offset, byte) in self.text[end..].bytes().enumerate() {
             match byte {
                 b'\n' => (column, leading) = (0, true),
-                b'\t' if leading && column < indent => return Err(self.refused(end + offset, VIOLATES)),
+                b'\t' if leading && column < indent => return Err(self.error_at(end + offset, VIOLATES)),
                 b' ' | b'\t' => column += 1,
-                // A comment ends the text; lines behind it begin tokens.
+                // A comment ends the scalar; the following lines begin tokens.
                 b'#' => return self.tokens(end + offset, true),
                 b':' | b',' if !leading => return self.tokens(end + offset, true),
-                // What belongs to a key that began with a question mark.
+                // Value of a key that began with a question mark.
                 b':' => return self.tokens(end + offset + 1, false),
                 _ => return Ok(()),
             }
@@ -164,10 +164,10 @@ impl<'a> Strict<'a> {
         Ok(())
     }
 
-    /// The lines of a text that stands as it is begin with spaces alone. One whose indentation is said is not looked at.
+    /// Checks a block scalar, whose lines must be indented with spaces only. Skips one with an explicit indentation.
     fn block(&self, span: Span) -> Result<(), YamlError> {
         let least = self.open.last().copied().flatten().map_or(0, |column| column + 1);
-        // The parser may name the place of the first line instead of that of its header.
+        // The parser may report the position of the first line instead of the header's.
         let start = self.start(span);
         let named =
             if self.text[start..].starts_with(['|', '>']) { Some(start) } else { self.text[..start].rfind(['|', '>']) };
@@ -183,7 +183,7 @@ impl<'a> Strict<'a> {
             let inside = indent.is_some_and(|indent| spaces >= indent);
             match line[spaces..].chars().next() {
                 _ if inside => {}
-                Some('\t') => return Err(self.refused(at + spaces, NO_SPACE)),
+                Some('\t') => return Err(self.error_at(at + spaces, NO_SPACE)),
                 None | Some('\n') => {}
                 Some(_) if indent.is_some() || spaces < least => return Ok(()),
                 Some(_) => indent = Some(spaces),
@@ -193,15 +193,15 @@ impl<'a> Strict<'a> {
         Ok(())
     }
 
-    /// Between tokens of a block no tab may stand at the beginning of a line, or behind a hyphen.
+    /// Checks for tabs between tokens of a block, at the start of a line or after a hyphen.
     ///
-    /// `tabs` says whether one may stand right here.
+    /// `tabs` is whether a tab is allowed right here.
     fn tokens(&self, from: usize, mut tabs: bool) -> Result<(), YamlError> {
         let mut rest = self.text[from..].bytes().enumerate().peekable();
         while let Some((offset, byte)) = rest.next() {
             match byte {
                 b'\n' => tabs = false,
-                b'\t' if !tabs => return Err(self.refused(from + offset, NO_TOKEN)),
+                b'\t' if !tabs => return Err(self.error_at(from + offset, NO_TOKEN)),
                 b' ' | b'\t' => {}
                 b'#' => while rest.next_if(|(_, byte)| *byte != b'\n').is_some() {},
                 b':' if tabs || rest.peek().is_some_and(|(_, next)| matches!(next, b' ' | b'\t')) => {}

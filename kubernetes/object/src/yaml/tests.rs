@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Go's answers: for each JSON text the YAML that `sigs.k8s.io/yaml` writes.
+/// Recorded from Go: for each JSON text the YAML that `sigs.k8s.io/yaml` writes.
 #[test]
 fn writes_gos_bytes() {
     let cases: Vec<Value> = serde_json::from_str(include_str!("go.json")).unwrap();
@@ -22,12 +22,12 @@ fn writes_gos_bytes() {
 }
 
 #[test]
-fn what_is_written_reads_back() {
+fn output_reads_back() {
     let cases: Vec<Value> = serde_json::from_str(include_str!("go.json")).unwrap();
     for case in cases.iter().filter(|c| c["err"] == "") {
         let value = crate::json::read(case["json"].as_str().unwrap().as_bytes()).unwrap().value;
         let text = to_string(&value);
-        // go-yaml writes some keys and line breaks that no YAML reader takes back as they were.
+        // go-yaml writes some keys and line breaks that no YAML reader reads back unchanged.
         if text.contains(['\u{85}', '\u{2028}', '\u{2029}', '\r']) || text.contains("<<:") {
             continue;
         }
@@ -69,7 +69,7 @@ fn reads_as_go_does() {
     check_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/yaml"));
 }
 
-/// The same, with the cases beside the workspace, where there are any: in CI there are.
+/// Reads the cases next to the workspace, if there are any; CI has them.
 #[test]
 fn reads_the_shared_cases() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/yaml");
@@ -80,7 +80,7 @@ fn reads_the_shared_cases() {
 }
 
 #[test]
-fn keys_that_stand_twice_are_named_with_their_line() {
+fn duplicate_keys_are_named_with_their_line() {
     let document = read("a: 1\nb:\n  c: 1\n  c: 2\na: 2\n").unwrap();
     assert_eq!(document.value, json!({"a": 2, "b": {"c": 2}}));
     assert_eq!(document.duplicates, ["line 4: key \"c\" already set in map", "line 5: key \"a\" already set in map"]);
@@ -91,7 +91,7 @@ fn keys_that_stand_twice_are_named_with_their_line() {
 }
 
 #[test]
-fn errors_know_their_place() {
+fn errors_have_line_and_column() {
     let error = read("a: 1\nb:\n\tc: 1\n").unwrap_err();
     assert_eq!(error.line, 3);
     let error = read("a: 1\n b: 2\n").unwrap_err();
@@ -119,7 +119,7 @@ fn lines_within_brackets_and_quotes_may_stand_anywhere() {
     assert_eq!(read(text).unwrap().value, value);
     let many = format!("a:\n  b: [\n{}  ]\n", "  x,\n".repeat(300));
     assert_eq!(read(&many).unwrap().value["a"]["b"].as_array().unwrap().len(), 300);
-    // Beyond the bytes that may be read again, the parser has the last word.
+    // Beyond the bound on bytes to parse again, the parser's error is final.
     let huge = format!("a:\n  b: [\n{}  ]\n", "  xxxxxxxxx,\n".repeat(20_000));
     assert!(read(&huge).is_err());
 }
@@ -145,7 +145,7 @@ fn bombs_are_refused() {
     let nested = format!("{anchors}{}{}", "1,".repeat(20_000), "]".repeat(100));
     assert_eq!(read(&nested).unwrap_err().message, "yaml: document contains excessive aliasing");
     assert_eq!(read("a: &x [*x]").unwrap_err().message, "yaml: anchor 'x' value contains itself");
-    // Few nodes, and much text in each: Go shares it.
+    // Few nodes with much text each, which Go shares.
     let text = "x".repeat(1 << 20);
     let long = format!("a: &a {text}\nb: [{}{}]\n", "1, ".repeat(100), "*a, ".repeat(5_000));
     assert_eq!(read(&long).unwrap_err().message, "yaml: document contains excessive aliasing");
@@ -167,14 +167,14 @@ fn items_are_found_with_their_lines() {
 }
 
 #[test]
-fn a_list_that_is_never_closed_is_told_at_the_line_go_names() {
+fn an_unclosed_list_is_reported_at_gos_line() {
     for (text, line) in [("a: [", 1), ("a: [\n", 1), ("a: 1\nb: [", 2), ("a: 1\nb: [\n", 2)] {
         let expected = format!("yaml: line {line}: did not find expected node content");
         assert_eq!(read(text).unwrap_err().to_string(), expected, "{text:?}");
     }
 }
 
-/// The answers are those of Helm's `fromYaml`.
+/// Expected values are those of Helm's `fromYaml`.
 #[test]
 fn a_block_at_the_end_of_a_text_without_a_line_break_has_none() {
     for (text, value) in [
@@ -187,16 +187,17 @@ fn a_block_at_the_end_of_a_text_without_a_line_break_has_none() {
         ("d: |\n  b\n   ", "b\n "),
     ] {
         assert_eq!(read(text).unwrap().value["d"], value, "{text:?}");
-        // The same with an anchor, for the full reader.
+        // Anchors force the full reader.
         let text = format!("x: &x 1\n{text}");
         assert_eq!(read(&text).unwrap().value["d"], value, "{text:?}");
     }
 }
 
-/// What each of them costs does not depend on how many there were before: once it did, and this would take minutes.
+/// Checks that the cost of a key does not depend on the number of keys before it. A quadratic reader would take
+/// minutes.
 #[test]
 fn a_long_text_of_keys_without_values_is_read() {
-    // The anchor is for the full reader.
+    // Anchors force the full reader.
     let text: String =
         std::iter::once("x: &x 1\n".to_string()).chain((0..30_000).map(|n| format!("k{n}:\n"))).collect();
     assert_eq!(read(&text).unwrap().value.as_object().unwrap().len(), 30_001);
@@ -204,8 +205,8 @@ fn a_long_text_of_keys_without_values_is_read() {
     assert_eq!(read(&braces).unwrap().value["x"].as_object().unwrap().len(), 30_000);
 }
 
-/// The same of what stands on one line with a tab, which is looked for by its column, and of U+2028, which ends a line unless it
-/// stands in quotes.
+/// Checks linear cost for a line with a tab, which is found by its column, and for U+2028, which ends a line outside
+/// quotes.
 #[test]
 fn a_long_line_with_a_tab_is_read_and_so_are_many_separators() {
     const MANY: usize = 100_000;
@@ -218,50 +219,50 @@ fn a_long_line_with_a_tab_is_read_and_so_are_many_separators() {
 }
 
 #[track_caller]
-fn refused(text: &[u8], words: &str) {
+fn check_error(text: &[u8], words: &str) {
     let told = decode(text).and_then(|text| read(&text)).map(|document| document.value);
     assert_eq!(told.unwrap_err().message, words, "{:?}", String::from_utf8_lossy(text));
 }
 
 #[track_caller]
-fn taken(text: &[u8], value: Value) {
+fn check_value(text: &[u8], value: Value) {
     assert_eq!(read(&decode(text).unwrap()).unwrap().value, value, "{:?}", String::from_utf8_lossy(text));
 }
 
 #[test]
-fn bytes_are_taken_as_go_takes_them() {
-    refused(b"a: x\x01y\n", "yaml: control characters are not allowed");
-    refused("a: \"x\u{9f}y\"\n".as_bytes(), "yaml: control characters are not allowed");
-    refused(b"a: x\xffy\n", "yaml: invalid leading UTF-8 octet");
-    refused(b"a: \"\xc3\"\n", "yaml: invalid trailing UTF-8 octet");
-    refused(b"a: \xc0\x80\n", "yaml: invalid length of a UTF-8 sequence");
-    refused(b"\xff\xfea\0:\0 \x001", "yaml: incomplete UTF-16 character");
-    taken(b"\xff\xfea\0:\0 \x001\0", json!({"a": 1}));
-    taken(b"\xfe\xff\0a\0:\0 \xd8\x3d\xde\x00", json!({"a": "\u{1f600}"}));
-    taken("a: x\u{feff}y\n\u{feff}b: 1\n".as_bytes(), json!({"a": "x\u{feff}y", "\u{feff}b": 1}));
-    taken("a: \"x\u{85}y\"\n".as_bytes(), json!({"a": "x y"}));
-    taken(b"a: 'x\ry'\r\nb: 1\r", json!({"a": "x y", "b": 1}));
-    taken("a: \"x\u{2028}y\" # z\u{2028}b: 1\n".as_bytes(), json!({"a": "x\u{2028}y", "b": 1}));
-    refused("a: x\u{2028}y\n".as_bytes(), "yaml: line 3: could not find expected ':'");
+fn bytes_are_decoded_like_go() {
+    check_error(b"a: x\x01y\n", "yaml: control characters are not allowed");
+    check_error("a: \"x\u{9f}y\"\n".as_bytes(), "yaml: control characters are not allowed");
+    check_error(b"a: x\xffy\n", "yaml: invalid leading UTF-8 octet");
+    check_error(b"a: \"\xc3\"\n", "yaml: invalid trailing UTF-8 octet");
+    check_error(b"a: \xc0\x80\n", "yaml: invalid length of a UTF-8 sequence");
+    check_error(b"\xff\xfea\0:\0 \x001", "yaml: incomplete UTF-16 character");
+    check_value(b"\xff\xfea\0:\0 \x001\0", json!({"a": 1}));
+    check_value(b"\xfe\xff\0a\0:\0 \xd8\x3d\xde\x00", json!({"a": "\u{1f600}"}));
+    check_value("a: x\u{feff}y\n\u{feff}b: 1\n".as_bytes(), json!({"a": "x\u{feff}y", "\u{feff}b": 1}));
+    check_value("a: \"x\u{85}y\"\n".as_bytes(), json!({"a": "x y"}));
+    check_value(b"a: 'x\ry'\r\nb: 1\r", json!({"a": "x y", "b": 1}));
+    check_value("a: \"x\u{2028}y\" # z\u{2028}b: 1\n".as_bytes(), json!({"a": "x\u{2028}y", "b": 1}));
+    check_error("a: x\u{2028}y\n".as_bytes(), "yaml: line 3: could not find expected ':'");
 }
 
 #[test]
 fn tabs_stand_where_go_lets_them() {
-    refused(b"a: 1\n\t\nb: 2\n", "yaml: line 2: found a tab character that violates indentation");
-    refused(b"x:\n  a: 1\n \t# y\n", "yaml: line 3: found a tab character that violates indentation");
-    refused(b"a: >\n  b\n\t\nc: d\n", "yaml: line 3: found a tab character where an indentation space is expected");
-    refused(b"\ta: 1\n", "yaml: found character that cannot start any token");
-    refused(b"x:\n  a: {b: c\n\t}\n", "yaml: line 3: found a tab character that violates indentation");
-    refused(b"a: \"1\"\n\t\nb: 2\n", "yaml: line 2: found character that cannot start any token");
-    refused(b"-\ta\n", "yaml: found character that cannot start any token");
-    taken(b"a:\tb\nc: [\td,\n\te]\nf: \"g\"\t# h\n", json!({"a": "b", "c": ["d", "e"], "f": "g"}));
-    taken(b"a: |\n  x\n  \ty\n", json!({"a": "x\n\ty\n"}));
-    taken(b"a: 'b\n\tc'\nd: \"e\n\tf\"\n", json!({"a": "b c", "d": "e f"}));
+    check_error(b"a: 1\n\t\nb: 2\n", "yaml: line 2: found a tab character that violates indentation");
+    check_error(b"x:\n  a: 1\n \t# y\n", "yaml: line 3: found a tab character that violates indentation");
+    check_error(b"a: >\n  b\n\t\nc: d\n", "yaml: line 3: found a tab character where an indentation space is expected");
+    check_error(b"\ta: 1\n", "yaml: found character that cannot start any token");
+    check_error(b"x:\n  a: {b: c\n\t}\n", "yaml: line 3: found a tab character that violates indentation");
+    check_error(b"a: \"1\"\n\t\nb: 2\n", "yaml: line 2: found character that cannot start any token");
+    check_error(b"-\ta\n", "yaml: found character that cannot start any token");
+    check_value(b"a:\tb\nc: [\td,\n\te]\nf: \"g\"\t# h\n", json!({"a": "b", "c": ["d", "e"], "f": "g"}));
+    check_value(b"a: |\n  x\n  \ty\n", json!({"a": "x\n\ty\n"}));
+    check_value(b"a: 'b\n\tc'\nd: \"e\n\tf\"\n", json!({"a": "b c", "d": "e f"}));
 }
 
 #[test]
 fn escapes_are_those_of_go() {
-    refused(b"a: \"x\\/y\"\n", "yaml: found unknown escape character");
-    refused(b"b: 1\na: \"x\\/y\"\n", "yaml: line 2: found unknown escape character");
-    taken(b"a: \"x\\'y\"\nb: x\\/y\nc: 'x\\/y'\n", json!({"a": "x'y", "b": "x\\/y", "c": "x\\/y"}));
+    check_error(b"a: \"x\\/y\"\n", "yaml: found unknown escape character");
+    check_error(b"b: 1\na: \"x\\/y\"\n", "yaml: line 2: found unknown escape character");
+    check_value(b"a: \"x\\'y\"\nb: x\\/y\nc: 'x\\/y'\n", json!({"a": "x'y", "b": "x\\/y", "c": "x\\/y"}));
 }

@@ -1,8 +1,8 @@
-//! Which texts go-yaml takes for times. They stay text, but are quoted when written.
+//! Texts that go-yaml resolves to times. They stay text, but are quoted when written.
 
 /// Whether `text` is a date, or a date and time, in one of go-yaml's forms.
 pub(super) fn is_timestamp(text: &str) -> bool {
-    let mut rest = Rest(text);
+    let mut rest = TimestampParser(text);
     let Some(year) = rest.number(4, 4).filter(|_| rest.eat('-')) else { return false };
     let Some(month) = rest.number(1, 2).filter(|m| (1..=12).contains(m) && rest.eat('-')) else { return false };
     let Some(day) = rest.number(1, 2).filter(|d| (1..=days(year, month)).contains(d)) else { return false };
@@ -20,9 +20,9 @@ pub(super) fn is_timestamp(text: &str) -> bool {
     false
 }
 
-struct Rest<'a>(&'a str);
+struct TimestampParser<'a>(&'a str);
 
-impl Rest<'_> {
+impl TimestampParser<'_> {
     fn eat(&mut self, c: char) -> bool {
         match self.0.strip_prefix(c) {
             Some(rest) => {

@@ -1,9 +1,9 @@
-//! What runs pods. On a cluster where no pods run these stay as they were made: `Progressing`.
+//! Health of kinds that run pods. On a cluster without kubelets they stay `Progressing`.
 
 use serde_json::Value;
 
-use super::{Code, Health};
-use crate::field::{annotation, list, text};
+use super::{HealthCode, ObjectHealth};
+use crate::object_fields::{annotation, list, text};
 
 fn number(object: &Value, pointer: &str) -> i64 {
     object.pointer(pointer).and_then(Value::as_i64).unwrap_or(0)
@@ -21,17 +21,17 @@ fn is_observed(object: &Value) -> bool {
     number(object, "/metadata/generation") <= number(object, "/status/observedGeneration")
 }
 
-pub(super) fn deployment(live: &Value) -> Health {
+pub(super) fn deployment(live: &Value) -> ObjectHealth {
     if live["spec"]["paused"] == true {
-        return Health::of(Code::Suspended, "Deployment is paused");
+        return ObjectHealth::new(HealthCode::Suspended, "Deployment is paused");
     }
     if !is_observed(live) {
         let message = "Waiting for rollout to finish: observed deployment generation less than desired generation";
-        return Health::of(Code::Progressing, message);
+        return ObjectHealth::new(HealthCode::Progressing, message);
     }
     if condition(live, "Progressing").is_some_and(|one| one["reason"] == "ProgressDeadlineExceeded") {
         let message = format!("Deployment {:?} exceeded its progress deadline", text(live, "/metadata/name"));
-        return Health::of(Code::Degraded, message);
+        return ObjectHealth::new(HealthCode::Degraded, message);
     }
     let updated = number(live, "/status/updatedReplicas");
     let (replicas, available) = (number(live, "/status/replicas"), number(live, "/status/availableReplicas"));
@@ -39,19 +39,22 @@ pub(super) fn deployment(live: &Value) -> Health {
         Some(wanted) if updated < wanted => format!("{updated} out of {wanted} new replicas have been updated..."),
         _ if replicas > updated => format!("{} old replicas are pending termination...", replicas - updated),
         _ if available < updated => format!("{available} of {updated} updated replicas are available..."),
-        _ => return Health::of(Code::Healthy, ""),
+        _ => return ObjectHealth::new(HealthCode::Healthy, ""),
     };
-    Health::of(Code::Progressing, format!("Waiting for rollout to finish: {waiting}"))
+    ObjectHealth::new(HealthCode::Progressing, format!("Waiting for rollout to finish: {waiting}"))
 }
 
-pub(super) fn stateful_set(live: &Value) -> Health {
+pub(super) fn stateful_set(live: &Value) -> ObjectHealth {
     let observed = number(live, "/status/observedGeneration");
     if observed == 0 || number(live, "/metadata/generation") > observed {
-        return Health::of(Code::Progressing, "Waiting for statefulset spec update to be observed...");
+        return ObjectHealth::new(HealthCode::Progressing, "Waiting for statefulset spec update to be observed...");
     }
     let (wanted, ready) = (optional(live, "/spec/replicas"), number(live, "/status/readyReplicas"));
     if let Some(wanted) = wanted.filter(|wanted| ready < *wanted) {
-        return Health::of(Code::Progressing, format!("Waiting for {} pods to be ready...", wanted - ready));
+        return ObjectHealth::new(
+            HealthCode::Progressing,
+            format!("Waiting for {} pods to be ready...", wanted - ready),
+        );
     }
     let updated = number(live, "/status/updatedReplicas");
     let strategy = text(live, "/spec/updateStrategy/type");
@@ -61,65 +64,77 @@ pub(super) fn stateful_set(live: &Value) -> Health {
             && updated < wanted - partition
         {
             let rest = format!("{updated} out of {} new pods have been updated...", wanted - partition);
-            return Health::of(Code::Progressing, format!("Waiting for partitioned roll out to finish: {rest}"));
+            return ObjectHealth::new(
+                HealthCode::Progressing,
+                format!("Waiting for partitioned roll out to finish: {rest}"),
+            );
         }
-        return Health::of(
-            Code::Healthy,
+        return ObjectHealth::new(
+            HealthCode::Healthy,
             format!("partitioned roll out complete: {updated} new pods have been updated..."),
         );
     }
     if strategy == "OnDelete" {
-        return Health::of(Code::Healthy, format!("statefulset has {ready} ready pods"));
+        return ObjectHealth::new(HealthCode::Healthy, format!("statefulset has {ready} ready pods"));
     }
     let (current, update) = (text(live, "/status/currentRevision"), text(live, "/status/updateRevision"));
     if current != update {
         let rest = format!("{updated} pods at revision {update}...");
-        return Health::of(Code::Progressing, format!("waiting for statefulset rolling update to complete {rest}"));
+        return ObjectHealth::new(
+            HealthCode::Progressing,
+            format!("waiting for statefulset rolling update to complete {rest}"),
+        );
     }
     let pods = number(live, "/status/currentReplicas");
-    Health::of(Code::Healthy, format!("statefulset rolling update complete {pods} pods at revision {current}..."))
+    ObjectHealth::new(
+        HealthCode::Healthy,
+        format!("statefulset rolling update complete {pods} pods at revision {current}..."),
+    )
 }
 
-pub(super) fn replica_set(live: &Value) -> Health {
+pub(super) fn replica_set(live: &Value) -> ObjectHealth {
     if !is_observed(live) {
         let message = "Waiting for rollout to finish: observed replica set generation less than desired generation";
-        return Health::of(Code::Progressing, message);
+        return ObjectHealth::new(HealthCode::Progressing, message);
     }
     if let Some(failed) = condition(live, "ReplicaFailure").filter(|one| one["status"] == "True") {
-        return Health::of(Code::Degraded, text(failed, "/message"));
+        return ObjectHealth::new(HealthCode::Degraded, text(failed, "/message"));
     }
     let available = number(live, "/status/availableReplicas");
     match optional(live, "/spec/replicas").filter(|wanted| available < *wanted) {
         Some(wanted) => {
             let rest = format!("{available} out of {wanted} new replicas are available...");
-            Health::of(Code::Progressing, format!("Waiting for rollout to finish: {rest}"))
+            ObjectHealth::new(HealthCode::Progressing, format!("Waiting for rollout to finish: {rest}"))
         }
-        None => Health::of(Code::Healthy, ""),
+        None => ObjectHealth::new(HealthCode::Healthy, ""),
     }
 }
 
-pub(super) fn daemon_set(live: &Value) -> Health {
+pub(super) fn daemon_set(live: &Value) -> ObjectHealth {
     if !is_observed(live) {
         let message = "Waiting for rollout to finish: observed daemon set generation less than desired generation";
-        return Health::of(Code::Progressing, message);
+        return ObjectHealth::new(HealthCode::Progressing, message);
     }
     let (name, wanted) = (text(live, "/metadata/name"), number(live, "/status/desiredNumberScheduled"));
     let (updated, available) =
         (number(live, "/status/updatedNumberScheduled"), number(live, "/status/numberAvailable"));
     if text(live, "/spec/updateStrategy/type") == "OnDelete" {
-        return Health::of(Code::Healthy, format!("daemon set {updated} out of {wanted} new pods have been updated"));
+        return ObjectHealth::new(
+            HealthCode::Healthy,
+            format!("daemon set {updated} out of {wanted} new pods have been updated"),
+        );
     }
     let waiting = if updated < wanted {
         format!("{updated} out of {wanted} new pods have been updated...")
     } else if available < wanted {
         format!("{available} of {wanted} updated pods are available...")
     } else {
-        return Health::of(Code::Healthy, "");
+        return ObjectHealth::new(HealthCode::Healthy, "");
     };
-    Health::of(Code::Progressing, format!("Waiting for daemon set {name:?} rollout to finish: {waiting}"))
+    ObjectHealth::new(HealthCode::Progressing, format!("Waiting for daemon set {name:?} rollout to finish: {waiting}"))
 }
 
-pub(super) fn job(live: &Value) -> Health {
+pub(super) fn job(live: &Value) -> ObjectHealth {
     let (mut failed, mut complete, mut suspended) = (None, None, false);
     for one in list(live, "/status/conditions") {
         let message = text(one, "/message").to_string();
@@ -134,13 +149,15 @@ pub(super) fn job(live: &Value) -> Health {
         }
     }
     match (failed, complete) {
-        (Some(message), _) => Health::of(Code::Degraded, message),
-        (None, None) => Health::of(Code::Progressing, ""),
-        (None, Some(message)) => Health::of(if suspended { Code::Suspended } else { Code::Healthy }, message),
+        (Some(message), _) => ObjectHealth::new(HealthCode::Degraded, message),
+        (None, None) => ObjectHealth::new(HealthCode::Progressing, ""),
+        (None, Some(message)) => {
+            ObjectHealth::new(if suspended { HealthCode::Suspended } else { HealthCode::Healthy }, message)
+        }
     }
 }
 
-pub(super) fn pod(live: &Value) -> Health {
+pub(super) fn pod(live: &Value) -> ObjectHealth {
     let policy = text(live, "/spec/restartPolicy");
     let is_hook = !annotation(live, "argocd.argoproj.io/hook").is_empty();
     let long_running =
@@ -152,27 +169,27 @@ pub(super) fn pod(live: &Value) -> Health {
     let stuck: Vec<&str> =
         list(live, "/status/containerStatuses").filter(stuck).map(|one| text(one, "/state/waiting/message")).collect();
     if long_running && !stuck.is_empty() {
-        return Health::of(Code::Degraded, stuck.join(", "));
+        return ObjectHealth::new(HealthCode::Degraded, stuck.join(", "));
     }
     let message = text(live, "/status/message");
     let code = match text(live, "/status/phase") {
-        "Pending" => Code::Progressing,
-        "Succeeded" => Code::Healthy,
-        "Failed" if message.is_empty() => return Health::of(Code::Degraded, failure(live)),
-        "Failed" => Code::Degraded,
+        "Pending" => HealthCode::Progressing,
+        "Succeeded" => HealthCode::Healthy,
+        "Failed" if message.is_empty() => return ObjectHealth::new(HealthCode::Degraded, failure(live)),
+        "Failed" => HealthCode::Degraded,
         "Running" if long_running => running(live),
-        "Running" if matches!(policy, "OnFailure" | "Never") => Code::Progressing,
-        _ => Code::Unknown,
+        "Running" if matches!(policy, "OnFailure" | "Never") => HealthCode::Progressing,
+        _ => HealthCode::Unknown,
     };
-    Health::of(code, message)
+    ObjectHealth::new(code, message)
 }
 
-fn running(pod: &Value) -> Code {
+fn running(pod: &Value) -> HealthCode {
     if condition(pod, "Ready").is_some_and(|one| one["status"] == "True") {
-        return Code::Healthy;
+        return HealthCode::Healthy;
     }
     let ended = |one: &Value| one.pointer("/lastState/terminated").is_some_and(Value::is_object);
-    if list(pod, "/status/containerStatuses").any(ended) { Code::Degraded } else { Code::Progressing }
+    if list(pod, "/status/containerStatuses").any(ended) { HealthCode::Degraded } else { HealthCode::Progressing }
 }
 
 fn failure(pod: &Value) -> String {

@@ -4,61 +4,62 @@ use serde_json::json;
 
 use super::*;
 
-const WHOSE: For<'_> = For { application: "shop", namespace: "prod" };
+const TARGET: ReleaseTarget<'_> = ReleaseTarget { application: "shop", namespace: "prod" };
 
-fn files(of: &[(&str, &str)]) -> Files {
+fn files(of: &[(&str, &str)]) -> FolderFiles {
     of.iter().map(|(name, text)| (name.to_string(), text.as_bytes().to_vec())).collect()
 }
 
-fn nothing(_: &str) -> Result<Option<Vec<u8>>, String> {
+fn no_file(_: &str) -> Result<Option<Vec<u8>>, String> {
     Ok(None)
 }
 
-fn named(name: &str) -> String {
+fn config_map(name: &str) -> String {
     format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n")
 }
 
-fn names(made: &Made) -> Vec<&str> {
+fn names(made: &GeneratedManifests) -> Vec<&str> {
     made.objects.iter().map(|one| text(one, "/metadata/name")).collect()
 }
 
 #[test]
 fn a_directory_is_its_manifests() {
     let files = files(&[
-        ("a.yaml", &format!("{}---\n---\n{}", named("a1"), named("a2"))),
+        ("a.yaml", &format!("{}---\n---\n{}", config_map("a1"), config_map("a2"))),
         ("b.json", r#"{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}"#),
-        ("deep/c.yml", &named("c")),
+        ("deep/c.yml", &config_map("c")),
         (
             "deep/list.yaml",
             "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: l1}}\n",
         ),
         ("other.txt", "not: [yaml"),
         ("values.yaml", "just: values"),
-        ("skipped.yaml", &format!("# +argocd:skip-file-rendering\n{}", named("s"))),
+        ("skipped.yaml", &format!("# +argocd:skip-file-rendering\n{}", config_map("s"))),
     ]);
-    let flat = make(&json!({}), &files, WHOSE, &nothing).unwrap();
+    let flat = generate(&json!({}), &files, TARGET, &no_file).unwrap();
     assert_eq!((flat.source_type, names(&flat)), ("Directory", vec!["a1", "a2", "b"]));
-    let deep = make(&json!({"directory": {"recurse": true}}), &files, WHOSE, &nothing).unwrap();
+    let deep = generate(&json!({"directory": {"recurse": true}}), &files, TARGET, &no_file).unwrap();
     assert_eq!(names(&deep), ["a1", "a2", "b", "c", "l1"]);
-    let some =
-        make(&json!({"directory": {"recurse": true, "include": "*.{yml,json}"}}), &files, WHOSE, &nothing).unwrap();
+    let some = generate(&json!({"directory": {"recurse": true, "include": "*.{yml,json}"}}), &files, TARGET, &no_file)
+        .unwrap();
     assert_eq!(names(&some), ["b", "c"]);
-    let but = make(&json!({"directory": {"recurse": true, "exclude": "deep/*"}}), &files, WHOSE, &nothing).unwrap();
+    let but =
+        generate(&json!({"directory": {"recurse": true, "exclude": "deep/*"}}), &files, TARGET, &no_file).unwrap();
     assert_eq!(names(&but), ["a1", "a2", "b"]);
 }
 
 #[test]
 fn a_broken_manifest_is_named_and_a_broken_file_of_another_kind_is_left_alone() {
     let broken = files(&[("bad.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [x\n")]);
-    let told = make(&json!({}), &broken, WHOSE, &nothing).unwrap_err();
+    let told = generate(&json!({}), &broken, TARGET, &no_file).unwrap_err();
     assert!(told.starts_with("Failed to unmarshal \"bad.yaml\": failed to unmarshal manifest: "), "{told}");
-    let other = files(&[("notes.yaml", "a: [b\n"), ("a.yaml", &named("a"))]);
-    assert_eq!(names(&make(&json!({}), &other, WHOSE, &nothing).unwrap()), ["a"]);
+    let other = files(&[("notes.yaml", "a: [b\n"), ("a.yaml", &config_map("a"))]);
+    assert_eq!(names(&generate(&json!({}), &other, TARGET, &no_file).unwrap()), ["a"]);
     let kustomize = files(&[("kustomization.yaml", "resources: []")]);
-    assert!(make(&json!({}), &kustomize, WHOSE, &nothing).unwrap_err().contains("no Kustomize"));
+    assert!(generate(&json!({}), &kustomize, TARGET, &no_file).unwrap_err().contains("no Kustomize"));
 }
 
-fn chart() -> Files {
+fn chart() -> FolderFiles {
     files(&[
         ("Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}"),
         ("values.yaml", "greeting: hello\nreplicas: 1\nlist: []\n"),
@@ -76,7 +77,7 @@ fn chart() -> Files {
 
 #[test]
 fn a_chart_is_rendered_with_values_from_everywhere() {
-    let made = make(&json!({"path": "charts/shop"}), &chart(), WHOSE, &nothing).unwrap();
+    let made = generate(&json!({"path": "charts/shop"}), &chart(), TARGET, &no_file).unwrap();
     assert_eq!((made.source_type, names(&made)), ("Helm", vec!["boxes.x.io", "shop"]));
     assert_eq!(made.objects[1]["data"], json!({"say": "hello", "ns": "prod", "replicas": "1"}));
     let elsewhere = |path: &str| {
@@ -90,7 +91,7 @@ fn a_chart_is_rendered_with_values_from_everywhere() {
         "releaseName": "web", "skipCrds": true, "valueFiles": ["../prod.yaml", "/top.yaml"], "values": "greeting: in line",
         "parameters": [{"name": "greeting", "value": "a,b"}],
     }});
-    let made = make(&source, &chart(), WHOSE, &elsewhere).unwrap();
+    let made = generate(&source, &chart(), TARGET, &elsewhere).unwrap();
     assert_eq!(names(&made), ["web"]);
     assert_eq!(made.objects[0]["data"], json!({"say": "a,b", "ns": "prod", "replicas": "3"}));
 }
@@ -99,7 +100,7 @@ fn a_chart_is_rendered_with_values_from_everywhere() {
 fn a_value_file_that_is_not_there_is_told_unless_that_is_fine() {
     let source =
         |lenient: bool| json!({"path": "c", "helm": {"valueFiles": ["gone.yaml"], "ignoreMissingValueFiles": lenient}});
-    let told = make(&source(false), &chart(), WHOSE, &nothing).unwrap_err();
+    let told = generate(&source(false), &chart(), TARGET, &no_file).unwrap_err();
     assert!(told.contains("gone.yaml: no such file or directory"), "{told}");
-    assert!(make(&source(true), &chart(), WHOSE, &nothing).is_ok());
+    assert!(generate(&source(true), &chart(), TARGET, &no_file).is_ok());
 }

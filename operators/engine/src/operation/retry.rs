@@ -1,4 +1,4 @@
-//! When a failed operation is tried again.
+//! Retry schedule of failed operations.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use crate::field::text;
+use crate::object_fields::text;
 
 const FIRST: Duration = Duration::from_secs(5);
 const FACTOR: f64 = 2.0;
 const MAX: Duration = Duration::from_secs(180);
 
-/// The time of the next try, given when the last one ended and how many tries there were before it.
-pub(super) fn next(retry: &Value, last: Timestamp, before: i64) -> Result<Timestamp, String> {
+/// Computes the time of the next attempt from the end of the last one and the number of attempts before it.
+pub(super) fn next_attempt(retry: &Value, last: Timestamp, before: i64) -> Result<Timestamp, String> {
     let backoff = &retry["backoff"];
     let read = |field: &str, otherwise| match text(backoff, field) {
         "" => Ok(otherwise),
@@ -27,7 +27,7 @@ pub(super) fn next(retry: &Value, last: Timestamp, before: i64) -> Result<Timest
     last.checked_add(Duration::from_secs_f64(wait)).map_err(|error| error.to_string())
 }
 
-/// `90`, `5s`, `1m30s`, `2h`; numbers alone are seconds.
+/// Parses a duration such as `5s`, `1m30s` or `2h`. A number without unit is seconds.
 fn duration(text: &str) -> Option<Duration> {
     if let Ok(seconds) = text.parse::<u32>() {
         return Some(Duration::from_secs(seconds.into()));
@@ -51,7 +51,7 @@ fn duration(text: &str) -> Option<Duration> {
     Some(all)
 }
 
-/// `3:04PM`, as Argo CD writes it.
+/// Formats a time as Go's `time.Kitchen`, for example `3:04PM`, as Argo CD does.
 pub(super) fn kitchen(at: Timestamp) -> String {
     let at = at.to_zoned(TimeZone::UTC);
     let (hour, half) = (at.hour() % 12, if at.hour() < 12 { "AM" } else { "PM" });
@@ -69,12 +69,12 @@ mod tests {
     #[test]
     fn tries_come_later_and_later() {
         let start = Timestamp::UNIX_EPOCH;
-        let wait = |retry: &Value, before| next(retry, start, before).unwrap().as_second();
+        let wait = |retry: &Value, before| next_attempt(retry, start, before).unwrap().as_second();
         let waits: Vec<i64> = [0, 1, 2, 60].map(|before| wait(&json!({"limit": -1}), before)).to_vec();
         assert_eq!(waits, [5, 10, 20, 180]);
         let own = json!({"backoff": {"duration": "1m30s", "factor": 3, "maxDuration": "1h"}});
         assert_eq!([0, 1, 9].map(|before| wait(&own, before)), [90, 270, 3600]);
-        assert!(next(&json!({"backoff": {"duration": "soon"}}), start, 0).is_err());
+        assert!(next_attempt(&json!({"backoff": {"duration": "soon"}}), start, 0).is_err());
         assert_eq!(duration("90"), Some(Duration::from_secs(90)));
     }
 

@@ -1,60 +1,60 @@
-//! Which login a repository is read with: that of a Secret beside the Application, if its project may use it.
+//! Selection of the credential for a repository: a Secret in the Application's namespace that its project may use.
 
 use serde_json::{Value, json};
-use switchboard_kernel::operator::Stop;
+use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::View;
 
-use crate::destination::{SECRET_TYPE, datum};
-use crate::field::text;
+use crate::destination::{SECRET_TYPE, secret_value};
 use crate::kinds::SECRETS;
-use crate::project::normalised;
-use crate::source::Sources;
+use crate::object_fields::text;
+use crate::project::normalized;
+use crate::source::RepositorySources;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
-/// Where Argo CD keeps the keys of ssh servers.
+/// ConfigMap with Argo CD's known SSH hosts.
 const KNOWN_HOSTS: &str = "argocd-ssh-known-hosts-cm";
 
-/// The Secret whose login is used, as it stands in a question; null for none. The login itself goes another way: questions are
-/// recorded.
+/// Returns the Secret whose login is used, in the form of a request, or null. The login itself is passed separately,
+/// because requests are recorded.
 pub(super) fn credential(
     view: &View,
-    sources: &Sources,
+    sources: &RepositorySources,
     namespace: &str,
     project: &str,
     url: &str,
-) -> Result<Value, Stop> {
+) -> Result<Value, DecideError> {
     let labels = format!("{SECRET_TYPE} in (repository, repo-creds)");
-    let secrets = view.list(&SECRETS, &Selection::namespace(namespace).labelled(&labels))?;
+    let secrets = view.list(&SECRETS, &Selection::namespace(namespace).with_labels(&labels))?;
     let mut secrets: Vec<Value> = secrets.iter().map(|secret| secret.value()).collect();
     secrets.retain(|secret| {
-        let own = datum(secret, "project");
+        let own = secret_value(secret, "project");
         own.is_empty() || own == project
     });
-    let Some(secret) = fitting(&secrets, url) else { return Ok(Value::Null) };
+    let Some(secret) = matching_secret(&secrets, url) else { return Ok(Value::Null) };
     let name = text(secret, "/metadata/name");
-    let key = datum(secret, "sshPrivateKey");
+    let key = secret_value(secret, "sshPrivateKey");
     let hosts = match key.is_empty() {
         true => None,
         false => view.get(&CONFIG_MAPS, namespace, KNOWN_HOSTS)?.map(|hosts| hosts.value()),
     };
     let hosts = hosts.as_ref().map_or("", |hosts| text(hosts, "/data/ssh_known_hosts"));
     let who = (namespace.to_string(), name.to_string());
-    sources.learn(who, &datum(secret, "username"), &datum(secret, "password"), &key, hosts);
+    sources.set_login(who, &secret_value(secret, "username"), &secret_value(secret, "password"), &key, hosts);
     Ok(json!({"namespace": namespace, "name": name}))
 }
 
-/// The Secret of the repository itself, or of the longest beginning of its address.
-fn fitting<'a>(secrets: &'a [Value], url: &str) -> Option<&'a Value> {
-    let wanted = normalised(url);
+/// Finds the Secret of the repository itself, or the one with the longest matching address prefix.
+fn matching_secret<'a>(secrets: &'a [Value], url: &str) -> Option<&'a Value> {
+    let wanted = normalized(url);
     let of = |kind: &'static str| secrets.iter().filter(move |one| one["metadata"]["labels"][SECRET_TYPE] == kind);
-    let own = of("repository").find(|secret| normalised(&datum(secret, "url")) == wanted);
+    let own = of("repository").find(|secret| normalized(&secret_value(secret, "url")) == wanted);
     own.or_else(|| {
         let begins = of("repo-creds").filter(|secret| {
-            let beginning = datum(secret, "url");
-            !beginning.is_empty() && wanted.starts_with(&normalised(&beginning))
+            let beginning = secret_value(secret, "url");
+            !beginning.is_empty() && wanted.starts_with(&normalized(&beginning))
         });
-        begins.max_by_key(|secret| datum(secret, "url").len())
+        begins.max_by_key(|secret| secret_value(secret, "url").len())
     })
 }
 
@@ -76,7 +76,7 @@ mod tests {
             secret("team", "repo-creds", "https://git.example/team"),
             secret("app", "repository", "https://Git.example/team/app.git"),
         ];
-        let found = |url: &str| fitting(&secrets, url).map(|one| text(one, "/metadata/name"));
+        let found = |url: &str| matching_secret(&secrets, url).map(|one| text(one, "/metadata/name"));
         assert_eq!(found("https://git.example/team/app"), Some("app"));
         assert_eq!(found("https://git.example/team/other.git"), Some("team"));
         assert_eq!(found("https://git.example/x"), Some("host"));

@@ -1,8 +1,8 @@
-//! A tenant's repository tries to reach what its project does not permit.
+//! Isolation tests: a tenant's repository attempts to reach objects that its project does not permit.
 
 use serde_json::{Value, json};
 
-use super::stage::{ARGO, MAPS, Repository, Stage, condition, config_map};
+use super::fixture::{ARGO, CONFIG_MAPS, EngineFixture, GitFixture, condition, config_map};
 
 const AUTOMATED: &str = r#"{"automated": {"prune": true, "selfHeal": true}}"#;
 
@@ -10,11 +10,11 @@ fn automated() -> Value {
     serde_json::from_str(AUTOMATED).unwrap()
 }
 
-/// A project as the GitOps Service makes it for a tenant whose namespace is `prod`.
-async fn tenant(stage: &Stage) {
+/// Creates the project that the GitOps Service writes for a tenant with the namespace `prod`.
+async fn tenant(fixture: &EngineFixture) {
     let spec = json!({"sourceRepos": ["file://**"], "destinations": [{"name": "in-cluster", "namespace": "prod"}]});
-    stage.project("team", spec).await;
-    stage.send("POST", "/api/v1/namespaces", json!({"metadata": {"name": "other"}})).await.unwrap();
+    fixture.project("team", spec).await;
+    fixture.send("POST", "/api/v1/namespaces", json!({"metadata": {"name": "other"}})).await.unwrap();
 }
 
 fn fails(words: &'static str) -> impl Fn(&Value) -> bool {
@@ -24,12 +24,13 @@ fn fails(words: &'static str) -> impl Fn(&Value) -> bool {
     }
 }
 
-/// An Application among the manifests would be served with the rights of the engine, under a project that permits everything.
+/// An Application among the manifests would be served with the engine's rights, under a project that permits
+/// everything.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_makes_no_argo_cd_of_its_own() {
-    let stage = Stage::new().await;
-    tenant(&stage).await;
-    let loot = Repository::new();
+    let fixture = EngineFixture::new().await;
+    tenant(&fixture).await;
+    let loot = GitFixture::new();
     loot.write("deploy/stolen.yaml", &config_map("stolen", "loot"));
     loot.commit();
     let attempts: [(&str, String, &'static str); 4] = [
@@ -58,26 +59,26 @@ async fn a_repository_makes_no_argo_cd_of_its_own() {
         ),
     ];
     for (name, manifest, words) in &attempts {
-        let repository = Repository::new();
-        // Where it says nothing, a manifest is for the tenant's own namespace.
+        let repository = GitFixture::new();
+        // Manifests without a namespace go to the tenant's own namespace.
         repository.write("deploy/x.yaml", manifest);
         repository.commit();
-        stage.application(name, &repository, automated(), json!({"project": "team"})).await;
-        stage.until_application(name, words, fails(words)).await;
+        fixture.application(name, &repository, automated(), json!({"project": "team"})).await;
+        fixture.until_application(name, words, fails(words)).await;
     }
-    assert!(stage.get("/apis/argoproj.io/v1alpha1/namespaces/prod/applications/inner").await.is_none());
-    assert!(stage.get("/apis/argoproj.io/v1alpha1/namespaces/prod/appprojects/all").await.is_none());
-    assert!(stage.get("/api/v1/namespaces/argocd/secrets/mine").await.is_none());
-    assert!(stage.get("/api/v1/namespaces/other/configmaps/stolen").await.is_none());
-    let project = stage.get(&format!("{ARGO}/appprojects/team")).await.unwrap();
+    assert!(fixture.get("/apis/argoproj.io/v1alpha1/namespaces/prod/applications/inner").await.is_none());
+    assert!(fixture.get("/apis/argoproj.io/v1alpha1/namespaces/prod/appprojects/all").await.is_none());
+    assert!(fixture.get("/api/v1/namespaces/argocd/secrets/mine").await.is_none());
+    assert!(fixture.get("/api/v1/namespaces/other/configmaps/stolen").await.is_none());
+    let project = fixture.get(&format!("{ARGO}/appprojects/team")).await.unwrap();
     assert_eq!(project["spec"]["sourceRepos"], json!(["file://**"]), "it is as it was");
 }
 
-/// Kinds without a namespace, and those of another's namespace.
+/// Covers cluster-scoped kinds and the namespaces of other tenants.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_deploys_to_no_namespace_but_its_own() {
-    let stage = Stage::new().await;
-    tenant(&stage).await;
+    let fixture = EngineFixture::new().await;
+    tenant(&fixture).await;
     let rights = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: all}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}\nsubjects: [{kind: ServiceAccount, name: default, namespace: prod}]\n";
     let attempts: [(&str, &str, &'static str); 3] = [
         ("rights", rights, "resource rbac.authorization.k8s.io:ClusterRoleBinding is not permitted in project team"),
@@ -89,30 +90,30 @@ async fn a_repository_deploys_to_no_namespace_but_its_own() {
         ),
     ];
     for (name, manifest, words) in attempts {
-        let repository = Repository::new();
+        let repository = GitFixture::new();
         repository.write("deploy/own.yaml", &config_map("own", "x")).write("deploy/x.yaml", manifest);
         repository.commit();
-        stage.application(name, &repository, automated(), json!({"project": "team"})).await;
-        stage.until_application(name, words, fails(words)).await;
+        fixture.application(name, &repository, automated(), json!({"project": "team"})).await;
+        fixture.until_application(name, words, fails(words)).await;
     }
     let binding = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/all";
-    assert!(stage.get(binding).await.is_none() && stage.get("/api/v1/namespaces/mine").await.is_none());
-    assert!(stage.get("/api/v1/namespaces/other/configmaps/x").await.is_none());
-    assert!(stage.get(&format!("{MAPS}/own")).await.is_none(), "nothing of such a commit is deployed");
+    assert!(fixture.get(binding).await.is_none() && fixture.get("/api/v1/namespaces/mine").await.is_none());
+    assert!(fixture.get("/api/v1/namespaces/other/configmaps/x").await.is_none());
+    assert!(fixture.get(&format!("{CONFIG_MAPS}/own")).await.is_none(), "nothing of such a commit is deployed");
 }
 
-/// The Secret of a cluster says which namespaces are deployed to, whatever the project permits.
+/// The Secret of a cluster restricts the namespaces, whatever the project permits.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_with_namespaces_is_deployed_to_in_them_alone() {
-    let stage = Stage::new().await;
-    stage.send("POST", "/api/v1/namespaces", json!({"metadata": {"name": "other"}})).await.unwrap();
+    let fixture = EngineFixture::new().await;
+    fixture.send("POST", "/api/v1/namespaces", json!({"metadata": {"name": "other"}})).await.unwrap();
     let labels = json!({"argocd.argoproj.io/secret-type": "cluster"});
     let data =
         json!({"name": "in-cluster", "server": "https://kubernetes.default.svc", "config": "{}", "namespaces": "prod"});
     let secret = json!({"metadata": {"name": "here", "labels": labels}, "stringData": data});
-    stage.send("POST", "/api/v1/namespaces/argocd/secrets", secret).await.unwrap();
+    fixture.send("POST", "/api/v1/namespaces/argocd/secrets", secret).await.unwrap();
     let of = |manifest: &str| {
-        let repository = Repository::new();
+        let repository = GitFixture::new();
         repository.write("deploy/x.yaml", manifest);
         repository.commit();
         repository
@@ -124,27 +125,27 @@ async fn a_cluster_with_namespaces_is_deployed_to_in_them_alone() {
     ];
     for (name, repository, namespace, words) in attempts {
         let more = json!({"destination": {"name": "in-cluster", "namespace": namespace}});
-        stage.application(name, repository, automated(), more).await;
+        fixture.application(name, repository, automated(), more).await;
         let told = format!("Failed to load live state: {words}");
-        stage.until_application(name, words, |one| condition(one, "ComparisonError") == told).await;
-        // A sync that somebody asks for fails in the same words.
-        stage.patch(name, json!({"operation": {"sync": {"revision": "main"}}})).await;
+        fixture.until_application(name, words, |one| condition(one, "ComparisonError") == told).await;
+        // A manual sync fails with the same message.
+        fixture.patch(name, json!({"operation": {"sync": {"revision": "main"}}})).await;
         let told = format!("ComparisonError: {told}");
-        stage.until_application(name, words, |one| one["status"]["operationState"]["message"] == told).await;
+        fixture.until_application(name, words, |one| one["status"]["operationState"]["message"] == told).await;
     }
-    stage.application("own", &map, automated(), json!({})).await;
-    stage.until_application("own", "deployed", |one| one["status"]["sync"]["status"] == "Synced").await;
-    assert!(stage.get("/api/v1/namespaces/other/configmaps/x").await.is_none());
-    assert!(stage.get("/api/v1/namespaces/mine").await.is_none());
+    fixture.application("own", &map, automated(), json!({})).await;
+    fixture.until_application("own", "deployed", |one| one["status"]["sync"]["status"] == "Synced").await;
+    assert!(fixture.get("/api/v1/namespaces/other/configmaps/x").await.is_none());
+    assert!(fixture.get("/api/v1/namespaces/mine").await.is_none());
 }
 
-/// Whether a guess of another's object is right must not be told: its status would say what the object is.
+/// The status must not reveal whether a guessed manifest equals another tenant's object.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_repository_learns_nothing_of_what_is_anothers() {
-    let stage = Stage::new().await;
-    tenant(&stage).await;
+    let fixture = EngineFixture::new().await;
+    tenant(&fixture).await;
     let secret = json!({"metadata": {"name": "login"}, "stringData": {"password": "right"}});
-    stage.send("POST", "/api/v1/namespaces/other/secrets", secret).await.unwrap();
+    fixture.send("POST", "/api/v1/namespaces/other/secrets", secret).await.unwrap();
     let guess = |name: &str, data: &str| {
         format!(
             "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: other}}\nstringData: {{password: {data}}}\n"
@@ -160,24 +161,24 @@ async fn a_repository_learns_nothing_of_what_is_anothers() {
     ];
     let mut told = Vec::new();
     for (name, manifest) in &guesses {
-        let repository = Repository::new();
+        let repository = GitFixture::new();
         repository.write("deploy/x.yaml", manifest);
         repository.commit();
-        stage.application(name, &repository, json!({}), json!({"project": "team"})).await;
+        fixture.application(name, &repository, json!({}), json!({"project": "team"})).await;
         let compared = |one: &Value| one["status"]["sync"]["status"] == "OutOfSync";
-        let application = stage.until_application(name, "compared", compared).await;
+        let application = fixture.until_application(name, "compared", compared).await;
         let one = application["status"]["resources"][0].clone();
         told.push((application["status"]["health"]["status"].clone(), one["status"].clone(), one["health"].clone()));
     }
     assert!(told.iter().all(|one| *one == told[2]), "a guess is told from another: {told:?}");
 }
 
-/// Paths and files of values that lead out of the repository.
+/// Covers source paths and value files that lead out of the repository.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_path_leads_out_of_no_repository() {
-    let stage = Stage::new().await;
-    tenant(&stage).await;
-    let repository = Repository::new();
+    let fixture = EngineFixture::new().await;
+    tenant(&fixture).await;
+    let repository = GitFixture::new();
     repository.write("deploy/Chart.yaml", "apiVersion: v2\nname: c\nversion: 1.0.0\n");
     repository.write("deploy/templates/a.yaml", &config_map("a", "{{ .Values.x }}"));
     repository.commit();
@@ -191,23 +192,24 @@ async fn a_path_leads_out_of_no_repository() {
         ("url", json!({"helm": {"valueFiles": ["file:///etc/passwd"]}})),
     ];
     for (name, source) in sources {
-        stage.application(name, &repository, automated(), json!({"project": "team", "source": source})).await;
+        fixture.application(name, &repository, automated(), json!({"project": "team", "source": source})).await;
         let refused = |one: &Value| !condition(one, "ComparisonError").is_empty();
-        let application = stage.until_application(name, "refused", refused).await;
+        let application = fixture.until_application(name, "refused", refused).await;
         assert!(!application.to_string().contains("root:"), "{name}: {application:#}");
     }
-    assert!(stage.get(&format!("{MAPS}/a")).await.is_none());
+    assert!(fixture.get(&format!("{CONFIG_MAPS}/a")).await.is_none());
 }
 
-/// A project as the GitOps Service makes it for a tenant with an environment: a namespace is made there if it is permitted, by name.
+/// Uses the project that the GitOps Service writes for a tenant with an environment: namespaces are created only if
+/// permitted by name.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_is_made_only_if_the_project_permits_it() {
-    let stage = Stage::new().await;
-    let there = stage.other("team").await;
+    let fixture = EngineFixture::new().await;
+    let there = fixture.other("team").await;
     let spec = json!({"sourceRepos": ["file://**"], "destinations": [{"name": "managed-env-1", "namespace": "*"}],
         "clusterResourceWhitelist": [{"group": "", "kind": "Namespace", "name": "asked"}]});
-    stage.project("team", spec).await;
-    let repository = Repository::new();
+    fixture.project("team", spec).await;
+    let repository = GitFixture::new();
     repository.write("deploy/a.yaml", &config_map("a", "one")).write("deploy/b.yaml", &config_map("b", "one"));
     repository.commit();
     let mut policy = automated();
@@ -215,30 +217,32 @@ async fn a_namespace_is_made_only_if_the_project_permits_it() {
     let words = "resource :Namespace is not permitted in project team";
     for (name, namespace) in [("shop", "asked"), ("thief", "unasked")] {
         let more = json!({"project": "team", "destination": {"name": "managed-env-1", "namespace": namespace}});
-        stage.application(name, &repository, policy.clone(), more).await;
+        fixture.application(name, &repository, policy.clone(), more).await;
     }
-    stage.shows("shop", "Synced", "Healthy").await;
-    let refused = stage.until_application("thief", words, fails(words)).await;
+    fixture.shows("shop", "Synced", "Healthy").await;
+    let refused = fixture.until_application("thief", words, fails(words)).await;
     let result = &refused["status"]["operationState"]["syncResult"]["resources"][0];
     assert_eq!((&result["kind"], &result["name"]), (&json!("Namespace"), &json!("unasked")), "{result}");
-    // Nor for some of what it deploys.
+    // A partial sync is denied as well.
     let some = json!([{"kind": "ConfigMap", "name": "a"}]);
     let sync = json!({"revision": "main", "syncOptions": ["CreateNamespace=true"], "resources": some});
-    stage.patch("thief", json!({"operation": {"sync": sync, "retry": null}, "status": {"operationState": null}})).await;
+    fixture
+        .patch("thief", json!({"operation": {"sync": sync, "retry": null}, "status": {"operationState": null}}))
+        .await;
     let failed = |one: &Value| {
         let state = &one["status"]["operationState"];
         state["operation"]["sync"]["resources"] == some && state["phase"] == "Failed" && fails(words)(one)
     };
-    stage.until_application("thief", "refused for some", failed).await;
+    fixture.until_application("thief", "refused for some", failed).await;
     let get = async |path: &str| there.request::<Value>(http::Request::get(path).body(Vec::new()).unwrap()).await;
     assert!(get("/api/v1/namespaces/asked/configmaps/a").await.is_ok());
     assert!(get("/api/v1/namespaces/unasked").await.is_err());
-    // One that is there needs no permission.
+    // An existing namespace needs no permission.
     let body = json!({"metadata": {"name": "unasked"}}).to_string().into_bytes();
     let made = http::Request::post("/api/v1/namespaces").header("Content-Type", "application/json").body(body);
     there.request::<Value>(made.unwrap()).await.unwrap();
-    stage
+    fixture
         .patch("thief", json!({"operation": {"sync": {"revision": "main", "syncOptions": ["CreateNamespace=true"]}}}))
         .await;
-    stage.shows("thief", "Synced", "Healthy").await;
+    fixture.shows("thief", "Synced", "Healthy").await;
 }

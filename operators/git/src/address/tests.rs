@@ -14,7 +14,7 @@ fn the_usual_forms_are_read() {
         ("git@git.example:team/app.git", Scheme::Ssh),
         ("file:///srv/git/app.git", Scheme::File),
     ] {
-        let address = Address::parse(text, &ALL).unwrap();
+        let address = RepositoryAddress::parse(text, &ALL).unwrap();
         assert_eq!((address.scheme(), address.as_str()), (scheme, text));
     }
 }
@@ -40,20 +40,20 @@ fn what_git_would_take_for_an_option_a_program_or_a_path_is_refused() {
         "https://a b/c",
         "https://a/\nb",
     ] {
-        let refused = Address::parse(text, &ALL);
+        let refused = RepositoryAddress::parse(text, &ALL);
         assert!(matches!(refused, Err(GitError::Address(_))), "{text:?}: {refused:?}");
     }
-    assert!(Address::parse("file:///srv/git/app.git", &[Scheme::Https]).is_err());
+    assert!(RepositoryAddress::parse("file:///srv/git/app.git", &[Scheme::Https]).is_err());
 }
 
 #[test]
 fn a_password_in_an_address_is_taken_out_of_it() {
-    let address = Address::parse("https://bob:p%40ss@git.example/app.git", &ALL).unwrap();
+    let address = RepositoryAddress::parse("https://bob:p%40ss@git.example/app.git", &ALL).unwrap();
     assert_eq!(address.as_str(), "https://git.example/app.git");
     let login = Login::Password { username: "bob".into(), password: "p@ss".into() };
     assert_eq!(address.login(), Some(&login));
     assert!(!format!("{address:?} {address} {login:?}").contains("p@ss"));
-    let named = Address::parse("https://bob@git.example:8443/app.git", &ALL).unwrap();
+    let named = RepositoryAddress::parse("https://bob@git.example:8443/app.git", &ALL).unwrap();
     assert_eq!((named.as_str(), named.login()), ("https://bob@git.example:8443/app.git", None));
-    assert_eq!(named.web_server().as_deref(), Some("https://git.example:8443"));
+    assert_eq!(named.http_origin().as_deref(), Some("https://git.example:8443"));
 }

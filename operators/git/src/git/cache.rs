@@ -1,4 +1,4 @@
-//! The folder of fetched repositories: one bare repository for each address and login, the longest unused gone first.
+//! Cache folder with one bare repository for each address and login, evicted in least recently used order.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -13,59 +13,59 @@ use tempfile::{NamedTempFile, TempDir};
 use crate::error::GitError;
 use crate::login::Login;
 
-/// How many bytes all repositories together may take; the one in use counts beside.
+/// Maximum size of all cached repositories together, without the one in use.
 pub const MAX_CACHE_BYTES: u64 = 2 << 30;
-/// How many letters of an address's digest name its repository.
+/// Number of hex digits of an address's digest that name its repository.
 const NAME_LETTERS: usize = 32;
 const ENDING: &str = "git";
-/// The file with the key of the names of repositories that a login opened.
+/// File with the HMAC key for the names of repositories that were fetched with a login.
 const KEY: &str = "names.key";
 const KEY_BYTES: usize = 32;
 
 #[derive(Clone, Debug)]
-pub(super) struct Cache {
+pub(super) struct RepositoryCache {
     folder: PathBuf,
 }
 
-/// A repository of the cache, whether it is there or not.
+/// Repository of the cache, which may not exist yet.
 #[derive(Debug)]
-pub(super) struct Repository {
+pub(super) struct CachedRepository {
     pub(super) path: PathBuf,
 }
 
-impl Cache {
+impl RepositoryCache {
     pub(super) fn new(folder: &Path) -> Self {
-        // Git stands elsewhere when it runs.
+        // Git runs in another working directory.
         Self { folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf()) }
     }
 
-    /// A folder of one run, that only this user can look into.
+    /// Creates a temporary folder for one run that only the current user can read.
     pub(super) fn scratch(&self) -> Result<TempDir, GitError> {
         let made = fs::create_dir_all(&self.folder).and_then(|()| TempDir::with_prefix_in("run-", &self.folder));
-        made.map_err(|error| self.broken(error))
+        made.map_err(|error| self.cache_error(error))
     }
 
-    /// The repository of an address as somebody sees it: what one login opened is not there for another.
-    pub(super) fn repository(&self, address: &str, login: &Login) -> Result<Repository, GitError> {
+    /// Returns the cached repository of an address and a login. Logins never share a repository.
+    pub(super) fn repository(&self, address: &str, login: &Login) -> Result<CachedRepository, GitError> {
         let name: Vec<u8> = match login {
             Login::None => digest(&SHA256, address.as_bytes()).as_ref().to_vec(),
-            // Under a key, since whoever sees the name could try passwords otherwise.
-            Login::Password { username, password } => self.signed(&[address, "password", username, password])?,
-            Login::Key { private_key, .. } => self.signed(&[address, "key", private_key.trim()])?,
+            // The digest is keyed: from a plain digest, a reader of the folder could guess passwords.
+            Login::Password { username, password } => self.keyed_digest(&[address, "password", username, password])?,
+            Login::Key { private_key, .. } => self.keyed_digest(&[address, "key", private_key.trim()])?,
         };
         let name: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Repository { path: self.folder.join(&name[..NAME_LETTERS]).with_extension(ENDING) })
+        Ok(CachedRepository { path: self.folder.join(&name[..NAME_LETTERS]).with_extension(ENDING) })
     }
 
-    fn signed(&self, parts: &[&str]) -> Result<Vec<u8>, GitError> {
+    fn keyed_digest(&self, parts: &[&str]) -> Result<Vec<u8>, GitError> {
         let file = self.folder.join(KEY);
         let key = match fs::read(&file) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.make_key(&file).and_then(|()| fs::read(&file))
+                self.create_key(&file).and_then(|()| fs::read(&file))
             }
             read => read,
         };
-        let key = key.map_err(|error| self.broken(error))?;
+        let key = key.map_err(|error| self.cache_error(error))?;
         let mut context = hmac::Context::with_key(&hmac::Key::new(hmac::HMAC_SHA256, &key));
         for part in parts {
             context.update(&(part.len() as u64).to_be_bytes());
@@ -74,8 +74,8 @@ impl Cache {
         Ok(context.sign().as_ref().to_vec())
     }
 
-    /// Makes the key, unless another process was faster. Nobody ever reads half of it.
-    fn make_key(&self, file: &Path) -> io::Result<()> {
+    /// Creates the key unless another process was faster. Readers never see a partial key.
+    fn create_key(&self, file: &Path) -> io::Result<()> {
         let mut key = [0; KEY_BYTES];
         SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no randomness is to be had"))?;
         fs::create_dir_all(&self.folder)?;
@@ -87,21 +87,21 @@ impl Cache {
         }
     }
 
-    /// Held as long as a repository is written to, by any process.
-    pub(super) fn lock(&self, repository: &Repository) -> Result<File, GitError> {
-        let file = open_lock(&repository.path).map_err(|error| self.broken(error))?;
-        file.lock().map_err(|error| self.broken(error))?;
+    /// Locks a repository against writes of all processes.
+    pub(super) fn lock(&self, repository: &CachedRepository) -> Result<File, GitError> {
+        let file = open_lock(&repository.path).map_err(|error| self.cache_error(error))?;
+        file.lock().map_err(|error| self.cache_error(error))?;
         Ok(file)
     }
 
-    /// Removes what was not used for longest, until the rest is within bounds. What is in use stays.
-    pub(super) fn shrink(&self, but: &Repository) {
+    /// Removes the least recently used repositories until the rest fits the limit. Repositories in use are kept.
+    pub(super) fn shrink(&self, but: &CachedRepository) {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path());
         let others = entries.filter(|path| path.extension().is_some_and(|end| end == ENDING) && *path != but.path);
-        let mut found: Vec<(SystemTime, u64, Repository)> = others
+        let mut found: Vec<(SystemTime, u64, CachedRepository)> = others
             .map(|path| {
                 let used = fs::metadata(path.join("used")).and_then(|file| file.modified());
-                let repository = Repository { path };
+                let repository = CachedRepository { path };
                 (used.unwrap_or(SystemTime::UNIX_EPOCH), repository.size(), repository)
             })
             .collect();
@@ -118,7 +118,7 @@ impl Cache {
         }
     }
 
-    fn broken(&self, error: io::Error) -> GitError {
+    fn cache_error(&self, error: io::Error) -> GitError {
         GitError::Cache(self.folder.clone(), error)
     }
 }
@@ -127,17 +127,17 @@ fn open_lock(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).truncate(false).write(true).open(path.with_extension("lock"))
 }
 
-impl Repository {
+impl CachedRepository {
     pub(super) fn exists(&self) -> bool {
         self.path.join("HEAD").exists()
     }
 
-    pub(super) fn text(&self) -> Result<&str, GitError> {
+    pub(super) fn path_text(&self) -> Result<&str, GitError> {
         let odd = || io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8");
         self.path.to_str().ok_or_else(|| GitError::Cache(self.path.clone(), odd()))
     }
 
-    /// What it takes on disk.
+    /// Returns the size of the repository on disk.
     pub(super) fn size(&self) -> u64 {
         let mut waiting = vec![self.path.clone()];
         let mut sum = 0;

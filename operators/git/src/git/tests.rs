@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-//! Against repositories made here, over `file://` and over HTTP from a server in this process.
+//! Tests with generated repositories, over `file://` and over HTTP from a server in this process.
 
 mod server;
 
@@ -9,14 +9,14 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use super::*;
-use server::Server;
+use server::HttpFileServer;
 
-/// A repository with a work tree, made for one test.
-struct Made {
+/// Repository with a work tree, created for one test.
+struct TestRepository {
     folder: TempDir,
 }
 
-impl Made {
+impl TestRepository {
     fn new() -> Self {
         let made = Self { folder: TempDir::new().unwrap() };
         made.git(&["init", "--quiet", "--initial-branch=main", "."]);
@@ -56,22 +56,22 @@ impl Made {
 }
 
 fn reader(cache: &TempDir) -> Git {
-    Git::new(Settings::in_folder(cache.path()).with_files())
+    Git::new(GitSettings::with_cache(cache.path()).with_local_files())
 }
 
-fn tree(made: &Made, revision: &str) -> Result<Tree, GitError> {
+fn tree(made: &TestRepository, revision: &str) -> Result<CommitTree, GitError> {
     let cache = TempDir::new().unwrap();
     let git = reader(&cache);
     let revision = git.ls_remote(&made.url(), &Login::None)?.resolve(revision)?;
     let tree = git.fetch(&made.url(), &Login::None, &revision)?;
-    // What is read later comes from the cache, which goes with this function.
+    // Files are read lazily from the cache, which would be deleted at the end of this function.
     std::mem::forget(cache);
     Ok(tree)
 }
 
 #[test]
 fn a_branch_a_tag_a_commit_and_its_first_letters_are_the_same_files() {
-    let made = Made::new();
+    let made = TestRepository::new();
     let first = made.write("deploy/a.yaml", "one").commit("first");
     made.git(&["tag", "--annotate", "--message", "first", "v1"]);
     let second = made.write("deploy/a.yaml", "two").write("other/b", "x").commit("second");
@@ -93,7 +93,7 @@ fn a_branch_a_tag_a_commit_and_its_first_letters_are_the_same_files() {
 
 #[test]
 fn the_cache_serves_what_was_fetched_and_learns_what_is_new() {
-    let made = Made::new();
+    let made = TestRepository::new();
     let cache = TempDir::new().unwrap();
     let git = reader(&cache);
     let mut last = String::new();
@@ -114,7 +114,7 @@ fn the_cache_serves_what_was_fetched_and_learns_what_is_new() {
 
 #[test]
 fn links_are_followed_inside_of_the_repository() {
-    let made = Made::new();
+    let made = TestRepository::new();
     made.write("base/web.yaml", "web").write("base/deep/x.yaml", "x").write("app/own.yaml", "own");
     made.link("app/web.yaml", "../base/web.yaml").link("app/deep", "../base/deep").commit("links");
     let tree = tree(&made, "main").unwrap();
@@ -130,13 +130,13 @@ fn links_are_followed_inside_of_the_repository() {
 #[test]
 fn guarantees_links_lead_nowhere_else() {
     for target in ["/etc/passwd", "../../outside", "self", "../app"] {
-        let made = Made::new();
+        let made = TestRepository::new();
         made.write("app/own.yaml", "own").link("app/self", target).commit("link");
         let tree = tree(&made, "main").unwrap();
         let told = tree.files("app").unwrap_err();
         assert!(matches!(told, GitError::Link(_) | GitError::TooLarge { .. }), "{target}: {told}");
     }
-    let made = Made::new();
+    let made = TestRepository::new();
     made.write("a", "x").commit("plain");
     let tree = tree(&made, "main").unwrap();
     assert!(matches!(tree.file("../../etc/passwd"), Err(GitError::Link(_))));
@@ -144,11 +144,12 @@ fn guarantees_links_lead_nowhere_else() {
 
 #[test]
 fn a_repository_larger_than_allowed_is_not_kept() {
-    let made = Made::new();
+    let made = TestRepository::new();
     let noise: String = (0..200_000_u64).map(|n| format!("{:x}", n.wrapping_mul(0x9E37_79B9_7F4A_7C15))).collect();
     made.write("big", &noise).commit("big");
     let cache = TempDir::new().unwrap();
-    let git = Git::new(Settings { repository_bytes: 100_000, ..Settings::in_folder(cache.path()).with_files() });
+    let git =
+        Git::new(GitSettings { repository_bytes: 100_000, ..GitSettings::with_cache(cache.path()).with_local_files() });
     let revision = git.ls_remote(&made.url(), &Login::None).unwrap().resolve("").unwrap();
     let told = git.fetch(&made.url(), &Login::None, &revision).unwrap_err();
     assert!(matches!(told, GitError::TooLarge { .. }), "{told}");
@@ -157,17 +158,17 @@ fn a_repository_larger_than_allowed_is_not_kept() {
 
 #[test]
 fn a_file_of_this_machine_is_read_only_where_that_is_allowed() {
-    let made = Made::new();
+    let made = TestRepository::new();
     made.write("a", "x").commit("a");
     let cache = TempDir::new().unwrap();
-    let git = Git::new(Settings::in_folder(cache.path()));
+    let git = Git::new(GitSettings::with_cache(cache.path()));
     assert!(matches!(git.ls_remote(&made.url(), &Login::None), Err(GitError::Address(_))));
     assert!(matches!(git.ls_remote("ext::sh -c id", &Login::None), Err(GitError::Address(_))));
 }
 
 #[test]
 fn no_hook_and_no_setting_of_a_repository_runs() {
-    let made = Made::new();
+    let made = TestRepository::new();
     let proof = made.folder.path().join("ran");
     for hook in ["post-checkout", "pre-auto-gc", "reference-transaction", "post-upload-pack"] {
         made.write(&format!(".git/hooks/{hook}"), &format!("#!/bin/sh\ntouch {}\n", proof.display()));
@@ -185,19 +186,19 @@ fn password(password: &str) -> Login {
 
 #[test]
 fn a_repository_over_http_opens_to_its_password_and_to_no_other() {
-    let made = Made::new();
+    let made = TestRepository::new();
     let commit = made.write("a", "over http").commit("a");
-    let server = Server::start(made.folder.path(), Some("bob:hunter2"));
+    let server = HttpFileServer::start(made.folder.path(), Some("bob:hunter2"));
     let url = server.url("/.git");
     let cache = TempDir::new().unwrap();
-    let git = Git::new(Settings::in_folder(cache.path()));
+    let git = Git::new(GitSettings::with_cache(cache.path()));
     let refs = git.ls_remote(&url, &password("hunter2")).unwrap();
     assert_eq!(refs.resolve("main").unwrap().to_string(), commit);
     let tree = git.fetch(&url, &password("hunter2"), &refs.resolve("main").unwrap()).unwrap();
     assert_eq!(tree.file("a").unwrap().unwrap(), b"over http");
     for login in [Login::None, password("wr0ng-pass")] {
         let told = git.ls_remote(&url, &login).unwrap_err();
-        assert!(matches!(told, GitError::Denied(_)), "{told}");
+        assert!(matches!(told, GitError::AuthenticationFailed(_)), "{told}");
         assert!(!format!("{told} {told:?}").contains("wr0ng-pass"), "{told}");
     }
     let within = url.replace("http://", "http://bob:hunter2@");
@@ -206,40 +207,40 @@ fn a_repository_over_http_opens_to_its_password_and_to_no_other() {
     assert!(!told.to_string().contains("hunter3"), "{told}");
 }
 
-/// What is in the cache was fetched as somebody: nobody else is given it, a commit that is named by its digest included.
+/// A cached repository is bound to the login it was fetched with, even for a commit given by its SHA.
 #[test]
 fn what_was_fetched_with_a_login_is_there_for_that_login_alone() {
-    let made = Made::new();
+    let made = TestRepository::new();
     let commit = Revision::Commit(Commit::parse(&made.write("a", "secret").commit("a")).unwrap());
-    let server = Server::start(made.folder.path(), Some("bob:hunter2"));
+    let server = HttpFileServer::start(made.folder.path(), Some("bob:hunter2"));
     let url = server.url("/.git");
     let cache = TempDir::new().unwrap();
-    let git = Git::new(Settings::in_folder(cache.path()));
+    let git = Git::new(GitSettings::with_cache(cache.path()));
     let within = url.replace("http://", "http://bob:hunter2@");
     for (url, login) in [(&url, password("hunter2")), (&within, Login::None)] {
         assert_eq!(git.fetch(url, &login, &commit).unwrap().file("a").unwrap().unwrap(), b"secret");
     }
     for login in [Login::None, password("hunter3")] {
         let told = git.fetch(&url, &login, &commit).map(|_| ()).unwrap_err();
-        assert!(matches!(told, GitError::Denied(_)), "{told}");
+        assert!(matches!(told, GitError::AuthenticationFailed(_)), "{told}");
     }
-    // Once fetched, it is there for its login without the server.
+    // Once fetched, the commit is available to its login without the server.
     drop(server);
     assert!(git.fetch(&url, &password("hunter2"), &commit).is_ok());
-    assert!(Git::new(Settings::in_folder(cache.path())).fetch(&url, &password("hunter2"), &commit).is_ok());
+    assert!(Git::new(GitSettings::with_cache(cache.path())).fetch(&url, &password("hunter2"), &commit).is_ok());
 }
 
 #[test]
 fn a_server_that_sends_elsewhere_does_not_send_the_password_along() {
-    let made = Made::new();
+    let made = TestRepository::new();
     made.write("a", "x").commit("a");
-    let thief = Server::start(made.folder.path(), Some("bob:other"));
-    let honest = Server::redirecting(&thief.url(""));
+    let thief = HttpFileServer::start(made.folder.path(), Some("bob:other"));
+    let honest = HttpFileServer::redirecting(&thief.url(""));
     let cache = TempDir::new().unwrap();
-    let git = Git::new(Settings::in_folder(cache.path()));
+    let git = Git::new(GitSettings::with_cache(cache.path()));
     let told = git.ls_remote(&honest.url("/.git"), &password("hunter2"));
     assert!(told.is_err());
-    let heard = thief.heard();
+    let heard = thief.received_lines();
     assert!(
         !heard.is_empty() && heard.iter().all(|line| !line.to_ascii_lowercase().starts_with("authorization")),
         "{heard:?}"
@@ -248,11 +249,11 @@ fn a_server_that_sends_elsewhere_does_not_send_the_password_along() {
 
 #[test]
 fn a_repository_that_is_not_there_is_told_apart_from_a_server_that_is_not() {
-    let made = Made::new();
+    let made = TestRepository::new();
     made.write("a", "x").commit("a");
-    let server = Server::start(made.folder.path(), None);
+    let server = HttpFileServer::start(made.folder.path(), None);
     let cache = TempDir::new().unwrap();
-    let git = Git::new(Settings::in_folder(cache.path()));
+    let git = Git::new(GitSettings::with_cache(cache.path()));
     assert!(matches!(git.ls_remote(&server.url("/nothing"), &Login::None), Err(GitError::NotFound(_))));
     let gone = server.url("/.git");
     drop(server);
@@ -263,8 +264,8 @@ fn a_repository_that_is_not_there_is_told_apart_from_a_server_that_is_not() {
 #[test]
 fn a_credential_that_cannot_be_given_is_refused() {
     let cache = TempDir::new().unwrap();
-    let git = Git::new(Settings::in_folder(cache.path()));
-    let key = Login::Key { private_key: "x".into(), hosts: crate::HostKeys::Any };
+    let git = Git::new(GitSettings::with_cache(cache.path()));
+    let key = Login::Key { private_key: "x".into(), hosts: crate::HostKeys::AcceptAny };
     assert!(matches!(git.ls_remote("https://git.example/a", &key), Err(GitError::Login(_))));
     assert!(matches!(git.ls_remote("ssh://git@git.example/a", &password("x")), Err(GitError::Login(_))));
     assert!(matches!(git.ls_remote("https://git.example/a", &password("a\nhost=evil")), Err(GitError::Login(_))));

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-/// A git that is a script.
+/// Writes a shell script that stands in for git.
 fn script(folder: &Path, text: &str) -> PathBuf {
     let path = folder.join("git");
     std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
@@ -12,11 +12,12 @@ fn script(folder: &Path, text: &str) -> PathBuf {
     path
 }
 
-fn run(text: &str, means: &Means, deadline: Duration, output_bytes: usize) -> Result<Vec<u8>, GitError> {
+fn run(text: &str, means: &LoginEnvironment, deadline: Duration, output_bytes: usize) -> Result<Vec<u8>, GitError> {
     let folder = tempfile::tempdir().unwrap();
     let git = script(folder.path(), text);
-    let program = Program { git: &git, allowed: &[Scheme::Https], config: None, folder: folder.path() };
-    let run = Run { act: "look", arguments: &["x"], input: vec![], output_bytes, deadline, look: &|| Ok(()) };
+    let program = GitProgram { git: &git, allowed: &[Scheme::Https], config: None, folder: folder.path() };
+    let run =
+        GitCommand { action: "look", arguments: &["x"], input: vec![], output_bytes, deadline, watchdog: &|| Ok(()) };
     program.run(run, means)
 }
 
@@ -24,22 +25,22 @@ const LONG: Duration = Duration::from_secs(60);
 
 #[test]
 fn a_run_that_hangs_is_ended_with_all_it_started() {
-    let ended = run("sleep 600 & sleep 600", &Means::default(), Duration::from_millis(300), 100);
-    assert!(matches!(ended, Err(GitError::Deadline { .. })), "{ended:?}");
+    let ended = run("sleep 600 & sleep 600", &LoginEnvironment::default(), Duration::from_millis(300), 100);
+    assert!(matches!(ended, Err(GitError::Timeout { .. })), "{ended:?}");
 }
 
 #[test]
 fn a_run_that_says_too_much_fails() {
-    let ended = run("head -c 2000 /dev/zero", &Means::default(), LONG, 1000);
+    let ended = run("head -c 2000 /dev/zero", &LoginEnvironment::default(), LONG, 1000);
     assert!(matches!(ended, Err(GitError::TooLarge { .. })), "{ended:?}");
 }
 
 #[test]
 fn guarantees_a_password_is_never_told() {
-    let means = Means {
+    let means = LoginEnvironment {
         variables: vec![("SWITCHBOARD_GIT_PASSWORD", "hunter2".into())],
-        hidden: vec!["hunter2".into()],
-        ..Means::default()
+        secrets: vec!["hunter2".into()],
+        ..LoginEnvironment::default()
     };
     let told = run(r#"echo "fatal: $SWITCHBOARD_GIT_PASSWORD and $0 $@" >&2; exit 1"#, &means, LONG, 100).unwrap_err();
     assert!(!format!("{told} {told:?}").contains("hunter2"), "{told}");
@@ -48,11 +49,11 @@ fn guarantees_a_password_is_never_told() {
 
 #[test]
 fn nothing_of_this_machine_is_taken_over_but_the_way_to_the_network() {
-    let told = run("env | cut -d= -f1 | sort", &Means::default(), LONG, 100_000).unwrap();
+    let told = run("env | cut -d= -f1 | sort", &LoginEnvironment::default(), LONG, 100_000).unwrap();
     let told = String::from_utf8(told).unwrap();
     let odd: Vec<&str> = told
         .lines()
-        .filter(|name| !name.starts_with("GIT_") && !TAKEN_OVER.contains(name))
+        .filter(|name| !name.starts_with("GIT_") && !INHERITED_VARIABLES.contains(name))
         .filter(|name| !["HOME", "LC_ALL", "PWD", "OLDPWD", "SHLVL", "_"].contains(name))
         .collect();
     assert_eq!(odd, Vec::<&str>::new());
@@ -63,8 +64,15 @@ fn nothing_of_this_machine_is_taken_over_but_the_way_to_the_network() {
 fn a_machine_without_git_is_told_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let nowhere = folder.path().join("nowhere");
-    let program = Program { git: &nowhere, allowed: &[], config: None, folder: folder.path() };
-    let run = Run { act: "look", arguments: &[], input: vec![], output_bytes: 1, deadline: LONG, look: &|| Ok(()) };
-    let told = program.run(run, &Means::default()).unwrap_err();
+    let program = GitProgram { git: &nowhere, allowed: &[], config: None, folder: folder.path() };
+    let run = GitCommand {
+        action: "look",
+        arguments: &[],
+        input: vec![],
+        output_bytes: 1,
+        deadline: LONG,
+        watchdog: &|| Ok(()),
+    };
+    let told = program.run(run, &LoginEnvironment::default()).unwrap_err();
     assert!(matches!(told, GitError::NoGit) && told.to_string().contains("hint: install git"), "{told}");
 }

@@ -3,7 +3,7 @@
 use super::*;
 
 fn letters(digit: char) -> String {
-    digit.to_string().repeat(FULL)
+    digit.to_string().repeat(SHA_LENGTH)
 }
 
 fn refs() -> Refs {
@@ -14,7 +14,7 @@ fn refs() -> Refs {
         c = letters('c'),
         d = letters('d')
     );
-    Refs::read(&text).unwrap()
+    Refs::parse(&text).unwrap()
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn names_stand_for_commits() {
         assert_eq!(refs().resolve(name).unwrap().to_string(), letters(digit), "{name}");
     }
     assert_eq!(refs().resolve(&letters('9')).unwrap().to_string(), letters('9'));
-    assert_eq!(refs().resolve("ABC1234").unwrap(), Revision::Short("abc1234".into()));
+    assert_eq!(refs().resolve("ABC1234").unwrap(), Revision::Abbreviated("abc1234".into()));
 }
 
 #[test]

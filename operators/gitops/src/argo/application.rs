@@ -1,4 +1,4 @@
-//! Application: what Argo CD deploys.
+//! Application: the unit of deployment in Argo CD.
 
 use serde_json::{Value, json};
 use switchboard_ledger::rows;
@@ -6,16 +6,16 @@ use switchboard_ledger::rows;
 use super::spec_field::{self, SpecError};
 use super::{API_VERSION, DATABASE_ID, IN_CLUSTER};
 
-/// The kind.
+/// Kind.
 pub const KIND: &str = "Application";
 
-/// Added before an Application is deleted: Argo CD then deletes what was deployed, in the background.
+/// Finalizer that is added before an Application is deleted, so that Argo CD deletes its resources in the background.
 pub const FINALIZER: &str = "resources-finalizer.argocd.argoproj.io/background";
 
-/// Asks Argo CD to compare anew.
+/// Annotation that requests a refresh.
 pub const REFRESH: &str = "argocd.argoproj.io/refresh";
 
-/// The object of a row, on an Argo CD of this namespace.
+/// Builds the Application of a row for an Argo CD in this namespace.
 pub fn object(row: &rows::Application, namespace: &str) -> Result<Value, SpecError> {
     Ok(json!({
         "apiVersion": API_VERSION,
@@ -29,13 +29,13 @@ pub fn object(row: &rows::Application, namespace: &str) -> Result<Value, SpecErr
     }))
 }
 
-/// The object as it is, with the spec and the label of its row; none if it has them already.
+/// Returns the live object with the spec and the label of its row, or `None` if it already has them.
 ///
-/// All of the spec is the row's: `sources` would replace `source`, and `ignoreDifferences` hide what is not deployed. The original
-/// compares four keys and leaves the rest as somebody made it.
+/// The row owns the whole spec: `sources` would replace `source`, and `ignoreDifferences` would hide differences.
+/// managed-gitops compares four keys only and keeps other edits.
 ///
 /// # Guarantees
-/// - An edit of the spec is undone, any other is kept.          // test: guarantees_an_edit_is_undone_and_others_are_kept
+/// - An edit of the spec is reverted, any other is kept.          // test: guarantees_an_edit_is_undone_and_others_are_kept
 pub fn corrected(live: &Value, row: &rows::Application) -> Result<Option<Value>, SpecError> {
     let mut object = live.clone();
     object["spec"] = spec_field::read(&row.spec_field)?;
@@ -45,18 +45,18 @@ pub fn corrected(live: &Value, row: &rows::Application) -> Result<Option<Value>,
     Ok(Some(object).filter(|object| !same(object, live)))
 }
 
-/// No options and an empty list of them are the same.
+/// Compares two objects. A missing list equals an empty one.
 fn same(one: &Value, other: &Value) -> bool {
-    let plain = |object: &Value| super::keys::without_nothing(object.clone());
+    let plain = |object: &Value| super::keys::without_empty(object.clone());
     plain(one) == plain(other)
 }
 
-/// Whether a row's Application deploys to the cluster Argo CD runs on, for which there is no Secret.
+/// Whether an Application deploys to the cluster Argo CD runs on, which has no Secret.
 pub fn is_in_cluster(spec: &Value) -> bool {
     spec["destination"]["name"] == IN_CLUSTER
 }
 
-/// The row an Application belongs to, by its label.
+/// Returns the key of an Application's row from its label.
 pub fn row_of(object: &Value) -> Option<&str> {
     object["metadata"]["labels"][DATABASE_ID].as_str()
 }

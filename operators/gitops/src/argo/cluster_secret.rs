@@ -1,4 +1,4 @@
-//! The Secret by which Argo CD reaches a cluster.
+//! Secret with which Argo CD connects to a cluster.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,31 +8,31 @@ use switchboard_ledger::rows::{ClusterCredentials, ManagedEnvironment};
 
 use super::{DATABASE_ID, SECRET_TYPE, environment_name, project_name};
 
-/// What makes a cluster's URL one of its own for each environment: Argo CD tells clusters apart by their URLs.
+/// Query that makes the URL of a cluster unique for each environment, because Argo CD identifies clusters by URL.
 const QUERY: &str = "?managedEnvironment=";
 
-/// Why there is no Secret.
+/// Error of building a cluster Secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SecretError {
-    /// The URL has a query of its own.
+pub enum ClusterSecretError {
+    /// The URL already has a query.
     #[error("could not use the Kubernetes API URL: it contains unsupported characters")]
     Url,
 }
 
-/// The Secret of an environment on an Argo CD of this namespace.
+/// Builds the Secret of an environment for an Argo CD in this namespace.
 ///
-/// Beyond the original it holds the certificates of the cluster's authority and, where there is one, the tenant's client
-/// certificate, and it belongs to the tenant's project when one is given.
+/// Unlike in managed-gitops, the Secret contains the cluster's CA certificates and the tenant's client certificate if
+/// there is one, and it is limited to the tenant's project if `project` is given.
 pub fn object(
     environment: &ManagedEnvironment,
     credentials: &ClusterCredentials,
     namespace: &str,
     project: Option<&UserId>,
-) -> Result<Value, SecretError> {
+) -> Result<Value, ClusterSecretError> {
     let name = environment_name(&environment.id);
     let host = credentials.host.as_deref().unwrap_or_default();
     if host.contains(['?', '&']) {
-        return Err(SecretError::Url);
+        return Err(ClusterSecretError::Url);
     }
     let server = format!("{host}{QUERY}{}", environment.id);
     let mut data = Map::new();
@@ -62,11 +62,11 @@ pub fn object(
     }))
 }
 
-/// The part that Argo CD makes its client of. Without certificates it is the original's, to the byte.
+/// Builds Argo CD's client configuration. Without certificates it equals that of managed-gitops byte for byte.
 fn config(credentials: &ClusterCredentials) -> String {
     let mut tls = Map::new();
     tls.insert("insecure".into(), json!(credentials.allow_insecure));
-    // Argo CD refuses an authority for a server that is not checked.
+    // Argo CD rejects a CA certificate together with `insecure`.
     if let (Some(ca), false) = (&credentials.ca_data, credentials.allow_insecure) {
         tls.insert("caData".into(), json!(STANDARD.encode(ca)));
     }

@@ -1,8 +1,9 @@
-//! Keys of Argo CD's objects as the database has them: in lower case, because the original's writer knows no other.
+//! Case of object keys. The database stores keys in lower case, because managed-gitops writes them that way.
 
 use serde_json::{Map, Value};
 
-/// Every key of an Application that has upper-case letters, by the schema of Argo CD 3.6. No two are the same in lower case.
+/// Every key of an Application with upper-case letters, from the schema of Argo CD 3.6. In lower case they are all
+/// distinct.
 const KEYS: &[&str] = &[
     "allowEmpty",
     "annotationSelector",
@@ -84,57 +85,58 @@ const KEYS: &[&str] = &[
     "valuesObject",
 ];
 
-/// Keys below which keys are the tenant's own words.
+/// Keys whose children are chosen by the tenant and keep their case.
 const OPAQUE: &[&str] =
     &["valuesObject", "commonAnnotations", "commonLabels", "options", "map", "annotations", "labels"];
 
-/// The value with the keys Argo CD knows, whatever their case was.
-pub fn restore(value: Value) -> Value {
+/// Restores the case of Argo CD's keys.
+pub fn restore_case(value: Value) -> Value {
     match value {
-        Value::Object(map) => Value::Object(map.into_iter().map(|(key, value)| restored(key, value)).collect()),
-        Value::Array(items) => Value::Array(items.into_iter().map(restore).collect()),
+        Value::Object(map) => Value::Object(map.into_iter().map(|(key, value)| restored_entry(key, value)).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(restore_case).collect()),
         other => other,
     }
 }
 
-fn restored(key: String, value: Value) -> (String, Value) {
+fn restored_entry(key: String, value: Value) -> (String, Value) {
     let lower = key.to_ascii_lowercase();
     let key = KEYS.iter().find(|known| known.eq_ignore_ascii_case(&lower)).map_or(lower, |known| (*known).to_string());
-    let value = if OPAQUE.contains(&key.as_str()) { value } else { restore(value) };
+    let value = if OPAQUE.contains(&key.as_str()) { value } else { restore_case(value) };
     (key, value)
 }
 
-/// The value with all keys in lower case but those that are the tenant's own words.
-pub fn lower(value: Value) -> Value {
+/// Converts all keys to lower case except those chosen by the tenant.
+pub fn lowercase(value: Value) -> Value {
     match value {
-        Value::Object(map) => Value::Object(map.into_iter().map(|(key, value)| lowered(&key, value)).collect()),
-        Value::Array(items) => Value::Array(items.into_iter().map(lower).collect()),
+        Value::Object(map) => Value::Object(map.into_iter().map(|(key, value)| lowercase_entry(&key, value)).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(lowercase).collect()),
         other => other,
     }
 }
 
-fn lowered(key: &str, value: Value) -> (String, Value) {
-    let value = if OPAQUE.contains(&key) { value } else { lower(value) };
+fn lowercase_entry(key: &str, value: Value) -> (String, Value) {
+    let value = if OPAQUE.contains(&key) { value } else { lowercase(value) };
     (key.to_ascii_lowercase(), value)
 }
 
-/// What Go leaves out: nulls, empty lists, empty texts. An empty object stays: `automated: {}` is not nothing.
-pub fn without_nothing(value: Value) -> Value {
+/// Removes what Go omits with `omitempty`: nulls, empty lists and empty texts. Empty objects are kept, because
+/// `automated: {}` has a meaning.
+pub fn without_empty(value: Value) -> Value {
     match value {
         Value::Object(map) => {
             let full: Map<String, Value> = map
                 .into_iter()
-                .map(|(key, value)| (key, without_nothing(value)))
-                .filter(|(_, value)| !is_nothing(value))
+                .map(|(key, value)| (key, without_empty(value)))
+                .filter(|(_, value)| !is_empty_value(value))
                 .collect();
             Value::Object(full)
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(without_nothing).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(without_empty).collect()),
         other => other,
     }
 }
 
-fn is_nothing(value: &Value) -> bool {
+fn is_empty_value(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::String(text) => text.is_empty(),

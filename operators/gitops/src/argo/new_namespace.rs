@@ -1,8 +1,8 @@
-//! Namespaces that Argo CD makes because a deployment asks for it.
+//! Namespaces that Argo CD creates at the request of a deployment.
 //!
-//! Argo CD makes none that the project does not permit, and what a project permits by name counts on every cluster it may deploy to.
-//! On Argo CD's own, a repository with a Namespace of that name could label the namespace of another tenant, take it over, and
-//! remove it with all that is in it. So a project permits either that cluster or new namespaces, never both.
+//! Argo CD creates a namespace only if the project permits it, and such a permission applies to every cluster of the
+//! project. On Argo CD's own cluster, a repository with a Namespace of that name could label, adopt and delete the
+//! namespace of another tenant. A project therefore permits either that cluster or new namespaces, never both.
 
 use std::collections::BTreeSet;
 
@@ -12,28 +12,28 @@ use switchboard_ledger::rows::Application;
 use super::{IN_CLUSTER, spec_field};
 use crate::kinds::deployment::is_label;
 
-/// Where a project says which objects without a namespace it permits.
+/// Field of a project with the permitted cluster-scoped objects.
 pub const PERMITTED: &str = "clusterResourceWhitelist";
 
-/// The option that asks for it.
+/// Sync option that requests a namespace.
 const OPTION: &str = "CreateNamespace=true";
 
-/// What Argo CD says of an object that a project does not permit.
+/// Part of Argo CD's message for an object that a project does not permit.
 const NOT_PERMITTED: &str = "is not permitted in project";
 
-/// The project of a tenant with the namespaces that these Applications of the tenant ask for; as it is if it permits Argo CD's own
-/// cluster.
-pub fn permitted(mut project: Value, applications: &[Application]) -> Value {
-    let clusters: BTreeSet<String> = listed(&project, "/spec/destinations").map(|one| text(one, "/name")).collect();
+/// Adds the namespaces that a tenant's Applications request to the tenant's project. A project that permits Argo CD's
+/// own cluster is returned unchanged.
+pub fn permit_namespaces(mut project: Value, applications: &[Application]) -> Value {
+    let clusters: BTreeSet<String> = items_at(&project, "/spec/destinations").map(|one| text(one, "/name")).collect();
     if clusters.contains(IN_CLUSTER) {
         return project;
     }
-    // Most ask for none, and to read the whole text costs.
+    // Most Applications request no namespace, and parsing the whole text is expensive.
     let asking = applications.iter().filter(|row| row.spec_field.contains(OPTION));
     let specs = asking.filter_map(|row| spec_field::read(&row.spec_field).ok());
     let specs = specs.filter(|spec| has_option(spec, "/syncPolicy/syncOptions"));
     let specs = specs.filter(|spec| clusters.contains(&text(spec, "/destination/name")));
-    // A name of a project is a pattern, and one of a namespace never has signs of one.
+    // A project treats the name as a pattern. Valid namespace names contain no pattern characters.
     let names = specs.map(|spec| text(&spec, "/destination/namespace")).filter(|name| is_label(name));
     let names: BTreeSet<String> = names.collect();
     if !names.is_empty() {
@@ -43,28 +43,29 @@ pub fn permitted(mut project: Value, applications: &[Application]) -> Value {
     project
 }
 
-/// Whether what a project permits may have to change with an Application, or is to be kept: only then it must be known what all
-/// Applications of the tenant ask for. Most ask for none, and none of them is read for another's sake.
-pub fn matters(application: Option<&Application>, project: Option<&Value>) -> bool {
+/// Whether the permitted namespaces may change, or must be preserved, with this Application. Only then are all
+/// Applications of the tenant read; most tenants request no namespace.
+pub fn may_change(application: Option<&Application>, project: Option<&Value>) -> bool {
     application.is_some_and(|row| row.spec_field.contains(OPTION))
-        || project.is_some_and(|project| permits(project).next().is_some())
+        || project.is_some_and(|project| permitted_kinds(project).next().is_some())
 }
 
-/// Whether an Argo CD took what a project should permit, but for the names: older ones know none, and their API server leaves them out
-/// without a word. Namespaces of any name are permitted then, on clusters that are the tenant's own. To ask for names again and again
-/// would end nothing.
-pub fn lost_names(live: &Value, wanted: &Value) -> bool {
+/// Whether an Argo CD accepted the permitted namespaces without their names. The API server of an older version drops
+/// the unknown field `name`, and the project then permits any namespace on the tenant's clusters. Writing the names
+/// again would never converge.
+pub fn names_were_pruned(live: &Value, wanted: &Value) -> bool {
     let unnamed = json!({ "group": "", "kind": "Namespace" });
-    let count = permits(wanted).count();
-    count > 0 && permits(live).count() == count && permits(live).all(|item| *item == unnamed)
+    let count = permitted_kinds(wanted).count();
+    count > 0 && permitted_kinds(live).count() == count && permitted_kinds(live).all(|item| *item == unnamed)
 }
 
-fn permits(project: &Value) -> impl Iterator<Item = &Value> {
+fn permitted_kinds(project: &Value) -> impl Iterator<Item = &Value> {
     project["spec"][PERMITTED].as_array().into_iter().flatten()
 }
 
-/// What a tenant is told of a namespace that its project did not permit: Argo CD names the project, and not what to do.
-pub fn refused(status: &Value) -> Option<String> {
+/// Returns the message for a tenant whose project did not permit a namespace. Argo CD's own message names only the
+/// project and gives no advice.
+pub fn denial_message(status: &Value) -> Option<String> {
     let name = text(status, "/sync/comparedTo/destination/namespace");
     let is_denied = |one: &Value| {
         one["kind"] == "Namespace"
@@ -73,7 +74,7 @@ pub fn refused(status: &Value) -> Option<String> {
             && text(one, "/message").contains(NOT_PERMITTED)
     };
     let asked = has_option(status, "/operationState/operation/sync/syncOptions");
-    let denied = listed(status, "/operationState/syncResult/resources").any(is_denied);
+    let denied = items_at(status, "/operationState/syncResult/resources").any(is_denied);
     (asked && denied).then(|| {
         format!(
             "the namespace '{name}' was not created: CreateNamespace=true is not for who deploys, or has deployed, without an \
@@ -83,10 +84,10 @@ pub fn refused(status: &Value) -> Option<String> {
 }
 
 fn has_option(value: &Value, pointer: &str) -> bool {
-    listed(value, pointer).any(|one| one == OPTION)
+    items_at(value, pointer).any(|one| one == OPTION)
 }
 
-fn listed<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
+fn items_at<'a>(value: &'a Value, pointer: &str) -> impl Iterator<Item = &'a Value> {
     value.pointer(pointer).and_then(Value::as_array).into_iter().flatten()
 }
 
@@ -96,16 +97,16 @@ fn text(value: &Value, pointer: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use switchboard_ledger::Moment;
+    use switchboard_ledger::DbTimestamp;
     use switchboard_ledger::rows::AppProjectManagedEnvironment;
 
     use super::super::project;
-    use super::super::spec_field::Wanted;
+    use super::super::spec_field::ApplicationSpec;
     use super::*;
 
     fn application(cluster: &str, namespace: &str, options: &[&str]) -> Application {
         let options: Vec<String> = options.iter().map(ToString::to_string).collect();
-        let text = spec_field::write(&Wanted {
+        let text = spec_field::write(&ApplicationSpec {
             name: "gitopsdepl-1",
             namespace: "argocd",
             destination_namespace: namespace,
@@ -123,7 +124,7 @@ mod tests {
             spec_field: text,
             instance: "i".into(),
             environment: Some("1".into()),
-            created_on: Moment::default(),
+            created_on: DbTimestamp::default(),
         }
     }
 
@@ -132,7 +133,7 @@ mod tests {
             id: "x".into(),
             user: "u".into(),
             environment: "1".into(),
-            created_on: Moment::default(),
+            created_on: DbTimestamp::default(),
         };
         project::object(&"u".into(), "argocd", &[], &[environment], own)
     }
@@ -154,27 +155,27 @@ mod tests {
         ];
         let item = |name: &str| json!({ "group": "", "kind": "Namespace", "name": name });
         let plain = tenant(&[]);
-        let wanted = permitted(plain.clone(), &rows);
+        let wanted = permit_namespaces(plain.clone(), &rows);
         assert_eq!(wanted["spec"]["clusterResourceWhitelist"], json!([item("bakery"), item("shop")]));
         assert!(!project::same(&plain, &wanted) && project::same(&wanted.clone(), &wanted));
-        // Somebody adds another.
+        // A manual edit adds another namespace.
         let mut more = wanted.clone();
         more["spec"]["clusterResourceWhitelist"] = json!([item("bakery"), item("kube-system"), item("shop")]);
         assert!(!project::same(&more, &wanted));
-        assert_eq!(permitted(plain.clone(), &rows[3..]), plain, "nobody asks");
+        assert_eq!(permit_namespaces(plain.clone(), &rows[3..]), plain, "nobody asks");
     }
 
-    /// Its API server leaves out what the kind does not have.
+    /// The API server of an older Argo CD drops fields that the kind does not have.
     #[test]
     fn a_project_of_an_argo_cd_without_names_is_not_written_again_and_again() {
         let rows = ["a", "b"].map(|name| application("managed-env-1", name, &["CreateNamespace=true"]));
-        let wanted = permitted(tenant(&[]), &rows);
+        let wanted = permit_namespaces(tenant(&[]), &rows);
         let mut pruned = wanted.clone();
         for item in pruned["spec"][PERMITTED].as_array_mut().into_iter().flatten() {
             item.as_object_mut().and_then(|item| item.remove("name"));
         }
         assert!(project::same(&pruned, &wanted));
-        assert!(!project::same(&pruned, &permitted(tenant(&[]), &rows[..1])), "one less is asked for");
+        assert!(!project::same(&pruned, &permit_namespaces(tenant(&[]), &rows[..1])), "one less is asked for");
         assert!(!project::same(&pruned, &tenant(&[])), "none is");
         pruned["spec"]["destinations"] = json!([]);
         assert!(!project::same(&pruned, &wanted), "the rest counts");
@@ -184,20 +185,24 @@ mod tests {
     fn what_all_ask_for_matters_only_where_somebody_asks_or_something_is_permitted() {
         let (asks, silent) = (application("e", "a", &["CreateNamespace=true"]), application("e", "a", &[]));
         let silent = Application { spec_field: silent.spec_field.replace("/CreateNamespace=true", "/web"), ..silent };
-        let (plain, open) =
-            (tenant(&[]), permitted(tenant(&[]), &[application("managed-env-1", "a", &["CreateNamespace=true"])]));
-        assert!(!matters(Some(&silent), Some(&plain)) && !matters(None, None));
+        let (plain, open) = (
+            tenant(&[]),
+            permit_namespaces(tenant(&[]), &[application("managed-env-1", "a", &["CreateNamespace=true"])]),
+        );
+        assert!(!may_change(Some(&silent), Some(&plain)) && !may_change(None, None));
         assert!(
-            matters(Some(&asks), Some(&plain)) && matters(Some(&silent), Some(&open)) && matters(None, Some(&open))
+            may_change(Some(&asks), Some(&plain))
+                && may_change(Some(&silent), Some(&open))
+                && may_change(None, Some(&open))
         );
     }
 
-    /// There, a Namespace of the name would be another tenant's.
+    /// On that cluster, a Namespace of the name could belong to another tenant.
     #[test]
     fn who_may_deploy_to_argo_cds_own_cluster_makes_no_namespace() {
         let both = tenant(&["shop".to_string()]);
         let rows = [application("managed-env-1", "kube-system", &["CreateNamespace=true"])];
-        assert_eq!(permitted(both.clone(), &rows), both);
+        assert_eq!(permit_namespaces(both.clone(), &rows), both);
     }
 
     #[test]
@@ -210,7 +215,7 @@ mod tests {
                 "syncResult": { "resources": [{ "kind": "Namespace", "name": "shop", "status": "SyncFailed", "message": why }] },
             },
         });
-        assert!(refused(&status).is_some_and(|told| told.starts_with("the namespace 'shop' was not created: ")));
+        assert!(denial_message(&status).is_some_and(|told| told.starts_with("the namespace 'shop' was not created: ")));
         for (pointer, other) in [
             ("/operationState/operation/sync/syncOptions", json!([])),
             ("/operationState/syncResult/resources/0/name", json!("other")),
@@ -218,7 +223,7 @@ mod tests {
             ("/operationState/syncResult/resources", json!([])),
         ] {
             let before = status.pointer_mut(pointer).map(|place| std::mem::replace(place, other));
-            assert_eq!(refused(&status), None, "{pointer}");
+            assert_eq!(denial_message(&status), None, "{pointer}");
             if let (Some(place), Some(before)) = (status.pointer_mut(pointer), before) {
                 *place = before;
             }

@@ -1,33 +1,35 @@
-//! A sync, asked of Argo CD by its Application alone: no argocd-server, no password, and found again after a restart.
+//! Syncs requested through the Application object: without argocd-server and its password, and recoverable after a
+//! restart.
 
 use serde_json::{Value, json};
 use switchboard_ledger::ids::SyncOperationId;
 
-/// In whose name syncs are asked for.
+/// Initiator of the syncs.
 const INITIATOR: &str = "switchboard";
 
-/// The entry by which a sync of ours is recognised.
+/// Name of the `info` entry that identifies a sync of the service.
 const ENTRY: &str = "syncrun";
 
-/// How a sync of ours stands on an Application.
+/// Progress of a requested sync.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// Nobody asked yet.
-    NotAsked,
-    /// Another operation is under way.
+pub enum SyncProgress {
+    /// The sync has not been requested yet.
+    NotRequested,
+    /// Another operation is in progress.
     Busy,
-    /// Ours is under way.
+    /// The sync is in progress.
     Running,
-    /// Ours is over, and well.
+    /// The sync has succeeded.
     Succeeded,
-    /// Ours is over, and not well.
+    /// The sync has failed with this message.
     Failed(String),
 }
 
-/// The patch that asks for a sync. It goes with the Application's resourceVersion: nothing may have begun meanwhile.
-pub fn ask(id: &SyncOperationId, revision: &str, application: &Value) -> Value {
+/// Returns the patch that requests a sync. It contains the resourceVersion, so that it fails if another operation has
+/// started.
+pub fn sync_patch(id: &SyncOperationId, revision: &str, application: &Value) -> Value {
     let mut sync = json!({ "prune": false });
-    // An empty revision is the Application's own.
+    // Without a revision, Argo CD uses the Application's own.
     if !revision.is_empty() {
         sync["revision"] = json!(revision);
     }
@@ -45,27 +47,27 @@ pub fn ask(id: &SyncOperationId, revision: &str, application: &Value) -> Value {
     })
 }
 
-/// How the sync of this id stands.
-pub fn progress(id: &SyncOperationId, application: &Value) -> Progress {
+/// Returns the progress of the sync with this id.
+pub fn progress(id: &SyncOperationId, application: &Value) -> SyncProgress {
     let state = &application["status"]["operationState"];
     if is_of(id, &application["operation"]) {
-        return Progress::Running;
+        return SyncProgress::Running;
     }
     if is_of(id, &state["operation"]) {
         let message = state["message"].as_str().unwrap_or_default().to_string();
         return match state["phase"].as_str() {
-            Some("Succeeded") => Progress::Succeeded,
-            Some("Failed" | "Error") => Progress::Failed(message),
-            _ => Progress::Running,
+            Some("Succeeded") => SyncProgress::Succeeded,
+            Some("Failed" | "Error") => SyncProgress::Failed(message),
+            _ => SyncProgress::Running,
         };
     }
     let running = matches!(state["phase"].as_str(), Some("Running" | "Terminating"));
-    if running || application["operation"].is_object() { Progress::Busy } else { Progress::NotAsked }
+    if running || application["operation"].is_object() { SyncProgress::Busy } else { SyncProgress::NotRequested }
 }
 
-/// The patch that stops the sync of this id; none if it is not under way, or is stopping.
-pub fn terminate(id: &SyncOperationId, application: &Value) -> Option<Value> {
-    if is_of(id, &application["operation"]) { stop(application) } else { None }
+/// Returns the patch that stops the sync with this id, or `None` if it is not in progress or already stopping.
+pub fn terminate_patch(id: &SyncOperationId, application: &Value) -> Option<Value> {
+    if is_of(id, &application["operation"]) { stop_patch(application) } else { None }
 }
 
 fn is_of(id: &SyncOperationId, operation: &Value) -> bool {
@@ -73,8 +75,8 @@ fn is_of(id: &SyncOperationId, operation: &Value) -> bool {
     entries.into_iter().any(|entry| entry["name"] == ENTRY && entry["value"] == id.as_str())
 }
 
-/// Ends whatever Argo CD is at, whoever asked for it; none if it is at nothing, or is ending it.
-pub fn stop(live: &Value) -> Option<Value> {
+/// Returns the patch that stops any operation of Argo CD, or `None` if none is in progress or it is already stopping.
+pub fn stop_patch(live: &Value) -> Option<Value> {
     live["operation"].as_object()?;
     let version = json!({ "resourceVersion": live["metadata"]["resourceVersion"] });
     match live["status"]["operationState"]["phase"].as_str() {
@@ -82,7 +84,7 @@ pub fn stop(live: &Value) -> Option<Value> {
         Some("Running") => {
             Some(json!({ "metadata": version, "status": { "operationState": { "phase": "Terminating" } } }))
         }
-        // It has not begun.
+        // The operation has not started yet.
         _ => Some(json!({ "metadata": version, "operation": null })),
     }
 }

@@ -1,4 +1,4 @@
-//! AppProject: what a tenant's Applications may use, and nothing else.
+//! AppProject: restricts what a tenant's Applications may use.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,19 +6,20 @@ use serde_json::{Value, json};
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::{AppProjectManagedEnvironment, AppProjectRepository};
 
-use super::keys::without_nothing;
+use super::keys::without_empty;
 use super::{API_VERSION, IN_CLUSTER, environment_name, new_namespace, project_name};
 
-/// The kind.
+/// Kind.
 pub const KIND: &str = "AppProject";
 
-/// The annotation that says whose a project is.
+/// Annotation with the owner of a project.
 const USERNAME: &str = "username";
 
-/// The project of a tenant on an Argo CD of this namespace.
+/// Builds the project of a tenant for an Argo CD in this namespace.
 ///
-/// The original permits every namespace of Argo CD's own cluster to every tenant. Here a tenant has its own namespaces there,
-/// and none if there are none. What has no namespace is nobody's, but for [`new_namespace`](super::new_namespace::permitted).
+/// managed-gitops permits every namespace of Argo CD's own cluster to every tenant. Here a tenant may use its own
+/// namespaces only. Cluster-scoped objects are denied, except for
+/// [`new_namespace`](super::new_namespace::permit_namespaces).
 pub fn object(
     user: &UserId,
     namespace: &str,
@@ -44,21 +45,21 @@ pub fn object(
     })
 }
 
-/// Whether a project that is there permits what it should and nothing else, in whatever order, and says whose it is.
+/// Whether a live project has the owner and exactly the permissions of the wanted one, in any order.
 ///
-/// All of the spec counts: a role, a source namespace or a permitted kind that somebody added is more than the tenant has.
+/// The whole spec is compared: an added role, source namespace or permitted kind would extend the tenant's permissions.
 pub fn same(live: &Value, wanted: &Value) -> bool {
     let (mut has, mut should) = (permitted(live), permitted(wanted));
-    if new_namespace::lost_names(live, wanted) {
+    if new_namespace::names_were_pruned(live, wanted) {
         has.remove(new_namespace::PERMITTED);
         should.remove(new_namespace::PERMITTED);
     }
     has == should && live["metadata"]["annotations"][USERNAME] == wanted["metadata"]["annotations"][USERNAME]
 }
 
-/// By key, what a project permits; where the order says nothing, without it.
+/// Returns the permissions of a project by key. Lists become sets, because their order has no meaning.
 fn permitted(project: &Value) -> BTreeMap<String, BTreeSet<String>> {
-    let spec = without_nothing(project["spec"].clone());
+    let spec = without_empty(project["spec"].clone());
     let set = |(key, value): (&String, &Value)| match value.as_array() {
         Some(items) => (key.clone(), items.iter().map(Value::to_string).collect()),
         None => (key.clone(), BTreeSet::from([value.to_string()])),

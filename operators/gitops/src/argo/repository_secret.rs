@@ -1,4 +1,4 @@
-//! The Secret by which Argo CD reads a repository.
+//! Secret with which Argo CD reads a repository.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,9 +7,10 @@ use switchboard_ledger::rows::RepositoryCredentials;
 
 use super::{DATABASE_ID, SECRET_TYPE, credential_name, project_name};
 
-/// The Secret of a credential on an Argo CD of this namespace.
+/// Builds the Secret of a credential for an Argo CD in this namespace.
 ///
-/// With `isolated`, only the tenant's own project may use it. Without, as in the original, every tenant of that Argo CD may.
+/// With `isolated`, only the tenant's own project may use it. Without, every tenant of that Argo CD may, as in
+/// managed-gitops.
 pub fn object(row: &RepositoryCredentials, namespace: &str, isolated: bool) -> Value {
     let mut data = Map::new();
     let mut put = |key: &str, value: &str| {
@@ -39,9 +40,9 @@ pub fn object(row: &RepositoryCredentials, namespace: &str, isolated: bool) -> V
     })
 }
 
-/// Whether a Secret that is there says what it should: its data, and the labels and annotations that are ours.
+/// Whether a live Secret has the wanted data, labels and annotations.
 ///
-/// The original compares one key and writes another, so that a rotated key never arrives.
+/// managed-gitops compares one key and writes another, so that a rotated key is never applied.
 pub fn same(live: &Value, wanted: &Value) -> bool {
     let holds = |part: &str| {
         let wanted = wanted["metadata"][part].as_object();

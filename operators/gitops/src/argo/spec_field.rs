@@ -1,57 +1,58 @@
-//! The column `spec_field`: an Application as the original writes it, to the byte, and as it reads it, with some patience.
+//! Column `spec_field`: an Application in the format of managed-gitops. Writing matches it byte for byte, reading is
+//! tolerant.
 
 use serde_json::{Map, Value, json};
 use switchboard_object::yaml;
 
 use super::{API_VERSION, keys};
 
-/// The largest text that is read.
+/// Maximum size of a text that is read.
 const MAX_SPEC_BYTES: usize = 1 << 20;
 
-/// What an automated deployment adds for deletions.
+/// Sync option that automated deployments get for deletions.
 const PRUNE: &str = "PrunePropagationPolicy=background";
 
-/// What an Application says.
+/// Fields of an Application's spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted<'a> {
-    /// Its name.
+pub struct ApplicationSpec<'a> {
+    /// Name of the Application.
     pub name: &'a str,
-    /// Its namespace.
+    /// Namespace of the Application.
     pub namespace: &'a str,
-    /// The namespace to deploy to.
+    /// Destination namespace.
     pub destination_namespace: &'a str,
-    /// The cluster to deploy to, by its name in Argo CD.
+    /// Name of the destination cluster in Argo CD.
     pub destination_name: &'a str,
-    /// The repository.
+    /// Repository URL.
     pub repo_url: &'a str,
-    /// The directory in it.
+    /// Directory in the repository.
     pub path: &'a str,
-    /// The revision.
+    /// Target revision.
     pub target_revision: &'a str,
-    /// Options the tenant gave.
+    /// Sync options of the tenant.
     pub sync_options: &'a [String],
-    /// Whether it deploys itself.
+    /// Whether Argo CD syncs automatically.
     pub automated: bool,
-    /// The project.
+    /// Project.
     pub project: &'a str,
 }
 
-/// Why a text is not understood.
+/// Error of reading a spec.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// It is no YAML.
+    /// The text is not YAML.
     #[error("could not read the Application's spec")]
     Yaml(#[source] yaml::YamlError),
-    /// It is YAML of something else.
+    /// The YAML contains no spec.
     #[error("could not find a spec in the Application's text")]
     NoSpec,
-    /// It is longer than any that is written.
+    /// The text exceeds the maximum size.
     #[error("could not read the Application's spec: it has {0} bytes")]
     TooLong(usize),
 }
 
-/// The text of the column. Keys stand in the order of the original's fields.
-pub fn write(wanted: &Wanted<'_>) -> String {
+/// Writes the text of the column, with keys in the order of managed-gitops's Go fields.
+pub fn write(wanted: &ApplicationSpec<'_>) -> String {
     let mut text = String::new();
     let mut line = |path: &[&str], value: Value| text.push_str(&last_lines(path, value));
     line(&["fauxtypemeta"], Value::Null);
@@ -75,7 +76,7 @@ pub fn write(wanted: &Wanted<'_>) -> String {
     text
 }
 
-fn sync_policy(wanted: &Wanted<'_>) -> String {
+fn sync_policy(wanted: &ApplicationSpec<'_>) -> String {
     let mut options: Vec<&str> = if wanted.automated { vec![PRUNE] } else { vec![] };
     options.extend(wanted.sync_options.iter().map(String::as_str));
     if options.is_empty() {
@@ -96,8 +97,8 @@ fn sync_policy(wanted: &Wanted<'_>) -> String {
     text
 }
 
-/// The lines that a value takes at the end of a path: what the emitter writes for it there, without the lines above. A null is a
-/// key that others follow below.
+/// Returns the lines of a value at the end of a path, without the lines of its parents. A null stands for a key whose
+/// children follow.
 fn last_lines(path: &[&str], value: Value) -> String {
     let Some((last, above)) = path.split_last() else { return String::new() };
     if value.is_null() {
@@ -112,7 +113,7 @@ fn last_lines(path: &[&str], value: Value) -> String {
     whole.split_inclusive('\n').skip(above.len()).collect()
 }
 
-/// What the original writes for a status that says nothing.
+/// Text that managed-gitops writes for an empty status.
 const EMPTY_STATUS: &str = "status:
   resources: []
   sync:
@@ -135,19 +136,20 @@ const EMPTY_STATUS: &str = "status:
   operationstate: null
 ";
 
-/// The text without the cluster to deploy to, for an Application whose target was removed: Argo CD is to forget it, too.
+/// Removes the destination cluster, for an Application whose environment was deleted, so that Argo CD forgets the
+/// cluster.
 ///
-/// A text of somebody else, who writes it in another form, stays as it is.
+/// A text in another format than that of [`write`] is returned unchanged.
 pub fn without_target(text: &str) -> String {
     let lines = text.split_inclusive('\n');
     lines.map(|line| if line.starts_with(TARGET_LINE) { NO_TARGET_LINE } else { line }).collect()
 }
 
-/// How the line of a target begins.
+/// Beginning of the line with the destination cluster.
 const TARGET_LINE: &str = "    name: managed-env-";
 const NO_TARGET_LINE: &str = "    name: \"\"\n";
 
-/// The `.spec` that a text means, with the keys Argo CD knows. All but the spec is ignored.
+/// Returns the `.spec` of a text with the case of Argo CD's keys restored. Everything else is ignored.
 pub fn read(text: &str) -> Result<Value, SpecError> {
     if text.len() > MAX_SPEC_BYTES {
         return Err(SpecError::TooLong(text.len()));
@@ -156,7 +158,7 @@ pub fn read(text: &str) -> Result<Value, SpecError> {
     let Value::Object(map) = document.value else { return Err(SpecError::NoSpec) };
     let spec = map.into_iter().find(|(key, _)| key.eq_ignore_ascii_case("spec")).map(|(_, spec)| spec);
     match spec {
-        Some(spec @ Value::Object(_)) => Ok(keys::without_nothing(keys::restore(spec))),
+        Some(spec @ Value::Object(_)) => Ok(keys::without_empty(keys::restore_case(spec))),
         _ => Err(SpecError::NoSpec),
     }
 }

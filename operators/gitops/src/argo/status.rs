@@ -1,4 +1,4 @@
-//! What Argo CD says of an Application: into the database, and from there to the tenant.
+//! Status of an Application: packed for the database, and converted for the tenant.
 
 use std::io::{Read, Write};
 
@@ -9,32 +9,33 @@ use serde_json::{Value, json};
 use switchboard_object::yaml;
 
 use super::{IN_CLUSTER, environment_of, keys, new_namespace};
-use crate::kinds::condition::{self, ERROR_OCCURRED, Truth};
+use crate::kinds::condition::{self, ConditionStatus, ERROR_OCCURRED};
 use crate::kinds::deployment::{
-    DeploymentStatus, Health, ReconciledDestination, ReconciledSource, ReconciledState, ResourceStatus, SyncStatus,
+    DeploymentStatus, HealthStatus, ReconciledDestination, ReconciledSource, ReconciledState, ResourceStatus,
+    SyncStatus,
 };
 
-/// The largest status that is unpacked.
+/// Maximum unpacked size of a status.
 const MAX_STATUS_BYTES: u64 = 16 << 20;
 
-/// Argo CD's condition of a sync that failed.
+/// Argo CD's condition for a failed sync.
 const SYNC_ERROR: &str = "SyncError";
 
-/// Why a stored status is not understood.
+/// Error of reading or writing a stored status.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusError {
-    /// It is no gzip.
+    /// The data is not gzip.
     #[error("could not unpack the Application's status")]
     Gzip(#[source] std::io::Error),
-    /// It is larger than any that is written.
+    /// The unpacked status exceeds the maximum size.
     #[error("could not unpack the Application's status: it has more than 16 MiB")]
     TooLarge,
-    /// It is no YAML.
+    /// The text is not YAML.
     #[error("could not read the Application's status")]
     Yaml(#[source] yaml::YamlError),
 }
 
-/// The column of an Application's status: keys in lower case, the environment by its id, as YAML, as gzip.
+/// Packs a status for its column: lower-case keys, the environment as its id, YAML, gzip.
 pub fn pack(status: &Value) -> Result<Vec<u8>, StatusError> {
     let mut status = status.clone();
     let compared = status.pointer_mut("/sync/comparedTo/destination/name");
@@ -43,13 +44,13 @@ pub fn pack(status: &Value) -> Result<Vec<u8>, StatusError> {
     {
         *name = json!(id.as_str());
     }
-    let text = yaml::to_string(&keys::lower(status));
+    let text = yaml::to_string(&keys::lowercase(status));
     let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(text.as_bytes()).map_err(StatusError::Gzip)?;
     packer.finish().map_err(StatusError::Gzip)
 }
 
-/// The status of a column, with the keys Argo CD knows.
+/// Unpacks a status and restores the case of Argo CD's keys.
 pub fn unpack(bytes: &[u8]) -> Result<Value, StatusError> {
     let mut text = String::new();
     GzDecoder::new(bytes).take(MAX_STATUS_BYTES + 1).read_to_string(&mut text).map_err(StatusError::Gzip)?;
@@ -57,35 +58,40 @@ pub fn unpack(bytes: &[u8]) -> Result<Value, StatusError> {
         return Err(StatusError::TooLarge);
     }
     let status = yaml::read(&text).map_err(StatusError::Yaml)?.value;
-    Ok(keys::without_nothing(keys::restore(status)))
+    Ok(keys::without_empty(keys::restore_case(status)))
 }
 
-/// When Argo CD compared last. It says so at every look, whatever it found.
+/// Time of Argo CD's last comparison, which changes even if nothing else does.
 const COMPARED_AT: &str = "reconciledAt";
 
-/// A status but for when it was found so.
-pub fn timeless(mut status: Value) -> Value {
+/// Removes the comparison time from a status.
+pub fn without_compare_time(mut status: Value) -> Value {
     if let Some(said) = status.as_object_mut() {
         said.remove(COMPARED_AT);
     }
     status
 }
 
-/// Whether a column says the same, but for when.
-pub fn is_told(bytes: &[u8], status: &Value) -> bool {
+/// Whether a stored status equals the new one, ignoring the comparison time.
+pub fn is_unchanged(bytes: &[u8], status: &Value) -> bool {
     let now = pack(status).and_then(|packed| unpack(&packed));
-    matches!((unpack(bytes), now), (Ok(before), Ok(now)) if timeless(before.clone()) == timeless(now.clone()))
+    matches!((unpack(bytes), now), (Ok(before), Ok(now)) if without_compare_time(before.clone()) == without_compare_time(now.clone()))
 }
 
-/// What a tenant is told: Argo CD's words, but for the environment, which has the tenant's name for it.
+/// Converts Argo CD's status to the status of a deployment, with the tenant's name of the environment.
 ///
-/// The backend's own condition is not Argo CD's to resolve: the original does so at every look.
-pub fn tell(before: &DeploymentStatus, status: &Value, environment_name: Option<&str>, now: &str) -> DeploymentStatus {
+/// The backend's own condition is preserved. managed-gitops resolves it with every report of Argo CD.
+pub fn deployment_status(
+    before: &DeploymentStatus,
+    status: &Value,
+    environment_name: Option<&str>,
+    now: &str,
+) -> DeploymentStatus {
     let text = |pointer: &str| status.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
     DeploymentStatus {
         conditions: conditions(before, status, now),
         sync: SyncStatus { status: text("/sync/status"), revision: text("/sync/revision") },
-        health: Health { status: text("/health/status"), message: text("/health/message") },
+        health: HealthStatus { status: text("/health/status"), message: text("/health/message") },
         resources: resources(status),
         reconciled_state: ReconciledState {
             source: ReconciledSource {
@@ -98,29 +104,29 @@ pub fn tell(before: &DeploymentStatus, status: &Value, environment_name: Option<
                 namespace: text("/sync/comparedTo/destination/namespace"),
             },
         },
-        operation_state: status.get("operationState").filter(|state| state.is_object()).map(told_operation),
+        operation_state: status.get("operationState").filter(|state| state.is_object()).map(reported_operation),
     }
 }
 
-/// The id of the environment that Argo CD compared with; none for the cluster it runs on.
+/// Returns the id of the environment that was compared, or `None` for the cluster Argo CD runs on.
 pub fn compared_environment(status: &Value) -> Option<&str> {
     let name = status.pointer("/sync/comparedTo/destination/name").and_then(Value::as_str);
     name.filter(|name| !name.is_empty() && *name != IN_CLUSTER)
 }
 
-fn conditions(before: &DeploymentStatus, status: &Value, now: &str) -> Vec<condition::Condition> {
+fn conditions(before: &DeploymentStatus, status: &Value, now: &str) -> Vec<condition::DeploymentCondition> {
     let mut after = before.conditions.clone();
-    let refused = new_namespace::refused(status);
+    let refused = new_namespace::denial_message(status);
     let said = |one: &Value, key: &str| one[key].as_str().unwrap_or_default().to_string();
     let reported = status["conditions"].as_array().into_iter().flatten();
     let reported = reported.map(|one| (said(one, "type"), said(one, "message")));
-    // One that is tried again for ever is never told by Argo CD as a condition.
+    // Argo CD does not report this condition for a sync that is retried forever.
     let reported = reported.filter(|(r#type, _)| refused.is_none() || r#type != SYNC_ERROR);
     let own = refused.iter().map(|why| (SYNC_ERROR.to_string(), why.clone()));
     let reported: Vec<(String, String)> = reported.chain(own).collect();
     for (r#type, message) in &reported {
         if !r#type.is_empty() && r#type != ERROR_OCCURRED {
-            condition::set(&mut after, r#type, Truth::True, r#type, message, now);
+            condition::set(&mut after, r#type, ConditionStatus::True, r#type, message, now);
         }
     }
     let over: Vec<String> = after
@@ -139,7 +145,7 @@ fn resources(status: &Value) -> Vec<ResourceStatus> {
     listed
         .map(|one| {
             let text = |key: &str| one[key].as_str().unwrap_or_default().to_string();
-            let health = one["health"].as_object().map(|health| Health {
+            let health = one["health"].as_object().map(|health| HealthStatus {
                 status: health.get("status").and_then(Value::as_str).unwrap_or_default().to_string(),
                 message: health.get("message").and_then(Value::as_str).unwrap_or_default().to_string(),
             });
@@ -156,21 +162,22 @@ fn resources(status: &Value) -> Vec<ResourceStatus> {
         .collect()
 }
 
-/// Keys of an operation's state that the tenant's kind has.
-const TOLD: [&str; 7] = ["operation", "phase", "message", "syncResult", "startedAt", "finishedAt", "retryCount"];
+/// Keys of the operation state that the tenant's kind has.
+const OPERATION_STATE_KEYS: [&str; 7] =
+    ["operation", "phase", "message", "syncResult", "startedAt", "finishedAt", "retryCount"];
 
-/// Keys of a synced resource that are there even when there is nothing to say: the core group has no name.
-const ALWAYS: [&str; 5] = ["group", "version", "kind", "namespace", "name"];
+/// Keys of a synced resource that are required even if empty, such as the group of core kinds.
+const REQUIRED_RESOURCE_KEYS: [&str; 5] = ["group", "version", "kind", "namespace", "name"];
 
-fn told_operation(state: &Value) -> Value {
-    let known = TOLD.iter().filter_map(|key| Some(((*key).to_string(), state.get(*key)?.clone())));
+fn reported_operation(state: &Value) -> Value {
+    let known = OPERATION_STATE_KEYS.iter().filter_map(|key| Some(((*key).to_string(), state.get(*key)?.clone())));
     let mut told: serde_json::Map<String, Value> = known.collect();
     told.entry("operation").or_insert_with(|| json!({}));
     if let Some(Value::Object(result)) = told.get_mut("syncResult") {
         result.entry("revision").or_insert_with(|| json!(""));
         let synced = result.get_mut("resources").and_then(Value::as_array_mut);
         for one in synced.into_iter().flatten().filter_map(Value::as_object_mut) {
-            for key in ALWAYS {
+            for key in REQUIRED_RESOURCE_KEYS {
                 one.entry(key).or_insert_with(|| json!(""));
             }
         }

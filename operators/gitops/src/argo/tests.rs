@@ -4,20 +4,20 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use switchboard_ledger::Moment;
+use switchboard_ledger::DbTimestamp;
 use switchboard_ledger::rows;
 
-use super::spec_field::{self, Wanted};
+use super::spec_field::{self, ApplicationSpec};
 use super::*;
-use crate::kinds::condition::{Condition, Truth};
+use crate::kinds::condition::{ConditionStatus, DeploymentCondition};
 use crate::kinds::deployment::DeploymentStatus;
 
-/// What the original's own function wrote for these inputs.
+/// Output of managed-gitops's own function for these inputs.
 const SPEC_FIELDS: &str = include_str!("tests/spec_fields.json");
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Case {
+struct SpecFieldCase {
     name: String,
     namespace: String,
     dest_ns: String,
@@ -31,12 +31,12 @@ struct Case {
     text: String,
 }
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<SpecFieldCase> {
     serde_json::from_str(SPEC_FIELDS).unwrap()
 }
 
-fn written(case: &Case) -> String {
-    spec_field::write(&Wanted {
+fn written(case: &SpecFieldCase) -> String {
+    spec_field::write(&ApplicationSpec {
         name: &case.name,
         namespace: &case.namespace,
         destination_namespace: &case.dest_ns,
@@ -80,7 +80,7 @@ fn a_spec_field_comes_back_with_the_keys_argo_cd_knows() {
     );
 }
 
-/// A test of the original stores a whole Application, every field of it, in lower case.
+/// A test of managed-gitops stores a complete Application with all fields in lower case.
 #[test]
 fn a_whole_application_in_lower_case_is_read() {
     let text = "typemeta: {kind: Application}\nobjectmeta: {name: x, labels: {}}\nspec:\n  source:\n    repourl: u\n    helm:\n      \
@@ -118,7 +118,7 @@ fn application(text: String) -> rows::Application {
         spec_field: text,
         instance: "ei".into(),
         environment: Some("me".into()),
-        created_on: Moment::default(),
+        created_on: DbTimestamp::default(),
     }
 }
 
@@ -150,7 +150,7 @@ fn guarantees_an_edit_is_undone_and_others_are_kept() {
         (&corrected["metadata"]["labels"]["mine"], &corrected["status"]),
         (&json!("x"), &json!({ "health": {} }))
     );
-    // Whoever adds to the spec deploys more than the row says, or hides what differs.
+    // Additional fields of the spec would deploy more than the row says or hide differences.
     for (key, added) in [
         ("sources", json!([{ "repoURL": "https://other.example/x", "path": "." }])),
         ("ignoreDifferences", json!([{ "group": "*", "kind": "*", "jsonPointers": ["/"] }])),
@@ -162,31 +162,31 @@ fn guarantees_an_edit_is_undone_and_others_are_kept() {
         let corrected = application::corrected(&edited, &row).unwrap();
         assert_eq!(corrected.as_ref().map(|corrected| &corrected["spec"]), Some(&object["spec"]), "{key}");
     }
-    // Nothing and an empty list are the same.
+    // A missing list equals an empty one.
     let mut empty = object.clone();
     empty["spec"]["info"] = json!([]);
     assert_eq!(application::corrected(&empty, &row).unwrap(), None);
-    // A manual deployment has no policy: one that is added goes.
+    // A manual deployment has no sync policy, so an added one is removed.
     let manual = application(cases()[2].text.clone());
     let mut added = application::object(&manual, "argocd").unwrap();
     added["spec"]["syncPolicy"] = json!({ "automated": {} });
     assert_eq!(application::corrected(&added, &manual).unwrap().unwrap()["spec"].get("syncPolicy"), None);
 }
 
-/// Defect 10: the original permits every namespace of Argo CD's own cluster to every tenant.
+/// Defect 10: managed-gitops permits every namespace of Argo CD's own cluster to every tenant.
 #[test]
 fn a_project_permits_what_is_the_tenants_and_nothing_else() {
     let repository = |url: &str| rows::AppProjectRepository {
         id: url.into(),
         user: "u".into(),
         repo_url: url.into(),
-        created_on: Moment::default(),
+        created_on: DbTimestamp::default(),
     };
     let environment = rows::AppProjectManagedEnvironment {
         id: "x".into(),
         user: "u".into(),
         environment: "3f".into(),
-        created_on: Moment::default(),
+        created_on: DbTimestamp::default(),
     };
     let object = project::object(
         &"u".into(),
@@ -215,13 +215,13 @@ fn a_project_permits_what_is_the_tenants_and_nothing_else() {
     let mut turned = object.clone();
     turned["spec"]["sourceRepos"] = json!(["https://b", "https://a"]);
     assert!(project::same(&turned, &object) && !project::same(&none, &object));
-    // Nothing and an empty list are the same, as Argo CD has it.
+    // A missing list equals an empty one, as in Argo CD.
     turned["spec"]["roles"] = json!([]);
     turned["metadata"]["annotations"]["mine"] = json!("x");
     assert!(project::same(&turned, &object));
 }
 
-/// Whoever may edit a project could let a tenant deploy what has no namespace, from elsewhere, or as somebody else.
+/// An edit of a project must not give a tenant cluster-scoped kinds, other source namespaces or another identity.
 #[test]
 fn a_project_that_permits_more_is_not_the_same() {
     let object = project::object(&"u".into(), "argocd", &[], &[], &["shop".into()]);
@@ -236,7 +236,7 @@ fn a_project_that_permits_more_is_not_the_same() {
         widened["spec"][key] = added;
         assert!(!project::same(&widened, &object), "{key}");
     }
-    // It is known for the tenant's by this when its rows are gone.
+    // The annotation identifies the tenant after its rows are deleted.
     let mut renamed = object.clone();
     renamed["metadata"]["annotations"]["username"] = json!("v");
     assert!(!project::same(&renamed, &object));
@@ -253,7 +253,7 @@ fn credentials() -> rows::ClusterCredentials {
         allow_insecure: false,
         namespaces: None,
         cluster_resources: false,
-        created_on: Moment::default(),
+        created_on: DbTimestamp::default(),
         ca_data: None,
         client_certificate: None,
         client_key: None,
@@ -262,7 +262,7 @@ fn credentials() -> rows::ClusterCredentials {
     }
 }
 
-fn opened(secret: &Value, key: &str) -> Option<String> {
+fn decoded(secret: &Value, key: &str) -> Option<String> {
     let encoded = secret["data"].get(key)?.as_str().unwrap();
     Some(String::from_utf8(STANDARD.decode(encoded).unwrap()).unwrap())
 }
@@ -272,7 +272,7 @@ fn cluster_secret_of(credentials: &rows::ClusterCredentials, project: Option<&st
         id: "3f".into(),
         name: "stage".into(),
         credentials: "cc".into(),
-        created_on: Moment::default(),
+        created_on: DbTimestamp::default(),
     };
     cluster_secret::object(&environment, credentials, "argocd", project.map(UserId::from).as_ref()).unwrap()
 }
@@ -288,16 +288,19 @@ fn a_clusters_secret_is_the_originals_where_it_says_the_same() {
             "labels": { "argocd.argoproj.io/secret-type": "cluster", "databaseID": "3f" },
         })
     );
-    assert_eq!(opened(&secret, "name").unwrap(), "managed-env-3f");
-    assert_eq!(opened(&secret, "server").unwrap(), "https://api.example:6443?managedEnvironment=3f");
-    assert_eq!(opened(&secret, "config").unwrap(), r#"{"bearerToken":"tok\"en","tlsClientConfig":{"insecure":false}}"#);
+    assert_eq!(decoded(&secret, "name").unwrap(), "managed-env-3f");
+    assert_eq!(decoded(&secret, "server").unwrap(), "https://api.example:6443?managedEnvironment=3f");
     assert_eq!(
-        (opened(&secret, "namespaces"), opened(&secret, "clusterResources"), opened(&secret, "project")),
+        decoded(&secret, "config").unwrap(),
+        r#"{"bearerToken":"tok\"en","tlsClientConfig":{"insecure":false}}"#
+    );
+    assert_eq!(
+        (decoded(&secret, "namespaces"), decoded(&secret, "clusterResources"), decoded(&secret, "project")),
         (None, None, None)
     );
 }
 
-/// Defect 7: the original drops the authority's certificates and knows only tokens.
+/// Defect 7: managed-gitops drops CA certificates and supports tokens only.
 #[test]
 fn a_clusters_secret_holds_certificates() {
     let full = rows::ClusterCredentials {
@@ -309,17 +312,17 @@ fn a_clusters_secret_holds_certificates() {
         ..credentials()
     };
     let secret = cluster_secret_of(&full, Some("u"));
-    let config: Value = serde_json::from_str(&opened(&secret, "config").unwrap()).unwrap();
+    let config: Value = serde_json::from_str(&decoded(&secret, "config").unwrap()).unwrap();
     assert_eq!(
         config["tlsClientConfig"],
         json!({ "insecure": false, "caData": "Q0E=", "certData": "Q0VSVA==", "keyData": "S0VZ" })
     );
-    assert_eq!(opened(&secret, "namespaces").unwrap(), "a,b");
-    assert_eq!(opened(&secret, "clusterResources").unwrap(), "true");
-    assert_eq!(opened(&secret, "project").unwrap(), "app-project-u");
-    // Argo CD takes no authority for a server it does not check.
+    assert_eq!(decoded(&secret, "namespaces").unwrap(), "a,b");
+    assert_eq!(decoded(&secret, "clusterResources").unwrap(), "true");
+    assert_eq!(decoded(&secret, "project").unwrap(), "app-project-u");
+    // Argo CD rejects a CA certificate together with `insecure`.
     let insecure = cluster_secret_of(&rows::ClusterCredentials { allow_insecure: true, ..full }, None);
-    let config: Value = serde_json::from_str(&opened(&insecure, "config").unwrap()).unwrap();
+    let config: Value = serde_json::from_str(&decoded(&insecure, "config").unwrap()).unwrap();
     assert_eq!(config["tlsClientConfig"].get("caData"), None);
 }
 
@@ -329,7 +332,7 @@ fn a_url_with_a_query_of_its_own_is_refused() {
         id: "x".into(),
         name: "x".into(),
         credentials: "cc".into(),
-        created_on: Moment::default(),
+        created_on: DbTimestamp::default(),
     };
     let odd = rows::ClusterCredentials { host: Some("https://h?managedEnvironment=other".into()), ..credentials() };
     assert!(cluster_secret::object(&environment, &odd, "argocd", None).is_err());
@@ -346,7 +349,7 @@ fn a_repositorys_secret_belongs_to_its_tenant() {
         ssh_key: None,
         secret: "mine".into(),
         instance: "ei".into(),
-        created_on: Moment::default(),
+        created_on: DbTimestamp::default(),
     };
     let secret = repository_secret::object(&row, "argocd", true);
     assert_eq!(
@@ -358,11 +361,11 @@ fn a_repositorys_secret_belongs_to_its_tenant() {
             "annotations": { "managed-by": "argocd.argoproj.io" },
         })
     );
-    let get = |key: &str| opened(&secret, key);
+    let get = |key: &str| decoded(&secret, key);
     assert_eq!((get("name").unwrap(), get("url").unwrap()), ("mine".into(), "https://h/R".into()));
     assert_eq!((get("username").unwrap(), get("password").unwrap()), ("bot".into(), "pw".into()));
     assert_eq!((get("sshPrivateKey"), get("project").unwrap()), (None, "app-project-u".into()));
-    assert_eq!(opened(&repository_secret::object(&row, "argocd", false), "project"), None);
+    assert_eq!(decoded(&repository_secret::object(&row, "argocd", false), "project"), None);
 }
 
 #[test]
@@ -410,7 +413,7 @@ fn a_status_comes_back_from_the_database() {
     assert!(status::unpack(b"not gzip").is_err());
 }
 
-/// As the original's writer leaves it: keys in lower case, nothing left out.
+/// managed-gitops writes keys in lower case and omits nothing.
 #[test]
 fn a_status_of_the_original_is_read() {
     use std::io::Write as _;
@@ -424,7 +427,7 @@ fn a_status_of_the_original_is_read() {
     packer.write_all(text.as_bytes()).unwrap();
     let said = status::unpack(&packer.finish().unwrap()).unwrap();
     assert_eq!(status::compared_environment(&said), None);
-    let told = status::tell(&DeploymentStatus::default(), &said, None, "now");
+    let told = status::deployment_status(&DeploymentStatus::default(), &said, None, "now");
     assert_eq!(
         (told.sync.status.as_str(), told.sync.revision.as_str(), told.health.status.as_str()),
         ("Synced", "abc", "Healthy")
@@ -437,7 +440,8 @@ fn a_status_of_the_original_is_read() {
 #[test]
 fn a_tenant_is_told_what_argo_cd_says() {
     let told =
-        serde_json::to_value(status::tell(&DeploymentStatus::default(), &report(), Some("stage"), "now")).unwrap();
+        serde_json::to_value(status::deployment_status(&DeploymentStatus::default(), &report(), Some("stage"), "now"))
+            .unwrap();
     assert_eq!(
         told,
         json!({
@@ -464,26 +468,26 @@ fn a_tenant_is_told_what_argo_cd_says() {
     );
 }
 
-/// Defect 2: a report resolves Argo CD's conditions and leaves the backend's.
+/// Defect 2: a report resolves Argo CD's conditions and preserves the backend's.
 #[test]
 fn a_report_resolves_only_what_argo_cd_said() {
-    let of = |r#type: &str| Condition {
+    let of = |r#type: &str| DeploymentCondition {
         r#type: r#type.into(),
         message: "m".into(),
         last_probe_time: None,
         last_transition_time: None,
-        status: Truth::True,
+        status: ConditionStatus::True,
         reason: r#type.into(),
     };
     let before =
         DeploymentStatus { conditions: vec![of("ErrorOccurred"), of("ComparisonError")], ..Default::default() };
-    let told = status::tell(&before, &json!({ "sync": { "status": "Synced" } }), None, "now");
+    let told = status::deployment_status(&before, &json!({ "sync": { "status": "Synced" } }), None, "now");
     assert_eq!(told.conditions[0], of("ErrorOccurred"));
     assert_eq!(
         (told.conditions[1].status, told.conditions[1].reason.as_str()),
-        (Truth::False, "ComparisonErrorResolved")
+        (ConditionStatus::False, "ComparisonErrorResolved")
     );
-    let again = status::tell(&told, &json!({ "sync": { "status": "Synced" } }), None, "later");
+    let again = status::deployment_status(&told, &json!({ "sync": { "status": "Synced" } }), None, "later");
     assert_eq!(again, told, "what is said is not said again");
 }
 
@@ -493,7 +497,9 @@ fn a_synced_resource_of_the_core_group_keeps_its_empty_group() {
         {"group": "", "version": "v1", "kind": "Namespace", "namespace": "", "name": "shop", "status": "Synced"},
     ]}}});
     let kept = status::unpack(&status::pack(&status).unwrap()).unwrap();
-    let told = status::tell(&DeploymentStatus::default(), &kept, None, "2026-01-01T00:00:00Z").operation_state.unwrap();
+    let told = status::deployment_status(&DeploymentStatus::default(), &kept, None, "2026-01-01T00:00:00Z")
+        .operation_state
+        .unwrap();
     let resource = &told["syncResult"]["resources"][0];
     assert_eq!((&resource["group"], &resource["namespace"]), (&json!(""), &json!("")));
 }

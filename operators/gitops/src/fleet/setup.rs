@@ -1,6 +1,6 @@
-//! What a namespace needs to be an Argo CD of the fleet: its row, and the objects Argo CD reads when it starts.
+//! Registration of a namespace as an Argo CD instance: its rows, and the objects that Argo CD reads at startup.
 //!
-//! Argo CD's own workloads are not among them: they come with a release of it, a chart or an operator.
+//! Argo CD's own workloads are not included; they are installed by a release manifest, a chart or an operator.
 
 mod objects;
 
@@ -9,47 +9,47 @@ use switchboard_ledger::ids::{
 };
 use switchboard_ledger::rows::fleet::Member;
 use switchboard_ledger::rows::{ClusterCredentials, EngineCluster, EngineInstance, KubernetesToDatabase};
-use switchboard_ledger::{Change, Moment};
+use switchboard_ledger::{DbTimestamp, RowChange};
 
-pub use objects::{Reach, configuration, definitions};
+pub use objects::{InstanceScope, configuration, definitions};
 
-use super::place::{MAX_APPLICATIONS, MAX_ENVIRONMENTS};
-use crate::flow::tenant::Namespace;
+use super::placement::{MAX_APPLICATIONS, MAX_ENVIRONMENTS};
+use crate::flow::tenant::TenantNamespace;
 
-/// What is known when an Argo CD is registered.
-pub struct Registration<'a> {
-    /// Which cluster it is on: the uid of that one's namespace `kube-system`.
+/// Input of the registration of an Argo CD instance.
+pub struct InstanceRegistration<'a> {
+    /// Cluster of the instance, identified by the UID of its namespace `kube-system`.
     pub cluster: &'a Uid,
-    /// Its namespace.
-    pub namespace: &'a Namespace,
-    /// Which Kubernetes objects are known, of clusters and of instances.
+    /// Namespace of the instance.
+    pub namespace: &'a TenantNamespace,
+    /// Mappings from Kubernetes objects to the rows of clusters and instances.
     pub mappings: &'a [KubernetesToDatabase],
-    /// Instances there are.
+    /// Existing instances.
     pub instances: &'a [EngineInstance],
-    /// What instances of the fleet take.
+    /// Limits of the fleet's instances.
     pub members: &'a [Member],
-    /// What this one takes; as before, or as usual, if nobody says.
-    pub limits: Limits,
-    /// Whether the cluster was made anew, and is the one that an instance in a namespace of this name is said to be on.
-    pub anew: bool,
-    /// When.
-    pub now: Moment,
+    /// Limits of this instance; unset values keep their previous value or the default.
+    pub limits: InstanceLimits,
+    /// Whether the cluster was recreated, and replaces the cluster of the instance in the namespace of the same name.
+    pub is_cluster_recreated: bool,
+    /// Current time.
+    pub now: DbTimestamp,
 }
 
-/// What an instance takes.
+/// Limits of an instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
-    /// So many Applications.
+pub struct InstanceLimits {
+    /// Maximum number of Applications.
     pub max_applications: Option<i64>,
-    /// So many units.
+    /// Maximum number of placements.
     pub max_environments: Option<i64>,
 }
 
-/// Registers an Argo CD: the rows there are, or new ones with all they stand on.
+/// Registers an Argo CD instance and returns its existing or new row with the required changes.
 ///
-/// A namespace that was made anew under its old name is the same Argo CD: what it is to deploy stands in the rows. In the original
-/// its rows have to be repaired by hand.
-pub fn register(input: &Registration<'_>, mut id: impl FnMut() -> String) -> (EngineInstance, Vec<Change>) {
+/// A namespace that was recreated under its old name is the same instance, because its deployments are in the rows. In
+/// managed-gitops the rows must be repaired manually.
+pub fn register(input: &InstanceRegistration<'_>, mut id: impl FnMut() -> String) -> (EngineInstance, Vec<RowChange>) {
     let (cluster, mut changes) = cluster(input, &mut id);
     let found = input
         .instances
@@ -62,8 +62,8 @@ pub fn register(input: &Registration<'_>, mut id: impl FnMut() -> String) -> (En
         cluster,
     };
     match found {
-        None => changes.push(Change::insert(&instance)),
-        Some(found) if *found != instance => changes.push(Change::update(found, &instance)),
+        None => changes.push(RowChange::insert(&instance)),
+        Some(found) if *found != instance => changes.push(RowChange::update(found, &instance)),
         Some(_) => {}
     }
     let key = instance.id.as_str();
@@ -72,7 +72,7 @@ pub fn register(input: &Registration<'_>, mut id: impl FnMut() -> String) -> (En
             && row.relation_key == key
             && row.resource_uid != input.namespace.uid
     }) {
-        changes.push(Change::delete(stale));
+        changes.push(RowChange::delete(stale));
     }
     changes.push(mapping(&input.namespace.uid, KubernetesRelation::EngineInstance, key));
     let before = input.members.iter().find(|member| member.instance == instance.id);
@@ -84,8 +84,8 @@ pub fn register(input: &Registration<'_>, mut id: impl FnMut() -> String) -> (En
         created_on: before.map_or(input.now, |before| before.created_on),
     };
     match before {
-        None => changes.push(Change::insert(&member)),
-        Some(before) if *before != member => changes.push(Change::update(before, &member)),
+        None => changes.push(RowChange::insert(&member)),
+        Some(before) if *before != member => changes.push(RowChange::update(before, &member)),
         Some(_) => {}
     }
     (instance, changes)
@@ -95,8 +95,8 @@ fn limit(said: Option<i64>, before: Option<i64>, usual: i64) -> i64 {
     said.or(before).unwrap_or(usual)
 }
 
-/// The cluster by its identity. Its credentials are placeholders: an agent runs with its own.
-fn cluster(input: &Registration<'_>, id: &mut impl FnMut() -> String) -> (EngineClusterId, Vec<Change>) {
+/// Returns the cluster by its identity. Its credentials are placeholders, because agents use their own.
+fn cluster(input: &InstanceRegistration<'_>, id: &mut impl FnMut() -> String) -> (EngineClusterId, Vec<RowChange>) {
     let known = input
         .mappings
         .iter()
@@ -104,9 +104,10 @@ fn cluster(input: &Registration<'_>, id: &mut impl FnMut() -> String) -> (Engine
     if let Some(known) = known {
         return (EngineClusterId::from(known.relation_key.as_str()), vec![]);
     }
-    let mut before = input.instances.iter().filter(|one| input.anew && one.namespace == input.namespace.name);
+    let mut before =
+        input.instances.iter().filter(|one| input.is_cluster_recreated && one.namespace == input.namespace.name);
     if let (Some(before), None) = (before.next(), before.next()) {
-        return (before.cluster.clone(), known_anew(&before.cluster, input.cluster, input.mappings));
+        return (before.cluster.clone(), replace_cluster_uid(&before.cluster, input.cluster, input.mappings));
     }
     let credentials = ClusterCredentials {
         id: CredentialsId::from(id()),
@@ -127,22 +128,22 @@ fn cluster(input: &Registration<'_>, id: &mut impl FnMut() -> String) -> (Engine
     };
     let cluster = EngineCluster { id: EngineClusterId::from(id()), credentials: credentials.id.clone() };
     let mapping = mapping(input.cluster, KubernetesRelation::EngineCluster, cluster.id.as_str());
-    let changes = vec![Change::insert(&credentials), Change::insert(&cluster), mapping];
+    let changes = vec![RowChange::insert(&credentials), RowChange::insert(&cluster), mapping];
     (cluster.id, changes)
 }
 
-/// A cluster that was made anew is known by its new uid from now on, and by no other.
-pub fn known_anew(cluster: &EngineClusterId, uid: &Uid, mappings: &[KubernetesToDatabase]) -> Vec<Change> {
+/// Returns the changes that replace the UID of a recreated cluster.
+pub fn replace_cluster_uid(cluster: &EngineClusterId, uid: &Uid, mappings: &[KubernetesToDatabase]) -> Vec<RowChange> {
     let of_it = |row: &&KubernetesToDatabase| {
         row.relation == KubernetesRelation::EngineCluster && row.relation_key == cluster.as_str()
     };
-    let mut changes: Vec<Change> = mappings.iter().filter(of_it).map(Change::delete).collect();
+    let mut changes: Vec<RowChange> = mappings.iter().filter(of_it).map(RowChange::delete).collect();
     changes.push(mapping(uid, KubernetesRelation::EngineCluster, cluster.as_str()));
     changes
 }
 
-fn mapping(uid: &Uid, relation: KubernetesRelation, key: &str) -> Change {
-    Change::ensure(&KubernetesToDatabase {
+fn mapping(uid: &Uid, relation: KubernetesRelation, key: &str) -> RowChange {
+    RowChange::ensure(&KubernetesToDatabase {
         resource: KubernetesResource::Namespace,
         resource_uid: uid.clone(),
         relation,

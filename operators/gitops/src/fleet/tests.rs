@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-mod field;
-mod moving;
-mod place;
+mod fixture;
+mod moves;
+mod placement;
 mod setup;

@@ -1,98 +1,104 @@
-//! What an agent does about a row: the objects of one Argo CD become what the row says, step by step, until nothing is left to do.
+//! Agent decisions: bring the objects of one Argo CD in line with a row, step by step.
 //!
-//! A step that waits returns; the same is decided again when something changed, or when it is time.
+//! A step that has to wait returns; the decision is repeated after a change or when the time is up.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use switchboard_ledger::Moment;
+use switchboard_ledger::DbTimestamp;
 use switchboard_ledger::ids::{DesiredState, SyncOperationId};
 use switchboard_ledger::rows::{Application, Operation, RepositoryCredentials, SyncOperation};
 
 use super::sync_run::NO_APPLICATION;
-use super::{Target, Write};
+use super::{KubernetesWrite, WriteTarget};
 use crate::argo::application::{self, FINALIZER};
-use crate::argo::operation::{self, Progress};
+use crate::argo::operation::{self, SyncProgress};
 use crate::argo::{API_VERSION, project, repository_secret};
 
-/// How long Argo CD may take to delete what it deployed; then the Application goes without it.
+/// Time for Argo CD to delete deployed resources before the Application is deleted without them.
 pub const REMOVAL_MS: i64 = 5 * 60 * 1000;
 
-/// How long after that an Application may still be there.
+/// Time after which the deletion of an Application has failed.
 pub const LAST_REMOVAL_MS: i64 = REMOVAL_MS + 2 * 60 * 1000;
 
-/// How often is looked again though nothing changed. What is waited for is watched: this is for what a watch may lose.
-const LOOK_AGAIN_MS: u64 = 60_000;
+/// Polling interval without an event. Awaited objects are watched; polling covers lost events.
+const POLL_MS: u64 = 60_000;
 
-/// What is left to do about an Operation.
+/// Next step of an Operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Step {
-    /// These, and then it is decided again.
-    Write(Vec<Write>),
-    /// Nothing now: it is decided again when something changed, or in so many milliseconds.
+pub enum AgentStep {
+    /// Execute these writes, then decide again.
+    Write(Vec<KubernetesWrite>),
+    /// Wait for a change, or for this many milliseconds.
     Wait(u64),
-    /// Nothing any more.
+    /// The Operation has finished.
     Done(Result<(), String>),
 }
 
-/// What an Application needs beside itself.
+/// Objects that an Application requires.
 #[derive(Clone, Debug, Default)]
-pub struct Around<'a> {
-    /// The tenant's project as it should be; none if it should not be.
+pub struct ApplicationContext<'a> {
+    /// Wanted project of the tenant; `None` if it should not exist.
     pub project: Option<&'a Value>,
-    /// The tenant's project as it is.
+    /// Live project of the tenant.
     pub live_project: Option<&'a Value>,
-    /// Whether an Application is in it that is there yet. Argo CD removes nothing of one whose project is gone.
+    /// Whether the project still has an Application. Argo CD deletes no resources of an Application without its
+    /// project.
     pub is_project_used: bool,
-    /// Secrets of the tenant's repositories as they should be, each with the one there is.
+    /// Wanted Secrets of the tenant's repositories, each with its live object.
     pub repositories: &'a [(Value, Option<Value>)],
-    /// The target's Secret as it should be; none if there is none to be.
+    /// Wanted Secret of the destination cluster; `None` if it should not exist.
     pub secret: Option<&'a Value>,
-    /// The target's Secret as it is.
+    /// Live Secret of the destination cluster.
     pub live_secret: Option<&'a Value>,
 }
 
-/// An Application is as its row says.
+/// Brings an Application in line with its row.
 ///
-/// The project comes first, then Secrets, then the Application: each needs the one before. The original changes the Application
-/// before the Secret it points to.
-pub fn keep(row: &Application, namespace: &str, live: Option<&Value>, around: &Around<'_>) -> Step {
+/// The project is written first, then the Secrets, then the Application, because each requires the one before.
+/// managed-gitops changes the Application before the Secret it refers to.
+pub fn ensure_application(
+    row: &Application,
+    namespace: &str,
+    live: Option<&Value>,
+    around: &ApplicationContext<'_>,
+) -> AgentStep {
     let wanted = match application::object(row, namespace) {
         Ok(wanted) => wanted,
-        // The original says that all went well.
-        Err(error) => return Step::Done(Err(error.to_string())),
+        // managed-gitops reports success here.
+        Err(error) => return AgentStep::Done(Err(error.to_string())),
     };
     let mut writes = Vec::new();
-    writes.extend(around.project.and_then(|wanted| agree(wanted, around.live_project, project::same)));
+    writes.extend(around.project.and_then(|wanted| ensure(wanted, around.live_project, project::same)));
     let repositories = around.repositories.iter();
-    writes.extend(repositories.filter_map(|(wanted, live)| agree(wanted, live.as_ref(), repository_secret::same)));
+    writes.extend(repositories.filter_map(|(wanted, live)| ensure(wanted, live.as_ref(), repository_secret::same)));
     if !application::is_in_cluster(&wanted["spec"]) {
-        writes.extend(around.secret.and_then(|wanted| agree(wanted, around.live_secret, repository_secret::same)));
+        writes.extend(around.secret.and_then(|wanted| ensure(wanted, around.live_secret, repository_secret::same)));
     }
     match live {
-        // A target that was removed gets no new Applications.
-        None if row.environment.is_some() => writes.push(Write::Create(wanted)),
+        // Without its environment, an Application is not created.
+        None if row.environment.is_some() => writes.push(KubernetesWrite::Create(wanted)),
         None => {}
         Some(live) => match application::corrected(live, row) {
-            Ok(corrected) => writes.extend(corrected.map(Write::Update)),
-            Err(error) => return Step::Done(Err(error.to_string())),
+            Ok(corrected) => writes.extend(corrected.map(KubernetesWrite::Update)),
+            Err(error) => return AgentStep::Done(Err(error.to_string())),
         },
     }
-    if writes.is_empty() { Step::Done(Ok(())) } else { Step::Write(writes) }
+    if writes.is_empty() { AgentStep::Done(Ok(())) } else { AgentStep::Write(writes) }
 }
 
-/// Creates what is missing, changes what differs.
-fn agree(wanted: &Value, live: Option<&Value>, same: impl Fn(&Value, &Value) -> bool) -> Option<Write> {
-    let Some(live) = live else { return Some(Write::Create(wanted.clone())) };
-    (!same(live, wanted)).then(|| Write::Update(changed(wanted, live)))
+/// Creates a missing object or updates a differing one.
+fn ensure(wanted: &Value, live: Option<&Value>, same: impl Fn(&Value, &Value) -> bool) -> Option<KubernetesWrite> {
+    let Some(live) = live else { return Some(KubernetesWrite::Create(wanted.clone())) };
+    (!same(live, wanted)).then(|| KubernetesWrite::Update(with_required_fields(wanted, live)))
 }
 
-/// A project or a Secret as it should be; none if it is so.
-pub(crate) fn agreed(wanted: &Value, live: &Value) -> Option<Value> {
+/// Returns a project or Secret with the wanted content, or `None` if it already has it.
+pub(crate) fn corrected(wanted: &Value, live: &Value) -> Option<Value> {
     let same = if wanted["kind"] == project::KIND { project::same } else { repository_secret::same };
-    (!same(live, wanted)).then(|| changed(wanted, live))
+    (!same(live, wanted)).then(|| with_required_fields(wanted, live))
 }
 
-fn changed(wanted: &Value, live: &Value) -> Value {
+fn with_required_fields(wanted: &Value, live: &Value) -> Value {
     let mut changed = live.clone();
     for part in ["spec", "data"] {
         if let Some(value) = wanted.get(part) {
@@ -107,158 +113,166 @@ fn changed(wanted: &Value, live: &Value) -> Value {
     changed
 }
 
-/// An Application whose row is gone goes, and with it what it deployed; then the project, if the tenant has no use for it.
+/// Deletes Applications without a row together with their resources, then the project if the tenant no longer needs it.
 ///
-/// `was_cut` says that it went without: then what was deployed may still be there, and that is said.
-pub fn remove(live: &[Value], around: &Around<'_>, was_cut: bool, now: Moment) -> Step {
+/// `was_cut` means that an Application was deleted without its resources, which is then reported as an error.
+pub fn remove_applications(
+    live: &[Value],
+    around: &ApplicationContext<'_>,
+    was_cut: bool,
+    now: DbTimestamp,
+) -> AgentStep {
     let mut writes = Vec::new();
     for object in live {
-        match removal(object, now) {
+        match removal_write(object, now) {
             Ok(Some(write)) => writes.push(write),
             Ok(None) => {}
-            Err(said) => return Step::Done(Err(said)),
+            Err(said) => return AgentStep::Done(Err(said)),
         }
     }
     if !writes.is_empty() {
-        return Step::Write(writes);
+        return AgentStep::Write(writes);
     }
-    if let Some(ms) = live.iter().filter_map(|object| until_late_ms(object, now)).min() {
-        return Step::Wait(ms);
+    if let Some(ms) = live.iter().filter_map(|object| ms_until_overdue(object, now)).min() {
+        return AgentStep::Wait(ms);
     }
     let last = match (around.project, around.live_project) {
-        (None, Some(_)) if around.is_project_used => return Step::Wait(LOOK_AGAIN_MS),
-        (None, Some(project)) => Some(Write::Delete(target(project, project::KIND))),
-        (Some(wanted), live) => agree(wanted, live, project::same),
+        (None, Some(_)) if around.is_project_used => return AgentStep::Wait(POLL_MS),
+        (None, Some(project)) => Some(KubernetesWrite::Delete(target(project, project::KIND))),
+        (Some(wanted), live) => ensure(wanted, live, project::same),
         (None, None) => None,
     };
     match last {
-        Some(write) => Step::Write(vec![write]),
-        None if was_cut => Step::Done(Err(CUT.to_string())),
-        None => Step::Done(Ok(())),
+        Some(write) => AgentStep::Write(vec![write]),
+        None if was_cut => AgentStep::Done(Err(REMOVAL_TIMED_OUT.to_string())),
+        None => AgentStep::Done(Ok(())),
     }
 }
 
-/// An Application whose row is another Argo CD's by now goes, and what it deployed stays: it is the other one's.
-pub fn let_go(live: &[Value]) -> Step {
+/// Deletes Applications whose row belongs to another Argo CD by now, and keeps their resources.
+pub fn release_applications(live: &[Value]) -> AgentStep {
     let release = |object: &Value| {
         let name = target(object, application::KIND);
         let has_finalizers = object["metadata"]["finalizers"].as_array().is_some_and(|all| !all.is_empty());
         match (has_finalizers, object["metadata"]["deletionTimestamp"].is_string()) {
-            (true, _) => Some(Write::Merge(name, json!({ "metadata": { "finalizers": [] } }))),
-            (false, false) => Some(Write::Delete(name)),
+            (true, _) => Some(KubernetesWrite::Merge(name, json!({ "metadata": { "finalizers": [] } }))),
+            (false, false) => Some(KubernetesWrite::Delete(name)),
             (false, true) => None,
         }
     };
-    let writes: Vec<Write> = live.iter().filter_map(release).collect();
+    let writes: Vec<KubernetesWrite> = live.iter().filter_map(release).collect();
     match (writes.is_empty(), live.is_empty()) {
-        (false, _) => Step::Write(writes),
-        (true, false) => Step::Wait(LOOK_AGAIN_MS),
-        (true, true) => Step::Done(Ok(())),
+        (false, _) => AgentStep::Write(writes),
+        (true, false) => AgentStep::Wait(POLL_MS),
+        (true, true) => AgentStep::Done(Ok(())),
     }
 }
 
-/// What is said of a removal that took too long.
-pub const CUT: &str =
+/// Error message of a removal that exceeded its time limit.
+pub const REMOVAL_TIMED_OUT: &str =
     "deletion took longer than 5 minutes: the Application was removed, resources it deployed may be left";
 
-/// Whether the row of a removal notes that the Application went without what it deployed.
-pub fn was_cut(row: &Operation) -> bool {
-    row.human_readable_state.as_deref() == Some(CUT)
+/// Whether the row of a removal records that the Application was deleted without its resources.
+pub fn was_forced(row: &Operation) -> bool {
+    row.human_readable_state.as_deref() == Some(REMOVAL_TIMED_OUT)
 }
 
-/// Whether an Application is about to go without what it deployed.
-pub fn is_cut(object: &Value, now: Moment) -> bool {
+/// Whether an Application is about to be deleted without its resources.
+pub fn is_forced(object: &Value, now: DbTimestamp) -> bool {
     deleted_for_ms(object, now).is_some_and(|ms| ms > REMOVAL_MS)
 }
 
-fn removal(object: &Value, now: Moment) -> Result<Option<Write>, String> {
+fn removal_write(object: &Value, now: DbTimestamp) -> Result<Option<KubernetesWrite>, String> {
     let name = target(object, application::KIND);
     let deleted_for_ms = deleted_for_ms(object, now);
-    // Argo CD deletes nothing before a sync has ended, and one that fails may be tried again for ever. None begins any more.
-    if let (Some(_), Some(patch)) = (deleted_for_ms, operation::stop(object)) {
-        return Ok(Some(Write::Merge(name, patch)));
+    // Argo CD deletes nothing before its sync has finished, and a failing sync may be retried forever. No new one
+    // starts.
+    if let (Some(_), Some(patch)) = (deleted_for_ms, operation::stop_patch(object)) {
+        return Ok(Some(KubernetesWrite::Merge(name, patch)));
     }
     let finalizers = object["metadata"]["finalizers"].as_array().filter(|all| !all.is_empty());
     Ok(match (deleted_for_ms, finalizers) {
-        (None, Some(all)) if all.iter().any(|finalizer| finalizer == FINALIZER) => Some(Write::Delete(name)),
+        (None, Some(all)) if all.iter().any(|finalizer| finalizer == FINALIZER) => Some(KubernetesWrite::Delete(name)),
         (None, all) => {
             let mut all = all.cloned().unwrap_or_default();
             all.push(json!(FINALIZER));
-            Some(Write::Merge(name, json!({ "metadata": { "finalizers": all } })))
+            Some(KubernetesWrite::Merge(name, json!({ "metadata": { "finalizers": all } })))
         }
         (Some(ms), _) if ms > LAST_REMOVAL_MS => {
             return Err("deletion took longer than 7 minutes: the Application is still there".to_string());
         }
-        (Some(ms), Some(_)) if ms > REMOVAL_MS => Some(Write::Merge(name, json!({ "metadata": { "finalizers": [] } }))),
+        (Some(ms), Some(_)) if ms > REMOVAL_MS => {
+            Some(KubernetesWrite::Merge(name, json!({ "metadata": { "finalizers": [] } })))
+        }
         (Some(_), _) => None,
     })
 }
 
-/// When an Application that is about to go has taken too long, once or for good.
-fn until_late_ms(object: &Value, now: Moment) -> Option<u64> {
+/// Returns the time until the deletion of an Application exceeds its next limit.
+fn ms_until_overdue(object: &Value, now: DbTimestamp) -> Option<u64> {
     let gone_for_ms = deleted_for_ms(object, now)?;
     let next = [REMOVAL_MS, LAST_REMOVAL_MS].into_iter().find(|late| gone_for_ms <= *late)?;
     u64::try_from(next - gone_for_ms + 1).ok()
 }
 
-fn deleted_for_ms(object: &Value, now: Moment) -> Option<i64> {
+fn deleted_for_ms(object: &Value, now: DbTimestamp) -> Option<i64> {
     let since: Timestamp = object["metadata"]["deletionTimestamp"].as_str()?.parse().ok()?;
-    Some(now.since_ms(Moment::from_unix_us(since.as_microsecond())))
+    Some(now.since_ms(DbTimestamp::from_unix_us(since.as_microsecond())))
 }
 
-fn target(object: &Value, kind: &'static str) -> Target {
+fn target(object: &Value, kind: &'static str) -> WriteTarget {
     let text = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_string();
-    Target { api_version: API_VERSION, kind, namespace: text("namespace"), name: text("name") }
+    WriteTarget { api_version: API_VERSION, kind, namespace: text("namespace"), name: text("name") }
 }
 
-/// A sync is made, or stopped. An agent that is started anew finds it where it was. `is_coming` says that the Application has a
-/// row: if it is not there, somebody is about to make it.
-pub fn sync(row: Option<&SyncOperation>, id: &SyncOperationId, live: Option<&Value>, is_coming: bool) -> Step {
+/// Starts or stops a sync. After a restart, the agent finds it in the Application. `is_coming` means that the
+/// Application has a row, so that a missing object is about to be created.
+pub fn sync(row: Option<&SyncOperation>, id: &SyncOperationId, live: Option<&Value>, is_coming: bool) -> AgentStep {
     let Some(live) = live else {
         return match row.map(|row| row.desired_state) {
-            Some(DesiredState::Running) if is_coming => Step::Wait(LOOK_AGAIN_MS),
-            Some(DesiredState::Running) => Step::Done(Err(NO_APPLICATION.to_string())),
-            _ => Step::Done(Ok(())),
+            Some(DesiredState::Running) if is_coming => AgentStep::Wait(POLL_MS),
+            Some(DesiredState::Running) => AgentStep::Done(Err(NO_APPLICATION.to_string())),
+            _ => AgentStep::Done(Ok(())),
         };
     };
-    let merge = |patch: Value| Step::Write(vec![Write::Merge(target(live, application::KIND), patch)]);
+    let merge = |patch: Value| AgentStep::Write(vec![KubernetesWrite::Merge(target(live, application::KIND), patch)]);
     match row.filter(|row| row.desired_state == DesiredState::Running) {
-        None => match (operation::terminate(id, live), operation::progress(id, live)) {
+        None => match (operation::terminate_patch(id, live), operation::progress(id, live)) {
             (Some(patch), _) => merge(patch),
-            (None, Progress::Running) => Step::Wait(LOOK_AGAIN_MS),
-            (None, _) => Step::Done(Ok(())),
+            (None, SyncProgress::Running) => AgentStep::Wait(POLL_MS),
+            (None, _) => AgentStep::Done(Ok(())),
         },
         Some(row) => match operation::progress(id, live) {
-            Progress::NotAsked => merge(operation::ask(id, &row.revision, live)),
-            Progress::Busy | Progress::Running => Step::Wait(LOOK_AGAIN_MS),
-            Progress::Succeeded => Step::Done(Ok(())),
-            Progress::Failed(why) => Step::Done(Err(why)),
+            SyncProgress::NotRequested => merge(operation::sync_patch(id, &row.revision, live)),
+            SyncProgress::Busy | SyncProgress::Running => AgentStep::Wait(POLL_MS),
+            SyncProgress::Succeeded => AgentStep::Done(Ok(())),
+            SyncProgress::Failed(why) => AgentStep::Done(Err(why)),
         },
     }
 }
 
-/// The Secret of a repository's credential is as its row says, or gone with it.
-pub fn credential(row: Option<&RepositoryCredentials>, namespace: &str, live: &[Value], isolated: bool) -> Step {
-    let writes: Vec<Write> = match row {
+/// Brings the Secret of a repository credential in line with its row, or deletes it.
+pub fn credential(row: Option<&RepositoryCredentials>, namespace: &str, live: &[Value], isolated: bool) -> AgentStep {
+    let writes: Vec<KubernetesWrite> = match row {
         Some(row) => {
             let wanted = repository_secret::object(row, namespace, isolated);
             let found = live.iter().find(|secret| secret["metadata"]["name"] == wanted["metadata"]["name"]);
-            agree(&wanted, found, repository_secret::same).into_iter().collect()
+            ensure(&wanted, found, repository_secret::same).into_iter().collect()
         }
-        None => live.iter().map(secret_gone).collect(),
+        None => live.iter().map(delete_secret).collect(),
     };
-    if writes.is_empty() { Step::Done(Ok(())) } else { Step::Write(writes) }
+    if writes.is_empty() { AgentStep::Done(Ok(())) } else { AgentStep::Write(writes) }
 }
 
-/// The Secret of an environment is as its rows say, or gone with them.
-pub fn environment(wanted: Option<&Value>, live: &[Value]) -> Step {
-    let writes: Vec<Write> = match wanted {
-        Some(wanted) => agree(wanted, live.first(), repository_secret::same).into_iter().collect(),
-        None => live.iter().map(secret_gone).collect(),
+/// Brings the Secret of an environment in line with its rows, or deletes it.
+pub fn environment(wanted: Option<&Value>, live: &[Value]) -> AgentStep {
+    let writes: Vec<KubernetesWrite> = match wanted {
+        Some(wanted) => ensure(wanted, live.first(), repository_secret::same).into_iter().collect(),
+        None => live.iter().map(delete_secret).collect(),
     };
-    if writes.is_empty() { Step::Done(Ok(())) } else { Step::Write(writes) }
+    if writes.is_empty() { AgentStep::Done(Ok(())) } else { AgentStep::Write(writes) }
 }
 
-fn secret_gone(secret: &Value) -> Write {
-    Write::Delete(Target { api_version: "v1", ..target(secret, "Secret") })
+fn delete_secret(secret: &Value) -> KubernetesWrite {
+    KubernetesWrite::Delete(WriteTarget { api_version: "v1", ..target(secret, "Secret") })
 }

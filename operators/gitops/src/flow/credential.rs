@@ -1,4 +1,4 @@
-//! A repository credential: from a tenant's Secret to one that Argo CD uses.
+//! Repository credential: from a tenant's Secret to one that Argo CD uses.
 
 use std::collections::BTreeSet;
 
@@ -8,201 +8,217 @@ use switchboard_ledger::ids::{
     ApiRelation, ApiResource, EngineInstanceId, OperationId, OperationResource, RepositoryCredentialsId,
 };
 use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, EngineInstance, Operation, RepositoryCredentials as Row};
-use switchboard_ledger::{Change, Secret};
+use switchboard_ledger::{RowChange, SecretString};
 
-use super::operation::{self, Wish};
-use super::recheck::Asking;
-use super::tenant::Namespace;
-use super::{Decision, Now, Target, Write};
-use crate::kinds::condition::{ERROR_OCCURRED, Truth};
-use crate::kinds::credential::{KIND, Outcome, SECRET_TYPE, conditions};
+use super::operation::{self, OperationRequest};
+use super::recheck::CheckSchedule;
+use super::tenant::TenantNamespace;
+use super::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::kinds::condition::{ConditionStatus, ERROR_OCCURRED};
+use crate::kinds::credential::{CredentialOutcome, KIND, SECRET_TYPE, conditions};
 use crate::kinds::{self, RepositoryCredential, field};
-use crate::repository::{Login, has_login, login};
+use crate::repository::{RepositoryLogin, has_login, login};
 
-/// Everything that is known when a credential is decided on.
-pub struct Input<'a> {
-    /// When.
-    pub now: Now<'a>,
-    /// The tenant's namespace.
-    pub namespace: &'a Namespace,
-    /// The tenant.
+/// Input of a decision about a credential.
+pub struct CredentialInput<'a> {
+    /// Current time.
+    pub now: DecisionTime<'a>,
+    /// Namespace of the tenant.
+    pub namespace: &'a TenantNamespace,
+    /// Tenant.
     pub user: &'a ClusterUser,
-    /// The resource; none if it is gone.
+    /// Resource; `None` if it is deleted.
     pub credential: Option<&'a RepositoryCredential>,
-    /// The Secret it names, if there is one.
-    pub secret: Option<&'a SecretData>,
-    /// Rows of this and of earlier resources of its namespace and name.
-    pub known: &'a [Known],
-    /// The Argo CD that is to use it, if it is new.
+    /// Secret that the resource names, if it exists.
+    pub secret: Option<&'a CredentialSecret>,
+    /// Rows of this resource and of earlier resources with its namespace and name.
+    pub rows: &'a [CredentialRows],
+    /// Argo CD instance that gets a new credential.
     pub instance: &'a EngineInstance,
-    /// Every Argo CD that has a unit of the tenant: each is to use it.
+    /// Argo CD instances that have a placement of the tenant; each of them gets the credential.
     pub used_by: &'a BTreeSet<EngineInstanceId>,
-    /// Operations about its row.
+    /// Operations about the row.
     pub operations: &'a [Operation],
-    /// What came of a question, if one was asked.
-    pub answer: Option<&'a Answer>,
+    /// Result of the last check, if there is one.
+    pub check_result: Option<&'a CredentialCheckResult>,
 }
 
-/// What is needed of a tenant's Secret.
+/// Relevant content of a tenant's Secret.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SecretData {
-    /// Its type.
+pub struct CredentialSecret {
+    /// Type of the Secret.
     pub r#type: String,
-    /// A name.
+    /// User name.
     pub username: String,
-    /// A password.
-    pub password: Secret,
-    /// A private key.
-    pub ssh_key: Secret,
+    /// Password.
+    pub password: SecretString,
+    /// Private key.
+    pub ssh_key: SecretString,
 }
 
-/// A credential as the database knows it.
+/// Rows of a credential.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Which resource is which row.
+pub struct CredentialRows {
+    /// Mapping from the resource to the row.
     pub mapping: ApiToDatabase,
-    /// That row.
+    /// Row of the credential.
     pub row: Row,
 }
 
-/// What is to be asked of a repository: does it answer to this?
+/// Check whether a repository accepts a login.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// Of what this was taken; it comes back with the answer.
+pub struct CredentialCheck {
+    /// Digest of the checked values, which is returned with the result.
     pub digest: String,
-    /// The repository, as the tenant wrote it.
+    /// Repository URL as written by the tenant.
     pub url: String,
-    /// As whom.
-    pub login: Login,
+    /// Login to check.
+    pub login: RepositoryLogin,
 }
 
-/// What came of it.
+/// Result of a credential check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
-    /// Of what was asked.
+pub struct CredentialCheckResult {
+    /// Digest of the checked values.
     pub digest: String,
-    /// How it went.
-    pub outcome: Outcome,
+    /// Outcome of the check.
+    pub outcome: CredentialOutcome,
 }
 
-/// Decides. With the decision comes what is to be asked, if anything.
+/// Decides on the rows and the status of a credential, and returns the check to execute.
 ///
 /// # Guarantees
-/// - A repository that refused is asked again only about something else.  // test: guarantees_a_repository_is_not_hammered
-/// - What works is tried now and then, and what comes of it is told.      // test: guarantees_what_worked_is_tried_again
-/// - A rotated credential reaches the agent of the Argo CD that uses it.   // test: guarantees_a_rotated_credential_is_sent
-pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Asking<Question>) {
-    let mut decision = Decision::default();
+/// - A repository that rejected a login is not checked again until the input changes. // test: guarantees_a_repository_is_not_hammered
+/// - An accepted login is rechecked periodically, and the result is reported.         // test: guarantees_what_worked_is_tried_again
+/// - A rotated credential is sent to the agents of the Argo CDs that use it.          // test: guarantees_a_rotated_credential_is_sent
+pub fn decide(
+    input: &CredentialInput<'_>,
+    mut id: impl FnMut() -> String,
+) -> (ReconcileResult, CheckSchedule<CredentialCheck>) {
+    let mut decision = ReconcileResult::default();
     let live = input.credential.filter(|credential| !credential.metadata.is_deleted());
-    for known in input.known {
+    for known in input.rows {
         if live.is_none_or(|live| live.metadata.id() != known.mapping.resource_uid) {
-            decision.changes.extend([Change::delete(&known.mapping), Change::delete(&known.row)]);
-            ask(input, &known.row.instance, &known.row.id, &mut id, &mut decision);
+            decision.changes.extend([RowChange::delete(&known.mapping), RowChange::delete(&known.row)]);
+            request_operations(input, &known.row.instance, &known.row.id, &mut id, &mut decision);
         }
     }
-    let asking = live.map_or(Asking::Nothing, |live| keep(input, live, &mut id, &mut decision));
+    let asking = live.map_or(CheckSchedule::Nothing, |live| reconcile(input, live, &mut id, &mut decision));
     (decision, asking)
 }
 
-/// Tells how it stands, of what rows say already: nothing else is known to have changed.
-pub fn retell(live: &RepositoryCredential, answer: Option<&Answer>, now: Now<'_>) -> Decision {
-    let mut decision = Decision::default();
-    tell(live, answer.map_or(&Outcome::Valid, |answer| &answer.outcome), now, &mut decision);
+/// Reports the result of a recheck. Everything else is unchanged since the last decision.
+pub fn report_check(
+    live: &RepositoryCredential,
+    answer: Option<&CredentialCheckResult>,
+    now: DecisionTime<'_>,
+) -> ReconcileResult {
+    let mut decision = ReconcileResult::default();
+    report(live, answer.map_or(&CredentialOutcome::Valid, |answer| &answer.outcome), now, &mut decision);
     decision
 }
 
-fn keep(
-    input: &Input<'_>,
+fn reconcile(
+    input: &CredentialInput<'_>,
     live: &RepositoryCredential,
     id: &mut impl FnMut() -> String,
-    decision: &mut Decision,
-) -> Asking<Question> {
-    let judged = live.judge().map_err(Outcome::UnsupportedUrl);
-    let login = match judged.and_then(|()| wanted(live, input.secret)) {
+    decision: &mut ReconcileResult,
+) -> CheckSchedule<CredentialCheck> {
+    let judged = live.validate().map_err(CredentialOutcome::UnsupportedUrl);
+    let login = match judged.and_then(|()| desired_login(live, input.secret)) {
         Ok(login) => login,
         Err(outcome) => {
-            tell(live, &outcome, input.now, decision);
-            return Asking::Nothing;
+            report(live, &outcome, input.now, decision);
+            return CheckSchedule::Nothing;
         }
     };
-    let known = input.known.iter().find(|known| known.mapping.resource_uid == live.metadata.id());
+    let known = input.rows.iter().find(|known| known.mapping.resource_uid == live.metadata.id());
     let row = row(input, live, known, &login);
     let is_stored = known.is_some_and(|known| known.row == row);
     let question =
-        Question { digest: digest_of(&live.spec.repository, &login), url: live.spec.repository.clone(), login };
-    match input.answer.filter(|answer| answer.digest == question.digest) {
-        // What it was told last was something else, or that it works no longer.
-        None if !is_stored || is_refused(live) => Asking::Now(question),
+        CredentialCheck { digest: digest_of(&live.spec.repository, &login), url: live.spec.repository.clone(), login };
+    match input.check_result.filter(|answer| answer.digest == question.digest) {
+        // The last reported result is about other values or is an error.
+        None if !is_stored || is_refused(live) => CheckSchedule::Now(question),
         None => {
-            tell(live, &Outcome::Valid, input.now, decision);
-            Asking::Later(question)
+            report(live, &CredentialOutcome::Valid, input.now, decision);
+            CheckSchedule::Later(question)
         }
-        Some(Answer { outcome: Outcome::Valid, .. }) => {
+        Some(CredentialCheckResult { outcome: CredentialOutcome::Valid, .. }) => {
             if !is_stored {
                 store(input, live, known, row, id, decision);
             }
-            tell(live, &Outcome::Valid, input.now, decision);
-            Asking::Later(question)
+            report(live, &CredentialOutcome::Valid, input.now, decision);
+            CheckSchedule::Later(question)
         }
-        // What a repository refuses is not stored: Argo CD keeps what worked.
+        // A rejected login is not stored: Argo CD keeps the one that worked.
         Some(answer) => {
-            tell(live, &answer.outcome, input.now, decision);
-            if is_stored { Asking::Later(question) } else { Asking::Nothing }
+            report(live, &answer.outcome, input.now, decision);
+            if is_stored { CheckSchedule::Later(question) } else { CheckSchedule::Nothing }
         }
     }
 }
 
-/// Whether a tenant was told that something is wrong.
+/// Whether the status reports an error.
 fn is_refused(live: &RepositoryCredential) -> bool {
     let told = &live.status.conditions;
-    told.iter().any(|one| one.r#type == ERROR_OCCURRED && one.status == Truth::True)
+    told.iter().any(|one| one.r#type == ERROR_OCCURRED && one.status == ConditionStatus::True)
 }
 
-fn wanted(live: &RepositoryCredential, secret: Option<&SecretData>) -> Result<Login, Outcome> {
+fn desired_login(
+    live: &RepositoryCredential,
+    secret: Option<&CredentialSecret>,
+) -> Result<RepositoryLogin, CredentialOutcome> {
     if has_login(&live.spec.repository) {
-        return Err(Outcome::LoginInUrl);
+        return Err(CredentialOutcome::LoginInUrl);
     }
     if live.spec.secret.is_empty() {
-        return Err(Outcome::SecretNotSpecified);
+        return Err(CredentialOutcome::SecretNotSpecified);
     }
-    let secret = secret.ok_or(Outcome::SecretNotFound)?;
+    let secret = secret.ok_or(CredentialOutcome::SecretNotFound)?;
     if secret.r#type != SECRET_TYPE {
-        return Err(Outcome::SecretInvalidType);
+        return Err(CredentialOutcome::SecretInvalidType);
     }
     let (password, key) = (secret.password.expose(), secret.ssh_key.expose());
-    let login = login(&live.spec.repository, &secret.username, password, key).ok_or(Outcome::InvalidCredentials)?;
-    judge_kept(&login).map_err(Outcome::Unchecked)?;
+    let login =
+        login(&live.spec.repository, &secret.username, password, key).ok_or(CredentialOutcome::InvalidCredentials)?;
+    check_storable(&login).map_err(CredentialOutcome::Unchecked)?;
     Ok(login)
 }
 
-/// Whether a row holds it.
-fn judge_kept(login: &Login) -> Result<(), String> {
+/// Checks that the login fits the columns of its row.
+fn check_storable(login: &RepositoryLogin) -> Result<(), String> {
     let kept = |what: &str, text: &str, column| {
-        field::judge_kept(&format!("{what} of the Secret"), text, <Row as switchboard_ledger::Row>::TABLE, column)
+        field::check_storable(&format!("{what} of the Secret"), text, <Row as switchboard_ledger::Row>::TABLE, column)
     };
     match login {
-        Login::Password { username, password } => {
+        RepositoryLogin::Password { username, password } => {
             kept("username", username, "repo_cred_user")?;
             kept("password", password.expose(), "repo_cred_pass")
         }
-        Login::Key(key) => kept("sshPrivateKey", key.expose(), "repo_cred_ssh"),
+        RepositoryLogin::Key(key) => kept("sshPrivateKey", key.expose(), "repo_cred_ssh"),
     }
 }
 
-fn digest_of(url: &str, login: &Login) -> String {
+fn digest_of(url: &str, login: &RepositoryLogin) -> String {
     let parts = match login {
-        Login::Password { username, password } => json!([url, username, password.expose()]),
-        Login::Key(key) => json!([url, key.expose()]),
+        RepositoryLogin::Password { username, password } => json!([url, username, password.expose()]),
+        RepositoryLogin::Key(key) => json!([url, key.expose()]),
     };
     digest(&SHA256, parts.to_string().as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn row(input: &Input<'_>, live: &RepositoryCredential, known: Option<&Known>, login: &Login) -> Row {
+fn row(
+    input: &CredentialInput<'_>,
+    live: &RepositoryCredential,
+    known: Option<&CredentialRows>,
+    login: &RepositoryLogin,
+) -> Row {
     let (username, password, ssh_key) = match login {
-        Login::Password { username, password } => {
+        RepositoryLogin::Password { username, password } => {
             (Some(username.clone()).filter(|name| !name.is_empty()), Some(password.clone()), None)
         }
-        Login::Key(key) => (None, None, Some(key.clone())),
+        RepositoryLogin::Key(key) => (None, None, Some(key.clone())),
     };
     Row {
         id: known.map_or_else(|| RepositoryCredentialsId::from(""), |known| known.row.id.clone()),
@@ -213,21 +229,21 @@ fn row(input: &Input<'_>, live: &RepositoryCredential, known: Option<&Known>, lo
         ssh_key,
         secret: live.spec.secret.clone(),
         instance: known.map_or(&input.instance.id, |known| &known.row.instance).clone(),
-        created_on: known.map_or(input.now.moment, |known| known.row.created_on),
+        created_on: known.map_or(input.now.timestamp, |known| known.row.created_on),
     }
 }
 
 fn store(
-    input: &Input<'_>,
+    input: &CredentialInput<'_>,
     live: &RepositoryCredential,
-    known: Option<&Known>,
+    known: Option<&CredentialRows>,
     wanted: Row,
     id: &mut impl FnMut() -> String,
-    decision: &mut Decision,
+    decision: &mut ReconcileResult,
 ) {
     let row = match known {
         Some(known) => {
-            decision.changes.push(Change::update(&known.row, &wanted));
+            decision.changes.push(RowChange::update(&known.row, &wanted));
             wanted
         }
         None => {
@@ -241,48 +257,53 @@ fn store(
                 relation: ApiRelation::RepositoryCredential,
                 relation_key: row.id.as_str().to_string(),
             };
-            decision.changes.extend([Change::insert(&row), Change::insert(&mapping)]);
+            decision.changes.extend([RowChange::insert(&row), RowChange::insert(&mapping)]);
             row
         }
     };
-    ask(input, &row.instance, &row.id, id, decision);
+    request_operations(input, &row.instance, &row.id, id, decision);
 }
 
-/// Always to the Argo CD that the row names, and to all others that the tenant uses; the original sends an update to the tenant's
-/// namespace, where nobody listens.
-fn ask(
-    input: &Input<'_>,
+/// Requests an Operation from the instance in the row and from all others that the tenant uses. managed-gitops sends
+/// updates to the tenant's namespace, which no agent watches.
+fn request_operations(
+    input: &CredentialInput<'_>,
     instance: &EngineInstanceId,
     row: &RepositoryCredentialsId,
     id: &mut impl FnMut() -> String,
-    decision: &mut Decision,
+    decision: &mut ReconcileResult,
 ) {
     let all: BTreeSet<&EngineInstanceId> = input.used_by.iter().chain([instance]).collect();
     for instance in all {
-        let wish = Wish {
+        let wish = OperationRequest {
             instance,
             resource: OperationResource::RepositoryCredentials,
             resource_id: row.as_str(),
             owner: &input.user.id,
         };
-        decision.changes.push(operation::ask_anew(
+        decision.changes.push(operation::request_or_renew(
             input.operations,
             &wish,
             || OperationId::from(id()),
-            input.now.moment,
+            input.now.timestamp,
         ));
     }
 }
 
-fn tell(live: &RepositoryCredential, outcome: &Outcome, now: Now<'_>, decision: &mut Decision) {
+fn report(
+    live: &RepositoryCredential,
+    outcome: &CredentialOutcome,
+    now: DecisionTime<'_>,
+    decision: &mut ReconcileResult,
+) {
     let told = conditions(live, outcome, now.text);
     if told != live.status.conditions {
-        let target = Target {
+        let target = WriteTarget {
             api_version: kinds::API_VERSION,
             kind: KIND,
             namespace: live.metadata.namespace.clone(),
             name: live.metadata.name.clone(),
         };
-        decision.writes.push(Write::Status(target, json!({ "conditions": told })));
+        decision.writes.push(KubernetesWrite::Status(target, json!({ "conditions": told })));
     }
 }

@@ -1,11 +1,11 @@
-//! A deployment: from the tenant's wish to the row of an Application, and from what Argo CD says back to the tenant.
+//! Deployment: from the tenant's resource to the row of an Application, and from Argo CD's status back to the resource.
 
 mod removal;
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
-use switchboard_ledger::Change;
+use switchboard_ledger::RowChange;
 use switchboard_ledger::ids::{
     ApplicationId, EngineInstanceId, ManagedEnvironmentId, OperationId, OperationResource, OperationState,
 };
@@ -14,136 +14,141 @@ use switchboard_ledger::rows::{
     EngineInstance, Operation, SyncOperation,
 };
 
-pub use removal::{forget, removal_id, removal_of};
+pub use removal::{delete_rows, removal_id, removal_of};
 
-use super::operation::{self, Wish};
-use super::tenant::{self, Namespace};
-use super::{Decision, Now, Target, Write};
-use crate::argo::spec_field::{self, Wanted};
+use super::operation::{self, OperationRequest};
+use super::tenant::{self, TenantNamespace};
+use super::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
+use crate::argo::spec_field::{self, ApplicationSpec};
 use crate::argo::{self, DEFAULT_PROJECT, IN_CLUSTER};
-use crate::kinds::condition::{self, ERROR_OCCURRED, Truth, UNKNOWN_ERROR};
+use crate::kinds::condition::{self, ConditionStatus, ERROR_OCCURRED, UNKNOWN_ERROR};
 use crate::kinds::deployment::{
-    BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, DeploymentStatus, KIND, Mode, NO_OWN_CLUSTER,
+    BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, DeploymentStatus, KIND, NO_OWN_CLUSTER, SyncMode,
 };
-use crate::kinds::{self, Deployment};
+use crate::kinds::{self, GitOpsDeployment};
 
-/// Everything that is known when a deployment is decided on.
-pub struct Input<'a> {
-    /// When.
-    pub now: Now<'a>,
-    /// The tenant's namespace.
-    pub namespace: &'a Namespace,
-    /// The tenant.
+/// Input of a decision about a deployment.
+pub struct DeploymentInput<'a> {
+    /// Current time.
+    pub now: DecisionTime<'a>,
+    /// Namespace of the tenant.
+    pub namespace: &'a TenantNamespace,
+    /// Tenant.
     pub user: &'a ClusterUser,
     /// Whether the tenant has a row.
     pub is_tenant: bool,
-    /// The resource; none if it is gone.
-    pub deployment: Option<&'a Deployment>,
-    /// Rows of this and of earlier resources of its namespace and name.
-    pub known: &'a [Known],
-    /// Where it should go.
-    pub environment: Environment<'a>,
-    /// The Argo CD that is to deploy it, if it is new or goes elsewhere from now on.
+    /// Resource; `None` if it is deleted.
+    pub deployment: Option<&'a GitOpsDeployment>,
+    /// Rows of this resource and of earlier resources with its namespace and name.
+    pub rows: &'a [DeploymentRows],
+    /// Environment to deploy to.
+    pub environment: TargetEnvironment<'a>,
+    /// Argo CD instance for a new deployment, or for one that changes its environment.
     pub instance: &'a EngineInstance,
     /// Operations about its Applications, and those of its removal.
     pub operations: &'a [Operation],
-    /// Every Argo CD there is, if it goes and nothing says any more which one had it.
+    /// All Argo CD instances, if the deployment is deleted and no row names its instance any more.
     pub instances: &'a BTreeSet<EngineInstanceId>,
-    /// The tenant's repositories as they are.
+    /// Rows of the tenant's repositories.
     pub repositories: &'a [AppProjectRepository],
-    /// The tenant's repositories as its resources name them, normalised.
+    /// Normalized repositories of the tenant's resources.
     pub wanted_repositories: &'a BTreeSet<String>,
-    /// The tenant's name for the environment that Argo CD compared with.
+    /// Tenant's name of the environment that Argo CD compared with.
     pub compared_environment: Option<&'a str>,
-    /// Whether each tenant has a project of its own.
+    /// Whether each tenant has its own project.
     pub isolated: bool,
 }
 
-/// Where a deployment should go.
+/// Environment of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Environment<'a> {
+pub enum TargetEnvironment<'a> {
     /// The tenant's own namespace.
-    Own(&'a ManagedEnvironmentId),
-    /// A cluster of the tenant.
-    Of(&'a ManagedEnvironmentId),
-    /// A cluster that cannot be used now.
+    OwnNamespace(&'a ManagedEnvironmentId),
+    /// A managed environment of the tenant.
+    Managed(&'a ManagedEnvironmentId),
+    /// An environment that cannot be used at the moment.
     Unusable,
 }
 
-/// A deployment as the database knows it.
+/// Rows of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Which resource is which Application.
+pub struct DeploymentRows {
+    /// Mapping from the resource to the Application.
     pub mapping: DeploymentToApplication,
-    /// That Application.
+    /// Application.
     pub application: Option<Application>,
-    /// What Argo CD last said of it.
+    /// Last status reported by Argo CD.
     pub state: Option<ApplicationState>,
-    /// Whose it is.
+    /// Owners of the Application.
     pub owners: Vec<ApplicationOwner>,
-    /// Syncs of it.
+    /// Syncs of the Application.
     pub syncs: Vec<SyncOperation>,
 }
 
-/// Decides.
+/// Decides on the rows and the status of a deployment.
 ///
 /// # Guarantees
-/// - A resource that was deleted and made anew is a new deployment; the old one is removed first. // test: guarantees_a_resource_made_anew_is_another
-/// - Rows and the agent's wish are one transaction.                       // test: guarantees_rows_and_wish_are_one_transaction
-/// - What has not changed is not written.                                 // test: guarantees_nothing_is_written_when_nothing_changed
-pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> Decision {
-    let mut decision = Decision::default();
+/// - A recreated resource is a new deployment; the old one is removed first. // test: guarantees_a_resource_made_anew_is_another
+/// - Rows and the agent's Operation are committed in one transaction.        // test: guarantees_rows_and_wish_are_one_transaction
+/// - Unchanged rows and statuses are not written.                            // test: guarantees_nothing_is_written_when_nothing_changed
+pub fn decide(input: &DeploymentInput<'_>, mut id: impl FnMut() -> String) -> ReconcileResult {
+    let mut decision = ReconcileResult::default();
     let live = input.deployment.filter(|deployment| !deployment.metadata.is_deleted());
-    for known in input.known {
+    for known in input.rows {
         if live.is_none_or(|live| live.metadata.id() != known.mapping.deployment_uid) {
             removal::remove(input, known, &mut decision);
         }
     }
-    let repositories =
-        tenant::repositories(&input.user.id, input.repositories, input.wanted_repositories, &mut id, input.now.moment);
+    let repositories = tenant::repositories(
+        &input.user.id,
+        input.repositories,
+        input.wanted_repositories,
+        &mut id,
+        input.now.timestamp,
+    );
     match (live, input.deployment) {
-        (Some(live), _) => keep(input, live, repositories, &mut id, &mut decision),
+        (Some(live), _) => reconcile(input, live, repositories, &mut id, &mut decision),
         (None, deleted) => {
             decision.changes.extend(repositories);
             if let Some(deleted) = deleted {
-                removal::release(input, deleted, &mut decision);
+                removal::release_finalizer(input, deleted, &mut decision);
             }
         }
     }
     decision
 }
 
-/// Makes the rows of a deployment what the tenant wants, and tells the tenant how it stands.
-fn keep(
-    input: &Input<'_>,
-    live: &Deployment,
-    repositories: Vec<Change>,
+/// Brings the rows in line with the resource, and updates its status.
+fn reconcile(
+    input: &DeploymentInput<'_>,
+    live: &GitOpsDeployment,
+    repositories: Vec<RowChange>,
     id: &mut impl FnMut() -> String,
-    decision: &mut Decision,
+    decision: &mut ReconcileResult,
 ) {
-    let known = input.known.iter().find(|known| known.mapping.deployment_uid == live.metadata.id());
-    if let Err(said) = live.judge() {
-        return refuse(input, live, known, &said, decision);
+    let known = input.rows.iter().find(|known| known.mapping.deployment_uid == live.metadata.id());
+    if let Err(said) = live.validate() {
+        return report_refusal(input, live, known, &said, decision);
     }
     let (environment, destination) = match input.environment {
-        Environment::Own(environment) => (environment, IN_CLUSTER.to_string()),
-        Environment::Of(environment) => (environment, argo::environment_name(environment)),
-        Environment::Unusable => {
+        TargetEnvironment::OwnNamespace(environment) => (environment, IN_CLUSTER.to_string()),
+        TargetEnvironment::Managed(environment) => (environment, argo::environment_name(environment)),
+        TargetEnvironment::Unusable => {
             let said = match known {
                 _ if live.spec.destination.environment.is_empty() => NO_OWN_CLUSTER,
                 Some(_) => BAD_ENVIRONMENT_ON_UPDATE,
                 None => BAD_ENVIRONMENT_ON_CREATE,
             };
-            return refuse(input, live, known, said, decision);
+            return report_refusal(input, live, known, said, decision);
         }
     };
     let standing = known.and_then(|known| known.application.as_ref());
-    // Another environment may be on another Argo CD, and a unit is never split.
+    // Another environment may be on another instance, because a placement is never split.
     let stays = standing.filter(|row| row.environment.as_ref() == Some(environment));
     let instance = stays.map_or(&input.instance.id, |row| &row.instance);
     let changed_repositories = !repositories.is_empty();
     decision.changes.extend(repositories);
-    let spec_field = text(input, live, &destination);
+    let spec_field = spec_field_text(input, live, &destination);
     let application = match standing {
         None => Some(insert(input, live, environment, spec_field, id, decision)),
         Some(row) => {
@@ -155,34 +160,35 @@ fn keep(
             };
             let changed = wanted != *row;
             if changed {
-                decision.changes.push(Change::update(row, &wanted));
+                decision.changes.push(RowChange::update(row, &wanted));
             }
             (changed || changed_repositories).then(|| wanted.id.clone())
         }
     };
-    // Nothing is asked of the database for a deployment that stands still.
+    // An unchanged deployment causes no database writes.
     if let Some(application) = application {
-        decision.changes.push(tenant::access(&input.user.id, environment, instance, input.now.moment));
+        decision.changes.push(tenant::access(&input.user.id, environment, instance, input.now.timestamp));
         let left = standing.map(|row| &row.instance).filter(|left| *left != instance);
         for instance in left.into_iter().chain([instance]) {
-            let wish = Wish {
+            let wish = OperationRequest {
                 instance,
                 resource: OperationResource::Application,
                 resource_id: application.as_str(),
                 owner: &input.user.id,
             };
-            let asked = operation::ask_anew(input.operations, &wish, || OperationId::from(id()), input.now.moment);
+            let asked =
+                operation::request_or_renew(input.operations, &wish, || OperationId::from(id()), input.now.timestamp);
             decision.changes.push(asked);
         }
     }
-    tell(input, live, known, decision);
+    report(input, live, known, decision);
 }
 
-fn text(input: &Input<'_>, live: &Deployment, destination: &str) -> String {
+fn spec_field_text(input: &DeploymentInput<'_>, live: &GitOpsDeployment, destination: &str) -> String {
     let project = if input.isolated { argo::project_name(&input.user.id) } else { DEFAULT_PROJECT.to_string() };
     let own = &input.namespace.name;
     let wanted = &live.spec.destination.namespace;
-    spec_field::write(&Wanted {
+    spec_field::write(&ApplicationSpec {
         name: &argo::application_name(&live.metadata.id()),
         namespace: &input.instance.namespace,
         destination_namespace: if wanted.is_empty() { own } else { wanted },
@@ -191,18 +197,18 @@ fn text(input: &Input<'_>, live: &Deployment, destination: &str) -> String {
         path: &live.spec.source.path,
         target_revision: &live.spec.source.target_revision,
         sync_options: live.sync_options(),
-        automated: live.mode() == Some(Mode::Automated),
+        automated: live.mode() == Some(SyncMode::Automated),
         project: &project,
     })
 }
 
 fn insert(
-    input: &Input<'_>,
-    live: &Deployment,
+    input: &DeploymentInput<'_>,
+    live: &GitOpsDeployment,
     environment: &ManagedEnvironmentId,
     spec_field: String,
     id: &mut impl FnMut() -> String,
-    decision: &mut Decision,
+    decision: &mut ReconcileResult,
 ) -> ApplicationId {
     let uid = live.metadata.id();
     let application = Application {
@@ -211,12 +217,12 @@ fn insert(
         spec_field,
         instance: input.instance.id.clone(),
         environment: Some(environment.clone()),
-        created_on: input.now.moment,
+        created_on: input.now.timestamp,
     };
     let owner = ApplicationOwner {
         application: application.id.clone(),
         user: input.user.id.clone(),
-        created_on: input.now.moment,
+        created_on: input.now.timestamp,
     };
     let mapping = DeploymentToApplication {
         deployment_uid: uid,
@@ -225,42 +231,53 @@ fn insert(
         namespace_uid: Some(input.namespace.uid.clone()),
         application: application.id.clone(),
     };
-    decision.changes.extend([Change::insert(&application), Change::insert(&owner), Change::insert(&mapping)]);
+    decision.changes.extend([RowChange::insert(&application), RowChange::insert(&owner), RowChange::insert(&mapping)]);
     application.id
 }
 
-/// Says what is wrong with what the tenant wants. What it wanted before is deployed yet, and goes on being told of.
-fn refuse(input: &Input<'_>, live: &Deployment, known: Option<&Known>, said: &str, decision: &mut Decision) {
+/// Reports an error in the resource. The previous version is still deployed, and its status is still updated.
+fn report_refusal(
+    input: &DeploymentInput<'_>,
+    live: &GitOpsDeployment,
+    known: Option<&DeploymentRows>,
+    said: &str,
+    decision: &mut ReconcileResult,
+) {
     let mut status = reported(input, live, known);
-    condition::set(&mut status.conditions, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, said, input.now.text);
+    condition::set(&mut status.conditions, ERROR_OCCURRED, ConditionStatus::True, ERROR_OCCURRED, said, input.now.text);
     write_status(live, status, decision);
 }
 
-/// The status of a resource with what Argo CD said last.
-fn reported(input: &Input<'_>, live: &Deployment, known: Option<&Known>) -> DeploymentStatus {
+/// Returns the status of a resource with Argo CD's last report.
+fn reported(input: &DeploymentInput<'_>, live: &GitOpsDeployment, known: Option<&DeploymentRows>) -> DeploymentStatus {
     let packed = known.and_then(|known| known.state.as_ref()).and_then(|state| state.status.as_deref());
-    // A status that cannot be read is one that the next report replaces.
+    // An unreadable report is ignored; the next one replaces it.
     match packed.and_then(|packed| argo::status::unpack(packed).ok()) {
-        Some(said) => argo::status::tell(&live.status, &said, input.compared_environment, input.now.text),
+        Some(said) => argo::status::deployment_status(&live.status, &said, input.compared_environment, input.now.text),
         None => live.status.clone(),
     }
 }
 
-fn tell_error(resource: &Deployment, said: &str, now: Now<'_>, decision: &mut Decision) {
+fn report_error(resource: &GitOpsDeployment, said: &str, now: DecisionTime<'_>, decision: &mut ReconcileResult) {
     let mut status = resource.status.clone();
-    condition::set(&mut status.conditions, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, said, now.text);
+    condition::set(&mut status.conditions, ERROR_OCCURRED, ConditionStatus::True, ERROR_OCCURRED, said, now.text);
     write_status(resource, status, decision);
 }
 
-fn tell(input: &Input<'_>, live: &Deployment, known: Option<&Known>, decision: &mut Decision) {
+fn report(
+    input: &DeploymentInput<'_>,
+    live: &GitOpsDeployment,
+    known: Option<&DeploymentRows>,
+    decision: &mut ReconcileResult,
+) {
     let mut status = reported(input, live, known);
     let failed = known.and_then(|known| newest(input.operations, &known.mapping.application));
     match failed {
-        Some(row) if row.state == OperationState::Failed || operation::is_overdue(row, input.now.moment) => {
+        Some(row) if row.state == OperationState::Failed || operation::is_overdue(row, input.now.timestamp) => {
             condition::set(
                 &mut status.conditions,
                 ERROR_OCCURRED,
-                Truth::True,
+                ConditionStatus::True,
                 ERROR_OCCURRED,
                 UNKNOWN_ERROR,
                 input.now.text,
@@ -278,14 +295,14 @@ fn newest<'a>(operations: &'a [Operation], application: &ApplicationId) -> Optio
     about.max_by_key(|row| row.created_on)
 }
 
-fn write_status(resource: &Deployment, status: DeploymentStatus, decision: &mut Decision) {
+fn write_status(resource: &GitOpsDeployment, status: DeploymentStatus, decision: &mut ReconcileResult) {
     if status != resource.status {
-        decision.writes.push(Write::Status(target(resource), json!(status)));
+        decision.writes.push(KubernetesWrite::Status(target(resource), json!(status)));
     }
 }
 
-fn target(resource: &Deployment) -> Target {
-    Target {
+fn target(resource: &GitOpsDeployment) -> WriteTarget {
+    WriteTarget {
         api_version: kinds::API_VERSION,
         kind: KIND,
         namespace: resource.metadata.namespace.clone(),

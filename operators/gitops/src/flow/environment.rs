@@ -1,162 +1,137 @@
-//! A managed environment: from a tenant's kubeconfig to credentials that Argo CD uses.
+//! Managed environment: from a tenant's kubeconfig to credentials that Argo CD uses.
 //!
-//! Whether a cluster takes the credentials is asked of the cluster, and that is not done in here: what is to be asked is part of what
-//! is decided, and the answer is part of what is known the next time.
+//! Whether a cluster accepts the credentials is checked by the caller: the check is part of the decision, and its
+//! result is part of the next input.
 
-pub mod account;
-pub mod parting;
-mod question;
-
-use std::collections::BTreeSet;
+mod cluster_check;
+mod input;
+pub mod service_account;
+pub mod teardown;
 
 use ring::digest::{SHA256, digest};
 use serde_json::json;
-use switchboard_ledger::Change;
+use switchboard_ledger::RowChange;
 use switchboard_ledger::ids::{
     ApiRelation, ApiResource, AppProjectManagedEnvironmentId, CredentialsId, EngineInstanceId, ManagedEnvironmentId,
     OperationId, OperationResource,
 };
-use switchboard_ledger::rows::left::ServiceAccount;
+use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
 use switchboard_ledger::rows::{
-    ApiToDatabase, AppProjectManagedEnvironment, Application, ClusterAccess, ClusterCredentials, ClusterUser,
-    ManagedEnvironment as Row, Operation,
+    ApiToDatabase, AppProjectManagedEnvironment, Application, ClusterCredentials, ManagedEnvironment as Row,
 };
-use switchboard_ledger::{Moment, Secret};
+use switchboard_ledger::{DbTimestamp, SecretString};
 
-pub use question::{Answer, Question, Questions};
+pub use cluster_check::{ClusterCheck, ClusterCheckResult, ClusterChecks};
+pub use input::{EnvironmentInput, EnvironmentRows, KubeconfigSecret};
 
-use super::operation::{self, Wish};
-use super::recheck::Asking;
-use super::tenant::{self, Namespace};
-use super::{Decision, Now, Target, Write};
+use super::operation::{self, OperationRequest};
+use super::recheck::CheckSchedule;
+use super::tenant;
+use super::{DecisionTime, KubernetesWrite, ReconcileResult, WriteTarget};
 use crate::argo::spec_field;
-use crate::kinds::condition::{Truth, set_meta};
-use crate::kinds::environment::{CONDITION, KIND, Reason, SECRET_KEY, SECRET_TYPE};
+use crate::kinds::condition::{ConditionStatus, set_meta};
+use crate::kinds::environment::{CONDITION, EnvironmentReason, KIND, SECRET_KEY, SECRET_TYPE};
 use crate::kinds::{self, ManagedEnvironment};
-use crate::kubeconfig::{self, Access};
+use crate::kubeconfig::{self, KubeconfigAccess};
 
-/// Where service accounts of ours are made.
-const OWN_NAMESPACE: &str = "kube-system";
+/// Namespace of the service accounts that are created on clusters.
+const SERVICE_ACCOUNT_NAMESPACE: &str = "kube-system";
 
-/// Everything that is known when an environment is decided on.
-pub struct Input<'a> {
-    /// When.
-    pub now: Now<'a>,
-    /// The tenant's namespace.
-    pub namespace: &'a Namespace,
-    /// The tenant.
-    pub user: &'a ClusterUser,
-    /// The resource; none if it is gone.
-    pub environment: Option<&'a ManagedEnvironment>,
-    /// The Secret it names, if there is one.
-    pub secret: Option<&'a SecretData>,
-    /// Rows of this and of earlier resources of its namespace and name.
-    pub known: &'a [Known],
-    /// Operations about its row, about its Applications and about the tenant's project.
-    pub operations: &'a [Operation],
-    /// Every Argo CD that knows the tenant.
-    pub instances: &'a BTreeSet<EngineInstanceId>,
-    /// Service accounts of ours of this and of earlier resources of its namespace and name.
-    pub accounts: &'a [ServiceAccount],
-    /// What came of the question whether credentials work, if it was asked.
-    pub answer: Option<&'a Answer>,
-    /// What came of the question to let a service account go, if it was asked.
-    pub retired: Option<&'a Answer>,
-}
-
-/// What is needed of a tenant's Secret.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SecretData {
-    /// Its type.
-    pub r#type: String,
-    /// Its kubeconfig.
-    pub kubeconfig: Option<Secret>,
-}
-
-/// An environment as the database knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Known {
-    /// Which resource is which row.
-    pub mapping: ApiToDatabase,
-    /// That row.
-    pub environment: Row,
-    /// How it is reached.
-    pub credentials: ClusterCredentials,
-    /// Whose project may use it.
-    pub permissions: Vec<AppProjectManagedEnvironment>,
-    /// Through which Argo CD it is used.
-    pub accesses: Vec<ClusterAccess>,
-    /// What is deployed to it.
-    pub applications: Vec<Application>,
-}
-
-/// Decides. With the decision comes what is to be asked, if anything.
+/// Decides on the rows and the status of an environment, and returns the checks to execute.
 ///
 /// # Guarantees
-/// - A credential that was rotated, and a changed wish for a service account, are noticed. // test: guarantees_a_rotation_is_noticed
-/// - What is ours on a target is removed before what it takes to do so is forgotten.       // test: guarantees_what_is_ours_is_removed_first
-/// - What works is tried now and then, and what comes of it is told.       // test: guarantees_what_worked_is_tried_again
-pub fn decide(input: &Input<'_>, mut id: impl FnMut() -> String) -> (Decision, Questions) {
-    let mut decision = Decision::default();
+/// - A rotated credential and a changed request for a service account are detected.   // test: guarantees_a_rotation_is_noticed
+/// - A created service account is deleted before the credentials for doing so.        // test: guarantees_what_is_ours_is_removed_first
+/// - Accepted credentials are rechecked periodically, and the result is reported.     // test: guarantees_what_worked_is_tried_again
+pub fn decide(input: &EnvironmentInput<'_>, mut id: impl FnMut() -> String) -> (ReconcileResult, ClusterChecks) {
+    let mut decision = ReconcileResult::default();
     let live = input.environment.filter(|environment| !environment.metadata.is_deleted());
-    for known in input.known {
+    for known in input.rows {
         if live.is_some_and(|live| live.metadata.id() == known.mapping.resource_uid) {
             continue;
         }
-        forget(input, known, &mut id, &mut decision);
+        delete_rows(input, known, &mut id, &mut decision);
     }
-    let accounts = account::all(input, &mut id, &mut decision);
-    let unwanted = accounts.iter().filter(|account| !account::is_wanted(account, live, input.known));
-    let retire = account::leave(unwanted, input.retired, input.now.moment, &mut decision);
-    let verify = live.map_or(Asking::Nothing, |live| keep(input, live, &accounts, &mut id, &mut decision));
-    (decision, Questions { verify, retire })
+    let accounts = service_account::all(input, &mut id, &mut decision);
+    let unwanted = accounts.iter().filter(|account| !service_account::is_wanted(account, live, input.rows));
+    let retire = service_account::retire_unwanted(unwanted, input.retire_result, input.now.timestamp, &mut decision);
+    let verify = live.map_or(CheckSchedule::Nothing, |live| reconcile(input, live, &accounts, &mut id, &mut decision));
+    (decision, ClusterChecks { verify, retire })
 }
 
-/// Tells how it stands, of what rows say already: nothing else is known to have changed.
-pub fn retell(live: &ManagedEnvironment, answer: Option<&Answer>, now: Now<'_>) -> Decision {
-    let mut decision = Decision::default();
-    tell_answer(live, answer, now, &mut decision);
+/// Reports the result of a recheck. Everything else is unchanged since the last decision.
+pub fn report_check(
+    live: &ManagedEnvironment,
+    answer: Option<&ClusterCheckResult>,
+    now: DecisionTime<'_>,
+) -> ReconcileResult {
+    let mut decision = ReconcileResult::default();
+    report_result(live, answer, now, &mut decision);
     decision
 }
 
-fn tell_answer(live: &ManagedEnvironment, answer: Option<&Answer>, now: Now<'_>, decision: &mut Decision) {
+fn report_result(
+    live: &ManagedEnvironment,
+    answer: Option<&ClusterCheckResult>,
+    now: DecisionTime<'_>,
+    decision: &mut ReconcileResult,
+) {
     match answer {
-        Some(Answer::Refused { reason, message, .. }) => tell(live, *reason, message, now, decision),
-        _ => tell(live, Reason::Succeeded, "", now, decision),
+        Some(ClusterCheckResult::Refused { reason, message, .. }) => report(live, *reason, message, now, decision),
+        _ => report(live, EnvironmentReason::Succeeded, "", now, decision),
     }
 }
 
-/// Removes all rows of an environment; Applications stay, without a target, and every Argo CD that knew it forgets it. No project
-/// of the tenant's may deploy there any longer.
-fn forget(input: &Input<'_>, known: &Known, id: &mut impl FnMut() -> String, decision: &mut Decision) {
+/// Deletes all rows of an environment. Its Applications are kept without a destination, every Argo CD instance deletes
+/// its Secret, and the tenant's projects no longer permit it.
+fn delete_rows(
+    input: &EnvironmentInput<'_>,
+    known: &EnvironmentRows,
+    id: &mut impl FnMut() -> String,
+    decision: &mut ReconcileResult,
+) {
     for application in &known.applications {
         let spec_field = spec_field::without_target(&application.spec_field);
         let without = Application { environment: None, spec_field, ..application.clone() };
-        decision.changes.push(Change::update(application, &without));
-        ask(input, &application.instance, OperationResource::Application, application.id.as_str(), id, decision);
+        decision.changes.push(RowChange::update(application, &without));
+        request_operation(
+            input,
+            &application.instance,
+            OperationResource::Application,
+            application.id.as_str(),
+            id,
+            decision,
+        );
     }
     for instance in instances(known) {
-        ask(input, instance, OperationResource::ManagedEnvironment, known.environment.id.as_str(), id, decision);
+        request_operation(
+            input,
+            instance,
+            OperationResource::ManagedEnvironment,
+            known.environment.id.as_str(),
+            id,
+            decision,
+        );
     }
     let changes = &mut decision.changes;
-    changes.extend(tenant::look_at_project(
+    changes.extend(tenant::request_project_checks(
         &input.user.id,
         input.instances,
         input.operations,
         &mut *id,
-        input.now.moment,
+        input.now.timestamp,
     ));
-    changes.extend(known.accesses.iter().map(Change::delete));
-    changes.extend(known.permissions.iter().map(Change::delete));
+    changes.extend(known.accesses.iter().map(RowChange::delete));
+    changes.extend(known.permissions.iter().map(RowChange::delete));
     changes.extend([
-        Change::delete(&known.mapping),
-        Change::delete(&known.environment),
-        Change::delete(&known.credentials),
+        RowChange::delete(&known.mapping),
+        RowChange::delete(&known.environment),
+        RowChange::delete(&known.credentials),
     ]);
 }
 
-/// Every Argo CD that may hold a Secret of it, with Applications or without.
-fn instances(known: &Known) -> Vec<&EngineInstanceId> {
+/// Returns the Argo CD instances that may have a Secret of the environment, with or without Applications.
+fn instances(known: &EnvironmentRows) -> Vec<&EngineInstanceId> {
     let used = known.accesses.iter().map(|access| &access.instance);
     let mut all: Vec<&EngineInstanceId> = used.chain(known.applications.iter().map(|row| &row.instance)).collect();
     all.sort();
@@ -164,35 +139,40 @@ fn instances(known: &Known) -> Vec<&EngineInstanceId> {
     all
 }
 
-fn ask(
-    input: &Input<'_>,
+fn request_operation(
+    input: &EnvironmentInput<'_>,
     instance: &EngineInstanceId,
     resource: OperationResource,
     resource_id: &str,
     id: &mut impl FnMut() -> String,
-    decision: &mut Decision,
+    decision: &mut ReconcileResult,
 ) {
-    let wish = Wish { instance, resource, resource_id, owner: &input.user.id };
-    decision.changes.push(operation::ask_anew(input.operations, &wish, || OperationId::from(id()), input.now.moment));
+    let wish = OperationRequest { instance, resource, resource_id, owner: &input.user.id };
+    decision.changes.push(operation::request_or_renew(
+        input.operations,
+        &wish,
+        || OperationId::from(id()),
+        input.now.timestamp,
+    ));
 }
 
-fn keep(
-    input: &Input<'_>,
+fn reconcile(
+    input: &EnvironmentInput<'_>,
     live: &ManagedEnvironment,
     accounts: &[ServiceAccount],
     id: &mut impl FnMut() -> String,
-    decision: &mut Decision,
-) -> Asking<Question> {
-    let (access, digest) = match wanted(live, input.secret) {
+    decision: &mut ReconcileResult,
+) -> CheckSchedule<ClusterCheck> {
+    let (access, digest) = match desired_access(live, input.secret) {
         Ok(wanted) => wanted,
         Err((reason, message)) => {
-            tell(live, reason, &message, input.now, decision);
-            return Asking::Nothing;
+            report(live, reason, &message, input.now, decision);
+            return CheckSchedule::Nothing;
         }
     };
-    let known = input.known.iter().find(|known| known.mapping.resource_uid == live.metadata.id());
+    let known = input.rows.iter().find(|known| known.mapping.resource_uid == live.metadata.id());
     let stored = known.filter(|known| known.credentials.source_digest.as_deref() == Some(digest.as_str()));
-    let verify = |access: Access, install: bool| Question::Verify {
+    let verify = |access: KubeconfigAccess, install: bool| ClusterCheck::Verify {
         digest: digest.clone(),
         uid: live.metadata.uid.clone(),
         host: live.spec.api_url.clone(),
@@ -201,68 +181,72 @@ fn keep(
         namespace: live.spec.namespaces.iter().min().cloned(),
         install,
     };
-    // What is tried again is what Argo CD uses.
-    let used = |token: Option<&Secret>| match (live.spec.create_new_service_account, token) {
+    // Rechecks use the credentials that Argo CD uses.
+    let used = |token: Option<&SecretString>| match (live.spec.create_new_service_account, token) {
         (true, Some(token)) => access.clone().as_account(token),
         _ => access.clone(),
     };
-    let of_this = |answer: &&Answer| answer.digest() == Some(digest.as_str());
-    match (input.answer.filter(of_this), stored) {
+    let of_this = |answer: &&ClusterCheckResult| answer.digest() == Some(digest.as_str());
+    match (input.check_result.filter(of_this), stored) {
         (answer, Some(stored)) => {
             let question = verify(used(stored.credentials.bearer_token.as_ref()), false);
             if answer.is_none() && is_refused(live) {
-                return Asking::Now(question);
+                return CheckSchedule::Now(question);
             }
-            tell_answer(live, answer, input.now, decision);
-            Asking::Later(question)
+            report_result(live, answer, input.now, decision);
+            CheckSchedule::Later(question)
         }
-        (Some(Answer::Verified { token, .. }), None) => {
+        (Some(ClusterCheckResult::Verified { token, .. }), None) => {
             let question = verify(used(token.as_ref()), false);
             let credentials = credentials(input, live, access, digest.clone(), token.clone());
             store(input, live, known, credentials, id, decision);
-            tell(live, Reason::Succeeded, "", input.now, decision);
-            Asking::Later(question)
+            report(live, EnvironmentReason::Succeeded, "", input.now, decision);
+            CheckSchedule::Later(question)
         }
-        // It is not asked again until something changes, or whoever asks decides to: clusters are not to be hammered.
+        // The check is not repeated until the input changes or the caller decides to, so that clusters are not flooded
+        // with requests.
         (Some(answer), None) => {
-            tell_answer(live, Some(answer), input.now, decision);
-            Asking::Nothing
+            report_result(live, Some(answer), input.now, decision);
+            CheckSchedule::Nothing
         }
         (None, None) => {
             let install = live.spec.create_new_service_account;
-            if install && !account::note(input, live, accounts, id, decision) {
-                return Asking::Nothing;
+            if install && !service_account::record(input, live, accounts, id, decision) {
+                return CheckSchedule::Nothing;
             }
-            Asking::Now(verify(access, install))
+            CheckSchedule::Now(verify(access, install))
         }
     }
 }
 
-/// Whether a tenant was told that something is wrong.
+/// Whether the status reports an error.
 fn is_refused(live: &ManagedEnvironment) -> bool {
-    live.status.conditions.iter().any(|one| one.r#type == CONDITION && one.status != Truth::True)
+    live.status.conditions.iter().any(|one| one.r#type == CONDITION && one.status != ConditionStatus::True)
 }
 
-/// What the tenant's wish and Secret say, and a digest of all of it.
-fn wanted(live: &ManagedEnvironment, secret: Option<&SecretData>) -> Result<(Access, String), kubeconfig::Refusal> {
-    live.judge()?;
+/// Returns the access that the resource and its Secret describe, with a digest of both.
+fn desired_access(
+    live: &ManagedEnvironment,
+    secret: Option<&KubeconfigSecret>,
+) -> Result<(KubeconfigAccess, String), kubeconfig::EnvironmentProblem> {
+    live.validate()?;
     let name = &live.spec.credentials_secret;
-    // The original says nothing at all of a Secret that is missing.
+    // managed-gitops reports nothing if the Secret is missing.
     let Some(secret) = secret else {
         return Err((
-            Reason::KubernetesError,
+            EnvironmentReason::KubernetesError,
             format!("secret '{name}' referenced by the managed environment was not found"),
         ));
     };
     if secret.r#type != SECRET_TYPE {
-        return Err((Reason::InvalidSecretType, format!("invalid secret type: {}", secret.r#type)));
+        return Err((EnvironmentReason::InvalidSecretType, format!("invalid secret type: {}", secret.r#type)));
     }
     let Some(text) = &secret.kubeconfig else {
-        return Err((Reason::MissingKubeConfigField, format!("missing {SECRET_KEY} field in Secret")));
+        return Err((EnvironmentReason::MissingKubeConfigField, format!("missing {SECRET_KEY} field in Secret")));
     };
     let access = kubeconfig::read(text.expose(), &live.spec.api_url)?;
     if !access.has_login() {
-        return Err(access.no_login());
+        return Err(access.missing_login());
     }
     let all = json!([live.spec, text.expose()]).to_string();
     let digest = digest(&SHA256, all.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -270,25 +254,25 @@ fn wanted(live: &ManagedEnvironment, secret: Option<&SecretData>) -> Result<(Acc
 }
 
 fn credentials(
-    input: &Input<'_>,
+    input: &EnvironmentInput<'_>,
     live: &ManagedEnvironment,
-    access: Access,
+    access: KubeconfigAccess,
     digest: String,
-    token: Option<Secret>,
+    token: Option<SecretString>,
 ) -> ClusterCredentials {
     let own = live.spec.create_new_service_account;
     ClusterCredentials {
         id: CredentialsId::from(""),
         host: Some(live.spec.api_url.clone()),
-        // To remove what is ours there takes what the tenant gave; otherwise nothing more is kept than is used.
+        // The tenant's kubeconfig is only stored if it is needed to delete the created service account.
         kube_config: input.secret.filter(|_| own).and_then(|secret| secret.kubeconfig.clone()),
         kube_config_context: Some(access.context).filter(|_| own),
         bearer_token: if own { token } else { access.token },
-        service_account_namespace: Some(OWN_NAMESPACE.to_string()),
+        service_account_namespace: Some(SERVICE_ACCOUNT_NAMESPACE.to_string()),
         allow_insecure: live.spec.allow_insecure,
         namespaces: live.namespace_list(),
         cluster_resources: live.spec.cluster_resources,
-        created_on: input.now.moment,
+        created_on: input.now.timestamp,
         ca_data: access.ca,
         client_certificate: access.client_certificate.filter(|_| !own),
         client_key: access.client_key.filter(|_| !own),
@@ -297,22 +281,29 @@ fn credentials(
     }
 }
 
-/// Writes the rows, and has every Argo CD that knows the environment look at it at once.
+/// Writes the rows, and requests an update from every Argo CD instance that knows the environment.
 fn store(
-    input: &Input<'_>,
+    input: &EnvironmentInput<'_>,
     live: &ManagedEnvironment,
-    known: Option<&Known>,
+    known: Option<&EnvironmentRows>,
     wanted: ClusterCredentials,
     id: &mut impl FnMut() -> String,
-    decision: &mut Decision,
+    decision: &mut ReconcileResult,
 ) {
     if let Some(known) = known {
         let old = &known.credentials;
         let new = ClusterCredentials { id: old.id.clone(), created_on: old.created_on, ..wanted };
-        account::follow(old, &new, decision);
-        decision.changes.push(Change::update(old, &new));
+        service_account::requeue_after_switch(old, &new, decision);
+        decision.changes.push(RowChange::update(old, &new));
         for instance in instances(known) {
-            ask(input, instance, OperationResource::ManagedEnvironment, known.environment.id.as_str(), id, decision);
+            request_operation(
+                input,
+                instance,
+                OperationResource::ManagedEnvironment,
+                known.environment.id.as_str(),
+                id,
+                decision,
+            );
         }
         return;
     }
@@ -321,19 +312,19 @@ fn store(
         id: ManagedEnvironmentId::from(id()),
         name: live.metadata.name.clone(),
         credentials: credentials.id.clone(),
-        created_on: input.now.moment,
+        created_on: input.now.timestamp,
     };
     let (mapping, permission) =
-        (mapping(input, live, &environment), permission(input, &environment, id, input.now.moment));
+        (mapping(input, live, &environment), permission(input, &environment, id, input.now.timestamp));
     decision.changes.extend([
-        Change::insert(&credentials),
-        Change::insert(&environment),
-        Change::insert(&mapping),
-        Change::insert(&permission),
+        RowChange::insert(&credentials),
+        RowChange::insert(&environment),
+        RowChange::insert(&mapping),
+        RowChange::insert(&permission),
     ]);
 }
 
-fn mapping(input: &Input<'_>, live: &ManagedEnvironment, environment: &Row) -> ApiToDatabase {
+fn mapping(input: &EnvironmentInput<'_>, live: &ManagedEnvironment, environment: &Row) -> ApiToDatabase {
     ApiToDatabase {
         resource: ApiResource::ManagedEnvironment,
         resource_uid: live.metadata.id(),
@@ -346,10 +337,10 @@ fn mapping(input: &Input<'_>, live: &ManagedEnvironment, environment: &Row) -> A
 }
 
 fn permission(
-    input: &Input<'_>,
+    input: &EnvironmentInput<'_>,
     environment: &Row,
     id: &mut impl FnMut() -> String,
-    now: Moment,
+    now: DbTimestamp,
 ) -> AppProjectManagedEnvironment {
     AppProjectManagedEnvironment {
         id: AppProjectManagedEnvironmentId::from(id()),
@@ -359,16 +350,22 @@ fn permission(
     }
 }
 
-fn tell(live: &ManagedEnvironment, reason: Reason, message: &str, now: Now<'_>, decision: &mut Decision) {
+fn report(
+    live: &ManagedEnvironment,
+    reason: EnvironmentReason,
+    message: &str,
+    now: DecisionTime<'_>,
+    decision: &mut ReconcileResult,
+) {
     let mut status = live.status.clone();
     set_meta(&mut status.conditions, CONDITION, reason.status(), reason.as_str(), message, now.text);
     if status != live.status {
-        let target = Target {
+        let target = WriteTarget {
             api_version: kinds::API_VERSION,
             kind: KIND,
             namespace: live.metadata.namespace.clone(),
             name: live.metadata.name.clone(),
         };
-        decision.writes.push(Write::Status(target, json!(status)));
+        decision.writes.push(KubernetesWrite::Status(target, json!(status)));
     }
 }

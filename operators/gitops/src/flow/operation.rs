@@ -1,73 +1,84 @@
-//! Operations: how the backend tells the agent that a row changed.
+//! Operations: requests from the backend to agents to process a changed row.
 //!
-//! The row counts. It is committed with the change it is about, and the database tells of it; the object only rings, where nobody heard.
+//! The row is authoritative. It is committed with the change it is about, and the database notifies the agent. The
+//! object only repeats the notification in case it was lost.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationResource, OperationState, UserId};
 use switchboard_ledger::rows::{EngineInstance, Operation};
-use switchboard_ledger::{Change, Moment};
+use switchboard_ledger::{DbTimestamp, RowChange};
 
-use super::{Decision, Target, Write};
+use super::{KubernetesWrite, ReconcileResult, WriteTarget};
 use crate::kinds;
 
-/// How long an Operation may take until whoever waits for it is told so.
+/// Time after which an unfinished Operation is reported as an error.
 pub const DEADLINE_MS: i64 = 10 * 60 * 1000;
 
-/// How long an Operation is kept that was done.
+/// Retention of completed Operations.
 pub const KEEP_COMPLETED_MS: i64 = 60 * 60 * 1000;
 
-/// How long an Operation is kept that failed: somebody may look.
+/// Retention of failed Operations, for inspection.
 pub const KEEP_FAILED_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// What begins the key of an Operation that removes a deployment, whose uid follows.
-pub const REMOVAL: &str = "delete-";
+/// Prefix of the id of an Operation that removes a deployment, followed by its UID.
+pub const REMOVAL_PREFIX: &str = "delete-";
 
-/// Before the uid of a sync run, in the key of what ends its sync.
-pub const STOP: &str = "stop-";
+/// Prefix of the id of an Operation that stops a sync, followed by the UID of the sync run.
+pub const STOP_PREFIX: &str = "stop-";
 
-/// What is behind that uid where a removal is asked for more than once; a number follows.
-pub const MORE: char = '.';
+/// Separator behind the UID if a removal is requested from several instances, followed by a number.
+pub const COPY_SEPARATOR: char = '.';
 
-/// What an agent should look at.
+/// Request to an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish<'a> {
-    /// Which agent.
+pub struct OperationRequest<'a> {
+    /// Instance of the agent.
     pub instance: &'a EngineInstanceId,
-    /// Which table.
+    /// Type of the row.
     pub resource: OperationResource,
-    /// Which row.
+    /// Key of the row.
     pub resource_id: &'a str,
-    /// On whose behalf.
+    /// Tenant of the row.
     pub owner: &'a UserId,
 }
 
-impl Wish<'_> {
+impl OperationRequest<'_> {
     fn is_of(&self, row: &Operation) -> bool {
         row.instance == *self.instance && row.resource == self.resource && row.resource_id == self.resource_id
     }
 }
 
-/// Asks for a look, unless one is asked for that nobody has begun: that one will see things as they are then.
-pub fn ask(rows: &[Operation], wish: &Wish<'_>, id: impl FnOnce() -> OperationId, now: Moment) -> Option<Change> {
+/// Requests an Operation unless one is waiting, which will see the current state.
+pub fn request(
+    rows: &[Operation],
+    wish: &OperationRequest<'_>,
+    id: impl FnOnce() -> OperationId,
+    now: DbTimestamp,
+) -> Option<RowChange> {
     let waiting = rows.iter().any(|row| wish.is_of(row) && row.state == OperationState::Waiting);
-    (!waiting).then(|| Change::insert(&row(wish, id(), now)))
+    (!waiting).then(|| RowChange::insert(&row(wish, id(), now)))
 }
 
-/// Asks for a look at what changes in the same transaction. One that is asked for already is asked for anew: an agent that
-/// has read what it is about, but not said so yet, finds its row changed and looks again.
-pub fn ask_anew(rows: &[Operation], wish: &Wish<'_>, id: impl FnOnce() -> OperationId, now: Moment) -> Change {
+/// Requests an Operation about a change in the same transaction. A waiting Operation is updated: an agent that has read
+/// the old state but not begun finds the row changed and reads again.
+pub fn request_or_renew(
+    rows: &[Operation],
+    wish: &OperationRequest<'_>,
+    id: impl FnOnce() -> OperationId,
+    now: DbTimestamp,
+) -> RowChange {
     match rows.iter().find(|row| wish.is_of(row) && row.state == OperationState::Waiting) {
         Some(waiting) => {
             let last_state_update = now.max(waiting.last_state_update.plus_ms(1));
-            Change::update(waiting, &Operation { last_state_update, ..waiting.clone() })
+            RowChange::update(waiting, &Operation { last_state_update, ..waiting.clone() })
         }
-        None => Change::insert(&row(wish, id(), now)),
+        None => RowChange::insert(&row(wish, id(), now)),
     }
 }
 
-/// The row of a wish.
-pub fn row(wish: &Wish<'_>, id: OperationId, now: Moment) -> Operation {
+/// Builds the row of a request.
+pub fn row(wish: &OperationRequest<'_>, id: OperationId, now: DbTimestamp) -> Operation {
     Operation {
         id,
         instance: wish.instance.clone(),
@@ -82,8 +93,8 @@ pub fn row(wish: &Wish<'_>, id: OperationId, now: Moment) -> Operation {
     }
 }
 
-/// Whether whoever waits has waited long enough.
-pub fn is_overdue(row: &Operation, now: Moment) -> bool {
+/// Whether an open Operation has exceeded its time limit.
+pub fn is_overdue(row: &Operation, now: DbTimestamp) -> bool {
     is_open(row) && now.since_ms(row.created_on) > DEADLINE_MS
 }
 
@@ -91,37 +102,38 @@ fn is_open(row: &Operation) -> bool {
     matches!(row.state, OperationState::Waiting | OperationState::InProgress)
 }
 
-/// Whether a service asked for it: only then does its key have the form of a UUID, behind [`REMOVAL`] where something goes and [`STOP`]
-/// where a sync is to end. An agent takes it from the database. Rows of any other key are somebody's own, and wait for an Operation resource.
-pub fn is_of_service(id: &OperationId) -> bool {
-    let uuid = removed(id).or_else(|| id.as_str().strip_prefix(STOP)).unwrap_or(id.as_str());
+/// Whether the service created the Operation: then its id is a UUID, with [`REMOVAL_PREFIX`] for a removal or
+/// [`STOP_PREFIX`] for stopping a sync. An agent takes these rows from the database. Rows with other ids were created
+/// by other clients and wait for an Operation object.
+pub fn is_created_by_service(id: &OperationId) -> bool {
+    let uuid = removed_deployment(id).or_else(|| id.as_str().strip_prefix(STOP_PREFIX)).unwrap_or(id.as_str());
     let is_dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
     uuid.len() == 36
         && uuid.bytes().enumerate().all(|(at, byte)| if is_dash(at) { byte == b'-' } else { byte.is_ascii_hexdigit() })
 }
 
-/// The uid of the deployment that an Operation removes; none if it removes none.
-pub fn removed(id: &OperationId) -> Option<&str> {
-    let rest = id.as_str().strip_prefix(REMOVAL)?;
-    Some(rest.split_once(MORE).map_or(rest, |(uid, _)| uid))
+/// Returns the UID of the deployment that an Operation removes, or `None` if it is not a removal.
+pub fn removed_deployment(id: &OperationId) -> Option<&str> {
+    let rest = id.as_str().strip_prefix(REMOVAL_PREFIX)?;
+    Some(rest.split_once(COPY_SEPARATOR).map_or(rest, |(uid, _)| uid))
 }
 
-/// The agent begins with a row.
-pub fn begin(row: &Operation, now: Moment) -> Option<Change> {
+/// Marks a waiting Operation as begun.
+pub fn begin(row: &Operation, now: DbTimestamp) -> Option<RowChange> {
     let begun = Operation { state: OperationState::InProgress, last_state_update: now, ..row.clone() };
-    (row.state == OperationState::Waiting).then(|| Change::update(row, &begun))
+    (row.state == OperationState::Waiting).then(|| RowChange::update(row, &begun))
 }
 
-/// The agent is done, or has given up. Every open Operation about the same that was there when it looked is over with it.
+/// Finishes an Operation, and every open Operation about the same row that existed when the agent read the state.
 ///
-/// The original lets a second one take the first one's place, and whoever waits for the first waits for ever.
+/// In managed-gitops, a second Operation replaces the first, and the client of the first waits forever.
 pub fn finish(
     rows: &[Operation],
     of: &Operation,
-    looked_at: Moment,
+    looked_at: DbTimestamp,
     result: Result<(), &str>,
-    now: Moment,
-) -> Vec<Change> {
+    now: DbTimestamp,
+) -> Vec<RowChange> {
     let same = |row: &&Operation| {
         row.instance == of.instance && row.resource == of.resource && row.resource_id == of.resource_id
     };
@@ -132,19 +144,25 @@ pub fn finish(
     };
     let done = |row: &Operation| {
         let after = Operation { state, last_state_update: now, human_readable_state: reason.clone(), ..row.clone() };
-        Change::update(row, &after)
+        RowChange::update(row, &after)
     };
     over.map(done).collect()
 }
 
-/// Makes rows and objects agree: an object rings for each row that is open, none for a row that is gone, and what is over for long goes.
+/// Aligns rows and objects: creates an object for each open row, deletes objects without an open row, and deletes rows
+/// after their retention.
 ///
-/// An object in a namespace that its row does not name is left alone, as the original leaves it.
-pub fn tidy(rows: &[Operation], objects: &[kinds::Operation], instances: &[EngineInstance], now: Moment) -> Decision {
+/// Objects in namespaces of no instance are kept, as in managed-gitops.
+pub fn garbage_collect(
+    rows: &[Operation],
+    objects: &[kinds::OperationObject],
+    instances: &[EngineInstance],
+    now: DbTimestamp,
+) -> ReconcileResult {
     let places: BTreeMap<&EngineInstanceId, &str> =
         instances.iter().map(|instance| (&instance.id, instance.namespace.as_str())).collect();
     let namespaces: BTreeSet<&str> = places.values().copied().collect();
-    let mut decision = Decision::default();
+    let mut decision = ReconcileResult::default();
     let rings = |id: &OperationId, namespace: &str| {
         objects.iter().any(|o| o.spec.operation_id == id.as_str() && o.metadata.namespace == namespace)
     };
@@ -153,27 +171,29 @@ pub fn tidy(rows: &[Operation], objects: &[kinds::Operation], instances: &[Engin
         if is_open(row) {
             kept.insert(row.id.as_str());
             let namespace = places.get(&row.instance).filter(|namespace| !rings(&row.id, namespace));
-            decision.writes.extend(namespace.map(|n| Write::Create(kinds::operation::object(&row.id, n, false))));
-        } else if now.since_ms(row.last_state_update) > keep_ms(row) {
-            decision.changes.push(Change::delete(row));
+            decision
+                .writes
+                .extend(namespace.map(|n| KubernetesWrite::Create(kinds::operation::object(&row.id, n, false))));
+        } else if now.since_ms(row.last_state_update) > retention_ms(row) {
+            decision.changes.push(RowChange::delete(row));
         } else {
             kept.insert(row.id.as_str());
-            let left = keep_ms(row) - now.since_ms(row.last_state_update);
-            decision.again_in(u64::try_from(left).unwrap_or_default() + 1);
+            let left = retention_ms(row) - now.since_ms(row.last_state_update);
+            decision.requeue_in(u64::try_from(left).unwrap_or_default() + 1);
         }
     }
-    // What is over rings no longer; what was never a row of ours rang by mistake.
+    // Objects of finished or unknown rows are deleted.
     let open: BTreeSet<&str> = rows.iter().filter(|row| is_open(row)).map(|row| row.id.as_str()).collect();
     for object in objects {
         let meta = &object.metadata;
         if namespaces.contains(meta.namespace.as_str()) && !open.contains(object.spec.operation_id.as_str()) {
-            decision.writes.push(Write::Delete(target(&meta.namespace, &meta.name)));
+            decision.writes.push(KubernetesWrite::Delete(target(&meta.namespace, &meta.name)));
         }
     }
     decision
 }
 
-fn keep_ms(row: &Operation) -> i64 {
+fn retention_ms(row: &Operation) -> i64 {
     match (row.gc_expiration_s, row.state) {
         (Some(seconds), _) if seconds > 0 => seconds.saturating_mul(1000),
         (_, OperationState::Failed) => KEEP_FAILED_MS,
@@ -181,8 +201,8 @@ fn keep_ms(row: &Operation) -> i64 {
     }
 }
 
-fn target(namespace: &str, name: &str) -> Target {
-    Target {
+fn target(namespace: &str, name: &str) -> WriteTarget {
+    WriteTarget {
         api_version: kinds::API_VERSION,
         kind: kinds::operation::KIND,
         namespace: namespace.to_string(),

@@ -1,35 +1,35 @@
-//! Credentials that work are tried again, now and then: they expire, and nothing of the tenant's changes when they do.
+//! Periodic rechecks of working credentials, which may expire without any change in the tenant's resources.
 
 use ring::digest::{SHA256, digest};
 use switchboard_ledger::ids::Uid;
 
-/// How soon at the earliest, as the original.
-pub const EVERY_MS: i64 = 10 * 60 * 1000;
+/// Minimum recheck interval, as in managed-gitops.
+pub const MIN_RECHECK_MS: i64 = 10 * 60 * 1000;
 
-/// What is to be asked.
+/// Schedule of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asking<Q> {
-    /// Nothing.
+pub enum CheckSchedule<Q> {
+    /// No check.
     Nothing,
-    /// This.
+    /// Check now.
     Now(Q),
-    /// This, now and then: rows say what it was answered last.
+    /// Recheck periodically: the last result is known.
     Later(Q),
 }
 
-impl<Q> Asking<Q> {
-    /// What is to be asked now.
+impl<Q> CheckSchedule<Q> {
+    /// Returns the check if it is due now.
     pub fn now(self) -> Option<Q> {
         match self {
-            Asking::Now(question) => Some(question),
-            Asking::Nothing | Asking::Later(_) => None,
+            CheckSchedule::Now(question) => Some(question),
+            CheckSchedule::Nothing | CheckSchedule::Later(_) => None,
         }
     }
 }
 
-/// How often a resource's credentials are tried: always the same for one, and another for each, up to half as much again. So a server
-/// that many of them are for is not asked about all at once.
-pub fn every_ms(least_ms: i64, resource: &Uid) -> i64 {
+/// Returns the recheck interval of a resource, up to 1.5 times the minimum. It is derived from the UID, so that the
+/// checks of a server are spread over time.
+pub fn recheck_interval_ms(least_ms: i64, resource: &Uid) -> i64 {
     let digest = digest(&SHA256, resource.as_str().as_bytes());
     let number = digest.as_ref().iter().take(7).fold(0i64, |all, byte| all << 8 | i64::from(*byte));
     least_ms.saturating_add(number % (least_ms / 2).max(1))
@@ -42,9 +42,12 @@ mod tests {
     #[test]
     fn resources_are_not_all_tried_at_once() {
         let all: std::collections::BTreeSet<i64> =
-            (0..100).map(|number| every_ms(EVERY_MS, &Uid::from(format!("uid-{number}")))).collect();
+            (0..100).map(|number| recheck_interval_ms(MIN_RECHECK_MS, &Uid::from(format!("uid-{number}")))).collect();
         assert!(all.len() > 90, "{all:?}");
-        assert!(all.iter().all(|ms| (EVERY_MS..EVERY_MS * 3 / 2).contains(ms)), "{all:?}");
-        assert_eq!(every_ms(EVERY_MS, &"uid-1".into()), every_ms(EVERY_MS, &"uid-1".into()));
+        assert!(all.iter().all(|ms| (MIN_RECHECK_MS..MIN_RECHECK_MS * 3 / 2).contains(ms)), "{all:?}");
+        assert_eq!(
+            recheck_interval_ms(MIN_RECHECK_MS, &"uid-1".into()),
+            recheck_interval_ms(MIN_RECHECK_MS, &"uid-1".into())
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Tenants: a namespace is one, by its uid. One that is made anew under its old name is another.
+//! Tenants. A tenant is a namespace, identified by its UID: a recreated namespace is another tenant.
 
 use std::collections::BTreeSet;
 
@@ -10,37 +10,37 @@ use switchboard_ledger::rows::{
     AppProjectRepository, ClusterAccess, ClusterCredentials, ClusterUser, KubernetesToDatabase, ManagedEnvironment,
     Operation,
 };
-use switchboard_ledger::{Change, Moment};
+use switchboard_ledger::{DbTimestamp, RowChange};
 
-use super::operation::{self, Wish};
+use super::operation::{self, OperationRequest};
 use crate::kinds::field;
 use crate::repository::{has_login, is_pattern};
 
-/// What stands in credentials that nobody uses: the target is the cluster Argo CD runs on. The original's words.
+/// Placeholder in unused credentials of the cluster Argo CD runs on, the same as in managed-gitops.
 const PLACEHOLDER_TOKEN: &str = "serviceaccount_bearer_token";
 
-/// A tenant's namespace.
+/// Namespace of a tenant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Namespace {
-    /// Its name.
+pub struct TenantNamespace {
+    /// Name of the namespace.
     pub name: String,
-    /// Which of that name.
+    /// UID of the namespace.
     pub uid: Uid,
 }
 
-/// The tenant of a namespace: the row there is, or a new one.
+/// Returns the existing or a new row of a namespace's tenant.
 pub fn user(
     found: Option<&ClusterUser>,
-    namespace: &Namespace,
+    namespace: &TenantNamespace,
     id: impl FnOnce() -> UserId,
-    now: Moment,
-) -> (ClusterUser, Vec<Change>) {
+    now: DbTimestamp,
+) -> (ClusterUser, Vec<RowChange>) {
     match found {
         Some(user) if user.display_name.as_deref() == Some(namespace.name.as_str()) => (user.clone(), vec![]),
-        // Rows of older versions of the original have no name.
+        // Rows of older managed-gitops versions have no name.
         Some(user) => {
             let named = ClusterUser { display_name: Some(namespace.name.clone()), ..user.clone() };
-            (named.clone(), vec![Change::update(user, &named)])
+            (named.clone(), vec![RowChange::update(user, &named)])
         }
         None => {
             let user = ClusterUser {
@@ -49,33 +49,34 @@ pub fn user(
                 created_on: now,
                 display_name: Some(namespace.name.clone()),
             };
-            (user.clone(), vec![Change::insert(&user)])
+            (user.clone(), vec![RowChange::insert(&user)])
         }
     }
 }
 
-/// Has every Argo CD that knows a tenant look at its project: what it may use changes in the same transaction.
-pub fn look_at_project(
+/// Requests that every Argo CD instance of a tenant updates its project, whose permissions change in the same
+/// transaction.
+pub fn request_project_checks(
     user: &UserId,
     instances: &BTreeSet<EngineInstanceId>,
     asked: &[Operation],
     mut id: impl FnMut() -> String,
-    now: Moment,
-) -> Vec<Change> {
-    // No Application has a tenant's id: the agent finds nothing to deploy, and puts the project right.
+    now: DbTimestamp,
+) -> Vec<RowChange> {
+    // No Application has the id of a tenant: the agent finds nothing to deploy and updates the project.
     let (resource, resource_id) = (OperationResource::Application, user.as_str());
-    let wish = |instance| Wish { instance, resource, resource_id, owner: user };
-    let ask = |instance| operation::ask_anew(asked, &wish(instance), || OperationId::from(id()), now);
+    let wish = |instance| OperationRequest { instance, resource, resource_id, owner: user };
+    let ask = |instance| operation::request_or_renew(asked, &wish(instance), || OperationId::from(id()), now);
     instances.iter().map(ask).collect()
 }
 
-/// The environment that is the tenant's own namespace: the one there is, or a new one with all it stands on.
+/// Returns the environment of the tenant's own namespace, with the changes that create it if it is new.
 pub fn own_environment(
     found: Option<&KubernetesToDatabase>,
-    namespace: &Namespace,
+    namespace: &TenantNamespace,
     mut id: impl FnMut() -> String,
-    now: Moment,
-) -> (ManagedEnvironmentId, Vec<Change>) {
+    now: DbTimestamp,
+) -> (ManagedEnvironmentId, Vec<RowChange>) {
     if let Some(mapping) = found {
         return (ManagedEnvironmentId::from(mapping.relation_key.as_str()), vec![]);
     }
@@ -108,13 +109,18 @@ pub fn own_environment(
         relation: KubernetesRelation::ManagedEnvironment,
         relation_key: environment.id.as_str().to_string(),
     };
-    let changes = vec![Change::insert(&credentials), Change::insert(&environment), Change::insert(&mapping)];
+    let changes = vec![RowChange::insert(&credentials), RowChange::insert(&environment), RowChange::insert(&mapping)];
     (environment.id, changes)
 }
 
-/// The tenant uses an environment through an Argo CD.
-pub fn access(user: &UserId, environment: &ManagedEnvironmentId, instance: &EngineInstanceId, now: Moment) -> Change {
-    Change::ensure(&ClusterAccess {
+/// Returns the change that gives a tenant access to an environment through an Argo CD instance.
+pub fn access(
+    user: &UserId,
+    environment: &ManagedEnvironmentId,
+    instance: &EngineInstanceId,
+    now: DbTimestamp,
+) -> RowChange {
+    RowChange::ensure(&ClusterAccess {
         user: user.clone(),
         environment: environment.clone(),
         instance: instance.clone(),
@@ -122,30 +128,30 @@ pub fn access(user: &UserId, environment: &ManagedEnvironmentId, instance: &Engi
     })
 }
 
-/// Makes the repositories that a tenant's project may use those that its resources name, and no others. A URL with a login is
-/// refused wherever it stands, so it is not written down here either; one that the original wrote stays while it is named. A pattern
-/// does not stay: it permits what nobody named.
+/// Aligns the repositories that a tenant's project permits with those of its resources. URLs with a login are invalid
+/// and are not added; one that managed-gitops wrote is kept while a resource names it. Patterns are removed, because
+/// they permit other repositories.
 pub fn repositories(
     user: &UserId,
     rows: &[AppProjectRepository],
     wanted: &BTreeSet<String>,
     mut id: impl FnMut() -> String,
-    now: Moment,
-) -> Vec<Change> {
+    now: DbTimestamp,
+) -> Vec<RowChange> {
     let gone =
-        rows.iter().filter(|row| !wanted.contains(&row.repo_url) || is_pattern(&row.repo_url)).map(Change::delete);
+        rows.iter().filter(|row| !wanted.contains(&row.repo_url) || is_pattern(&row.repo_url)).map(RowChange::delete);
     let is_allowed = |url: &&String| !has_login(url) && !is_pattern(url);
     let new = wanted.iter().filter(is_allowed).filter(|url| !rows.iter().any(|row| row.repo_url == **url));
     let mut add = |url: &String| {
-        Change::insert(&AppProjectRepository {
+        RowChange::insert(&AppProjectRepository {
             id: AppProjectRepositoryId::from(id()),
             user: user.clone(),
             repo_url: url.clone(),
             created_on: now,
         })
     };
-    let mut changes: Vec<Change> = gone.collect();
-    // A resource that names another is refused, and no row may hold it: it keeps no other from being written down.
-    changes.extend(new.filter(|url| field::judge("", url).is_ok()).map(&mut add));
+    let mut changes: Vec<RowChange> = gone.collect();
+    // A resource with an invalid URL is rejected elsewhere and must not block the other repositories.
+    changes.extend(new.filter(|url| field::validate("", url).is_ok()).map(&mut add));
     changes
 }

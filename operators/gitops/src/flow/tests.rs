@@ -4,6 +4,6 @@ mod agent;
 mod credential;
 mod deployment;
 mod environment;
+mod fixture;
 mod operation;
 mod sync_run;
-mod world;

@@ -1,23 +1,23 @@
-//! Conditions: two shapes, and two ways to write them.
+//! Conditions in the two formats of the kinds.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-/// What is said to tenants when the cause is none of theirs. The cause itself goes to the log.
+/// Message for errors that the tenant did not cause. The cause is logged.
 pub const UNKNOWN_ERROR: &str = "an unknown error occurred";
 
-/// Something is wrong that the backend noticed.
+/// Condition for errors that the backend detects.
 pub const ERROR_OCCURRED: &str = "ErrorOccurred";
 
-/// The longest message of a condition. Of its own shape Kubernetes takes none that is longer, so that nothing at all would be told;
-/// ours has no such limit, and is bounded all the same: what Argo CD and clusters say is theirs.
+/// Maximum length of a message. Kubernetes rejects a status with a longer message in a metav1 condition. The other
+/// format has no limit but is bounded as well, because Argo CD and clusters determine the message.
 const MAX_MESSAGE_CHARS: usize = 32_768;
-/// How much of a message that is too long is of its end, where programs say what it was in the end.
+/// Part of a truncated message that is kept from its end, where programs usually report the cause.
 const END_CHARS: usize = 8_192;
 
-/// A message as long as it may be: what is too long loses its middle.
-fn cut(message: &str) -> Cow<'_, str> {
+/// Truncates a message in the middle if it is too long.
+fn truncate_middle(message: &str) -> Cow<'_, str> {
     const GAP: &str = " … ";
     let chars = message.chars().count();
     if chars <= MAX_MESSAGE_CHARS {
@@ -28,61 +28,69 @@ fn cut(message: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{begin}{GAP}{end}"))
 }
 
-/// Whether a condition holds.
+/// Status of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Truth {
-    /// It does.
+pub enum ConditionStatus {
+    /// The condition holds.
     True,
-    /// It does not.
+    /// The condition does not hold.
     False,
-    /// Nobody knows; also any other word: whoever may write a status may write what Kubernetes has no such word for.
+    /// It is unknown whether the condition holds. Unexpected values, which any writer of a status may produce, are read
+    /// as this.
     #[serde(other)]
     Unknown,
 }
 
-/// A condition of a deployment or a sync run.
+/// Condition of a deployment or a sync run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Condition {
-    /// What it is about.
+pub struct DeploymentCondition {
+    /// Type of the condition.
     pub r#type: String,
-    /// For people.
+    /// Message for users.
     #[serde(default)]
     pub message: String,
-    /// When it was last looked at.
+    /// Time of the last probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_probe_time: Option<String>,
-    /// When it last became something else.
+    /// Time of the last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<String>,
-    /// Whether it holds.
-    pub status: Truth,
-    /// One word for programs.
+    /// Status.
+    pub status: ConditionStatus,
+    /// Machine-readable reason.
     #[serde(default)]
     pub reason: String,
 }
 
-/// A condition as Kubernetes has them.
+/// Condition in the format of metav1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MetaCondition {
-    /// What it is about.
+    /// Type of the condition.
     pub r#type: String,
-    /// Whether it holds.
-    pub status: Truth,
-    /// One word for programs.
+    /// Status.
+    pub status: ConditionStatus,
+    /// Machine-readable reason.
     pub reason: String,
-    /// For people.
+    /// Message for users.
     pub message: String,
-    /// When it last became something else.
+    /// Time of the last change.
     pub last_transition_time: String,
 }
 
-/// Says that a condition holds or not. Times change only with what is said: a status that says the same is not written again.
-pub fn set(conditions: &mut Vec<Condition>, r#type: &str, status: Truth, reason: &str, message: &str, now: &str) {
-    let message = cut(message);
-    let said = |c: &Condition| c.status == status && c.reason == reason && c.message == *message;
-    let new = Condition {
+/// Sets a condition. Its times only change with its content, so that an unchanged status is not written again.
+pub fn set(
+    conditions: &mut Vec<DeploymentCondition>,
+    r#type: &str,
+    status: ConditionStatus,
+    reason: &str,
+    message: &str,
+    now: &str,
+) {
+    let message = truncate_middle(message);
+    let said = |c: &DeploymentCondition| c.status == status && c.reason == reason && c.message == *message;
+    let new = DeploymentCondition {
         r#type: r#type.to_string(),
         message: message.to_string(),
         last_probe_time: Some(now.to_string()),
@@ -97,18 +105,18 @@ pub fn set(conditions: &mut Vec<Condition>, r#type: &str, status: Truth, reason:
     }
 }
 
-/// Says that a condition holds no longer, if it was ever said to.
-pub fn resolve(conditions: &mut Vec<Condition>, r#type: &str, now: &str) {
+/// Sets a condition to false if it exists.
+pub fn resolve(conditions: &mut Vec<DeploymentCondition>, r#type: &str, now: &str) {
     if conditions.iter().any(|c| c.r#type == r#type) {
-        set(conditions, r#type, Truth::False, &format!("{type}Resolved", type = r#type), "", now);
+        set(conditions, r#type, ConditionStatus::False, &format!("{type}Resolved", type = r#type), "", now);
     }
 }
 
-/// The same for conditions of Kubernetes' own shape.
+/// Sets a condition in the format of metav1.
 pub fn set_meta(
     conditions: &mut Vec<MetaCondition>,
     r#type: &str,
-    status: Truth,
+    status: ConditionStatus,
     reason: &str,
     message: &str,
     now: &str,
@@ -117,7 +125,7 @@ pub fn set_meta(
         r#type: r#type.to_string(),
         status,
         reason: reason.to_string(),
-        message: cut(message).into_owned(),
+        message: truncate_middle(message).into_owned(),
         last_transition_time: now.to_string(),
     };
     match conditions.iter_mut().find(|c| c.r#type == r#type) {

@@ -1,115 +1,115 @@
-//! GitOpsDeploymentRepositoryCredential: how to read a repository.
+//! GitOpsDeploymentRepositoryCredential: login for a repository.
 
 use serde::{Deserialize, Serialize};
 
 use super::condition::{ERROR_OCCURRED, set_meta};
-use super::{Meta, MetaCondition, Truth, field};
+use super::{ConditionStatus, MetaCondition, ObjectMeta, field};
 use crate::repository::{self, has_login};
 
-/// The kind.
+/// Kind.
 pub const KIND: &str = "GitOpsDeploymentRepositoryCredential";
 
-/// The type of Secret that holds it.
+/// Type of the Secret with the login.
 pub const SECRET_TYPE: &str = "managed-gitops.redhat.com/repository-credential";
 
-/// The URL is of neither scheme, and not the short form of the second.
+/// The URL has an unsupported scheme.
 pub const BAD_SCHEME: &str = "repository must begin with ssh:// or https://";
 
-/// The URL has a name and a password in it, or a token.
+/// The URL contains a user name with password, or a token.
 pub const LOGIN_IN_URL: &str = "spec.repository must not contain a login, which would be kept in clear: remove what is before the @, the Secret has it";
 
-/// Whether the repository can be found.
+/// Condition: whether the repository exists.
 pub const VALID_URL: &str = "ValidRepositoryURL";
 
-/// Whether the credential is taken.
+/// Condition: whether the repository accepts the credential.
 pub const VALID_CREDENTIAL: &str = "ValidRepositoryCredential";
 
-/// A credential, and how it stands.
+/// Repository credential.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepositoryCredential {
-    /// Who it is.
-    pub metadata: Meta,
-    /// What the tenant wants.
+    /// Metadata.
+    pub metadata: ObjectMeta,
+    /// Specification by the tenant.
     pub spec: CredentialSpec,
-    /// How it stands.
-    #[serde(default, deserialize_with = "super::meta::status")]
+    /// Status.
+    #[serde(default, deserialize_with = "super::meta::lenient_status")]
     pub status: CredentialStatus,
 }
 
-/// What the tenant wants.
+/// Specification by the tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CredentialSpec {
-    /// The repository.
+    /// Repository URL.
     pub repository: String,
-    /// The Secret.
+    /// Name of the Secret.
     pub secret: String,
 }
 
-/// How it stands.
+/// Status of a credential.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CredentialStatus {
-    /// Three of them, sorted by type.
+    /// The three conditions, sorted by type.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<MetaCondition>,
 }
 
-/// What came of a look at a credential.
+/// Outcome of a credential check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The repository answered.
+pub enum CredentialOutcome {
+    /// The repository accepted the credential.
     Valid,
-    /// No Secret is named.
+    /// The resource names no Secret.
     SecretNotSpecified,
-    /// The Secret is not there.
+    /// The Secret does not exist.
     SecretNotFound,
-    /// The Secret is of another type.
+    /// The Secret has another type.
     SecretInvalidType,
-    /// The repository refused it, or the Secret holds nothing that could be shown to it.
+    /// The repository rejected the credential, or the Secret contains none for this URL.
     InvalidCredentials,
-    /// The URL itself holds a login, which would be kept in clear.
+    /// The URL contains a login, which would be stored in plaintext.
     LoginInUrl,
-    /// There is no such repository; why, in the words of whoever looked.
+    /// The repository does not exist, with the message of the check.
     InvalidRepositoryUrl(String),
-    /// The URL is none that is supported; why, in words that are whole.
+    /// The URL is not supported, with the complete message.
     UnsupportedUrl(String),
-    /// Nobody could tell: the server did not answer, or the login cannot be kept.
+    /// The result is unknown: the server did not answer, or the login cannot be stored.
     Unchecked(String),
 }
 
-/// The three conditions, sorted by type. The original's words.
-pub fn conditions(credential: &RepositoryCredential, outcome: &Outcome, now: &str) -> Vec<MetaCondition> {
+/// Returns the three conditions, sorted by type, with managed-gitops's messages.
+pub fn conditions(credential: &RepositoryCredential, outcome: &CredentialOutcome, now: &str) -> Vec<MetaCondition> {
     let (url, secret) = (&credential.spec.repository, &credential.spec.secret);
-    let exists = (Truth::True, "ValidRepositoryUrl", format!("Repository {url} exists"));
+    let exists = (ConditionStatus::True, "ValidRepositoryUrl", format!("Repository {url} exists"));
     let about = format!("Repository Credentials provided {secret} for Repository {url} are");
     let wrong = |reason, message: &str| {
         let of = |truth| (truth, reason, message.to_string());
-        [of(Truth::True), of(Truth::False), of(Truth::False)]
+        [of(ConditionStatus::True), of(ConditionStatus::False), of(ConditionStatus::False)]
     };
     let [error, valid_url, valid_credential] = match outcome {
-        Outcome::Valid => [
-            (Truth::False, "RepositoryCredentialUpToDate", "RepositoryCredentials are Valid".to_string()),
+        CredentialOutcome::Valid => [
+            (ConditionStatus::False, "RepositoryCredentialUpToDate", "RepositoryCredentials are Valid".to_string()),
             exists,
-            (Truth::True, "RepositoryCredentialUpToDate", format!("{about} valid")),
+            (ConditionStatus::True, "RepositoryCredentialUpToDate", format!("{about} valid")),
         ],
-        Outcome::InvalidCredentials => {
+        CredentialOutcome::InvalidCredentials => {
             let [error, _, credential] = wrong("InvalidCredentials", &format!("{about} invalid"));
             [error, exists, credential]
         }
-        Outcome::SecretNotSpecified => wrong("SecretNotSpecified", "Secret field is missing value"),
-        Outcome::SecretNotFound => wrong("SecretNotFound", "Secret specified not found"),
-        Outcome::SecretInvalidType => {
+        CredentialOutcome::SecretNotSpecified => wrong("SecretNotSpecified", "Secret field is missing value"),
+        CredentialOutcome::SecretNotFound => wrong("SecretNotFound", "Secret specified not found"),
+        CredentialOutcome::SecretInvalidType => {
             wrong("SecretInvalidType", &format!("Secret has an invalid type, must be {SECRET_TYPE}"))
         }
-        Outcome::LoginInUrl => wrong("InvalidRepositoryUrl", LOGIN_IN_URL),
-        Outcome::InvalidRepositoryUrl(why) => {
+        CredentialOutcome::LoginInUrl => wrong("InvalidRepositoryUrl", LOGIN_IN_URL),
+        CredentialOutcome::InvalidRepositoryUrl(why) => {
             wrong("InvalidRepositoryUrl", &format!("Repository does not exist: {why}"))
         }
-        Outcome::UnsupportedUrl(said) => wrong("InvalidRepositoryUrl", said),
-        // The original's word for whatever is not "not found". That the repository exists, nobody knows.
-        Outcome::Unchecked(why) => {
+        CredentialOutcome::UnsupportedUrl(said) => wrong("InvalidRepositoryUrl", said),
+        // managed-gitops uses this reason for every error except "not found". Whether the repository exists is unknown.
+        CredentialOutcome::Unchecked(why) => {
             let [error, (_, reason, said), credential] =
                 wrong("InvalidCredentials", &format!("{about} not known to be valid: {why}"));
-            [error, (Truth::Unknown, reason, said), credential]
+            [error, (ConditionStatus::Unknown, reason, said), credential]
         }
     };
     let mut after = credential.status.conditions.clone();
@@ -124,27 +124,27 @@ pub fn conditions(credential: &RepositoryCredential, outcome: &Outcome, now: &st
 }
 
 impl RepositoryCredential {
-    /// What the rule of the definition refuses: what the original's webhook would, but for `git@host:path`, which that refuses and its
-    /// backend takes.
+    /// Checks the rule of the CustomResourceDefinition. It matches managed-gitops's webhook, except that it accepts
+    /// `git@host:path`, which the webhook rejects and the managed-gitops backend supports.
     pub fn admit(&self) -> Result<(), &'static str> {
         let url = &self.spec.repository;
-        let known = url.is_empty() || url.starts_with("https://") || url.starts_with("ssh://") || is_short_ssh(url);
+        let known = url.is_empty() || url.starts_with("https://") || url.starts_with("ssh://") || is_scp_like(url);
         if known { Ok(()) } else { Err(BAD_SCHEME) }
     }
 
-    /// What is wrong with the URL, as that of a deployment is judged.
-    pub fn judge(&self) -> Result<(), String> {
-        field::judge("spec.repository", &self.spec.repository)?;
+    /// Validates the URL with the rules for deployments.
+    pub fn validate(&self) -> Result<(), String> {
+        field::validate("spec.repository", &self.spec.repository)?;
         match self.spec.repository.as_str() {
-            // None at all, and a login in it, are told in words of their own.
+            // An empty URL and a URL with a login have their own messages.
             url if url.is_empty() || has_login(url) => Ok(()),
-            url => repository::judge("spec.repository", url),
+            url => repository::validate("spec.repository", url),
         }
     }
 }
 
-/// `user@host:path`. The user is a name alone: a password has no place there.
-fn is_short_ssh(url: &str) -> bool {
+/// Whether the URL has the form `user@host:path`, with a user name and no password.
+fn is_scp_like(url: &str) -> bool {
     let is_name = |text: &str| !text.is_empty() && !text.contains(['@', ':', '/', ' ']);
     let parts = url.split_once('@').and_then(|(user, rest)| Some((user, rest.split_once(':')?)));
     parts.is_some_and(|(user, (host, path))| {

@@ -1,240 +1,240 @@
-//! GitOpsDeployment: what a tenant wants deployed.
+//! GitOpsDeployment: deployment of a repository.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Condition, Meta, field};
+use super::{DeploymentCondition, ObjectMeta, field};
 use crate::repository::{self, has_login};
 
-/// The kind.
+/// Kind.
 pub const KIND: &str = "GitOpsDeployment";
 
-/// Set by a tenant, keeps the resource until all that was deployed is gone.
+/// Finalizer with which a tenant keeps the resource until all deployed resources are deleted.
 pub const FINALIZER: &str = "resources-finalizer.managed-gitops.redhat.com";
 
-/// A repository is missing.
+/// The repository is missing.
 pub const REPOSITORY_REQUIRED: &str = "spec.source.repoURL is a required field and it cannot be empty";
-/// A path is missing.
+/// The path is missing.
 pub const PATH_REQUIRED: &str = "spec.source.path is a required field and it cannot be empty";
-/// A path is the root.
+/// The path is the root.
 pub const PATH_SLASH: &str = "spec.source.path cannot be '/'";
-/// The type is neither of the two.
+/// The type is neither `manual` nor `automated`.
 pub const BAD_TYPE: &str = "spec type must be manual or automated";
-/// A sync option is none of the two.
+/// A sync option is not supported.
 pub const BAD_SYNC_OPTION: &str = "the specified sync option in .spec.syncPolicy.syncOptions is either mispelled or is not supported by GitOpsDeployment";
-/// A namespace without an environment.
+/// A namespace is given without an environment.
 pub const NAMESPACE_WITHOUT_ENVIRONMENT: &str =
     "the environment field should not be empty when the namespace is non-empty";
-/// The environment cannot be used by a deployment that is new.
+/// The environment cannot be used by a new deployment.
 pub const BAD_ENVIRONMENT_ON_CREATE: &str = "Unable to reconcile the ManagedEnvironment. Verify that the ManagedEnvironment and Secret are correctly defined, and have valid credentials";
-/// The environment cannot be used by a deployment that exists.
+/// The environment cannot be used by an existing deployment.
 pub const BAD_ENVIRONMENT_ON_UPDATE: &str = "unable to reconcile the ManagedEnvironment resource. Ensure that the ManagedEnvironment exists, it references a Secret, and the Secret is valid";
-/// The URL of the repository has a name and a password in it, or a token.
+/// The repository URL contains a user name with password, or a token.
 pub const LOGIN_IN_URL: &str = "spec.source.repoURL must not contain a login, which would be kept in clear: remove what is before the @, and give it in the Secret of a GitOpsDeploymentRepositoryCredential";
-/// There is no environment, and Argo CD is on another cluster than the tenant's namespace.
+/// No environment is given, and Argo CD runs on another cluster than the tenant's namespace.
 pub const NO_OWN_CLUSTER: &str = "an environment is needed in .spec.destination: Argo CD runs on another cluster than this namespace, which therefore is no place to deploy to";
-/// The destination's namespace is missing or is no name.
+/// The destination namespace is missing or not a valid name.
 pub const BAD_NAMESPACE: &str = "the namespace specified in the destination field is invalid";
 
-/// How many sync options are read at most: there are two.
+/// Maximum number of sync options. Only two are supported.
 const MAX_SYNC_OPTIONS: usize = 16;
 
-/// The only options a tenant may give.
+/// Supported sync options.
 const SYNC_OPTIONS: [&str; 2] = ["CreateNamespace=true", "CreateNamespace=false"];
 
-/// What is to be deployed, and how it stands.
+/// Deployment of a tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deployment {
-    /// Who it is.
-    pub metadata: Meta,
-    /// What the tenant wants.
+pub struct GitOpsDeployment {
+    /// Metadata.
+    pub metadata: ObjectMeta,
+    /// Specification by the tenant.
     pub spec: DeploymentSpec,
-    /// How it stands.
-    #[serde(default, deserialize_with = "super::meta::status")]
+    /// Status.
+    #[serde(default, deserialize_with = "super::meta::lenient_status")]
     pub status: DeploymentStatus,
 }
 
-/// What the tenant wants.
+/// Specification by the tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeploymentSpec {
-    /// From where.
-    pub source: Source,
-    /// To where.
+    /// Source of the manifests.
+    pub source: DeploymentSource,
+    /// Destination.
     #[serde(default)]
-    pub destination: Destination,
-    /// How.
+    pub destination: DeploymentDestination,
+    /// Sync policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sync_policy: Option<SyncPolicy>,
-    /// When: `automated` or `manual`.
+    /// Sync mode: `automated` or `manual`.
     pub r#type: String,
 }
 
-/// From where.
+/// Source of the manifests.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Source {
-    /// The repository.
+pub struct DeploymentSource {
+    /// Repository URL.
     #[serde(rename = "repoURL")]
     pub repo_url: String,
-    /// The directory in it.
+    /// Directory in the repository.
     pub path: String,
     /// Branch, tag or commit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target_revision: String,
 }
 
-/// To where.
+/// Destination of a deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Destination {
-    /// The name of an environment of the same namespace; empty is the namespace of the resource itself.
+pub struct DeploymentDestination {
+    /// Name of an environment in the same namespace; empty for the namespace of the resource itself.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub environment: String,
-    /// The namespace there.
+    /// Namespace on the destination cluster.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub namespace: String,
 }
 
-/// How.
+/// Sync policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncPolicy {
-    /// Options for Argo CD.
+    /// Sync options for Argo CD.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sync_options: Vec<String>,
 }
 
-/// How it stands.
+/// Status of a deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeploymentStatus {
-    /// What is wrong.
+    /// Errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Condition>,
-    /// Whether what runs is what the repository says.
+    pub conditions: Vec<DeploymentCondition>,
+    /// Sync status.
     #[serde(default)]
     pub sync: SyncStatus,
-    /// Whether it runs well.
+    /// Health.
     #[serde(default)]
-    pub health: Health,
-    /// What was deployed.
+    pub health: HealthStatus,
+    /// Deployed resources.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<ResourceStatus>,
-    /// What Argo CD compared with last.
+    /// State of Argo CD's last comparison.
     #[serde(default)]
     pub reconciled_state: ReconciledState,
-    /// What Argo CD does or did last, as it says it.
+    /// Argo CD's current or last operation, in its own format.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation_state: Option<Value>,
 }
 
-/// Whether what runs is what the repository says.
+/// Sync status.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncStatus {
-    /// In a word.
+    /// Status code.
     #[serde(default)]
     pub status: String,
-    /// The commit.
+    /// Commit.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub revision: String,
 }
 
-/// Whether something runs well.
+/// Health of a deployment or a resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Health {
-    /// In a word.
+pub struct HealthStatus {
+    /// Status code.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub status: String,
-    /// In more words.
+    /// Message.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub message: String,
 }
 
-/// One thing that was deployed.
+/// Status of a deployed resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ResourceStatus {
-    /// Its group.
+    /// Group.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub group: String,
-    /// Its version.
+    /// Version.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub version: String,
-    /// Its kind.
+    /// Kind.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
-    /// Its namespace.
+    /// Namespace.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub namespace: String,
-    /// Its name.
+    /// Name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Whether it is as it should be.
+    /// Sync status code.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub status: String,
-    /// Whether it runs well.
+    /// Health.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub health: Option<Health>,
+    pub health: Option<HealthStatus>,
 }
 
-/// What Argo CD compared with last.
+/// State of Argo CD's last comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReconciledState {
-    /// From where.
+    /// Source.
     pub source: ReconciledSource,
-    /// To where.
+    /// Destination.
     pub destination: ReconciledDestination,
 }
 
-/// From where.
+/// Source of the last comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReconciledSource {
-    /// The directory.
+    /// Directory.
     pub path: String,
-    /// The repository.
+    /// Repository URL.
     #[serde(rename = "repoURL")]
     pub repo_url: String,
-    /// The revision.
+    /// Revision.
     pub branch: String,
 }
 
-/// To where.
+/// Destination of the last comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReconciledDestination {
-    /// The name of the tenant's environment; empty for none.
+    /// Name of the tenant's environment, or empty.
     pub name: String,
-    /// The namespace.
+    /// Namespace.
     pub namespace: String,
 }
 
-/// When a deployment is made.
+/// Sync mode of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// Whenever something changed.
+pub enum SyncMode {
+    /// Sync after every change.
     Automated,
-    /// When a sync run asks for it.
+    /// Sync only when a sync run requests it.
     Manual,
 }
 
-impl Deployment {
-    /// When it is made; none if its type is neither.
-    pub fn mode(&self) -> Option<Mode> {
+impl GitOpsDeployment {
+    /// Returns the sync mode, or `None` if the type is invalid.
+    pub fn mode(&self) -> Option<SyncMode> {
         match self.spec.r#type.to_ascii_lowercase().as_str() {
-            "automated" => Some(Mode::Automated),
-            "manual" => Some(Mode::Manual),
+            "automated" => Some(SyncMode::Automated),
+            "manual" => Some(SyncMode::Manual),
             _ => None,
         }
     }
 
-    /// The options the tenant gave.
+    /// Returns the tenant's sync options.
     pub fn sync_options(&self) -> &[String] {
         self.spec.sync_policy.as_ref().map_or(&[], |policy| &policy.sync_options)
     }
 
-    /// What the original's webhook would refuse.
+    /// Checks the rules of managed-gitops's webhook.
     pub fn admit(&self) -> Result<(), &'static str> {
         if self.mode().is_none() {
             return Err(BAD_TYPE);
@@ -249,11 +249,11 @@ impl Deployment {
         Ok(())
     }
 
-    /// What is wrong with what the tenant wants, in the words for its condition.
+    /// Validates the specification, with an error message for its condition.
     ///
-    /// The original takes quotes, semicolons and line breaks out of all input, and `&` and `%` as well, which changes valid
-    /// paths and URLs to others. Here the former are refused and the latter kept.
-    pub fn judge(&self) -> Result<(), String> {
+    /// managed-gitops removes quotes, semicolons, line breaks, `&` and `%` from all input, which turns valid paths and
+    /// URLs into others. Here the former are rejected and `&` and `%` are kept.
+    pub fn validate(&self) -> Result<(), String> {
         let source = &self.spec.source;
         match source.path.as_str() {
             "" => return Err(PATH_REQUIRED.to_string()),
@@ -276,12 +276,12 @@ impl Deployment {
             ("spec.destination.namespace", &self.spec.destination.namespace),
         ];
         for (field, text) in fields {
-            field::judge(field, text)?;
+            field::validate(field, text)?;
         }
         if has_login(&source.repo_url) {
             return Err(LOGIN_IN_URL.to_string());
         }
-        repository::judge("spec.source.repoURL", &source.repo_url)?;
+        repository::validate("spec.source.repoURL", &source.repo_url)?;
         let namespace = &self.spec.destination.namespace;
         let missing = namespace.is_empty() && !self.spec.destination.environment.is_empty();
         if missing || (!namespace.is_empty() && !is_label(namespace)) {
@@ -291,7 +291,7 @@ impl Deployment {
     }
 }
 
-/// Whether a text is a DNS-1123 label, as names of namespaces are.
+/// Whether a text is a DNS-1123 label, such as the name of a namespace.
 pub(crate) fn is_label(text: &str) -> bool {
     let inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     !text.is_empty() && text.len() <= 63 && text.chars().all(inner) && !text.starts_with('-') && !text.ends_with('-')

@@ -1,4 +1,4 @@
-//! What is needed of an object's metadata, and of a status that anybody may have written.
+//! Object metadata, and tolerant reading of a status that any writer may have changed.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use switchboard_ledger::ids::Uid;
 
-/// Metadata, as far as anything is decided by it.
+/// Metadata fields that decisions use.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Meta {
-    /// Its name.
+pub struct ObjectMeta {
+    /// Name.
     pub name: String,
-    /// Its namespace; for an object without one, empty.
+    /// Namespace; empty for cluster-scoped objects.
     pub namespace: String,
-    /// What tells it from an earlier one of its name.
+    /// UID, which differs from that of an earlier object with the same name.
     pub uid: String,
-    /// Counts changes of its spec.
+    /// Generation of the spec.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<i64>,
-    /// When its deletion was asked for.
+    /// Time of the deletion request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<String>,
-    /// Who must agree before it goes.
+    /// Finalizers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub finalizers: Vec<String>,
     /// Labels.
@@ -34,25 +34,25 @@ pub struct Meta {
     pub annotations: BTreeMap<String, String>,
 }
 
-impl Meta {
-    /// An object of this name.
-    pub fn named(namespace: &str, name: &str, uid: &str) -> Meta {
-        Meta { namespace: namespace.into(), name: name.into(), uid: uid.into(), ..Meta::default() }
+impl ObjectMeta {
+    /// Creates metadata with namespace, name and UID.
+    pub fn new(namespace: &str, name: &str, uid: &str) -> ObjectMeta {
+        ObjectMeta { namespace: namespace.into(), name: name.into(), uid: uid.into(), ..ObjectMeta::default() }
     }
 
-    /// Its uid as an id.
+    /// Returns the UID as an id.
     pub fn id(&self) -> Uid {
         Uid::from(self.uid.as_str())
     }
 
-    /// Whether its deletion was asked for. To the service it is gone then.
+    /// Whether the deletion was requested. The service treats such an object as deleted.
     pub fn is_deleted(&self) -> bool {
         self.deletion_timestamp.is_some()
     }
 }
 
-/// A status; one that cannot be read is none. What the tenant wants stands in the spec, and must not wait for whoever mends a
-/// status: the next one that is told takes its place.
-pub(crate) fn status<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
+/// Reads a status; an unreadable one becomes empty. The tenant's spec must be processed even if a status is broken, and
+/// the next report replaces the status.
+pub(crate) fn lenient_status<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(from: D) -> Result<T, D::Error> {
     Ok(serde_json::from_value(Value::deserialize(from)?).unwrap_or_default())
 }

@@ -1,36 +1,36 @@
-//! Operation: the doorbell between the two roles. It holds the key of a row and nothing else.
+//! Operation object: notification from the backend to an agent. It contains the key of a row and nothing else.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use switchboard_ledger::ids::OperationId;
 
-use super::{API_VERSION, Meta};
+use super::{API_VERSION, ObjectMeta};
 
-/// The kind.
+/// Kind.
 pub const KIND: &str = "Operation";
 
-/// Says that a clean-up rang, not a tenant's wish.
+/// Annotation of objects that a cleanup created.
 pub const CLEANUP_ANNOTATION: (&str, &str) = ("source", "periodic-cleanup");
 
-/// A doorbell.
+/// Notification about a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Operation {
-    /// Who it is. Its name is no key: tests of the original ring with one of their own.
-    pub metadata: Meta,
-    /// What it says.
+pub struct OperationObject {
+    /// Metadata. The name does not identify the row, because managed-gitops's tests choose their own names.
+    pub metadata: ObjectMeta,
+    /// Specification.
     #[serde(default)]
     pub spec: OperationSpec,
 }
 
-/// What it says.
+/// Specification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationSpec {
-    /// The key of a row.
+    /// Key of the row.
     #[serde(rename = "operationID", default)]
     pub operation_id: String,
 }
 
-/// The object for a row, in the namespace of its Argo CD.
+/// Builds the object of a row, in the namespace of its Argo CD.
 pub fn object(id: &OperationId, namespace: &str, is_cleanup: bool) -> Value {
     let mut object = json!({
         "apiVersion": API_VERSION,
@@ -45,15 +45,15 @@ pub fn object(id: &OperationId, namespace: &str, is_cleanup: bool) -> Value {
     object
 }
 
-/// What every name of ours begins with; the key of the row follows.
+/// Prefix of the names that the service chooses, followed by the key of the row.
 const NAME: &str = "operation-";
 
-/// Its name.
+/// Returns the name of a row's object.
 pub fn name(id: &OperationId) -> String {
     format!("{NAME}{id}")
 }
 
-/// The key of the row that an object of this name of ours is for, whether it is there or not.
+/// Returns the key of the row from a name that the service chose.
 pub fn row_of(name: &str) -> Option<String> {
     name.strip_prefix(NAME).filter(|id| !id.is_empty()).map(str::to_string)
 }

@@ -1,12 +1,12 @@
-//! GitOpsDeploymentSyncRun: deploy now.
+//! GitOpsDeploymentSyncRun: request for one sync.
 
 use serde::{Deserialize, Serialize};
 use switchboard_ledger::Row;
 use switchboard_ledger::rows::SyncOperation;
 
-use super::{Condition, Meta, field};
+use super::{DeploymentCondition, ObjectMeta, field};
 
-/// The kind.
+/// Kind.
 pub const KIND: &str = "GitOpsDeploymentSyncRun";
 
 /// The deployment's name was changed.
@@ -16,55 +16,55 @@ pub const NAME_IMMUTABLE: &str =
 pub const REVISION_IMMUTABLE: &str =
     "revision change is not supported: changing it from its initial value is not supported";
 
-/// A name that exists to show that names can be refused.
+/// Name that managed-gitops rejects as an example of validation.
 const REFUSED_NAME: &str = "zyxwvutsrqponmlkjihgfedcba-abcdefghijklmnoqrstuvwxyz";
 const BAD_NAME: &str = "name should not be zyxwvutsrqponmlkjihgfedcba-abcdefghijklmnoqrstuvwxyz";
 
-/// A wish to deploy now.
+/// Request for one sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncRun {
-    /// Who it is.
-    pub metadata: Meta,
-    /// What the tenant wants.
+    /// Metadata.
+    pub metadata: ObjectMeta,
+    /// Specification by the tenant.
     pub spec: SyncRunSpec,
-    /// How it stands.
-    #[serde(default, deserialize_with = "super::meta::status")]
+    /// Status.
+    #[serde(default, deserialize_with = "super::meta::lenient_status")]
     pub status: SyncRunStatus,
 }
 
-/// What the tenant wants.
+/// Specification by the tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SyncRunSpec {
-    /// Which deployment.
+    /// Name of the deployment.
     pub gitops_deployment_name: String,
-    /// Which commit; empty is what the deployment says.
+    /// Commit; empty for the revision of the deployment.
     #[serde(rename = "revisionID", default, skip_serializing_if = "String::is_empty")]
     pub revision_id: String,
 }
 
-/// How it stands.
+/// Status of a sync run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncRunStatus {
-    /// What is wrong.
+    /// Errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<DeploymentCondition>,
 }
 
 impl SyncRun {
-    /// What the original's webhook would refuse.
+    /// Checks the rules of managed-gitops's webhook.
     pub fn admit(&self) -> Result<(), &'static str> {
         if self.metadata.name == REFUSED_NAME { Err(BAD_NAME) } else { Ok(()) }
     }
 
-    /// What is wrong with what the tenant wants.
-    pub fn judge(&self) -> Result<(), String> {
-        field::judge("spec.revisionID", &self.spec.revision_id)?;
-        field::judge_kept("spec.revisionID", &self.spec.revision_id, SyncOperation::TABLE, "revision")
+    /// Validates the specification.
+    pub fn validate(&self) -> Result<(), String> {
+        field::validate("spec.revisionID", &self.spec.revision_id)?;
+        field::check_storable("spec.revisionID", &self.spec.revision_id, SyncOperation::TABLE, "revision")
     }
 }
 
-/// The deployment deploys itself.
+/// Returns the error message for a run of an automated deployment.
 pub fn automated_not_allowed(name: &str) -> String {
     format!(
         "invalid GitOpsDeploymentSyncRun '{name}'. Syncing a GitOpsDeployment with Automated sync policy is not allowed"

@@ -1,20 +1,24 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_object::cel::Rules;
+use switchboard_object::cel::CelRules;
 use switchboard_object::schema::Schema;
 
-use super::condition::{self, ERROR_OCCURRED, Truth};
-use super::credential::{Outcome, conditions};
+use super::condition::{self, ConditionStatus, ERROR_OCCURRED};
+use super::credential::{CredentialOutcome, conditions};
 use super::deployment::*;
 use super::*;
 
-fn deployment(path: &str, environment: &str, namespace: &str) -> Deployment {
-    Deployment {
-        metadata: Meta::named("shop", "web", "uid"),
+fn deployment(path: &str, environment: &str, namespace: &str) -> GitOpsDeployment {
+    GitOpsDeployment {
+        metadata: ObjectMeta::new("shop", "web", "uid"),
         spec: DeploymentSpec {
-            source: Source { repo_url: "https://h/r".into(), path: path.into(), target_revision: String::new() },
-            destination: Destination { environment: environment.into(), namespace: namespace.into() },
+            source: DeploymentSource {
+                repo_url: "https://h/r".into(),
+                path: path.into(),
+                target_revision: String::new(),
+            },
+            destination: DeploymentDestination { environment: environment.into(), namespace: namespace.into() },
             sync_policy: None,
             r#type: "automated".into(),
         },
@@ -42,51 +46,51 @@ fn a_resource_is_read_and_written_as_kubernetes_has_it() {
             },
         },
     });
-    let read: Deployment = serde_json::from_value(object.clone()).unwrap();
-    assert_eq!(read.mode(), Some(Mode::Manual));
+    let read: GitOpsDeployment = serde_json::from_value(object.clone()).unwrap();
+    assert_eq!(read.mode(), Some(SyncMode::Manual));
     assert_eq!(serde_json::to_value(&read).unwrap(), object);
 }
 
 #[test]
 fn input_is_judged_in_the_words_tests_look_for() {
-    assert_eq!(deployment("", "", "").judge().unwrap_err(), PATH_REQUIRED);
-    assert_eq!(deployment("/", "", "").judge().unwrap_err(), PATH_SLASH);
-    assert_eq!(deployment("p", "", "n").judge().unwrap_err(), NAMESPACE_WITHOUT_ENVIRONMENT);
-    assert_eq!(deployment("p", "stage", "").judge().unwrap_err(), BAD_NAMESPACE);
-    assert_eq!(deployment("p", "stage", "Not A Name").judge().unwrap_err(), BAD_NAMESPACE);
-    assert_eq!(deployment("p", "stage", "n").judge(), Ok(()));
+    assert_eq!(deployment("", "", "").validate().unwrap_err(), PATH_REQUIRED);
+    assert_eq!(deployment("/", "", "").validate().unwrap_err(), PATH_SLASH);
+    assert_eq!(deployment("p", "", "n").validate().unwrap_err(), NAMESPACE_WITHOUT_ENVIRONMENT);
+    assert_eq!(deployment("p", "stage", "").validate().unwrap_err(), BAD_NAMESPACE);
+    assert_eq!(deployment("p", "stage", "Not A Name").validate().unwrap_err(), BAD_NAMESPACE);
+    assert_eq!(deployment("p", "stage", "n").validate(), Ok(()));
     for nothing in ["", " "] {
         let mut odd = deployment("p", "", "");
         odd.spec.source.repo_url = nothing.into();
-        assert_eq!(odd.judge().unwrap_err(), REPOSITORY_REQUIRED);
+        assert_eq!(odd.validate().unwrap_err(), REPOSITORY_REQUIRED);
     }
     let mut odd = deployment("p", "", "");
     odd.spec.r#type = "sometimes".into();
-    assert_eq!(odd.judge().unwrap_err(), BAD_TYPE);
+    assert_eq!(odd.validate().unwrap_err(), BAD_TYPE);
     odd.spec.r#type = "Automated".into();
     odd.spec.sync_policy = Some(SyncPolicy { sync_options: vec!["Prune=true".into()] });
-    assert_eq!(odd.judge().unwrap_err(), BAD_SYNC_OPTION);
+    assert_eq!(odd.validate().unwrap_err(), BAD_SYNC_OPTION);
 }
 
-/// Defect 16: the original deletes characters and deploys something else.
+/// Defect 16: managed-gitops removes characters and deploys something else.
 #[test]
 fn characters_are_refused_or_kept_and_never_deleted() {
     for kept in ["a&b", "100%", "a b", "ä/ö", "$x"] {
-        assert_eq!(deployment(kept, "", "").judge(), Ok(()), "{kept}");
+        assert_eq!(deployment(kept, "", "").validate(), Ok(()), "{kept}");
     }
     for refused in ["a'b", "a\"b", "a`b", "a;b", "a\nb", "a\rb", "a\u{7}b"] {
-        let said = deployment(refused, "", "").judge().unwrap_err();
+        let said = deployment(refused, "", "").validate().unwrap_err();
         assert!(said.starts_with("spec.source.path contains a character that is not supported"), "{said}");
     }
 }
 
-/// A tenant's project permits what stands there: a pattern would permit every repository.
+/// A project permits the URLs of its deployments: a pattern would permit other repositories.
 #[test]
 fn a_url_of_many_repositories_is_refused() {
     let judged = |url: &str| {
         let mut asked = deployment("p", "", "");
         asked.spec.source.repo_url = url.into();
-        asked.judge()
+        asked.validate()
     };
     for url in [
         "*",
@@ -100,7 +104,7 @@ fn a_url_of_many_repositories_is_refused() {
         assert!(said.starts_with("spec.source.repoURL is to name one repository, and contains"), "{said}");
         let mut credential = crate::kinds::RepositoryCredential::default();
         credential.spec.repository = url.into();
-        let said = credential.judge().unwrap_err();
+        let said = credential.validate().unwrap_err();
         assert!(said.starts_with("spec.repository is to name one repository, and contains"), "{said}");
     }
     for url in ["git.example", "ext::sh", "ftp://git.example/r", "https:///r", "--upload-pack=x"] {
@@ -112,7 +116,7 @@ fn a_url_of_many_repositories_is_refused() {
     }
 }
 
-/// A URL is kept in clear wherever it is; credentials are not.
+/// URLs are stored in plaintext, credentials are not.
 #[test]
 fn a_url_with_a_login_is_refused() {
     for (url, is_refused) in [
@@ -125,12 +129,12 @@ fn a_url_with_a_login_is_refused() {
     ] {
         let mut asked = deployment("p", "", "");
         asked.spec.source.repo_url = url.into();
-        let said = asked.judge().err();
+        let said = asked.validate().err();
         assert_eq!(said.as_deref(), is_refused.then_some(LOGIN_IN_URL), "{url}");
     }
 }
 
-/// That of a cluster is kept in clear in rows, and told in logs and conditions.
+/// The URL of a cluster is stored in plaintext, and appears in logs and conditions.
 #[test]
 fn a_cluster_with_a_login_in_its_url_is_refused_without_repeating_it() {
     for (url, is_refused) in [
@@ -140,39 +144,42 @@ fn a_cluster_with_a_login_in_its_url_is_refused_without_repeating_it() {
     ] {
         let mut asked = ManagedEnvironment::default();
         asked.spec.api_url = url.into();
-        let said = asked.judge().err();
-        let wanted = (environment::Reason::UnsupportedApiUrl, environment::LOGIN_IN_URL.to_string());
+        let said = asked.validate().err();
+        let wanted = (environment::EnvironmentReason::UnsupportedApiUrl, environment::LOGIN_IN_URL.to_string());
         assert_eq!(said, is_refused.then_some(wanted), "{url}");
     }
 }
 
-/// A server that cannot be reached says nothing of a repository: only "not found" does.
+/// An unreachable server does not mean that the repository is missing; only "not found" does.
 #[test]
 fn a_repository_that_nobody_reached_is_not_said_to_be_missing() {
     let credential = RepositoryCredential {
         spec: credential::CredentialSpec { repository: "https://h/r".into(), secret: "s".into() },
         ..Default::default()
     };
-    let told = conditions(&credential, &Outcome::Unchecked("no route to h".into()), "1");
+    let told = conditions(&credential, &CredentialOutcome::Unchecked("no route to h".into()), "1");
     let told: Vec<_> = told.iter().map(|c| (c.r#type.as_str(), c.status, c.reason.as_str())).collect();
     assert_eq!(
         told,
         [
-            ("ErrorOccurred", Truth::True, "InvalidCredentials"),
-            ("ValidRepositoryCredential", Truth::False, "InvalidCredentials"),
-            ("ValidRepositoryURL", Truth::Unknown, "InvalidCredentials"),
+            ("ErrorOccurred", ConditionStatus::True, "InvalidCredentials"),
+            ("ValidRepositoryCredential", ConditionStatus::False, "InvalidCredentials"),
+            ("ValidRepositoryURL", ConditionStatus::Unknown, "InvalidCredentials"),
         ]
     );
 }
 
-/// Whoever may write a status may write anything into it; what the tenant wants is read all the same.
+/// Any client with access may write a status; the spec must be readable nevertheless.
 #[test]
 fn an_odd_status_hides_nothing_of_the_spec() {
-    let with = |status: serde_json::Value| -> Deployment {
+    let with = |status: serde_json::Value| -> GitOpsDeployment {
         serde_json::from_value(json!({"metadata": {"name": "web"}, "spec": {"source": {"repoURL": "https://h/r", "path": "p"}, "type": "manual"}, "status": status})).unwrap()
     };
     let odd = with(json!({"conditions": [{"type": "X", "status": "Maybe"}], "sync": {"status": "Synced"}}));
-    assert_eq!((odd.status.conditions[0].status, odd.status.sync.status.as_str()), (Truth::Unknown, "Synced"));
+    assert_eq!(
+        (odd.status.conditions[0].status, odd.status.sync.status.as_str()),
+        (ConditionStatus::Unknown, "Synced")
+    );
     for odd in [json!({"conditions": [{"type": "X"}]}), json!({"conditions": "x"}), json!("x"), json!(null)] {
         let read = with(odd);
         assert_eq!((read.spec.source.path.as_str(), read.status), ("p", DeploymentStatus::default()));
@@ -181,14 +188,14 @@ fn an_odd_status_hides_nothing_of_the_spec() {
     assert!(serde_json::from_value::<SyncRun>(run).is_ok());
 }
 
-/// Kubernetes refuses a status with a longer one, and with it all that is told.
+/// Kubernetes rejects a status with a longer message.
 #[test]
 fn a_message_that_is_too_long_loses_its_middle() {
     let long = format!("at first {} in the end", "ß".repeat(40_000));
     let (mut conditions, mut of_kubernetes) = (Vec::new(), Vec::new());
     for now in ["1", "2"] {
-        condition::set(&mut conditions, ERROR_OCCURRED, Truth::True, "x", &long, now);
-        condition::set_meta(&mut of_kubernetes, environment::CONDITION, Truth::False, "x", &long, now);
+        condition::set(&mut conditions, ERROR_OCCURRED, ConditionStatus::True, "x", &long, now);
+        condition::set_meta(&mut of_kubernetes, environment::CONDITION, ConditionStatus::False, "x", &long, now);
     }
     for said in [&conditions[0].message, &of_kubernetes[0].message] {
         assert_eq!(said.chars().count(), 32_768);
@@ -196,39 +203,42 @@ fn a_message_that_is_too_long_loses_its_middle() {
     }
     assert_eq!(of_kubernetes[0].last_transition_time, "1", "the same is not told again");
     assert_eq!(conditions[0].last_transition_time.as_deref(), Some("1"));
-    // As long as it may be, it is whole.
+    // A message of the maximum length is not truncated.
     let whole = "ß".repeat(32_768);
-    condition::set(&mut conditions, "ComparisonError", Truth::True, "x", &whole, "3");
-    condition::set_meta(&mut of_kubernetes, "other", Truth::False, "x", &whole, "3");
+    condition::set(&mut conditions, "ComparisonError", ConditionStatus::True, "x", &whole, "3");
+    condition::set_meta(&mut of_kubernetes, "other", ConditionStatus::False, "x", &whole, "3");
     assert!(conditions[1].message == whole && of_kubernetes[1].message == whole);
 }
 
-/// What no row holds is told, and not tried again and again.
+/// A value that does not fit its column is reported instead of retried.
 #[test]
 fn what_is_too_long_is_refused() {
     let long = |chars: usize| "x".repeat(chars);
     let mut asked = deployment(&long(2048), "", "");
     asked.spec.source.repo_url = format!("https://h/{}", long(2038));
     asked.spec.source.target_revision = long(2048);
-    assert_eq!(asked.judge(), Ok(()));
+    assert_eq!(asked.validate(), Ok(()));
     for (at, field) in ["spec.source.repoURL", "spec.source.path", "spec.source.targetRevision"].into_iter().enumerate()
     {
         let mut asked = deployment("p", "", "");
         let source = &mut asked.spec.source;
         *[&mut source.repo_url, &mut source.path, &mut source.target_revision][at] = long(2049);
-        let said = asked.judge().unwrap_err();
+        let said = asked.validate().unwrap_err();
         assert_eq!(said, format!("{field} has 2049 characters, and at most 2048 are supported"));
     }
     asked.spec.sync_policy = Some(SyncPolicy { sync_options: vec!["CreateNamespace=true".into(); 17] });
-    assert_eq!(asked.judge().unwrap_err(), "spec.syncPolicy.syncOptions has 17 entries, and at most 16 are supported");
+    assert_eq!(
+        asked.validate().unwrap_err(),
+        "spec.syncPolicy.syncOptions has 17 entries, and at most 16 are supported"
+    );
     let mut asked = ManagedEnvironment::default();
     asked.spec.api_url = format!("https://{}", long(2041));
-    let (reason, said) = asked.judge().unwrap_err();
+    let (reason, said) = asked.validate().unwrap_err();
     assert_eq!(reason.as_str(), "UnsupportedAPIURL");
     assert_eq!(said, "spec.apiURL has 2049 characters, and at most 2048 are supported");
     asked.spec.api_url = "https://h".into();
     asked.spec.namespaces = (0..2000).map(|at| format!("n{at:050}")).collect();
-    assert_eq!(asked.judge().unwrap_err().0.as_str(), "InvalidNamespaceList");
+    assert_eq!(asked.validate().unwrap_err().0.as_str(), "InvalidNamespaceList");
 }
 
 #[test]
@@ -241,54 +251,60 @@ fn an_environment_is_judged() {
         },
         ..Default::default()
     };
-    let reason = |e: &ManagedEnvironment| e.judge().unwrap_err().0.as_str();
+    let reason = |e: &ManagedEnvironment| e.validate().unwrap_err().0.as_str();
     assert_eq!(reason(&environment("http://h", &[])), "UnsupportedAPIURL");
-    assert_eq!(environment("https://h?x=1", &[]).judge().unwrap_err().1, environment::URL_WITH_QUERY);
+    assert_eq!(environment("https://h?x=1", &[]).validate().unwrap_err().1, environment::URL_WITH_QUERY);
     assert_eq!(reason(&environment("https://h", &["UPPER"])), "InvalidNamespaceList");
     let good = environment("https://h", &["b", "a", "b"]);
-    assert_eq!((good.judge(), good.namespace_list().as_deref()), (Ok(()), Some("a,b")));
+    assert_eq!((good.validate(), good.namespace_list().as_deref()), (Ok(()), Some("a,b")));
     assert_eq!(environment("https://h", &[]).namespace_list(), None);
     assert_eq!(environment("http://h", &[]).admit(), Err(environment::NOT_HTTPS));
 }
 
-/// As the original has them, which programs look at.
+/// The statuses are those of managed-gitops, on which programs depend.
 #[test]
 fn every_reason_has_its_status() {
-    let statuses = environment::Reason::ALL.map(|reason| (reason.as_str(), reason.status()));
+    let statuses = environment::EnvironmentReason::ALL.map(|reason| (reason.as_str(), reason.status()));
     assert_eq!(
         statuses,
         [
-            ("Succeeded", Truth::True),
-            ("UnsupportedAPIURL", Truth::Unknown),
-            ("KubernetesError", Truth::False),
-            ("DatabaseError", Truth::Unknown),
-            ("InvalidSecretType", Truth::False),
-            ("MissingKubeConfigField", Truth::False),
-            ("UnableToCreateClient", Truth::False),
-            ("UnableToCreateClusterCredentials", Truth::Unknown),
-            ("UnableToInstallServiceAccount", Truth::False),
-            ("UnableToValidateClusterCredentials", Truth::Unknown),
-            ("UnableToLocateContext", Truth::False),
-            ("UnableToParseKubeconfigData", Truth::False),
-            ("InvalidNamespaceList", Truth::Unknown),
-            ("UnableToRetrieveRestConfig", Truth::False),
-            ("UnknownError", Truth::Unknown),
+            ("Succeeded", ConditionStatus::True),
+            ("UnsupportedAPIURL", ConditionStatus::Unknown),
+            ("KubernetesError", ConditionStatus::False),
+            ("DatabaseError", ConditionStatus::Unknown),
+            ("InvalidSecretType", ConditionStatus::False),
+            ("MissingKubeConfigField", ConditionStatus::False),
+            ("UnableToCreateClient", ConditionStatus::False),
+            ("UnableToCreateClusterCredentials", ConditionStatus::Unknown),
+            ("UnableToInstallServiceAccount", ConditionStatus::False),
+            ("UnableToValidateClusterCredentials", ConditionStatus::Unknown),
+            ("UnableToLocateContext", ConditionStatus::False),
+            ("UnableToParseKubeconfigData", ConditionStatus::False),
+            ("InvalidNamespaceList", ConditionStatus::Unknown),
+            ("UnableToRetrieveRestConfig", ConditionStatus::False),
+            ("UnknownError", ConditionStatus::Unknown),
         ]
     );
-    assert_eq!(environment::Reason::named("InvalidSecretType"), Some(environment::Reason::InvalidSecretType));
-    assert_eq!(environment::Reason::named("Other"), None);
+    assert_eq!(
+        environment::EnvironmentReason::parse("InvalidSecretType"),
+        Some(environment::EnvironmentReason::InvalidSecretType)
+    );
+    assert_eq!(environment::EnvironmentReason::parse("Other"), None);
 }
 
 #[test]
 fn a_condition_that_says_the_same_keeps_its_times() {
     let mut all = Vec::new();
-    condition::set(&mut all, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, "m", "1");
+    condition::set(&mut all, ERROR_OCCURRED, ConditionStatus::True, ERROR_OCCURRED, "m", "1");
     let once = all.clone();
-    condition::set(&mut all, ERROR_OCCURRED, Truth::True, ERROR_OCCURRED, "m", "2");
+    condition::set(&mut all, ERROR_OCCURRED, ConditionStatus::True, ERROR_OCCURRED, "m", "2");
     assert_eq!(all, once);
     condition::resolve(&mut all, ERROR_OCCURRED, "3");
     let c = &all[0];
-    assert_eq!((c.status, c.reason.as_str(), c.message.as_str()), (Truth::False, "ErrorOccurredResolved", ""));
+    assert_eq!(
+        (c.status, c.reason.as_str(), c.message.as_str()),
+        (ConditionStatus::False, "ErrorOccurredResolved", "")
+    );
     assert_eq!(c.last_transition_time.as_deref(), Some("3"));
     let mut none = Vec::new();
     condition::resolve(&mut none, "SyncError", "3");
@@ -304,7 +320,7 @@ fn a_credential_has_three_conditions_sorted_by_type() {
     let told = |conditions: &[MetaCondition]| -> Vec<String> {
         conditions.iter().map(|c| format!("{} {:?} {} {}", c.r#type, c.status, c.reason, c.message)).collect()
     };
-    credential.status.conditions = conditions(&credential, &Outcome::Valid, "1");
+    credential.status.conditions = conditions(&credential, &CredentialOutcome::Valid, "1");
     assert_eq!(
         told(&credential.status.conditions),
         [
@@ -313,7 +329,7 @@ fn a_credential_has_three_conditions_sorted_by_type() {
             "ValidRepositoryURL True ValidRepositoryUrl Repository https://h/r exists",
         ]
     );
-    let refused = conditions(&credential, &Outcome::InvalidCredentials, "2");
+    let refused = conditions(&credential, &CredentialOutcome::InvalidCredentials, "2");
     assert_eq!(
         told(&refused),
         [
@@ -323,7 +339,7 @@ fn a_credential_has_three_conditions_sorted_by_type() {
         ]
     );
     assert_eq!(refused[2].last_transition_time, "1", "it says what it said");
-    let missing = conditions(&credential, &Outcome::SecretNotFound, "3");
+    let missing = conditions(&credential, &CredentialOutcome::SecretNotFound, "3");
     assert_eq!(told(&missing)[2], "ValidRepositoryURL False SecretNotFound Secret specified not found");
 }
 
@@ -355,12 +371,13 @@ fn the_definitions_refuse_in_the_words_of_the_kinds() {
     }
 }
 
-/// The original's webhook refuses `git@host:path`; its backend takes it, and where the webhook is off it is written so.
+/// managed-gitops's webhook rejects `git@host:path`, but its backend supports it, so resources may contain it if the
+/// webhook is disabled.
 #[test]
 fn a_repository_may_be_written_in_the_short_form_of_ssh() {
     let definition = switchboard_object::yaml::read(CRDS[3]).unwrap().value;
     let schema = Schema::from_json(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]);
-    let rules = Rules::new(schema.into());
+    let rules = CelRules::new(schema.into());
     for (url, is_taken) in [
         ("", true),
         ("https://git.example/a", true),
@@ -384,7 +401,7 @@ fn a_repository_may_be_written_in_the_short_form_of_ssh() {
         let credential = RepositoryCredential { spec, ..Default::default() };
         assert_eq!(credential.admit(), if is_taken { Ok(()) } else { Err(credential::BAD_SCHEME) }, "{url}");
         if is_taken {
-            assert_eq!(credential.judge(), Ok(()), "{url}");
+            assert_eq!(credential.validate(), Ok(()), "{url}");
         }
     }
 }

@@ -33,13 +33,13 @@ fn the_access_of_the_context_that_uses_the_cluster_is_found() {
 fn refusals_are_in_the_words_tests_look_for() {
     let refused = |text: &str, url: &str| read(text, url).unwrap_err();
     let (reason, said) = refused(CONFIG, "https://nobody");
-    assert_eq!(reason, Reason::UnableToLocateContext);
+    assert_eq!(reason, EnvironmentReason::UnableToLocateContext);
     assert!(said.contains("the kubeconfig did not have a cluster entry that matched the API URL"));
     let (_, said) = refused(CONFIG, "https://bob:hunter2@nobody");
     assert!(said.contains("'https://nobody'"), "{said}");
     for broken in ["{", "just words", "[1]"] {
         let (reason, said) = refused(broken, "https://x");
-        assert_eq!(reason, Reason::UnableToParseKubeconfigData);
+        assert_eq!(reason, EnvironmentReason::UnableToParseKubeconfigData);
         assert!(said.contains("json parse error"), "{said}");
     }
     for (telling, line) in [
@@ -48,7 +48,7 @@ fn refusals_are_in_the_words_tests_look_for() {
         ("SUPERSECRETTOKEN", 0),
     ] {
         let (reason, said) = refused(telling, "https://x");
-        assert_eq!(reason, Reason::UnableToParseKubeconfigData);
+        assert_eq!(reason, EnvironmentReason::UnableToParseKubeconfigData);
         assert!(!said.contains("SUPERSECRET"), "{said}");
         assert!(said.contains("json parse error"), "{said}");
         assert!(line == 0 || said.contains(&format!("line {line}")), "{said}");
@@ -61,8 +61,11 @@ fn refusals_are_in_the_words_tests_look_for() {
     let access = read(&empty, "https://x").unwrap();
     assert!(!access.has_login(), "files are not read");
     assert!(
-        access.no_login().1.starts_with("kubeconfig must have a service account token for the user in context \"k\"")
+        access
+            .missing_login()
+            .1
+            .starts_with("kubeconfig must have a service account token for the user in context \"k\"")
     );
     let odd = CONFIG.replace("Q0E=", "a$b");
-    assert_eq!(refused(&odd, "https://api.example:6443").0, Reason::UnableToRetrieveRestConfig);
+    assert_eq!(refused(&odd, "https://api.example:6443").0, EnvironmentReason::UnableToRetrieveRestConfig);
 }

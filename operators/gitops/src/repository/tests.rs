@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn urls_of_one_repository_become_one() {
-    // As the original's answers, but for capitals behind the host and for `ssh://`, which is kept.
+    // Same as managed-gitops, except for upper case behind the host, and for `ssh://`, which is kept.
     for (url, normal) in [
         ("https://github.com/org/repo.git", "https://github.com/org/repo"),
         ("https://GitHub.com/Org/Repo", "https://github.com/Org/Repo"),
@@ -12,7 +12,7 @@ fn urls_of_one_repository_become_one() {
         ("git@github.com:org/repo.git", "ssh://git@github.com/org/repo"),
         ("git@GitHub.com:Org/repo", "ssh://git@github.com/Org/repo"),
         ("ssh://git@github.com/org/repo.git", "ssh://git@github.com/org/repo"),
-        // As rows held it before.
+        // Form of rows of an earlier version.
         ("git@github.com/org/repo", "ssh://git@github.com/org/repo"),
         ("ssh://git@host:2222/org/repo", "ssh://git@host:2222/org/repo"),
         ("git@host:2222/org/repo", "ssh://git@host/2222/org/repo"),
@@ -23,23 +23,23 @@ fn urls_of_one_repository_become_one() {
         ("https://user@host:8443/a/b.git", "https://user@host:8443/a/b"),
         ("", ""),
     ] {
-        assert_eq!(normalise(url), normal, "{url}");
+        assert_eq!(normalize(url), normal, "{url}");
     }
 }
 
 #[test]
 fn capitals_of_a_path_and_of_a_user_are_kept() {
-    assert_ne!(normalise("https://host/Shop"), normalise("https://host/shop"));
-    assert_eq!(normalise("https://Me@Host/Shop"), "https://Me@host/Shop");
+    assert_ne!(normalize("https://host/Shop"), normalize("https://host/shop"));
+    assert_eq!(normalize("https://Me@Host/Shop"), "https://Me@host/Shop");
 }
 
 #[test]
 fn a_credential_fits_its_repository() {
-    assert!(matches!(login("https://h/r", "u", "p", ""), Some(Login::Password { .. })));
-    // A token needs no name.
-    assert!(matches!(login("https://h/r", "", "p", ""), Some(Login::Password { .. })));
-    assert!(matches!(login("git@h:r", "", "", "KEY"), Some(Login::Key(_))));
-    assert!(matches!(login("ssh://git@h/r", "u", "p", "KEY"), Some(Login::Key(_))));
+    assert!(matches!(login("https://h/r", "u", "p", ""), Some(RepositoryLogin::Password { .. })));
+    // A token needs no user name.
+    assert!(matches!(login("https://h/r", "", "p", ""), Some(RepositoryLogin::Password { .. })));
+    assert!(matches!(login("git@h:r", "", "", "KEY"), Some(RepositoryLogin::Key(_))));
+    assert!(matches!(login("ssh://git@h/r", "u", "p", "KEY"), Some(RepositoryLogin::Key(_))));
     assert_eq!(login("https://h/r", "u", "", "KEY"), None);
     assert_eq!(login("git@h:r", "u", "p", " \n"), None);
 }
@@ -47,8 +47,8 @@ fn a_credential_fits_its_repository() {
 proptest::proptest! {
     #[test]
     fn what_is_normal_stays_so(url in "(https://([a-z]{1,4}@)?[A-Za-z.]{1,8}(:[0-9]{2})?|ssh://([a-z]{1,4}@)?[A-Za-z0-9.]{1,8}(:[0-9]{2,4})?|([a-z]{1,4}@)?[A-Za-z.]{1,8}:[0-9]{0,4})/[A-Za-z/]{1,8}(\\.git){0,2}") {
-        let once = normalise(&url);
-        proptest::prop_assert_eq!(normalise(&once), once);
+        let once = normalize(&url);
+        proptest::prop_assert_eq!(normalize(&once), once);
     }
 }
 
@@ -66,6 +66,6 @@ fn a_url_is_shown_without_its_login() {
     ] {
         assert_eq!(without_login(url), shown);
         assert_eq!(has_login(url), url != shown, "{url}");
-        assert_eq!(has_login(&normalise(url)), url != shown, "{url}");
+        assert_eq!(has_login(&normalize(url)), url != shown, "{url}");
     }
 }

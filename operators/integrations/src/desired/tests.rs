@@ -1,14 +1,14 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_chart::file::File;
+use switchboard_chart::file::ChartFile;
 
 use super::*;
-use crate::chart::Chart;
-use crate::settings::Settings;
+use crate::chart::IntegrationsChart;
+use crate::settings::RenderSettings;
 use crate::source::Bundle;
 
-/// A chart that writes texts without quotes, as the original's does.
+/// Chart that writes texts without quotes, like qontract-reconcile's.
 const TEMPLATE: &str = r#"apiVersion: template.openshift.io/v1
 kind: Template
 metadata: {name: t}
@@ -77,21 +77,21 @@ parameters:
 {{- end }}
 "#;
 
-pub fn chart() -> Chart {
+pub fn chart() -> IntegrationsChart {
     chart_with("")
 }
 
-/// The same with something in front of it.
-pub fn chart_with(more: &str) -> Chart {
+/// Returns the chart with a prefix before its template.
+pub fn chart_with(more: &str) -> IntegrationsChart {
     let template = format!("{more}{TEMPLATE}");
     let files = vec![
-        File::new("Chart.yaml", b"{apiVersion: v2, name: t, version: 1.0.0}"),
-        File::new("templates/t.yaml", template.as_bytes()),
+        ChartFile::new("Chart.yaml", b"{apiVersion: v2, name: t, version: 1.0.0}"),
+        ChartFile::new("templates/t.yaml", template.as_bytes()),
     ];
-    Chart::of_files("t", files).unwrap()
+    IntegrationsChart::from_files("t", files).unwrap()
 }
 
-/// Files of a small app-interface: two environments, two clusters, two accounts.
+/// Returns the files of a small app-interface: two environments, two clusters, two accounts.
 pub fn files(integrations: &[(&str, String)]) -> Bundle {
     let mut texts: Vec<(String, String)> = [
         ("/stage.yml", "$schema: /openshift/lean-namespace-1.yml\nname: stage-ns\ncluster: {name: c1, serverUrl: u}\nenvironment: {name: stage, parameters: {IMAGE_TAG: abc}}\n"),
@@ -104,7 +104,7 @@ pub fn files(integrations: &[(&str, String)]) -> Bundle {
     texts.extend(integrations.iter().map(|(name, managed)| {
         (format!("/i/{name}.yml"), format!("$schema: /app-sre/integration-1.yml\nname: {name}\nmanaged:\n{managed}"))
     }));
-    Bundle::of_texts(texts.iter().map(|(path, text)| (path.as_str(), text.as_str())))
+    Bundle::from_texts(texts.iter().map(|(path, text)| (path.as_str(), text.as_str())))
 }
 
 pub const RESOURCES: &str = "resources: {requests: {cpu: 100m, memory: 1Mi}, limits: {memory: 2Mi}}";
@@ -114,20 +114,20 @@ pub fn runs(file: &str, spec: &str, sharding: &str) -> String {
     format!("- namespace: {{$ref: {file}}}\n  spec: {{{RESOURCES}{spec}}}\n{sharding}")
 }
 
-pub fn settings(compat: bool) -> Settings {
-    let mut settings = Settings::default();
+pub fn settings(compat: bool) -> RenderSettings {
+    let mut settings = RenderSettings::default();
     settings.scope.compat = compat;
     settings
 }
 
-pub fn desired(bundle: &Bundle, compat: bool) -> Desired {
-    Builder::new(chart(), settings(compat)).build(bundle)
+pub fn desired(bundle: &Bundle, compat: bool) -> DesiredObjects {
+    DesiredBuilder::new(chart(), settings(compat)).build(bundle)
 }
 
 fn only(bundle: &Bundle, compat: bool) -> Vec<Value> {
     let desired = desired(bundle, compat);
     assert_eq!(desired.problems(), []);
-    let target = desired.targets.values().next().unwrap();
+    let target = desired.namespaces.values().next().unwrap();
     target.objects().into_iter().map(|object| object.body.clone()).collect()
 }
 
@@ -148,7 +148,7 @@ fn integrations_become_objects_by_cluster_and_namespace() {
         let desired = desired(&bundle, compat);
         assert_eq!(desired.problems(), []);
         let names = |cluster: &str, namespace: &str| -> Vec<String> {
-            let target = &desired.targets[&(Arc::from(cluster), Arc::from(namespace))];
+            let target = &desired.namespaces[&(Arc::from(cluster), Arc::from(namespace))];
             target.objects().iter().map(|object| object.name.clone()).collect()
         };
         let stage = ["q-one", "q-terraform-resources-acc-1", "q-terraform-resources-acc-2", "q"];
@@ -156,7 +156,7 @@ fn integrations_become_objects_by_cluster_and_namespace() {
             (names("c1", "stage-ns"), names("c2", "prod-ns")),
             (stage.map(String::from).to_vec(), vec!["q-one".to_string(), "q".to_string()])
         );
-        let target = &desired.targets[&(Arc::from("c1"), Arc::from("stage-ns"))];
+        let target = &desired.namespaces[&(Arc::from("c1"), Arc::from("stage-ns"))];
         let overridden = &target.integration("terraform-resources").unwrap().objects[1];
         assert_eq!(overridden.body["spec"]["replicas"], 0);
         assert_eq!(overridden.shard.as_ref().unwrap().name(), "acc-2");
@@ -165,7 +165,7 @@ fn integrations_become_objects_by_cluster_and_namespace() {
     }
 }
 
-/// Where nothing was wrong, nothing changes: the hashes stay those of the original.
+/// Objects that were correct keep the hashes of qontract-reconcile.
 #[test]
 fn objects_that_are_right_today_keep_their_hashes() {
     let bundle = files(&[
@@ -175,14 +175,14 @@ fn objects_that_are_right_today_keep_their_hashes() {
     let hashes = |compat| {
         let mut settings = settings(compat);
         settings.variables.insert("IMAGE_DIGEST".to_string(), "sha256:1".to_string());
-        let desired = Builder::new(chart(), settings).build(&bundle);
-        let target = desired.targets.values().next().unwrap();
+        let desired = DesiredBuilder::new(chart(), settings).build(&bundle);
+        let target = desired.namespaces.values().next().unwrap();
         target.objects().iter().map(|object| (object.name.clone(), object.hash.clone())).collect::<Vec<_>>()
     };
     assert_eq!(hashes(true), hashes(false));
 }
 
-/// Spec 8.1, 1: one bad integration loses itself alone.
+/// Spec 8.1, 1: an invalid integration does not affect others.
 #[test]
 fn one_bad_integration_loses_itself_alone() {
     let good = runs("/stage.yml", "", "");
@@ -200,7 +200,7 @@ fn one_bad_integration_loses_itself_alone() {
     }
 }
 
-/// Spec 8.1, 1 and 8.3, 8: a whole number of CPUs, and texts that YAML reads as something else.
+/// Spec 8.1, 1 and 8.3, 8: whole numbers of CPUs, and texts that YAML reads as other types.
 #[test]
 fn texts_stay_texts_where_they_broke_everything() {
     let spec = ", extraEnv: [{name: A, value: 'true'}, {name: B, value: '5'}, {name: C, value: '#x'}, {name: D, value: 'a: b'}, {name: E, value: '*x'}]";
@@ -224,7 +224,7 @@ fn an_image_without_digest_has_no_end_of_one() {
     assert_eq!(image(false), "quay.io/app-sre/qontract-reconcile:abc");
 }
 
-/// Spec 8.3, 10: images, shards, arguments and switches of what runs at times.
+/// Spec 8.3, 10: CronJobs support images, shards, arguments and disabling.
 #[test]
 fn what_runs_at_times_has_shards_and_overrides() {
     let sharding = "{strategy: per-aws-account, shardSpecOverrides: [{shard: {$ref: /aws/2.yml}, imageRef: foo, disabled: true, \
@@ -252,7 +252,7 @@ fn what_runs_at_times_has_shards_and_overrides() {
     assert_eq!(now[0]["spec"]["successfulJobsHistoryLimit"], 2_000_000);
 }
 
-/// Spec 8.1, 3: what stands twice is named with both places, and nothing is guessed.
+/// Spec 8.1, 3: duplicates are reported with both positions, and none is chosen.
 #[test]
 fn entries_that_stand_twice_and_names_that_clash_are_told() {
     let twice = desired(
@@ -287,7 +287,7 @@ fn two_files_for_one_namespace_are_told() {
         runs("/b.yml", "", "")
     );
     let bundle =
-        Bundle::of_texts([("/a.yml", lean("x").as_str()), ("/b.yml", lean("y").as_str()), ("/i.yml", one.as_str())]);
+        Bundle::from_texts([("/a.yml", lean("x").as_str()), ("/b.yml", lean("y").as_str()), ("/i.yml", one.as_str())]);
     let desired = desired(&bundle, false);
     let told: Vec<String> = desired.problems().iter().map(|problem| problem.message.clone()).collect();
     assert_eq!(
@@ -297,43 +297,43 @@ fn two_files_for_one_namespace_are_told() {
     assert_eq!(desired.len(), 0, "which is meant cannot be known");
 }
 
-/// Tags are as long as the data says: what was made with another length is made again.
+/// The length of image tags is read from the data; a change renders the objects again.
 #[test]
 fn another_length_of_tags_is_another_image() {
     let mut settings = settings(false);
     settings.image_tag_from_ref.insert("stage".to_string(), "0123456789abcdef0123456789abcdef01234567".to_string());
-    let mut builder = Builder::new(chart(), settings);
+    let mut builder = DesiredBuilder::new(chart(), settings);
     let mut image = |length: usize| {
         let length = format!("$schema: /app-interface/app-interface-settings-1.yml\nhashLength: {length}\n");
         let one = format!("$schema: /app-sre/integration-1.yml\nname: one\nmanaged:\n{}", runs("/stage.yml", "", ""));
         let stage = "$schema: /openshift/lean-namespace-1.yml\nname: n\ncluster: {name: c, serverUrl: u}\nenvironment: {name: stage}\n";
         let bundle =
-            Bundle::of_texts([("/length.yml", length.as_str()), ("/one.yml", one.as_str()), ("/stage.yml", stage)]);
+            Bundle::from_texts([("/length.yml", length.as_str()), ("/one.yml", one.as_str()), ("/stage.yml", stage)]);
         let desired = builder.build(&bundle);
-        let target = desired.targets.values().next().unwrap();
+        let target = desired.namespaces.values().next().unwrap();
         target.objects()[0].body["spec"]["template"]["spec"]["containers"][0]["image"].as_str().unwrap().to_string()
     };
     assert_eq!(image(7), "quay.io/app-sre/qontract-reconcile:0123456");
     assert_eq!(image(9), "quay.io/app-sre/qontract-reconcile:012345678");
 }
 
-/// A branch whose commit nobody told loses what would run its image, and nothing beside it.
+/// A branch without a known commit disables only the workloads that would run its image.
 #[test]
 fn a_reference_that_is_not_known_loses_what_runs_it_alone() {
     let mut settings = settings(false);
     settings.image_tag_from_ref.insert("stage".to_string(), "main".to_string());
     let pinned = runs("/stage.yml", "", "{strategy: static, shards: 1, shardSpecOverrides: [{shard: 0, imageRef: x}]}");
     let bundle = files(&[("one", runs("/stage.yml", "", "")), ("pinned", pinned)]);
-    let desired = Builder::new(chart(), settings.clone()).build(&bundle);
+    let desired = DesiredBuilder::new(chart(), settings.clone()).build(&bundle);
     let told: Vec<String> = desired.problems().iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("/i/one.yml") && told[0].contains("the commit of `main`"), "{told:?}");
     assert_eq!(desired.len(), 2, "the other and what is shared");
     settings.commits.insert((settings.caller().to_string(), "main".to_string()), "f".repeat(40));
-    assert_eq!(Builder::new(chart(), settings).build(&bundle).problems(), []);
+    assert_eq!(DesiredBuilder::new(chart(), settings).build(&bundle).problems(), []);
 }
 
-/// A file that cannot be read stops deletions only where it may have said what is to run.
+/// An unreadable file prevents deletions only if it may define integrations.
 #[test]
 fn only_files_that_may_matter_are_unreadable() {
     let of = |schema: &str| {
@@ -350,7 +350,7 @@ fn only_files_that_may_matter_are_unreadable() {
         let region = "$schema: /regions/region-1.yml\nname: r\n";
         let texts =
             [("/a.yml", broken.as_str()), ("/one.yml", one.as_str()), ("/r.yml", region), ("/stage.yml", stage)];
-        let desired = desired(&Bundle::of_texts(texts), false);
+        let desired = desired(&Bundle::from_texts(texts), false);
         assert_eq!(desired.problems().len(), 1, "{:?}", desired.problems());
         (desired.unreadable.len(), desired.unrelated.len())
     };
@@ -360,7 +360,7 @@ fn only_files_that_may_matter_are_unreadable() {
     }
 }
 
-/// One run that changes nothing renders nothing; one changed integration renders that one.
+/// An unchanged bundle renders nothing; a changed integration renders one chart.
 #[test]
 fn only_what_changed_is_rendered() {
     let bundle = |memory: &str| {
@@ -370,7 +370,7 @@ fn only_what_changed_is_rendered() {
             ("three", runs("/prod.yml", "", "")),
         ])
     };
-    let mut builder = Builder::new(chart(), settings(false));
+    let mut builder = DesiredBuilder::new(chart(), settings(false));
     assert_eq!(builder.build(&bundle("2Mi")).rendered, 5);
     assert_eq!(builder.build(&bundle("2Mi")).rendered, 0);
     assert_eq!(builder.build(&bundle("3Mi")).rendered, 1);
@@ -390,7 +390,7 @@ fn the_number_of_shards_follows_the_data() {
             ("/i.yml", integration.as_str()),
         ];
         texts.extend(more);
-        desired(&Bundle::of_texts(texts), false).len()
+        desired(&Bundle::from_texts(texts), false).len()
     };
     let (one, other) = ("$schema: /aws/account-1.yml\nname: a\n", "$schema: /aws/account-1.yml\nname: b\n");
     assert_eq!((count(&[("/a.yml", one)]), count(&[("/a.yml", one), ("/b.yml", other)])), (2, 3));

@@ -1,22 +1,22 @@
-//! Which fields of an object change.
+//! Differences between the fields of two objects.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// One field that changes.
+/// Changed field.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FieldChange {
-    /// Its path; elements of lists by name where they have one: `spec.containers[int].image`.
+    /// Path of the field. List elements are named if possible: `spec.containers[int].image`.
     pub field: String,
-    /// What it was; absent when it was not there.
+    /// Old value; `None` if the field was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Value>,
-    /// What it is; absent when it is gone.
+    /// New value; `None` if the field was removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Value>,
 }
 
-/// The fields that differ.
+/// Returns the fields that differ.
 pub fn changes(from: &Value, to: &Value) -> Vec<FieldChange> {
     let mut found = Vec::new();
     compare("", Some(from), Some(to), &mut found);
@@ -66,7 +66,7 @@ fn lists(path: &str, one: &[Value], other: &[Value], found: &mut Vec<FieldChange
     }
 }
 
-/// The names of a list's elements, when each has one of its own.
+/// Returns the names of list elements if they are unique.
 fn names(list: &[Value]) -> Option<Vec<&str>> {
     let names: Vec<&str> = list.iter().map(|item| item.get("name")?.as_str()).collect::<Option<_>>()?;
     let mut sorted = names.clone();

@@ -1,19 +1,19 @@
-//! A report as Markdown: what a bot writes under a pull request.
+//! Markdown format of a report, for a bot's comment on a pull request.
 
 use std::fmt;
 
 use serde_json::Value;
 
-use super::{Fate, Group, Place, Report};
+use super::{ChangeGroup, ChangeKind, DiffReport, ObjectLocation};
 
-/// How many objects of a group are named.
+/// Maximum number of objects listed for a change.
 const MAX_NAMED: usize = 20;
-/// How many letters of a value are shown.
+/// Maximum length of a displayed value.
 const MAX_VALUE_CHARS: usize = 200;
 
-impl fmt::Display for Report {
+impl fmt::Display for DiffReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = [Fate::Added, Fate::Changed, Fate::Removed].map(|fate| self.count(fate));
+        let counts = [ChangeKind::Added, ChangeKind::Changed, ChangeKind::Removed].map(|fate| self.count(fate));
         let [added, changed, removed] = counts;
         if self.changes() {
             writeln!(f, "# {changed} changed, {added} added, {removed} removed")?;
@@ -36,7 +36,7 @@ impl fmt::Display for Report {
     }
 }
 
-fn write_group(f: &mut fmt::Formatter<'_>, group: &Group) -> fmt::Result {
+fn write_group(f: &mut fmt::Formatter<'_>, group: &ChangeGroup) -> fmt::Result {
     writeln!(f, "\n## {}\n", title(group))?;
     for change in &group.fields {
         let shown = |value: &Option<Value>| value.as_ref().map_or("nothing".to_string(), code);
@@ -49,7 +49,9 @@ fn write_group(f: &mut fmt::Formatter<'_>, group: &Group) -> fmt::Result {
         writeln!(f, "<details><summary>{}</summary>\n", within(group))?;
     }
     writeln!(f, "| environment | cluster | namespace | object | shard |\n|---|---|---|---|---|")?;
-    for Place { environment, cluster, namespace, kind, name, shard, .. } in group.objects.iter().take(MAX_NAMED) {
+    for ObjectLocation { environment, cluster, namespace, kind, name, shard, .. } in
+        group.objects.iter().take(MAX_NAMED)
+    {
         writeln!(f, "| {environment} | {cluster} | {namespace} | {kind} {name} | {shard} |")?;
     }
     if let Some(more) = group.objects.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
@@ -61,7 +63,7 @@ fn write_group(f: &mut fmt::Formatter<'_>, group: &Group) -> fmt::Result {
     Ok(())
 }
 
-fn title(group: &Group) -> String {
+fn title(group: &ChangeGroup) -> String {
     let mut names: Vec<&str> = group.objects.iter().map(|place| place.integration.as_str()).collect();
     names.dedup();
     names.sort_unstable();
@@ -72,25 +74,25 @@ fn title(group: &Group) -> String {
         _ => format!("{} integrations", names.len()),
     };
     let fate = match group.fate {
-        Fate::Added => "added",
-        Fate::Changed => "changed",
-        Fate::Removed => "removed",
+        ChangeKind::Added => "added",
+        ChangeKind::Changed => "changed",
+        ChangeKind::Removed => "removed",
     };
     match group.objects.len() {
         1 => format!("{whose}: {fate}"),
-        many if group.fate == Fate::Changed => format!("{whose}: {fate}, same in {many} shards"),
+        many if group.fate == ChangeKind::Changed => format!("{whose}: {fate}, same in {many} shards"),
         many => format!("{whose}: {many} {fate}"),
     }
 }
 
-fn within(group: &Group) -> String {
+fn within(group: &ChangeGroup) -> String {
     let mut environments: Vec<&str> = group.objects.iter().map(|place| place.environment.as_str()).collect();
     environments.sort_unstable();
     environments.dedup();
     format!("{} objects in {}", group.objects.len(), environments.join(", "))
 }
 
-/// A value as code of Markdown: on one line, and not long.
+/// Formats a value as a short inline code span.
 fn code(value: &Value) -> String {
     let text = match value {
         Value::String(text) => text.clone(),

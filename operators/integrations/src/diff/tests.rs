@@ -4,8 +4,8 @@ use crate::desired::tests::{desired, files, runs};
 
 use super::*;
 
-fn report(from: &[(&str, String)], to: &[(&str, String)]) -> Report {
-    Report::of(&desired(&files(from), false), &desired(&files(to), false))
+fn report(from: &[(&str, String)], to: &[(&str, String)]) -> DiffReport {
+    DiffReport::compare(&desired(&files(from), false), &desired(&files(to), false))
 }
 
 #[test]
@@ -18,7 +18,7 @@ fn the_same_change_in_many_shards_is_told_once() {
     };
     let report = report(&sharded("a"), &sharded("b"));
     let [group] = &report.groups[..] else { panic!("{}", report.groups.len()) };
-    assert_eq!((group.fate, group.objects.len()), (Fate::Changed, 412));
+    assert_eq!((group.fate, group.objects.len()), (ChangeKind::Changed, 412));
     assert_eq!(
         group.fields.iter().map(|change| change.field.as_str()).collect::<Vec<_>>(),
         ["spec.template.spec.containers[int].env[T].value"]
@@ -34,13 +34,16 @@ fn objects_that_come_and_go_and_problems_that_are_new_are_told() {
         ("two", runs("/stage.yml", "", "")),
         ("three", runs("/stage.yml", "", "")),
     ];
-    // What the second says cannot be understood: it is left as it is, and that is a problem and no removal.
+    // The second entry becomes invalid: its objects are kept, which is a problem and not a removal.
     let after = [
         ("one", runs("/stage.yml", "", "{strategy: static, shards: 3}")),
         ("two", runs("/stage.yml", "", "{strategy: x}")),
     ];
     let report = report(&before, &after);
-    assert_eq!((report.count(Fate::Added), report.count(Fate::Removed), report.new_problems.len()), (1, 1, 1));
+    assert_eq!(
+        (report.count(ChangeKind::Added), report.count(ChangeKind::Removed), report.new_problems.len()),
+        (1, 1, 1)
+    );
     let text = report.to_string();
     assert!(text.contains("## New problems"), "{text}");
     assert!(!self::report(&before, &before).changes());

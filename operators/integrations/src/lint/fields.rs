@@ -1,10 +1,10 @@
-//! Fields that nobody reads, fields by names of earlier years, and fields that are asked for and not there.
+//! Checks for unknown, renamed and missing fields.
 
 use serde_json::Value;
 
-use super::near::near;
-use super::{Found, Rule};
-use crate::field::{Field, reference};
+use super::suggestion::nearest;
+use super::{LintFindings, LintRule};
+use crate::data_field::{DataField, reference};
 use crate::model;
 
 const INTEGRATION: &[&str] = &[
@@ -43,7 +43,7 @@ const SHARDS_FROM: &[&str] = &["schema", "objectsPerShard"];
 const OVERRIDE: &[&str] = &["shard", "imageRef", "disabled", "resources", "subSharding", "extraArgs"];
 const SUB_SHARDING: &[&str] = &["strategy", "shards"];
 
-/// Names of earlier years, where they stood, with what stands in their place.
+/// Outdated field names and their replacements, by position.
 const RENAMED_OF_FILE: &[(&str, &str)] = &[("operate", "`managed`")];
 const RENAMED_OF_MANAGED: &[(&str, &str)] = &[("shardSpecOverride", "`shardSpecOverrides` under `sharding`")];
 const RENAMED_OF_SPEC: &[(&str, &str)] =
@@ -55,59 +55,59 @@ const RENAMED_OF_OVERRIDE: &[(&str, &str)] = &[
     ("shardingStrategy", "`strategy` under `sharding`"),
 ];
 
-type Names<'a> = &'a [(&'a str, &'a str)];
+type FieldRenames<'a> = &'a [(&'a str, &'a str)];
 
-/// Looks at one integration file.
-pub fn integration(file: &Field<'_>, found: &mut Found) {
-    known(file, INTEGRATION, RENAMED_OF_FILE, found);
-    // A server is asked for what a run needs; what is for people alone does not come from there.
+/// Checks an integration file.
+pub fn integration(file: &DataField<'_>, found: &mut LintFindings) {
+    check_known(file, INTEGRATION, RENAMED_OF_FILE, found);
+    // Data from a server contains only the queried fields, without those for documentation.
     let lines = file.literal("$schema").ok().flatten().is_some_and(|schema| schema.problem("").line.is_some());
     let whole = lines || file.value().get("$file_sha256sum").is_some();
     for name in NEEDED.iter().filter(|_| whole) {
         if file.value().get(*name).is_none_or(Value::is_null) {
-            found.warn(Rule::MissingField, file.problem(format!("has no `{name}`, which app-interface asks for")));
+            found.warn(LintRule::MissingField, file.problem(format!("has no `{name}`, which app-interface asks for")));
         }
     }
-    with(file, "pr_check", |check| known(check, PR_CHECK, &[], found));
+    with(file, "pr_check", |check| check_known(check, PR_CHECK, &[], found));
     for name in ["managed", "operate"] {
         each(file, name, |element| managed(element, found));
     }
 }
 
-fn managed(element: &Field<'_>, found: &mut Found) {
-    known(element, MANAGED, RENAMED_OF_MANAGED, found);
+fn managed(element: &DataField<'_>, found: &mut LintFindings) {
+    check_known(element, MANAGED, RENAMED_OF_MANAGED, found);
     with(element, "spec", |spec| {
         let names: Vec<&str> = model::known_spec_fields().chain(["$schema"]).collect();
-        known(spec, &names, RENAMED_OF_SPEC, found);
-        with(spec, "logs", |logs| known(logs, LOGS, &[], found));
-        each(spec, "extraEnv", |env| known(env, ENV, &[], found));
+        check_known(spec, &names, RENAMED_OF_SPEC, found);
+        with(spec, "logs", |logs| check_known(logs, LOGS, &[], found));
+        each(spec, "extraEnv", |env| check_known(env, ENV, &[], found));
         with(spec, "resources", |resources| amounts(resources, found));
         with(spec, "fluentdResources", |resources| amounts(resources, found));
     });
     with(element, "sharding", |sharding| {
-        known(sharding, SHARDING, &[], found);
-        with(sharding, "shardsFrom", |from| known(from, SHARDS_FROM, &[], found));
-        each(sharding, "shardSpecOverrides", |one| over(one, found));
+        check_known(sharding, SHARDING, &[], found);
+        with(sharding, "shardsFrom", |from| check_known(from, SHARDS_FROM, &[], found));
+        each(sharding, "shardSpecOverrides", |one| shard_override(one, found));
     });
-    each(element, "shardSpecOverride", |one| over(one, found));
+    each(element, "shardSpecOverride", |one| shard_override(one, found));
 }
 
-fn over(one: &Field<'_>, found: &mut Found) {
-    known(one, OVERRIDE, RENAMED_OF_OVERRIDE, found);
+fn shard_override(one: &DataField<'_>, found: &mut LintFindings) {
+    check_known(one, OVERRIDE, RENAMED_OF_OVERRIDE, found);
     with(one, "resources", |resources| amounts(resources, found));
-    with(one, "subSharding", |sub| known(sub, SUB_SHARDING, &[], found));
+    with(one, "subSharding", |sub| check_known(sub, SUB_SHARDING, &[], found));
 }
 
-fn amounts(resources: &Field<'_>, found: &mut Found) {
-    known(resources, RESOURCES, &[], found);
+fn amounts(resources: &DataField<'_>, found: &mut LintFindings) {
+    check_known(resources, RESOURCES, &[], found);
     for side in RESOURCES {
-        with(resources, side, |amounts| known(amounts, AMOUNTS, &[], found));
+        with(resources, side, |amounts| check_known(amounts, AMOUNTS, &[], found));
     }
 }
 
-/// Tells of every field that is not among the known ones.
-fn known(field: &Field<'_>, names: &[&str], renamed: Names<'_>, found: &mut Found) {
-    // What is written in another file is that file's.
+/// Reports every unknown field.
+fn check_known(field: &DataField<'_>, names: &[&str], renamed: FieldRenames<'_>, found: &mut LintFindings) {
+    // The fields of another file are checked there.
     if reference(field.value()).is_some() {
         return;
     }
@@ -115,28 +115,28 @@ fn known(field: &Field<'_>, names: &[&str], renamed: Names<'_>, found: &mut Foun
         let Ok(Some(one)) = field.literal(key) else { continue };
         if let Some((_, now)) = renamed.iter().find(|(old, _)| old == key) {
             let problem = one.problem("has another name today").hint(format!("write {now}"));
-            found.warn(Rule::RenamedField, problem);
+            found.warn(LintRule::RenamedField, problem);
         } else if !names.contains(&key.as_str()) {
             let problem = one.problem("is not known, and does nothing");
-            let hint = match near(key, names.iter().copied()) {
+            let hint = match nearest(key, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!(
                     "known are {}",
                     names.iter().filter(|n| !n.starts_with('$')).copied().collect::<Vec<_>>().join(", ")
                 ),
             };
-            found.warn(Rule::UnknownField, problem.hint(hint));
+            found.warn(LintRule::UnknownField, problem.hint(hint));
         }
     }
 }
 
-/// A field, where it is there and written here; what is wrong with it is told by whoever uses it.
-fn with<'b>(field: &Field<'b>, key: &str, look: impl FnOnce(&Field<'b>)) {
+/// Calls `look` with a field if it exists. Problems are reported by the code that uses the field.
+fn with<'b>(field: &DataField<'b>, key: &str, look: impl FnOnce(&DataField<'b>)) {
     if let Ok(Some(one)) = field.literal(key) {
         look(&one);
     }
 }
 
-fn each<'b>(field: &Field<'b>, key: &str, mut look: impl FnMut(&Field<'b>)) {
+fn each<'b>(field: &DataField<'b>, key: &str, mut look: impl FnMut(&DataField<'b>)) {
     with(field, key, |list| list.list().unwrap_or_default().iter().for_each(&mut look));
 }

@@ -1,11 +1,11 @@
-//! Values that will not be taken, and fields that do nothing beside the others.
+//! Checks for invalid values, and for fields without effect in combination with others.
 
 use serde_json::Value;
 use switchboard_object::quantity::Quantity;
 
-use super::near::near;
-use super::{Found, Rule};
-use crate::field::Field;
+use super::suggestion::nearest;
+use super::{LintFindings, LintRule};
+use crate::data_field::DataField;
 
 const COMMANDS: &[&str] = &[
     "qontract-reconcile",
@@ -18,7 +18,7 @@ const COMMANDS: &[&str] = &[
     "app-sre-tekton-access-revalidation",
 ];
 
-/// Fields that are one of a few words.
+/// Fields with a fixed set of values.
 const WORDS: &[(&str, &[&str])] = &[
     ("command", COMMANDS),
     ("storageClassName", &["gp2", "gp2-csi", "gp3-csi"]),
@@ -26,7 +26,7 @@ const WORDS: &[(&str, &[&str])] = &[
     ("restartPolicy", &["Always", "OnFailure", "Never"]),
 ];
 
-/// Fields that only do something with another, and that other.
+/// Fields that require another field.
 const ONLY_WITH: &[(&str, &str)] = &[
     ("storage", "cache"),
     ("storageClassName", "cache"),
@@ -38,7 +38,7 @@ const ONLY_WITH: &[(&str, &str)] = &[
     ("failedJobHistoryLimit", "cron"),
 ];
 
-/// Fields that do nothing for what runs on a schedule.
+/// Fields without effect on CronJobs.
 const NOT_WITH_CRON: &[&str] = &[
     "cache",
     "state",
@@ -50,8 +50,8 @@ const NOT_WITH_CRON: &[&str] = &[
     "trigger",
 ];
 
-/// Looks at the specs and overrides of one integration file.
-pub fn integration(file: &Field<'_>, found: &mut Found) {
+/// Checks the specs and overrides of an integration file.
+pub fn integration(file: &DataField<'_>, found: &mut LintFindings) {
     for name in ["managed", "operate"] {
         let elements = file.literal(name).ok().flatten().and_then(|list| list.list().ok());
         for element in elements.unwrap_or_default() {
@@ -63,29 +63,29 @@ pub fn integration(file: &Field<'_>, found: &mut Found) {
     }
 }
 
-fn one(spec: &Field<'_>, found: &mut Found) {
+fn one(spec: &DataField<'_>, found: &mut LintFindings) {
     for (name, words) in WORDS {
         let Some((field, text)) = text(spec, name) else { continue };
         if !words.contains(&text.as_str()) {
-            let hint = match near(&text, words.iter().copied()) {
+            let hint = match nearest(&text, words.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("one of {}", words.join(", ")),
             };
-            found.warn(Rule::BadValue, field.problem(format!("`{text}` is none of the known words")).hint(hint));
+            found.warn(LintRule::BadValue, field.problem(format!("`{text}` is none of the known words")).hint(hint));
         }
     }
     let cron = text(spec, "cron").filter(|(_, cron)| !cron.is_empty());
     if let Some((field, text)) = &cron {
         if let Err(why) = schedule(text) {
-            found.error(Rule::BadValue, field.problem(format!("`{text}` is no schedule: {why}")));
+            found.error(LintRule::BadValue, field.problem(format!("`{text}` is no schedule: {why}")));
         }
         if let Some((field, _)) = self::text(spec, "restartPolicy").filter(|(_, policy)| policy == "Always") {
             let problem = field.problem("a job cannot be restarted always");
-            found.error(Rule::BadValue, problem.hint("write OnFailure or Never"));
+            found.error(LintRule::BadValue, problem.hint("write OnFailure or Never"));
         }
         for name in NOT_WITH_CRON {
             set(spec, name, |field| {
-                found.warn(Rule::NoEffect, field.problem("does nothing for what runs on a schedule"));
+                found.warn(LintRule::NoEffect, field.problem("does nothing for what runs on a schedule"));
             });
         }
     }
@@ -93,19 +93,19 @@ fn one(spec: &Field<'_>, found: &mut Found) {
         let given = spec.value().get(*other).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)));
         if !given {
             set(spec, name, |field| {
-                found.warn(Rule::NoEffect, field.problem(format!("does nothing without `{other}`")));
+                found.warn(LintRule::NoEffect, field.problem(format!("does nothing without `{other}`")));
             });
         }
     }
     if let Some((field, text)) = text(spec, "sleepDurationSecs").filter(|(_, text)| text.parse::<u64>().is_err()) {
-        found.error(Rule::BadValue, field.problem(format!("`{text}` is no number of seconds")));
+        found.error(LintRule::BadValue, field.problem(format!("`{text}` is no number of seconds")));
     }
     for name in ["resources", "fluentdResources"] {
         set(spec, name, |field| resources(field, found));
     }
 }
 
-fn overrides(element: &Field<'_>, found: &mut Found) {
+fn overrides(element: &DataField<'_>, found: &mut LintFindings) {
     let sharding = element.literal("sharding").ok().flatten();
     let lists = [
         sharding.and_then(|sharding| sharding.literal("shardSpecOverrides").ok().flatten()),
@@ -116,16 +116,16 @@ fn overrides(element: &Field<'_>, found: &mut Found) {
     }
 }
 
-/// Amounts that Kubernetes does not read, and requests above their limits.
-fn resources(resources: &Field<'_>, found: &mut Found) {
-    let read = |side: &str, name: &str, found: &mut Found| {
+/// Checks that quantities are valid and requests do not exceed limits.
+fn resources(resources: &DataField<'_>, found: &mut LintFindings) {
+    let read = |side: &str, name: &str, found: &mut LintFindings| {
         let amounts = resources.literal(side).ok().flatten()?;
         let (field, text) = text(&amounts, name)?;
         match Quantity::parse(&text) {
             Ok(amount) => Some((field, amount)),
             Err(_) => {
                 let problem = field.problem(format!("`{text}` is no amount"));
-                found.error(Rule::BadValue, problem.hint("write it as 250m, 2, 512Mi or 1Gi"));
+                found.error(LintRule::BadValue, problem.hint("write it as 250m, 2, 512Mi or 1Gi"));
                 None
             }
         }
@@ -135,25 +135,25 @@ fn resources(resources: &Field<'_>, found: &mut Found) {
         if let (Some((field, request)), Some((_, limit))) = (request, limit)
             && request > limit
         {
-            found.error(Rule::BadValue, field.problem("asks for more than its limit"));
+            found.error(LintRule::BadValue, field.problem("asks for more than its limit"));
         }
     }
 }
 
-/// A field that is set to something other than nothing.
-fn set<'b>(field: &Field<'b>, name: &str, look: impl FnOnce(&Field<'b>)) {
+/// Calls `look` with a field if it is set to something other than null or false.
+fn set<'b>(field: &DataField<'b>, name: &str, look: impl FnOnce(&DataField<'b>)) {
     if let Some(one) = field.literal(name).ok().flatten().filter(|one| *one.value() != Value::Bool(false)) {
         look(&one);
     }
 }
 
-fn text<'b>(field: &Field<'b>, name: &str) -> Option<(Field<'b>, String)> {
+fn text<'b>(field: &DataField<'b>, name: &str) -> Option<(DataField<'b>, String)> {
     let one = field.literal(name).ok().flatten()?;
     let text = one.text().ok()?;
     Some((one, text))
 }
 
-/// Five fields of numbers, ranges, steps and lists, as Kubernetes reads a schedule; or one of its words.
+/// Parses a cron schedule like Kubernetes: five fields with numbers, ranges, steps and lists, or a macro.
 fn schedule(text: &str) -> Result<(), String> {
     const WORDS: &[&str] = &["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
     const FIELDS: &[(&str, u32, u32, &[&str])] = &[
@@ -181,7 +181,7 @@ fn schedule(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// `*`, `?`, `5`, `1-5`, `mon-fri`, each with a step `/2`.
+/// Whether an item is valid: `*`, `?`, `5`, `1-5` or `mon-fri`, optionally with a step `/2`.
 fn range(item: &str, low: u32, high: u32, names: &[&str]) -> bool {
     let (span, step) = item.split_once('/').map_or((item, None), |(span, step)| (span, Some(step)));
     if step.is_some_and(|step| !step.parse::<u32>().is_ok_and(|step| step > 0)) {

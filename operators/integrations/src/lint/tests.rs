@@ -6,25 +6,25 @@ const NAMESPACE: &str = "{$schema: /openshift/lean-namespace-1.yml, name: ns, cl
                          environment: {name: stage}}";
 const ACCOUNT: &str = "{$schema: /aws/account-1.yml, name: one}";
 
-/// Files around one integration, whose `managed` has one element with this in it.
+/// Returns a bundle with one integration, whose `managed` list has one element with this content.
 fn with(element: &str) -> Bundle {
     let indented: String = element.lines().map(|line| format!("  {line}\n")).collect();
     let text = format!(
         "$schema: /app-sre/integration-1.yml\nlabels: {{}}\nname: terraform-resources\ndescription: d\nschemas: [/x]\n\
          managed:\n- namespace: {{$ref: /ns.yml}}\n{indented}"
     );
-    Bundle::of_texts([("/ns.yml", NAMESPACE), ("/account.yml", ACCOUNT), ("/int.yml", &text)])
+    Bundle::from_texts([("/ns.yml", NAMESPACE), ("/account.yml", ACCOUNT), ("/int.yml", &text)])
 }
 
 const SPEC: &str = "spec:\n  resources: {requests: {cpu: 100m, memory: 1Mi}, limits: {memory: 2Mi}}\n";
 
-fn told(bundle: &Bundle) -> Vec<String> {
-    lint(bundle, &Meta::default()).iter().map(ToString::to_string).collect()
+fn findings(bundle: &Bundle) -> Vec<String> {
+    lint(bundle, &IntegrationMeta::default()).iter().map(ToString::to_string).collect()
 }
 
 #[track_caller]
 fn check(element: &str, expected: &[&str]) {
-    assert_eq!(told(&with(element)), expected, "{element}");
+    assert_eq!(findings(&with(element)), expected, "{element}");
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn names_of_earlier_years_are_told_with_those_of_today() {
     let old = format!(
         "shardSpecOverride:\n- {{imageRef: a, awsAccount: {{$ref: /account.yml}}}}\n{SPEC}  shardingStrategy: per-aws-account\n"
     );
-    let told = told(&with(&old));
+    let told = findings(&with(&old));
     let renamed: Vec<&str> = told.iter().map(|one| one.split(": ").nth(2).unwrap()).collect();
     let fields = [
         "managed[0].shardSpecOverride",
@@ -83,7 +83,7 @@ fn an_override_that_matches_nothing_is_an_error_with_a_hint() {
 
 #[test]
 fn broken_references_are_errors_where_they_are_needed_and_warnings_elsewhere() {
-    let bundle = Bundle::of_texts([
+    let bundle = Bundle::from_texts([
         (
             "/ns.yml",
             "$schema: /openshift/namespace-1.yml\nname: ns\napp: {$ref: /gone.yml}\ncluster: {$ref: /c.yml}\nenvironment: {$ref: /e.yml}\n",
@@ -96,7 +96,7 @@ fn broken_references_are_errors_where_they_are_needed_and_warnings_elsewhere() {
         ),
     ]);
     assert_eq!(
-        told(&bundle),
+        findings(&bundle),
         [
             "error: /int.yml:7: managed[0].namespace: refers to /nss.yml, which does not exist (unusable)",
             "warning: /ns.yml:3: app: refers to /gone.yml, which does not exist (broken-reference)",
@@ -109,7 +109,7 @@ fn circles_are_told_once_and_end() {
     let environment =
         |next: &str| format!("$schema: /app-sre/environment-1.yml\nname: {next}\ndependsOn: {{$ref: /{next}.yml}}\n");
     let (a, b) = (environment("b"), environment("a"));
-    let bundle = Bundle::of_texts([
+    let bundle = Bundle::from_texts([
         ("/a.yml", a.as_str()),
         ("/b.yml", b.as_str()),
         (
@@ -118,7 +118,7 @@ fn circles_are_told_once_and_end() {
         ),
     ]);
     assert_eq!(
-        told(&bundle),
+        findings(&bundle),
         [
             "warning: /b.yml:3: dependsOn: leads in a circle: /a.yml → /b.yml → /a.yml (cycle)",
             "warning: /ns.yml:3: self: leads in a circle: /ns.yml → /ns.yml (cycle)",
@@ -129,7 +129,7 @@ fn circles_are_told_once_and_end() {
 #[test]
 fn names_that_stand_twice_are_errors() {
     let integration = "{$schema: /app-sre/integration-1.yml, name: x, labels: {}, description: d, schemas: []}";
-    let bundle = Bundle::of_texts([
+    let bundle = Bundle::from_texts([
         ("/a.yml", integration),
         ("/b.yml", integration),
         ("/n1.yml", NAMESPACE),
@@ -137,7 +137,7 @@ fn names_that_stand_twice_are_errors() {
         ("/a1.yml", ACCOUNT),
         ("/a2.yml", ACCOUNT),
     ]);
-    let told = told(&bundle);
+    let told = findings(&bundle);
     for (file, what) in [
         ("/b.yml", "the integration `x` is also that of /a.yml"),
         ("/n2.yml", "the namespace `ns` of the cluster `c` is also that of /n1.yml"),
@@ -154,7 +154,7 @@ fn an_integration_is_once_in_a_namespace() {
                 - {namespace: {$ref: /ns.yml}, spec: &s {resources: {requests: {cpu: 1, memory: 1}, limits: {memory: 1}}}}\n\
                 - {namespace: {$ref: /ns.yml}, spec: *s}\n";
     assert_eq!(
-        told(&Bundle::of_texts([("/ns.yml", NAMESPACE), ("/int.yml", text)])),
+        findings(&Bundle::from_texts([("/ns.yml", NAMESPACE), ("/int.yml", text)])),
         [
             "error: /int.yml:8: managed[1]: is for the same namespace as managed[0], /ns.yml (duplicate-name)\nhint: keep one of them"
         ]
@@ -196,7 +196,7 @@ fn values_that_will_not_be_taken() {
             .replace(", restart", "\nrestart")
             .replace(", storage", "\nstorage");
         let lines: String = lines.lines().map(|line| format!("  {line}\n")).collect();
-        let told = told(&with(&format!("{SPEC}{lines}")));
+        let told = findings(&with(&format!("{SPEC}{lines}")));
         let expected =
             if lines.lines().count() == 2 { expected.replace("yml:10", "yml:11") } else { expected.to_string() };
         assert_eq!(told, [expected], "{spec}");
@@ -221,10 +221,10 @@ fn amounts_are_amounts_and_requests_within_limits() {
 
 #[test]
 fn wrong_types_are_told_by_field_and_only_disable_their_part() {
-    let told = told(&with("spec: {resources: 3}"));
+    let told = findings(&with("spec: {resources: 3}"));
     assert_eq!(told, ["error: /int.yml:8: managed[0].spec.resources: must be a map of fields, not `3` (unusable)"]);
     assert_eq!(
-        self::told(&Bundle::of_texts([(
+        self::findings(&Bundle::from_texts([(
             "/a.yml",
             "{$schema: /app-sre/integration-1.yml, name: [], labels: {}, description: d, schemas: []}"
         )])),
@@ -232,7 +232,7 @@ fn wrong_types_are_told_by_field_and_only_disable_their_part() {
     );
 }
 
-/// Spec 8.2, 7: what the API would refuse is told before anybody asks it.
+/// Spec 8.2, 7: names that the API server rejects are reported before a request.
 #[test]
 fn names_that_no_object_can_have_are_errors() {
     let long = "a".repeat(40);
@@ -241,7 +241,7 @@ fn names_that_no_object_can_have_are_errors() {
             "$schema: /app-sre/integration-1.yml\nlabels: {{}}\nname: {name}\ndescription: d\nschemas: []\nmanaged:\n\
              - namespace: {{$ref: /ns.yml}}\n  spec: {{resources: {{requests: {{cpu: 1, memory: 1}}, limits: {{memory: 1}}}}{more}}}\n"
         );
-        told(&Bundle::of_texts([("/ns.yml", NAMESPACE), ("/int.yml", &text)]))
+        findings(&Bundle::from_texts([("/ns.yml", NAMESPACE), ("/int.yml", &text)]))
     };
     assert_eq!(named(&long, ""), Vec::<String>::new());
     let error = &named(&long, ", cron: '@daily'")[0];
@@ -254,7 +254,7 @@ fn names_that_no_object_can_have_are_errors() {
 
 #[test]
 fn fields_that_app_interface_asks_for_are_missed() {
-    let told = told(&Bundle::of_texts([(
+    let told = findings(&Bundle::from_texts([(
         "/a.yml",
         "{$schema: /app-sre/integration-1.yml, name: x, labels: {}, schemas: []}",
     )]));
@@ -267,5 +267,5 @@ fn findings_are_bounded() {
     let many: String = (0..MAX_FINDINGS + 10).map(|n| format!("unknown{n}: 1\n")).collect();
     let text =
         format!("$schema: /app-sre/integration-1.yml\nname: x\nlabels: {{}}\ndescription: d\nschemas: []\n{many}");
-    assert_eq!(lint(&Bundle::of_texts([("/a.yml", text.as_str())]), &Meta::default()).len(), MAX_FINDINGS);
+    assert_eq!(lint(&Bundle::from_texts([("/a.yml", text.as_str())]), &IntegrationMeta::default()).len(), MAX_FINDINGS);
 }

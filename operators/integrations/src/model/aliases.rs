@@ -1,16 +1,16 @@
-//! Names of the seeds, and of years between, for what has other names today.
+//! Outdated names of fields, from the seed documents and from earlier versions.
 //!
 //! `operate` is `managed`; `spec.shardingStrategy` and `spec.shards` are `sharding`; `shardSpecOverride` with `shard`,
 //! `awsAccount` or `awsAccounts` is `sharding.shardSpecOverrides`.
 
-use super::overrides::{self, Override};
-use super::{AWS_ACCOUNT, CLUSTER, OCM_ORGANIZATION, ObjectKind, Sharding, Strategy};
-use crate::field::Field;
-use crate::problem::Problem;
+use super::overrides::{self, ShardOverride};
+use super::{AWS_ACCOUNT, CLUSTER, OCM_ORGANIZATION, PerObjectStrategy, Sharding, ShardingStrategy};
+use crate::data_field::DataField;
+use crate::problem::DataProblem;
 
-type Outcome<T> = Result<T, Problem>;
+type AliasResult<T> = Result<T, DataProblem>;
 
-/// Fields that have other names today, with those: what the lint tells.
+/// Outdated field names with their replacements, for the linter.
 pub const RENAMED: &[(&str, &str)] = &[
     ("operate", "managed"),
     ("shardSpecOverride", "sharding.shardSpecOverrides"),
@@ -20,8 +20,8 @@ pub const RENAMED: &[(&str, &str)] = &[
     ("awsAccounts", "shard"),
 ];
 
-/// The elements of `managed`, and of `operate`.
-pub(super) fn managed<'b>(file: &Field<'b>, compat: bool) -> Outcome<Vec<Field<'b>>> {
+/// Returns the elements of `managed` and `operate`.
+pub(super) fn managed<'b>(file: &DataField<'b>, compat: bool) -> AliasResult<Vec<DataField<'b>>> {
     let names: &[&str] = if compat { &["managed"] } else { &["managed", "operate"] };
     let mut elements = Vec::new();
     for name in names {
@@ -32,8 +32,8 @@ pub(super) fn managed<'b>(file: &Field<'b>, compat: bool) -> Outcome<Vec<Field<'
     Ok(elements)
 }
 
-/// `sharding` of an element, whatever it was called.
-pub(super) fn sharding(element: &Field<'_>, spec: &Field<'_>, compat: bool) -> Outcome<Sharding> {
+/// Reads the sharding of an entry from its current and outdated fields.
+pub(super) fn sharding(element: &DataField<'_>, spec: &DataField<'_>, compat: bool) -> AliasResult<Sharding> {
     let mut overrides = Vec::new();
     if let Some(list) = element.get("shardSpecOverride")?.filter(|_| !compat) {
         for one in list.list()? {
@@ -46,20 +46,20 @@ pub(super) fn sharding(element: &Field<'_>, spec: &Field<'_>, compat: bool) -> O
                 read_override(&one, compat, &mut overrides)?;
             }
         }
-        let name = sharding.need("strategy")?;
+        let name = sharding.required("strategy")?;
         return Ok(Sharding { strategy: strategy(&name.text()?, &sharding, &name)?, overrides });
     }
     let named = spec.get("shardingStrategy")?.filter(|_| !compat);
     let shards = spec.get("shards")?.filter(|_| !compat);
     let strategy = match (named, shards) {
         (Some(name), _) => strategy(&name.text()?, spec, &name)?,
-        (None, Some(shards)) => Strategy::Static(shards.integer()?),
-        (None, None) => Strategy::Static(1),
+        (None, Some(shards)) => ShardingStrategy::Static(shards.integer()?),
+        (None, None) => ShardingStrategy::Static(1),
     };
     Ok(Sharding { strategy, overrides })
 }
 
-fn read_override(one: &Field<'_>, compat: bool, into: &mut Vec<Override>) -> Outcome<()> {
+fn read_override(one: &DataField<'_>, compat: bool, into: &mut Vec<ShardOverride>) -> AliasResult<()> {
     if let Some(shard) = one.literal("shard")? {
         into.push(overrides::read(one, &shard)?);
         return Ok(());
@@ -82,14 +82,14 @@ fn read_override(one: &Field<'_>, compat: bool, into: &mut Vec<Override>) -> Out
     Err(one.problem("names no shard").hint(hint))
 }
 
-fn strategy(name: &str, around: &Field<'_>, place: &Field<'_>) -> Outcome<Strategy> {
+fn strategy(name: &str, around: &DataField<'_>, place: &DataField<'_>) -> AliasResult<ShardingStrategy> {
     let kind = |schema: &str, key: &str, argument: &str, honours_disable, sub_shards| {
-        Strategy::PerObject(ObjectKind {
+        ShardingStrategy::PerObject(PerObjectStrategy {
             strategy: name.to_string(),
             schema: schema.to_string(),
             key: key.to_string(),
             argument: argument.to_string(),
-            honours_disable,
+            honors_disable: honours_disable,
             sub_shards,
         })
     };
@@ -98,18 +98,18 @@ fn strategy(name: &str, around: &Field<'_>, place: &Field<'_>) -> Outcome<Strate
             Some(from) => {
                 let per_shard = from.get("objectsPerShard")?.map(|field| field.integer()).transpose()?.unwrap_or(1);
                 if per_shard < 1 {
-                    return Err(from.need("objectsPerShard")?.problem("must be at least 1"));
+                    return Err(from.required("objectsPerShard")?.problem("must be at least 1"));
                 }
-                Strategy::Counted { schema: from.need_text("schema")?, per_shard }
+                ShardingStrategy::Counted { schema: from.required_text("schema")?, per_shard }
             }
-            None => Strategy::Static(around.need("shards")?.integer()?),
+            None => ShardingStrategy::Static(around.required("shards")?.integer()?),
         },
         "per-aws-account" => kind(AWS_ACCOUNT, "name", "--account-name", true, false),
         "per-openshift-cluster" => kind(CLUSTER, "name", "--cluster-name", true, true),
         "per-ocm-organization" => kind(OCM_ORGANIZATION, "orgId", "--org-id", false, false),
         "per-object" => {
-            let key = around.some_text("namePath")?.unwrap_or_else(|| "name".to_string());
-            kind(&around.need_text("schema")?, &key, &around.need_text("argument")?, true, true)
+            let key = around.optional_text("namePath")?.unwrap_or_else(|| "name".to_string());
+            kind(&around.required_text("schema")?, &key, &around.required_text("argument")?, true, true)
         }
         other => {
             let hint = "static, per-aws-account, per-openshift-cluster, per-ocm-organization, or per-object with \

@@ -1,70 +1,70 @@
-//! Namespaces with their cluster and environment, written out or by reference.
+//! Namespaces with their cluster and environment, inline or by reference.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::field::Field;
-use crate::problem::Problem;
+use crate::data_field::DataField;
+use crate::problem::DataProblem;
 
-/// A namespace that integrations run in.
+/// Namespace that integrations run in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Namespace {
-    /// Its datafile.
+pub struct IntegrationNamespace {
+    /// Path of its datafile.
     pub path: Arc<str>,
-    /// Its name on the cluster.
+    /// Name on the cluster.
     pub name: Arc<str>,
-    /// The environment it belongs to.
-    pub environment: Environment,
-    /// The cluster it is on.
-    pub cluster: Cluster,
+    /// Environment.
+    pub environment: IntegrationEnvironment,
+    /// Cluster.
+    pub cluster: IntegrationCluster,
 }
 
-/// An environment.
+/// Environment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Environment {
-    /// Its name.
+pub struct IntegrationEnvironment {
+    /// Name of the environment.
     pub name: Arc<str>,
-    /// Parameters of everything in it.
+    /// Parameters of all Templates in the environment.
     pub parameters: Map<String, Value>,
 }
 
-/// A cluster, and how it is reached.
+/// Cluster with its access.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cluster {
-    /// Its name.
+pub struct IntegrationCluster {
+    /// Name of the cluster.
     pub name: Arc<str>,
-    /// Its API server.
+    /// URL of the API server.
     pub server_url: String,
-    /// Whether its certificate is not looked at.
+    /// Whether the server's certificate is not verified.
     pub insecure_skip_tls_verify: bool,
-    /// Where the token lies; without it the cluster cannot be reached by what the data says.
-    pub token: Option<Token>,
+    /// Location of the token; without it, the data gives no access to the cluster.
+    pub token: Option<TokenReference>,
 }
 
-/// Where a token lies in a secret store.
+/// Location of a token in a secret store.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Token {
-    /// The secret.
+pub struct TokenReference {
+    /// Path of the secret.
     pub path: String,
-    /// The field in it.
+    /// Field of the secret.
     pub field: String,
 }
 
-impl Namespace {
-    /// Reads a namespace file, lean or not: what is a `$ref` in one is written out in the other.
-    pub(super) fn read(file: &Field<'_>) -> Result<Self, Problem> {
-        let (environment, cluster) = (file.need("environment")?, file.need("cluster")?);
+impl IntegrationNamespace {
+    /// Reads a namespace file with inline or referenced cluster and environment.
+    pub(super) fn read(file: &DataField<'_>) -> Result<Self, DataProblem> {
+        let (environment, cluster) = (file.required("environment")?, file.required("cluster")?);
         Ok(Self {
             path: file.file().path.clone(),
-            name: Arc::from(file.need_text("name")?),
-            environment: Environment {
-                name: Arc::from(environment.need_text("name")?),
+            name: Arc::from(file.required_text("name")?),
+            environment: IntegrationEnvironment {
+                name: Arc::from(environment.required_text("name")?),
                 parameters: parameters(&environment)?,
             },
-            cluster: Cluster {
-                name: Arc::from(cluster.need_text("name")?),
-                server_url: cluster.need_text("serverUrl")?,
+            cluster: IntegrationCluster {
+                name: Arc::from(cluster.required_text("name")?),
+                server_url: cluster.required_text("serverUrl")?,
                 insecure_skip_tls_verify: cluster
                     .get("insecureSkipTLSVerify")?
                     .map(|field| field.flag())
@@ -76,12 +76,12 @@ impl Namespace {
     }
 }
 
-fn read_token(token: &Field<'_>) -> Result<Token, Problem> {
-    Ok(Token { path: token.need_text("path")?, field: token.need_text("field")? })
+fn read_token(token: &DataField<'_>) -> Result<TokenReference, DataProblem> {
+    Ok(TokenReference { path: token.required_text("path")?, field: token.required_text("field")? })
 }
 
-/// Parameters are a map; a server gives them out as the text of one.
-fn parameters(environment: &Field<'_>) -> Result<Map<String, Value>, Problem> {
+/// Reads parameters from a map, or from its JSON text as returned by a server.
+fn parameters(environment: &DataField<'_>) -> Result<Map<String, Value>, DataProblem> {
     let Some(field) = environment.get("parameters")? else { return Ok(Map::new()) };
     match field.value() {
         Value::Object(map) => Ok(map.clone()),

@@ -1,54 +1,54 @@
-//! What is different in single shards.
+//! Overrides of single shards.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::spec;
-use crate::field::{Field, reference};
-use crate::problem::Problem;
+use crate::data_field::{DataField, reference};
+use crate::problem::DataProblem;
 
-/// Which shard an override means.
+/// Selector of the shard to override.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ShardName {
-    /// The shard of a datafile.
+pub enum ShardSelector {
+    /// Shard of a datafile.
     File {
-        /// The file.
+        /// Path of the file.
         path: Arc<str>,
-        /// Its `name`, which is all the original looks at.
+        /// `name` of the file, the only field that qontract-reconcile compares.
         name: String,
     },
-    /// The shard of that id or key.
+    /// Shard with this id or key.
     Id(String),
 }
 
-/// What is different in one shard.
+/// Override of one shard.
 #[derive(Clone, Debug)]
-pub struct Override {
-    /// Which.
-    pub shard: ShardName,
-    /// `imageRef`, `disabled`, `resources`, and the object meant, as charts get them.
+pub struct ShardOverride {
+    /// Selector of the shard.
+    pub shard: ShardSelector,
+    /// `imageRef`, `disabled`, `resources` and the selected object, in the form of chart values.
     pub fields: Map<String, Value>,
-    /// Into how many the shard is divided once more.
+    /// Number of sub-shards.
     pub sub_shards: Option<i64>,
-    /// Arguments behind the others.
+    /// Additional arguments.
     pub extra_args: Option<String>,
-    /// What is wrong with it is told with this as its beginning.
-    pub place: Problem,
+    /// Template for problems, with the position of the override.
+    pub position: DataProblem,
 }
 
-/// Reads one override. `object` is where the shard is named.
-pub(super) fn read(element: &Field<'_>, object: &Field<'_>) -> Result<Override, Problem> {
+/// Reads an override. `object` is the field that selects the shard.
+pub(super) fn read(element: &DataField<'_>, object: &DataField<'_>) -> Result<ShardOverride, DataProblem> {
     let mut fields = Map::new();
     let shard = if reference(object.value()).is_some() || object.value().is_object() {
-        let file = object.clone().followed()?;
-        let name = file.need_text("name")?;
+        let file = object.clone().resolved()?;
+        let name = file.required_text("name")?;
         fields.insert("shard".to_string(), shard_fields(&file, &name)?);
-        ShardName::File { path: file.file().path.clone(), name }
+        ShardSelector::File { path: file.file().path.clone(), name }
     } else {
-        ShardName::Id(object.text()?)
+        ShardSelector::Id(object.text()?)
     };
-    if let Some(image) = element.some_text("imageRef")? {
+    if let Some(image) = element.optional_text("imageRef")? {
         fields.insert("imageRef".to_string(), Value::String(image));
     }
     if let Some(disabled) = element.get("disabled")? {
@@ -59,22 +59,22 @@ pub(super) fn read(element: &Field<'_>, object: &Field<'_>) -> Result<Override, 
     }
     let mut sub_shards = None;
     if let Some(sub) = element.get("subSharding")? {
-        let strategy = sub.need_text("strategy")?;
+        let strategy = sub.required_text("strategy")?;
         if strategy != "static" {
             return Err(sub
-                .need("strategy")?
+                .required("strategy")?
                 .problem(format!("a shard can be divided by `static` alone, not by `{strategy}`")));
         }
-        let shards = sub.need("shards")?.integer()?;
+        let shards = sub.required("shards")?.integer()?;
         fields.insert("subSharding".to_string(), serde_json::json!({"strategy": strategy, "shards": shards}));
         sub_shards = Some(shards);
     }
-    let extra_args = element.some_text("extraArgs")?;
-    Ok(Override { shard, fields, sub_shards, extra_args, place: element.problem("") })
+    let extra_args = element.optional_text("extraArgs")?;
+    Ok(ShardOverride { shard, fields, sub_shards, extra_args, position: element.problem("") })
 }
 
-/// What the server gives out of the object meant.
-fn shard_fields(file: &Field<'_>, name: &str) -> Result<Value, Problem> {
+/// Returns the fields of the selected object that a server would return.
+fn shard_fields(file: &DataField<'_>, name: &str) -> Result<Value, DataProblem> {
     let mut shard = Map::new();
     shard.insert("name".to_string(), Value::String(name.to_string()));
     match &*file.file().schema {
@@ -88,7 +88,7 @@ fn shard_fields(file: &Field<'_>, name: &str) -> Result<Value, Problem> {
             }
         }
         super::OCM_ORGANIZATION => {
-            shard.insert("orgId".to_string(), Value::String(file.need_text("orgId")?));
+            shard.insert("orgId".to_string(), Value::String(file.required_text("orgId")?));
         }
         _ => {}
     }

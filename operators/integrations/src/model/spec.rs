@@ -1,13 +1,13 @@
-//! `spec` of an integration, as charts get it: known fields, of the right types, none that is null.
+//! `spec` of an integration in the form of chart values: known fields with valid types and without nulls.
 
 use serde_json::{Map, Value};
 
-use crate::field::Field;
-use crate::problem::Problem;
+use crate::data_field::DataField;
+use crate::problem::DataProblem;
 
-/// What a field of the spec is.
+/// Type of a field.
 #[derive(Clone, Copy)]
-enum Kind {
+enum SpecFieldType {
     Text,
     Flag,
     Count,
@@ -16,54 +16,54 @@ enum Kind {
     Env,
 }
 
-/// Every field of `/app-sre/integration-spec-1.yml`.
-const FIELDS: &[(&str, Kind)] = &[
-    ("cache", Kind::Flag),
-    ("command", Kind::Text),
-    ("concurrencyPolicy", Kind::Text),
-    ("cron", Kind::Text),
-    ("dashdotdb", Kind::Flag),
-    ("disableUnleash", Kind::Flag),
-    ("enablePushgateway", Kind::Flag),
-    ("environmentAware", Kind::Flag),
-    ("extraArgs", Kind::Text),
-    ("extraEnv", Kind::Env),
-    ("failedJobHistoryLimit", Kind::Count),
-    ("fluentdResources", Kind::Resources),
-    ("imageRef", Kind::Text),
-    ("internalCertificates", Kind::Flag),
-    ("logs", Kind::Logs),
-    ("resources", Kind::Resources),
-    ("restartPolicy", Kind::Text),
-    ("sleepDurationSecs", Kind::Text),
-    ("state", Kind::Flag),
-    ("storage", Kind::Text),
-    ("storageClassName", Kind::Text),
-    ("successfulJobHistoryLimit", Kind::Count),
-    ("trigger", Kind::Flag),
+/// Fields of `/app-sre/integration-spec-1.yml`.
+const FIELDS: &[(&str, SpecFieldType)] = &[
+    ("cache", SpecFieldType::Flag),
+    ("command", SpecFieldType::Text),
+    ("concurrencyPolicy", SpecFieldType::Text),
+    ("cron", SpecFieldType::Text),
+    ("dashdotdb", SpecFieldType::Flag),
+    ("disableUnleash", SpecFieldType::Flag),
+    ("enablePushgateway", SpecFieldType::Flag),
+    ("environmentAware", SpecFieldType::Flag),
+    ("extraArgs", SpecFieldType::Text),
+    ("extraEnv", SpecFieldType::Env),
+    ("failedJobHistoryLimit", SpecFieldType::Count),
+    ("fluentdResources", SpecFieldType::Resources),
+    ("imageRef", SpecFieldType::Text),
+    ("internalCertificates", SpecFieldType::Flag),
+    ("logs", SpecFieldType::Logs),
+    ("resources", SpecFieldType::Resources),
+    ("restartPolicy", SpecFieldType::Text),
+    ("sleepDurationSecs", SpecFieldType::Text),
+    ("state", SpecFieldType::Flag),
+    ("storage", SpecFieldType::Text),
+    ("storageClassName", SpecFieldType::Text),
+    ("successfulJobHistoryLimit", SpecFieldType::Count),
+    ("trigger", SpecFieldType::Flag),
 ];
 
 const LOGS: &[&str] = &["googleChat", "govSlack", "slack", "slackErrorFilter"];
 const ENV: &[&str] = &["name", "secretKey", "secretName", "value"];
 
-/// The names of all fields that are known.
-pub fn known() -> impl Iterator<Item = &'static str> {
+/// Returns the names of all known fields.
+pub fn field_names() -> impl Iterator<Item = &'static str> {
     FIELDS.iter().map(|(name, _)| *name)
 }
 
-/// Reads a spec. Fields that are not known are left to the lint.
-pub(super) fn read(spec: &Field<'_>) -> Result<Map<String, Value>, Problem> {
+/// Reads a spec. Unknown fields are ignored and reported by the linter.
+pub(super) fn read(spec: &DataField<'_>) -> Result<Map<String, Value>, DataProblem> {
     let mut read = Map::new();
-    spec.need("resources")?;
+    spec.required("resources")?;
     for (name, kind) in FIELDS {
         let Some(field) = spec.get(name)? else { continue };
         let value = match kind {
-            Kind::Text => Value::String(field.text()?),
-            Kind::Flag => Value::Bool(field.flag()?),
-            Kind::Count => field.integer()?.into(),
-            Kind::Logs => flags(&field)?,
-            Kind::Resources => resources(&field)?,
-            Kind::Env => {
+            SpecFieldType::Text => Value::String(field.text()?),
+            SpecFieldType::Flag => Value::Bool(field.flag()?),
+            SpecFieldType::Count => field.integer()?.into(),
+            SpecFieldType::Logs => flags(&field)?,
+            SpecFieldType::Resources => resources(&field)?,
+            SpecFieldType::Env => {
                 let entries = field.list()?;
                 Value::Array(entries.iter().map(env).collect::<Result<_, _>>()?)
             }
@@ -73,7 +73,7 @@ pub(super) fn read(spec: &Field<'_>) -> Result<Map<String, Value>, Problem> {
     Ok(read)
 }
 
-fn flags(field: &Field<'_>) -> Result<Value, Problem> {
+fn flags(field: &DataField<'_>) -> Result<Value, DataProblem> {
     let mut read = Map::new();
     for name in LOGS {
         if let Some(flag) = field.get(name)? {
@@ -83,11 +83,11 @@ fn flags(field: &Field<'_>) -> Result<Value, Problem> {
     Ok(Value::Object(read))
 }
 
-fn env(field: &Field<'_>) -> Result<Value, Problem> {
+fn env(field: &DataField<'_>) -> Result<Value, DataProblem> {
     let mut read = Map::new();
     for name in ENV {
         if let Some(text) = field.get(name)? {
-            // A flag is what people write here most often by mistake; the server makes it a text, and so does this.
+            // Booleans are a common mistake here. The server converts them to text, and so does this function.
             let text = match text.value() {
                 Value::Bool(flag) => flag.to_string(),
                 _ => text.text()?,
@@ -98,14 +98,14 @@ fn env(field: &Field<'_>) -> Result<Value, Problem> {
     Ok(Value::Object(read))
 }
 
-/// Requests and limits; both must be there, with memory in both and a CPU request.
-pub(super) fn resources(field: &Field<'_>) -> Result<Value, Problem> {
+/// Reads requests and limits. Both are required, with memory in both and CPU in the requests.
+pub(super) fn resources(field: &DataField<'_>) -> Result<Value, DataProblem> {
     let mut read = Map::new();
     for (side, cpu_needed) in [("limits", false), ("requests", true)] {
-        let amounts = field.need(side)?;
+        let amounts = field.required(side)?;
         let mut of_side = Map::new();
         for name in ["cpu", "memory"] {
-            match amounts.some_text(name)? {
+            match amounts.optional_text(name)? {
                 Some(text) => drop(of_side.insert(name.to_string(), Value::String(text))),
                 None if name == "memory" || cpu_needed => {
                     return Err(amounts.problem(format!("has no `{name}`")));

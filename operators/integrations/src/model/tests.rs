@@ -10,8 +10,8 @@ pub const CLUSTER_FILE: &str = "$schema: /openshift/cluster-1.yml\nname: appint-
     automationToken: {path: creds/kube, field: token}\n";
 pub const STAGE_FILE: &str = "$schema: /app-sre/environment-1.yml\nname: stage\nparameters: {A: 1}\n";
 
-fn read(integration: &str, scope: &Scope) -> Model {
-    let bundle = Bundle::of_texts([
+fn read(integration: &str, scope: &DataScope) -> IntegrationModel {
+    let bundle = Bundle::from_texts([
         ("/ns.yml", NAMESPACE_FILE),
         ("/cluster.yml", CLUSTER_FILE),
         ("/stage.yml", STAGE_FILE),
@@ -23,17 +23,17 @@ fn read(integration: &str, scope: &Scope) -> Model {
         ("/aws/one.yml", "$schema: /aws/account-1.yml\nname: app-int-example-01\ndisable: {integrations: [x]}\n"),
         ("/integration.yml", integration),
     ]);
-    Model::read(&bundle, scope)
+    IntegrationModel::read(&bundle, scope)
 }
 
-fn one(integration: &str) -> Entry {
-    let model = read(integration, &Scope::default());
+fn one(integration: &str) -> ManagedEntry {
+    let model = read(integration, &DataScope::default());
     assert_eq!(model.disabled, []);
     model.entries.into_iter().next().unwrap()
 }
 
 fn problems(integration: &str) -> Vec<String> {
-    let model = read(integration, &Scope::default());
+    let model = read(integration, &DataScope::default());
     model.disabled.iter().map(|one| one.problem.to_string()).collect()
 }
 
@@ -45,7 +45,7 @@ fn managed(rest: &str) -> String {
     )
 }
 
-/// The first seed's example, word for word but for the resources it leaves open.
+/// The example of the first seed document, verbatim except for the omitted resources.
 #[test]
 fn the_first_seeds_example_is_read() {
     let entry = one(&format!(
@@ -58,11 +58,14 @@ fn the_first_seeds_example_is_read() {
         ("aws-ami-share", "testing", "stage")
     );
     assert_eq!(entry.spec["logs"], json!({"slack": true}));
-    assert_eq!(entry.sharding.strategy, Strategy::Static(1));
-    assert_eq!(entry.namespace.cluster.token, Some(Token { path: "creds/kube".into(), field: "token".into() }));
+    assert_eq!(entry.sharding.strategy, ShardingStrategy::Static(1));
+    assert_eq!(
+        entry.namespace.cluster.token,
+        Some(TokenReference { path: "creds/kube".into(), field: "token".into() })
+    );
 }
 
-/// Both examples of the second seed.
+/// Both examples of the second seed document.
 #[test]
 fn the_second_seeds_examples_are_read() {
     for (default, special) in [("latest", "foo"), ("stable", "superdangerous")] {
@@ -70,7 +73,7 @@ fn the_second_seeds_examples_are_read() {
             "  shardSpecOverride:\n    - imageRef: {special}\n      shard:\n        $ref: /aws/one.yml\n  spec:\n    {RESOURCES}\n\
              \x20   imageRef: {default}\n    shardingStrategy: per-aws-account\n"
         )));
-        let Strategy::PerObject(kind) = &entry.sharding.strategy else { panic!("{:?}", entry.sharding) };
+        let ShardingStrategy::PerObject(kind) = &entry.sharding.strategy else { panic!("{:?}", entry.sharding) };
         assert_eq!((&*kind.schema, &*kind.argument), (AWS_ACCOUNT, "--account-name"));
         assert_eq!(entry.spec["imageRef"], default);
         let [over] = &entry.sharding.overrides[..] else { panic!("{:?}", entry.sharding) };
@@ -85,8 +88,8 @@ fn names_of_the_seeds_are_not_understood_where_all_is_as_it_was() {
     let text = format!(
         "$schema: /app-sre/integration-1.yml\nname: a\noperate:\n- namespace: {{$ref: /ns.yml}}\n  spec: {{{RESOURCES}}}\n"
     );
-    assert_eq!(read(&text, &Scope::default()).entries.len(), 1);
-    assert_eq!(read(&text, &Scope { compat: true, ..Scope::default() }).entries.len(), 0);
+    assert_eq!(read(&text, &DataScope::default()).entries.len(), 1);
+    assert_eq!(read(&text, &DataScope { compat: true, ..DataScope::default() }).entries.len(), 0);
 }
 
 #[test]
@@ -104,14 +107,14 @@ fn an_environment_and_an_upstream_choose() {
         managed(&format!("  spec: {{{RESOURCES}}}\n- namespace: {{$ref: /lean.yml}}\n  spec: {{{RESOURCES}}}\n"));
     let count = |environment: Option<&str>, upstream: Option<&str>| {
         let scope =
-            Scope { environment: environment.map(Into::into), upstream: upstream.map(Into::into), compat: true };
+            DataScope { environment: environment.map(Into::into), upstream: upstream.map(Into::into), compat: true };
         read(&text, &scope).entries.len()
     };
     assert_eq!((count(None, None), count(Some("stage"), None), count(Some("none"), None)), (2, 1, 0));
     assert_eq!((count(None, Some("https://up")), count(None, Some("https://else"))), (2, 0));
 }
 
-/// Spec 8.1, 1: each of these loses the original's whole run.
+/// Spec 8.1, 1: each of these errors stops the whole run of qontract-reconcile.
 #[test]
 fn what_is_wrong_in_one_element_is_told_by_file_line_and_field_and_disables_nothing_else() {
     let good = format!("- namespace: {{$ref: /ns.yml}}\n  spec: {{{RESOURCES}}}\n");
@@ -138,7 +141,7 @@ fn what_is_wrong_in_one_element_is_told_by_file_line_and_field_and_disables_noth
             "/integration.yml:6: managed[0].spec.extraEnv: must be a list, not `3`",
         ),
     ] {
-        let model = read(&format!("{}{good}", managed(&bad)), &Scope::default());
+        let model = read(&format!("{}{good}", managed(&bad)), &DataScope::default());
         assert_eq!(model.disabled.iter().map(|one| one.problem.to_string()).collect::<Vec<_>>(), [told]);
         assert_eq!(model.disabled[0].integration.as_deref(), Some("aws-ami-share"));
         assert_eq!(model.entries.len(), 1);

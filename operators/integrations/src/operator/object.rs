@@ -1,45 +1,45 @@
-//! One object: what is wanted against what is there.
+//! Reconciliation of one object.
 
 use serde_json::{Map, Value};
-use switchboard_kernel::plan::{Act, Mutation, PatchForm};
+use switchboard_kernel::plan::{Mutation, PatchType, WriteOp};
 use switchboard_kernel::resource::Resource;
 
-use super::drift::drifts;
-use crate::annotations::{self, Marks};
+use super::drift::has_drifted;
+use crate::annotations::{self, QontractAnnotations};
 use crate::{desired, hash};
 
-/// Where people restart workloads by hand; a restart is not ours to undo.
+/// Annotations of manual restarts, which are preserved.
 const RESTARTED: [&str; 2] = ["kubectl.kubernetes.io/restartedAt", "openshift.openshift.io/restartedAt"];
 
-/// The label that tells shards of an integration apart, where it was asked for.
+/// Label that distinguishes the shards of an integration, if enabled.
 const SHARD_LABEL: &str = "switchboard.dev/shard";
 
-/// An object that is wanted.
-pub struct Wanted<'a> {
-    /// Its kind.
+/// Desired object with the settings for its reconciliation.
+pub struct ReconcileTarget<'a> {
+    /// Kind.
     pub kind: &'static Resource,
-    /// Its namespace.
+    /// Namespace.
     pub namespace: &'a str,
-    /// Its name.
+    /// Name.
     pub name: &'a str,
-    /// The object, without marks.
+    /// Object without the manager's annotations.
     pub body: &'a Value,
-    /// Its hash.
+    /// Hash of the object.
     pub hash: &'a str,
-    /// For whom it is made.
+    /// Caller that the object is managed for.
     pub caller: &'a str,
-    /// Whether others want the very same one.
+    /// Whether other callers desire the same object.
     pub shared: bool,
-    /// Whether it is taken from others.
+    /// Whether to take over objects of other managers.
     pub take_over: bool,
-    /// Its shard, where that is to stand in selectors of its own.
+    /// Shard for the shard label.
     pub shard: Option<&'a str>,
-    /// Whether it stands there when the object is made.
+    /// Whether new objects get the shard label.
     pub shard_labels: bool,
 }
 
-impl<'a> Wanted<'a> {
-    /// Reads one of an answer.
+impl<'a> ReconcileTarget<'a> {
+    /// Reads an object of an answer.
     pub fn read(one: &'a Value, answer: &'a Value, namespace: &'a str) -> Option<Self> {
         let flag = |name: &str| answer[name].as_bool().unwrap_or_default();
         Some(Self {
@@ -57,65 +57,67 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// What is to be done about an object.
-pub enum Verdict {
-    /// It is as it should be.
-    Right,
-    /// This is written.
+/// Action for an object.
+pub enum ObjectAction {
+    /// The object is up to date.
+    UpToDate,
+    /// Execute this write.
     Write(Box<Mutation>),
-    /// It is somebody else's, which a person must sort out.
+    /// The object belongs to another manager, and a user must decide.
     Refuse(String),
 }
 
-impl Verdict {
+impl ObjectAction {
     fn write(mutation: Mutation) -> Self {
         Self::Write(Box::new(mutation))
     }
 }
 
-/// What is to be done.
-pub fn judge(wanted: &Wanted<'_>, live: Option<&Value>, now: jiff::Timestamp) -> Verdict {
+/// Decides on the action for an object.
+pub fn decide(wanted: &ReconcileTarget<'_>, live: Option<&Value>, now: jiff::Timestamp) -> ObjectAction {
     let Some(live) = live else {
-        let (body, sum) = labelled(wanted, None).unwrap_or_else(|| (wanted.body.clone(), wanted.hash.to_string()));
+        let (body, sum) =
+            with_shard_label(wanted, None).unwrap_or_else(|| (wanted.body.clone(), wanted.hash.to_string()));
         let mut body = annotations::annotate_with(&body, wanted.caller, &sum, Some(now));
         body["metadata"]["namespace"] = wanted.namespace.into();
-        return Verdict::write(Mutation::create(wanted.kind, body));
+        return ObjectAction::write(Mutation::create(wanted.kind, body));
     };
     if live.pointer("/metadata/deletionTimestamp").is_some() {
-        return Verdict::Right;
+        return ObjectAction::UpToDate;
     }
-    let marks = Marks::of(live);
-    let (body, sum) = restarted(wanted, live);
-    let drifts = drifts(&body, live);
-    if marks.sum.as_deref() == Some(&sum) && marks.integration.as_deref() == Some(annotations::OUR_NAME) && !drifts {
-        // The same object for two callers is nobody's to fight over.
+    let marks = QontractAnnotations::from_object(live);
+    let (body, sum) = with_restart_annotations(wanted, live);
+    let has_drifted = has_drifted(&body, live);
+    if marks.sum.as_deref() == Some(&sum) && marks.integration.as_deref() == Some(annotations::OUR_NAME) && !has_drifted
+    {
+        // A shared object is desired by several callers, which must not compete for it.
         if wanted.shared || marks.caller.as_deref() == Some(wanted.caller) || wanted.take_over {
-            return Verdict::Right;
+            return ObjectAction::UpToDate;
         }
     }
     if let Some(owner) = other_owner(&marks, wanted).filter(|_| !wanted.take_over) {
         let kind = &wanted.kind.kind;
-        return Verdict::Refuse(format!("{kind} {} belongs to {owner}; `takeOver` takes it", wanted.name));
+        return ObjectAction::Refuse(format!("{kind} {} belongs to {owner}; `takeOver` takes it", wanted.name));
     }
-    if marks.integration.is_none() && drifts && !wanted.take_over {
+    if marks.integration.is_none() && has_drifted && !wanted.take_over {
         let (kind, name) = (&wanted.kind.kind, wanted.name);
-        return Verdict::Refuse(format!(
+        return ObjectAction::Refuse(format!(
             "{kind} {name} was made by somebody else, and not from this template; `takeOver` takes it"
         ));
     }
     let marked = annotations::annotate_with(&body, wanted.caller, &sum, Some(now));
-    if marks.sum.is_none() && !drifts {
-        return Verdict::write(adopted(wanted, &marked));
+    if marks.sum.is_none() && !has_drifted {
+        return ObjectAction::write(adoption_patch(wanted, &marked));
     }
-    if let Some(propagation) = must_be_made_again(wanted.kind, &body, live) {
+    if let Some(propagation) = recreation_propagation(wanted.kind, &body, live) {
         let mut delete = Mutation::delete(wanted.kind, wanted.namespace, wanted.name);
-        delete.act = Act::Delete { propagation: Some(propagation.to_string()) };
-        return Verdict::write(delete);
+        delete.operation = WriteOp::Delete { propagation: Some(propagation.to_string()) };
+        return ObjectAction::write(delete);
     }
-    Verdict::write(Mutation::update(wanted.kind, replaced(wanted, marked, live)))
+    ObjectAction::write(Mutation::update(wanted.kind, merged_body(wanted, marked, live)))
 }
 
-fn other_owner(marks: &Marks, wanted: &Wanted<'_>) -> Option<String> {
+fn other_owner(marks: &QontractAnnotations, wanted: &ReconcileTarget<'_>) -> Option<String> {
     match (&marks.integration, &marks.caller) {
         (Some(name), _) if name != annotations::OUR_NAME => Some(format!("integration {name}")),
         (Some(_), Some(caller)) if caller != wanted.caller => Some(format!("caller {caller}")),
@@ -123,16 +125,16 @@ fn other_owner(marks: &Marks, wanted: &Wanted<'_>) -> Option<String> {
     }
 }
 
-/// Whether a text can be the value of a label.
+/// Whether a text is a valid label value.
 fn is_label(text: &str) -> bool {
     let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     text.len() <= 63 && ends(text.chars().next()) && ends(text.chars().last()) && text.chars().all(fits)
 }
 
-/// The workload with its shard in selector and pods, and its hash: a new one where that is asked for, and one that was made
-/// so. A selector cannot change, so all others keep the one they have.
-fn labelled(wanted: &Wanted<'_>, live: Option<&Value>) -> Option<(Value, String)> {
+/// Returns a workload with the shard label and its new hash: for new objects if enabled, and for objects that already
+/// have the label. A selector is immutable, so other objects keep theirs.
+fn with_shard_label(wanted: &ReconcileTarget<'_>, live: Option<&Value>) -> Option<(Value, String)> {
     let shard = wanted.shard.filter(|_| matches!(&*wanted.kind.kind, "Deployment" | "StatefulSet"))?;
     let has = |live: &Value| live["spec"]["selector"]["matchLabels"].get(SHARD_LABEL).is_some();
     if !live.map_or(wanted.shard_labels, has) {
@@ -145,10 +147,10 @@ fn labelled(wanted: &Wanted<'_>, live: Option<&Value>) -> Option<(Value, String)
     Some((body, sum))
 }
 
-/// The object with restarts that people asked for, and its hash with them.
-fn restarted(wanted: &Wanted<'_>, live: &Value) -> (Value, String) {
+/// Returns the object with the annotations of manual restarts and its new hash.
+fn with_restart_annotations(wanted: &ReconcileTarget<'_>, live: &Value) -> (Value, String) {
     let (mut body, sum) =
-        labelled(wanted, Some(live)).unwrap_or_else(|| (wanted.body.clone(), wanted.hash.to_string()));
+        with_shard_label(wanted, Some(live)).unwrap_or_else(|| (wanted.body.clone(), wanted.hash.to_string()));
     let pointer = "/spec/template/metadata/annotations";
     let kept = RESTARTED.iter().filter_map(|name| Some((*name, live.pointer(pointer)?.get(*name)?)));
     let kept: Vec<(&str, &Value)> =
@@ -163,19 +165,19 @@ fn restarted(wanted: &Wanted<'_>, live: &Value) -> (Value, String) {
     (body, sum)
 }
 
-/// Takes an object that somebody made by hand and that is right: it gets its marks, and nothing else of it changes.
-fn adopted(wanted: &Wanted<'_>, marked: &Value) -> Mutation {
+/// Returns the patch that adopts a manually created object that is up to date. Only the annotations change.
+fn adoption_patch(wanted: &ReconcileTarget<'_>, marked: &Value) -> Mutation {
     let mut marks = Map::new();
     for name in annotations::ALL {
         marks.insert(name.to_string(), marked["metadata"]["annotations"][name].clone());
     }
     marks.insert(annotations::LAST_APPLIED.to_string(), Value::Null);
     let patch = serde_json::json!({"metadata": {"annotations": marks}});
-    Mutation::patch(wanted.kind, wanted.namespace, wanted.name, PatchForm::Merge, patch)
+    Mutation::patch(wanted.kind, wanted.namespace, wanted.name, PatchType::Merge, patch)
 }
 
-/// What is written over the object that is there: what is wanted, and of what is there what is not ours to remove.
-fn replaced(wanted: &Wanted<'_>, mut body: Value, live: &Value) -> Value {
+/// Returns the object to write: the desired fields, and the live fields that the manager does not own.
+fn merged_body(wanted: &ReconcileTarget<'_>, mut body: Value, live: &Value) -> Value {
     let applied = live.pointer("/metadata/annotations").and_then(|a| a.get(annotations::LAST_APPLIED));
     let applied: Value =
         applied.and_then(Value::as_str).and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
@@ -197,7 +199,7 @@ fn replaced(wanted: &Wanted<'_>, mut body: Value, live: &Value) -> Value {
     }
     metadata["namespace"] = wanted.namespace.into();
     if wanted.kind.kind == "Service" {
-        // Addresses are given once and cannot be taken back.
+        // Cluster addresses are assigned once and are immutable.
         for (key, value) in live["spec"].as_object().into_iter().flatten() {
             if body["spec"].get(key).is_none() {
                 body["spec"][key] = value.clone();
@@ -207,11 +209,11 @@ fn replaced(wanted: &Wanted<'_>, mut body: Value, live: &Value) -> Value {
     body
 }
 
-/// Fields that cannot change once they are set: the object is deleted, and made again when it is gone.
-fn must_be_made_again(kind: &Resource, body: &Value, live: &Value) -> Option<&'static str> {
-    let differs = |name: &str| body["spec"].get(name).is_some_and(|wanted| drifts(wanted, &live["spec"][name]));
+/// Returns the propagation policy if an immutable field differs, so that the object must be deleted and recreated.
+fn recreation_propagation(kind: &Resource, body: &Value, live: &Value) -> Option<&'static str> {
+    let differs = |name: &str| body["spec"].get(name).is_some_and(|wanted| has_drifted(wanted, &live["spec"][name]));
     match &*kind.kind {
-        // Its pods and their volumes stay, and are taken up by the next one.
+        // Pods and volumes are kept and adopted by the recreated StatefulSet.
         "StatefulSet" if ["selector", "serviceName", "volumeClaimTemplates"].into_iter().any(differs) => Some("Orphan"),
         "Deployment" if differs("selector") => Some("Background"),
         _ => None,

@@ -1,12 +1,12 @@
-//! Whether what was written also runs: accepted is not running.
+//! Rollout progress: an accepted workload is not yet running.
 
 use serde_json::Value;
 
-/// How many objects a message names.
+/// Maximum number of objects in a message.
 const MAX_NAMED: usize = 3;
 
-/// What is not there yet of a workload that some controller looks after; `None` when all is, or nobody says.
-pub fn under_way(live: &Value) -> Option<String> {
+/// Describes the rollout of a workload; `None` if it has finished or no controller reports its status.
+pub fn rollout_progress(live: &Value) -> Option<String> {
     let number = |pointer: &str| live.pointer(pointer).and_then(Value::as_i64);
     let name = live.pointer("/metadata/name")?.as_str()?;
     if !matches!(live.get("kind").and_then(Value::as_str), Some("Deployment" | "StatefulSet")) {
@@ -22,10 +22,10 @@ pub fn under_way(live: &Value) -> Option<String> {
     (updated < wanted || ready < wanted).then(|| format!("{name}: {} of {wanted} ready", ready.min(updated)))
 }
 
-/// All of it in few words.
-pub fn told(under_way: &[String]) -> String {
-    let more = under_way.len().saturating_sub(MAX_NAMED);
-    let named = under_way[..under_way.len().min(MAX_NAMED)].join(", ");
+/// Joins the descriptions into a short message.
+pub fn summary(rollouts: &[String]) -> String {
+    let more = rollouts.len().saturating_sub(MAX_NAMED);
+    let named = rollouts[..rollouts.len().min(MAX_NAMED)].join(", ");
     if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
@@ -40,18 +40,18 @@ mod tests {
             "status": status})
     }
 
-    /// Spec 8.4, 15: that a workload was accepted does not mean that it runs.
+    /// Spec 8.4, 15: an accepted workload is not yet running.
     #[test]
     fn a_workload_is_waited_for_until_it_runs() {
         let running = json!({"observedGeneration": 2, "updatedReplicas": 1, "readyReplicas": 1});
-        assert_eq!(under_way(&live(2, running.clone())), None);
-        assert_eq!(under_way(&live(3, running)), Some("x to be rolled out".to_string()));
+        assert_eq!(rollout_progress(&live(2, running.clone())), None);
+        assert_eq!(rollout_progress(&live(3, running)), Some("x to be rolled out".to_string()));
         let old = json!({"observedGeneration": 2, "updatedReplicas": 0, "readyReplicas": 1});
-        assert_eq!(under_way(&live(2, old)), Some("x: 0 of 1 ready".to_string()));
-        assert_eq!(under_way(&live(2, json!({}))), None, "no controller says anything");
+        assert_eq!(rollout_progress(&live(2, old)), Some("x: 0 of 1 ready".to_string()));
+        assert_eq!(rollout_progress(&live(2, json!({}))), None, "no controller says anything");
         let stopped = json!({"kind": "StatefulSet", "metadata": {"name": "x", "generation": 1}, "spec": {"replicas": 0},
             "status": {"observedGeneration": 1}});
-        assert_eq!(under_way(&stopped), None);
-        assert_eq!(told(&["a", "b", "c", "d"].map(String::from)), "a, b, c and 1 more");
+        assert_eq!(rollout_progress(&stopped), None);
+        assert_eq!(summary(&["a", "b", "c", "d"].map(String::from)), "a, b, c and 1 more");
     }
 }

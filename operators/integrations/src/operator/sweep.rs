@@ -1,54 +1,54 @@
-//! What is no longer wanted: found by its marks, kept where it is not certain, deleted within bounds.
+//! Deletion of orphans: found by their annotations, kept in case of doubt, and limited in number.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use switchboard_kernel::operator::Stop;
-use switchboard_kernel::plan::{Act, Mutation, Plan, Standing};
+use switchboard_kernel::operator::DecideError;
+use switchboard_kernel::plan::{Mutation, Plan, UnitStatus, WriteOp};
 use switchboard_kernel::resource::Selection;
 use switchboard_kernel::view::View;
 
-use crate::annotations::Marks;
+use crate::annotations::QontractAnnotations;
 use crate::desired::KINDS;
 
-/// [`Guard::share_percent`] when not set.
+/// Default of [`DeletionGuard::share_percent`].
 pub const DEFAULT_SHARE_PERCENT: u64 = 25;
-/// [`Guard::always`] when not set.
+/// Default of [`DeletionGuard::always`].
 pub const DEFAULT_ALWAYS: u64 = 5;
-/// How many objects a message names.
+/// Maximum number of objects in a message.
 const MAX_NAMED: usize = 5;
 
-/// How much of a namespace may be deleted at once without being told.
+/// Limits for deletions in a namespace without confirmation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Guard {
-    /// That share of all objects that are ours there.
+pub struct DeletionGuard {
+    /// Maximum share of the managed objects.
     pub share_percent: u64,
-    /// That many in any case.
+    /// Number that is always allowed.
     pub always: u64,
-    /// That many because somebody said so.
+    /// Number that the user has confirmed.
     pub allowed: u64,
 }
 
-impl Default for Guard {
+impl Default for DeletionGuard {
     fn default() -> Self {
         Self { share_percent: DEFAULT_SHARE_PERCENT, always: DEFAULT_ALWAYS, allowed: 0 }
     }
 }
 
-impl Guard {
+impl DeletionGuard {
     fn read(answer: &Value) -> Self {
         let number = |name: &str| answer["guard"][name].as_u64().unwrap_or_default();
         Self { share_percent: number("sharePercent"), always: number("always"), allowed: number("allowed") }
     }
 
-    /// Whether that many of those may go.
-    pub fn lets(&self, gone: u64, all: u64) -> bool {
+    /// Whether this number of deletions is allowed.
+    pub fn allows(&self, gone: u64, all: u64) -> bool {
         gone <= self.always.max(self.allowed) || gone * 100 <= all * self.share_percent
     }
 }
 
-/// Adds what is to be deleted in a namespace to a plan, or why it is not.
-pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Plan) -> Result<(), Stop> {
+/// Adds the deletions of a namespace to the plan, or the reason why they are blocked.
+pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Plan) -> Result<(), DecideError> {
     let pair = |name: &Value| Some((name.get(0)?.as_str()?.to_string(), name.get(1)?.as_str()?.to_string()));
     let wanted: BTreeSet<(String, String)> =
         answer["names"].as_array().into_iter().flatten().filter_map(pair).collect();
@@ -66,47 +66,52 @@ pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Pla
                 continue;
             }
             all += 1;
-            if is_kept(&name, answer) { kept.push(name) } else { gone.push((kind, name)) }
+            if may_be_retained(&name, answer) { kept.push(name) } else { gone.push((kind, name)) }
         }
     }
     let told = match () {
-        () if !gone.is_empty() && !Guard::read(answer).lets(gone.len() as u64, all) => {
+        () if !gone.is_empty() && !DeletionGuard::read(answer).allows(gone.len() as u64, all) => {
             let names = gone.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>();
-            Some(format!("would delete {} of {all} objects: {}; `allowDeletes` lets it", gone.len(), named(&names)))
+            Some(format!(
+                "would delete {} of {all} objects: {}; `allowDeletes` lets it",
+                gone.len(),
+                shortened_list(&names)
+            ))
         }
         () => {
             for (kind, name) in gone {
                 let mut delete = Mutation::delete(kind, namespace, &name);
-                delete.act = Act::Delete { propagation: Some("Background".to_string()) };
+                delete.operation = WriteOp::Delete { propagation: Some("Background".to_string()) };
                 plan.push(delete);
             }
             let why = answer["keepAll"].as_str().unwrap_or("what they are of is wrong");
-            (!kept.is_empty()).then(|| format!("does not delete {}: {why}", named(&kept)))
+            (!kept.is_empty()).then(|| format!("does not delete {}: {why}", shortened_list(&kept)))
         }
     };
     if let Some(told) = told {
-        plan.standing = match std::mem::take(&mut plan.standing) {
-            Standing::Blocked(before) => Standing::Blocked(format!("{before}; {told}")),
-            _ => Standing::Blocked(told),
+        plan.status = match std::mem::take(&mut plan.status) {
+            UnitStatus::Blocked(before) => UnitStatus::Blocked(format!("{before}; {told}")),
+            _ => UnitStatus::Blocked(told),
         };
     }
     Ok(())
 }
 
-/// Ours by its marks, and of the same caller. As the original has it, one without a caller of its own deletes for all.
+/// Whether the object has the manager's annotations and the same caller. In qontract-reconcile, a run without an
+/// upstream deletes objects of all callers.
 fn is_ours(object: &Value, answer: &Value) -> bool {
-    let marks = Marks::of(object);
+    let marks = QontractAnnotations::from_object(object);
     let same = marks.caller.is_none() || marks.caller.as_deref() == answer["caller"].as_str();
     marks.are_ours() && (same || answer["unscoped"].as_bool().unwrap_or_default())
 }
 
-/// Whether it may be of an integration that is wrong at the moment.
-fn is_kept(name: &str, answer: &Value) -> bool {
+/// Whether the object may belong to an integration that currently has a problem.
+fn may_be_retained(name: &str, answer: &Value) -> bool {
     let of = |integration: &Value| integration.as_str().is_some_and(|integration| name.contains(integration));
     answer["keepAll"].is_string() || answer["keep"].as_array().into_iter().flatten().any(of)
 }
 
-fn named(names: &[String]) -> String {
+fn shortened_list(names: &[String]) -> String {
     let shown: Vec<&str> = names.iter().take(MAX_NAMED).map(String::as_str).collect();
     let more = names.len().saturating_sub(MAX_NAMED);
     if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
@@ -118,9 +123,9 @@ mod tests {
 
     #[test]
     fn the_guard_lets_a_few_a_share_and_what_it_is_told() {
-        let guard = Guard::default();
-        assert!(guard.lets(5, 5) && guard.lets(25, 100) && !guard.lets(26, 100) && !guard.lets(6, 6));
-        assert!(Guard { allowed: 6, ..guard }.lets(6, 6));
-        assert!(Guard { share_percent: 100, ..guard }.lets(50, 50));
+        let guard = DeletionGuard::default();
+        assert!(guard.allows(5, 5) && guard.allows(25, 100) && !guard.allows(26, 100) && !guard.allows(6, 6));
+        assert!(DeletionGuard { allowed: 6, ..guard }.allows(6, 6));
+        assert!(DeletionGuard { share_percent: 100, ..guard }.allows(50, 50));
     }
 }

@@ -7,17 +7,17 @@ use crate::settings::{DEFAULT_IMAGE, DEFAULT_UPSTREAM};
 
 const SHA: &str = "0123456789abcdef0123456789abcdef01234567";
 
-fn environment(parameters: Value) -> Environment {
-    Environment { name: "stage".into(), parameters: parameters.as_object().unwrap().clone() }
+fn environment(parameters: Value) -> IntegrationEnvironment {
+    IntegrationEnvironment { name: "stage".into(), parameters: parameters.as_object().unwrap().clone() }
 }
 
-fn settings(compat: bool) -> Settings {
-    let mut settings = Settings::default();
+fn settings(compat: bool) -> RenderSettings {
+    let mut settings = RenderSettings::default();
     settings.scope.compat = compat;
     settings
 }
 
-fn collected(parameters: Value, settings: &Settings) -> BTreeMap<String, String> {
+fn collected(parameters: Value, settings: &RenderSettings) -> BTreeMap<String, String> {
     let known = BTreeSet::from(["IMAGE", "IMAGE_TAG", "IMAGE_DIGEST", "DRY_RUN"]);
     let collected = collect(&known, &environment(parameters), settings, 7).unwrap();
     collected.into_iter().map(|(name, parameter)| (name, parameter.value)).collect()
@@ -48,13 +48,13 @@ fn a_reference_whose_commit_is_not_known_is_an_error() {
     settings.image_tag_from_ref.insert("stage".into(), "main".into());
     let error = collect(&BTreeSet::new(), &environment(json!({})), &settings, 7).unwrap_err();
     assert!(error.contains("`main`"), "{error}");
-    // Where integrations are rendered alone, it is one of those alone that would run the image.
+    // If integrations are rendered separately, only those that use the image fail.
     settings.scope.compat = false;
     let tag = collected(json!({}), &settings)["IMAGE_TAG"].clone();
     assert!(tag.starts_with(UNKNOWN) && tag.contains("`main`") && tag.contains("--commit main="), "{tag}");
 }
 
-/// Spec 8.3, 12: parameters are JSON's words, and Python's where it must be as it was.
+/// Spec 8.3, 12: values are formatted as JSON, or as Python in compatibility mode.
 #[test]
 fn values_are_texts_of_json_or_of_python() {
     let file = json!({"A": true, "B": null, "C": [1, "x'y", {"k": false}], "D": 1.0, "E": 1e16});
@@ -65,7 +65,7 @@ fn values_are_texts_of_json_or_of_python() {
     assert_eq!((&*now["A"], now.get("B"), &*now["C"]), ("true", None, r#"[1,"x'y",{"k":false}]"#));
 }
 
-/// Spec 8.3, 9: the tag of a reference is not overruled by a digest that belongs to another.
+/// Spec 8.3, 9: a digest of another image does not override the tag of a reference.
 #[test]
 fn a_tag_from_a_reference_drops_the_digest_it_does_not_belong_to() {
     let digest = |compat| {
@@ -77,7 +77,7 @@ fn a_tag_from_a_reference_drops_the_digest_it_does_not_belong_to() {
     assert_eq!((digest(true).as_str(), digest(false).as_str()), ("sha256:old", ""));
 }
 
-/// Spec 8.3, 12: a variable that is a parameter by coincidence can be told from one that was meant.
+/// Spec 8.3, 12: the source shows whether a variable became a parameter by coincidence.
 #[test]
 fn who_gave_a_parameter_is_known() {
     let mut settings = settings(false);
@@ -86,7 +86,7 @@ fn who_gave_a_parameter_is_known() {
     let given = collect(&known, &environment(json!({"X": "1"})), &settings, 7).unwrap();
     assert_eq!(
         (given["DRY_RUN"].from, given["X"].from, given["IMAGE"].from),
-        (Giver::Variable, Giver::Environment, Giver::Image)
+        (ParameterSource::Variable, ParameterSource::Environment, ParameterSource::Image)
     );
 }
 

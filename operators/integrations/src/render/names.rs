@@ -1,18 +1,18 @@
-//! What the API server would refuse, said before it is asked.
+//! Validation of names that the API server would reject.
 
 use serde_json::Value;
 use switchboard_object::name;
 
-/// A CronJob's name, which gets eleven letters more in its Jobs.
+/// Maximum length of a CronJob's name: its Jobs append eleven characters.
 const MAX_CRON_JOB: usize = 52;
-/// A StatefulSet's name, which gets eleven letters more in a label of its pods.
+/// Maximum length of a StatefulSet's name: a label of its pods appends eleven characters.
 const MAX_STATEFUL_SET: usize = 52;
 
-/// What is wrong with an object's names. `all` also looks at what the original does not.
+/// Checks the names of an object. `all` includes checks that qontract-reconcile does not make.
 ///
 /// # Errors
-/// In words for who wrote the data.
-pub fn check(object: &Value, all: bool) -> Result<(), String> {
+/// If a name is invalid, with a message for the author of the data.
+pub fn check_names(object: &Value, all: bool) -> Result<(), String> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (kind, name) = (text("/kind"), text("/metadata/name"));
     if kind.is_empty() || name.is_empty() {
@@ -60,15 +60,15 @@ mod tests {
     /// Spec 8.2, 7.
     #[test]
     fn names_too_long_for_their_kind_are_refused_before_the_server_does() {
-        assert!(check(&named("CronJob", 52), true).is_ok());
-        assert!(check(&named("CronJob", 53), true).is_err());
-        assert!(check(&named("CronJob", 53), false).is_ok());
-        assert!(check(&named("StatefulSet", 53), true).is_err());
-        assert!(check(&named("Deployment", 253), true).is_ok());
-        assert!(check(&named("Deployment", 254), false).is_err());
-        assert!(check(&json!({"kind": "Deployment", "metadata": {"name": "A"}}), false).is_err());
+        assert!(check_names(&named("CronJob", 52), true).is_ok());
+        assert!(check_names(&named("CronJob", 53), true).is_err());
+        assert!(check_names(&named("CronJob", 53), false).is_ok());
+        assert!(check_names(&named("StatefulSet", 53), true).is_err());
+        assert!(check_names(&named("Deployment", 253), true).is_ok());
+        assert!(check_names(&named("Deployment", 254), false).is_err());
+        assert!(check_names(&json!({"kind": "Deployment", "metadata": {"name": "A"}}), false).is_err());
         let labelled = json!({"kind": "Deployment", "metadata": {"name": "a", "labels": {"app": "a".repeat(64)}}});
-        assert!(check(&labelled, true).is_err());
-        assert!(check(&json!({"kind": "Deployment"}), true).is_err());
+        assert!(check_names(&labelled, true).is_err());
+        assert!(check_names(&json!({"kind": "Deployment"}), true).is_err());
     }
 }

@@ -1,48 +1,48 @@
-//! Objects that can be shards.
+//! Objects that can become shards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::field::Field;
-use crate::problem::Problem;
+use crate::data_field::DataField;
+use crate::problem::DataProblem;
 use crate::source::Bundle;
 
-/// An object that can be a shard.
-pub struct Candidate {
-    /// Its file.
+/// Object that can become a shard.
+pub struct ShardCandidate {
+    /// File of the object.
     pub file: Arc<str>,
-    /// What the argument is given.
+    /// Shard key, which is also the value of the argument.
     pub key: String,
     disabled: Vec<String>,
 }
 
-impl Candidate {
-    /// Whether it is not for an integration.
+impl ShardCandidate {
+    /// Whether the object disables an integration.
     pub fn disables(&self, integration: &str) -> bool {
         self.disabled.iter().any(|name| name == integration)
     }
 }
 
-/// All objects of a schema, by path.
+/// Objects of a schema, sorted by path.
 #[derive(Default)]
-pub struct Candidates {
-    pub found: Vec<Candidate>,
-    pub problems: Vec<Problem>,
+pub struct ShardCandidates {
+    pub found: Vec<ShardCandidate>,
+    pub problems: Vec<DataProblem>,
 }
 
-impl Candidates {
-    /// Looks at all files of a schema. Two of one key would be one object: neither is a shard.
-    pub fn of(bundle: &Bundle, schema: &str, key: &str) -> Self {
+impl ShardCandidates {
+    /// Reads all files of a schema. Objects with the same key are excluded, because their shards would collide.
+    pub fn from_bundle(bundle: &Bundle, schema: &str, key: &str) -> Self {
         let mut candidates = Self::default();
         let mut keys: BTreeMap<String, Arc<str>> = BTreeMap::new();
         for file in bundle.of_schema(schema) {
-            match candidate(&Field::of(bundle, file), key) {
+            match candidate(&DataField::root(bundle, file), key) {
                 Ok(candidate) => match keys.insert(candidate.key.clone(), file.path.clone()) {
                     Some(other) => {
                         let message = format!("has the same {key} `{}` as {other}", candidate.key);
-                        candidates.problems.push(Problem::of_file(&file.path, message));
+                        candidates.problems.push(DataProblem::of_file(&file.path, message));
                         candidates.found.retain(|one| one.key != candidate.key);
                     }
                     None => candidates.found.push(candidate),
@@ -53,15 +53,15 @@ impl Candidates {
         candidates
     }
 
-    /// Those that do not disable an integration.
-    pub fn enabled(&self, integration: &str) -> impl Iterator<Item = &Candidate> {
+    /// Returns the objects that do not disable an integration.
+    pub fn enabled(&self, integration: &str) -> impl Iterator<Item = &ShardCandidate> {
         self.found.iter().filter(move |candidate| !candidate.disables(integration))
     }
 }
 
-fn candidate(file: &Field<'_>, key: &str) -> Result<Candidate, Problem> {
-    let found = file.along(key)?.ok_or_else(|| file.problem(format!("has no `{key}`")))?;
-    let disabled = match file.along("disable.integrations")? {
+fn candidate(file: &DataField<'_>, key: &str) -> Result<ShardCandidate, DataProblem> {
+    let found = file.follow_path(key)?.ok_or_else(|| file.problem(format!("has no `{key}`")))?;
+    let disabled = match file.follow_path("disable.integrations")? {
         Some(list) => list.list()?.iter().filter_map(|one| one.value().as_str().map(str::to_string)).collect(),
         None => Vec::new(),
     };
@@ -69,5 +69,5 @@ fn candidate(file: &Field<'_>, key: &str) -> Result<Candidate, Problem> {
         Value::Null => return Err(found.problem("is empty")),
         _ => found.text()?,
     };
-    Ok(Candidate { file: file.file().path.clone(), key, disabled })
+    Ok(ShardCandidate { file: file.file().path.clone(), key, disabled })
 }

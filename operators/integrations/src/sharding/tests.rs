@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::model::{Model, Scope};
+use crate::model::{DataScope, IntegrationModel};
 
 const RESOURCES: &str = "resources: {requests: {cpu: 100m, memory: 1Mi}, limits: {memory: 2Mi}}";
 
@@ -35,22 +35,24 @@ fn bundle_with(spec: &str, sharding: &str, more: &[(&str, &str)]) -> Bundle {
         ("/boards/1.yml", "$schema: /jira/board-1.yml\nserver: {key: AppSRE}\n"),
         ("/integration.yml", &integration),
     ];
-    Bundle::of_texts(texts.into_iter().chain(more.iter().copied()))
+    Bundle::from_texts(texts.into_iter().chain(more.iter().copied()))
 }
 
-fn divide(spec: &str, sharding: &str, compat: bool) -> Result<Shards, Problem> {
+fn divide(spec: &str, sharding: &str, compat: bool) -> Result<ShardSet, DataProblem> {
     divide_bundle(bundle(spec, sharding), sharding, compat)
 }
 
-fn divide_bundle(bundle: Bundle, sharding: &str, compat: bool) -> Result<Shards, Problem> {
-    let model = Model::read(&bundle, &Scope { compat, ..Scope::default() });
+fn divide_bundle(bundle: Bundle, sharding: &str, compat: bool) -> Result<ShardSet, DataProblem> {
+    let model = IntegrationModel::read(&bundle, &DataScope { compat, ..DataScope::default() });
     assert_eq!(model.disabled, []);
-    let mut meta =
-        Meta::parse(r#"{"terraform-resources": ["--account-name", "--cluster-name", "--org-id", "--board"]}"#).unwrap();
+    let mut meta = IntegrationMeta::parse(
+        r#"{"terraform-resources": ["--account-name", "--cluster-name", "--org-id", "--board"]}"#,
+    )
+    .unwrap();
     if sharding.contains("unsupported") {
-        meta = Meta::default();
+        meta = IntegrationMeta::default();
     }
-    Divider::new(Context { bundle: &bundle, meta: &meta, compat }).shards(&model.entries[0])
+    ShardBuilder::new(ShardingContext { bundle: &bundle, meta: &meta, compat }).shards(&model.entries[0])
 }
 
 fn shards(spec: &str, sharding: &str, compat: bool) -> Vec<Shard> {
@@ -61,7 +63,7 @@ fn suffixes(shards: &[Shard]) -> Vec<&str> {
     shards.iter().map(|shard| shard.suffix.as_str()).collect()
 }
 
-fn told(sharding: &str) -> (String, String) {
+fn error_of(sharding: &str) -> (String, String) {
     let problem = divide("", sharding, false).unwrap_err();
     (problem.message.clone(), problem.hint.clone().unwrap_or_default())
 }
@@ -86,11 +88,11 @@ fn objects_are_shards_unless_they_disable_the_integration() {
         (&*accounts[0].extra_args, &*accounts[0].key, &*accounts[0].id),
         ("--light --account-name acc-1", "acc-1", "")
     );
-    // The space stays without arguments in front of it.
+    // The leading space is kept without preceding arguments.
     assert_eq!(shards("", "    strategy: per-aws-account\n", true)[0].extra_args, " --account-name acc-1");
 }
 
-/// Spec 8.4, 16: an organization that disables an integration is no shard of it; it was.
+/// Spec 8.4, 16: an organization that disables an integration is no shard of it, unlike in qontract-reconcile.
 #[test]
 fn organizations_have_small_letters_in_names_and_may_disable_integrations() {
     let strategy = "    strategy: per-ocm-organization\n";
@@ -114,7 +116,7 @@ fn sub_shards_carry_numbers_behind_the_name_even_when_there_is_one() {
     let parts = with(2);
     assert_eq!((&*parts[1].id, &*parts[1].shards, &*parts[1].key), ("1", "2", "c1"));
     assert_eq!(Value::Object(parts[1].overrides.clone().unwrap()), json!({"imageRef": "foo", "shard": {"name": "c1"}}));
-    // None at all falls back to the shard itself, which keeps what was said of its parts.
+    // Zero sub-shards fall back to the shard itself with its overrides.
     assert_eq!(suffixes(&with(0)), ["-c1", "-c2"]);
     assert_eq!(with(0)[0].overrides.as_ref().unwrap()["subSharding"], json!({"strategy": "static", "shards": 0}));
 }
@@ -135,7 +137,7 @@ fn a_count_can_be_taken_from_the_data() {
     assert_eq!(suffixes(&shards("", &text(", objectsPerShard: 2"), false)), [""]);
 }
 
-/// One shard less would be another part of the work for each of the others: around a broken file nothing is counted.
+/// One shard less would change the work of all others, so nothing is counted if a file is unreadable.
 #[test]
 fn nothing_is_counted_around_a_file_that_cannot_be_read() {
     let text = "    strategy: static\n    shardsFrom: {schema: /aws/account-1.yml}\n";
@@ -149,11 +151,11 @@ fn nothing_is_counted_around_a_file_that_cannot_be_read() {
     assert_eq!(with("$schema: /access/user-1.yml\nname: [\n").unwrap().shards.len(), 2, "that is no account");
 }
 
-/// No object at all is a mistake of the data or of who gave it out: it deletes nothing.
+/// A strategy without any object indicates an error in the data and causes no deletions.
 #[test]
 fn a_strategy_that_finds_no_object_is_an_error() {
     let text = "    strategy: per-object\n    schema: /moon/base-1.yml\n    namePath: name\n    argument: --board\n";
-    let (message, hint) = told(text);
+    let (message, hint) = error_of(text);
     assert_eq!(message, "no /moon/base-1.yml file makes a shard of it");
     assert!(hint.contains("remove the entry"), "{hint}");
 }
@@ -172,10 +174,10 @@ fn overrides_are_by_file_or_by_id_and_can_add_arguments() {
     let by_key = "    strategy: per-aws-account\n    shardSpecOverrides:\n    - {shard: acc-1, disabled: true}\n";
     assert!(shards("", by_key, false)[0].overrides.is_some());
     let by_id = "    strategy: static\n    shards: 2\n    shardSpecOverrides:\n    - {shard: 1, imageRef: x}\n";
-    assert_eq!(shards("", by_id, false)[1].difference("imageRef"), Some(&json!("x")));
+    assert_eq!(shards("", by_id, false)[1].override_value("imageRef"), Some(&json!("x")));
 }
 
-/// Spec 8.4, 16: an override that matches nothing, the wrong kind of file, and one that stands twice went unsaid.
+/// Spec 8.4, 16: unmatched, wrong and duplicate overrides were silently ignored.
 #[test]
 fn an_override_that_matches_nothing_is_an_error_with_a_hint() {
     let over = |strategy: &str, shard: &str| {
@@ -183,12 +185,15 @@ fn an_override_that_matches_nothing_is_an_error_with_a_hint() {
             "    strategy: {strategy}\n    shards: 2\n    shardSpecOverrides:\n    - {{shard: {shard}, imageRef: x}}\n"
         )
     };
-    let (message, hint) = told(&over("per-aws-account", "{$ref: /clusters/1.yml}"));
+    let (message, hint) = error_of(&over("per-aws-account", "{$ref: /clusters/1.yml}"));
     assert_eq!(message, "c1 (/clusters/1.yml) is no shard of terraform-resources");
     assert_eq!(hint, "shards are files of /aws/account-1.yml, and this is one of /openshift/cluster-1.yml");
-    let (_, hint) = told(&over("per-aws-account", "{$ref: /aws/2.yml}"));
+    let (_, hint) = error_of(&over("per-aws-account", "{$ref: /aws/2.yml}"));
     assert_eq!(hint, "/aws/2.yml disables terraform-resources, or cannot be read");
-    assert_eq!(told(&over("static", "7")), ("there is no shard `7`".to_string(), "its shards are 0, 1".to_string()));
+    assert_eq!(
+        error_of(&over("static", "7")),
+        ("there is no shard `7`".to_string(), "its shards are 0, 1".to_string())
+    );
     assert!(
         divide("", &over("per-aws-account", "{$ref: /clusters/1.yml}"), true)
             .unwrap()
@@ -197,18 +202,18 @@ fn an_override_that_matches_nothing_is_an_error_with_a_hint() {
             .all(|s| s.overrides.is_none())
     );
     let twice = "    strategy: static\n    shards: 2\n    shardSpecOverrides:\n    - {shard: 0, imageRef: x}\n    - {shard: 0, imageRef: y}\n";
-    assert_eq!(told(twice).0, "means the same shard as managed[0].sharding.shardSpecOverrides[0] (line 10)");
+    assert_eq!(error_of(twice).0, "means the same shard as managed[0].sharding.shardSpecOverrides[0] (line 10)");
 }
 
-/// Spec 8.1, 2: no shards at all would delete what runs.
+/// Spec 8.1, 2: no shards at all would delete all workloads.
 #[test]
 fn no_shards_are_an_error_where_they_were_a_deletion() {
-    assert!(told("    strategy: static\n    shards: 0\n").0.contains("divided into 0 shards"));
+    assert!(error_of("    strategy: static\n    shards: 0\n").0.contains("divided into 0 shards"));
     assert_eq!(shards("", "    strategy: static\n    shards: 0\n", true), []);
-    assert!(told("    strategy: static\n    shards: 1000000\n").0.contains("at most"));
+    assert!(error_of("    strategy: static\n    shards: 1000000\n").0.contains("at most"));
 }
 
-/// Spec 8.5, 20: an integration that is not recorded is believed to have the option; one that is must have it.
+/// Spec 8.5, 20: unrecorded integrations are assumed to support the option; recorded ones must.
 #[test]
 fn options_are_checked_where_they_are_known() {
     let unsupported = "    strategy: per-ocm-organization # unsupported\n";
@@ -223,24 +228,25 @@ fn options_are_checked_where_they_are_known() {
         "integration terraform-resources does not support the provided argument.  --cluster-name is required by the 'per-openshift-cluster' sharding strategy."
     );
     let bundle = bundle("", "    strategy: per-openshift-cluster\n");
-    let model = Model::read(&bundle, &Scope::default());
-    let meta = Meta::parse("{}").unwrap();
-    let divided = |compat| Divider::new(Context { bundle: &bundle, meta: &meta, compat }).shards(&model.entries[0]);
+    let model = IntegrationModel::read(&bundle, &DataScope::default());
+    let meta = IntegrationMeta::parse("{}").unwrap();
+    let divided =
+        |compat| ShardBuilder::new(ShardingContext { bundle: &bundle, meta: &meta, compat }).shards(&model.entries[0]);
     assert!(divided(false).is_ok() && divided(true).is_err());
 }
 
-/// Spec 8.5, 21: an image and the data it is let read do not fit; that showed when it ran.
+/// Spec 8.5, 21: an image may read schemas that its file does not permit, which was only detected at run time.
 #[test]
 fn an_image_that_needs_schemas_its_file_does_not_list_is_refused() {
     let lean = "$schema: /openshift/lean-namespace-1.yml\nname: ns\ncluster: {name: c, serverUrl: u}\nenvironment: {name: e}\n";
     let text = "$schema: /app-sre/integration-1.yml\nname: mine\nschemas: [/a-1.yml]\nmanaged:\n- namespace: {$ref: /ns.yml}\n  \
         spec: {imageRef: now, resources: {requests: {cpu: 1m, memory: 1Mi}, limits: {memory: 1Mi}}}\n  \
         sharding: {strategy: static, shards: 2, shardSpecOverrides: [{shard: '1', imageRef: next}]}\n";
-    let bundle = Bundle::of_texts([("/ns.yml", lean), ("/mine.yml", text)]);
-    let model = Model::read(&bundle, &Scope::default());
+    let bundle = Bundle::from_texts([("/ns.yml", lean), ("/mine.yml", text)]);
+    let model = IntegrationModel::read(&bundle, &DataScope::default());
     let divided = |meta: &str, compat| {
-        let meta = Meta::parse(meta).unwrap();
-        let mut divider = Divider::new(Context { bundle: &bundle, meta: &meta, compat });
+        let meta = IntegrationMeta::parse(meta).unwrap();
+        let mut divider = ShardBuilder::new(ShardingContext { bundle: &bundle, meta: &meta, compat });
         divider.shards(&model.entries[0]).map(|divided| divided.shards.len())
     };
     let meta = r#"{"mine": {"schemas": ["/a-1.yml"], "images": {"next": ["/a-1.yml", "/b-1.yml"]}}}"#;
@@ -253,13 +259,13 @@ fn an_image_that_needs_schemas_its_file_does_not_list_is_refused() {
 
 #[test]
 fn objects_of_one_key_are_no_shards_and_are_told() {
-    let bundle = Bundle::of_texts([
+    let bundle = Bundle::from_texts([
         ("/a.yml", "$schema: /aws/account-1.yml\nname: same\n"),
         ("/b.yml", "$schema: /aws/account-1.yml\nname: same\n"),
         ("/c.yml", "$schema: /aws/account-1.yml\n"),
         ("/d.yml", "$schema: /aws/account-1.yml\nname: good\n"),
     ]);
-    let candidates = Candidates::of(&bundle, "/aws/account-1.yml", "name");
+    let candidates = ShardCandidates::from_bundle(&bundle, "/aws/account-1.yml", "name");
     assert_eq!(candidates.found.iter().map(|one| one.key.as_str()).collect::<Vec<_>>(), ["good"]);
     assert_eq!(candidates.problems.len(), 2);
 }

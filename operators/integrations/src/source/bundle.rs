@@ -1,4 +1,4 @@
-//! A qontract bundle: the JSON that qontract-bundler prints, plain or gzip.
+//! Bundle file: the JSON output of qontract-bundler, optionally compressed with gzip.
 
 use std::fmt;
 use std::fs;
@@ -12,15 +12,15 @@ use serde_json::value::RawValue;
 
 use super::directory::SourceError;
 use super::{Bundle, Datafile, MAX_BUNDLE_BYTES, MAX_FILES, sha256};
-use crate::problem::Problem;
+use crate::problem::DataProblem;
 
-/// The first bytes of gzip.
+/// Magic bytes of gzip.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads a bundle file.
 ///
 /// # Errors
-/// When it cannot be read, is no bundle, or is larger than is read.
+/// If the file cannot be read, is not a bundle, or is too large.
 pub fn read(path: &Path) -> Result<Bundle, SourceError> {
     let name = path.display().to_string();
     let mut bytes = Vec::new();
@@ -30,10 +30,10 @@ pub fn read(path: &Path) -> Result<Bundle, SourceError> {
     parse(&name, &bytes)
 }
 
-/// Reads a bundle from bytes; `name` is for messages.
+/// Parses a bundle. `name` is used in messages.
 ///
 /// # Errors
-/// As [`read`].
+/// If the bytes are not a bundle or are too large.
 pub fn parse(name: &str, bytes: &[u8]) -> Result<Bundle, SourceError> {
     let mut unpacked = Vec::new();
     let bytes = if bytes.starts_with(&GZIP) {
@@ -46,38 +46,38 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Bundle, SourceError> {
     if bytes.len() as u64 > MAX_BUNDLE_BYTES {
         return Err(SourceError::TooLarge(name.to_string(), format!("{MAX_BUNDLE_BYTES} bytes")));
     }
-    let whole: Whole<'_> =
+    let whole: BundleJson<'_> =
         serde_json::from_slice(bytes).map_err(|error| SourceError::Bundle(name.to_string(), error))?;
     if whole.data.0.len() > MAX_FILES {
         return Err(SourceError::TooLarge(name.to_string(), format!("{MAX_FILES} files")));
     }
     let (mut files, mut problems) = (Vec::new(), Vec::new());
     for (path, raw) in whole.data.0 {
-        match head(&path, raw) {
+        match parse_datafile(&path, raw) {
             Ok(file) => files.push(file),
             Err(problem) => problems.push(problem),
         }
     }
-    // The server's own sha: of the bytes of the file as it serves them.
-    Ok(Bundle::new(sha256(bytes), files, problems).of_commit(whole.git_commit))
+    // The server uses the same SHA, computed from the uncompressed bytes.
+    Ok(Bundle::new(sha256(bytes), files, problems).with_commit(whole.git_commit))
 }
 
-/// What is read of a bundle; schemas and resources are skipped.
+/// Parts of a bundle that are read; schemas and resources are skipped.
 #[derive(Deserialize)]
-struct Whole<'a> {
+struct BundleJson<'a> {
     #[serde(borrow)]
-    data: Files<'a>,
+    data: BundleFiles<'a>,
     #[serde(default)]
     git_commit: Option<String>,
 }
 
-/// Paths with their JSON, in the order they stand, a path that stands twice as well.
-struct Files<'a>(Vec<(String, &'a RawValue)>);
+/// Paths with their JSON in file order, including duplicate paths.
+struct BundleFiles<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Files<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for BundleFiles<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Each;
-        impl<'de> Visitor<'de> for Each {
+        struct FilesVisitor;
+        impl<'de> Visitor<'de> for FilesVisitor {
             type Value = Vec<(String, &'de RawValue)>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,24 +92,24 @@ impl<'de: 'a, 'a> Deserialize<'de> for Files<'a> {
                 Ok(files)
             }
         }
-        deserializer.deserialize_map(Each).map(Files)
+        deserializer.deserialize_map(FilesVisitor).map(BundleFiles)
     }
 }
 
-fn head(path: &str, raw: &RawValue) -> Result<Datafile, Problem> {
+fn parse_datafile(path: &str, raw: &RawValue) -> Result<Datafile, DataProblem> {
     #[derive(Deserialize)]
-    struct Head {
+    struct DatafileHeader {
         #[serde(rename = "$schema")]
         schema: Option<String>,
     }
-    let head: Head =
+    let head: DatafileHeader =
         serde_json::from_str(raw.get()).map_err(|error| match serde_json::from_str::<IgnoredAny>(raw.get()) {
-            Ok(_) if !raw.get().trim_start().starts_with('{') => Problem::of_file(path, "is no map of fields"),
-            _ => Problem::of_file(path, error),
+            Ok(_) if !raw.get().trim_start().starts_with('{') => DataProblem::of_file(path, "is no map of fields"),
+            _ => DataProblem::of_file(path, error),
         })?;
     match head.schema {
         Some(schema) => Ok(Datafile::lazy(path, &schema, raw.to_owned())),
-        None => Err(Problem::of_file(path, "has no `$schema`")),
+        None => Err(DataProblem::of_file(path, "has no `$schema`")),
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let text = format!(r#"{{"data":{{"/a.yml":{{"$schema":"/x","v":{deep}}},"/b.yml":{{"$schema":"/x"}}}}}}"#);
         let bundle = parse("b", text.as_bytes());
-        // Whether the file or the bundle is refused is the parser's; that it ends is ours.
+        // The parser may reject the file or the bundle, but it must terminate.
         if let Ok(bundle) = bundle {
             assert!(bundle.file("/a.yml").is_none_or(|file| file.value().is_null()));
         }

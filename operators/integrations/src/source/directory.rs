@@ -1,7 +1,7 @@
-//! A directory of app-interface YAML, as the bundler reads one.
+//! Directory with app-interface YAML, read like the bundler does.
 //!
-//! `.yml`, `.yaml` and `.json`, hidden ones left out, each under its path from the data directory. The data directory is
-//! the given one, or its `data` when it has one, as app-interface repositories do.
+//! Files with `.yml`, `.yaml` and `.json` are read, except hidden ones, with their paths from the data directory. The
+//! data directory is the given one or its subdirectory `data`, as in app-interface repositories.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,60 +13,63 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Bundle, Datafile, Lines, MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, Sum, guess, yaml};
-use crate::problem::Problem;
+use super::{
+    Bundle, Datafile, FieldLines, FileSetDigest, MAX_BUNDLE_BYTES, MAX_FILE_BYTES, MAX_FILES, schema_guess, yaml,
+};
+use crate::problem::DataProblem;
 
-/// Why a source cannot be read at all.
+/// Error of reading a source as a whole.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// The file system refused.
+    /// A file system error.
     #[error("could not read {}", .0.display())]
     Read(PathBuf, #[source] std::io::Error),
-    /// Somebody wrote there all the time.
+    /// The directory changes continuously.
     #[error("{} changes while it is read", .0.display())]
     Changing(PathBuf),
-    /// More than is read.
+    /// The source exceeds a limit.
     #[error("{0} holds more than {1}")]
     TooLarge(String, String),
-    /// A bundle that is none.
+    /// The file is not a bundle.
     #[error(
         "could not read the bundle {0}\nhint: a bundle is what qontract-bundler prints: JSON with `data` in it, plain or gzip"
     )]
     Bundle(String, #[source] serde_json::Error),
-    /// A bundle that is cut off, or packed otherwise.
+    /// The bundle is truncated or has another compression format.
     #[error("could not unpack the bundle {0}")]
     Packed(String, #[source] std::io::Error),
 }
 
-/// How often a directory is read that changes meanwhile.
+/// Maximum number of attempts to read a changing directory.
 const ATTEMPTS: usize = 5;
-/// How long it is left alone before the next time.
+/// Delay between attempts.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// The data directory of a directory.
+/// Returns the data directory of a directory.
 pub fn root(dir: &Path) -> PathBuf {
     let data = dir.join("data");
     if data.is_dir() { data } else { dir.to_path_buf() }
 }
 
-/// Reads a directory. A file that cannot be read is a problem; a directory that cannot be is an error.
+/// Reads a directory. An unreadable file is a problem; an unreadable directory is an error.
 ///
-/// A checkout in the middle of it would give files of two commits: what changed meanwhile is read again.
+/// If files change while they are read, for example by a checkout, the directory is read again, so that a bundle never
+/// mixes two commits.
 ///
 /// # Errors
-/// When the directory cannot be listed, holds more than is read, or does not come to rest.
+/// If the directory cannot be listed, exceeds a limit, or changes continuously.
 pub fn read(dir: &Path) -> Result<Bundle, SourceError> {
     read_with(dir, &mut || {})
 }
 
-/// The same, with what happens between the reading and the look whether it was still the same.
+/// Reads a directory and calls `meanwhile` before the check for changes.
 fn read_with(dir: &Path, meanwhile: &mut dyn FnMut()) -> Result<Bundle, SourceError> {
     let root = root(dir);
     for attempt in 1..=ATTEMPTS {
-        let before = stamped(&root)?;
+        let before = file_stamps(&root)?;
         let bundle = read_once(dir, &root, before.keys())?;
         meanwhile();
-        if stamped(&root)? == before {
+        if file_stamps(&root)? == before {
             return Ok(bundle);
         }
         if attempt < ATTEMPTS {
@@ -76,10 +79,10 @@ fn read_with(dir: &Path, meanwhile: &mut dyn FnMut()) -> Result<Bundle, SourceEr
     Err(SourceError::Changing(dir.to_path_buf()))
 }
 
-/// What tells a file from the one that stood there before: when it was written, its size, and which one it is.
-type Stamp = (i64, i64, u64, u64);
+/// Change times, size and inode of a file, which identify its version.
+type FileStamp = (i64, i64, u64, u64);
 
-fn stamped(root: &Path) -> Result<BTreeMap<PathBuf, Option<Stamp>>, SourceError> {
+fn file_stamps(root: &Path) -> Result<BTreeMap<PathBuf, Option<FileStamp>>, SourceError> {
     let mut paths = Vec::new();
     walk(root, &mut paths)?;
     let stamp = |path: &PathBuf| {
@@ -90,13 +93,13 @@ fn stamped(root: &Path) -> Result<BTreeMap<PathBuf, Option<Stamp>>, SourceError>
 }
 
 fn read_once<'a>(dir: &Path, root: &Path, paths: impl Iterator<Item = &'a PathBuf>) -> Result<Bundle, SourceError> {
-    let mut builder = Builder::default();
+    let mut builder = BundleBuilder::default();
     for path in paths {
         let relative = path.strip_prefix(root).unwrap_or(path);
         let name = format!("/{}", relative.to_string_lossy());
         match bytes(path) {
             Ok(bytes) => builder.add(&name, &bytes),
-            Err(error) => builder.problems.push(Problem::of_file(&name, format!("could not be read: {error}"))),
+            Err(error) => builder.problems.push(DataProblem::of_file(&name, format!("could not be read: {error}"))),
         }
         if builder.bytes > MAX_BUNDLE_BYTES {
             return Err(SourceError::TooLarge(dir.display().to_string(), format!("{MAX_BUNDLE_BYTES} bytes")));
@@ -105,16 +108,16 @@ fn read_once<'a>(dir: &Path, root: &Path, paths: impl Iterator<Item = &'a PathBu
     Ok(builder.finish())
 }
 
-/// Reads files that came from elsewhere, a commit say, by their paths from the data directory.
-pub fn of_files(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Bundle {
+/// Reads files from another origin, such as a commit, by their paths from the data directory.
+pub fn from_files(files: impl IntoIterator<Item = (String, Vec<u8>)>) -> Bundle {
     let mut files: Vec<(String, Vec<u8>)> = files.into_iter().filter(|(name, _)| is_data(name)).collect();
     files.sort();
-    let mut builder = Builder::default();
+    let mut builder = BundleBuilder::default();
     files.iter().for_each(|(name, bytes)| builder.add(&format!("/{}", name.trim_start_matches('/')), bytes));
     builder.finish()
 }
 
-/// Whether the bundler would take the file.
+/// Whether the bundler would read the file.
 pub fn is_data(path: &str) -> bool {
     let hidden = path.split('/').any(|part| part.starts_with('.') && part.len() > 1);
     !hidden && [".yml", ".yaml", ".json"].iter().any(|end| path.ends_with(end))
@@ -126,7 +129,7 @@ fn walk(dir: &Path, found: &mut Vec<PathBuf>) -> Result<(), SourceError> {
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
         let name = entry.file_name().to_string_lossy().into_owned();
-        // Links are not followed: they can lead out of the data, and in circles.
+        // Links are not followed, because they may lead out of the data or be circular.
         let kind = entry.file_type().map_err(failed)?;
         if kind.is_dir() && !name.starts_with('.') {
             walk(&entry.path(), found)?;
@@ -147,50 +150,51 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 #[derive(Default)]
-struct Builder {
+struct BundleBuilder {
     files: Vec<Datafile>,
-    problems: Vec<Problem>,
-    /// Schemas of what could not be read.
+    problems: Vec<DataProblem>,
+    /// Schemas of unreadable files.
     named: BTreeMap<Arc<str>, String>,
-    sum: Sum,
+    sum: FileSetDigest,
     bytes: u64,
 }
 
-impl Builder {
+impl BundleBuilder {
     fn add(&mut self, name: &str, bytes: &[u8]) {
         self.sum.file(name, bytes);
         self.bytes += bytes.len() as u64;
-        match parsed(name, bytes) {
+        match parse_datafile(name, bytes) {
             Ok(file) => self.files.push(file),
             Err(problem) => {
-                self.named.extend(guess::schema(bytes).map(|schema| (Arc::from(name), schema)));
+                self.named.extend(schema_guess::schema(bytes).map(|schema| (Arc::from(name), schema)));
                 self.problems.push(problem);
             }
         }
     }
 
     fn finish(self) -> Bundle {
-        Bundle::new(self.sum.finish(), self.files, self.problems).naming(self.named)
+        Bundle::new(self.sum.finish(), self.files, self.problems).with_schemas(self.named)
     }
 }
 
-fn parsed(name: &str, bytes: &[u8]) -> Result<Datafile, Problem> {
+fn parse_datafile(name: &str, bytes: &[u8]) -> Result<Datafile, DataProblem> {
     if bytes.len() as u64 > MAX_FILE_BYTES {
-        return Err(Problem::of_file(name, format!("is larger than {MAX_FILE_BYTES} bytes")));
+        return Err(DataProblem::of_file(name, format!("is larger than {MAX_FILE_BYTES} bytes")));
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| Problem::of_file(name, "is not UTF-8"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| DataProblem::of_file(name, "is not UTF-8"))?;
     let (value, lines) = if name.ends_with(".json") {
-        let value: Value =
-            serde_json::from_str(text).map_err(|error| Problem::of_file(name, &error).at_line(Some(error.line())))?;
-        (value, Lines::default())
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| DataProblem::of_file(name, &error).at_line(Some(error.line())))?;
+        (value, FieldLines::default())
     } else {
-        yaml::read_with_lines(text).map_err(|error| Problem::of_file(name, &error.message).at_line(Some(error.line)))?
+        yaml::read_with_lines(text)
+            .map_err(|error| DataProblem::of_file(name, &error.message).at_line(Some(error.line)))?
     };
     let Value::Object(map) = &value else {
-        return Err(Problem::of_file(name, "is no map of fields").at_line(Some(1)));
+        return Err(DataProblem::of_file(name, "is no map of fields").at_line(Some(1)));
     };
     if !map.get("$schema").is_some_and(Value::is_string) {
-        return Err(Problem::of_file(name, "has no `$schema`").at_line(Some(1)));
+        return Err(DataProblem::of_file(name, "has no `$schema`").at_line(Some(1)));
     }
     Ok(Datafile::new(name, value, lines))
 }
@@ -230,7 +234,7 @@ mod tests {
     #[test]
     fn files_of_two_commits_are_never_read_as_one_bundle() {
         let dir = tempfile::tempdir().unwrap();
-        // As a checkout does it: another file takes the place of each, of the same size.
+        // Replaces each file by another of the same size, like a checkout.
         let checkout = |text: &str| {
             for name in ["a.yml", "b.yml"] {
                 let _ = fs::remove_file(dir.path().join(name));

@@ -1,18 +1,18 @@
-//! A live qontract-server: GraphQL over one bundle of it.
+//! qontract-server as a source, queried with GraphQL for one of its bundles.
 //!
 //! ```text
 //! GET /sha256 ─▶ sha ─▶ POST /graphqlsha/<sha>, several times ─▶ Bundle
 //! ```
 //!
-//! The server goes on to new bundles while we ask; a run asks for the sha once and then of that bundle alone. What it gives
-//! out are objects with what they refer to inside of them; here they become datafiles again, so that a run does not
-//! know where its data came from.
+//! The server may load new bundles at any time, so a run reads the SHA once and queries that bundle only. The server
+//! returns objects with inlined references; they are converted back to datafiles, so that a run does not depend on its
+//! source.
 
-mod answer;
-mod ask;
 mod files;
 pub mod network;
 mod query;
+mod request;
+mod response;
 
 use std::time::Duration;
 
@@ -20,69 +20,69 @@ use serde_json::Value;
 
 use super::Bundle;
 use crate::model::OCM_ORGANIZATION;
-use answer::{Answered, answered, listed};
-pub use ask::{ATTEMPTS, Ask, AskError, PAUSE, Secret, Transport};
-use ask::{retried, told};
-use files::Files;
-use query::Question;
+use files::ServerFiles;
+use query::GraphqlQuery;
+pub use request::{ATTEMPTS, AuthorizationHeader, PAUSE, RequestError, ServerRequest, Transport};
+use request::{excerpt, send_with_retries};
+use response::{GraphqlData, parse_file_list, parse_response};
 
-/// How long the sha of the bundle may take.
+/// Timeout for the SHA of the bundle.
 pub const SHA_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long a query may take.
+/// Timeout for a query.
 pub const QUERY_TIMEOUT: Duration = Duration::from_secs(30);
-/// The largest answer that is read.
+/// Maximum size of a response.
 pub const MAX_ANSWER_BYTES: usize = 256 << 20;
 
-/// Why a server gives no bundle.
+/// Error of reading a bundle from a server.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphqlError {
-    /// The address is none.
+    /// The address is invalid.
     #[error("{0:?} is no address of a qontract-server\nhint: write it as https://host/graphql")]
     Address(String),
-    /// A user or password stands in the address; it is not repeated.
+    /// The address contains a login, which is not repeated.
     #[error(
         "the address of a qontract-server holds a login\nhint: write it as https://host/graphql; what it wants as `Authorization` stands in the file that `integrations.authorization` names, or in QONTRACT_AUTHORIZATION"
     )]
     Login,
-    /// No answer, or not a good one, however often it was asked.
+    /// All attempts of a request failed.
     #[error("could not ask {url} for {what}")]
     Ask {
-        /// The address.
+        /// URL of the request.
         url: String,
-        /// What was asked for.
+        /// Content of the request.
         what: &'static str,
-        /// What came of the last attempt.
+        /// Error of the last attempt.
         #[source]
-        source: AskError,
+        source: RequestError,
     },
-    /// The integration that asks has no datafile, and so no schemas it may read.
+    /// The requesting integration has no datafile, and so no schemas it may read.
     #[error(
         "integration not found: {0}\nhint: add a file with `$schema: /app-sre/integration-1.yml`, `name: {0}` and the schemas it reads"
     )]
     NotFound(String),
-    /// Schemas were read that the asking integration's file does not list.
+    /// The response contains schemas that the requesting integration's file does not list.
     #[error("forbidden schemas: {1:?}\nhint: list them under `schemas` in the file of the integration {0}")]
     Forbidden(String, Vec<String>),
 }
 
-/// A server and who asks it.
+/// qontract-server with the identity of the client.
 #[derive(Clone, Debug)]
-pub struct Server {
+pub struct QontractServer {
     base: String,
-    authorization: Option<Secret>,
+    authorization: Option<AuthorizationHeader>,
     integration: Option<String>,
 }
 
-impl Server {
-    /// The server at an address as the original's configuration has it: of `https://host/graphql` the path is ours to say.
+impl QontractServer {
+    /// Creates a client for an address in qontract-reconcile's format, `https://host/graphql`, whose path is replaced.
     ///
     /// # Errors
-    /// When it is no http or https address.
+    /// If the address is not an http or https URL.
     pub fn new(address: &str) -> Result<Self, GraphqlError> {
         let no_address = || GraphqlError::Address(address.to_string());
         let (scheme, rest) = address.split_once("://").ok_or_else(no_address)?;
         let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        // A user and password here would be told with every error; the token is the place for them.
+        // A login in the address would appear in every error; the token belongs in the header.
         if host.contains('@') {
             return Err(GraphqlError::Login);
         }
@@ -92,53 +92,53 @@ impl Server {
         Ok(Self { base: format!("{scheme}://{host}"), authorization: None, integration: None })
     }
 
-    /// With what stands in the `Authorization` header.
+    /// Sets the `Authorization` header.
     #[must_use]
-    pub fn authorized(mut self, authorization: Option<Secret>) -> Self {
+    pub fn authorized(mut self, authorization: Option<AuthorizationHeader>) -> Self {
         self.authorization = authorization;
         self
     }
 
-    /// As an integration that may read the schemas its own datafile lists, and no others.
+    /// Sets the integration that reads the data, and may read only the schemas in its datafile.
     #[must_use]
     pub fn reading_as(mut self, integration: &str) -> Self {
         self.integration = Some(integration.to_string());
         self
     }
 
-    /// The sha of the bundle the server is at: whether there is something new costs one small question.
+    /// Returns the SHA of the current bundle, to detect a new one with a small request.
     ///
     /// # Errors
-    /// When the server does not say.
+    /// If all attempts fail.
     pub fn sha(&self, transport: &dyn Transport) -> Result<String, GraphqlError> {
-        let ask = self.ask("/sha256", None, SHA_TIMEOUT);
-        retried(transport, &ask, "the sha of its bundle", |body| {
+        let ask = self.request("/sha256", None, SHA_TIMEOUT);
+        send_with_retries(transport, &ask, "the sha of its bundle", |body| {
             let text = String::from_utf8_lossy(body).trim().to_string();
-            // It becomes a part of every further address.
+            // The SHA becomes part of URLs.
             match !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric()) {
                 true => Ok(text),
-                false => Err(AskError::Answer(format!("{:?} is no sha", told(body)))),
+                false => Err(RequestError::Answer(format!("{:?} is no sha", excerpt(body)))),
             }
         })
     }
 
-    /// All that a run needs, of the bundle the server is at.
+    /// Reads all data of the current bundle that a run needs.
     ///
     /// # Errors
-    /// When a question has failed, or is not allowed to the integration that asks.
+    /// If a query fails, or the integration may not read the data.
     pub fn fetch(&self, transport: &dyn Transport) -> Result<Bundle, GraphqlError> {
         let sha = self.sha(transport)?;
         self.fetch_sha(transport, &sha)
     }
 
-    /// The same of one bundle, which the server still has.
+    /// Reads the data of a bundle that the server still has.
     ///
     /// # Errors
-    /// As [`Server::fetch`].
+    /// The errors of [`QontractServer::fetch`].
     pub fn fetch_sha(&self, transport: &dyn Transport, sha: &str) -> Result<Bundle, GraphqlError> {
         let commit = self.commit(transport, sha)?;
         let allowed = self.allowed(transport, sha)?;
-        let mut files = Files::default();
+        let mut files = ServerFiles::default();
         for question in query::ALL {
             for answer in self.answers(transport, sha, &question, &mut files)? {
                 if let (Some(name), Some(allowed)) = (&self.integration, &allowed) {
@@ -147,71 +147,71 @@ impl Server {
                         return Err(GraphqlError::Forbidden(name.clone(), other));
                     }
                 }
-                (question.take)(&mut files, answer.data);
+                (question.store)(&mut files, answer.data);
             }
         }
-        Ok(files.finish(sha).of_commit(commit))
+        Ok(files.finish(sha).with_commit(commit))
     }
 
-    /// What answers a question. Where one file makes the server refuse all of them, each is asked for alone.
+    /// Returns the answers to a query. If one file makes the server reject the query, each file is queried separately.
     fn answers(
         &self,
         transport: &dyn Transport,
         sha: &str,
-        question: &Question,
-        files: &mut Files,
-    ) -> Result<Vec<Answered>, GraphqlError> {
+        question: &GraphqlQuery,
+        files: &mut ServerFiles,
+    ) -> Result<Vec<GraphqlData>, GraphqlError> {
         if question.schema == OCM_ORGANIZATION {
-            // Not every server's types have it; one that has not refuses the question before it runs.
-            let better = self.said(transport, sha, question.what, query::ORGANIZATIONS_THAT_DISABLE)?;
+            // Only newer servers have the field; others reject the query before executing it.
+            let better = self.query_or_errors(transport, sha, question.what, query::ORGANIZATIONS_THAT_DISABLE)?;
             if let Ok(answer) = better {
                 return Ok(vec![answer]);
             }
         }
-        let refused = match self.query(transport, sha, question.what, question.text, listed) {
-            Err(GraphqlError::Ask { source: AskError::Reported(said), url, what }) => (said, url, what),
+        let refused = match self.query(transport, sha, question.what, question.text, parse_file_list) {
+            Err(GraphqlError::Ask { source: RequestError::Reported(said), url, what }) => (said, url, what),
             answer => return answer.map(|answer| vec![answer]),
         };
-        let Ok(Ok(paths)) = self.said(transport, sha, question.what, &question.paths()) else {
+        let Ok(Ok(paths)) = self.query_or_errors(transport, sha, question.what, &question.paths()) else {
             let (said, url, what) = refused;
-            return Err(GraphqlError::Ask { url, what, source: AskError::Reported(said) });
+            return Err(GraphqlError::Ask { url, what, source: RequestError::Reported(said) });
         };
         let mut answers = Vec::new();
         for path in paths.data["files"].as_array().into_iter().flatten().filter_map(|file| file["path"].as_str()) {
-            match self.said(transport, sha, question.what, &question.of_path(path))? {
+            match self.query_or_errors(transport, sha, question.what, &question.of_path(path))? {
                 Ok(answer) => answers.push(answer),
-                Err(said) => files.reported(path, question.schema, &said),
+                Err(said) => files.unreadable(path, question.schema, &said),
             }
         }
         Ok(answers)
     }
 
-    /// A list of files, or what a server that does not like the question says: over one bundle it says that each time.
-    fn said(
+    /// Returns a list of files, or the errors that the server reports, which are permanent for a bundle.
+    fn query_or_errors(
         &self,
         transport: &dyn Transport,
         sha: &str,
         what: &'static str,
         text: &str,
-    ) -> Result<Result<Answered, Vec<String>>, GraphqlError> {
-        self.query(transport, sha, what, text, |body| match listed(body) {
-            Err(AskError::Reported(said)) => Ok(Err(said)),
+    ) -> Result<Result<GraphqlData, Vec<String>>, GraphqlError> {
+        self.query(transport, sha, what, text, |body| match parse_file_list(body) {
+            Err(RequestError::Reported(said)) => Ok(Err(said)),
             answer => answer.map(Ok),
         })
     }
 
     fn commit(&self, transport: &dyn Transport, sha: &str) -> Result<Option<String>, GraphqlError> {
-        let ask = self.ask(&format!("/git-commit-info/{sha}"), None, SHA_TIMEOUT);
-        retried(transport, &ask, "the commit of its bundle", |body| {
-            let said: Value = serde_json::from_slice(body).map_err(|error| AskError::Answer(error.to_string()))?;
+        let ask = self.request(&format!("/git-commit-info/{sha}"), None, SHA_TIMEOUT);
+        send_with_retries(transport, &ask, "the commit of its bundle", |body| {
+            let said: Value = serde_json::from_slice(body).map_err(|error| RequestError::Answer(error.to_string()))?;
             Ok(said["commit"].as_str().filter(|commit| !commit.is_empty()).map(str::to_string))
         })
     }
 
-    /// The schemas the asking integration may read, when it is to be asked about that.
+    /// Returns the schemas that the requesting integration may read; `None` without such an integration.
     fn allowed(&self, transport: &dyn Transport, sha: &str) -> Result<Option<Vec<String>>, GraphqlError> {
         let Some(name) = &self.integration else { return Ok(None) };
-        let answer = self.query(transport, sha, "the schemas of integrations", query::SCHEMAS, answered)?;
+        let answer = self.query(transport, sha, "the schemas of integrations", query::SCHEMAS, parse_response)?;
         let all = answer.data["integrations"].as_array().map_or(&[][..], Vec::as_slice);
         let own = all.iter().find(|one| one["name"] == name.as_str());
         let schemas = own.and_then(|one| one["schemas"].as_array()).into_iter().flatten();
@@ -222,21 +222,26 @@ impl Server {
         Ok(Some(schemas))
     }
 
-    /// Asks the bundle of a hash, and reads what comes back.
+    /// Queries the bundle with this SHA and parses the response.
     fn query<T>(
         &self,
         transport: &dyn Transport,
         sha: &str,
         what: &'static str,
         text: &str,
-        read: impl Fn(&[u8]) -> Result<T, AskError>,
+        read: impl Fn(&[u8]) -> Result<T, RequestError>,
     ) -> Result<T, GraphqlError> {
         let body = serde_json::json!({ "query": text }).to_string();
-        retried(transport, &self.ask(&format!("/graphqlsha/{sha}"), Some(body), QUERY_TIMEOUT), what, read)
+        send_with_retries(
+            transport,
+            &self.request(&format!("/graphqlsha/{sha}"), Some(body), QUERY_TIMEOUT),
+            what,
+            read,
+        )
     }
 
-    fn ask(&self, path: &str, body: Option<String>, timeout: Duration) -> Ask {
-        Ask { url: format!("{}{path}", self.base), authorization: self.authorization.clone(), body, timeout }
+    fn request(&self, path: &str, body: Option<String>, timeout: Duration) -> ServerRequest {
+        ServerRequest { url: format!("{}{path}", self.base), authorization: self.authorization.clone(), body, timeout }
     }
 }
 

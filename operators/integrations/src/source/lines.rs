@@ -1,19 +1,19 @@
-//! Which line each field of a file stands at.
+//! Line numbers of the fields of a file.
 
 use std::collections::BTreeMap;
 
-/// Lines by JSON pointer.
+/// Line numbers by JSON pointer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Lines(BTreeMap<String, usize>);
+pub struct FieldLines(BTreeMap<String, usize>);
 
-impl Lines {
-    /// Notes where a field begins.
+impl FieldLines {
+    /// Records the line of a field.
     pub fn note(&mut self, pointer: &str, line: usize) {
         self.0.insert(pointer.to_string(), line);
     }
 
-    /// The line of a field, or of the nearest thing around it.
-    pub fn of(&self, pointer: &str) -> Option<usize> {
+    /// Returns the line of a field or of the closest enclosing value.
+    pub fn line_of(&self, pointer: &str) -> Option<usize> {
         let mut pointer = pointer;
         loop {
             if let Some(line) = self.0.get(pointer) {
@@ -24,7 +24,7 @@ impl Lines {
     }
 }
 
-/// A key as a part of a JSON pointer.
+/// Escapes a key for a JSON pointer.
 pub fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }

@@ -1,88 +1,88 @@
-//! YAML as PyYAML's safe loader reads it, with the line of every field.
+//! YAML parser with the behavior of PyYAML's safe loader and the line of every field.
 
 use std::collections::BTreeMap;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, Tag};
 use serde_json::{Map, Value};
 
-use super::lines::{Lines, escaped};
-use super::plain::{Plain, plain};
+use super::lines::{FieldLines, escaped};
+use super::plain_scalar::{PlainScalar, resolve};
 
-/// How deep a document may nest.
+/// Maximum nesting of a document.
 pub const MAX_DEPTH: usize = 100;
-/// How many values a document may have, those that aliases repeat included.
+/// Maximum number of values in a document, including those repeated by aliases.
 pub const MAX_NODES: usize = 4_000_000;
-/// How many of them aliases may make: a bomb is small and all aliases.
+/// Maximum number of values repeated by aliases, against documents that expand exponentially.
 pub const MAX_ALIASED_NODES: usize = 100_000;
 
-/// Text that is not YAML, or YAML that JSON has no form for.
+/// Error for text that is not YAML or has no JSON form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {message}")]
-pub struct YamlError {
-    /// What is wrong.
+pub struct PyYamlError {
+    /// Message.
     pub message: String,
-    /// The line it was found at, counted from one.
+    /// Line, counted from one.
     pub line: usize,
 }
 
-/// What becomes of dates and times, which JSON does not have.
+/// Handling of dates and times, which JSON does not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Times {
-    /// They are the text they were written as.
+pub enum DateHandling {
+    /// Read as text.
     Text,
-    /// They are an error, as they are to a program that prints JSON.
+    /// Rejected, as by programs that print JSON.
     Refused,
 }
 
-/// Reads the one document of a text.
+/// Reads the single document of a text.
 ///
 /// # Errors
-/// When the text is not YAML, holds several documents, or is not within bounds.
-pub fn read(text: &str, times: Times) -> Result<Value, YamlError> {
-    Reader::new(text, times, false).document().map(|(value, _)| value)
+/// If the text is not YAML, contains several documents, or exceeds a limit.
+pub fn read(text: &str, times: DateHandling) -> Result<Value, PyYamlError> {
+    YamlReader::new(text, times, false).document().map(|(value, _)| value)
 }
 
-/// Reads the one document of a text, and notes where each field stands.
+/// Reads the single document of a text with the lines of its fields.
 ///
 /// # Errors
-/// As [`read`].
-pub fn read_with_lines(text: &str) -> Result<(Value, Lines), YamlError> {
-    Reader::new(text, Times::Text, true).document()
+/// The errors of [`read`].
+pub fn read_with_lines(text: &str) -> Result<(Value, FieldLines), PyYamlError> {
+    YamlReader::new(text, DateHandling::Text, true).document()
 }
 
-struct Reader<'a> {
+struct YamlReader<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
-    times: Times,
-    lines: Option<Lines>,
-    open: Vec<Open>,
+    times: DateHandling,
+    lines: Option<FieldLines>,
+    open: Vec<OpenNode>,
     anchors: BTreeMap<usize, (Value, usize)>,
     nodes: usize,
     aliased: usize,
 }
 
-struct Open {
+struct OpenNode {
     anchor: usize,
     size: usize,
-    content: Content,
+    content: NodeContent,
 }
 
-enum Content {
+enum NodeContent {
     List(Vec<Value>),
-    Map { map: Map<String, Value>, merged: Map<String, Value>, key: Option<Key> },
+    Map { map: Map<String, Value>, merged: Map<String, Value>, key: Option<MapKey> },
 }
 
-enum Key {
+enum MapKey {
     Named(String),
     Merge,
 }
 
-impl<'a> Reader<'a> {
-    fn new(text: &'a str, times: Times, with_lines: bool) -> Self {
+impl<'a> YamlReader<'a> {
+    fn new(text: &'a str, times: DateHandling, with_lines: bool) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         Self {
             parser: Parser::new_from_str(text),
             times,
-            lines: with_lines.then(Lines::default),
+            lines: with_lines.then(FieldLines::default),
             open: Vec::new(),
             anchors: BTreeMap::new(),
             nodes: 0,
@@ -90,12 +90,12 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn document(mut self) -> Result<(Value, Lines), YamlError> {
+    fn document(mut self) -> Result<(Value, FieldLines), PyYamlError> {
         let mut document = None;
         let mut documents = 0;
         while let Some(event) = self.parser.next_event() {
-            let (event, span) =
-                event.map_err(|error| YamlError { message: error.info().to_string(), line: error.marker().line() })?;
+            let (event, span) = event
+                .map_err(|error| PyYamlError { message: error.info().to_string(), line: error.marker().line() })?;
             if let Event::DocumentStart(_) = event {
                 documents += 1;
                 if documents > 1 {
@@ -109,7 +109,7 @@ impl<'a> Reader<'a> {
         Ok((document.unwrap_or(Value::Null), self.lines.unwrap_or_default()))
     }
 
-    fn take(&mut self, event: Event<'_>, span: Span) -> Result<Option<Value>, YamlError> {
+    fn take(&mut self, event: Event<'_>, span: Span) -> Result<Option<Value>, PyYamlError> {
         match event {
             Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag.as_deref(), span),
             Event::Alias(id) => {
@@ -123,9 +123,9 @@ impl<'a> Reader<'a> {
                 self.note(span);
                 self.place(value, size, span)
             }
-            Event::SequenceStart(anchor, _) => self.push(anchor, Content::List(Vec::new()), span),
+            Event::SequenceStart(anchor, _) => self.push(anchor, NodeContent::List(Vec::new()), span),
             Event::MappingStart(anchor, _) => {
-                let content = Content::Map { map: Map::new(), merged: Map::new(), key: None };
+                let content = NodeContent::Map { map: Map::new(), merged: Map::new(), key: None };
                 self.push(anchor, content, span)
             }
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
@@ -133,23 +133,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn push(&mut self, anchor: usize, content: Content, span: Span) -> Result<Option<Value>, YamlError> {
+    fn push(&mut self, anchor: usize, content: NodeContent, span: Span) -> Result<Option<Value>, PyYamlError> {
         if self.open.len() >= MAX_DEPTH {
             return Err(at(span, format!("nests deeper than {MAX_DEPTH}")));
         }
-        if matches!(self.open.last(), Some(Open { content: Content::Map { key: None, .. }, .. })) {
+        if matches!(self.open.last(), Some(OpenNode { content: NodeContent::Map { key: None, .. }, .. })) {
             return Err(at(span, "a list or a map cannot be a key"));
         }
         self.note(span);
-        self.open.push(Open { anchor, size: 1, content });
+        self.open.push(OpenNode { anchor, size: 1, content });
         Ok(None)
     }
 
-    fn close(&mut self, span: Span) -> Result<Option<Value>, YamlError> {
+    fn close(&mut self, span: Span) -> Result<Option<Value>, PyYamlError> {
         let Some(open) = self.open.pop() else { return Ok(None) };
         let value = match open.content {
-            Content::List(list) => Value::Array(list),
-            Content::Map { map, mut merged, .. } => {
+            NodeContent::List(list) => Value::Array(list),
+            NodeContent::Map { map, mut merged, .. } => {
                 merged.extend(map);
                 Value::Object(merged)
             }
@@ -159,7 +159,7 @@ impl<'a> Reader<'a> {
     }
 
     fn remember(&mut self, anchor: usize, value: &Value, size: usize) {
-        // What is kept is never larger than what aliases may make of it.
+        // Stored values are limited to the size that aliases may expand to.
         if anchor != 0 && size <= MAX_ALIASED_NODES {
             self.anchors.insert(anchor, (value.clone(), size));
         }
@@ -172,10 +172,10 @@ impl<'a> Reader<'a> {
         anchor: usize,
         tag: Option<&Tag>,
         span: Span,
-    ) -> Result<Option<Value>, YamlError> {
+    ) -> Result<Option<Value>, PyYamlError> {
         let implicit = style == ScalarStyle::Plain && tag.is_none();
-        if let Some(Open { content: Content::Map { key: key @ None, .. }, .. }) = self.open.last_mut() {
-            *key = Some(if implicit && text == "<<" { Key::Merge } else { Key::Named(key_text(text, implicit)) });
+        if let Some(OpenNode { content: NodeContent::Map { key: key @ None, .. }, .. }) = self.open.last_mut() {
+            *key = Some(if implicit && text == "<<" { MapKey::Merge } else { MapKey::Named(key_text(text, implicit)) });
             return Ok(None);
         }
         self.note(span);
@@ -193,19 +193,19 @@ impl<'a> Reader<'a> {
         self.place(value, 1, span)
     }
 
-    fn meaning(&self, text: &str, span: Span) -> Result<Value, YamlError> {
-        match plain(text) {
-            Plain::Value(value) => Ok(value),
-            Plain::Time if self.times == Times::Refused => {
+    fn meaning(&self, text: &str, span: Span) -> Result<Value, PyYamlError> {
+        match resolve(text) {
+            PlainScalar::Value(value) => Ok(value),
+            PlainScalar::Time if self.times == DateHandling::Refused => {
                 Err(at(span, format!("{text} is a date, which JSON does not have")))
             }
-            Plain::Unbounded => Err(at(span, format!("{text} is a number that JSON does not have"))),
-            Plain::Text | Plain::Time => Ok(Value::String(text.to_string())),
+            PlainScalar::Unbounded => Err(at(span, format!("{text} is a number that JSON does not have"))),
+            PlainScalar::Text | PlainScalar::Time => Ok(Value::String(text.to_string())),
         }
     }
 
-    /// Puts a complete value where it belongs; gives it back when it is the document.
-    fn place(&mut self, value: Value, size: usize, span: Span) -> Result<Option<Value>, YamlError> {
+    /// Adds a complete value to its parent, or returns it if it is the document.
+    fn place(&mut self, value: Value, size: usize, span: Span) -> Result<Option<Value>, PyYamlError> {
         self.nodes += size;
         if self.nodes > MAX_NODES {
             return Err(at(span, format!("holds more than {MAX_NODES} values")));
@@ -213,10 +213,10 @@ impl<'a> Reader<'a> {
         let Some(open) = self.open.last_mut() else { return Ok(Some(value)) };
         open.size += size;
         match &mut open.content {
-            Content::List(list) => list.push(value),
-            Content::Map { map, merged, key } => match key.take() {
-                Some(Key::Named(name)) => drop(map.insert(name, value)),
-                Some(Key::Merge) => merge(merged, value).map_err(|message| at(span, message))?,
+            NodeContent::List(list) => list.push(value),
+            NodeContent::Map { map, merged, key } => match key.take() {
+                Some(MapKey::Named(name)) => drop(map.insert(name, value)),
+                Some(MapKey::Merge) => merge(merged, value).map_err(|message| at(span, message))?,
                 None => return Err(at(span, "a list or a map cannot be a key")),
             },
         }
@@ -228,16 +228,18 @@ impl<'a> Reader<'a> {
         let mut pointer = String::new();
         for open in &self.open {
             match &open.content {
-                Content::List(list) => pointer.push_str(&format!("/{}", list.len())),
-                Content::Map { key: Some(Key::Named(name)), .. } => pointer.push_str(&format!("/{}", escaped(name))),
-                Content::Map { .. } => return,
+                NodeContent::List(list) => pointer.push_str(&format!("/{}", list.len())),
+                NodeContent::Map { key: Some(MapKey::Named(name)), .. } => {
+                    pointer.push_str(&format!("/{}", escaped(name)))
+                }
+                NodeContent::Map { .. } => return,
             }
         }
         lines.note(&pointer, span.start.line());
     }
 }
 
-/// Earlier maps take precedence over later ones, and what is written out over all of them.
+/// Earlier maps take precedence over later ones, and explicit keys over all of them.
 fn merge(merged: &mut Map<String, Value>, value: Value) -> Result<(), &'static str> {
     let maps = match value {
         Value::Array(list) => list,
@@ -252,17 +254,17 @@ fn merge(merged: &mut Map<String, Value>, value: Value) -> Result<(), &'static s
     Ok(())
 }
 
-/// A key as Python's JSON writes it.
+/// Formats a key like Python's JSON encoder.
 fn key_text(text: &str, implicit: bool) -> String {
-    match plain(text) {
-        Plain::Value(Value::String(text)) => text,
-        Plain::Value(value) if implicit => value.to_string(),
+    match resolve(text) {
+        PlainScalar::Value(Value::String(text)) => text,
+        PlainScalar::Value(value) if implicit => value.to_string(),
         _ => text.to_string(),
     }
 }
 
-fn at(span: Span, message: impl Into<String>) -> YamlError {
-    YamlError { message: message.into(), line: span.start.line() }
+fn at(span: Span, message: impl Into<String>) -> PyYamlError {
+    PyYamlError { message: message.into(), line: span.start.line() }
 }
 
 #[cfg(test)]

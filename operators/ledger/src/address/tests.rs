@@ -3,14 +3,14 @@
 use super::*;
 
 fn mode(text: &str) -> PgSslMode {
-    match Address::parse(text).unwrap().place {
-        Place::Postgres(options) => options.get_ssl_mode(),
+    match Address::parse(text).unwrap().kind {
+        AddressKind::Postgres(options) => options.get_ssl_mode(),
         _ => panic!("{text} is PostgreSQL"),
     }
 }
 
 #[test]
-fn a_server_elsewhere_is_checked_unless_somebody_says_otherwise() {
+fn a_remote_server_is_verified_unless_the_url_sets_sslmode() {
     assert!(matches!(mode("postgres://u:p@db.example/gitops"), PgSslMode::VerifyFull));
     assert!(matches!(mode("postgres://u:p@db.example/gitops?sslmode=disable"), PgSslMode::Disable));
     assert!(matches!(mode("postgresql://u:p@127.0.0.1:5433/gitops"), PgSslMode::Prefer));
@@ -20,7 +20,7 @@ fn a_server_elsewhere_is_checked_unless_somebody_says_otherwise() {
 }
 
 #[test]
-fn an_address_is_told_without_its_password() {
+fn an_address_is_shown_without_its_password() {
     let address = Address::parse("postgres://user:hunter2@db.example:5433/gitops").unwrap();
     assert_eq!(address.to_string(), "PostgreSQL at db.example:5433");
     assert!(!format!("{address:?}").contains("hunter2"));

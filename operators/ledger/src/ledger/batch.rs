@@ -1,7 +1,8 @@
-//! Commits: lists of changes that are committed together, each made whole or not at all.
+//! Commits of several callers in one transaction; the changes of each caller are atomic.
 //!
-//! Whoever comes while a commit is under way waits for the next one, which takes all that wait. A list that must be refused takes no
-//! other along: rows are locked and compared before anything is written, and what the database itself refuses is tried again one by one.
+//! Callers that arrive during a commit wait for the next one, which takes all of them. A list that must be rejected
+//! does not affect the others: rows are locked and compared before anything is written, and lists that the database
+//! itself rejects are retried one by one.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering;
@@ -10,96 +11,96 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use tokio::time::sleep_until;
 
-use super::commit::{self, alike, sealed, texts};
-use super::pace::Pace;
-use super::question::kinds;
-use super::view::open;
+use super::batching::BatchTimer;
+use super::commit::{self, key_values, seal_values, values_equal};
+use super::query::column_types;
+use super::view::open_values;
 use super::{Ledger, LedgerError, MAX_COMMIT_ATTEMPTS, within};
-use crate::change::Change;
-use crate::key::Key;
+use crate::change::RowChange;
+use crate::key::RowKey;
 use crate::pool::{Intent, Statement, Transaction};
 use crate::row::{Table, key_of};
-use crate::statement::{Dialect, Lock, each};
-use crate::value::{Kind, Value};
+use crate::statement::{Dialect, Lock, bulk};
+use crate::value::{ColumnType, SqlValue};
 
-/// How many lists are committed at once.
+/// Maximum number of lists in one transaction.
 const MAX_LISTS: usize = 64;
 
-/// A longer list is committed alone.
+/// Maximum number of changes of a list that shares a transaction.
 const MAX_CHANGES: usize = 64;
 
-/// A list of changes, and who waits for it.
+/// List of changes of a waiting caller.
 #[derive(Debug)]
-pub(super) struct Entry {
-    changes: Vec<Change>,
-    /// What is written, judged.
-    rows: Vec<Option<Vec<Value>>>,
+pub(super) struct PendingCommit {
+    changes: Vec<RowChange>,
+    /// Validated values to write; `None` for changes that write nothing.
+    rows: Vec<Option<Vec<SqlValue>>>,
     done: oneshot::Sender<Result<(), LedgerError>>,
 }
 
-/// Whoever waits to commit.
+/// Callers that wait for a commit.
 #[derive(Debug, Default)]
-pub(super) struct Commits {
-    pace: Pace,
-    state: Mutex<State>,
+pub(super) struct CommitQueue {
+    batching: BatchTimer,
+    state: Mutex<CommitQueueState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    waiting: VecDeque<Entry>,
+struct CommitQueueState {
+    waiting: VecDeque<PendingCommit>,
     is_busy: bool,
 }
 
-impl Commits {
-    /// Commits a list, with others that wait at the same time.
-    pub async fn make(ledger: &Ledger, changes: &[Change]) -> Result<(), LedgerError> {
+impl CommitQueue {
+    /// Commits a list of changes, together with those of concurrent callers.
+    pub async fn make(ledger: &Ledger, changes: &[RowChange]) -> Result<(), LedgerError> {
         let rows = commit::prepare(changes)?;
-        let (done, told) = oneshot::channel();
-        if ledger.commits.push(Entry { changes: changes.to_vec(), rows, done }) {
-            ledger.runtime.spawn(Busy { ledger: ledger.clone(), is_over: false }.run());
+        let (done, committed) = oneshot::channel();
+        if ledger.commits.push(PendingCommit { changes: changes.to_vec(), rows, done }) {
+            ledger.runtime.spawn(CommitTask { ledger: ledger.clone(), is_finished: false }.run());
         }
         let lost = || LedgerError::Query { act: "commit changes", source: Arc::new(sqlx::Error::WorkerCrashed) };
-        told.await.unwrap_or_else(|_| Err(lost()))
+        committed.await.unwrap_or_else(|_| Err(lost()))
     }
 
-    /// Lets one wait; says whether nobody commits right now.
-    fn push(&self, entry: Entry) -> bool {
+    /// Adds a caller to the queue. Returns whether no commit task is running.
+    fn push(&self, entry: PendingCommit) -> bool {
         let mut state = self.state();
         state.waiting.push_back(entry);
         !std::mem::replace(&mut state.is_busy, true)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, CommitQueueState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Those that are committed next; none if nobody waits, and then whoever comes begins anew.
-    fn take(&self) -> Vec<Entry> {
+    /// Takes the next batch; empty if no caller waits, and then the next caller starts a new task.
+    fn take(&self) -> Vec<PendingCommit> {
         let mut state = self.state();
         let batch = take(&mut state.waiting);
         state.is_busy = !batch.is_empty();
         if state.is_busy {
-            // Those who are left wait already: for them there is nothing to gather.
-            self.pace.came(if state.waiting.is_empty() { batch.len() } else { 1 });
+            // The remaining callers wait already, so the next batch needs no delay.
+            self.batching.record(if state.waiting.is_empty() { batch.len() } else { 1 });
         }
         batch
     }
 }
 
-/// The one who commits.
-struct Busy {
+/// Task that commits until the queue is empty.
+struct CommitTask {
     ledger: Ledger,
-    is_over: bool,
+    is_finished: bool,
 }
 
-impl Busy {
+impl CommitTask {
     async fn run(mut self) {
         loop {
-            let due = self.ledger.commits.pace.due(|came| self.ledger.pool.gather(came));
+            let due = self.ledger.commits.batching.due(|size| self.ledger.pool.batch_delay(size));
             sleep_until(due).await;
             let batch = self.ledger.commits.take();
             if batch.is_empty() {
-                self.is_over = true;
+                self.is_finished = true;
                 return;
             }
             make(&self.ledger, batch).await;
@@ -107,10 +108,10 @@ impl Busy {
     }
 }
 
-impl Drop for Busy {
+impl Drop for CommitTask {
     fn drop(&mut self) {
-        // Ended in the middle, with its runtime: whoever waits is told so, rather than left waiting.
-        if !self.is_over {
+        // The task was cancelled with its runtime: the waiting callers get an error instead of waiting forever.
+        if !self.is_finished {
             let mut state = self.ledger.commits.state();
             state.is_busy = false;
             state.waiting.clear();
@@ -118,29 +119,29 @@ impl Drop for Busy {
     }
 }
 
-/// What a batch has to do with rows.
+/// Rows that the lists of a batch touch.
 #[derive(Default)]
-struct Touched {
-    written: HashSet<(&'static str, Key)>,
-    ensured: HashSet<(&'static str, Key)>,
-    held: HashSet<(&'static str, Key)>,
+struct TouchedRows {
+    written: HashSet<(&'static str, RowKey)>,
+    ensured: HashSet<(&'static str, RowKey)>,
+    held: HashSet<(&'static str, RowKey)>,
 }
 
-impl Touched {
-    /// Takes a list in, if the order of this one and the others does not matter: nobody writes what another one writes or relies on.
-    fn takes(&mut self, entry: &Entry) -> bool {
+impl TouchedRows {
+    /// Adds a list if it is independent of the others: no list writes a row that another one writes or relies on.
+    fn try_add(&mut self, entry: &PendingCommit) -> bool {
         let touched = || entry.changes.iter().map(|change| (change, (change.table().name, change.key())));
-        let is_free = |(change, row): (&Change, (&'static str, Key))| match change {
-            Change::Ensure { .. } => !self.written.contains(&row) && !self.held.contains(&row),
-            Change::Hold { .. } => !self.written.contains(&row) && !self.ensured.contains(&row),
+        let is_free = |(change, row): (&RowChange, (&'static str, RowKey))| match change {
+            RowChange::Ensure { .. } => !self.written.contains(&row) && !self.held.contains(&row),
+            RowChange::RequireUnchanged { .. } => !self.written.contains(&row) && !self.ensured.contains(&row),
             _ => !self.written.contains(&row) && !self.ensured.contains(&row) && !self.held.contains(&row),
         };
         let is_free = touched().all(is_free);
         if is_free {
             for (change, row) in touched() {
                 match change {
-                    Change::Ensure { .. } => self.ensured.insert(row),
-                    Change::Hold { .. } => self.held.insert(row),
+                    RowChange::Ensure { .. } => self.ensured.insert(row),
+                    RowChange::RequireUnchanged { .. } => self.held.insert(row),
                     _ => self.written.insert(row),
                 };
             }
@@ -149,19 +150,19 @@ impl Touched {
     }
 }
 
-/// Takes the first that waits, and all that can go with it. Those that cannot keep their order.
-fn take(waiting: &mut VecDeque<Entry>) -> Vec<Entry> {
+/// Takes the first caller and every other one that fits its batch. The remaining callers keep their order.
+fn take(waiting: &mut VecDeque<PendingCommit>) -> Vec<PendingCommit> {
     let Some(first) = waiting.pop_front() else { return Vec::new() };
-    let mut touched = Touched::default();
-    let is_alone = first.is_alone() || !touched.takes(&first);
+    let mut touched = TouchedRows::default();
+    let must_commit_alone = first.must_commit_alone() || !touched.try_add(&first);
     let mut batch = vec![first];
-    if is_alone {
+    if must_commit_alone {
         return batch;
     }
     let mut left = VecDeque::new();
     while let Some(entry) = waiting.pop_front() {
-        let has_room = batch.len() < MAX_LISTS && !entry.is_alone();
-        match has_room && touched.takes(&entry) {
+        let has_room = batch.len() < MAX_LISTS && !entry.must_commit_alone();
+        match has_room && touched.try_add(&entry) {
             true => batch.push(entry),
             false => left.push_back(entry),
         }
@@ -170,89 +171,91 @@ fn take(waiting: &mut VecDeque<Entry>) -> Vec<Entry> {
     batch
 }
 
-impl Entry {
-    /// Whether it is committed by itself: its own order matters row by row, it is long, or it counts.
-    fn is_alone(&self) -> bool {
+impl PendingCommit {
+    /// Whether the list needs a transaction of its own: it touches a row twice, it is long, or it checks limits.
+    fn must_commit_alone(&self) -> bool {
         let mut seen = HashSet::new();
-        let is_twice = |change: &Change| !seen.insert((change.table().name, change.key()));
+        let is_twice = |change: &RowChange| !seen.insert((change.table().name, change.key()));
         self.changes.len() > MAX_CHANGES
-            || self.changes.iter().any(|change| matches!(change, Change::Room { .. }))
+            || self.changes.iter().any(|change| matches!(change, RowChange::RequireLimits { .. }))
             || self.changes.iter().any(is_twice)
     }
 
-    /// What it does, without with what.
-    fn shape(&self) -> Vec<(std::mem::Discriminant<Change>, &'static str)> {
+    /// Returns the kinds of changes and their tables, without the values.
+    fn shape(&self) -> Vec<(std::mem::Discriminant<RowChange>, &'static str)> {
         self.changes.iter().map(|change| (std::mem::discriminant(change), change.table().name)).collect()
     }
 }
 
-async fn make(ledger: &Ledger, batch: Vec<Entry>) {
-    let mut patience = Patience::default();
+async fn make(ledger: &Ledger, batch: Vec<PendingCommit>) {
+    let mut retries = RetryBudget::default();
     while batch.len() > 1 {
-        match together(ledger, &batch).await {
+        match commit_together(ledger, &batch).await {
             Ok(refused) => {
-                ledger.ring();
+                ledger.notify_listeners();
                 for (entry, refusal) in batch.into_iter().zip(refused) {
                     let _ = entry.done.send(refusal.map_or(Ok(()), Err));
                 }
                 return;
             }
-            Err(error) if patience.allows(&error) => {}
-            // Nobody knows what was done.
-            Err(error) if error.is_silence() => {
+            Err(error) if retries.allows_retry(&error) => {}
+            // The outcome of the transaction is unknown.
+            Err(error) if error.is_outcome_unknown() => {
                 for entry in batch {
-                    let _ = entry.done.send(Err(error.shared()));
+                    let _ = entry.done.send(Err(error.to_shared()));
                 }
                 return;
             }
-            // Nothing of it is done. Whose fault it is shows when each is made by itself.
+            // The transaction was rolled back. Single commits show which list caused the error.
             Err(_) => break,
         }
     }
     for entry in batch {
-        let made = alone(ledger, &entry).await;
+        let made = commit_alone(ledger, &entry).await;
         let _ = entry.done.send(made);
     }
 }
 
-async fn alone(ledger: &Ledger, entry: &Entry) -> Result<(), LedgerError> {
-    let mut patience = Patience::default();
+async fn commit_alone(ledger: &Ledger, entry: &PendingCommit) -> Result<(), LedgerError> {
+    let mut retries = RetryBudget::default();
     loop {
-        ledger.asked.transactions.fetch_add(1, Ordering::Relaxed);
+        ledger.counters.transactions.fetch_add(1, Ordering::Relaxed);
         match commit::attempt(ledger, &entry.changes, &entry.rows).await {
-            Err(error) if patience.allows(&error) => {}
+            Err(error) if retries.allows_retry(&error) => {}
             Err(error) => return Err(error),
             Ok(()) => {
-                ledger.ring();
+                ledger.notify_listeners();
                 return Ok(());
             }
         }
     }
 }
 
-/// How often is tried again what the database gave up because of others.
+/// Counts the attempts of a commit that the database aborts because of concurrent transactions.
 #[derive(Default)]
-struct Patience(u32);
+struct RetryBudget(u32);
 
-impl Patience {
-    fn allows(&mut self, error: &LedgerError) -> bool {
+impl RetryBudget {
+    fn allows_retry(&mut self, error: &LedgerError) -> bool {
         self.0 += 1;
-        error.is_passing() && self.0 < MAX_COMMIT_ATTEMPTS
+        error.is_transient() && self.0 < MAX_COMMIT_ATTEMPTS
     }
 }
 
-/// Makes all lists of a batch in one transaction, but for those that are refused: says which, and why.
-async fn together(ledger: &Ledger, batch: &[Entry]) -> Result<Vec<Option<LedgerError>>, LedgerError> {
-    ledger.asked.transactions.fetch_add(1, Ordering::Relaxed);
+/// Commits all lists of a batch in one transaction, except for the rejected ones. Returns the error of each rejected
+/// list.
+async fn commit_together(ledger: &Ledger, batch: &[PendingCommit]) -> Result<Vec<Option<LedgerError>>, LedgerError> {
+    ledger.counters.transactions.fetch_add(1, Ordering::Relaxed);
     let mut transaction = within("begin to write", ledger.pool.begin(Intent::Write)).await?;
     let refused = lock(&mut transaction, ledger, batch).await?;
-    let made: Vec<&Entry> = batch.iter().zip(&refused).filter(|(_, no)| no.is_none()).map(|(one, _)| one).collect();
-    let mut shapes: BTreeMap<Vec<&'static str>, Vec<Vec<&Entry>>> = BTreeMap::new();
+    let made: Vec<&PendingCommit> =
+        batch.iter().zip(&refused).filter(|(_, no)| no.is_none()).map(|(one, _)| one).collect();
+    let mut shapes: BTreeMap<Vec<&'static str>, Vec<Vec<&PendingCommit>>> = BTreeMap::new();
     for entry in made {
-        let alike = shapes.entry(entry.changes.iter().map(|change| change.table().name).collect()).or_default();
-        match alike.iter_mut().find(|group| group.first().is_some_and(|first| first.shape() == entry.shape())) {
+        let values_equal = shapes.entry(entry.changes.iter().map(|change| change.table().name).collect()).or_default();
+        match values_equal.iter_mut().find(|group| group.first().is_some_and(|first| first.shape() == entry.shape())) {
             Some(group) => group.push(entry),
-            None => alike.push(vec![entry]),
+            None => values_equal.push(vec![entry]),
         }
     }
     for group in shapes.values().flatten() {
@@ -262,20 +265,20 @@ async fn together(ledger: &Ledger, batch: &[Entry]) -> Result<Vec<Option<LedgerE
     Ok(refused)
 }
 
-/// Locks every row that must be as it was read, and says whose is not.
+/// Locks every row that must be unchanged. Returns an error for each list of which a row has changed.
 async fn lock(
     transaction: &mut Transaction,
     ledger: &Ledger,
-    batch: &[Entry],
+    batch: &[PendingCommit],
 ) -> Result<Vec<Option<LedgerError>>, LedgerError> {
-    // In one order, whoever locks: two that meet wait for each other once.
-    type Locked<'a> = BTreeMap<Key, Vec<(usize, &'a [Value])>>;
+    // All writers lock in the same order, so that two of them wait for each other at most once.
+    type Locked<'a> = BTreeMap<RowKey, Vec<(usize, &'a [SqlValue])>>;
     let mut all: BTreeMap<(&'static str, bool), (&'static Table, Locked<'_>)> = BTreeMap::new();
     for (at, entry) in batch.iter().enumerate() {
         for change in &entry.changes {
             let (table, was, is_written) = match change {
-                Change::Update { table, was, .. } => (*table, was, true),
-                Change::Hold { table, was } => (*table, was, false),
+                RowChange::Update { table, was, .. } => (*table, was, true),
+                RowChange::RequireUnchanged { table, was } => (*table, was, false),
                 _ => continue,
             };
             let rows = &mut all.entry((table.name, is_written)).or_insert_with(|| (table, BTreeMap::new())).1;
@@ -285,17 +288,17 @@ async fn lock(
     let mut refused: Vec<Option<LedgerError>> = batch.iter().map(|_| None).collect();
     for ((_, is_written), (table, rows)) in all {
         let lock = if is_written { Lock::Update } else { Lock::Share };
-        let statement = Statement { one: transaction.dialect().lock(table, lock), each: each::lock(table, lock) };
-        let values: Vec<Vec<Value>> = rows.keys().map(texts).collect();
-        let values: Vec<&[Value]> = values.iter().map(Vec::as_slice).collect();
-        let key_kinds: Vec<Kind> = table.keys().map(|column| column.kind).collect();
-        let kinds = kinds(table);
-        let found = transaction.fetch_each(&statement, &key_kinds, &values, &kinds);
+        let statement = Statement { one: transaction.dialect().lock(table, lock), bulk: bulk::lock(table, lock) };
+        let values: Vec<Vec<SqlValue>> = rows.keys().map(key_values).collect();
+        let values: Vec<&[SqlValue]> = values.iter().map(Vec::as_slice).collect();
+        let key_kinds: Vec<ColumnType> = table.keys().map(|column| column.kind).collect();
+        let kinds = column_types(table);
+        let found = transaction.fetch_bulk(&statement, &key_kinds, &values, &kinds);
         let found = within("read rows that are to change", found).await?;
         for ((key, readers), mut now) in rows.into_iter().zip(found) {
-            let now = now.pop().map(|values| open(table, values, &ledger.sealing)).transpose()?;
+            let now = now.pop().map(|values| open_values(table, values, &ledger.sealer)).transpose()?;
             for (at, was) in readers {
-                if !now.as_ref().is_some_and(|now| is_same(now, was)) {
+                if !now.as_ref().is_some_and(|now| is_same_row(now, was)) {
                     refused[at] = Some(LedgerError::Changed { table: table.name, key: key.to_string() });
                 }
             }
@@ -304,12 +307,12 @@ async fn lock(
     Ok(refused)
 }
 
-fn is_same(now: &[Value], was: &[Value]) -> bool {
-    now.len() == was.len() && now.iter().zip(was).all(|(now, was)| alike(now, was))
+fn is_same_row(now: &[SqlValue], was: &[SqlValue]) -> bool {
+    now.len() == was.len() && now.iter().zip(was).all(|(now, was)| values_equal(now, was))
 }
 
-/// Writes lists of one shape, change by change, each for all of them at once.
-async fn write(transaction: &mut Transaction, ledger: &Ledger, group: &[&Entry]) -> Result<(), LedgerError> {
+/// Writes lists of the same shape: one statement for each change, with the rows of all lists.
+async fn write(transaction: &mut Transaction, ledger: &Ledger, group: &[&PendingCommit]) -> Result<(), LedgerError> {
     let Some(first) = group.first() else { return Ok(()) };
     for (at, change) in first.changes.iter().enumerate() {
         let table = change.table();
@@ -317,28 +320,28 @@ async fn write(transaction: &mut Transaction, ledger: &Ledger, group: &[&Entry])
         let mut rows = Vec::with_capacity(group.len());
         for entry in group {
             rows.push(match (&entry.changes[at], &entry.rows[at]) {
-                (change, Some(row)) => sealed(table, &change.key(), row, &ledger.sealing)?,
-                (change, None) => texts(&change.key()),
+                (change, Some(row)) => seal_values(table, &change.key(), row, &ledger.sealer)?,
+                (change, None) => key_values(&change.key()),
             });
         }
-        let kinds: Vec<Kind> = match change {
-            Change::Delete { .. } => table.keys().map(|column| column.kind).collect(),
-            _ => kinds(table),
+        let kinds: Vec<ColumnType> = match change {
+            RowChange::Delete { .. } => table.keys().map(|column| column.kind).collect(),
+            _ => column_types(table),
         };
-        within("write rows", transaction.execute_each(statement, &kinds, &rows)).await?;
+        within("write rows", transaction.execute_bulk(statement, &kinds, &rows)).await?;
     }
     Ok(())
 }
 
-fn statement(change: &Change, dialect: Dialect) -> Option<Statement> {
+fn statement(change: &RowChange, dialect: Dialect) -> Option<Statement> {
     let table = change.table();
-    let (one, each) = match change {
-        Change::Insert { .. } => (dialect.insert(table), each::insert(table)),
-        Change::Ensure { .. } => (dialect.ensure(table), each::ensure(table)),
-        Change::Put { .. } => (dialect.put(table), each::put(table)),
-        Change::Update { .. } => (dialect.update(table), each::update(table)),
-        Change::Delete { .. } => (dialect.delete(table), each::delete(table)),
-        Change::Hold { .. } | Change::Room { .. } => return None,
+    let (one, bulk) = match change {
+        RowChange::Insert { .. } => (dialect.insert(table), bulk::insert(table)),
+        RowChange::Ensure { .. } => (dialect.ensure(table), bulk::ensure(table)),
+        RowChange::Put { .. } => (dialect.put(table), bulk::put(table)),
+        RowChange::Update { .. } => (dialect.update(table), bulk::update(table)),
+        RowChange::Delete { .. } => (dialect.delete(table), bulk::delete(table)),
+        RowChange::RequireUnchanged { .. } | RowChange::RequireLimits { .. } => return None,
     };
-    Some(Statement { one, each })
+    Some(Statement { one, bulk })
 }

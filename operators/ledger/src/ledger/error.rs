@@ -1,158 +1,158 @@
-//! What can go wrong between us and the database.
+//! Errors of the ledger.
 
 use std::sync::Arc;
 
-use crate::row::Unreadable;
+use crate::row::UnreadableColumn;
 use crate::seal::SealError;
 
-/// Why the ledger could not answer, or would not change.
+/// Error of a query or a commit.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// The database could not be reached.
+    /// The connection failed.
     #[error("could not connect to {to}")]
     Connect {
-        /// Where it should be.
+        /// Description of the database.
         to: String,
-        /// What the driver says.
+        /// Error of sqlx.
         #[source]
         source: sqlx::Error,
     },
-    /// The database did not do what it was asked.
+    /// A query failed.
     #[error("could not {act}")]
     Query {
-        /// What was asked.
+        /// Failed action, as a verb with its object.
         act: &'static str,
-        /// What the driver says, to all who asked together.
+        /// Error of sqlx, shared by the callers of one transaction.
         #[source]
         source: Arc<sqlx::Error>,
     },
-    /// The database did not answer in time.
+    /// The database did not respond within the deadline.
     #[error("could not {act} in time: the database did not answer for {deadline_s} seconds")]
-    Late {
-        /// What was asked.
+    Timeout {
+        /// Failed action, as a verb with its object.
         act: &'static str,
-        /// How long it was waited for.
+        /// Deadline in seconds.
         deadline_s: u64,
     },
-    /// A row is no longer as it was when the change was decided.
+    /// A row has changed since it was read.
     #[error("could not change `{table}` {key}: it was changed since it was read")]
     Changed {
-        /// The table.
+        /// Table of the row.
         table: &'static str,
-        /// The row.
+        /// Key of the row.
         key: String,
     },
-    /// More would be there than may be.
-    #[error("could not change what counts for `{table}` {key}: there would be {there}, and {most} may be")]
-    Full {
-        /// The table.
+    /// A count exceeds its limit.
+    #[error("could not change what counts for `{table}` {key}: there would be {count}, and {max_rows} may be")]
+    LimitExceeded {
+        /// Table of the row.
         table: &'static str,
-        /// The row.
+        /// Key of the row.
         key: String,
-        /// How many there would be.
-        there: u64,
-        /// How many there may be.
-        most: u64,
+        /// Count that the changes would lead to.
+        count: u64,
+        /// Limit of the count.
+        max_rows: u64,
     },
-    /// Another row has what may be there once.
+    /// Another row has the same key or the same unique value.
     #[error("could not write `{table}` {key}: another row has its key or a value that must be unique")]
-    Taken {
-        /// The table.
+    Duplicate {
+        /// Table of the row.
         table: &'static str,
-        /// The row.
+        /// Key of the row.
         key: String,
-        /// What the driver says.
+        /// Error of sqlx.
         #[source]
         source: Arc<sqlx::Error>,
     },
-    /// A row that this one refers to is missing, or a row that is to go is still referred to.
+    /// A row refers to a missing row, or the deleted row is still referred to.
     #[error("could not write `{table}` {key}: it refers to a row that is missing, or is itself referred to")]
     Dangling {
-        /// The table.
+        /// Table of the row.
         table: &'static str,
-        /// The row.
+        /// Key of the row.
         key: String,
-        /// What the driver says.
+        /// Error of sqlx.
         #[source]
         source: Arc<sqlx::Error>,
     },
-    /// A value does not fit its column.
+    /// A value is too long for its column.
     #[error("could not write `{table}` {key}: `{column}` has {chars} characters and takes {max_chars}")]
     TooLong {
-        /// The table.
+        /// Table of the row.
         table: &'static str,
-        /// The row.
+        /// Key of the row.
         key: String,
-        /// The column.
+        /// Column of the value.
         column: &'static str,
-        /// How long the value is.
+        /// Length of the value in characters.
         chars: usize,
-        /// How long it may be.
+        /// Maximum length in characters.
         max_chars: usize,
     },
-    /// A text has a character that PostgreSQL does not store.
+    /// A text contains a NUL character, which PostgreSQL does not store.
     #[error("could not write `{table}` {key}: `{column}` has a NUL character")]
     Nul {
-        /// The table.
+        /// Table of the row.
         table: &'static str,
-        /// The row.
+        /// Key of the row.
         key: String,
-        /// The column.
+        /// Column of the value.
         column: &'static str,
     },
-    /// A filter names a column that its table does not have, or a value of another kind.
+    /// A filter names a column that its table lacks, or a value of another type.
     #[error("could not ask `{table}` for its `{column}`: there is no such column of that kind")]
     NoColumn {
-        /// The table.
+        /// Table of the row.
         table: &'static str,
-        /// What was asked for.
+        /// Column of the filter.
         column: &'static str,
     },
-    /// A row is not understood.
+    /// A row has a value that this version does not know.
     #[error(transparent)]
-    Unreadable(#[from] Unreadable),
+    Unreadable(#[from] UnreadableColumn),
     /// A credential could not be sealed or opened.
     #[error(transparent)]
     Seal(#[from] SealError),
 }
 
-/// SQLSTATE of a transaction that met another one: serialization_failure, deadlock_detected.
-const PASSING: [&str; 2] = ["40001", "40P01"];
+/// SQLSTATE codes of transactions that conflict with others: serialization_failure, deadlock_detected.
+const TRANSIENT_SQLSTATES: [&str; 2] = ["40001", "40P01"];
 
-/// SQLite's codes for a database that another connection writes to.
-const BUSY: [&str; 3] = ["5", "261", "517"];
+/// SQLite codes for a database that another connection writes to.
+const SQLITE_BUSY_CODES: [&str; 3] = ["5", "261", "517"];
 
 impl LedgerError {
-    /// Whether to try the same again is all it takes: nothing was done, and nothing is wrong with what was asked.
-    pub fn is_passing(&self) -> bool {
-        self.refusal()
+    /// Whether a retry may succeed: the transaction was rolled back because of concurrent ones.
+    pub fn is_transient(&self) -> bool {
+        self.database_error()
             .and_then(|error| error.code())
-            .is_some_and(|code| PASSING.contains(&&*code) || BUSY.contains(&&*code))
+            .is_some_and(|code| TRANSIENT_SQLSTATES.contains(&&*code) || SQLITE_BUSY_CODES.contains(&&*code))
     }
 
-    /// Whether the database did not answer: nobody knows what became of what it was asked.
-    pub(super) fn is_silence(&self) -> bool {
+    /// Whether the database did not respond, so that the outcome of the transaction is unknown.
+    pub(super) fn is_outcome_unknown(&self) -> bool {
         match self {
-            LedgerError::Late { .. } => true,
-            LedgerError::Query { .. } => self.refusal().is_none(),
+            LedgerError::Timeout { .. } => true,
+            LedgerError::Query { .. } => self.database_error().is_none(),
             _ => false,
         }
     }
 
-    /// What the database itself said to a question: whatever it was asked is undone.
-    fn refusal(&self) -> Option<&dyn sqlx::error::DatabaseError> {
+    /// Returns the database's own error for a query. The transaction was rolled back then.
+    fn database_error(&self) -> Option<&dyn sqlx::error::DatabaseError> {
         match self {
             LedgerError::Query { source, .. } => source.as_database_error(),
             _ => None,
         }
     }
 
-    /// The same, for another of those who asked together.
-    pub(super) fn shared(&self) -> LedgerError {
+    /// Returns a copy of the error for another caller of the same transaction.
+    pub(super) fn to_shared(&self) -> LedgerError {
         match self {
-            LedgerError::Late { act, deadline_s } => LedgerError::Late { act, deadline_s: *deadline_s },
+            LedgerError::Timeout { act, deadline_s } => LedgerError::Timeout { act, deadline_s: *deadline_s },
             LedgerError::Query { act, source } => LedgerError::Query { act, source: Arc::clone(source) },
-            // Nothing else is said to several.
+            // Callers of one transaction share no other errors.
             other => {
                 let source = Arc::new(sqlx::Error::Protocol(other.to_string()));
                 LedgerError::Query { act: "ask the database together with others", source }
@@ -160,50 +160,50 @@ impl LedgerError {
         }
     }
 
-    /// Whether the decision was made on rows that are others now: read again and decide again.
+    /// Whether rows have changed since the decision: read and decide again.
     pub fn is_conflict(&self) -> bool {
-        use LedgerError::{Changed, Dangling, Full, Taken};
-        matches!(self, Changed { .. } | Full { .. } | Taken { .. } | Dangling { .. })
+        use LedgerError::{Changed, Dangling, Duplicate, LimitExceeded};
+        matches!(self, Changed { .. } | LimitExceeded { .. } | Duplicate { .. } | Dangling { .. })
     }
 }
 
-/// What keeps people from their database most often.
+/// Frequent reason for which a database cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trouble {
-    /// Nobody answers there.
+pub enum ConnectionProblem {
+    /// Nothing listens at the address.
     Unreachable,
-    /// TLS failed: none on the other side, or a certificate nobody vouches for.
+    /// TLS failed: the server has none, or its certificate is not trusted.
     Tls,
-    /// User or password are refused, or this user may not do what is needed.
+    /// The user or the password was rejected, or the user lacks a privilege.
     Denied,
-    /// There is no database of that name.
+    /// The database does not exist.
     NoDatabase,
-    /// A file cannot be opened or written.
+    /// The file cannot be opened or written.
     File,
 }
 
 impl LedgerError {
-    /// Which of the usual troubles this is.
-    pub fn trouble(&self) -> Option<Trouble> {
+    /// Returns the reason if it is a frequent one.
+    pub fn connection_problem(&self) -> Option<ConnectionProblem> {
         match self {
-            LedgerError::Connect { source, .. } => trouble_of(source),
-            LedgerError::Query { source, .. } => trouble_of(source),
-            LedgerError::Late { .. } => Some(Trouble::Unreachable),
+            LedgerError::Connect { source, .. } => connection_problem_of(source),
+            LedgerError::Query { source, .. } => connection_problem_of(source),
+            LedgerError::Timeout { .. } => Some(ConnectionProblem::Unreachable),
             _ => None,
         }
     }
 }
 
-fn trouble_of(error: &sqlx::Error) -> Option<Trouble> {
+fn connection_problem_of(error: &sqlx::Error) -> Option<ConnectionProblem> {
     match error {
-        sqlx::Error::Tls(_) => Some(Trouble::Tls),
-        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => Some(Trouble::Unreachable),
-        sqlx::Error::Database(refusal) => match refusal.code().as_deref() {
-            // Invalid authorisation, wrong password, lacking privilege.
-            Some("28000" | "28P01" | "42501") => Some(Trouble::Denied),
-            Some("3D000") => Some(Trouble::NoDatabase),
+        sqlx::Error::Tls(_) => Some(ConnectionProblem::Tls),
+        sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut => Some(ConnectionProblem::Unreachable),
+        sqlx::Error::Database(database_error) => match database_error.code().as_deref() {
+            // Invalid authorization, wrong password, insufficient privilege.
+            Some("28000" | "28P01" | "42501") => Some(ConnectionProblem::Denied),
+            Some("3D000") => Some(ConnectionProblem::NoDatabase),
             // SQLite: cannot open, read-only.
-            Some("14" | "8" | "10") => Some(Trouble::File),
+            Some("14" | "8" | "10") => Some(ConnectionProblem::File),
             _ => None,
         },
         _ => None,

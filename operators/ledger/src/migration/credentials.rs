@@ -1,54 +1,55 @@
-//! Credentials that are stored otherwise than they should be: in clear although there is a key, or with an older key.
+//! Credentials to reseal: those in plaintext although there is a key, and those sealed with an older key.
 
-use crate::key::Key;
+use crate::key::RowKey;
 use crate::ledger::{LedgerError, within};
 use crate::pool::Transaction;
 use crate::row::{Column, Table};
-use crate::rows::{TABLES, left};
-use crate::seal::{Place, Sealing, Trial};
+use crate::rows::{TABLES, tenant_clusters};
+use crate::seal::{CredentialCell, KeyCheck, Sealer};
 use crate::statement::Dialect;
-use crate::value::{Kind, Value};
+use crate::value::{ColumnType, SqlValue};
 
-/// How many rows are looked at at once.
+/// Rows per query.
 const PAGE_ROWS: usize = 200;
 
-/// How many credentials would be stored otherwise. Whoever is told of none may forget an older key: so the newer one is tried.
-pub(super) async fn count_others(
+/// Counts the credentials to reseal. A user who sees zero may delete an older key, so the current key is verified as
+/// well.
+pub(super) async fn count_outdated(
     transaction: &mut Transaction,
     dialect: Dialect,
-    sealing: &Sealing,
+    sealer: &Sealer,
     version: i64,
 ) -> Result<usize, LedgerError> {
-    let (mut count, mut trial) = (0, Trial::default());
-    for (table, column) in places(version) {
+    let (mut count, mut key_check) = (0, KeyCheck::default());
+    for (table, column) in credential_columns(version) {
         let mut after = None;
         while let Some((page, last)) = page(transaction, dialect, table, column, after.as_ref()).await? {
-            count += page.iter().filter(|(_, stored)| !sealing.is_current(stored)).count();
+            count += page.iter().filter(|(_, stored)| !sealer.is_current(stored)).count();
             for (key, stored) in &page {
-                trial.open(sealing, stored, Place { table: table.name, column: column.name, key });
+                key_check.open(sealer, stored, CredentialCell { table: table.name, column: column.name, key });
             }
             after = Some(last);
         }
     }
-    trial.end()?;
+    key_check.end()?;
     Ok(count)
 }
 
-/// Stores them as they should be.
-pub(super) async fn store_again(
+/// Reseals all outdated credentials.
+pub(super) async fn reseal(
     transaction: &mut Transaction,
     dialect: Dialect,
-    sealing: &Sealing,
+    sealer: &Sealer,
 ) -> Result<(), LedgerError> {
-    for (table, column) in places(i64::MAX) {
+    for (table, column) in credential_columns(i64::MAX) {
         let mut after = None;
         while let Some((page, last)) = page(transaction, dialect, table, column, after.as_ref()).await? {
-            for (key, stored) in page.iter().filter(|(_, stored)| !sealing.is_current(stored)) {
-                let place = Place { table: table.name, column: column.name, key };
-                let sealed = sealing.seal(&sealing.open(stored, place)?, place)?;
+            for (key, stored) in page.iter().filter(|(_, stored)| !sealer.is_current(stored)) {
+                let cell = CredentialCell { table: table.name, column: column.name, key };
+                let sealed = sealer.seal(&sealer.open(stored, cell)?, cell)?;
                 let id = table.keys().next().expect("a table has a key").name;
                 let sql = format!("update {} set {} = $1 where {id} = $2", table.name, column.name);
-                let values = [Value::from(&*sealed), Value::from(&*key.to_string())];
+                let values = [SqlValue::from(&*sealed), SqlValue::from(&*key.to_string())];
                 within("store a credential again", transaction.execute(sql, &values)).await?;
             }
             after = Some(last);
@@ -57,27 +58,28 @@ pub(super) async fn store_again(
     Ok(())
 }
 
-/// Columns that hold credentials after a step. Their tables have one column as key.
-fn places(version: i64) -> impl Iterator<Item = (&'static Table, &'static Column)> {
-    // What was added to the original's tables came with the second step, what was added to ours with the sixth.
+/// Returns the columns that hold credentials after a step. Each of their tables has one key column.
+fn credential_columns(version: i64) -> impl Iterator<Item = (&'static Table, &'static Column)> {
+    // The second step added columns to the tables of managed-gitops, the sixth to those of Switchboard.
     let tables = TABLES.iter().map(|table| (table, 2));
-    let tables = tables.chain(left::TABLES.iter().filter(move |_| version >= 4).map(|table| (table, 6)));
+    let tables = tables.chain(tenant_clusters::TABLES.iter().filter(move |_| version >= 4).map(|table| (table, 6)));
     let columns = tables.flat_map(|(table, more)| table.columns.iter().map(move |column| (*table, column, more)));
-    let secret =
-        columns.filter(move |(_, column, more)| column.kind == Kind::Secret && (version >= *more || !column.ours));
+    let secret = columns.filter(move |(_, column, more)| {
+        column.kind == ColumnType::Secret && (version >= *more || !column.switchboard_only)
+    });
     secret.map(|(table, column, _)| (table, column))
 }
 
-type Page = (Vec<(Key, String)>, String);
+type CredentialPage = (Vec<(RowKey, String)>, String);
 
-/// Keys and stored credentials, and the last key; none when there are no more.
+/// Returns a page of keys and stored credentials, and the last key; `None` after the last page.
 async fn page(
     transaction: &mut Transaction,
     dialect: Dialect,
     table: &Table,
     column: &Column,
     after: Option<&String>,
-) -> Result<Option<Page>, LedgerError> {
+) -> Result<Option<CredentialPage>, LedgerError> {
     let key = table.keys().next().expect("a table has a key");
     let id = key.name;
     let sql = format!(
@@ -87,10 +89,11 @@ async fn page(
         table.name,
         column.name
     );
-    let values = [Value::from(after.map_or("", String::as_str))];
-    let rows = within("read credentials", transaction.fetch(sql, &[Kind::Text, Kind::Text], &values)).await?;
-    let read = |row: Vec<Value>| Some((row.first()?.as_text()?.to_string(), row.get(1)?.as_text()?.to_string()));
+    let values = [SqlValue::from(after.map_or("", String::as_str))];
+    let rows =
+        within("read credentials", transaction.fetch(sql, &[ColumnType::Text, ColumnType::Text], &values)).await?;
+    let read = |row: Vec<SqlValue>| Some((row.first()?.as_text()?.to_string(), row.get(1)?.as_text()?.to_string()));
     let pairs: Vec<(String, String)> = rows.into_iter().filter_map(read).collect();
     let Some((last, _)) = pairs.last().cloned() else { return Ok(None) };
-    Ok(Some((pairs.into_iter().map(|(id, stored)| (Key::from(&*id), stored)).collect(), last)))
+    Ok(Some((pairs.into_iter().map(|(id, stored)| (RowKey::from(&*id), stored)).collect(), last)))
 }

@@ -1,4 +1,4 @@
-//! SQLite's side of the pool.
+//! SQLite connections.
 
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -10,14 +10,15 @@ use sqlx::sqlite::{
 use sqlx::{Row as _, Sqlite, SqlitePool};
 
 use super::{BUSY_DEADLINE, CONNECT_DEADLINE, MAX_SQLITE_CONNECTIONS};
-use crate::value::{Kind, Moment, Value};
+use crate::value::{ColumnType, DbTimestamp, SqlValue};
 
-/// Credentials may be in it in clear, and always whose they are.
+/// File mode: the file may contain credentials in plaintext, and always shows whose they are.
 const FILE_MODE: u32 = 0o600;
 
-/// A file, made if there is none, for its owner alone. What was committed survives a loss of power.
+/// Opens a file and creates it if it is missing, readable by its owner alone. Commits survive a power failure.
 pub async fn open(file: &Path) -> Result<SqlitePool, sqlx::Error> {
-    // SQLite's own files beside it take its mode. What cannot be made here, SQLite refuses in its own words.
+    // The files that SQLite creates beside it inherit its mode. If the file cannot be created here, SQLite reports the
+    // error below.
     drop(std::fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(file));
     let options = SqliteConnectOptions::new()
         .filename(file)
@@ -30,37 +31,42 @@ pub async fn open(file: &Path) -> Result<SqlitePool, sqlx::Error> {
     pool.connect_with(options).await
 }
 
-/// The database is the connection: there is one, and it is kept.
+/// Opens a database in memory. The database lives as long as its single connection, so the pool keeps that.
 pub async fn memory() -> Result<SqlitePool, sqlx::Error> {
     let options = SqliteConnectOptions::new().in_memory(true).foreign_keys(true);
     let pool = SqlitePoolOptions::new().max_connections(1).min_connections(1).idle_timeout(None).max_lifetime(None);
     pool.acquire_timeout(CONNECT_DEADLINE).connect_with(options).await
 }
 
-/// Gives a query its values. A credential is sealed by now: one that is not is a mistake of ours, and goes nowhere.
-pub fn bind<'q>(mut query: Query<'q, Sqlite, SqliteArguments>, values: &[Value]) -> Query<'q, Sqlite, SqliteArguments> {
+/// Binds the values of a query. Credentials are sealed by now; an unsealed one is a bug and is bound as NULL.
+pub fn bind<'q>(
+    mut query: Query<'q, Sqlite, SqliteArguments>,
+    values: &[SqlValue],
+) -> Query<'q, Sqlite, SqliteArguments> {
     for value in values {
         query = match value {
-            Value::Text(text) => query.bind(text.clone()),
-            Value::Secret(_) => query.bind(None::<String>),
-            Value::Integer(number) => query.bind(*number),
-            Value::Boolean(yes) => query.bind(*yes),
-            Value::Moment(moment) => query.bind(moment.map(|moment| moment.unix_us)),
-            Value::Bytes(bytes) => query.bind(bytes.clone()),
+            SqlValue::Text(text) => query.bind(text.clone()),
+            SqlValue::Secret(_) => query.bind(None::<String>),
+            SqlValue::Integer(number) => query.bind(*number),
+            SqlValue::Boolean(yes) => query.bind(*yes),
+            SqlValue::Timestamp(moment) => query.bind(moment.map(|moment| moment.unix_us)),
+            SqlValue::Bytes(bytes) => query.bind(bytes.clone()),
         };
     }
     query
 }
 
-/// The values of a row. Credentials come as the text that is stored.
-pub fn read(row: &SqliteRow, kinds: &[Kind]) -> Result<Vec<Value>, sqlx::Error> {
-    let value = |(at, kind): (usize, &Kind)| {
+/// Reads the values of a row. Credentials are returned as the stored text.
+pub fn read(row: &SqliteRow, kinds: &[ColumnType]) -> Result<Vec<SqlValue>, sqlx::Error> {
+    let value = |(at, kind): (usize, &ColumnType)| {
         Ok(match kind {
-            Kind::Text | Kind::Secret => Value::Text(row.try_get(at)?),
-            Kind::Integer => Value::Integer(row.try_get(at)?),
-            Kind::Boolean => Value::Boolean(row.try_get(at)?),
-            Kind::Moment => Value::Moment(row.try_get::<Option<i64>, _>(at)?.map(Moment::from_unix_us)),
-            Kind::Bytes => Value::Bytes(row.try_get(at)?),
+            ColumnType::Text | ColumnType::Secret => SqlValue::Text(row.try_get(at)?),
+            ColumnType::Integer => SqlValue::Integer(row.try_get(at)?),
+            ColumnType::Boolean => SqlValue::Boolean(row.try_get(at)?),
+            ColumnType::Timestamp => {
+                SqlValue::Timestamp(row.try_get::<Option<i64>, _>(at)?.map(DbTimestamp::from_unix_us))
+            }
+            ColumnType::Bytes => SqlValue::Bytes(row.try_get(at)?),
         })
     };
     kinds.iter().enumerate().map(value).collect()

@@ -1,61 +1,64 @@
-//! Rows of ours alone: which Argo CD is given new units, where each unit is, and which is on its way.
+//! Switchboard's own rows for the fleet: the limits of Argo CD instances, the placements, and the moves.
 //!
-//! A unit is a tenant and an environment. It is never split: its key is the table's.
+//! A placement is a tenant and an environment on an Argo CD instance. The key is the tenant and the environment, so a
+//! placement is never split.
 
 use crate::ids::{EngineInstanceId, InstanceState, ManagedEnvironmentId, MoveId, MoveStep, UserId};
 use crate::row::rows;
-use crate::value::Moment;
+use crate::value::DbTimestamp;
 
 rows! {
-    /// What an Argo CD of the fleet takes. One without such a row keeps what it has and is given nothing.
+    /// Limits of an Argo CD instance of the fleet. An instance without such a row keeps its placements and receives no
+    /// new ones.
     Member = "switchboard_instance" {
-        /// The Argo CD.
+        /// Argo CD instance.
         instance: EngineInstanceId = "instance_id" max 48 key true,
-        /// Whether it is given new units.
+        /// Whether the instance receives new placements.
         state: InstanceState = "state" max 16,
-        /// How many Applications it is given at most.
+        /// Maximum number of Applications.
         max_applications: i64 = "max_applications",
-        /// How many units it is given at most; each costs it watches.
+        /// Maximum number of placements; each costs the instance watches.
         max_environments: i64 = "max_environments",
-        /// When it was added.
-        created_on: Moment = "created_on",
+        /// Time when the instance was added.
+        created_on: DbTimestamp = "created_on",
     }
 
-    /// Where a unit is.
+    /// Argo CD instance of a tenant's deployments to an environment.
     Placement = "switchboard_placement" {
-        /// The tenant.
+        /// Tenant.
         user: UserId = "placement_user_id" max 48 key true,
-        /// The environment.
+        /// Environment.
         environment: ManagedEnvironmentId = "placement_environment_id" max 48 key true,
-        /// The Argo CD that has it.
+        /// Argo CD instance that has the placement.
         instance: EngineInstanceId = "instance_id" max 48,
-        /// How often it has come to an Argo CD: what one says counts only while it is the one of now.
+        /// Number of times the placement was assigned to an instance. Status reports count only if they are of the
+        /// current epoch.
         epoch: i64 = "epoch",
-        /// The move that is under way. As long as there is one, no Operation about the unit begins.
+        /// Move in progress. During a move, no Operation for the placement starts.
         moving: Option<MoveId> = "move_id" max 48,
-        /// When the row was made.
-        created_on: Moment = "created_on",
+        /// Creation time of the row.
+        created_on: DbTimestamp = "created_on",
     }
 
-    /// A move of a unit from one Argo CD to another.
+    /// Move of a placement between Argo CD instances.
     Move = "switchboard_move" {
-        /// The row.
+        /// Id of the row.
         id: MoveId = "move_id" max 48 key true,
-        /// The unit's tenant.
+        /// Tenant of the placement.
         user: UserId = "move_user_id" max 48,
-        /// The unit's environment.
+        /// Environment of the placement.
         environment: ManagedEnvironmentId = "move_environment_id" max 48,
-        /// From here.
+        /// Instance that the placement leaves.
         source: EngineInstanceId = "source_id" max 48,
-        /// To here.
+        /// Instance that receives the placement.
         target: EngineInstanceId = "target_id" max 48,
-        /// How far it is.
+        /// Current step.
         step: MoveStep = "step" max 16,
-        /// Why it waits, or why it went back.
+        /// Reason why the move waits or was rolled back.
         human_readable_state: Option<String> = "human_readable_state" max 1024,
-        /// When it was asked for.
-        created_on: Moment = "created_on",
-        /// When `step` last changed.
-        last_step_update: Moment = "last_step_update",
+        /// Time of the request.
+        created_on: DbTimestamp = "created_on",
+        /// Time of the last change of `step`.
+        last_step_update: DbTimestamp = "last_step_update",
     }
 }

@@ -1,13 +1,13 @@
-//! Rows of ours alone: what a backend was told, for commands that have nothing but the database.
+//! Switchboard's own rows for settings of a backend, for commands that only have the database.
 
 use crate::row::rows;
 
 rows! {
-    /// Something that a backend was told when it started.
+    /// Setting of the backend.
     Setting = "switchboard_setting" {
-        /// What.
+        /// Name of the setting.
         name: String = "setting_name" max 64 key true,
-        /// As it was told.
+        /// Value of the setting.
         value: String = "setting_value" max 1024,
     }
 }

@@ -5,7 +5,7 @@ use crate::row::Row;
 use crate::rows::{ApplicationState, ClusterAccess, KubernetesToDatabase, SyncOperation};
 
 #[test]
-fn moments_are_numbers_of_microseconds_in_postgres() {
+fn timestamps_are_numbers_of_microseconds_in_postgres() {
     assert_eq!(
         Dialect::Postgres.insert(SyncOperation::TABLE),
         "insert into syncoperation (syncoperation_id, application_id, deployment_name, revision, desired_state, created_on) \
@@ -15,7 +15,7 @@ fn moments_are_numbers_of_microseconds_in_postgres() {
 }
 
 #[test]
-fn a_row_that_is_nothing_but_its_key_is_put_by_doing_nothing() {
+fn a_row_of_key_columns_alone_is_put_by_doing_nothing() {
     assert!(Dialect::Sqlite.put(KubernetesToDatabase::TABLE).ends_with("do nothing"));
     assert!(
         Dialect::Sqlite
@@ -25,9 +25,9 @@ fn a_row_that_is_nothing_but_its_key_is_put_by_doing_nothing() {
 }
 
 #[test]
-fn what_is_asked_for_by_value_can_use_an_index() {
+fn a_query_by_value_can_use_an_index() {
     let table = ClusterAccess::TABLE;
-    let equal = [Equal { column: table.column("clusteraccess_user_id").unwrap(), null: false, values: 1 }];
+    let equal = [ColumnFilter { column: table.column("clusteraccess_user_id").unwrap(), null: false, values: 1 }];
     assert_eq!(
         Dialect::Sqlite.select(table, &equal, true, Some(10)),
         "select clusteraccess_user_id, clusteraccess_managed_environment_id, clusteraccess_gitops_engine_instance_id, created_on \
@@ -47,13 +47,13 @@ fn a_row_is_locked_where_others_write_at_the_same_time() {
 }
 
 #[test]
-fn one_of_several_values_is_asked_for_at_once() {
+fn several_values_are_queried_with_one_condition() {
     let column = |name: &str| SyncOperation::TABLE.column(name).unwrap();
     let equal = [
-        Equal { column: column("desired_state"), null: false, values: 2 },
-        Equal { column: column("application_id"), null: true, values: 0 },
-        Equal { column: column("revision"), null: false, values: 1 },
-        Equal { column: column("deployment_name"), null: false, values: 0 },
+        ColumnFilter { column: column("desired_state"), null: false, values: 2 },
+        ColumnFilter { column: column("application_id"), null: true, values: 0 },
+        ColumnFilter { column: column("revision"), null: false, values: 1 },
+        ColumnFilter { column: column("deployment_name"), null: false, values: 0 },
     ];
     assert_eq!(
         Dialect::Sqlite.count(SyncOperation::TABLE, &equal),

@@ -1,10 +1,10 @@
-//! Rows that stand on each other, one of each table.
+//! One row of each table. The rows refer to each other.
 
 use switchboard_ledger::ids::*;
 use switchboard_ledger::rows::*;
-use switchboard_ledger::{Change, Moment};
+use switchboard_ledger::{DbTimestamp, RowChange};
 
-pub const NOW: Moment = Moment { unix_us: 1_790_000_000_123_456 };
+pub const NOW: DbTimestamp = DbTimestamp { unix_us: 1_790_000_000_123_456 };
 
 pub fn credentials(id: &str) -> ClusterCredentials {
     ClusterCredentials {
@@ -154,26 +154,26 @@ pub fn owner() -> ApplicationOwner {
     ApplicationOwner { application: "app".into(), user: "u".into(), created_on: NOW }
 }
 
-/// One row of each table, in an order in which they can be added.
-pub fn all() -> Vec<Change> {
+/// Returns one row of each table, in an order in which they can be inserted.
+pub fn all() -> Vec<RowChange> {
     vec![
-        Change::insert(&credentials("cc-engine")),
-        Change::insert(&credentials("cc")),
-        Change::insert(&engine_cluster()),
-        Change::insert(&instance()),
-        Change::insert(&environment()),
-        Change::insert(&user("u")),
-        Change::insert(&access()),
-        Change::insert(&operation("op")),
-        Change::insert(&application("app")),
-        Change::insert(&state()),
-        Change::insert(&deployment()),
-        Change::insert(&kubernetes()),
-        Change::insert(&api()),
-        Change::insert(&sync()),
-        Change::insert(&repository()),
-        Change::insert(&project_repository()),
-        Change::insert(&project_environment()),
-        Change::insert(&owner()),
+        RowChange::insert(&credentials("cc-engine")),
+        RowChange::insert(&credentials("cc")),
+        RowChange::insert(&engine_cluster()),
+        RowChange::insert(&instance()),
+        RowChange::insert(&environment()),
+        RowChange::insert(&user("u")),
+        RowChange::insert(&access()),
+        RowChange::insert(&operation("op")),
+        RowChange::insert(&application("app")),
+        RowChange::insert(&state()),
+        RowChange::insert(&deployment()),
+        RowChange::insert(&kubernetes()),
+        RowChange::insert(&api()),
+        RowChange::insert(&sync()),
+        RowChange::insert(&repository()),
+        RowChange::insert(&project_repository()),
+        RowChange::insert(&project_environment()),
+        RowChange::insert(&owner()),
     ]
 }

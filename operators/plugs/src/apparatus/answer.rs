@@ -8,7 +8,7 @@ use serde_json::Value;
 /// What came of a call, as the journal keeps it: nothing of what was said, as it may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Answer {
+pub enum CallAnswer {
     /// It answered with this status.
     Status(u16),
     /// Nobody listens there: the program is not running.
@@ -80,7 +80,7 @@ pub enum AnswerError {
     },
 }
 
-impl Answer {
+impl CallAnswer {
     /// Whether the call did what it should; `what` and `url` are for the message.
     ///
     /// # Errors
@@ -88,12 +88,12 @@ impl Answer {
     pub fn check(&self, what: &str, url: &str, timeout: std::time::Duration) -> Result<(), AnswerError> {
         let (what, url) = (what.to_string(), url.to_string());
         match self {
-            Answer::Status(status) if *status < 400 => Ok(()),
-            Answer::Status(status) => Err(AnswerError::Status { what, status: *status, url }),
-            Answer::NotRunning(why) => Err(AnswerError::NotRunning { what, url, why: why.clone() }),
-            Answer::TimedOut => Err(AnswerError::TimedOut { what, url, seconds: timeout.as_secs() }),
-            Answer::Broken(why) => Err(AnswerError::Broken { what, url, why: why.clone() }),
-            Answer::Busy => Err(AnswerError::Busy { url }),
+            CallAnswer::Status(status) if *status < 400 => Ok(()),
+            CallAnswer::Status(status) => Err(AnswerError::Status { what, status: *status, url }),
+            CallAnswer::NotRunning(why) => Err(AnswerError::NotRunning { what, url, why: why.clone() }),
+            CallAnswer::TimedOut => Err(AnswerError::TimedOut { what, url, seconds: timeout.as_secs() }),
+            CallAnswer::Broken(why) => Err(AnswerError::Broken { what, url, why: why.clone() }),
+            CallAnswer::Busy => Err(AnswerError::Busy { url }),
         }
     }
 }

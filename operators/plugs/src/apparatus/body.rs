@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::render::{Values, Who};
+use crate::render::{CouplingSide, Values};
 
 /// The version of the bodies. `/config` has always said it as a number, the events as text; programs read both.
 const VERSION: u64 = 1;
@@ -29,20 +29,20 @@ pub fn config_body(
 }
 
 /// The other object, the plug's config and the socket's.
-pub type Coupled<'a> = (&'a Value, &'a Values, &'a Values);
+pub type CoupledPair<'a> = (&'a Value, &'a Values, &'a Values);
 
 /// The body of an event. Before it is coupled, and after, a side knows itself alone: the other and the configs are left out.
-pub fn event_body(who: Who, owner: &Value, coupled: Option<Coupled<'_>>) -> Value {
+pub fn event_body(side: CouplingSide, owner: &Value, coupled: Option<CoupledPair<'_>>) -> Value {
     let mut body = Map::from_iter([
         ("version".to_string(), Value::from(VERSION.to_string())),
-        (who.word().to_string(), owner.clone()),
+        (side.as_str().to_string(), owner.clone()),
     ]);
     if let Some((other, plug_config, socket_config)) = coupled {
-        let opposite = match who {
-            Who::Plug => Who::Socket,
-            Who::Socket => Who::Plug,
+        let opposite = match side {
+            CouplingSide::Plug => CouplingSide::Socket,
+            CouplingSide::Socket => CouplingSide::Plug,
         };
-        body.insert(opposite.word().to_string(), other.clone());
+        body.insert(opposite.as_str().to_string(), other.clone());
         body.insert("plugConfig".to_string(), json!(plug_config));
         body.insert("socketConfig".to_string(), json!(socket_config));
     }
@@ -51,8 +51,8 @@ pub fn event_body(who: Who, owner: &Value, coupled: Option<Coupled<'_>>) -> Valu
 
 /// What tells an event apart from every other: which side is told, of whom, which event, and its number. It is the same however
 /// often the event is told, so a program can leave out what it has heard already.
-pub fn event_mark(who: Who, plug: &str, socket: &str, event: &str, number: u64) -> String {
-    super::pod::digest(&[who.word(), plug, socket, event, &number.to_string()])[..32].to_string()
+pub fn event_mark(side: CouplingSide, plug: &str, socket: &str, event: &str, number: u64) -> String {
+    super::pod::digest(&[side.as_str(), plug, socket, event, &number.to_string()])[..32].to_string()
 }
 
 /// The number of a question: as long as it stays the same, the answer of `/config` need not be asked for again.
@@ -60,8 +60,8 @@ pub fn event_mark(who: Who, plug: &str, socket: &str, event: &str, number: u64) 
 /// What a server writes into an object without a change of it is left out: status, revisions, who wrote which field when.
 pub fn config_key(url: &str, body: &Value) -> String {
     let mut asked = body.clone();
-    for side in [Who::Plug, Who::Socket] {
-        if let Some(object) = asked.get_mut(side.word()).and_then(Value::as_object_mut) {
+    for side in [CouplingSide::Plug, CouplingSide::Socket] {
+        if let Some(object) = asked.get_mut(side.as_str()).and_then(Value::as_object_mut) {
             object.remove("status");
             if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
                 metadata

@@ -11,11 +11,11 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use switchboard_kernel::view::Outside;
+use switchboard_kernel::view::ExternalClient;
 
-use super::answer::Answer;
-use super::crowd::Crowd;
-use super::endpoint::shown;
+use super::answer::CallAnswer;
+use super::call_limit::CallLimiter;
+use super::endpoint::display_url;
 use super::pod::digest;
 
 /// How long an event or `/config` may take, unless `spec.apparatus.timeout` says otherwise.
@@ -27,7 +27,7 @@ pub const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// One call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ApparatusCall {
     /// Where.
     pub url: String,
     /// What is posted; without, it is a GET.
@@ -38,7 +38,7 @@ pub struct Call {
     pub mark: Option<String>,
 }
 
-impl Call {
+impl ApparatusCall {
     /// `GET /ping`.
     pub fn ping(base: &str) -> Self {
         Self { url: super::url(base, "ping"), body: None, timeout: PING_TIMEOUT, mark: None }
@@ -51,7 +51,7 @@ impl Call {
 
     /// The same, with the mark of its event.
     #[must_use]
-    pub fn marked(self, mark: Option<&str>) -> Self {
+    pub fn with_mark(self, mark: Option<&str>) -> Self {
         Self { mark: mark.map(str::to_string), ..self }
     }
 
@@ -61,47 +61,47 @@ impl Call {
 
     /// The question as it is recorded.
     fn question(&self, number: &str) -> Value {
-        json!({"apparatus": self.method(), "url": shown(&self.url), "input": number, "timeoutMs": self.timeout.as_millis() as u64})
+        json!({"apparatus": self.method(), "url": display_url(&self.url), "input": number, "timeoutMs": self.timeout.as_millis() as u64})
     }
 }
 
 /// What came of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct CallResult {
     /// How it ended.
-    pub answer: Answer,
+    pub answer: CallAnswer,
     /// What was said; absent in a replay, as it is not recorded.
     pub body: Option<Vec<u8>>,
 }
 
 /// Makes calls through the door to the outside.
 #[derive(Default)]
-pub struct Caller {
+pub struct ApparatusCaller {
     /// What the threads that decide are about to ask, and what they were answered. A thread asks one thing at a time.
-    passing: Mutex<HashMap<(ThreadId, String), Passing>>,
-    crowd: Crowd,
+    in_flight: Mutex<HashMap<(ThreadId, String), CallInFlight>>,
+    limiter: CallLimiter,
 }
 
-struct Passing {
-    call: Call,
-    said: Option<Vec<u8>>,
+struct CallInFlight {
+    call: ApparatusCall,
+    body: Option<Vec<u8>>,
 }
 
-impl Caller {
+impl ApparatusCaller {
     /// Makes a call from inside a decision.
     ///
     /// # Errors
     /// A message when the answer that was recorded cannot be read.
-    pub fn call(&self, outside: &Outside<'_>, call: Call) -> Result<Said, String> {
+    pub fn call(&self, outside: &ExternalClient<'_>, call: ApparatusCall) -> Result<CallResult, String> {
         let number = digest(&[&call.url, &call.body.as_ref().map(Value::to_string).unwrap_or_default()]);
         let question = call.question(&number);
         let key = (thread::current().id(), number);
-        self.passing().insert(key.clone(), Passing { call, said: None });
-        let asked = outside.ask(question);
-        let body = self.passing().remove(&key).and_then(|passing| passing.said);
+        self.in_flight().insert(key.clone(), CallInFlight { call, body: None });
+        let asked = outside.query(question);
+        let body = self.in_flight().remove(&key).and_then(|entry| entry.body);
         let answer =
             serde_json::from_value(asked?).map_err(|error| format!("a recorded call cannot be read: {error}"))?;
-        Ok(Said { answer, body })
+        Ok(CallResult { answer, body })
     }
 
     /// The operator's `reach`: makes the call that a question stands for. Blocks.
@@ -111,18 +111,18 @@ impl Caller {
     pub fn reach(&self, question: &Value) -> Result<Value, String> {
         let number = question["input"].as_str().ok_or("this is no question to an apparatus")?;
         let key = (thread::current().id(), number.to_string());
-        let call = self.passing().get(&key).map(|passing| passing.call.clone());
+        let call = self.in_flight().get(&key).map(|entry| entry.call.clone());
         let call = call.ok_or("what was to be asked is not there any more")?;
-        let (answer, said) = match self.crowd.enter(&call.url) {
+        let (answer, said) = match self.limiter.acquire(&call.url) {
             Some(place) => {
                 let sent = http::send(&call);
-                place.answered(&sent.0);
+                place.record(&sent.0);
                 sent
             }
-            None => (Answer::Busy, None),
+            None => (CallAnswer::Busy, None),
         };
-        if let Some(passing) = self.passing().get_mut(&key) {
-            passing.said = said;
+        if let Some(entry) = self.in_flight().get_mut(&key) {
+            entry.body = said;
         }
         serde_json::to_value(answer).map_err(|error| error.to_string())
     }
@@ -132,12 +132,12 @@ impl Caller {
         question["apparatus"] != "GET"
     }
 
-    fn passing(&self) -> MutexGuard<'_, HashMap<(ThreadId, String), Passing>> {
-        self.passing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn in_flight(&self) -> MutexGuard<'_, HashMap<(ThreadId, String), CallInFlight>> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
-pub(super) fn sent(call: &Call) -> (Answer, Option<Vec<u8>>) {
+pub(super) fn sent(call: &ApparatusCall) -> (CallAnswer, Option<Vec<u8>>) {
     http::send(call)
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Apparatus;
-use super::pod::{ADDRESS_ANNOTATION, Names};
+use super::pod::{ADDRESS_ANNOTATION, ApparatusNames};
 
 /// An endpoint that leads nowhere.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,15 +27,23 @@ pub enum EndpointError {
 ///
 /// # Errors
 /// [`EndpointError`] when that is no URL that can be asked.
-pub fn base_url(apparatus: &Apparatus<'_>, names: &Names, pod: Option<&Value>) -> Result<String, EndpointError> {
-    let url = unread(apparatus, names, pod)?;
+pub fn base_url(
+    apparatus: &Apparatus<'_>,
+    names: &ApparatusNames,
+    pod: Option<&Value>,
+) -> Result<String, EndpointError> {
+    let url = unchecked_url(apparatus, names, pod)?;
     match url.parse::<http::Uri>().is_ok_and(|uri| uri.host().is_some()) {
         true => Ok(url),
-        false => Err(EndpointError::NoUrl(shown(&url))),
+        false => Err(EndpointError::NoUrl(display_url(&url))),
     }
 }
 
-fn unread(apparatus: &Apparatus<'_>, names: &Names, pod: Option<&Value>) -> Result<String, EndpointError> {
+fn unchecked_url(
+    apparatus: &Apparatus<'_>,
+    names: &ApparatusNames,
+    pod: Option<&Value>,
+) -> Result<String, EndpointError> {
     let endpoint = apparatus.spec["endpoint"].as_str().unwrap_or_default().trim().trim_end_matches('/');
     let has_pod = apparatus.has_pod();
     let bare = !endpoint.contains([':', '.', '/']);
@@ -56,7 +64,7 @@ fn unread(apparatus: &Apparatus<'_>, names: &Names, pod: Option<&Value>) -> Resu
     Ok(endpoint.to_string())
 }
 
-fn pod_url(apparatus: &Apparatus<'_>, names: &Names, pod: Option<&Value>) -> String {
+fn pod_url(apparatus: &Apparatus<'_>, names: &ApparatusNames, pod: Option<&Value>) -> String {
     let at = pod.and_then(|pod| pod.pointer("/metadata/annotations")?.get(ADDRESS_ANNOTATION)?.as_str());
     match at {
         Some(address) => format!("http://{address}"),
@@ -70,7 +78,7 @@ pub fn url(base: &str, call: &str) -> String {
 }
 
 /// The URL as people may see it: without what stands before an `@`, and without a query.
-pub fn shown(url: &str) -> String {
+pub fn display_url(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };
     let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));

@@ -4,7 +4,7 @@ use ring::digest::{SHA256, digest as sha256};
 use serde_json::{Map, Value, json};
 
 use super::Apparatus;
-use crate::render::Who;
+use crate::render::CouplingSide;
 
 /// Which spec a pod was made of.
 pub const SPEC_HASH_ANNOTATION: &str = "integration.rock8s.com/apparatus-hash";
@@ -34,22 +34,22 @@ pub enum PodError {
 
 /// The names of an apparatus' objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Names {
+pub struct ApparatusNames {
     /// Of the pod and the service.
     pub name: String,
 }
 
 /// `NAME-apparatus`, or with the kind in it when the service of that name belongs to another: a Plug and a Socket may have one name.
-pub fn names(apparatus: &Apparatus<'_>, service: Option<&Value>) -> Names {
+pub fn names(apparatus: &Apparatus<'_>, service: Option<&Value>) -> ApparatusNames {
     let owner = service.and_then(|service| service.pointer("/metadata/ownerReferences")?.as_array());
     let taken = service.is_some()
         && !owner.is_some_and(|owners| owners.iter().any(|owner| owner["uid"].as_str() == Some(apparatus.uid())));
-    let middle = if taken { format!("-{}", apparatus.who.word()) } else { String::new() };
-    Names { name: fitted(apparatus.name(), &format!("{middle}-apparatus")) }
+    let middle = if taken { format!("-{}", apparatus.side.as_str()) } else { String::new() };
+    ApparatusNames { name: fitted_name(apparatus.name(), &format!("{middle}-apparatus")) }
 }
 
 /// A service's name has no dots and at most 63 bytes; what had to be changed is told apart by a few digits.
-fn fitted(owner: &str, ending: &str) -> String {
+fn fitted_name(owner: &str, ending: &str) -> String {
     let plain = owner.replace('.', "-");
     let starts_well = plain.starts_with(|c: char| c.is_ascii_lowercase());
     if plain == owner && starts_well && owner.len() + ending.len() <= MAX_NAME_BYTES {
@@ -71,7 +71,7 @@ pub(super) fn containers(spec: &Value) -> Option<&Vec<Value>> {
 ///
 /// # Errors
 /// [`PodError`] when nobody could reach it.
-pub fn pod(apparatus: &Apparatus<'_>, names: &Names, idle_deadline: &str) -> Result<Value, PodError> {
+pub fn pod(apparatus: &Apparatus<'_>, names: &ApparatusNames, idle_deadline: &str) -> Result<Value, PodError> {
     port(apparatus)?;
     let spec = pod_spec(apparatus);
     let template = |field: &str| apparatus.spec.pointer(&format!("/template/metadata/{field}"));
@@ -96,7 +96,7 @@ pub fn pod(apparatus: &Apparatus<'_>, names: &Names, idle_deadline: &str) -> Res
 ///
 /// # Errors
 /// As [`pod`].
-pub fn service(apparatus: &Apparatus<'_>, names: &Names) -> Result<Value, PodError> {
+pub fn service(apparatus: &Apparatus<'_>, names: &ApparatusNames) -> Result<Value, PodError> {
     let port = port(apparatus)?;
     Ok(json!({
         "apiVersion": "v1",
@@ -110,13 +110,13 @@ pub fn service(apparatus: &Apparatus<'_>, names: &Names) -> Result<Value, PodErr
     }))
 }
 
-fn metadata(apparatus: &Apparatus<'_>, names: &Names) -> Value {
+fn metadata(apparatus: &Apparatus<'_>, names: &ApparatusNames) -> Value {
     json!({
         "name": names.name,
         "namespace": apparatus.namespace(),
         "ownerReferences": [{
             "apiVersion": "integration.rock8s.com/v1beta1",
-            "kind": kind(apparatus.who),
+            "kind": kind(apparatus.side),
             "name": apparatus.name(),
             "uid": apparatus.uid(),
             "controller": true,
@@ -125,10 +125,10 @@ fn metadata(apparatus: &Apparatus<'_>, names: &Names) -> Value {
     })
 }
 
-fn kind(who: Who) -> &'static str {
-    match who {
-        Who::Plug => "Plug",
-        Who::Socket => "Socket",
+fn kind(side: CouplingSide) -> &'static str {
+    match side {
+        CouplingSide::Plug => "Plug",
+        CouplingSide::Socket => "Socket",
     }
 }
 

@@ -35,7 +35,7 @@ fn seconds(count: i64) -> jiff::SignedDuration {
 
 fn url_of(apparatus: Value) -> Result<String, EndpointError> {
     let owner = owner(apparatus);
-    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let apparatus = Apparatus::of(CouplingSide::Socket, &owner).unwrap();
     base_url(&apparatus, &names(&apparatus, None), None)
 }
 
@@ -66,15 +66,15 @@ fn an_endpoint_that_cannot_be_asked_is_named() {
 #[test]
 fn a_local_process_is_reached_where_it_listens() {
     let owner = with_pod();
-    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let apparatus = Apparatus::of(CouplingSide::Socket, &owner).unwrap();
     let pod = json!({"metadata": {"annotations": {ADDRESS_ANNOTATION: "127.0.0.1:4711"}}});
     assert_eq!(base_url(&apparatus, &names(&apparatus, None), Some(&pod)).unwrap(), "http://127.0.0.1:4711/socket");
 }
 
 #[test]
 fn what_is_shown_of_a_url_holds_no_secret() {
-    assert_eq!(shown("https://me:hunter2@example.com:8443/a/b?token=x"), "https://example.com:8443/a/b");
-    assert_eq!(shown("http://example.com"), "http://example.com");
+    assert_eq!(display_url("https://me:hunter2@example.com:8443/a/b?token=x"), "https://example.com:8443/a/b");
+    assert_eq!(display_url("http://example.com"), "http://example.com");
 }
 
 #[test]
@@ -105,10 +105,10 @@ fn answers_of_config_are_texts() {
 #[test]
 fn a_refusal_is_said_in_the_words_scripts_know() {
     let said =
-        |answer: Answer| answer.check("event coupled", "http://x/coupled", CALL_TIMEOUT).unwrap_err().to_string();
-    assert_eq!(said(Answer::Status(500)), "event coupled failed with 500 status from POST http://x/coupled");
-    assert_eq!(said(Answer::TimedOut), "event coupled failed: no answer from POST http://x/coupled within 10 s");
-    assert!(Answer::Status(399).check("config", "http://x/config", CALL_TIMEOUT).is_ok());
+        |answer: CallAnswer| answer.check("event coupled", "http://x/coupled", CALL_TIMEOUT).unwrap_err().to_string();
+    assert_eq!(said(CallAnswer::Status(500)), "event coupled failed with 500 status from POST http://x/coupled");
+    assert_eq!(said(CallAnswer::TimedOut), "event coupled failed: no answer from POST http://x/coupled within 10 s");
+    assert!(CallAnswer::Status(399).check("config", "http://x/config", CALL_TIMEOUT).is_ok());
 }
 
 #[test]
@@ -120,9 +120,9 @@ fn bodies_are_those_of_the_contract() {
         json!({"version": 1, "plug": plug, "socket": socket, "plugData": {"p": "1"}, "socketData": {"s": "1"}})
     );
     assert_eq!(config_body(&plug, &socket, &map("p"), &map("s"), Some(&map("v")))["vars"], json!({"v": "1"}));
-    assert_eq!(event_body(Who::Plug, &plug, None), json!({"version": "1", "plug": plug}));
+    assert_eq!(event_body(CouplingSide::Plug, &plug, None), json!({"version": "1", "plug": plug}));
     assert_eq!(
-        event_body(Who::Socket, &socket, Some((&plug, &map("a"), &map("b")))),
+        event_body(CouplingSide::Socket, &socket, Some((&plug, &map("a"), &map("b")))),
         json!({"version": "1", "plug": plug, "socket": socket, "plugConfig": {"a": "1"}, "socketConfig": {"b": "1"}})
     );
 }
@@ -149,7 +149,7 @@ fn a_whole_pod_template_is_taken() {
         "serviceAccountName": "somebody-else",
         "metadata": {"labels": {"team": "a", "apparatus": "forged"}},
     }));
-    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let apparatus = Apparatus::of(CouplingSide::Socket, &owner).unwrap();
     let names = names(&apparatus, None);
     let pod = pod(&apparatus, &names, "2026-01-01T00:00:00Z").unwrap();
     assert_eq!(pod["spec"]["volumes"], json!([{"name": "v", "emptyDir": {}}]));
@@ -165,7 +165,7 @@ fn a_whole_pod_template_is_taken() {
 #[test]
 fn a_pod_that_nobody_could_reach_is_refused() {
     let owner = owner(json!({"containers": [{"name": "a", "image": "x"}]}));
-    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let apparatus = Apparatus::of(CouplingSide::Socket, &owner).unwrap();
     assert_eq!(service(&apparatus, &names(&apparatus, None)), Err(PodError::NoPort));
     assert!(PodError::NoPort.to_string().contains("spec.apparatus.containers"));
 }
@@ -175,7 +175,7 @@ fn names_are_those_of_services_and_belong_to_one_owner() {
     let named = |name: &str, service: Option<Value>| {
         let mut owner = with_pod();
         owner["metadata"]["name"] = name.into();
-        let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+        let apparatus = Apparatus::of(CouplingSide::Socket, &owner).unwrap();
         names(&apparatus, service.as_ref()).name
     };
     assert_eq!(named("db", None), "db-apparatus");
@@ -191,7 +191,7 @@ fn names_are_those_of_services_and_belong_to_one_owner() {
 }
 
 fn running(owner: &Value, fields: Value) -> Value {
-    let apparatus = Apparatus::of(Who::Socket, owner).unwrap();
+    let apparatus = Apparatus::of(CouplingSide::Socket, owner).unwrap();
     let mut pod = pod(&apparatus, &names(&apparatus, None), "2026-01-01T12:00:30Z").unwrap();
     pod["metadata"]["creationTimestamp"] = "2026-01-01T11:59:00Z".into();
     pod["status"] = json!({"phase": "Running", "startTime": "2026-01-01T11:59:00Z"});
@@ -202,20 +202,20 @@ fn running(owner: &Value, fields: Value) -> Value {
     pod
 }
 
-fn next(owner: &Value, pod: Option<&Value>, needed: bool, at: Timestamp) -> Step {
-    decide(&Apparatus::of(Who::Socket, owner).unwrap(), pod, needed, at)
+fn next(owner: &Value, pod: Option<&Value>, needed: bool, at: Timestamp) -> PodStep {
+    decide(&Apparatus::of(CouplingSide::Socket, owner).unwrap(), pod, needed, at)
 }
 
 #[test]
 fn a_pod_is_started_when_it_is_needed_and_not_before() {
     let owner = with_pod();
-    assert_eq!(next(&owner, None, false, now()), Step::Rest);
-    assert_eq!(next(&owner, None, true, now()), Step::Start);
+    assert_eq!(next(&owner, None, false, now()), PodStep::Absent);
+    assert_eq!(next(&owner, None, true, now()), PodStep::Start);
     let pod = running(&owner, json!({}));
-    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Ping);
+    assert_eq!(next(&owner, Some(&pod), true, now()), PodStep::Ping);
     let pod = running(&owner, json!({"/status/phase": "Pending"}));
     let until = "2026-01-01T12:04:00Z".parse().unwrap();
-    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Wait { until, why: "the pod is Pending".to_string() });
+    assert_eq!(next(&owner, Some(&pod), true, now()), PodStep::Wait { until, why: "the pod is Pending".to_string() });
 }
 
 #[test]
@@ -223,27 +223,27 @@ fn a_pod_is_stopped_at_the_deadline_it_carries() {
     let owner = with_pod();
     let pod = running(&owner, json!({}));
     let until: Timestamp = "2026-01-01T12:00:30Z".parse().unwrap();
-    assert_eq!(next(&owner, Some(&pod), false, now()), Step::Idle { until });
-    assert_eq!(next(&owner, Some(&pod), false, until), Step::Stop);
-    assert_eq!(next(&owner, Some(&pod), true, until), Step::Ping, "who calls it renews it");
+    assert_eq!(next(&owner, Some(&pod), false, now()), PodStep::Idle { until });
+    assert_eq!(next(&owner, Some(&pod), false, until), PodStep::Stop);
+    assert_eq!(next(&owner, Some(&pod), true, until), PodStep::Ping, "who calls it renews it");
     // Nobody wrote a deadline: it counts from when the pod was made.
     let bare = running(
         &owner,
-        json!({"/metadata/annotations": {SPEC_HASH_ANNOTATION: spec_hash(&Apparatus::of(Who::Socket, &owner).unwrap())}}),
+        json!({"/metadata/annotations": {SPEC_HASH_ANNOTATION: spec_hash(&Apparatus::of(CouplingSide::Socket, &owner).unwrap())}}),
     );
-    assert_eq!(next(&owner, Some(&bare), false, now()), Step::Stop);
+    assert_eq!(next(&owner, Some(&bare), false, now()), PodStep::Stop);
 }
 
 #[test]
 fn a_call_keeps_a_pod_for_its_whole_idle_time_without_writing_each_time() {
     let owner = with_pod();
-    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let apparatus = Apparatus::of(CouplingSide::Socket, &owner).unwrap();
     let mut pod = running(&owner, json!({}));
-    let written = needs_renewal(&apparatus, &pod, now()).unwrap();
+    let written = renewed_deadline(&apparatus, &pod, now()).unwrap();
     assert_eq!(written, now() + seconds(80));
     pod["metadata"]["annotations"][IDLE_ANNOTATION] = written.to_string().into();
-    assert_eq!(needs_renewal(&apparatus, &pod, now() + seconds(40)), None);
-    assert!(needs_renewal(&apparatus, &pod, now() + seconds(41)).is_some());
+    assert_eq!(renewed_deadline(&apparatus, &pod, now() + seconds(40)), None);
+    assert!(renewed_deadline(&apparatus, &pod, now() + seconds(41)).is_some());
 }
 
 #[test]
@@ -251,13 +251,13 @@ fn a_pod_of_another_spec_is_replaced_or_stopped() {
     let mut owner = with_pod();
     let pod = running(&owner, json!({}));
     owner["spec"]["apparatus"]["containers"][0]["image"] = "apparatus:2".into();
-    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Replace { why: "its spec has changed".to_string() });
-    assert_eq!(next(&owner, Some(&pod), false, now()), Step::Stop);
+    assert_eq!(next(&owner, Some(&pod), true, now()), PodStep::Replace { why: "its spec has changed".to_string() });
+    assert_eq!(next(&owner, Some(&pod), false, now()), PodStep::Stop);
     // What does not concern the pod does not touch it.
     let mut owner = with_pod();
     owner["spec"]["apparatus"]["endpoint"] = "/other".into();
     owner["spec"]["apparatus"]["idleTimeout"] = 10.into();
-    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Ping);
+    assert_eq!(next(&owner, Some(&pod), true, now()), PodStep::Ping);
 }
 
 #[test]
@@ -265,24 +265,24 @@ fn a_pod_that_failed_is_replaced_and_says_why() {
     let owner = with_pod();
     let pod = running(&owner, json!({"/status/phase": "Failed", "/status/message": "The node was low on memory"}));
     let why = "the pod is Failed: The node was low on memory".to_string();
-    assert_eq!(next(&owner, Some(&pod), true, now()), Step::Replace { why });
+    assert_eq!(next(&owner, Some(&pod), true, now()), PodStep::Replace { why });
     let young = json!({"/status/phase": "Failed", "/metadata/creationTimestamp": "2026-01-01T11:59:58Z"});
     let until = "2026-01-01T12:00:08Z".parse().unwrap();
     let why = "the pod is Failed: it ended".to_string();
     let step = next(&owner, Some(&running(&owner, young)), true, now());
-    assert_eq!(step, Step::Wait { until, why }, "one that ends at once is not started without a pause");
+    assert_eq!(step, PodStep::Wait { until, why }, "one that ends at once is not started without a pause");
     let pod = running(&owner, json!({"/metadata/deletionTimestamp": "2026-01-01T12:00:00Z"}));
-    assert!(matches!(next(&owner, Some(&pod), true, now()), Step::Wait { .. }));
+    assert!(matches!(next(&owner, Some(&pod), true, now()), PodStep::Wait { .. }));
 }
 
 #[test]
 fn the_end_of_a_program_is_told_until_another_answers() {
     let ended = "the apparatus to be replaced: the pod is Failed: exit status: 3";
-    let starts = after_an_end("the apparatus to start: the pod is Pending".to_string(), ended);
+    let starts = with_last_end("the apparatus to start: the pod is Pending".to_string(), ended);
     assert!(starts.ends_with("; of the one before it, the pod is Failed: exit status: 3"), "{starts}");
-    assert_eq!(after_an_end("the apparatus to start".to_string(), &starts).matches("exit status").count(), 1);
-    assert_eq!(after_an_end(ended.to_string(), &starts), ended);
-    assert_eq!(after_an_end("the apparatus to start".to_string(), ""), "the apparatus to start");
+    assert_eq!(with_last_end("the apparatus to start".to_string(), &starts).matches("exit status").count(), 1);
+    assert_eq!(with_last_end(ended.to_string(), &starts), ended);
+    assert_eq!(with_last_end("the apparatus to start".to_string(), ""), "the apparatus to start");
 }
 
 #[test]
@@ -294,25 +294,25 @@ fn a_pod_that_does_not_come_up_is_replaced_after_its_time() {
     let late = now() + seconds(240);
     assert_eq!(
         next(&owner, Some(&pod), true, late),
-        Step::Replace { why: "it did not come up within 300 s: ImagePullBackOff".to_string() }
+        PodStep::Replace { why: "it did not come up within 300 s: ImagePullBackOff".to_string() }
     );
-    let apparatus = Apparatus::of(Who::Socket, &owner).unwrap();
+    let apparatus = Apparatus::of(CouplingSide::Socket, &owner).unwrap();
     let pod = running(&owner, json!({}));
-    let refused = Answer::NotRunning("connection refused".to_string());
-    assert!(matches!(unanswered(&apparatus, &pod, &refused, now()), Step::Wait { .. }));
-    assert!(matches!(unanswered(&apparatus, &pod, &refused, late), Step::Replace { .. }));
-    let slow = unanswered(&apparatus, &pod, &Answer::TimedOut, late);
-    assert!(matches!(slow, Step::Wait { .. }), "what listens is not ended: {slow:?}");
+    let refused = CallAnswer::NotRunning("connection refused".to_string());
+    assert!(matches!(step_after_failed_ping(&apparatus, &pod, &refused, now()), PodStep::Wait { .. }));
+    assert!(matches!(step_after_failed_ping(&apparatus, &pod, &refused, late), PodStep::Replace { .. }));
+    let slow = step_after_failed_ping(&apparatus, &pod, &CallAnswer::TimedOut, late);
+    assert!(matches!(slow, PodStep::Wait { .. }), "what listens is not ended: {slow:?}");
 }
 
 #[test]
 fn a_hanging_apparatus_costs_its_timeout_and_no_more() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let call = Call { timeout: Duration::from_millis(50), ..Call::ping(&url) };
-    assert_eq!(super::call::sent(&call).0, Answer::TimedOut);
+    let call = ApparatusCall { timeout: Duration::from_millis(50), ..ApparatusCall::ping(&url) };
+    assert_eq!(super::call::sent(&call).0, CallAnswer::TimedOut);
     drop(listener);
-    assert!(matches!(super::call::sent(&call).0, Answer::NotRunning(_)));
+    assert!(matches!(super::call::sent(&call).0, CallAnswer::NotRunning(_)));
 }
 
 /// Whatever it was answered, the client hangs up: the listener reads an end.
@@ -330,7 +330,10 @@ fn no_connection_outlives_its_call() {
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         (read, stream.read(&mut request))
     });
-    assert_eq!(super::call::sent(&Call::post(&url, "coupled", json!({}), CALL_TIMEOUT)).0, Answer::Status(500));
+    assert_eq!(
+        super::call::sent(&ApparatusCall::post(&url, "coupled", json!({}), CALL_TIMEOUT)).0,
+        CallAnswer::Status(500)
+    );
     let (read, rest) = serving.join().unwrap();
     assert!(read > 0);
     assert!(matches!(rest, Ok(0)), "the connection is still there: {rest:?}");
@@ -357,22 +360,22 @@ fn a_certificate_that_nobody_trusts_ends_a_call() {
         (ended.is_err(), heard)
     });
     let secret = json!({"plugConfig": {"password": "hunter2"}});
-    let (answer, said) = super::call::sent(&Call::post(&url, "coupled", secret, Duration::from_secs(60)));
-    assert!(matches!(&answer, Answer::Broken(why) if why.contains("certificate")), "{answer:?}");
+    let (answer, said) = super::call::sent(&ApparatusCall::post(&url, "coupled", secret, Duration::from_secs(60)));
+    assert!(matches!(&answer, CallAnswer::Broken(why) if why.contains("certificate")), "{answer:?}");
     assert_eq!((said, serving.join().unwrap()), (None, (true, Vec::new())));
 }
 
 /// What is told again is told with the same mark; another event, side or pair has another.
 #[test]
 fn an_event_has_one_mark_however_often_it_is_told() {
-    let mark = |who, plug, socket, event, number| event_mark(who, plug, socket, event, number);
-    let one = mark(Who::Plug, "p", "s", "coupled", 7);
-    assert_eq!(one, mark(Who::Plug, "p", "s", "coupled", 7));
+    let mark = |side, plug, socket, event, number| event_mark(side, plug, socket, event, number);
+    let one = mark(CouplingSide::Plug, "p", "s", "coupled", 7);
+    assert_eq!(one, mark(CouplingSide::Plug, "p", "s", "coupled", 7));
     let others = [
-        mark(Who::Socket, "p", "s", "coupled", 7),
-        mark(Who::Plug, "ps", "", "coupled", 7),
-        mark(Who::Plug, "p", "s", "updated", 7),
-        mark(Who::Plug, "p", "s", "coupled", 8),
+        mark(CouplingSide::Socket, "p", "s", "coupled", 7),
+        mark(CouplingSide::Plug, "ps", "", "coupled", 7),
+        mark(CouplingSide::Plug, "p", "s", "updated", 7),
+        mark(CouplingSide::Plug, "p", "s", "coupled", 8),
     ];
     assert!(others.iter().all(|other| *other != one));
 }

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::record::Record;
-use crate::model::{Meta, SOCKETS};
+use super::record::CouplingRecord;
+use crate::model::{PlugMeta, SOCKETS};
 
 /// Where a plug stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stand {
+pub enum PlugState {
     /// It was seen.
     Created,
     /// It is not bound to any socket.
@@ -37,51 +37,57 @@ pub enum Stand {
 
 /// What the status of a plug is to be beside its conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shown {
+pub struct StatusExtras {
     /// The Secret with the results, when there is one.
     pub binding: Option<String>,
 }
 
 /// In place of what is not to be shown.
-const HIDDEN: &str = switchboard_kernel::redact::HIDDEN;
+const HIDDEN: &str = switchboard_kernel::redact::REDACTED;
 
 /// Type, status, reason and message.
-pub type Condition = (&'static str, bool, String, String);
+pub type StatusCondition = (&'static str, bool, String, String);
 
 /// The conditions for a stand.
-fn wanted(stand: &Stand) -> Vec<Condition> {
+fn state_conditions(state: &PlugState) -> Vec<StatusCondition> {
     let one = |of_type, status, reason: &str, message: &str| (of_type, status, reason.to_string(), message.to_string());
     let coupled = |status, reason: &str, message: &str| one("Coupled", status, reason, message);
     let waiting =
         |on: &Option<String>| on.iter().map(|on| one("Waiting", true, "ResultMissing", on)).collect::<Vec<_>>();
     let failed =
         |message: &str| vec![coupled(false, "Error", "coupling failed"), one("Failed", true, "Error", message)];
-    match stand {
-        Stand::Created => vec![coupled(false, "PlugCreated", "plug created")],
-        Stand::NoSocket => vec![coupled(false, "SocketNotCreated", "waiting for socket to be created")],
-        Stand::SocketMissing(which) => vec![
+    match state {
+        PlugState::Created => vec![coupled(false, "PlugCreated", "plug created")],
+        PlugState::NoSocket => vec![coupled(false, "SocketNotCreated", "waiting for socket to be created")],
+        PlugState::SocketMissing(which) => vec![
             coupled(false, "SocketNotCreated", "waiting for socket to be created"),
             one("Waiting", true, "SocketMissing", which),
         ],
-        Stand::Coupling(on) => [vec![coupled(false, "CouplingInProcess", "coupling to socket")], waiting(on)].concat(),
-        Stand::Updating(on) => [vec![coupled(false, "UpdatingInProcess", "updating coupling")], waiting(on)].concat(),
-        Stand::Apparatus { updating, why } => {
+        PlugState::Coupling(on) => {
+            [vec![coupled(false, "CouplingInProcess", "coupling to socket")], waiting(on)].concat()
+        }
+        PlugState::Updating(on) => {
+            [vec![coupled(false, "UpdatingInProcess", "updating coupling")], waiting(on)].concat()
+        }
+        PlugState::Apparatus { updating, why } => {
             let coupled = match updating {
                 true => coupled(false, "UpdatingInProcess", "updating coupling"),
                 false => coupled(false, "CouplingInProcess", "coupling to socket"),
             };
             vec![coupled, one("ApparatusReady", false, "NotReady", why)]
         }
-        Stand::Coupled => vec![coupled(true, "CouplingSucceeded", "coupling succeeded")],
-        Stand::Refused(reason, message) => vec![coupled(false, reason, message)],
-        Stand::Failing(message) => failed(message),
-        Stand::Conflict(message) => [failed(message), vec![one("Conflict", true, "FieldConflict", message)]].concat(),
+        PlugState::Coupled => vec![coupled(true, "CouplingSucceeded", "coupling succeeded")],
+        PlugState::Refused(reason, message) => vec![coupled(false, reason, message)],
+        PlugState::Failing(message) => failed(message),
+        PlugState::Conflict(message) => {
+            [failed(message), vec![one("Conflict", true, "FieldConflict", message)]].concat()
+        }
     }
 }
 
 /// Conditions as they are written. What does not change keeps its time.
-pub fn conditions(wanted: Vec<Condition>, generation: i64, before: &Value, now: &str) -> Value {
-    let one = |(of_type, status, reason, message): Condition| {
+pub fn conditions(wanted: Vec<StatusCondition>, generation: i64, before: &Value, now: &str) -> Value {
+    let one = |(of_type, status, reason, message): StatusCondition| {
         let status = if status { "True" } else { "False" };
         let old = before.as_array().into_iter().flatten().find(|one| one["type"] == of_type);
         let since = old.filter(|old| old["status"] == status).and_then(|old| old["lastTransitionTime"].as_str());
@@ -92,8 +98,16 @@ pub fn conditions(wanted: Vec<Condition>, generation: i64, before: &Value, now: 
 }
 
 /// The status of a plug.
-pub fn shown(stand: &Stand, record: &Record, meta: &Meta, shown: &Shown, before: &Value, now: &str) -> Value {
-    let mut status = json!({"conditions": conditions(wanted(stand), meta.generation, &before["conditions"], now)});
+pub fn plug_status(
+    state: &PlugState,
+    record: &CouplingRecord,
+    meta: &PlugMeta,
+    shown: &StatusExtras,
+    before: &Value,
+    now: &str,
+) -> Value {
+    let mut status =
+        json!({"conditions": conditions(state_conditions(state), meta.generation, &before["conditions"], now)});
     let Some(socket) = record.socket.as_ref().filter(|_| record.coupled) else { return status };
     status["coupledSocket"] = json!({"apiVersion": SOCKETS.api_version(), "kind": SOCKETS.kind,
         "namespace": socket.namespace, "name": socket.name, "uid": socket.uid});
@@ -107,7 +121,7 @@ pub fn shown(stand: &Stand, record: &Record, meta: &Meta, shown: &Shown, before:
             }
         }
         let seen = before["coupledResult"]["observedGeneration"].as_i64();
-        let generation = if *stand == Stand::Coupled { meta.generation } else { seen.unwrap_or(meta.generation) };
+        let generation = if *state == PlugState::Coupled { meta.generation } else { seen.unwrap_or(meta.generation) };
         status["coupledResult"] = json!({"plug": open.plug, "socket": open.socket, "observedGeneration": generation});
     }
     if let Some(binding) = &shown.binding {

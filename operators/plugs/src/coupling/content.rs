@@ -7,25 +7,26 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use switchboard_object::equality;
 
-use crate::render::{Both, Rendered, Values};
+use crate::render::{PerSide, RenderedObject, Values};
 
 /// What both sides are told of: any change of it is an update, and nothing else is.
 #[derive(Serialize)]
-pub struct Content<'a> {
+pub struct CouplingContent<'a> {
     /// The configurations.
-    pub config: &'a Both<Values>,
+    pub config: &'a PerSide<Values>,
     /// What users change to have an update.
     pub epochs: (&'a str, &'a str),
     /// What is made.
     pub objects: Vec<(&'a str, &'a Value)>,
     /// What a program is told beside that, where one takes part.
-    pub told: Vec<&'a Value>,
+    #[serde(rename = "told")]
+    pub apparatus_specs: Vec<&'a Value>,
 }
 
-impl<'a> Content<'a> {
+impl<'a> CouplingContent<'a> {
     /// Of the objects of both sides.
-    pub fn objects(rendered: &'a [Rendered]) -> Vec<(&'a str, &'a Value)> {
-        rendered.iter().map(|one| (one.place.as_str(), &one.object)).collect()
+    pub fn objects(rendered: &'a [RenderedObject]) -> Vec<(&'a str, &'a Value)> {
+        rendered.iter().map(|one| (one.path.as_str(), &one.object)).collect()
     }
 }
 
@@ -36,7 +37,7 @@ pub fn hash(content: &impl Serialize) -> String {
 }
 
 /// A Secret as the server keeps it: `stringData` is a way of writing `data`, and nothing of it is ever read back.
-pub fn folded(mut object: Value) -> Value {
+pub fn fold_string_data(mut object: Value) -> Value {
     let Some(Value::Object(texts)) = object.as_object_mut().and_then(|fields| fields.remove("stringData")) else {
         return object;
     };
@@ -50,23 +51,23 @@ pub fn folded(mut object: Value) -> Value {
 }
 
 /// Whether an object has all that is wanted of it, whatever else it has.
-pub fn holds(object: &Value, wanted: &Value) -> bool {
+pub fn contains(object: &Value, wanted: &Value) -> bool {
     match wanted["stringData"].is_object() {
-        true => covers(object, &folded(wanted.clone())),
-        false => covers(object, wanted),
+        true => contains_value(object, &fold_string_data(wanted.clone())),
+        false => contains_value(object, wanted),
     }
 }
 
-fn covers(object: &Value, wanted: &Value) -> bool {
+fn contains_value(object: &Value, wanted: &Value) -> bool {
     match (object, wanted) {
         (Value::Object(object), Value::Object(wanted)) => {
             wanted.iter().filter(|(_, value)| !value.is_null()).all(|(name, value)| match object.get(name) {
-                Some(found) => covers(found, value),
+                Some(found) => contains_value(found, value),
                 None => is_empty(value),
             })
         }
         (Value::Array(object), Value::Array(wanted)) => {
-            object.len() == wanted.len() && object.iter().zip(wanted).all(|(found, value)| covers(found, value))
+            object.len() == wanted.len() && object.iter().zip(wanted).all(|(found, value)| contains_value(found, value))
         }
         (object, wanted) => equality::equal(object, wanted),
     }

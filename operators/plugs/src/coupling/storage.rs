@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use switchboard_kernel::resource::Resource;
 
-use super::record::Record;
-use crate::render::Both;
+use super::record::CouplingRecord;
+use crate::render::PerSide;
 
 /// The kind of records.
 pub const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
@@ -59,7 +59,7 @@ pub fn record_name(namespace: &str, plug: &str) -> String {
 }
 
 /// The name that an earlier version gave the record, in the plug's own namespace. Nothing that stands there is believed.
-pub fn former_name(plug: &str) -> String {
+pub fn legacy_record_name(plug: &str) -> String {
     format!("{PREFIX}{plug}")
 }
 
@@ -67,31 +67,31 @@ pub fn former_name(plug: &str) -> String {
 ///
 /// # Errors
 /// [`StorageError`] when it is somebody else's, or was changed.
-pub fn load(secret: &Value) -> Result<Record, StorageError> {
+pub fn from_secret(secret: &Value) -> Result<CouplingRecord, StorageError> {
     let name = secret["metadata"]["name"].as_str().unwrap_or_default().to_string();
     if secret["type"] != RECORD_TYPE {
         return Err(StorageError::Foreign(name));
     }
     let broken = |key: &'static str| StorageError::Broken(name.clone(), key);
     let label = |label: &str| secret["metadata"]["labels"][label] == "true";
-    let mut record: Record = part(secret, "record").ok_or_else(|| broken("record"))?;
-    record.config = part(secret, "config").unwrap_or_default();
-    record.result = part(secret, "result");
-    record.told = part(secret, "told").unwrap_or_default();
-    record.snapshot = part(secret, "snapshot");
+    let mut record: CouplingRecord = decoded(secret, "record").ok_or_else(|| broken("record"))?;
+    record.config = decoded(secret, "config").unwrap_or_default();
+    record.result = decoded(secret, "result");
+    record.config_answers = decoded(secret, "told").unwrap_or_default();
+    record.snapshot = decoded(secret, "snapshot");
     record.failing = label(FAILING_LABEL);
     record.admitted = secret["metadata"]["labels"][ADMITTED_LABEL].as_str().map(|place| place == "true");
     Ok(record)
 }
 
-fn part<T: DeserializeOwned>(secret: &Value, key: &str) -> Option<T> {
+fn decoded<T: DeserializeOwned>(secret: &Value, key: &str) -> Option<T> {
     let bytes = STANDARD.decode(secret["data"][key].as_str()?).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 
 /// The Secret of a record, made from what is there; `home` is the namespace of records.
-pub fn stored(record: &Record, before: Option<&Value>, home: &str) -> Value {
-    let mut secret = before.cloned().unwrap_or_else(|| fresh(record, home));
+pub fn to_secret(record: &CouplingRecord, before: Option<&Value>, records_namespace: &str) -> Value {
+    let mut secret = before.cloned().unwrap_or_else(|| new_secret(record, records_namespace));
     let labels = &mut secret["metadata"]["labels"];
     if !labels.is_object() {
         *labels = json!({});
@@ -119,8 +119,8 @@ pub fn stored(record: &Record, before: Option<&Value>, home: &str) -> Value {
     if let Some(result) = &record.result {
         data["result"] = encoded(result);
     }
-    if record.told != Both::default() {
-        data["told"] = encoded(&record.told);
+    if record.config_answers != PerSide::default() {
+        data["told"] = encoded(&record.config_answers);
     }
     if let Some(snapshot) = &record.snapshot {
         data["snapshot"] = encoded(snapshot);
@@ -134,7 +134,7 @@ fn encoded(part: &impl Serialize) -> Value {
     STANDARD.encode(serde_json::to_vec(part).unwrap_or_default()).into()
 }
 
-fn fresh(record: &Record, home: &str) -> Value {
+fn new_secret(record: &CouplingRecord, records_namespace: &str) -> Value {
     let name = record_name(&record.plug.namespace, &record.plug.name);
-    json!({"apiVersion": "v1", "kind": "Secret", "type": RECORD_TYPE, "metadata": {"name": name, "namespace": home}})
+    json!({"apiVersion": "v1", "kind": "Secret", "type": RECORD_TYPE, "metadata": {"name": name, "namespace": records_namespace}})
 }

@@ -27,11 +27,11 @@ pub(super) fn list(items: Value, description: &str) -> Value {
 }
 
 /// Anything with fields.
-pub(super) fn free(description: &str) -> Value {
+pub(super) fn free_object(description: &str) -> Value {
     json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": description})
 }
 
-pub(super) fn word(words: &[&str], default: &str, description: &str) -> Value {
+pub(super) fn string_enum(words: &[&str], default: &str, description: &str) -> Value {
     json!({"type": "string", "enum": words, "default": default, "description": description})
 }
 

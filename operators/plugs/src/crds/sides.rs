@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{flag, free, list, map_of, object, rule, text};
+use super::parts::{flag, free_object, list, map_of, object, rule, text};
 use super::{required, texts};
-use crate::model::{DEFAULT_IDLE_TIMEOUT_S, Event};
+use crate::model::{CouplingEvent, DEFAULT_IDLE_TIMEOUT_S};
 
 pub(super) fn side(what: &str) -> Value {
     let sources = |name: &str, of: &str| {
@@ -63,7 +63,7 @@ fn apparatus() -> Value {
         "port": {"x-kubernetes-int-or-string": true, "description": "of its API, by number or by name"},
         "containers": list(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
             "of its pod; none for a program that runs elsewhere"),
-        "template": free("a pod template, instead of the fields of a pod's spec"),
+        "template": free_object("a pod template, instead of the fields of a pod's spec"),
     }));
     schema["x-kubernetes-preserve-unknown-fields"] = true.into();
     schema
@@ -71,7 +71,7 @@ fn apparatus() -> Value {
 
 fn resource() -> Value {
     let tree = || json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let events: Vec<&str> = Event::ALL.iter().map(|event| event.word()).collect();
+    let events: Vec<&str> = CouplingEvent::ALL.iter().map(|event| event.as_str()).collect();
     let schema = object(json!({
         "do": {"type": "string", "enum": ["apply", "delete", "recreate"], "default": "apply", "description": "what to do"},
         "when": {"type": "array", "items": {"type": "string", "enum": events}, "default": ["coupled", "updated"],

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::parts::{count, flag, free, list, object, text};
+use super::parts::{count, flag, free_object, list, object, text};
 use super::texts;
 
 fn conditions() -> Value {
@@ -44,7 +44,7 @@ pub(super) fn socket() -> Value {
             "waiting": count("how many wait"),
         })),
         "created": flag("it was told of, and what it makes for itself was made"),
-        "made": list(free("one"), "what was made for the socket alone"),
+        "made": list(free_object("one"), "what was made for the socket alone"),
         "replaced": texts("the uids of objects that are to be gone before they are made anew"),
         "abandoned": list(json!({"type": "string"}), "what could not be removed at its end, and is left"),
         "summed": text("when its plugs were last counted"),

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::field::{Field, ModelError};
+use super::field::{ModelError, SpecField};
 
 /// How long an apparatus may be idle before its pod is stopped, when it does not say.
 pub const DEFAULT_IDLE_TIMEOUT_S: u32 = 60;
 
 /// An apparatus: where it is reached, and the pod it runs in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Apparatus {
+pub struct ApparatusSpec {
     /// A URL, or the path under which the pod serves; empty for its root.
     pub endpoint: String,
     /// How long its pod may be idle before it is stopped.
@@ -19,17 +19,17 @@ pub struct Apparatus {
     /// The containers of its pod; none for a program that runs elsewhere.
     pub containers: Vec<Value>,
     /// All of it as it was written: besides the above, whatever else a pod's spec has, or a `template` with metadata and spec.
-    pub written: Value,
+    pub raw: Value,
 }
 
-impl Apparatus {
-    pub(super) fn read(field: &Field<'_>) -> Result<Option<Self>, ModelError> {
+impl ApparatusSpec {
+    pub(super) fn read(field: &SpecField<'_>) -> Result<Option<Self>, ModelError> {
         let Some(written) = field.value() else { return Ok(None) };
         if !written.is_object() {
-            return Err(field.wrong("is no object"));
+            return Err(field.error("is no object"));
         }
         let direct = field.at("containers");
-        let containers = match direct.is_given() {
+        let containers = match direct.is_set() {
             true => direct,
             false => field.at("template").at("spec").at("containers"),
         };
@@ -39,7 +39,7 @@ impl Apparatus {
             idle_timeout_s: field.at("idleTimeout").count()?.unwrap_or(DEFAULT_IDLE_TIMEOUT_S),
             timeout_s: field.at("timeout").count()?,
             containers,
-            written: written.clone(),
+            raw: written.clone(),
         }))
     }
 

@@ -4,13 +4,13 @@ use regex::Regex;
 use switchboard_object::Map;
 use switchboard_object::selector::LabelSelector;
 
-use super::field::{Field, ModelError};
+use super::field::{ModelError, SpecField};
 
 /// What a socket says of who may use it.
 #[derive(Clone, Debug, Default)]
 pub struct Consent {
     /// Namespaces by name and by label; nothing stated when absent.
-    grant: Option<Grant>,
+    grant: Option<NamespaceGrant>,
     /// Of the existing operator: regular expressions, one of which a namespace must match.
     allowed: Option<Vec<Regex>>,
     /// And none of which it may match.
@@ -18,7 +18,7 @@ pub struct Consent {
 }
 
 #[derive(Clone, Debug)]
-struct Grant {
+struct NamespaceGrant {
     namespaces: Vec<String>,
     selector: Option<LabelSelector>,
 }
@@ -26,15 +26,15 @@ struct Grant {
 /// A plug's namespace is not among those that a socket takes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("namespace {0} may not use the socket: its owner allows that in spec.consent")]
-pub struct Denied(pub String);
+pub struct ConsentDenied(pub String);
 
 impl Consent {
-    pub(super) fn read(spec: &Field<'_>) -> Result<Self, ModelError> {
+    pub(super) fn read(spec: &SpecField<'_>) -> Result<Self, ModelError> {
         let validation = spec.at("validation");
         let allowed = validation.at("namespaceWhitelist");
         Ok(Self {
-            grant: Grant::read(&spec.at("consent"))?,
-            allowed: allowed.is_given().then(|| patterns(&allowed)).transpose()?,
+            grant: NamespaceGrant::read(&spec.at("consent"))?,
+            allowed: allowed.is_set().then(|| patterns(&allowed)).transpose()?,
             forbidden: patterns(&validation.at("namespaceBlacklist"))?,
         })
     }
@@ -45,7 +45,7 @@ impl Consent {
     }
 
     /// Whether the labels of a namespace matter.
-    pub fn asks_for_labels(&self) -> bool {
+    pub fn needs_labels(&self) -> bool {
         self.grant.as_ref().is_some_and(|grant| grant.selector.is_some())
     }
 
@@ -54,7 +54,7 @@ impl Consent {
     ///
     /// # Errors
     /// [`Denied`] when they may not.
-    pub fn check(&self, namespace: &str, labels: Option<&Map>, own: &str, strict: bool) -> Result<(), Denied> {
+    pub fn check(&self, namespace: &str, labels: Option<&Map>, own: &str, strict: bool) -> Result<(), ConsentDenied> {
         let any = |patterns: &[Regex]| patterns.iter().any(|pattern| pattern.is_match(namespace));
         let allowed = match (&self.grant, &self.allowed) {
             (None, None) => !strict || namespace == own || !self.forbidden.is_empty(),
@@ -63,19 +63,19 @@ impl Consent {
                     || allowed.as_deref().is_some_and(any)
             }
         };
-        if allowed && !any(&self.forbidden) { Ok(()) } else { Err(Denied(namespace.to_string())) }
+        if allowed && !any(&self.forbidden) { Ok(()) } else { Err(ConsentDenied(namespace.to_string())) }
     }
 }
 
-impl Grant {
-    fn read(field: &Field<'_>) -> Result<Option<Self>, ModelError> {
-        if !field.is_given() {
+impl NamespaceGrant {
+    fn read(field: &SpecField<'_>) -> Result<Option<Self>, ModelError> {
+        if !field.is_set() {
             return Ok(None);
         }
         let names = field.at("namespaces").items()?;
         let namespaces = names.iter().filter_map(|item| item.text().transpose()).collect::<Result<_, _>>()?;
         let selector = field.at("namespaceSelector");
-        let read = |value| LabelSelector::from_object(Some(value)).map_err(|error| selector.wrong(error.to_string()));
+        let read = |value| LabelSelector::from_object(Some(value)).map_err(|error| selector.error(error.to_string()));
         let selector = selector.value().map(read).transpose()?;
         Ok(Some(Self { namespaces, selector }))
     }
@@ -87,10 +87,10 @@ impl Grant {
 }
 
 /// The existing operator searched for them anywhere in the name: `app` let `my-app-evil` in. They mean the whole name.
-fn patterns(field: &Field<'_>) -> Result<Vec<Regex>, ModelError> {
-    let one = |item: &Field<'_>| {
+fn patterns(field: &SpecField<'_>) -> Result<Vec<Regex>, ModelError> {
+    let one = |item: &SpecField<'_>| {
         let text = item.text()?.unwrap_or_default();
-        Regex::new(&format!("^(?:{text})$")).map_err(|_| item.wrong("is no regular expression"))
+        Regex::new(&format!("^(?:{text})$")).map_err(|_| item.error("is no regular expression"))
     };
     field.items()?.iter().map(one).collect()
 }

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use super::Meta;
-use super::field::{Field, ModelError};
+use super::PlugMeta;
+use super::field::{ModelError, SpecField};
 use super::var::api_version;
 
 /// A resource that is made once others are there and a time has passed.
 #[derive(Clone, Debug)]
 pub struct DeferredResource {
     /// Who it is.
-    pub meta: Meta,
+    pub meta: PlugMeta,
     /// The least time after its own making.
     pub timeout_s: u32,
     /// What must be there first.
@@ -40,21 +40,21 @@ impl DeferredResource {
     /// # Errors
     /// [`ModelError`] names the field that cannot be read.
     pub fn read(object: &Value) -> Result<Self, ModelError> {
-        let spec = Field::root(object).at("spec");
+        let spec = SpecField::root(object).at("spec");
         let resource = spec.at("resource");
         let Some(wanted @ Value::Object(_)) = resource.value() else {
-            return Err(resource.wrong("is missing: it says what to make"));
+            return Err(resource.error("is missing: it says what to make"));
         };
         for name in ["apiVersion", "kind"] {
-            resource.at(name).needed_text("says which kind to make")?;
+            resource.at(name).required_text("says which kind to make")?;
         }
         let name = resource.at("metadata").at("name");
-        if !crate::render::is_name(&name.needed_text("names what is made")?) {
-            return Err(name.wrong("is no name"));
+        if !crate::render::is_name(&name.required_text("names what is made")?) {
+            return Err(name.error("is no name"));
         }
-        let account = spec.at("serviceAccountName").filled_text()?;
+        let account = spec.at("serviceAccountName").non_empty_text()?;
         Ok(Self {
-            meta: Meta::of(object),
+            meta: PlugMeta::of(object),
             timeout_s: spec.at("timeout").count()?.unwrap_or_default(),
             wait_for: spec.at("waitFor").items()?.iter().map(WaitFor::read).collect::<Result<_, _>>()?,
             resource: wanted.clone(),
@@ -64,12 +64,12 @@ impl DeferredResource {
 }
 
 impl WaitFor {
-    fn read(field: &Field<'_>) -> Result<Self, ModelError> {
+    fn read(field: &SpecField<'_>) -> Result<Self, ModelError> {
         Ok(Self {
             api_version: api_version(field)?,
-            kind: field.at("kind").needed_text("says what to wait for")?,
-            name: field.at("name").needed_text("says what to wait for")?,
-            condition: field.at("condition").filled_text()?,
+            kind: field.at("kind").required_text("says what to wait for")?,
+            name: field.at("name").required_text("says what to wait for")?,
+            condition: field.at("condition").non_empty_text()?,
         })
     }
 }

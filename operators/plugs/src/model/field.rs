@@ -16,22 +16,22 @@ pub struct ModelError {
 
 /// A field of an object, there or not.
 #[derive(Clone, Debug)]
-pub struct Field<'a> {
+pub struct SpecField<'a> {
     path: String,
     value: Option<&'a Value>,
 }
 
-impl<'a> Field<'a> {
+impl<'a> SpecField<'a> {
     /// The object itself.
     pub fn root(object: &'a Value) -> Self {
         Self { path: String::new(), value: Some(object) }
     }
 
     /// A field of it; null is as good as absent.
-    pub fn at(&self, name: &str) -> Field<'a> {
+    pub fn at(&self, name: &str) -> SpecField<'a> {
         let dot = if self.path.is_empty() { "" } else { "." };
         let value = self.value.and_then(|value| value.get(name)).filter(|value| !value.is_null());
-        Field { path: format!("{}{dot}{name}", self.path), value }
+        SpecField { path: format!("{}{dot}{name}", self.path), value }
     }
 
     /// Where it stands.
@@ -40,7 +40,7 @@ impl<'a> Field<'a> {
     }
 
     /// Whether there is anything.
-    pub fn is_given(&self) -> bool {
+    pub fn is_set(&self) -> bool {
         self.value.is_some()
     }
 
@@ -50,7 +50,7 @@ impl<'a> Field<'a> {
     }
 
     /// That something is wrong with it.
-    pub fn wrong(&self, problem: impl Into<String>) -> ModelError {
+    pub fn error(&self, problem: impl Into<String>) -> ModelError {
         ModelError { path: self.path.clone(), problem: problem.into() }
     }
 
@@ -62,8 +62,8 @@ impl<'a> Field<'a> {
         match self.value {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(Value::Number(_) | Value::Bool(_)) => Err(self.wrong("is no text: put it in quotes")),
-            Some(_) => Err(self.wrong("is no text")),
+            Some(Value::Number(_) | Value::Bool(_)) => Err(self.error("is no text: put it in quotes")),
+            Some(_) => Err(self.error("is no text")),
         }
     }
 
@@ -71,7 +71,7 @@ impl<'a> Field<'a> {
     ///
     /// # Errors
     /// When it is something else.
-    pub fn filled_text(&self) -> Result<Option<String>, ModelError> {
+    pub fn non_empty_text(&self) -> Result<Option<String>, ModelError> {
         Ok(self.text()?.filter(|text| !text.is_empty()))
     }
 
@@ -79,8 +79,8 @@ impl<'a> Field<'a> {
     ///
     /// # Errors
     /// When it is missing, empty or something else.
-    pub fn needed_text(&self, what: &str) -> Result<String, ModelError> {
-        self.filled_text()?.ok_or_else(|| self.wrong(format!("is missing: it {what}")))
+    pub fn required_text(&self, what: &str) -> Result<String, ModelError> {
+        self.non_empty_text()?.ok_or_else(|| self.error(format!("is missing: it {what}")))
     }
 
     /// True or false; false when absent.
@@ -91,7 +91,7 @@ impl<'a> Field<'a> {
         match self.value {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(_) => Err(self.wrong("is neither true nor false")),
+            Some(_) => Err(self.error("is neither true nor false")),
         }
     }
 
@@ -102,14 +102,14 @@ impl<'a> Field<'a> {
     pub fn count(&self) -> Result<Option<u32>, ModelError> {
         let Some(value) = self.value else { return Ok(None) };
         let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
-        count.map(Some).ok_or_else(|| self.wrong("is no whole number from 0 on"))
+        count.map(Some).ok_or_else(|| self.error("is no whole number from 0 on"))
     }
 
     /// A map of texts.
     ///
     /// # Errors
     /// When it is no map, or holds something else.
-    pub fn texts(&self) -> Result<BTreeMap<String, String>, ModelError> {
+    pub fn text_map(&self) -> Result<BTreeMap<String, String>, ModelError> {
         self.entries()?.into_iter().map(|(key, field)| Ok((key, field.text()?.unwrap_or_default()))).collect()
     }
 
@@ -117,11 +117,11 @@ impl<'a> Field<'a> {
     ///
     /// # Errors
     /// When it is no map.
-    pub fn entries(&self) -> Result<Vec<(String, Field<'a>)>, ModelError> {
+    pub fn entries(&self) -> Result<Vec<(String, SpecField<'a>)>, ModelError> {
         match self.value {
             None => Ok(Vec::new()),
             Some(Value::Object(fields)) => Ok(fields.keys().map(|key| (key.clone(), self.at(key))).collect()),
-            Some(_) => Err(self.wrong("is no map")),
+            Some(_) => Err(self.error("is no map")),
         }
     }
 
@@ -129,15 +129,15 @@ impl<'a> Field<'a> {
     ///
     /// # Errors
     /// When it is no list.
-    pub fn items(&self) -> Result<Vec<Field<'a>>, ModelError> {
-        let item = |(number, value): (usize, &'a Value)| Field {
+    pub fn items(&self) -> Result<Vec<SpecField<'a>>, ModelError> {
+        let item = |(number, value): (usize, &'a Value)| SpecField {
             path: format!("{}[{number}]", self.path),
             value: Some(value).filter(|value| !value.is_null()),
         };
         match self.value {
             None => Ok(Vec::new()),
             Some(Value::Array(items)) => Ok(items.iter().enumerate().map(item).collect()),
-            Some(_) => Err(self.wrong("is no list")),
+            Some(_) => Err(self.error("is no list")),
         }
     }
 
@@ -146,12 +146,12 @@ impl<'a> Field<'a> {
     /// # Errors
     /// When it is none of them; says which there are.
     pub fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<Option<T>, ModelError> {
-        let Some(text) = self.filled_text()? else { return Ok(None) };
+        let Some(text) = self.non_empty_text()? else { return Ok(None) };
         match words.iter().find(|(word, _)| *word == text) {
             Some((_, meaning)) => Ok(Some(*meaning)),
             None => {
                 let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-                Err(self.wrong(format!("is `{text}`, which is none of {}", known.join(", "))))
+                Err(self.error(format!("is `{text}`, which is none of {}", known.join(", "))))
             }
         }
     }

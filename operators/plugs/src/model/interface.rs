@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use regex::Regex;
 
-use super::field::{Field, ModelError};
+use super::field::{ModelError, SpecField};
 
 /// The name of an interface, and its version when that matters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,14 +21,14 @@ pub struct Interface {
     /// What it is called, when it is called anything.
     pub name: Option<InterfaceName>,
     /// Of the configurations.
-    pub config: Schemas,
+    pub config: InterfaceSchemas,
     /// Of the results.
-    pub result: Schemas,
+    pub result: InterfaceSchemas,
 }
 
 /// What each side declares. A side that declares nothing passes whatever it is given.
 #[derive(Clone, Debug, Default)]
-pub struct Schemas {
+pub struct InterfaceSchemas {
     /// Of the plug.
     pub plug: Option<BTreeMap<String, Property>>,
     /// Of the socket.
@@ -43,7 +43,7 @@ pub struct Property {
     /// What it is when nobody gives it.
     pub default: Option<String>,
     /// What its text must read as.
-    pub of_type: Option<Type>,
+    pub of_type: Option<PropertyType>,
     /// The texts it may be; any when empty.
     pub one_of: Vec<String>,
     /// What the whole text must match.
@@ -54,7 +54,7 @@ pub struct Property {
 
 /// What a text must read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Type {
+pub enum PropertyType {
     /// Any text.
     Text,
     /// A whole number.
@@ -65,33 +65,37 @@ pub enum Type {
     Boolean,
 }
 
-const TYPES: [(&str, Type); 4] =
-    [("string", Type::Text), ("integer", Type::Integer), ("number", Type::Number), ("boolean", Type::Boolean)];
+const TYPES: [(&str, PropertyType); 4] = [
+    ("string", PropertyType::Text),
+    ("integer", PropertyType::Integer),
+    ("number", PropertyType::Number),
+    ("boolean", PropertyType::Boolean),
+];
 
-impl Type {
+impl PropertyType {
     /// As users write it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         TYPES.iter().find(|(_, known)| *known == self).map_or("string", |(word, _)| word)
     }
 
     /// Whether a text reads as it.
-    pub fn takes(self, text: &str) -> bool {
+    pub fn accepts(self, text: &str) -> bool {
         match self {
-            Type::Text => true,
-            Type::Integer => text.parse::<i64>().is_ok(),
-            Type::Number => text.parse::<f64>().is_ok_and(f64::is_finite),
-            Type::Boolean => matches!(text, "true" | "false"),
+            PropertyType::Text => true,
+            PropertyType::Integer => text.parse::<i64>().is_ok(),
+            PropertyType::Number => text.parse::<f64>().is_ok_and(f64::is_finite),
+            PropertyType::Boolean => matches!(text, "true" | "false"),
         }
     }
 }
 
 impl InterfaceName {
-    pub(super) fn read(field: &Field<'_>) -> Result<Option<Self>, ModelError> {
+    pub(super) fn read(field: &SpecField<'_>) -> Result<Option<Self>, ModelError> {
         let version = field.at("version");
-        match (field.at("name").filled_text()?, version.filled_text()?) {
+        match (field.at("name").non_empty_text()?, version.non_empty_text()?) {
             (Some(name), version) => Ok(Some(Self { name, version })),
             (None, None) => Ok(None),
-            (None, Some(_)) => Err(version.wrong("says a version of an interface without name: give `name` too")),
+            (None, Some(_)) => Err(version.error("says a version of an interface without name: give `name` too")),
         }
     }
 }
@@ -104,26 +108,26 @@ impl std::fmt::Display for InterfaceName {
 }
 
 impl Interface {
-    pub(super) fn read(field: &Field<'_>) -> Result<Option<Self>, ModelError> {
-        if !field.is_given() {
+    pub(super) fn read(field: &SpecField<'_>) -> Result<Option<Self>, ModelError> {
+        if !field.is_set() {
             return Ok(None);
         }
         Ok(Some(Self {
             name: InterfaceName::read(field)?,
-            config: Schemas::read(&field.at("config"))?,
-            result: Schemas::read(&field.at("result"))?,
+            config: InterfaceSchemas::read(&field.at("config"))?,
+            result: InterfaceSchemas::read(&field.at("result"))?,
         }))
     }
 }
 
-impl Schemas {
-    fn read(field: &Field<'_>) -> Result<Self, ModelError> {
+impl InterfaceSchemas {
+    fn read(field: &SpecField<'_>) -> Result<Self, ModelError> {
         let side = |name: &str| {
             let side = field.at(name);
-            if !side.is_given() {
+            if !side.is_set() {
                 return Ok(None);
             }
-            let one = |(key, field): (String, Field<'_>)| Ok((key, Property::read(&field)?));
+            let one = |(key, field): (String, SpecField<'_>)| Ok((key, Property::read(&field)?));
             side.entries()?.into_iter().map(one).collect::<Result<BTreeMap<_, _>, ModelError>>().map(Some)
         };
         Ok(Self { plug: side("plug")?, socket: side("socket")? })
@@ -131,10 +135,10 @@ impl Schemas {
 }
 
 impl Property {
-    fn read(field: &Field<'_>) -> Result<Self, ModelError> {
+    fn read(field: &SpecField<'_>) -> Result<Self, ModelError> {
         let pattern = field.at("pattern");
         let regex =
-            |text: String| Regex::new(&format!("^(?:{text})$")).map_err(|_| pattern.wrong("is no regular expression"));
+            |text: String| Regex::new(&format!("^(?:{text})$")).map_err(|_| pattern.error("is no regular expression"));
         let property = Self {
             required: field.at("required").flag()?,
             default: field.at("default").text()?,
@@ -145,19 +149,19 @@ impl Property {
                 .iter()
                 .filter_map(|item| item.text().transpose())
                 .collect::<Result<_, _>>()?,
-            pattern: pattern.filled_text()?.map(regex).transpose()?,
+            pattern: pattern.non_empty_text()?.map(regex).transpose()?,
             secret: field.at("secret").flag()?,
         };
-        if let Some(problem) = property.default.as_deref().and_then(|text| property.problem_of(text)) {
-            return Err(field.at("default").wrong(problem));
+        if let Some(problem) = property.default.as_deref().and_then(|text| property.violation(text)) {
+            return Err(field.at("default").error(problem));
         }
         Ok(property)
     }
 
     /// Why a text may not be its value; the text itself is not in it.
-    pub fn problem_of(&self, text: &str) -> Option<String> {
-        if let Some(wanted) = self.of_type.filter(|wanted| !wanted.takes(text)) {
-            return Some(format!("must be of type {}", wanted.word()));
+    pub fn violation(&self, text: &str) -> Option<String> {
+        if let Some(wanted) = self.of_type.filter(|wanted| !wanted.accepts(text)) {
+            return Some(format!("must be of type {}", wanted.as_str()));
         }
         if !self.one_of.is_empty() && !self.one_of.iter().any(|one| one == text) {
             return Some(format!("must be one of {}", self.one_of.join(", ")));

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::field::{Field, ModelError};
+use super::field::{ModelError, SpecField};
 
 /// A stage of an integration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Event {
+pub enum CouplingEvent {
     /// The plug or socket was made.
     Created,
     /// Plug and socket were brought together.
@@ -23,18 +23,24 @@ pub enum Event {
     Deleted,
 }
 
-impl Event {
+impl CouplingEvent {
     /// All of them, in the order of a life.
-    pub const ALL: [Event; 5] = [Event::Created, Event::Coupled, Event::Updated, Event::Decoupled, Event::Deleted];
+    pub const ALL: [CouplingEvent; 5] = [
+        CouplingEvent::Created,
+        CouplingEvent::Coupled,
+        CouplingEvent::Updated,
+        CouplingEvent::Decoupled,
+        CouplingEvent::Deleted,
+    ];
 
     /// As users write it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
-            Event::Created => "created",
-            Event::Coupled => "coupled",
-            Event::Updated => "updated",
-            Event::Decoupled => "decoupled",
-            Event::Deleted => "deleted",
+            CouplingEvent::Created => "created",
+            CouplingEvent::Coupled => "coupled",
+            CouplingEvent::Updated => "updated",
+            CouplingEvent::Decoupled => "decoupled",
+            CouplingEvent::Deleted => "deleted",
         }
     }
 }
@@ -42,7 +48,7 @@ impl Event {
 /// What is done with an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Action {
+pub enum ResourceAction {
     /// Make it so.
     Apply,
     /// Remove it.
@@ -53,18 +59,18 @@ pub enum Action {
 
 /// A template of objects.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Template {
+pub enum ObjectTemplate {
     /// A tree whose texts and keys are templates.
     Tree {
         /// Where it is written.
-        place: String,
+        path: String,
         /// The tree.
         tree: Value,
     },
     /// A template of YAML documents.
     Text {
         /// Where it is written.
-        place: String,
+        path: String,
         /// The template.
         text: String,
     },
@@ -72,42 +78,42 @@ pub enum Template {
 
 /// An entry of `resources` or `resultResources`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Resource {
+pub struct ResourceEntry {
     /// Where it is written, such as `spec.resources[0]`.
-    pub place: String,
+    pub path: String,
     /// What is done.
-    pub action: Action,
+    pub action: ResourceAction,
     /// At which events.
-    pub when: BTreeSet<Event>,
+    pub when: BTreeSet<CouplingEvent>,
     /// It stays when plug and socket are taken apart.
     pub retain: bool,
     /// Fields that others manage are taken from them.
     pub force: bool,
     /// In the order they are evaluated.
-    pub templates: Vec<Template>,
+    pub templates: Vec<ObjectTemplate>,
 }
 
-const ACTIONS: [(&str, Action); 3] =
-    [("apply", Action::Apply), ("delete", Action::Delete), ("recreate", Action::Recreate)];
+const ACTIONS: [(&str, ResourceAction); 3] =
+    [("apply", ResourceAction::Apply), ("delete", ResourceAction::Delete), ("recreate", ResourceAction::Recreate)];
 
-impl Resource {
-    pub(super) fn read(field: &Field<'_>) -> Result<Self, ModelError> {
-        let events = Event::ALL.map(|event| (event.word(), event));
+impl ResourceEntry {
+    pub(super) fn read(field: &SpecField<'_>) -> Result<Self, ModelError> {
+        let events = CouplingEvent::ALL.map(|event| (event.as_str(), event));
         let mut when = BTreeSet::new();
         for item in field.at("when").items()? {
             when.extend(item.one_of(&events)?);
         }
         if when.is_empty() {
-            when.extend([Event::Coupled, Event::Updated]);
+            when.extend([CouplingEvent::Coupled, CouplingEvent::Updated]);
         }
         let templates = templates(field)?;
         if templates.is_empty() {
             let problem = "holds no template: give one of template, templates, stringTemplate and stringTemplates";
-            return Err(field.wrong(problem));
+            return Err(field.error(problem));
         }
         Ok(Self {
-            place: field.path().to_string(),
-            action: field.at("do").one_of(&ACTIONS)?.unwrap_or(Action::Apply),
+            path: field.path().to_string(),
+            action: field.at("do").one_of(&ACTIONS)?.unwrap_or(ResourceAction::Apply),
             when,
             // The seed's spelling and the existing operator's.
             retain: field.at("preserveWhenDecoupled").flag()? || field.at("retainWhenDecoupled").flag()?,
@@ -117,24 +123,24 @@ impl Resource {
     }
 
     /// Whether what it made goes when plug and socket are taken apart.
-    pub fn goes_when_decoupled(&self) -> bool {
-        !self.retain && self.action != Action::Delete && !self.when.contains(&Event::Decoupled)
+    pub fn is_removed_when_decoupled(&self) -> bool {
+        !self.retain && self.action != ResourceAction::Delete && !self.when.contains(&CouplingEvent::Decoupled)
     }
 }
 
-fn templates(field: &Field<'_>) -> Result<Vec<Template>, ModelError> {
+fn templates(field: &SpecField<'_>) -> Result<Vec<ObjectTemplate>, ModelError> {
     let mut found = Vec::new();
-    let tree = |field: &Field<'_>, found: &mut Vec<Template>| match field.value() {
+    let tree = |field: &SpecField<'_>, found: &mut Vec<ObjectTemplate>| match field.value() {
         None => Ok(()),
         Some(tree @ Value::Object(_)) => {
-            found.push(Template::Tree { place: field.path().to_string(), tree: tree.clone() });
+            found.push(ObjectTemplate::Tree { path: field.path().to_string(), tree: tree.clone() });
             Ok(())
         }
-        Some(_) => Err(field.wrong("is no object: write YAML here, or use stringTemplate")),
+        Some(_) => Err(field.error("is no object: write YAML here, or use stringTemplate")),
     };
-    let text = |field: &Field<'_>, found: &mut Vec<Template>| {
+    let text = |field: &SpecField<'_>, found: &mut Vec<ObjectTemplate>| {
         if let Some(text) = field.text()? {
-            found.push(Template::Text { place: field.path().to_string(), text });
+            found.push(ObjectTemplate::Text { path: field.path().to_string(), text });
         }
         Ok::<(), ModelError>(())
     };

@@ -21,8 +21,11 @@ fn what_is_left_out_has_its_default() {
     let var = &plug.side.vars[0];
     assert_eq!((var.field_path.as_str(), var.object.api_version.as_str()), ("metadata.name", "x.io/v2"));
     let [first, second] = &plug.side.resources[..] else { panic!("two entries") };
-    assert_eq!((first.action, first.when.len(), first.goes_when_decoupled()), (Action::Apply, 2, true));
-    assert_eq!((second.action, second.when.len(), second.goes_when_decoupled()), (Action::Delete, 1, false));
+    assert_eq!((first.action, first.when.len(), first.is_removed_when_decoupled()), (ResourceAction::Apply, 2, true));
+    assert_eq!(
+        (second.action, second.when.len(), second.is_removed_when_decoupled()),
+        (ResourceAction::Delete, 1, false)
+    );
     assert!(Plug::read(&json!({"metadata": {"name": "bare"}})).unwrap().socket.is_none());
 }
 
@@ -31,8 +34,10 @@ fn templates_stand_in_the_order_they_are_evaluated_in() {
     let entry =
         json!({"stringTemplates": ["s1"], "stringTemplate": "s0", "templates": [{"n": 1}], "template": {"n": 0}});
     let plug = Plug::read(&plug(json!({"resources": [entry]}))).unwrap();
-    let place = |template: &Template| match template {
-        Template::Tree { place, .. } | Template::Text { place, .. } => place.replace("spec.resources[0].", ""),
+    let place = |template: &ObjectTemplate| match template {
+        ObjectTemplate::Tree { path: place, .. } | ObjectTemplate::Text { path: place, .. } => {
+            place.replace("spec.resources[0].", "")
+        }
     };
     let places: Vec<String> = plug.side.resources[0].templates.iter().map(place).collect();
     assert_eq!(places, ["template", "templates[0]", "stringTemplate", "stringTemplates[0]"]);
@@ -43,7 +48,7 @@ fn both_spellings_preserve() {
     for spelling in ["preserveWhenDecoupled", "retainWhenDecoupled"] {
         let entry = json!({"template": {"kind": "ConfigMap"}, spelling: true});
         let plug = Plug::read(&plug(json!({"resources": [entry]}))).unwrap();
-        assert!(!plug.side.resources[0].goes_when_decoupled(), "{spelling}");
+        assert!(!plug.side.resources[0].is_removed_when_decoupled(), "{spelling}");
     }
 }
 
@@ -110,9 +115,9 @@ fn templates_do_not_see_what_the_server_keeps() {
     let object = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "7", "generation": 3, "finalizers": [FINALIZER],
         "resourceVersion": "9", "labels": {"a": "b"}}, "spec": {"config": {"a": "b"}}, "status": {"conditions": []}});
     let plug = Plug::read(&object).unwrap();
-    assert!(plug.meta.kept && plug.meta.generation == 3);
+    assert!(plug.meta.has_finalizer && plug.meta.generation == 3);
     let seen = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "7", "labels": {"a": "b"}}, "spec": {"config": {"a": "b"}}});
-    assert_eq!(plug.seen, seen);
+    assert_eq!(plug.manifest, seen);
 }
 
 #[test]
@@ -130,6 +135,6 @@ fn consent_means_whole_names_and_is_open_when_not_stated() {
     let granted =
         socket(json!({"consent": {"namespaces": ["bank"], "namespaceSelector": {"matchLabels": {"tier": "gold"}}}}));
     let labels = json!({"tier": "gold"});
-    assert!(granted.asks_for_labels() && may(&granted, "bank", true) && !may(&granted, "other", false));
+    assert!(granted.needs_labels() && may(&granted, "bank", true) && !may(&granted, "other", false));
     assert!(granted.check("other", labels.as_object(), "shop", true).is_ok());
 }

@@ -4,7 +4,7 @@ use super::modifier;
 
 /// What is left behind a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rest<'a> {
+pub(super) enum PathRest<'a> {
     /// Nothing.
     End,
     /// Goes on inside, for each element where there are several.
@@ -15,31 +15,31 @@ pub(super) enum Rest<'a> {
 
 /// A component met by an object.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Field<'a> {
+pub(super) struct FieldComponent<'a> {
     pub name: String,
     /// It has a `*` or `?`.
     pub wild: bool,
-    pub rest: Rest<'a>,
+    pub rest: PathRest<'a>,
 }
 
 /// A component met by a list.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Element<'a> {
+pub(super) enum ElementComponent<'a> {
     /// One element; none when it is no number.
-    At(Option<usize>, Rest<'a>),
+    At(Option<usize>, PathRest<'a>),
     /// `#`: how many there are.
-    Count(Rest<'a>),
+    Count(PathRest<'a>),
     /// `#.path`: that of each.
     Each(&'a str),
     /// `#(…)`: the first that matches; `#(…)#`: all that do.
-    Query { query: Query, all: bool, rest: Rest<'a> },
+    Query { query: ElementQuery, all: bool, rest: PathRest<'a> },
     /// A `#` where it means nothing.
-    Nothing(Rest<'a>),
+    Nothing(PathRest<'a>),
 }
 
 /// What stands in `#(…)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Query {
+pub(super) struct ElementQuery {
     pub path: String,
     /// `=`, `!=`, `<`, `<=`, `>`, `>=`, `%`, `!%`; empty when it only asks whether the path exists.
     pub op: String,
@@ -70,12 +70,12 @@ pub(super) fn unclosed(path: &str) -> Option<char> {
 }
 
 /// What follows a dot or a pipe at `at`.
-fn rest(path: &str, at: usize, may_pipe: bool) -> Rest<'_> {
+fn rest(path: &str, at: usize, may_pipe: bool) -> PathRest<'_> {
     let behind = &path[at + 1..];
     if path.as_bytes()[at] == b'|' || (may_pipe && pipes_itself(behind)) {
-        Rest::Piped(behind)
+        PathRest::Piped(behind)
     } else {
-        Rest::Inside(behind)
+        PathRest::Inside(behind)
     }
 }
 
@@ -91,13 +91,13 @@ fn pipes_itself(path: &str) -> bool {
 }
 
 /// The first component for an object.
-pub(super) fn field(path: &str) -> Field<'_> {
+pub(super) fn field(path: &str) -> FieldComponent<'_> {
     let mut name = String::new();
     let mut wild = false;
     let mut chars = path.char_indices();
     while let Some((at, c)) = chars.next() {
         match c {
-            '|' | '.' => return Field { name, wild, rest: rest(path, at, true) },
+            '|' | '.' => return FieldComponent { name, wild, rest: rest(path, at, true) },
             '\\' => {
                 name.extend(chars.next().map(|(_, c)| c));
                 continue;
@@ -107,13 +107,13 @@ pub(super) fn field(path: &str) -> Field<'_> {
         }
         name.push(c);
     }
-    Field { name, wild, rest: Rest::End }
+    FieldComponent { name, wild, rest: PathRest::End }
 }
 
 /// The first component for a list.
-pub(super) fn element(path: &str) -> Element<'_> {
+pub(super) fn element(path: &str) -> ElementComponent<'_> {
     if let Some(key) = path.strip_prefix("#.") {
-        return Element::Each(key);
+        return ElementComponent::Each(key);
     }
     let mut from = 0;
     let mut query = None;
@@ -125,18 +125,18 @@ pub(super) fn element(path: &str) -> Element<'_> {
                 from = end;
             }
             // As gjson has it: a query that is none asks nothing.
-            None => return Element::Query { query: Query::default(), all: false, rest: Rest::End },
+            None => return ElementComponent::Query { query: ElementQuery::default(), all: false, rest: PathRest::End },
         }
     }
     let end = path[from..].find(['.', '|']).map_or(path.len(), |at| from + at);
     let part = &path[..end];
     let counts = part.contains('#');
-    let rest = if end == path.len() { Rest::End } else { rest(path, end, !counts) };
+    let rest = if end == path.len() { PathRest::End } else { rest(path, end, !counts) };
     match query {
-        Some((query, all)) => Element::Query { query, all, rest },
-        None if part == "#" => Element::Count(rest),
-        None if counts => Element::Nothing(rest),
-        None => Element::At(index(part), rest),
+        Some((query, all)) => ElementComponent::Query { query, all, rest },
+        None if part == "#" => ElementComponent::Count(rest),
+        None if counts => ElementComponent::Nothing(rest),
+        None => ElementComponent::At(index(part), rest),
     }
 }
 
@@ -145,7 +145,7 @@ fn index(part: &str) -> Option<usize> {
 }
 
 /// A query and where it ends. `path` begins with `#(` or `#[`.
-fn parse_query(path: &str) -> Option<(Query, usize)> {
+fn parse_query(path: &str) -> Option<(ElementQuery, usize)> {
     let bytes = path.as_bytes();
     let (mut at, mut depth, mut op_at, mut escaped) = (2, 1u32, None, false);
     while at < bytes.len() {
@@ -178,10 +178,10 @@ fn parse_query(path: &str) -> Option<(Query, usize)> {
     }
     let trim = |text: &str| text.trim_matches(|c: char| c <= ' ').to_string();
     let Some(op_at) = op_at else {
-        return Some((Query { path: trim(&path[2..at]), ..Query::default() }, at + 1));
+        return Some((ElementQuery { path: trim(&path[2..at]), ..ElementQuery::default() }, at + 1));
     };
     let (op, value) = split_op(path[op_at..at].trim_matches(|c: char| c <= ' '));
-    let query = Query { path: trim(&path[2..op_at]), op: op.to_string(), value: unquote(trim(value), escaped) };
+    let query = ElementQuery { path: trim(&path[2..op_at]), op: op.to_string(), value: unquote(trim(value), escaped) };
     Some((query, at + 1))
 }
 
@@ -279,10 +279,10 @@ pub(super) fn balanced(text: &str) -> usize {
 }
 
 /// A part of a multipath: its name, if it says one, and its path.
-pub(super) type Selector<'a> = (Option<&'a str>, &'a str);
+pub(super) type PathSelector<'a> = (Option<&'a str>, &'a str);
 
 /// The parts of `[a,b]` or `{a,"n":b}`, and what stands behind it. Nothing when it is not closed.
-pub(super) fn selectors(path: &str) -> Option<(Vec<Selector<'_>>, &str)> {
+pub(super) fn selectors(path: &str) -> Option<(Vec<PathSelector<'_>>, &str)> {
     let bytes = path.as_bytes();
     let mut selectors = Vec::new();
     let (mut at, mut start, mut depth) = (1, 1, 1u32);
@@ -312,7 +312,7 @@ pub(super) fn selectors(path: &str) -> Option<(Vec<Selector<'_>>, &str)> {
     None
 }
 
-fn selector(path: &str, start: usize, colon: Option<usize>, end: usize) -> Selector<'_> {
+fn selector(path: &str, start: usize, colon: Option<usize>, end: usize) -> PathSelector<'_> {
     match colon {
         Some(colon) => (Some(&path[start..colon]), &path[colon + 1..end]),
         None => (None, &path[start..end]),

@@ -1,29 +1,29 @@
 //! A gjson path followed through a value.
 
-use super::component::{self, Element, Rest};
+use super::component::{self, ElementComponent, PathRest};
 use super::modifier;
-use super::node::Node;
+use super::node::JsonNode;
 use super::{MAX_STEPS, glob, query};
 
 /// One evaluation, which counts its steps.
-pub(super) struct Search {
+pub(super) struct PathSearch {
     steps_left: u32,
 }
 
 /// What was found so far, and what is still to be done with it as a whole.
 #[derive(Default)]
-struct Context {
-    value: Option<Node>,
+struct SearchContext {
+    value: Option<JsonNode>,
     pipe: Option<String>,
 }
 
-impl Search {
+impl PathSearch {
     pub(super) fn new() -> Self {
         Self { steps_left: MAX_STEPS }
     }
 
     /// Whether it was given up.
-    pub(super) fn spent(&self) -> bool {
+    pub(super) fn is_exhausted(&self) -> bool {
         self.steps_left == 0
     }
 
@@ -33,13 +33,13 @@ impl Search {
     }
 
     /// Counts what was made: multipaths and modifiers can make more of a value than it was.
-    fn made(&mut self, node: Option<Node>) -> Option<Node> {
-        self.steps_left = self.steps_left.saturating_sub(node.as_ref().map_or(0, Node::weight));
+    fn charge(&mut self, node: Option<JsonNode>) -> Option<JsonNode> {
+        self.steps_left = self.steps_left.saturating_sub(node.as_ref().map_or(0, JsonNode::weight));
         node.filter(|_| self.steps_left > 0)
     }
 
     /// What stands at the path in a value; the value may be absent, as modifiers and literals make something of nothing.
-    pub(super) fn get(&mut self, value: Option<&Node>, path: &str) -> Option<Node> {
+    pub(super) fn get(&mut self, value: Option<&JsonNode>, path: &str) -> Option<JsonNode> {
         if !self.step() {
             return None;
         }
@@ -48,20 +48,20 @@ impl Search {
             match path.as_bytes()[0] {
                 b'@' => {
                     if let Some((made, behind)) = modifier::run(self, value, path) {
-                        let made = self.made(made);
-                        return self.behind(made, behind);
+                        let made = self.charge(made);
+                        return self.get_rest(made, behind);
                     }
                 }
                 b'!' => {
                     if let Some((made, behind)) = literal(path) {
-                        return self.behind(made, behind);
+                        return self.get_rest(made, behind);
                     }
                 }
                 b'[' | b'{' => match component::selectors(path) {
                     Some((selectors, behind)) if behind.is_empty() || behind.starts_with(['.', '|']) => {
                         let made = self.multipath(value, path.starts_with('{'), &selectors);
-                        let made = self.made(Some(made));
-                        return self.behind(made, behind);
+                        let made = self.charge(Some(made));
+                        return self.get_rest(made, behind);
                     }
                     Some((_, behind)) => path = behind,
                     None => path = "",
@@ -69,11 +69,11 @@ impl Search {
                 _ => {}
             }
         }
-        let mut context = Context::default();
-        match (path.strip_prefix(".."), value.map(Node::plain)) {
+        let mut context = SearchContext::default();
+        match (path.strip_prefix(".."), value.map(JsonNode::plain)) {
             (Some(rest), Some(one)) => drop(self.array(&mut context, std::slice::from_ref(one), rest)),
-            (None, Some(Node::Object(fields))) => drop(self.object(&mut context, fields, path)),
-            (None, Some(Node::Array(items))) => drop(self.array(&mut context, items, path)),
+            (None, Some(JsonNode::Object(fields))) => drop(self.object(&mut context, fields, path)),
+            (None, Some(JsonNode::Array(items))) => drop(self.array(&mut context, items, path)),
             _ => {}
         }
         match context.pipe {
@@ -82,27 +82,36 @@ impl Search {
         }
     }
 
-    fn behind(&mut self, made: Option<Node>, behind: &str) -> Option<Node> {
+    fn get_rest(&mut self, made: Option<JsonNode>, behind: &str) -> Option<JsonNode> {
         match behind.strip_prefix(['.', '|']) {
             Some(path) => self.get(made.as_ref(), path),
             None => made,
         }
     }
 
-    fn multipath(&mut self, value: Option<&Node>, named: bool, selectors: &[component::Selector<'_>]) -> Node {
+    fn multipath(
+        &mut self,
+        value: Option<&JsonNode>,
+        named: bool,
+        selectors: &[component::PathSelector<'_>],
+    ) -> JsonNode {
         let mut fields = Vec::new();
         for (name, path) in selectors {
             if let Some(found) = self.get(value, path) {
-                fields.push((name.map_or_else(|| last_name(path), given_name), found));
+                fields.push((name.map_or_else(|| last_name(path), selector_name), found));
             }
         }
-        if named { Node::Object(fields) } else { Node::Array(fields.into_iter().map(|(_, node)| node).collect()) }
+        if named {
+            JsonNode::Object(fields)
+        } else {
+            JsonNode::Array(fields.into_iter().map(|(_, node)| node).collect())
+        }
     }
 
     /// Whether it was found. A list's query for all finds something and goes on all the same.
-    fn object(&mut self, context: &mut Context, fields: &[(String, Node)], path: &str) -> bool {
+    fn object(&mut self, context: &mut SearchContext, fields: &[(String, JsonNode)], path: &str) -> bool {
         let field = component::field(path);
-        if let Rest::Piped(pipe) = field.rest {
+        if let PathRest::Piped(pipe) = field.rest {
             context.pipe = Some(pipe.to_string());
         }
         for (name, node) in fields {
@@ -118,63 +127,63 @@ impl Search {
     }
 
     /// Takes a value that a component named, or goes on inside of it.
-    fn enter(&mut self, context: &mut Context, node: &Node, rest: Rest<'_>) -> bool {
+    fn enter(&mut self, context: &mut SearchContext, node: &JsonNode, rest: PathRest<'_>) -> bool {
         match (rest, node.plain()) {
-            (Rest::End | Rest::Piped(_), _) => {
+            (PathRest::End | PathRest::Piped(_), _) => {
                 context.value = Some(node.clone());
                 true
             }
-            (Rest::Inside(path), Node::Object(fields)) => self.object(context, fields, path),
-            (Rest::Inside(path), Node::Array(items)) => self.array(context, items, path),
-            (Rest::Inside(_), _) => false,
+            (PathRest::Inside(path), JsonNode::Object(fields)) => self.object(context, fields, path),
+            (PathRest::Inside(path), JsonNode::Array(items)) => self.array(context, items, path),
+            (PathRest::Inside(_), _) => false,
         }
     }
 
-    fn array(&mut self, context: &mut Context, items: &[Node], path: &str) -> bool {
+    fn array(&mut self, context: &mut SearchContext, items: &[JsonNode], path: &str) -> bool {
         let element = component::element(path);
-        if let Element::At(_, Rest::Piped(pipe))
-        | Element::Count(Rest::Piped(pipe))
-        | Element::Nothing(Rest::Piped(pipe))
-        | Element::Query { rest: Rest::Piped(pipe), .. } = &element
+        if let ElementComponent::At(_, PathRest::Piped(pipe))
+        | ElementComponent::Count(PathRest::Piped(pipe))
+        | ElementComponent::Nothing(PathRest::Piped(pipe))
+        | ElementComponent::Query { rest: PathRest::Piped(pipe), .. } = &element
         {
             context.pipe = Some((*pipe).to_string());
         }
         match element {
-            Element::At(index, rest) => {
+            ElementComponent::At(index, rest) => {
                 let item = index.and_then(|index| items.get(index));
                 item.is_some_and(|item| self.enter(context, item, rest))
             }
-            Element::Count(_) => {
-                context.value = Some(Node::Number(items.len().into()));
+            ElementComponent::Count(_) => {
+                context.value = Some(JsonNode::Number(items.len().into()));
                 true
             }
-            Element::Each(path) => self.each(context, items, path),
-            Element::Query { query, all, rest } => self.query(context, items, &query, all, rest),
-            Element::Nothing(_) => false,
+            ElementComponent::Each(path) => self.each(context, items, path),
+            ElementComponent::Query { query, all, rest } => self.query(context, items, &query, all, rest),
+            ElementComponent::Nothing(_) => false,
         }
     }
 
-    fn each(&mut self, context: &mut Context, items: &[Node], path: &str) -> bool {
+    fn each(&mut self, context: &mut SearchContext, items: &[JsonNode], path: &str) -> bool {
         let (path, pipe) = component::split_pipe(path).map_or((path, None), |(left, right)| (left, Some(right)));
         if let Some(pipe) = pipe {
             context.pipe = Some(pipe.to_string());
         }
-        context.value = Some(Node::Array(items.iter().filter_map(|item| self.get(Some(item), path)).collect()));
+        context.value = Some(JsonNode::Array(items.iter().filter_map(|item| self.get(Some(item), path)).collect()));
         true
     }
 
     fn query(
         &mut self,
-        context: &mut Context,
-        items: &[Node],
-        query: &component::Query,
+        context: &mut SearchContext,
+        items: &[JsonNode],
+        query: &component::ElementQuery,
         all: bool,
-        rest: Rest<'_>,
+        rest: PathRest<'_>,
     ) -> bool {
         let mut found = Vec::new();
         for item in items {
             let asked = match item.plain() {
-                Node::Object(_) | Node::Array(_) => self.get(Some(item), &query.path),
+                JsonNode::Object(_) | JsonNode::Array(_) => self.get(Some(item), &query.path),
                 _ if query.path.is_empty() => Some(item.clone()),
                 _ => continue,
             };
@@ -182,7 +191,7 @@ impl Search {
                 continue;
             }
             let taken = match rest {
-                Rest::Inside(path) => {
+                PathRest::Inside(path) => {
                     let (path, pipe) = component::split_pipe(path).map_or((path, None), |(l, r)| (l, Some(r)));
                     // Only once something matched, as gjson has it: without, the empty list is the answer.
                     if let Some(pipe) = pipe {
@@ -190,7 +199,7 @@ impl Search {
                     }
                     self.get(Some(item), path)
                 }
-                Rest::End | Rest::Piped(_) => Some(item.clone()),
+                PathRest::End | PathRest::Piped(_) => Some(item.clone()),
             };
             if !all {
                 context.value = taken;
@@ -199,28 +208,28 @@ impl Search {
             found.extend(taken);
         }
         if all && context.value.is_none() {
-            context.value = Some(Node::Array(found));
+            context.value = Some(JsonNode::Array(found));
         }
         false
     }
 }
 
 /// `!"text"`, `!{"a":1}`, `!true`: a value that stands in the path itself.
-fn literal(path: &str) -> Option<(Option<Node>, &str)> {
+fn literal(path: &str) -> Option<(Option<JsonNode>, &str)> {
     let text = &path[1..];
     if text.starts_with(['{', '[']) {
         let (json, behind) = text.split_at(component::balanced(text));
-        return Some((Node::leading(json), behind));
+        return Some((JsonNode::leading(json), behind));
     }
     // A string or a number reaches to the end of the path.
     if text.starts_with(|c: char| c == '"' || c == '+' || c == '-' || c.is_ascii_digit()) {
-        return Some((Node::leading(text), ""));
+        return Some((JsonNode::leading(text), ""));
     }
     let (word, behind) = text.split_at(text.find(['.', '|']).unwrap_or(text.len()));
-    matches!(word.to_lowercase().as_str(), "true" | "false" | "null").then(|| (Node::leading(word), behind))
+    matches!(word.to_lowercase().as_str(), "true" | "false" | "null").then(|| (JsonNode::leading(word), behind))
 }
 
-fn given_name(name: &str) -> String {
+fn selector_name(name: &str) -> String {
     let json = if name.starts_with('"') { serde_json::from_str(name).ok() } else { None };
     json.unwrap_or_else(|| name.to_string())
 }

@@ -9,12 +9,12 @@ pub(super) fn matches(text: &str, pattern: &str) -> bool {
     let mut retry: Option<(usize, usize)> = None;
     while t < text.len() {
         match terms.get(p) {
-            Some(Term::Any) => {
+            Some(GlobTerm::Any) => {
                 retry = Some((p + 1, t));
                 p += 1;
             }
-            Some(Term::One) => (t, p) = (t + 1, p + 1),
-            Some(Term::Literal(c)) if *c == text[t] => (t, p) = (t + 1, p + 1),
+            Some(GlobTerm::One) => (t, p) = (t + 1, p + 1),
+            Some(GlobTerm::Literal(c)) if *c == text[t] => (t, p) = (t + 1, p + 1),
             _ => match retry {
                 Some((after, from)) => {
                     retry = Some((after, from + 1));
@@ -24,25 +24,25 @@ pub(super) fn matches(text: &str, pattern: &str) -> bool {
             },
         }
     }
-    terms[p..].iter().all(|term| matches!(term, Term::Any))
+    terms[p..].iter().all(|term| matches!(term, GlobTerm::Any))
 }
 
-enum Term {
+enum GlobTerm {
     Any,
     One,
     Literal(char),
 }
 
 /// Nothing when it ends in a `\`: then it matches nothing.
-fn terms(pattern: &str) -> Option<Vec<Term>> {
+fn terms(pattern: &str) -> Option<Vec<GlobTerm>> {
     let mut terms = Vec::new();
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
         terms.push(match c {
-            '*' => Term::Any,
-            '?' => Term::One,
-            '\\' => Term::Literal(chars.next()?),
-            other => Term::Literal(other),
+            '*' => GlobTerm::Any,
+            '?' => GlobTerm::One,
+            '\\' => GlobTerm::Literal(chars.next()?),
+            other => GlobTerm::Literal(other),
         });
     }
     Some(terms)

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// One step into an object.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum KustomizeStep {
     /// A field of a map, or an element of a list when it is a number.
     Field(String),
     /// The element of a list whose field has the value; an empty field is the element itself.
@@ -12,13 +12,13 @@ pub(super) enum Step {
 }
 
 /// The steps of a path in kustomize's words; nothing when it says nothing that only kustomize understands.
-pub(super) fn steps(path: &str) -> Option<Vec<Step>> {
+pub(super) fn steps(path: &str) -> Option<Vec<KustomizeStep>> {
     let mut steps = Vec::new();
     let mut own = false;
     for component in components(path)? {
         let (name, brackets) = split(&component)?;
         if !name.is_empty() || brackets.is_empty() {
-            steps.push(Step::Field(name));
+            steps.push(KustomizeStep::Field(name));
         }
         for inside in brackets {
             own = true;
@@ -92,26 +92,26 @@ fn unescape(text: &str) -> String {
 }
 
 /// `alone` is a bracket with no name before it, where gjson has its lists of paths: `[a,b]`.
-fn bracket(inside: &str, alone: bool) -> Option<Step> {
+fn bracket(inside: &str, alone: bool) -> Option<KustomizeStep> {
     if let Some((field, value)) = inside.split_once('=').filter(|(field, _)| !field.contains([',', '"', '\''])) {
-        return Some(Step::Element { field: field.to_string(), value: value.to_string() });
+        return Some(KustomizeStep::Element { field: field.to_string(), value: value.to_string() });
     }
     let quoted = |quote: char| inside.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
     match quoted('"').or_else(|| quoted('\'')) {
-        Some(key) => Some(Step::Field(key.to_string())),
+        Some(key) => Some(KustomizeStep::Field(key.to_string())),
         None if alone && !inside.bytes().all(|b| b.is_ascii_digit()) => None,
         None if inside.is_empty() => None,
-        None => Some(Step::Field(inside.to_string())),
+        None => Some(KustomizeStep::Field(inside.to_string())),
     }
 }
 
 /// What the steps lead to.
-pub(super) fn follow<'a>(object: &'a Value, steps: &[Step]) -> Option<&'a Value> {
+pub(super) fn follow<'a>(object: &'a Value, steps: &[KustomizeStep]) -> Option<&'a Value> {
     steps.iter().try_fold(object, |at, step| match (step, at) {
-        (Step::Field(name), Value::Object(fields)) => fields.get(name),
-        (Step::Field(name), Value::Array(items)) if name == "-" => items.last(),
-        (Step::Field(name), Value::Array(items)) => items.get(name.parse::<usize>().ok()?),
-        (Step::Element { field, value }, Value::Array(items)) => items.iter().find(|item| {
+        (KustomizeStep::Field(name), Value::Object(fields)) => fields.get(name),
+        (KustomizeStep::Field(name), Value::Array(items)) if name == "-" => items.last(),
+        (KustomizeStep::Field(name), Value::Array(items)) => items.get(name.parse::<usize>().ok()?),
+        (KustomizeStep::Element { field, value }, Value::Array(items)) => items.iter().find(|item| {
             let own = if field.is_empty() { Some(*item) } else { item.get(field) };
             own.is_some_and(|own| is(own, value))
         }),

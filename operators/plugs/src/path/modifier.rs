@@ -1,8 +1,8 @@
 //! `@name` and `@name:argument`: what is made of a value as a whole.
 
 use super::component::balanced;
-use super::get::Search;
-use super::node::Node;
+use super::get::PathSearch;
+use super::node::JsonNode;
 use super::pretty;
 
 const NAMES: [&str; 13] = [
@@ -16,7 +16,11 @@ pub(super) fn exists(name: &str) -> bool {
 }
 
 /// Runs the modifier a path begins with; says what it made and what stands behind. Nothing when there is no such modifier.
-pub(super) fn run<'a>(search: &mut Search, value: Option<&Node>, path: &'a str) -> Option<(Option<Node>, &'a str)> {
+pub(super) fn run<'a>(
+    search: &mut PathSearch,
+    value: Option<&JsonNode>,
+    path: &'a str,
+) -> Option<(Option<JsonNode>, &'a str)> {
     let text = &path[1..];
     let end = text.find([':', '|', '.']).unwrap_or(text.len());
     let (name, behind) = text.split_at(end);
@@ -27,7 +31,7 @@ pub(super) fn run<'a>(search: &mut Search, value: Option<&Node>, path: &'a str) 
         Some(behind) => argument(behind),
         None => ("", behind),
     };
-    Some((made(search, name, argument, value), behind))
+    Some((modified(search, name, argument, value), behind))
 }
 
 /// JSON ends where it is closed, anything else at a pipe.
@@ -44,13 +48,13 @@ fn argument(text: &str) -> (&str, &str) {
     text.split_at(at)
 }
 
-fn made(search: &mut Search, name: &str, argument: &str, value: Option<&Node>) -> Option<Node> {
+fn modified(search: &mut PathSearch, name: &str, argument: &str, value: Option<&JsonNode>) -> Option<JsonNode> {
     match (name, value) {
-        ("keys" | "values", None) => Some(Node::Array(Vec::new())),
-        ("tostr", None) => Some(Node::String(String::new())),
+        ("keys" | "values", None) => Some(JsonNode::Array(Vec::new())),
+        ("tostr", None) => Some(JsonNode::String(String::new())),
         ("dig", value) => Some(dig(search, value, argument)),
         (_, None) => None,
-        ("pretty", Some(value)) => Some(pretty::laid(value, &options(argument))),
+        ("pretty", Some(value)) => Some(pretty::pretty(value, &options(argument))),
         // What is compact already stays so; what was laid out is taken apart again.
         ("ugly", Some(value)) => Some(compact(value)),
         ("reverse", Some(value)) => Some(reversed(value)),
@@ -59,16 +63,16 @@ fn made(search: &mut Search, name: &str, argument: &str, value: Option<&Node>) -
         ("join", Some(value)) => Some(joined(value, truth(argument, "preserve"))),
         ("keys", Some(value)) => Some(keys(value)),
         ("values", Some(value)) => Some(values(value)),
-        ("tostr", Some(value)) => Some(Node::String(value.json())),
-        ("fromstr", Some(value)) => Node::leading(&value.text()),
+        ("tostr", Some(value)) => Some(JsonNode::String(value.json())),
+        ("fromstr", Some(value)) => JsonNode::leading(&value.text()),
         ("group", Some(value)) => grouped(value),
         _ => None,
     }
 }
 
-fn fields(argument: &str) -> Vec<(String, Node)> {
-    match Node::leading(argument) {
-        Some(Node::Object(fields)) => fields,
+fn fields(argument: &str) -> Vec<(String, JsonNode)> {
+    match JsonNode::leading(argument) {
+        Some(JsonNode::Object(fields)) => fields,
         _ => Vec::new(),
     }
 }
@@ -77,19 +81,19 @@ fn truth(argument: &str, name: &str) -> bool {
     fields(argument).iter().any(|(own, node)| own == name && is_true(node))
 }
 
-fn is_true(node: &Node) -> bool {
+fn is_true(node: &JsonNode) -> bool {
     match node {
-        Node::Bool(truth) => *truth,
-        Node::Number(_) => node.number() != 0.0,
-        Node::String(text) => matches!(text.to_lowercase().as_str(), "1" | "t" | "true"),
+        JsonNode::Bool(truth) => *truth,
+        JsonNode::Number(_) => node.number() != 0.0,
+        JsonNode::String(text) => matches!(text.to_lowercase().as_str(), "1" | "t" | "true"),
         _ => false,
     }
 }
 
-fn options(argument: &str) -> pretty::Options {
+fn options(argument: &str) -> pretty::PrettyOptions {
     let blanks =
-        |node: &Node| node.text().chars().filter(|c| matches!(c, ' ' | '\t' | '\n' | '\r')).collect::<String>();
-    let mut options = pretty::Options::default();
+        |node: &JsonNode| node.text().chars().filter(|c| matches!(c, ' ' | '\t' | '\n' | '\r')).collect::<String>();
+    let mut options = pretty::PrettyOptions::default();
     for (name, node) in fields(argument) {
         match name.as_str() {
             "sortKeys" => options.sort_keys = is_true(&node),
@@ -102,41 +106,43 @@ fn options(argument: &str) -> pretty::Options {
     options
 }
 
-fn compact(node: &Node) -> Node {
+fn compact(node: &JsonNode) -> JsonNode {
     match node {
-        Node::Laid(_, inner) => compact(inner),
-        Node::Array(items) => Node::Array(items.iter().map(compact).collect()),
-        Node::Object(fields) => Node::Object(fields.iter().map(|(name, node)| (name.clone(), compact(node))).collect()),
+        JsonNode::Pretty(_, inner) => compact(inner),
+        JsonNode::Array(items) => JsonNode::Array(items.iter().map(compact).collect()),
+        JsonNode::Object(fields) => {
+            JsonNode::Object(fields.iter().map(|(name, node)| (name.clone(), compact(node))).collect())
+        }
         other => other.clone(),
     }
 }
 
-fn reversed(node: &Node) -> Node {
+fn reversed(node: &JsonNode) -> JsonNode {
     match node.plain() {
-        Node::Array(items) => Node::Array(items.iter().rev().cloned().collect()),
-        Node::Object(fields) => Node::Object(fields.iter().rev().cloned().collect()),
+        JsonNode::Array(items) => JsonNode::Array(items.iter().rev().cloned().collect()),
+        JsonNode::Object(fields) => JsonNode::Object(fields.iter().rev().cloned().collect()),
         _ => node.clone(),
     }
 }
 
-fn flattened(node: &Node, deep: bool) -> Node {
-    let Node::Array(items) = node.plain() else { return node.clone() };
+fn flattened(node: &JsonNode, deep: bool) -> JsonNode {
+    let JsonNode::Array(items) = node.plain() else { return node.clone() };
     let mut flat = Vec::new();
     for item in items {
         let item = if deep { flattened(item, true) } else { item.clone() };
         match item.plain() {
-            Node::Array(inner) => flat.extend(inner.iter().cloned()),
+            JsonNode::Array(inner) => flat.extend(inner.iter().cloned()),
             _ => flat.push(item),
         }
     }
-    Node::Array(flat)
+    JsonNode::Array(flat)
 }
 
-fn joined(node: &Node, preserve: bool) -> Node {
-    let Node::Array(items) = node.plain() else { return node.clone() };
-    let mut fields: Vec<(String, Node)> = Vec::new();
+fn joined(node: &JsonNode, preserve: bool) -> JsonNode {
+    let JsonNode::Array(items) = node.plain() else { return node.clone() };
+    let mut fields: Vec<(String, JsonNode)> = Vec::new();
     for item in items {
-        let Node::Object(own) = item.plain() else { continue };
+        let JsonNode::Object(own) = item.plain() else { continue };
         for (name, node) in own {
             match fields.iter_mut().find(|(known, _)| known == name).filter(|_| !preserve) {
                 Some((_, known)) => *known = node.clone(),
@@ -144,31 +150,31 @@ fn joined(node: &Node, preserve: bool) -> Node {
             }
         }
     }
-    Node::Object(fields)
+    JsonNode::Object(fields)
 }
 
-fn keys(node: &Node) -> Node {
-    Node::Array(match node.plain() {
-        Node::Object(fields) => fields.iter().map(|(name, _)| Node::String(name.clone())).collect(),
-        Node::Array(items) => items.iter().map(|_| Node::Null).collect(),
-        _ => vec![Node::Null],
+fn keys(node: &JsonNode) -> JsonNode {
+    JsonNode::Array(match node.plain() {
+        JsonNode::Object(fields) => fields.iter().map(|(name, _)| JsonNode::String(name.clone())).collect(),
+        JsonNode::Array(items) => items.iter().map(|_| JsonNode::Null).collect(),
+        _ => vec![JsonNode::Null],
     })
 }
 
-fn values(node: &Node) -> Node {
+fn values(node: &JsonNode) -> JsonNode {
     match node.plain() {
-        Node::Array(_) => node.clone(),
-        Node::Object(fields) => Node::Array(fields.iter().map(|(_, node)| node.clone()).collect()),
-        _ => Node::Array(vec![node.clone()]),
+        JsonNode::Array(_) => node.clone(),
+        JsonNode::Object(fields) => JsonNode::Array(fields.iter().map(|(_, node)| node.clone()).collect()),
+        _ => JsonNode::Array(vec![node.clone()]),
     }
 }
 
 /// Lists of columns become a list of rows.
-fn grouped(node: &Node) -> Option<Node> {
-    let Node::Object(fields) = node.plain() else { return None };
-    let mut rows: Vec<Vec<(String, Node)>> = Vec::new();
+fn grouped(node: &JsonNode) -> Option<JsonNode> {
+    let JsonNode::Object(fields) = node.plain() else { return None };
+    let mut rows: Vec<Vec<(String, JsonNode)>> = Vec::new();
     for (name, column) in fields {
-        let Node::Array(items) = column.plain() else { continue };
+        let JsonNode::Array(items) = column.plain() else { continue };
         for (index, item) in items.iter().enumerate() {
             if index == rows.len() {
                 rows.push(Vec::new());
@@ -176,24 +182,24 @@ fn grouped(node: &Node) -> Option<Node> {
             rows[index].push((name.clone(), item.clone()));
         }
     }
-    Some(Node::Array(rows.into_iter().map(Node::Object).collect()))
+    Some(JsonNode::Array(rows.into_iter().map(JsonNode::Object).collect()))
 }
 
 /// The path in the value and in everything inside of it.
-fn dig(search: &mut Search, value: Option<&Node>, path: &str) -> Node {
+fn dig(search: &mut PathSearch, value: Option<&JsonNode>, path: &str) -> JsonNode {
     let mut found = Vec::new();
     descend(search, value, path, &mut found);
-    Node::Array(found)
+    JsonNode::Array(found)
 }
 
-fn descend(search: &mut Search, value: Option<&Node>, path: &str, found: &mut Vec<Node>) {
-    if search.spent() {
+fn descend(search: &mut PathSearch, value: Option<&JsonNode>, path: &str, found: &mut Vec<JsonNode>) {
+    if search.is_exhausted() {
         return;
     }
     found.extend(search.get(value, path));
-    match value.map(Node::plain) {
-        Some(Node::Array(items)) => items.iter().for_each(|item| descend(search, Some(item), path, found)),
-        Some(Node::Object(fields)) => fields.iter().for_each(|(_, node)| descend(search, Some(node), path, found)),
+    match value.map(JsonNode::plain) {
+        Some(JsonNode::Array(items)) => items.iter().for_each(|item| descend(search, Some(item), path, found)),
+        Some(JsonNode::Object(fields)) => fields.iter().for_each(|(_, node)| descend(search, Some(node), path, found)),
         _ => {}
     }
 }

@@ -7,68 +7,70 @@ const BYTES_PER_STEP: usize = 64;
 
 /// A value, or a part of one.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Node {
+pub(super) enum JsonNode {
     Null,
     Bool(bool),
     Number(Number),
     String(String),
-    Array(Vec<Node>),
+    Array(Vec<JsonNode>),
     /// A name may stand twice: `@join` keeps both on request.
-    Object(Vec<(String, Node)>),
+    Object(Vec<(String, JsonNode)>),
     /// A list or map as text that is not compact: what `@pretty` made.
-    Laid(String, Box<Node>),
+    Pretty(String, Box<JsonNode>),
 }
 
-impl Node {
+impl JsonNode {
     pub(super) fn of(value: &Value) -> Self {
         match value {
-            Value::Null => Node::Null,
-            Value::Bool(truth) => Node::Bool(*truth),
-            Value::Number(number) => Node::Number(number.clone()),
-            Value::String(text) => Node::String(text.clone()),
-            Value::Array(items) => Node::Array(items.iter().map(Node::of).collect()),
-            Value::Object(fields) => Node::Object(fields.iter().map(|(k, v)| (k.clone(), Node::of(v))).collect()),
+            Value::Null => JsonNode::Null,
+            Value::Bool(truth) => JsonNode::Bool(*truth),
+            Value::Number(number) => JsonNode::Number(number.clone()),
+            Value::String(text) => JsonNode::String(text.clone()),
+            Value::Array(items) => JsonNode::Array(items.iter().map(JsonNode::of).collect()),
+            Value::Object(fields) => {
+                JsonNode::Object(fields.iter().map(|(k, v)| (k.clone(), JsonNode::of(v))).collect())
+            }
         }
     }
 
     /// The first JSON value of a text, if it begins with one.
     pub(super) fn leading(text: &str) -> Option<Self> {
         // Through a reader that keeps the order of fields: `Value` sorts them.
-        serde_json::Deserializer::from_str(text).into_iter::<Ordered>().next()?.ok().map(|ordered| ordered.0)
+        serde_json::Deserializer::from_str(text).into_iter::<OrderedNode>().next()?.ok().map(|ordered| ordered.0)
     }
 
     /// What it is under any layout.
-    pub(super) fn plain(&self) -> &Node {
+    pub(super) fn plain(&self) -> &JsonNode {
         match self {
-            Node::Laid(_, inner) => inner.plain(),
+            JsonNode::Pretty(_, inner) => inner.plain(),
             other => other,
         }
     }
 
     pub(super) fn value(&self) -> Value {
         match self {
-            Node::Null => Value::Null,
-            Node::Bool(truth) => Value::Bool(*truth),
-            Node::Number(number) => Value::Number(number.clone()),
-            Node::String(text) => Value::String(text.clone()),
-            Node::Array(items) => Value::Array(items.iter().map(Node::value).collect()),
-            Node::Object(fields) => {
+            JsonNode::Null => Value::Null,
+            JsonNode::Bool(truth) => Value::Bool(*truth),
+            JsonNode::Number(number) => Value::Number(number.clone()),
+            JsonNode::String(text) => Value::String(text.clone()),
+            JsonNode::Array(items) => Value::Array(items.iter().map(JsonNode::value).collect()),
+            JsonNode::Object(fields) => {
                 let mut map = Map::new();
                 for (name, node) in fields {
                     map.insert(name.clone(), node.value());
                 }
                 Value::Object(map)
             }
-            Node::Laid(text, _) => Value::String(text.clone()),
+            JsonNode::Pretty(text, _) => Value::String(text.clone()),
         }
     }
 
     /// As a var shows it.
     pub(super) fn text(&self) -> String {
         match self {
-            Node::Null => String::new(),
-            Node::String(text) => text.clone(),
-            Node::Number(number) => number_text(number),
+            JsonNode::Null => String::new(),
+            JsonNode::String(text) => text.clone(),
+            JsonNode::Number(number) => number_text(number),
             other => other.json(),
         }
     }
@@ -82,12 +84,14 @@ impl Node {
 
     fn write(&self, out: &mut String) {
         match self {
-            Node::Null => out.push_str("null"),
-            Node::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
+            JsonNode::Null => out.push_str("null"),
+            JsonNode::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
             // As Go writes them: a whole number has no point, whatever it was before.
-            Node::Number(number) => out.push_str(&switchboard_object::json::to_string(&Value::Number(number.clone()))),
-            Node::String(text) => out.push_str(&Value::from(text.as_str()).to_string()),
-            Node::Array(items) => {
+            JsonNode::Number(number) => {
+                out.push_str(&switchboard_object::json::to_string(&Value::Number(number.clone())))
+            }
+            JsonNode::String(text) => out.push_str(&Value::from(text.as_str()).to_string()),
+            JsonNode::Array(items) => {
                 out.push('[');
                 for (index, item) in items.iter().enumerate() {
                     if index > 0 {
@@ -97,7 +101,7 @@ impl Node {
                 }
                 out.push(']');
             }
-            Node::Object(fields) => {
+            JsonNode::Object(fields) => {
                 out.push('{');
                 for (index, (name, node)) in fields.iter().enumerate() {
                     if index > 0 {
@@ -109,7 +113,7 @@ impl Node {
                 }
                 out.push('}');
             }
-            Node::Laid(text, _) => out.push_str(text),
+            JsonNode::Pretty(text, _) => out.push_str(text),
         }
     }
 
@@ -117,18 +121,18 @@ impl Node {
     pub(super) fn weight(&self) -> u32 {
         let text = |text: &str| 1 + u32::try_from(text.len() / BYTES_PER_STEP).unwrap_or(u32::MAX - 1);
         match self {
-            Node::String(own) | Node::Laid(own, _) => text(own),
-            Node::Array(items) => items.iter().fold(1, |sum, item| sum.saturating_add(item.weight())),
-            Node::Object(fields) => {
+            JsonNode::String(own) | JsonNode::Pretty(own, _) => text(own),
+            JsonNode::Array(items) => items.iter().fold(1, |sum, item| sum.saturating_add(item.weight())),
+            JsonNode::Object(fields) => {
                 fields.iter().fold(1, |sum, (name, node)| sum.saturating_add(text(name)).saturating_add(node.weight()))
             }
-            Node::Null | Node::Bool(_) | Node::Number(_) => 1,
+            JsonNode::Null | JsonNode::Bool(_) | JsonNode::Number(_) => 1,
         }
     }
 
     pub(super) fn number(&self) -> f64 {
         match self {
-            Node::Number(number) => number.as_f64().unwrap_or_default(),
+            JsonNode::Number(number) => number.as_f64().unwrap_or_default(),
             _ => 0.0,
         }
     }
@@ -145,60 +149,60 @@ fn number_text(number: &Number) -> String {
 }
 
 /// A node read in the order it was written.
-struct Ordered(Node);
+struct OrderedNode(JsonNode);
 
-impl<'de> serde::Deserialize<'de> for Ordered {
+impl<'de> serde::Deserialize<'de> for OrderedNode {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader).map(Ordered)
+        deserializer.deserialize_any(NodeVisitor).map(OrderedNode)
     }
 }
 
-struct Reader;
+struct NodeVisitor;
 
-impl<'de> serde::de::Visitor<'de> for Reader {
-    type Value = Node;
+impl<'de> serde::de::Visitor<'de> for NodeVisitor {
+    type Value = JsonNode;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E>(self) -> Result<Node, E> {
-        Ok(Node::Null)
+    fn visit_unit<E>(self) -> Result<JsonNode, E> {
+        Ok(JsonNode::Null)
     }
 
-    fn visit_bool<E>(self, truth: bool) -> Result<Node, E> {
-        Ok(Node::Bool(truth))
+    fn visit_bool<E>(self, truth: bool) -> Result<JsonNode, E> {
+        Ok(JsonNode::Bool(truth))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Node, E> {
-        Ok(Node::Number(number.into()))
+    fn visit_i64<E>(self, number: i64) -> Result<JsonNode, E> {
+        Ok(JsonNode::Number(number.into()))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Node, E> {
-        Ok(Node::Number(number.into()))
+    fn visit_u64<E>(self, number: u64) -> Result<JsonNode, E> {
+        Ok(JsonNode::Number(number.into()))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Node, E> {
-        Ok(Number::from_f64(number).map_or(Node::Null, Node::Number))
+    fn visit_f64<E>(self, number: f64) -> Result<JsonNode, E> {
+        Ok(Number::from_f64(number).map_or(JsonNode::Null, JsonNode::Number))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Node, E> {
-        Ok(Node::String(text.to_string()))
+    fn visit_str<E>(self, text: &str) -> Result<JsonNode, E> {
+        Ok(JsonNode::String(text.to_string()))
     }
 
-    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<Node, A::Error> {
+    fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut items: A) -> Result<JsonNode, A::Error> {
         let mut read = Vec::new();
-        while let Some(Ordered(item)) = items.next_element()? {
+        while let Some(OrderedNode(item)) = items.next_element()? {
             read.push(item);
         }
-        Ok(Node::Array(read))
+        Ok(JsonNode::Array(read))
     }
 
-    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut fields: A) -> Result<Node, A::Error> {
+    fn visit_map<A: serde::de::MapAccess<'de>>(self, mut fields: A) -> Result<JsonNode, A::Error> {
         let mut read = Vec::new();
-        while let Some((name, Ordered(node))) = fields.next_entry::<String, Ordered>()? {
+        while let Some((name, OrderedNode(node))) = fields.next_entry::<String, OrderedNode>()? {
             read.push((name, node));
         }
-        Ok(Node::Object(read))
+        Ok(JsonNode::Object(read))
     }
 }

@@ -1,9 +1,9 @@
 //! JSON on several lines, as `@pretty` lays it out: lists that fit stand on one.
 
-use super::node::Node;
+use super::node::JsonNode;
 
 /// How it is laid out.
-pub(super) struct Options {
+pub(super) struct PrettyOptions {
     /// The longest line that a list may stand on; not above 0 for lists on several lines always.
     pub width: i64,
     pub prefix: String,
@@ -11,42 +11,42 @@ pub(super) struct Options {
     pub sort_keys: bool,
 }
 
-impl Default for Options {
+impl Default for PrettyOptions {
     fn default() -> Self {
         Self { width: 80, prefix: String::new(), indent: "  ".to_string(), sort_keys: false }
     }
 }
 
 /// The value with its layout.
-pub(super) fn laid(node: &Node, options: &Options) -> Node {
+pub(super) fn pretty(node: &JsonNode, options: &PrettyOptions) -> JsonNode {
     let plain = node.plain();
-    let mut page = Page { out: options.prefix.clone(), line_at: 0, options };
+    let mut page = PrettyPrinter { out: options.prefix.clone(), line_at: 0, options };
     page.any(plain, 0);
     page.out.push('\n');
     match plain {
-        Node::Array(_) | Node::Object(_) => Node::Laid(page.out, Box::new(plain.clone())),
+        JsonNode::Array(_) | JsonNode::Object(_) => JsonNode::Pretty(page.out, Box::new(plain.clone())),
         // Layout around a text or a number is no part of it.
         other => other.clone(),
     }
 }
 
-struct Page<'a> {
+struct PrettyPrinter<'a> {
     out: String,
     /// Where the line begins that is being written.
     line_at: usize,
-    options: &'a Options,
+    options: &'a PrettyOptions,
 }
 
-impl Page<'_> {
-    fn any(&mut self, node: &Node, depth: usize) {
+impl PrettyPrinter<'_> {
+    fn any(&mut self, node: &JsonNode, depth: usize) {
         match node.plain() {
-            Node::Array(items) => self.list(items, depth),
-            Node::Object(fields) => self.map(fields, depth),
+            JsonNode::Array(items) => self.list(items, depth),
+            JsonNode::Object(fields) => self.map(fields, depth),
             other => self.out.push_str(&other.json()),
         }
     }
 
-    fn list(&mut self, items: &[Node], depth: usize) {
+    fn list(&mut self, items: &[JsonNode], depth: usize) {
         let room = self.options.width - (self.out.len() - self.line_at) as i64;
         if self.options.width > 0
             && room > 3
@@ -64,15 +64,15 @@ impl Page<'_> {
         self.close(']', !items.is_empty(), depth);
     }
 
-    fn map(&mut self, fields: &[(String, Node)], depth: usize) {
-        let mut order: Vec<&(String, Node)> = fields.iter().collect();
+    fn map(&mut self, fields: &[(String, JsonNode)], depth: usize) {
+        let mut order: Vec<&(String, JsonNode)> = fields.iter().collect();
         if self.options.sort_keys {
             order.sort_by(|a, b| a.0.cmp(&b.0));
         }
         self.out.push('{');
         for (index, (name, node)) in order.into_iter().enumerate() {
             self.new_line(index > 0, depth + 1);
-            self.out.push_str(&Node::String(name.clone()).json());
+            self.out.push_str(&JsonNode::String(name.clone()).json());
             self.out.push_str(": ");
             self.any(node, depth + 1);
         }
@@ -104,15 +104,15 @@ impl Page<'_> {
 }
 
 /// A list on one line; nothing when a map is in it.
-fn one_line(items: &[Node]) -> Option<String> {
+fn one_line(items: &[JsonNode]) -> Option<String> {
     let mut out = "[".to_string();
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             out.push_str(", ");
         }
         match item.plain() {
-            Node::Object(_) => return None,
-            Node::Array(items) => out.push_str(&one_line(items)?),
+            JsonNode::Object(_) => return None,
+            JsonNode::Array(items) => out.push_str(&one_line(items)?),
             other => out.push_str(&other.json()),
         }
     }

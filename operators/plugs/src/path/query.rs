@@ -2,32 +2,32 @@
 
 use std::cmp::Ordering;
 
-use super::component::Query;
+use super::component::ElementQuery;
 use super::glob;
-use super::node::Node;
+use super::node::JsonNode;
 
 /// `found` is what stands at the query's path in one element.
-pub(super) fn matches(query: &Query, found: Option<&Node>) -> bool {
-    let found = found.map(Node::plain);
+pub(super) fn matches(query: &ElementQuery, found: Option<&JsonNode>) -> bool {
+    let found = found.map(JsonNode::plain);
     let Some(kind) = query.value.strip_prefix('~') else {
         return found.is_some_and(|found| compares(query, found, &query.value));
     };
     let is = match kind {
         "*" => found.is_some(),
-        "null" => matches!(found, None | Some(Node::Null)),
+        "null" => matches!(found, None | Some(JsonNode::Null)),
         "true" => truth(found) == Some(true),
-        "false" => matches!(found, None | Some(Node::Null)) || truth(found) == Some(false),
+        "false" => matches!(found, None | Some(JsonNode::Null)) || truth(found) == Some(false),
         _ => return false,
     };
-    compares(query, &Node::Bool(is), "true")
+    compares(query, &JsonNode::Bool(is), "true")
 }
 
 /// What a value is when it is taken as true or false.
-fn truth(found: Option<&Node>) -> Option<bool> {
+fn truth(found: Option<&JsonNode>) -> Option<bool> {
     match found? {
-        Node::Bool(truth) => Some(*truth),
-        Node::Number(_) => found.map(|number| number.number() != 0.0),
-        Node::String(text) => match text.to_lowercase().as_str() {
+        JsonNode::Bool(truth) => Some(*truth),
+        JsonNode::Number(_) => found.map(|number| number.number() != 0.0),
+        JsonNode::String(text) => match text.to_lowercase().as_str() {
             "1" | "t" | "true" => Some(true),
             "0" | "f" | "false" => Some(false),
             _ => None,
@@ -36,22 +36,22 @@ fn truth(found: Option<&Node>) -> Option<bool> {
     }
 }
 
-fn compares(query: &Query, found: &Node, wanted: &str) -> bool {
+fn compares(query: &ElementQuery, found: &JsonNode, wanted: &str) -> bool {
     let op = query.op.as_str();
     match found {
         _ if op.is_empty() => true,
-        Node::String(text) if op == "%" => glob::matches(text, wanted),
-        Node::String(text) if op == "!%" => !glob::matches(text, wanted),
-        Node::String(text) => holds(op, Some(text.as_bytes().cmp(wanted.as_bytes()))),
-        Node::Number(_) => holds(op, found.number().partial_cmp(&wanted.parse().unwrap_or(0.0))),
-        Node::Bool(true) => match op {
+        JsonNode::String(text) if op == "%" => glob::matches(text, wanted),
+        JsonNode::String(text) if op == "!%" => !glob::matches(text, wanted),
+        JsonNode::String(text) => holds(op, Some(text.as_bytes().cmp(wanted.as_bytes()))),
+        JsonNode::Number(_) => holds(op, found.number().partial_cmp(&wanted.parse().unwrap_or(0.0))),
+        JsonNode::Bool(true) => match op {
             "=" => wanted == "true",
             "!=" => wanted != "true",
             ">" => wanted == "false",
             ">=" => true,
             _ => false,
         },
-        Node::Bool(false) => match op {
+        JsonNode::Bool(false) => match op {
             "=" => wanted == "false",
             "!=" => wanted != "false",
             "<" => wanted == "true",

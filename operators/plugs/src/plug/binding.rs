@@ -3,15 +3,15 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use switchboard_kernel::operator::Stop;
+use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::plan::Mutation;
 
-use super::halt::{Halt, Onward};
-use super::work::Work;
-use crate::coupling::{SECRETS, Stand, binding_name, holds};
+use super::halt::{Continuation, Halt};
+use super::run::PlugRun;
+use crate::coupling::{PlugState, SECRETS, binding_name, contains};
 use crate::model::PLUGS;
 
-impl Work<'_> {
+impl PlugRun<'_> {
     /// Makes it as it should be; removes it where nothing is hidden any more.
     pub fn bind(&mut self) -> Result<(), Halt> {
         let (Some(name), Some(result)) = (self.record.binding(), &self.record.result) else {
@@ -32,16 +32,16 @@ impl Work<'_> {
             // To take it over would delete it together with the plug.
             let words =
                 format!("the Secret {name}, where results go that are not shown, is somebody else's; rename it");
-            return Err(Halt::Here(Stand::Failing(words.clone()), Onward::Blocked(words)));
+            return Err(Halt::At(PlugState::Failing(words.clone()), Continuation::Blocked(words)));
         }
-        if live.is_none_or(|live| !holds(&live, &body)) {
-            self.plan.push(Mutation::apply(&SECRETS, body).managed_by("plug:binding").regardless());
+        if live.is_none_or(|live| !contains(&live, &body)) {
+            self.plan.push(Mutation::apply(&SECRETS, body).managed_by("plug:binding").unconditional());
         }
         Ok(())
     }
 
     /// Removes it, when it is the plug's. It is only looked for where it was said to be.
-    pub fn unbind(&mut self) -> Result<(), Stop> {
+    pub fn unbind(&mut self) -> Result<(), DecideError> {
         let shown = self.object.as_ref().is_some_and(|object| object["status"]["binding"]["name"].is_string());
         if !shown && self.record.binding().is_none() {
             return Ok(());

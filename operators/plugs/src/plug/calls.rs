@@ -7,220 +7,227 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use switchboard_kernel::operator::Stop;
+use switchboard_kernel::operator::DecideError;
 
-use super::halt::{Halt, Onward};
-use super::work::Work;
+use super::halt::{Continuation, Halt};
+use super::run::PlugRun;
 use crate::apparatus::{
-    Apparatus, Attendant, Outcome, STARTUP_DEADLINE, after_an_end, config_body, config_key, event_body, event_mark,
+    Apparatus, ApparatusDriver, CallOutcome, STARTUP_DEADLINE, config_body, config_key, event_body, event_mark,
+    with_last_end,
 };
-use crate::coupling::{Snapshot, Stand, Told, called};
-use crate::model::{Event, SOCKETS};
+use crate::coupling::{ConfigAnswer, CouplingSnapshot, PlugState, call_step};
+use crate::model::{CouplingEvent, SOCKETS};
 use crate::refusal;
-use crate::render::{Both, Pair, Values, Who};
+use crate::render::{CouplingPair, CouplingSide, PerSide, Values};
 
 /// How long a program that does not answer is told of an end before it does without.
-pub const PARTING_PATIENCE: Duration = Duration::from_secs(10);
+pub const END_CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often it is told at least: an end may have begun long before it was the program's turn.
-pub const PARTING_TRIES: u32 = 3;
+pub const END_CALL_TRIES: u32 = 3;
 
 /// For how long, and how often, a program is told of an end.
 #[derive(Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct RetryBudget {
     time: Duration,
     tries: u32,
 }
 
-impl Patience {
+impl RetryBudget {
     /// Somebody would have to change something, and nobody will.
     pub const NONE: Self = Self { time: Duration::ZERO, tries: 0 };
     /// With a program that does not answer.
-    pub const OF_CALLS: Self = Self { time: PARTING_PATIENCE, tries: PARTING_TRIES };
+    pub const CALLS: Self = Self { time: END_CALL_TIMEOUT, tries: END_CALL_TRIES };
     /// With one that is being started.
-    pub const OF_STARTS: Self = Self { time: STARTUP_DEADLINE, tries: PARTING_TRIES };
+    pub const STARTS: Self = Self { time: STARTUP_DEADLINE, tries: END_CALL_TRIES };
 
     /// Whether it has had its time and its tries.
-    pub fn is_over(self, time: Duration, tries: u32) -> bool {
+    pub fn is_exhausted(self, time: Duration, tries: u32) -> bool {
         time >= self.time && tries >= self.tries
     }
 }
 
-impl<'a> Work<'a> {
-    fn attendant(&self) -> Attendant<'a> {
-        Attendant { view: self.view, outside: self.door.outside, caller: self.door.caller }
+impl<'a> PlugRun<'a> {
+    fn driver(&self) -> ApparatusDriver<'a> {
+        ApparatusDriver { view: self.view, outside: self.external_access.outside, caller: self.external_access.caller }
     }
 
     /// What a side's apparatus adds to its config; asked again only when the question is another.
-    pub fn told(
+    pub fn config_answer(
         &mut self,
-        pair: Pair<'_>,
-        who: Who,
-        data: &Both<Values>,
+        pair: CouplingPair<'_>,
+        side: CouplingSide,
+        data: &PerSide<Values>,
         own_vars: &Values,
     ) -> Result<Option<Values>, Halt> {
-        let owner = seen(pair, who);
-        let Some(apparatus) = Apparatus::of(who, owner) else {
-            *self.record.told.of_mut(who) = None;
+        let owner = manifest(pair, side);
+        let Some(apparatus) = Apparatus::of(side, owner) else {
+            *self.record.config_answers.of_mut(side) = None;
             return Ok(None);
         };
-        let vars = Some(own_vars).filter(|_| !pair.side(who).vars.is_empty());
-        let body = config_body(&pair.plug.seen, &pair.socket.seen, &data.plug, &data.socket, vars);
+        let vars = Some(own_vars).filter(|_| !pair.side(side).vars.is_empty());
+        let body = config_body(&pair.plug.manifest, &pair.socket.manifest, &data.plug, &data.socket, vars);
         let key = config_key(apparatus.spec["endpoint"].as_str().unwrap_or_default(), &body);
-        if let Some(told) = self.record.told.of(who).as_ref().filter(|told| told.key == key) {
-            return Ok(Some(told.values.clone()));
+        if let Some(known) = self.record.config_answers.of(side).as_ref().filter(|known| known.key == key) {
+            return Ok(Some(known.values.clone()));
         }
-        self.after_created(pair, who)?;
-        self.alone(self.stand())?;
+        self.require_created(pair, side)?;
+        self.isolate_call(self.in_progress_state())?;
         let mut plan = std::mem::take(&mut self.plan);
-        let asked = self.attendant().config(&apparatus, body, &mut plan);
+        let asked = self.driver().config(&apparatus, body, &mut plan);
         self.plan = plan;
-        let both = Snapshot { plug: pair.plug.seen.clone(), socket: pair.socket.seen.clone() };
-        match asked?.named(who, &both) {
-            Outcome::Done(values) => {
-                *self.record.told.of_mut(who) = Some(Told { key, values });
+        let both = CouplingSnapshot { plug: pair.plug.manifest.clone(), socket: pair.socket.manifest.clone() };
+        match asked?.with_side(side, &both) {
+            CallOutcome::Done(values) => {
+                *self.record.config_answers.of_mut(side) = Some(ConfigAnswer { key, values });
                 self.save();
-                Err(Halt::Here(self.stand(), Onward::NextRun))
+                Err(Halt::At(self.in_progress_state(), Continuation::NextRun))
             }
-            other => Err(self.not_heard(other)),
+            other => Err(self.halt_for(other)),
         }
     }
 
     /// A socket's apparatus is told of the socket before anything else.
-    fn after_created(&self, pair: Pair<'_>, who: Who) -> Result<(), Halt> {
-        let meta = pair.meta(who);
-        if who == Who::Plug {
+    fn require_created(&self, pair: CouplingPair<'_>, side: CouplingSide) -> Result<(), Halt> {
+        let meta = pair.meta(side);
+        if side == CouplingSide::Plug {
             return Ok(());
         }
         let socket = self.view.get(&SOCKETS, &meta.namespace, &meta.name)?.map(|object| object.value());
         if socket.is_some_and(|socket| socket["status"]["apparatus"]["created"] == true) {
             return Ok(());
         }
-        Err(self.not_heard(Outcome::<()>::Waits("the socket's apparatus to be told of the socket".to_string())))
+        Err(self.halt_for(CallOutcome::<()>::Waiting("the socket's apparatus to be told of the socket".to_string())))
     }
 
     /// Tells a side's apparatus of the event under way, once.
-    pub fn call(&mut self, pair: Pair<'_>, who: Who, event: Event, config: &Both<Values>) -> Result<(), Halt> {
-        let both = Snapshot { plug: pair.plug.seen.clone(), socket: pair.socket.seen.clone() };
-        if self.heard(who) || Apparatus::of(who, both.of(who)).is_none() {
+    pub fn notify(
+        &mut self,
+        pair: CouplingPair<'_>,
+        side: CouplingSide,
+        event: CouplingEvent,
+        config: &PerSide<Values>,
+    ) -> Result<(), Halt> {
+        let both = CouplingSnapshot { plug: pair.plug.manifest.clone(), socket: pair.socket.manifest.clone() };
+        if self.was_notified(side) || Apparatus::of(side, both.of(side)).is_none() {
             return Ok(());
         }
-        self.alone(self.stand())?;
-        match self.post(&both, who, event, Some(config))? {
-            Outcome::Done(()) => {
-                self.hear(who);
+        self.isolate_call(self.in_progress_state())?;
+        match self.post(&both, side, event, Some(config))? {
+            CallOutcome::Done(()) => {
+                self.mark_notified(side);
                 self.save();
-                Err(Halt::Here(self.stand(), Onward::NextRun))
+                Err(Halt::At(self.in_progress_state(), Continuation::NextRun))
             }
-            other => Err(self.not_heard(other)),
+            other => Err(self.halt_for(other)),
         }
     }
 
     /// Tells the plug's own apparatus that the plug is there, once.
-    pub fn call_created(&mut self, plug: &Value) -> Result<(), Halt> {
-        if self.record.told_created || Apparatus::of(Who::Plug, plug).is_none() {
+    pub fn notify_created(&mut self, plug: &Value) -> Result<(), Halt> {
+        if self.record.notified_created || Apparatus::of(CouplingSide::Plug, plug).is_none() {
             return Ok(());
         }
-        self.alone(Stand::Created)?;
-        let both = Snapshot { plug: plug.clone(), socket: Value::Null };
-        match self.post(&both, Who::Plug, Event::Created, None)? {
-            Outcome::Done(()) => {
-                self.record.told_created = true;
+        self.isolate_call(PlugState::Created)?;
+        let both = CouplingSnapshot { plug: plug.clone(), socket: Value::Null };
+        match self.post(&both, CouplingSide::Plug, CouplingEvent::Created, None)? {
+            CallOutcome::Done(()) => {
+                self.record.notified_created = true;
                 self.save();
-                Err(Halt::Here(Stand::Created, Onward::NextRun))
+                Err(Halt::At(PlugState::Created, Continuation::NextRun))
             }
-            other => Err(self.not_heard(other)),
+            other => Err(self.halt_for(other)),
         }
     }
 
     /// Tells of the parting, from what was recorded. A program that is gone keeps nobody.
-    pub fn call_decoupled(&mut self, who: Who) -> Result<(), Halt> {
+    pub fn notify_decoupled(&mut self, side: CouplingSide) -> Result<(), Halt> {
         let Some(both) = self.record.snapshot.clone() else { return Ok(()) };
-        if self.heard(who) || Apparatus::of(who, both.of(who)).is_none() {
+        if self.was_notified(side) || Apparatus::of(side, both.of(side)).is_none() {
             return Ok(());
         }
         let config = self.record.config.clone();
-        self.call_parting(&both, who, Event::Decoupled, Some(&config))?;
-        self.hear(who);
+        self.notify_end(&both, side, CouplingEvent::Decoupled, Some(&config))?;
+        self.mark_notified(side);
         self.save();
-        Err(Halt::Here(Stand::NoSocket, Onward::NextRun))
+        Err(Halt::At(PlugState::NoSocket, Continuation::NextRun))
     }
 
     /// Tells the plug's own apparatus that the plug goes.
-    pub fn call_deleted(&mut self, plug: &Value) -> Result<(), Halt> {
-        if self.record.told_deleted || Apparatus::of(Who::Plug, plug).is_none() {
+    pub fn notify_deleted(&mut self, plug: &Value) -> Result<(), Halt> {
+        if self.record.notified_deleted || Apparatus::of(CouplingSide::Plug, plug).is_none() {
             return Ok(());
         }
-        let both = Snapshot { plug: plug.clone(), socket: Value::Null };
-        self.call_parting(&both, Who::Plug, Event::Deleted, None)?;
-        self.record.told_deleted = true;
+        let both = CouplingSnapshot { plug: plug.clone(), socket: Value::Null };
+        self.notify_end(&both, CouplingSide::Plug, CouplingEvent::Deleted, None)?;
+        self.record.notified_deleted = true;
         self.save();
-        Err(Halt::Here(Stand::NoSocket, Onward::NextRun))
+        Err(Halt::At(PlugState::NoSocket, Continuation::NextRun))
     }
 
     /// The own apparatus is not called now: it may rest.
-    pub fn rest(&mut self) -> Result<(), Stop> {
+    pub fn release_apparatus(&mut self) -> Result<(), DecideError> {
         let Some(object) = self.object.clone() else { return Ok(()) };
-        let Some(apparatus) = Apparatus::of(Who::Plug, &object) else { return Ok(()) };
+        let Some(apparatus) = Apparatus::of(CouplingSide::Plug, &object) else { return Ok(()) };
         let mut plan = std::mem::take(&mut self.plan);
-        let rested = self.attendant().rest(&apparatus, &mut plan);
+        let rested = self.driver().stop_if_idle(&apparatus, &mut plan);
         self.plan = plan;
         rested
     }
 
-    fn call_parting(
+    fn notify_end(
         &mut self,
-        both: &Snapshot,
-        who: Who,
-        event: Event,
-        config: Option<&Both<Values>>,
+        both: &CouplingSnapshot,
+        side: CouplingSide,
+        event: CouplingEvent,
+        config: Option<&PerSide<Values>>,
     ) -> Result<(), Halt> {
-        self.alone(Stand::NoSocket)?;
-        if self.cannot_start(both.of(who))? {
-            self.warn(who, &format!("its apparatus was not told of {}: the namespace is going", event.word()));
+        self.isolate_call(PlugState::NoSocket)?;
+        if self.cannot_start(both.of(side))? {
+            self.warn(side, &format!("its apparatus was not told of {}: the namespace is going", event.as_str()));
             return Ok(());
         }
         let planned = self.plan.mutations.len();
-        let (why, patience) = match self.post(both, who, event, config)? {
-            Outcome::Done(()) => {
-                self.record.unheard = 0;
+        let (why, patience) = match self.post(both, side, event, config)? {
+            CallOutcome::Done(()) => {
+                self.record.failed_calls = 0;
                 return Ok(());
             }
-            Outcome::Wrong(why) => (why, Patience::NONE),
-            Outcome::Failed(why) => (why, Patience::OF_CALLS),
-            Outcome::Waits(why) => match self.refused_program() {
+            CallOutcome::Invalid(why) => (why, RetryBudget::NONE),
+            CallOutcome::Failed(why) => (why, RetryBudget::CALLS),
+            CallOutcome::Waiting(why) => match self.apparatus_refusal() {
                 // A pod that may not be made will not start, and nothing behind it would be written.
                 Some(words) => {
                     self.plan.mutations.truncate(planned);
-                    (words, Patience::OF_CALLS)
+                    (words, RetryBudget::CALLS)
                 }
-                None => (after_an_end(why, self.said()), Patience::OF_STARTS),
+                None => (with_last_end(why, self.shown_message()), RetryBudget::STARTS),
             },
         };
-        self.record.unheard = self.record.unheard.saturating_add(1).min(PARTING_TRIES);
-        if patience.is_over(self.parting_for(), self.record.unheard) {
+        self.record.failed_calls = self.record.failed_calls.saturating_add(1).min(END_CALL_TRIES);
+        if patience.is_exhausted(self.ending_for(), self.record.failed_calls) {
             self.plan.mutations.truncate(planned);
-            self.record.unheard = 0;
-            self.warn(who, &format!("its apparatus was not told of {}: {why}", event.word()));
+            self.record.failed_calls = 0;
+            self.warn(side, &format!("its apparatus was not told of {}: {why}", event.as_str()));
             return Ok(());
         }
-        Err(Halt::Here(Stand::Failing(why.clone()), Onward::Retries(why)))
+        Err(Halt::At(PlugState::Failing(why.clone()), Continuation::Retry(why)))
     }
 
     /// No pod is made in a namespace that goes.
-    fn cannot_start(&self, owner: &Value) -> Result<bool, Stop> {
-        let has_pod = Apparatus::of(Who::Plug, owner).is_some_and(|apparatus| apparatus.has_pod());
+    fn cannot_start(&self, owner: &Value) -> Result<bool, DecideError> {
+        let has_pod = Apparatus::of(CouplingSide::Plug, owner).is_some_and(|apparatus| apparatus.has_pod());
         let namespace = owner["metadata"]["namespace"].as_str().unwrap_or_default();
-        Ok(has_pod && self.cannot_make_in(namespace)?)
+        Ok(has_pod && self.is_terminating(namespace)?)
     }
 
     /// Why the pod of a program may not be made, if that was tried by the run before.
-    fn refused_program(&self) -> Option<String> {
-        let refused = self.view.refused().iter().find(|one| refusal::is_of_a_program(one))?;
+    fn apparatus_refusal(&self) -> Option<String> {
+        let refused = self.view.rejected_writes().iter().find(|one| refusal::is_of_apparatus(one))?;
         Some(refused.message.clone())
     }
 
     /// Since when the plug goes, or parts.
-    fn parting_for(&self) -> Duration {
+    fn ending_for(&self) -> Duration {
         let deleted = self.object.as_ref().and_then(|object| object["metadata"]["deletionTimestamp"].as_str());
         let since = deleted.or(self.record.pending.as_ref().map(|pending| pending.at.as_str()));
         let since = since.and_then(|time| time.parse::<Timestamp>().ok());
@@ -232,76 +239,76 @@ impl<'a> Work<'a> {
 
     fn post(
         &mut self,
-        both: &Snapshot,
-        who: Who,
-        event: Event,
-        config: Option<&Both<Values>>,
-    ) -> Result<Outcome<()>, Halt> {
-        let Some(apparatus) = Apparatus::of(who, both.of(who)) else { return Ok(Outcome::Done(())) };
-        let other = match who {
-            Who::Plug => both.of(Who::Socket),
-            Who::Socket => both.of(Who::Plug),
+        both: &CouplingSnapshot,
+        side: CouplingSide,
+        event: CouplingEvent,
+        config: Option<&PerSide<Values>>,
+    ) -> Result<CallOutcome<()>, Halt> {
+        let Some(apparatus) = Apparatus::of(side, both.of(side)) else { return Ok(CallOutcome::Done(())) };
+        let other = match side {
+            CouplingSide::Plug => both.of(CouplingSide::Socket),
+            CouplingSide::Socket => both.of(CouplingSide::Plug),
         };
-        let body = event_body(who, both.of(who), config.map(|config| (other, &config.plug, &config.socket)));
+        let body = event_body(side, both.of(side), config.map(|config| (other, &config.plug, &config.socket)));
         let number = self.record.pending.as_ref().filter(|pending| pending.event == event).map_or(0, |one| one.number);
         let socket = self.record.socket.as_ref().map_or("", |socket| socket.uid.as_str());
-        let mark = event_mark(who, &self.record.plug.uid, socket, event.word(), number);
+        let mark = event_mark(side, &self.record.plug.uid, socket, event.as_str(), number);
         let mut plan = std::mem::take(&mut self.plan);
-        let told = self.attendant().event(&apparatus, event.word(), &mark, body, &mut plan);
+        let sent = self.driver().event(&apparatus, event.as_str(), &mark, body, &mut plan);
         self.plan = plan;
-        Ok(told?.named(who, both))
+        Ok(sent?.with_side(side, both))
     }
 
     /// What was planned before is written first; a call is made by a run of its own.
-    fn alone(&mut self, stand: Stand) -> Result<(), Halt> {
-        match self.plan.mutations.is_empty() && !self.unsaved() {
+    fn isolate_call(&mut self, state: PlugState) -> Result<(), Halt> {
+        match self.plan.mutations.is_empty() && !self.is_unsaved() {
             true => Ok(()),
-            false => Err(Halt::Here(stand, Onward::NextRun)),
+            false => Err(Halt::At(state, Continuation::NextRun)),
         }
     }
 
-    fn stand(&self) -> Stand {
+    fn in_progress_state(&self) -> PlugState {
         match self.record.pending.as_ref().map(|pending| pending.event) {
-            Some(Event::Updated) => Stand::Updating(None),
-            None if self.record.coupled => Stand::Updating(None),
-            _ => Stand::Coupling(None),
+            Some(CouplingEvent::Updated) => PlugState::Updating(None),
+            None if self.record.coupled => PlugState::Updating(None),
+            _ => PlugState::Coupling(None),
         }
     }
 
-    fn heard(&self, who: Who) -> bool {
-        self.record.pending.as_ref().is_some_and(|pending| pending.done.contains(&called(who)))
+    fn was_notified(&self, side: CouplingSide) -> bool {
+        self.record.pending.as_ref().is_some_and(|pending| pending.done.contains(&call_step(side)))
     }
 
-    fn hear(&mut self, who: Who) {
+    fn mark_notified(&mut self, side: CouplingSide) {
         if let Some(pending) = &mut self.record.pending {
-            pending.done.insert(called(who));
+            pending.done.insert(call_step(side));
         }
     }
 
     /// What the plug shows of the program that it waits for.
-    fn said(&self) -> &str {
+    fn shown_message(&self) -> &str {
         let shown = self.object.as_ref().and_then(|object| object["status"]["conditions"].as_array());
         let one = shown.into_iter().flatten().find(|one| one["type"] == "ApparatusReady" || one["type"] == "Failed");
         one.and_then(|one| one["message"].as_str()).unwrap_or_default()
     }
 
-    fn not_heard<T>(&self, outcome: Outcome<T>) -> Halt {
-        let updating = matches!(self.stand(), Stand::Updating(_));
+    fn halt_for<T>(&self, outcome: CallOutcome<T>) -> Halt {
+        let updating = matches!(self.in_progress_state(), PlugState::Updating(_));
         match outcome {
-            Outcome::Waits(why) => {
-                let why = after_an_end(why, self.said());
-                Halt::Here(Stand::Apparatus { updating, why: why.clone() }, Onward::Waits(why))
+            CallOutcome::Waiting(why) => {
+                let why = with_last_end(why, self.shown_message());
+                Halt::At(PlugState::Apparatus { updating, why: why.clone() }, Continuation::Waiting(why))
             }
-            Outcome::Wrong(why) => Halt::Here(Stand::Failing(why.clone()), Onward::Blocked(why)),
-            Outcome::Failed(why) => Halt::Here(Stand::Failing(why.clone()), Onward::Retries(why)),
-            Outcome::Done(_) => Halt::Here(self.stand(), Onward::NextRun),
+            CallOutcome::Invalid(why) => Halt::At(PlugState::Failing(why.clone()), Continuation::Blocked(why)),
+            CallOutcome::Failed(why) => Halt::At(PlugState::Failing(why.clone()), Continuation::Retry(why)),
+            CallOutcome::Done(_) => Halt::At(self.in_progress_state(), Continuation::NextRun),
         }
     }
 }
 
-fn seen(pair: Pair<'_>, who: Who) -> &Value {
-    match who {
-        Who::Plug => &pair.plug.seen,
-        Who::Socket => &pair.socket.seen,
+fn manifest(pair: CouplingPair<'_>, side: CouplingSide) -> &Value {
+    match side {
+        CouplingSide::Plug => &pair.plug.manifest,
+        CouplingSide::Socket => &pair.socket.manifest,
     }
 }

@@ -1,51 +1,51 @@
 //! Why the work on a plug goes no further in this run.
 
-use switchboard_kernel::operator::Stop;
+use switchboard_kernel::operator::DecideError;
 
-use crate::coupling::Stand;
-use crate::render::Trouble;
+use crate::coupling::PlugState;
+use crate::render::ComputeError;
 
 /// Where the work stops.
 #[derive(Clone, Debug)]
 pub(crate) enum Halt {
     /// Not all was read yet: nothing is written either.
-    Stop(Stop),
+    Decide(DecideError),
     /// The plug stands so. What was planned before is carried out.
-    Here(Stand, Onward),
+    At(PlugState, Continuation),
 }
 
 /// What has to happen before it goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Onward {
+pub(crate) enum Continuation {
     /// Something else, which is noticed.
-    Waits(String),
+    Waiting(String),
     /// A person must act.
     Blocked(String),
     /// It is tried again by and by.
-    Retries(String),
+    Retry(String),
     /// The next run, which the writes of this one bring about.
     NextRun,
 }
 
 impl Halt {
     /// Something must be changed, or come.
-    pub fn of(trouble: Trouble, stand: impl FnOnce(String) -> Stand) -> Self {
-        match trouble {
-            Trouble::Stop(stop) => Halt::Stop(stop),
-            Trouble::Missing(words) => Halt::Here(stand(words.clone()), Onward::Waits(words)),
-            Trouble::Wrong(words) => Halt::Here(stand(words.clone()), Onward::Blocked(words)),
+    pub fn of(error: ComputeError, state: impl FnOnce(String) -> PlugState) -> Self {
+        match error {
+            ComputeError::Decide(stop) => Halt::Decide(stop),
+            ComputeError::Missing(words) => Halt::At(state(words.clone()), Continuation::Waiting(words)),
+            ComputeError::Invalid(words) => Halt::At(state(words.clone()), Continuation::Blocked(words)),
         }
     }
 }
 
-impl From<Stop> for Halt {
-    fn from(stop: Stop) -> Self {
-        Halt::Stop(stop)
+impl From<DecideError> for Halt {
+    fn from(stop: DecideError) -> Self {
+        Halt::Decide(stop)
     }
 }
 
-impl From<Trouble> for Halt {
-    fn from(trouble: Trouble) -> Self {
-        Halt::of(trouble, Stand::Failing)
+impl From<ComputeError> for Halt {
+    fn from(error: ComputeError) -> Self {
+        Halt::of(error, PlugState::Failing)
     }
 }

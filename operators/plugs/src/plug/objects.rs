@@ -2,66 +2,70 @@
 
 use serde_json::{Value, json};
 use switchboard_kernel::operator::ServiceAccount;
-use switchboard_kernel::plan::{Act, Mutation, PatchForm};
+use switchboard_kernel::plan::{Mutation, PatchType, WriteOp};
 use switchboard_kernel::resource::Resource;
 
-use super::halt::{Halt, Onward};
-use super::reading::kind_of;
-use super::work::Work;
-use crate::coupling::{Made, Stand, folded, hash, holds};
-use crate::model::{Action, Event};
-use crate::render::{Rendered, Trouble};
+use super::authorized_reader::resource_of;
+use super::halt::{Continuation, Halt};
+use super::run::PlugRun;
+use crate::coupling::{AppliedObject, PlugState, contains, fold_string_data, hash};
+use crate::model::{CouplingEvent, ResourceAction};
+use crate::render::{ComputeError, RenderedObject};
 
 /// On an object: a coupling that makes it, behind the dot as a hash of the plug. Several may make the same.
-pub const OF_PREFIX: &str = "integration.rock8s.com/of.";
+pub const COUPLING_MARK_PREFIX: &str = "integration.rock8s.com/of.";
 /// Dependents go as well, while nobody waits for them: the default would leave a Job's pods behind.
 const PROPAGATION: &str = "Background";
 
-impl Work<'_> {
+impl PlugRun<'_> {
     /// What the record says of an object that is about to be made.
-    pub fn made(&self, rendered: &Rendered, account: &ServiceAccount) -> Result<Made, Trouble> {
+    pub fn applied_object(
+        &self,
+        rendered: &RenderedObject,
+        account: &ServiceAccount,
+    ) -> Result<AppliedObject, ComputeError> {
         let text =
             |pointer: &str| rendered.object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
         let (api_version, kind) = (text("/apiVersion"), text("/kind"));
-        let resource = kind_of(self.view, &api_version, &kind).map_err(|trouble| trouble.at(&rendered.place))?;
+        let resource = resource_of(self.view, &api_version, &kind).map_err(|error| error.at(&rendered.path))?;
         let namespace = if resource.namespaced { text("/metadata/namespace") } else { String::new() };
         let account = (account.namespace.clone(), account.name.clone());
-        let (name, goes, place) = (text("/metadata/name"), rendered.goes, rendered.place.clone());
-        Ok(Made { api_version, kind, namespace, name, account, goes, place })
+        let (name, goes, place) = (text("/metadata/name"), rendered.removed_when_decoupled, rendered.path.clone());
+        Ok(AppliedObject { api_version, kind, namespace, name, account, removed_when_decoupled: goes, path: place })
     }
 
     /// Does what an event asks for with the objects of one side.
     pub fn perform(
         &mut self,
-        all: &[Rendered],
-        event: Event,
+        all: &[RenderedObject],
+        event: CouplingEvent,
         account: &ServiceAccount,
         manager: &str,
     ) -> Result<(), Halt> {
         for one in all.iter().filter(|one| one.events.contains(&event)) {
-            let made = self.made(one, account)?;
-            if self.record.abandoned.contains(&made.shown()) {
+            let made = self.applied_object(one, account)?;
+            if self.record.abandoned.contains(&made.display_name()) {
                 continue;
             }
             let (resource, live) = self.live_object(&made)?;
-            if live.is_none() && self.cannot_make_in(&made.namespace)? {
+            if live.is_none() && self.is_terminating(&made.namespace)? {
                 continue;
             }
             match one.action {
-                Action::Delete => self.remove(&made, &resource, live.as_ref()),
-                Action::Apply => self.apply(one, &made, &resource, live.as_ref(), account, manager)?,
-                Action::Recreate => {
+                ResourceAction::Delete => self.remove(&made, &resource, live.as_ref()),
+                ResourceAction::Apply => self.apply(one, &made, &resource, live.as_ref(), account, manager)?,
+                ResourceAction::Recreate => {
                     let pending = self.record.pending.as_ref();
-                    let old = match is_of_coupling(event) {
-                        true => pending.and_then(|pending| pending.replaced.get(&made.shown())),
-                        false => self.record.replaced.get(&replaced(event, &made)),
+                    let old = match is_coupled_phase(event) {
+                        true => pending.and_then(|pending| pending.replaced.get(&made.display_name())),
+                        false => self.record.replaced.get(&replacement_key(event, &made)),
                     };
                     let is_old = live
                         .as_ref()
                         .is_some_and(|live| old.is_some_and(|uid| live["metadata"]["uid"] == uid.as_str()));
                     if is_old {
                         self.remove(&made, &resource, live.as_ref());
-                        return Err(self.waits_for(format!("{} to be gone", made.shown())));
+                        return Err(self.waiting_for(format!("{} to be gone", made.display_name())));
                     }
                     self.apply(one, &made, &resource, live.as_ref(), account, manager)?;
                 }
@@ -72,28 +76,35 @@ impl Work<'_> {
 
     /// Writes down which objects are to be gone before they are made anew at the beginning, the parting or the end, before any is
     /// removed.
-    pub fn intend_to_recreate(&mut self, all: &[Rendered], event: Event, account: &ServiceAccount) -> Result<(), Halt> {
-        for one in all.iter().filter(|one| one.action == Action::Recreate && one.events.contains(&event)) {
-            let made = self.made(one, account)?;
+    pub fn record_recreations(
+        &mut self,
+        all: &[RenderedObject],
+        event: CouplingEvent,
+        account: &ServiceAccount,
+    ) -> Result<(), Halt> {
+        for one in all.iter().filter(|one| one.action == ResourceAction::Recreate && one.events.contains(&event)) {
+            let made = self.applied_object(one, account)?;
             let (_, live) = self.live_object(&made)?;
             let uid = live.and_then(|live| live["metadata"]["uid"].as_str().map(str::to_string)).unwrap_or_default();
-            self.record.replaced.entry(replaced(event, &made)).or_insert(uid);
+            self.record.replaced.entry(replacement_key(event, &made)).or_insert(uid);
         }
-        if all.iter().any(|one| one.action == Action::Recreate) {
+        if all.iter().any(|one| one.action == ResourceAction::Recreate) {
             self.save();
         }
         Ok(())
     }
 
     /// Puts right what somebody else changed or removed. No event tells of it.
-    pub fn mend(&mut self, all: &[Rendered], account: &ServiceAccount, manager: &str) -> Result<(), Halt> {
-        for one in all.iter().filter(|one| one.action != Action::Delete) {
-            let made = self.made(one, account)?;
+    pub fn repair(&mut self, all: &[RenderedObject], account: &ServiceAccount, manager: &str) -> Result<(), Halt> {
+        for one in all.iter().filter(|one| one.action != ResourceAction::Delete) {
+            let made = self.applied_object(one, account)?;
             let (resource, live) = self.live_object(&made)?;
             let wanted = match &live {
-                None => !goes_by_itself(&one.object),
+                None => !expires_by_itself(&one.object),
                 Some(live) => {
-                    one.action == Action::Apply && one.events.contains(&Event::Updated) && !holds(live, &one.object)
+                    one.action == ResourceAction::Apply
+                        && one.events.contains(&CouplingEvent::Updated)
+                        && !contains(live, &one.object)
                 }
             };
             if wanted {
@@ -105,23 +116,23 @@ impl Work<'_> {
 
     fn apply(
         &mut self,
-        one: &Rendered,
-        made: &Made,
+        one: &RenderedObject,
+        made: &AppliedObject,
         resource: &Resource,
         live: Option<&Value>,
         account: &ServiceAccount,
         manager: &str,
     ) -> Result<(), Halt> {
         if live.is_some_and(|live| live["metadata"]["deletionTimestamp"].is_string()) {
-            return Err(self.waits_for(format!("{} to be gone", made.shown())));
+            return Err(self.waiting_for(format!("{} to be gone", made.display_name())));
         }
-        let mut body = folded(one.object.clone());
+        let mut body = fold_string_data(one.object.clone());
         if made.namespace.is_empty()
             && let Some(metadata) = body["metadata"].as_object_mut()
         {
             metadata.remove("namespace");
         }
-        let (mark, of) = self.mark();
+        let (mark, of) = self.coupling_mark();
         let annotations = &mut body["metadata"]["annotations"];
         if annotations.is_null() {
             *annotations = json!({});
@@ -129,69 +140,70 @@ impl Work<'_> {
         if let Some(annotations) = annotations.as_object_mut() {
             annotations.insert(mark, of.into());
         }
-        let write = Mutation::apply(resource, body).acting_as(account.clone()).managed_by(manager).regardless();
+        let write = Mutation::apply(resource, body).acting_as(account.clone()).managed_by(manager).unconditional();
         self.plan.push(if one.force { write.forced() } else { write });
         Ok(())
     }
 
     /// Removes an object that is there, as whoever made it.
-    pub fn remove(&mut self, made: &Made, resource: &Resource, live: Option<&Value>) {
+    pub fn remove(&mut self, made: &AppliedObject, resource: &Resource, live: Option<&Value>) {
         if live.is_none_or(|live| live["metadata"]["deletionTimestamp"].is_string()) {
             return;
         }
         let mut write = Mutation::delete(resource, &made.namespace, &made.name);
-        write.act = Act::Delete { propagation: Some(PROPAGATION.to_string()) };
+        write.operation = WriteOp::Delete { propagation: Some(PROPAGATION.to_string()) };
         let account = self.account(&made.account.0, &made.account.1);
         self.plan.push(write.acting_as(account));
     }
 
     /// Removes an object that a coupling made; one that another makes as well loses the mark of this one, and stays.
-    pub fn release(&mut self, made: &Made, resource: &Resource, live: Option<&Value>) {
-        let (mark, _) = self.mark();
+    pub fn release(&mut self, made: &AppliedObject, resource: &Resource, live: Option<&Value>) {
+        let (mark, _) = self.coupling_mark();
         let all = live.and_then(|live| live["metadata"]["annotations"].as_object());
-        let mut marks = all.into_iter().flatten().map(|(name, _)| name).filter(|name| name.starts_with(OF_PREFIX));
+        let mut marks =
+            all.into_iter().flatten().map(|(name, _)| name).filter(|name| name.starts_with(COUPLING_MARK_PREFIX));
         if !marks.any(|name| *name != mark) {
             return self.remove(made, resource, live);
         }
         let body = json!({"metadata": {"annotations": {mark: null}}});
-        let write = Mutation::patch(resource, &made.namespace, &made.name, PatchForm::Merge, body);
+        let write = Mutation::patch(resource, &made.namespace, &made.name, PatchType::Merge, body);
         let account = self.account(&made.account.0, &made.account.1);
         self.plan.push(write.acting_as(account));
     }
 
     /// The mark that an object of this plug's coupling carries, and what it says.
-    fn mark(&self) -> (String, String) {
+    fn coupling_mark(&self) -> (String, String) {
         let of = format!("{}/{}", self.record.plug.namespace, self.record.plug.name);
-        (format!("{OF_PREFIX}{}", &hash(&of)[..16]), of)
+        (format!("{COUPLING_MARK_PREFIX}{}", &hash(&of)[..16]), of)
     }
 
     /// The object as it is; looked at, so that whoever changes it wakes the plug.
-    pub fn live_object(&self, made: &Made) -> Result<(Resource, Option<Value>), Trouble> {
-        let resource = kind_of(self.view, &made.api_version, &made.kind)?;
+    pub fn live_object(&self, made: &AppliedObject) -> Result<(Resource, Option<Value>), ComputeError> {
+        let resource = resource_of(self.view, &made.api_version, &made.kind)?;
         let live = self.view.get(&resource, &made.namespace, &made.name)?;
         Ok((resource, live.map(|object| object.value())))
     }
 
     /// The event goes on when something has happened that is noticed.
-    pub fn waits_for(&self, on: String) -> Halt {
-        let stand = match self.record.pending.as_ref().map(|pending| pending.event) {
-            Some(Event::Updated) => Stand::Updating(None),
-            _ => Stand::Coupling(None),
+    pub fn waiting_for(&self, on: String) -> Halt {
+        let state = match self.record.pending.as_ref().map(|pending| pending.event) {
+            Some(CouplingEvent::Updated) => PlugState::Updating(None),
+            _ => PlugState::Coupling(None),
         };
-        Halt::Here(stand, Onward::Waits(on))
+        Halt::At(state, Continuation::Waiting(on))
     }
 }
 
 /// Whether an event is one of a coupling that lasts, whose record begins anew with each.
-fn is_of_coupling(event: Event) -> bool {
-    matches!(event, Event::Coupled | Event::Updated)
+fn is_coupled_phase(event: CouplingEvent) -> bool {
+    matches!(event, CouplingEvent::Coupled | CouplingEvent::Updated)
 }
 
-fn replaced(event: Event, made: &Made) -> String {
-    format!("{} {}", event.word(), made.shown())
+fn replacement_key(event: CouplingEvent, made: &AppliedObject) -> String {
+    format!("{} {}", event.as_str(), made.display_name())
 }
 
 /// A Job that removes itself when it is done is not made again for that.
-fn goes_by_itself(object: &Value) -> bool {
+fn expires_by_itself(object: &Value) -> bool {
     object["kind"] == "Job" && object["spec"]["ttlSecondsAfterFinished"].is_number()
 }

@@ -3,17 +3,17 @@
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use switchboard_kernel::moment::Moment;
+use switchboard_kernel::fake_view::FakeView;
 use switchboard_kernel::operator::Unit;
-use switchboard_kernel::place::{ClusterName, Place, Topology};
-use switchboard_kernel::plan::{Act, Mutation, Plan, Standing};
+use switchboard_kernel::plan::{Mutation, Plan, UnitStatus, WriteOp};
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
-use switchboard_kernel::scene::Scene;
-use switchboard_kernel::view::{Refusal, View};
+use switchboard_kernel::timestamp::Timestamp;
+use switchboard_kernel::topology::{ClusterName, ClusterType, Topology};
+use switchboard_kernel::view::{View, WriteRejection};
 
-use super::{DEFAULT_HOME, Options, PARTING_TRIES, Plugs};
-use crate::coupling::{Record, SECRETS, load, stored};
-use crate::model::{FINALIZER, Meta, PLUGS, SOCKETS};
+use super::{DEFAULT_NAMESPACE, END_CALL_TRIES, PlugOperator, PlugOptions};
+use crate::coupling::{CouplingRecord, SECRETS, from_secret, to_secret};
+use crate::model::{FINALIZER, PLUGS, PlugMeta, SOCKETS};
 
 fn map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
@@ -27,30 +27,30 @@ fn first_plan() -> Plan {
         "spec": {"resources": [{"template": map("of-socket")}], "resultResources": [{"template": map("of-result")}]}});
     let plug = json!({"metadata": meta("web", "shop"), "spec": {"socket": {"name": "db", "namespace": "data"},
         "resources": [{"template": map("of-plug")}, {"when": ["created"], "template": map("born")}]}});
-    let scene = Scene::of(&PLUGS, [plug]).with(&SOCKETS, [socket]).at("2026-01-01T00:00:00Z");
-    let plan = scene.decide(&*Plugs::operator(Options::default()), &Unit::object("shop", "web")).unwrap();
+    let scene = FakeView::of(&PLUGS, [plug]).with(&SOCKETS, [socket]).at("2026-01-01T00:00:00Z");
+    let plan = scene.decide(&*PlugOperator::operator(PlugOptions::default()), &Unit::object("shop", "web")).unwrap();
     assert!(plan.ordered, "the order below is the order of the writes");
     plan
 }
 
 fn body(write: &Mutation) -> Option<&Value> {
-    match &write.act {
-        Act::Create(body) | Act::Update(body) | Act::Apply { body, .. } => Some(body),
-        Act::Patch { .. } | Act::Delete { .. } => None,
+    match &write.operation {
+        WriteOp::Create(body) | WriteOp::Update(body) | WriteOp::Apply { body, .. } => Some(body),
+        WriteOp::Patch { .. } | WriteOp::Delete { .. } => None,
     }
 }
 
 #[test]
 fn guarantees_the_plug_is_told_first() {
     let plan = first_plan();
-    let told = |write: &Mutation| match write.resource.kind.as_ref() {
+    let written = |write: &Mutation| match write.resource.kind.as_ref() {
         "Event" => body(write).and_then(|event| event["reason"].as_str()).map(str::to_string),
         "ConfigMap" => Some(write.name.clone()),
         _ => None,
     };
-    let told: Vec<String> = plan.mutations.iter().filter_map(told).collect();
+    let written: Vec<String> = plan.mutations.iter().filter_map(written).collect();
     let wanted = ["born", "PlugCreated", "of-plug", "PlugCoupled", "of-socket", "SocketCoupled", "of-result"];
-    assert_eq!(told, wanted);
+    assert_eq!(written, wanted);
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn guarantees_what_is_made_was_recorded() {
     for write in first_plan().mutations {
         match write.resource.kind.as_ref() {
             "Secret" => {
-                let record = load(body(&write).unwrap()).unwrap();
+                let record = from_secret(body(&write).unwrap()).unwrap();
                 let all = [record.own, record.inventory.plug, record.inventory.socket].concat();
                 recorded.extend(all.into_iter().map(|one| one.name));
             }
@@ -84,25 +84,26 @@ fn after_a_refused_pod(tries: u32) -> Plan {
     let words = "pods \"web-apparatus\" is forbidden: exceeded quota";
     let failed = json!({"conditions": [{"type": "Failed", "status": "True", "message": words}]});
     let plug = json!({"metadata": meta, "spec": {"apparatus": program}, "status": failed});
-    let record = Record {
+    let record = CouplingRecord {
         created: true,
-        told_created: true,
-        unheard: tries,
-        ..Record::new(&Meta::of(&plug), "2026-01-01T00:00:00Z")
+        notified_created: true,
+        failed_calls: tries,
+        ..CouplingRecord::new(&PlugMeta::of(&plug), "2026-01-01T00:00:00Z")
     };
-    let namespace = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
+    let namespace = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
     let pods = Resource::namespaced("", "v1", "Pod", "pods");
-    let scene = Scene::of(&PLUGS, [plug])
+    let scene = FakeView::of(&PLUGS, [plug])
         .with(&namespace, [json!({"metadata": {"name": "shop"}})])
-        .with(&SECRETS, [stored(&record, None, DEFAULT_HOME)]);
-    let cluster = ClusterName::new(&Place::Configuration.to_string());
+        .with(&SECRETS, [to_secret(&record, None, DEFAULT_NAMESPACE)]);
+    let cluster = ClusterName::new(&ClusterType::Configuration.to_string());
     let table = TableKey { cluster: cluster.clone(), resource: Arc::new(pods) };
     let object = ObjectKey { table, namespace: "shop".into(), name: "web-apparatus".into() };
-    let refusal = Refusal { object, verb: "apply".into(), message: words.into() };
-    let operator = Plugs::operator(Options::default());
+    let refusal = WriteRejection { object, verb: "apply".into(), message: words.into() };
+    let operator = PlugOperator::operator(PlugOptions::default());
     let inputs = Arc::new(operator.declaration().readable());
-    let now = Moment("2026-01-01T00:00:20Z".parse::<jiff::Timestamp>().unwrap().as_millisecond() as u64);
-    let view = View::new(Arc::new(scene), Arc::new(Topology::standalone(&cluster)), inputs, now).after(vec![refusal]);
+    let now = Timestamp("2026-01-01T00:00:20Z".parse::<jiff::Timestamp>().unwrap().as_millisecond() as u64);
+    let view = View::new(Arc::new(scene), Arc::new(Topology::standalone(&cluster)), inputs, now)
+        .with_rejected_writes(vec![refusal]);
     operator.decide(&Unit::object("shop", "web"), &view).unwrap()
 }
 
@@ -113,18 +114,18 @@ fn a_program_whose_pod_may_not_be_made_keeps_nobody() {
     assert!(!kinds(&first).contains(&"Pod".to_string()), "nothing behind a refused write would be written: {first:?}");
     let tries = |plan: &Plan| {
         let record = plan.mutations.iter().find(|write| write.resource.kind == "Secret").and_then(body).unwrap();
-        load(record).unwrap()
+        from_secret(record).unwrap()
     };
-    assert_eq!((tries(&first).unheard, tries(&first).told_deleted), (1, false));
-    let last = after_a_refused_pod(PARTING_TRIES - 1);
-    assert!(tries(&last).told_deleted, "{last:?}");
+    assert_eq!((tries(&first).failed_calls, tries(&first).notified_deleted), (1, false));
+    let last = after_a_refused_pod(END_CALL_TRIES - 1);
+    assert!(tries(&last).notified_deleted, "{last:?}");
     let warning = last.mutations.iter().find(|write| write.resource.kind == "Event").and_then(body).unwrap();
     assert!(warning["message"].as_str().unwrap().contains("exceeded quota"), "{warning}");
     assert!(!kinds(&last).contains(&"Pod".to_string()), "{last:?}");
 }
 
 /// What is decided for a plug whose program has ended and is to be started anew: the plug shows that end.
-fn after_an_end_of_the_program(more: Value, record: Record) -> Plan {
+fn after_an_end_of_the_program(more: Value, record: CouplingRecord) -> Plan {
     let program =
         json!({"containers": [{"name": "a", "image": "a:1", "ports": [{"name": "container", "containerPort": 80}]}]});
     let mut meta = json!({"name": "web", "namespace": "shop", "uid": "p", "generation": 1, "finalizers": [FINALIZER]});
@@ -134,23 +135,24 @@ fn after_an_end_of_the_program(more: Value, record: Record) -> Plan {
     let words = "the apparatus to be replaced: the pod is Failed: exit status: 3";
     let shown = json!({"conditions": [{"type": of_type, "status": status, "message": words}]});
     let plug = json!({"metadata": meta, "spec": {"apparatus": program}, "status": shown});
-    let record = Record { plug: Record::new(&Meta::of(&plug), "2026-01-01T00:00:00Z").plug, ..record };
-    let namespace = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
-    let scene = Scene::of(&PLUGS, [plug])
+    let record =
+        CouplingRecord { plug: CouplingRecord::new(&PlugMeta::of(&plug), "2026-01-01T00:00:00Z").plug, ..record };
+    let namespace = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
+    let scene = FakeView::of(&PLUGS, [plug])
         .with(&namespace, [json!({"metadata": {"name": "shop"}})])
-        .with(&SECRETS, [stored(&record, None, DEFAULT_HOME)])
+        .with(&SECRETS, [to_secret(&record, None, DEFAULT_NAMESPACE)])
         .at("2026-01-01T00:00:01Z");
-    scene.decide(&*Plugs::operator(Options::default()), &Unit::object("shop", "web")).unwrap()
+    scene.decide(&*PlugOperator::operator(PlugOptions::default()), &Unit::object("shop", "web")).unwrap()
 }
 
 #[test]
 fn the_end_of_its_own_program_is_told_until_another_answers() {
-    let since = || Record { since: "2026-01-01T00:00:00Z".to_string(), ..Record::default() };
+    let since = || CouplingRecord { since: "2026-01-01T00:00:00Z".to_string(), ..CouplingRecord::default() };
     let comes = after_an_end_of_the_program(json!({}), since());
     let gone = json!({"deletionTimestamp": "2026-01-01T00:00:00Z"});
-    let goes = after_an_end_of_the_program(gone, Record { created: true, told_created: true, ..since() });
+    let goes = after_an_end_of_the_program(gone, CouplingRecord { created: true, notified_created: true, ..since() });
     for (plan, of_type) in [(comes, "ApparatusReady"), (goes, "Failed")] {
-        let (Standing::Waiting(why) | Standing::Failing(why)) = &plan.standing else { panic!("{plan:?}") };
+        let (UnitStatus::Waiting(why) | UnitStatus::Failing(why)) = &plan.status else { panic!("{plan:?}") };
         assert_eq!(why, "the apparatus to start; of the one before it, the pod is Failed: exit status: 3");
         let status = plan.mutations.iter().find(|write| write.subresource.is_some()).and_then(body).unwrap();
         let conditions = status["status"]["conditions"].as_array().unwrap();

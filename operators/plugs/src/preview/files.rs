@@ -4,34 +4,34 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::Value;
 
-use crate::render::{Both, Source, Trouble, Values, Wanted, Who};
+use crate::render::{ComputeError, CouplingSide, ObjectQuery, PerSide, ValueSource, Values};
 
 /// What was given beside plug and socket.
 #[derive(Clone, Debug, Default)]
-pub struct Files {
+pub struct PreviewFiles {
     objects: Vec<Value>,
-    answers: Both<Option<Values>>,
+    answers: PerSide<Option<Values>>,
 }
 
-impl Files {
+impl PreviewFiles {
     /// With these objects; one without a namespace is in `default`.
     pub fn new(objects: Vec<Value>) -> Self {
-        Self { objects, answers: Both::default() }
+        Self { objects, answers: PerSide::default() }
     }
 
     /// With what the apparatus of a side answers to `/config`.
     #[must_use]
-    pub fn answering(mut self, who: Who, values: Values) -> Self {
-        *self.answers.of_mut(who) = Some(values);
+    pub fn with_answer(mut self, side: CouplingSide, values: Values) -> Self {
+        *self.answers.of_mut(side) = Some(values);
         self
     }
 
     /// What the apparatus of a side answers, if that was given.
-    pub fn answer(&self, who: Who) -> Option<&Values> {
-        self.answers.of(who).as_ref()
+    pub fn answer(&self, side: CouplingSide) -> Option<&Values> {
+        self.answers.of(side).as_ref()
     }
 
-    fn find(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Result<&Value, Trouble> {
+    fn find(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Result<&Value, ComputeError> {
         let is = |object: &&Value| {
             let own = object["metadata"]["namespace"].as_str().unwrap_or("default");
             object["apiVersion"] == api_version
@@ -39,7 +39,7 @@ impl Files {
                 && own == namespace
                 && object["metadata"]["name"] == name
         };
-        let missing = || Trouble::Missing(format!("{kind} {namespace}/{name} is not among the files"));
+        let missing = || ComputeError::Missing(format!("{kind} {namespace}/{name} is not among the files"));
         self.objects.iter().find(is).ok_or_else(missing)
     }
 }
@@ -49,17 +49,18 @@ fn texts(object: &Value, field: &str) -> Values {
     fields.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_string()))).collect()
 }
 
-impl Source for Files {
-    fn config_map(&self, _who: Who, namespace: &str, name: &str) -> Result<Values, Trouble> {
+impl ValueSource for PreviewFiles {
+    fn config_map(&self, _who: CouplingSide, namespace: &str, name: &str) -> Result<Values, ComputeError> {
         Ok(texts(self.find("v1", "ConfigMap", namespace, name)?, "data"))
     }
 
-    fn secret(&self, _who: Who, namespace: &str, name: &str) -> Result<Values, Trouble> {
+    fn secret(&self, _who: CouplingSide, namespace: &str, name: &str) -> Result<Values, ComputeError> {
         let secret = self.find("v1", "Secret", namespace, name)?;
         let mut values = Values::new();
         for (key, value) in texts(secret, "data") {
             let bytes = BASE64_STANDARD.decode(&value);
-            let bytes = bytes.map_err(|_| Trouble::Wrong(format!("data.{key} of Secret {name} is no base64")))?;
+            let bytes =
+                bytes.map_err(|_| ComputeError::Invalid(format!("data.{key} of Secret {name} is no base64")))?;
             values.insert(key, String::from_utf8_lossy(&bytes).into_owned());
         }
         // As the API server does when it is written.
@@ -67,7 +68,7 @@ impl Source for Files {
         Ok(values)
     }
 
-    fn object(&self, _who: Who, wanted: &Wanted<'_>) -> Result<Value, Trouble> {
+    fn object(&self, _who: CouplingSide, wanted: &ObjectQuery<'_>) -> Result<Value, ComputeError> {
         self.find(wanted.api_version, wanted.kind, wanted.namespace, wanted.name).cloned()
     }
 }

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::*;
 
-fn engine() -> Engine {
-    Engine::new("2026-01-01T00:00:00Z".parse().unwrap(), "seed")
+fn engine() -> TemplateEngine {
+    TemplateEngine::new("2026-01-01T00:00:00Z".parse().unwrap(), "seed")
 }
 
 fn socket() -> Value {
@@ -47,19 +47,19 @@ fn secret() -> Value {
 
 #[test]
 fn every_event_shows_what_it_makes_and_removes() {
-    let preview = preview(&plug(), &socket(), &Files::new(vec![secret()]), &engine()).unwrap();
+    let preview = preview(&plug(), &socket(), &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
     let config = &preview.config.socket;
     assert_eq!(config.get("password").map(String::as_str), Some("hunter2"));
     assert_eq!(config.get("user"), None, "what the interface does not declare is left out");
     let lines: Vec<String> = preview
         .events
         .iter()
-        .flat_map(|one| one.acts.iter().map(move |act| (one, act)))
+        .flat_map(|one| one.actions.iter().map(move |act| (one, act)))
         .map(|(one, act)| {
             format!(
                 "{} {} {:?} {}",
-                one.event.word(),
-                one.side.word(),
+                one.event.as_str(),
+                one.side.as_str(),
                 act.action,
                 act.object["metadata"]["name"].as_str().unwrap()
             )
@@ -82,13 +82,17 @@ fn every_event_shows_what_it_makes_and_removes() {
             "deleted socket Delete at-created",
         ]
     );
-    let result = preview.events.iter().find(|one| one.event == Event::Coupled && one.side == Who::Plug).unwrap();
-    assert_eq!(result.acts[1].object["data"]["url"], "db/shop");
+    let result = preview
+        .events
+        .iter()
+        .find(|one| one.event == CouplingEvent::Coupled && one.side == CouplingSide::Plug)
+        .unwrap();
+    assert_eq!(result.actions[1].object["data"]["url"], "db/shop");
 }
 
 #[test]
 fn what_is_not_among_the_files_is_named() {
-    let error = preview(&plug(), &socket(), &Files::default(), &engine()).unwrap_err();
+    let error = preview(&plug(), &socket(), &PreviewFiles::default(), &engine()).unwrap_err();
     assert_eq!(error.to_string(), "could not make the config of the socket");
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(source, "socket default/db: spec.configSecretName: Secret default/given is not among the files");
@@ -99,7 +103,7 @@ fn results_that_only_a_cluster_has_are_left_out_and_said() {
     let mut plug = plug();
     plug["spec"]["resultVars"] = json!([{"name": "done", "objref": {"apiVersion": "batch/v1", "kind": "Job", "name": "work"},
         "fieldref": {"fieldPath": "status.succeeded"}}]);
-    let preview = preview(&plug, &socket(), &Files::new(vec![secret()]), &engine()).unwrap();
+    let preview = preview(&plug, &socket(), &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
     assert_eq!(preview.result, None);
     let said =
         "the results, and what is made of them: spec.resultVars[0].objref: Job default/work is not among the files";
@@ -118,16 +122,16 @@ fn asked() -> (Value, Value) {
     (plug, socket)
 }
 
-fn made(preview: &Preview, event: Event) -> Vec<String> {
-    let of = preview.events.iter().filter(|one| one.event == event).flat_map(|one| &one.acts);
+fn made(preview: &CouplingPreview, event: CouplingEvent) -> Vec<String> {
+    let of = preview.events.iter().filter(|one| one.event == event).flat_map(|one| &one.actions);
     of.map(|act| act.object["metadata"]["name"].as_str().unwrap().to_string()).collect()
 }
 
 #[test]
 fn what_needs_an_answer_that_is_not_given_is_left_out_and_said_and_all_else_is_there() {
     let (plug, socket) = asked();
-    let preview = preview(&plug, &socket, &Files::new(vec![secret()]), &engine()).unwrap();
-    assert_eq!(preview.unanswered, [Who::Socket]);
+    let preview = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
+    assert_eq!(preview.unanswered, [CouplingSide::Socket]);
     assert_eq!(
         preview.left_out,
         [
@@ -141,30 +145,30 @@ fn what_needs_an_answer_that_is_not_given_is_left_out_and_said_and_all_else_is_t
     );
     assert_eq!(preview.config.socket.get("host").map(String::as_str), Some("db"));
     assert_eq!(preview.result.as_ref().unwrap().socket["url"], "db/shop");
-    assert_eq!(made(&preview, Event::Coupled), ["settings", "result", "of-web"]);
-    assert_eq!(made(&preview, Event::Decoupled), ["leftover", "result", "settings", "of-web"]);
+    assert_eq!(made(&preview, CouplingEvent::Coupled), ["settings", "result", "of-web"]);
+    assert_eq!(made(&preview, CouplingEvent::Decoupled), ["leftover", "result", "settings", "of-web"]);
 }
 
 #[test]
 fn a_result_that_needs_the_answer_is_left_out_with_what_is_made_of_it() {
     let (plug, mut socket) = asked();
     socket["spec"]["resultTemplate"] = json!({"url": "{% .socketConfig.realm %}"});
-    let preview = preview(&plug, &socket, &Files::new(vec![secret()]), &engine()).unwrap();
+    let preview = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
     assert_eq!(preview.result, None);
     assert!(preview.left_out[2].starts_with("the results, and what is made of them: "), "{:?}", preview.left_out);
-    assert_eq!(made(&preview, Event::Coupled), ["settings", "of-web"]);
+    assert_eq!(made(&preview, CouplingEvent::Coupled), ["settings", "of-web"]);
 }
 
 #[test]
 fn an_answer_that_is_given_is_as_good_as_the_program() {
     let (plug, socket) = asked();
     let realm = |realm: &str| Values::from([("realm".to_string(), realm.to_string())]);
-    let files = Files::new(vec![secret()]).answering(Who::Socket, realm("example"));
+    let files = PreviewFiles::new(vec![secret()]).with_answer(CouplingSide::Socket, realm("example"));
     let preview = preview(&plug, &socket, &files, &engine()).unwrap();
     assert_eq!((preview.unanswered.len(), preview.left_out.len()), (0, 0), "{:?}", preview.left_out);
-    assert_eq!(made(&preview, Event::Coupled), ["settings", "account", "result", "of-web", "example"]);
+    assert_eq!(made(&preview, CouplingEvent::Coupled), ["settings", "account", "result", "of-web", "example"]);
     // It is held to the interface like everything else.
-    let empty = Files::new(vec![secret()]).answering(Who::Socket, realm(""));
+    let empty = PreviewFiles::new(vec![secret()]).with_answer(CouplingSide::Socket, realm(""));
     let error = super::preview(&plug, &socket, &empty, &engine()).unwrap_err();
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "socket config property 'realm' is required");
 }
@@ -172,11 +176,11 @@ fn an_answer_that_is_given_is_as_good_as_the_program() {
 #[test]
 fn what_is_wrong_without_any_answer_is_wrong() {
     let (plug, mut socket) = asked();
-    let none = Files::new(vec![secret()]).answering(Who::Plug, Values::new());
+    let none = PreviewFiles::new(vec![secret()]).with_answer(CouplingSide::Plug, Values::new());
     let error = preview(&plug, &socket, &none, &engine()).unwrap_err().to_string();
     assert!(error.starts_with("the plug has no apparatus"), "{error}");
     // At `created` no config is known, whoever answers.
     socket["spec"]["resources"][0]["template"]["metadata"]["name"] = json!("{% .socketConfig.realm %}");
-    let error = preview(&plug, &socket, &Files::new(vec![secret()]), &engine()).unwrap_err();
+    let error = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap_err();
     assert_eq!(error.to_string(), "could not make the objects of the socket at created");
 }

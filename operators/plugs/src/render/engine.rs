@@ -5,34 +5,34 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value as Json};
-use switchboard_template::sprig::Ambient;
-use switchboard_template::{Error, Limits, MissingKey, Options, Set, Value};
+use switchboard_template::sprig::SystemInputs;
+use switchboard_template::{Error, ExecutionLimits, ExecutionOptions, MissingKey, TemplateSet, Value};
 
 use super::functions::functions;
 
 /// A template that could not be rendered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}")]
-pub struct RenderError {
+#[error("{path}: {problem}")]
+pub struct TemplateRenderError {
     /// Where the template is written, such as `spec.configTemplate.host`.
-    pub place: String,
+    pub path: String,
     /// What is wrong, in the words of Go.
     pub problem: String,
 }
 
 /// How much a template may do: a configuration is a few words, an object a few pages.
-const LIMITS: Limits = Limits { output_bytes: 1 << 20, depth: 100, steps: 5_000_000 };
+const LIMITS: ExecutionLimits = ExecutionLimits { output_bytes: 1 << 20, depth: 100, steps: 5_000_000 };
 /// How deep trees may nest.
 const MAX_DEPTH: usize = 64;
 
 /// Renders with one moment and one seed, so that the same input gives the same output.
 #[derive(Clone)]
-pub struct Engine {
+pub struct TemplateEngine {
     now: Timestamp,
     seed: String,
 }
 
-impl Engine {
+impl TemplateEngine {
     /// What templates know of the world: a time that does not move while the coupling lasts, and a seed of its own.
     pub fn new(now: Timestamp, seed: impl Into<String>) -> Self {
         Self { now, seed: seed.into() }
@@ -42,18 +42,18 @@ impl Engine {
     ///
     /// # Errors
     /// [`RenderError`] when it is no template, or something it needs is missing.
-    pub fn text(&self, place: &str, template: &str, root: &Value) -> Result<String, RenderError> {
+    pub fn text(&self, place: &str, template: &str, root: &Value) -> Result<String, TemplateRenderError> {
         if !template.contains("{%") {
             return Ok(template.to_string());
         }
-        let wrong = |error: &Error| RenderError { place: place.to_string(), problem: words(error) };
-        let mut set = Set::new(place, functions());
+        let wrong = |error: &Error| TemplateRenderError { path: place.to_string(), problem: describe(error) };
+        let mut set = TemplateSet::new(place, functions());
         set.set_delimiters("{%", "%}");
-        set.parse_new(place, with_end(template)).map_err(|error| wrong(&error))?;
+        set.parse_new(place, with_go_end(template)).map_err(|error| wrong(&error))?;
         // A seed for each template: what one gives does not depend on which others were rendered before it.
-        let ambient = Ambient::fixed(self.now, format!("{}\n{place}", self.seed).as_bytes());
+        let ambient = SystemInputs::fixed(self.now, format!("{}\n{place}", self.seed).as_bytes());
         let hosts: [&dyn Any; 1] = [&ambient];
-        let options = Options { missing_key: MissingKey::Strict, limits: LIMITS, hosts: &hosts };
+        let options = ExecutionOptions { missing_key: MissingKey::Strict, limits: LIMITS, hosts: &hosts };
         let bytes = Arc::new(set).render(place, root, &options).map_err(|error| wrong(&error))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -62,25 +62,28 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::text`]; the place names the leaf.
-    pub fn tree(&self, place: &str, tree: &Json, root: &Value) -> Result<Json, RenderError> {
-        self.leaf(place, tree, root, 0)
+    pub fn tree(&self, place: &str, tree: &Json, root: &Value) -> Result<Json, TemplateRenderError> {
+        self.render_tree(place, tree, root, 0)
     }
 
-    fn leaf(&self, place: &str, tree: &Json, root: &Value, depth: usize) -> Result<Json, RenderError> {
+    fn render_tree(&self, place: &str, tree: &Json, root: &Value, depth: usize) -> Result<Json, TemplateRenderError> {
         if depth > MAX_DEPTH {
-            return Err(RenderError { place: place.to_string(), problem: format!("nests deeper than {MAX_DEPTH}") });
+            return Err(TemplateRenderError {
+                path: place.to_string(),
+                problem: format!("nests deeper than {MAX_DEPTH}"),
+            });
         }
         Ok(match tree {
             Json::String(text) => Json::String(self.text(place, text, root)?),
             Json::Array(items) => {
-                let item = |(number, item)| self.leaf(&format!("{place}[{number}]"), item, root, depth + 1);
+                let item = |(number, item)| self.render_tree(&format!("{place}[{number}]"), item, root, depth + 1);
                 Json::Array(items.iter().enumerate().map(item).collect::<Result<_, _>>()?)
             }
             Json::Object(fields) => {
                 let mut rendered = Map::new();
                 for (key, value) in fields {
                     let place = format!("{place}.{key}");
-                    rendered.insert(self.text(&place, key, root)?, self.leaf(&place, value, root, depth + 1)?);
+                    rendered.insert(self.text(&place, key, root)?, self.render_tree(&place, value, root, depth + 1)?);
                 }
                 Json::Object(rendered)
             }
@@ -90,8 +93,8 @@ impl Engine {
 }
 
 /// What went wrong and where in the template, without the frame Go puts around it: the place is known.
-fn words(error: &Error) -> String {
-    match error.spot() {
+fn describe(error: &Error) -> String {
+    match error.details() {
         Some(spot) if !spot.node.is_empty() => {
             let node = spot.node.trim_start_matches("{{").trim_end_matches("}}");
             format!("{} in {{% {node} %}}", spot.problem)
@@ -102,7 +105,7 @@ fn words(error: &Error) -> String {
 }
 
 /// The seed's `endif` is Go's `end`.
-fn with_end(template: &str) -> String {
+fn with_go_end(template: &str) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(start) = rest.find("{%") {

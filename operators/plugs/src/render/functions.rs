@@ -3,15 +3,15 @@
 use std::sync::{Arc, LazyLock};
 
 use switchboard_object::yaml;
-use switchboard_template::sprig::Sprig;
-use switchboard_template::{Error, Functions, Numbers, Signature, Type, Value};
+use switchboard_template::sprig::SprigVersion;
+use switchboard_template::{Error, Functions, JsonNumbers, ReflectType, Signature, Value};
 
 /// They would tell a template of the process and the network it is rendered in.
-const OF_THE_WORLD: [&str; 3] = ["env", "expandenv", "getHostByName"];
+const REMOVED_FUNCTIONS: [&str; 3] = ["env", "expandenv", "getHostByName"];
 
-const TEXT_OF_ANY: Signature = Signature::new(&[Type::ANY], Type::STRING);
-const ANY_OF_TEXT: Signature = Signature::new(&[Type::STRING], Type::ANY);
-const ANY_OF_TEXT_AND_ANY: Signature = Signature::new(&[Type::STRING, Type::ANY], Type::ANY);
+const TEXT_OF_ANY: Signature = Signature::new(&[ReflectType::ANY], ReflectType::STRING);
+const ANY_OF_TEXT: Signature = Signature::new(&[ReflectType::STRING], ReflectType::ANY);
+const ANY_OF_TEXT_AND_ANY: Signature = Signature::new(&[ReflectType::STRING, ReflectType::ANY], ReflectType::ANY);
 
 /// The functions of all templates.
 pub(super) fn functions() -> Arc<Functions> {
@@ -21,29 +21,29 @@ pub(super) fn functions() -> Arc<Functions> {
 
 fn table() -> Functions {
     // Version 3 for what version 2 does not have; where both have a function, templates were written for version 2.
-    let (mut table, newer) = (Sprig::V2.functions(), Sprig::V3.functions());
+    let (mut table, newer) = (SprigVersion::V2.functions(), SprigVersion::V3.functions());
     for name in newer.names() {
         if let Some(function) = newer.get(name).filter(|_| !table.contains(name)) {
             table.insert(name, function.clone());
         }
     }
-    OF_THE_WORLD.iter().for_each(|name| table.remove(name));
+    REMOVED_FUNCTIONS.iter().for_each(|name| table.remove(name));
     table.add("toYaml", TEXT_OF_ANY, |_, arguments| {
         Ok(Value::string(yaml::to_string(&arguments[0].to_json()).trim_end_matches('\n')))
     });
     table.add("fromYaml", ANY_OF_TEXT, |_, arguments| {
         let text = arguments[0].as_str().map(|text| text.to_text().into_owned()).unwrap_or_default();
         let read = yaml::read(&text).map_err(|error| Error::call(format!("line {}: {}", error.line, error.problem)))?;
-        Ok(Value::from_json(&read.value, Numbers::Float))
+        Ok(Value::from_json(&read.value, JsonNumbers::Float))
     });
     table.add("required", ANY_OF_TEXT_AND_ANY, |_, arguments| match &arguments[1] {
-        Value::Nil => Err(told(&arguments[0])),
-        Value::String(text) if text.is_empty() => Err(told(&arguments[0])),
+        Value::Nil => Err(required_error(&arguments[0])),
+        Value::String(text) if text.is_empty() => Err(required_error(&arguments[0])),
         value => Ok(value.clone()),
     });
     table
 }
 
-fn told(words: &Value) -> Error {
+fn required_error(words: &Value) -> Error {
     Error::call(words.as_str().map(|text| text.to_text().into_owned()).unwrap_or_default())
 }

@@ -4,23 +4,23 @@ use serde_json::Value;
 use switchboard_object::yaml;
 use switchboard_template::Value as Root;
 
-use super::engine::Engine;
-use super::{RenderError, Trouble};
-use crate::model::{Action, Event, Meta, Resource, Template};
+use super::engine::TemplateEngine;
+use super::{ComputeError, TemplateRenderError};
+use crate::model::{CouplingEvent, ObjectTemplate, PlugMeta, ResourceAction, ResourceEntry};
 
 /// An object that an entry of `resources` or `resultResources` gives.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rendered {
+pub struct RenderedObject {
     /// The entry it is of, such as `spec.resources[0]`.
-    pub place: String,
+    pub path: String,
     /// What is done with it.
-    pub action: Action,
+    pub action: ResourceAction,
     /// It goes when plug and socket are taken apart.
-    pub goes: bool,
+    pub removed_when_decoupled: bool,
     /// Fields that others manage are taken from them.
     pub force: bool,
     /// The events it is for.
-    pub events: std::collections::BTreeSet<Event>,
+    pub events: std::collections::BTreeSet<CouplingEvent>,
     /// The object, with its namespace.
     pub object: Value,
 }
@@ -30,23 +30,23 @@ pub struct Rendered {
 /// # Errors
 /// [`Trouble`] when a template cannot be rendered, or gives no object.
 pub fn objects(
-    engine: &Engine,
-    own: &Meta,
-    entries: &[Resource],
-    takes: impl Fn(&Resource) -> bool,
+    engine: &TemplateEngine,
+    own: &PlugMeta,
+    entries: &[ResourceEntry],
+    takes: impl Fn(&ResourceEntry) -> bool,
     root: &Root,
-) -> Result<Vec<Rendered>, Trouble> {
+) -> Result<Vec<RenderedObject>, ComputeError> {
     let mut all = Vec::new();
     for entry in entries.iter().filter(|entry| takes(entry)) {
         for template in &entry.templates {
             for (place, object) in documents(engine, template, root)? {
-                all.push(Rendered {
-                    place: entry.place.clone(),
+                all.push(RenderedObject {
+                    path: entry.path.clone(),
                     action: entry.action,
-                    goes: entry.goes_when_decoupled(),
+                    removed_when_decoupled: entry.is_removed_when_decoupled(),
                     force: entry.force,
                     events: entry.when.clone(),
-                    object: settled(own, &place, object)?,
+                    object: in_own_namespace(own, &place, object)?,
                 });
             }
         }
@@ -54,25 +54,31 @@ pub fn objects(
     Ok(all)
 }
 
-fn documents(engine: &Engine, template: &Template, root: &Root) -> Result<Vec<(String, Value)>, Trouble> {
+fn documents(
+    engine: &TemplateEngine,
+    template: &ObjectTemplate,
+    root: &Root,
+) -> Result<Vec<(String, Value)>, ComputeError> {
     let (place, text) = match template {
-        Template::Tree { place, tree } => return Ok(vec![(place.clone(), engine.tree(place, tree, root)?)]),
-        Template::Text { place, text } => (place, engine.text(place, text, root)?),
+        ObjectTemplate::Tree { path: place, tree } => {
+            return Ok(vec![(place.clone(), engine.tree(place, tree, root)?)]);
+        }
+        ObjectTemplate::Text { path: place, text } => (place, engine.text(place, text, root)?),
     };
-    let problem = |problem: String| Trouble::from(RenderError { place: place.clone(), problem });
+    let problem = |problem: String| ComputeError::from(TemplateRenderError { path: place.clone(), problem });
     // What was rendered may hold secrets: only where it is wrong is told, not what stands there.
     let read = yaml::read_all(&text).map_err(|error| problem(format!("renders to no YAML at line {}", error.line)))?;
-    let documents = read.into_iter().map(|document| document.value).filter(|value| !is_nothing(value));
+    let documents = read.into_iter().map(|document| document.value).filter(|value| !is_empty_document(value));
     Ok(documents.enumerate().map(|(number, value)| (format!("{place} document {number}"), value)).collect())
 }
 
 /// A condition that is false leaves nothing, or nothing but space.
-fn is_nothing(value: &Value) -> bool {
+fn is_empty_document(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty)
 }
 
-fn settled(own: &Meta, place: &str, mut object: Value) -> Result<Value, Trouble> {
-    let wrong = |problem: &str| Trouble::Wrong(format!("{place}: {problem}"));
+fn in_own_namespace(own: &PlugMeta, place: &str, mut object: Value) -> Result<Value, ComputeError> {
+    let wrong = |problem: &str| ComputeError::Invalid(format!("{place}: {problem}"));
     for (pointer, name) in [("/apiVersion", "apiVersion"), ("/kind", "kind"), ("/metadata/name", "metadata.name")] {
         if object.pointer(pointer).and_then(Value::as_str).is_none_or(str::is_empty) {
             return Err(wrong(&format!("the object has no {name}")));

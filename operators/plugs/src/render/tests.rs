@@ -1,17 +1,17 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_template::{Numbers, Value as Root};
+use switchboard_template::{JsonNumbers, Value as Root};
 
 use super::*;
-use crate::model::Event;
+use crate::model::CouplingEvent;
 
-fn engine() -> Engine {
-    Engine::new("2026-01-02T03:04:05Z".parse().unwrap(), "seed")
+fn engine() -> TemplateEngine {
+    TemplateEngine::new("2026-01-02T03:04:05Z".parse().unwrap(), "seed")
 }
 
 fn root(value: Value) -> Root {
-    Root::from_json(&value, Numbers::Float)
+    Root::from_json(&value, JsonNumbers::Float)
 }
 
 fn text(template: &str, value: Value) -> Result<String, String> {
@@ -81,7 +81,7 @@ fn a_value_never_becomes_structure() {
     let wanted = json!({"data": {"k": "x\",\"evil\":\"y\n{% .other %}", "n": 3, "list": ["a", true]}});
     assert_eq!(rendered, wanted);
     let error = engine().tree("t", &json!({"a": [{"b": "{% .x %}"}]}), &root(json!({}))).unwrap_err();
-    assert_eq!(error.place, "t.a[0].b");
+    assert_eq!(error.path, "t.a[0].b");
 }
 
 fn plug(spec: Value) -> Plug {
@@ -93,18 +93,18 @@ fn socket(spec: Value) -> Socket {
 }
 
 /// Secrets, ConfigMaps and objects by name.
-struct Shelf;
+struct FakeSource;
 
-impl Source for Shelf {
-    fn config_map(&self, _: Who, _: &str, name: &str) -> Result<Values, Trouble> {
+impl ValueSource for FakeSource {
+    fn config_map(&self, _: CouplingSide, _: &str, name: &str) -> Result<Values, ComputeError> {
         Ok(Values::from([("from".into(), format!("map {name}")), ("map".into(), "m".into())]))
     }
 
-    fn secret(&self, _: Who, _: &str, name: &str) -> Result<Values, Trouble> {
+    fn secret(&self, _: CouplingSide, _: &str, name: &str) -> Result<Values, ComputeError> {
         Ok(Values::from([("from".into(), format!("secret {name}")), ("secret".into(), "s".into())]))
     }
 
-    fn object(&self, _: Who, wanted: &Wanted<'_>) -> Result<Value, Trouble> {
+    fn object(&self, _: CouplingSide, wanted: &ObjectQuery<'_>) -> Result<Value, ComputeError> {
         Ok(json!({"metadata": {"name": wanted.name}, "spec": {"clusterIP": "10.0.0.1", "ports": [{"port": 80}]}}))
     }
 }
@@ -121,11 +121,12 @@ fn later_sources_win() {
         "dataConfigMapName": "dc"}),
     );
     let socket = socket(json!({}));
-    let pair = Pair { plug: &plug, socket: &socket };
-    let data = data(&Shelf, pair).unwrap();
+    let pair = CouplingPair { plug: &plug, socket: &socket };
+    let data = data(&FakeSource, pair).unwrap();
     assert_eq!(data.plug["from"], "map dc", "Secret < inline < ConfigMap");
-    let config =
-        |told: Option<&Values>| config(&Shelf, &engine(), pair, Who::Plug, &data, &Values::new(), told).unwrap();
+    let config = |apparatus_values: Option<&Values>| {
+        config(&FakeSource, &engine(), pair, CouplingSide::Plug, &data, &Values::new(), apparatus_values).unwrap()
+    };
     let wanted = values(&[("from", "map c"), ("inline", "i"), ("map", "m"), ("secret", "s"), ("t", "1")]);
     assert_eq!(config(None), wanted);
     assert_eq!(config(Some(&values(&[("from", "apparatus")])))["from"], "apparatus");
@@ -141,11 +142,11 @@ fn results_know_configs_and_result_vars_on_both_sides() {
     let socket = socket(
         json!({"resultVars": var, "resultTemplate": {"a": "{% .resultVars.ip %}", "b": "{% .vars.ip %}", "c": "{% .socketConfig.c %}"}}),
     );
-    let pair = Pair { plug: &plug, socket: &socket };
-    let config = Both { plug: values(&[("foo", "1")]), socket: values(&[("c", "2")]) };
-    let of = |who| result(&Shelf, &engine(), pair, who, &Both::default(), &config).unwrap();
-    assert_eq!(of(Who::Plug), values(&[("foo", "1"), ("ip", "10.0.0.1")]));
-    assert_eq!(of(Who::Socket), values(&[("a", "10.0.0.1"), ("b", "10.0.0.1"), ("c", "2")]));
+    let pair = CouplingPair { plug: &plug, socket: &socket };
+    let config = PerSide { plug: values(&[("foo", "1")]), socket: values(&[("c", "2")]) };
+    let of = |side| result(&FakeSource, &engine(), pair, side, &PerSide::default(), &config).unwrap();
+    assert_eq!(of(CouplingSide::Plug), values(&[("foo", "1"), ("ip", "10.0.0.1")]));
+    assert_eq!(of(CouplingSide::Socket), values(&[("a", "10.0.0.1"), ("b", "10.0.0.1"), ("c", "2")]));
 }
 
 #[test]
@@ -156,8 +157,8 @@ fn vars_stay_in_the_namespace_of_their_owner_and_miss_what_is_not_there() {
         var.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let plug = plug(json!({"vars": [var]}));
         let socket = socket(json!({}));
-        let pair = Pair { plug: &plug, socket: &socket };
-        vars(&Shelf, &engine(), pair, Who::Plug, &plug.side.vars).map_err(|trouble| trouble.to_string())
+        let pair = CouplingPair { plug: &plug, socket: &socket };
+        vars(&FakeSource, &engine(), pair, CouplingSide::Plug, &plug.side.vars).map_err(|error| error.to_string())
     };
     assert_eq!(
         var(json!({})).unwrap_err(),
@@ -177,46 +178,60 @@ fn the_interface_lets_through_what_is_declared() {
         "port": {"type": "integer", "enum": ["80", "443"]}, "name": {"pattern": "[a-z]+"}}}}}),
     );
     let interface = socket.interface.as_ref();
-    let of = |who, pairs: &[(&str, &str)]| {
-        checked(interface, who, "config", values(pairs)).map_err(|trouble| trouble.to_string())
+    let of = |side, pairs: &[(&str, &str)]| {
+        apply_interface(interface, side, "config", values(pairs)).map_err(|error| error.to_string())
     };
-    assert_eq!(of(Who::Plug, &[]).unwrap_err(), "plug config property 'need' is required");
-    assert_eq!(of(Who::Plug, &[("need", "")]).unwrap_err(), "plug config property 'need' is required", "empty is none");
-    assert_eq!(of(Who::Plug, &[("need", "1"), ("extra", "x")]).unwrap(), values(&[("has", "d"), ("need", "1")]));
+    assert_eq!(of(CouplingSide::Plug, &[]).unwrap_err(), "plug config property 'need' is required");
     assert_eq!(
-        of(Who::Socket, &[("any", "x")]).unwrap(),
+        of(CouplingSide::Plug, &[("need", "")]).unwrap_err(),
+        "plug config property 'need' is required",
+        "empty is none"
+    );
+    assert_eq!(
+        of(CouplingSide::Plug, &[("need", "1"), ("extra", "x")]).unwrap(),
+        values(&[("has", "d"), ("need", "1")])
+    );
+    assert_eq!(
+        of(CouplingSide::Socket, &[("any", "x")]).unwrap(),
         values(&[("any", "x")]),
         "a side without declarations passes"
     );
     assert_eq!(
-        of(Who::Plug, &[("need", "1"), ("port", "x")]).unwrap_err(),
+        of(CouplingSide::Plug, &[("need", "1"), ("port", "x")]).unwrap_err(),
         "plug config property 'port' must be of type integer"
     );
     assert_eq!(
-        of(Who::Plug, &[("need", "1"), ("port", "8")]).unwrap_err(),
+        of(CouplingSide::Plug, &[("need", "1"), ("port", "8")]).unwrap_err(),
         "plug config property 'port' must be one of 80, 443"
     );
     assert_eq!(
-        of(Who::Plug, &[("need", "1"), ("name", "a1")]).unwrap_err(),
+        of(CouplingSide::Plug, &[("need", "1"), ("name", "a1")]).unwrap_err(),
         "plug config property 'name' must match [a-z]+"
     );
-    assert_eq!(checked(None, Who::Plug, "config", values(&[("a", "b")])).unwrap(), values(&[("a", "b")]));
+    assert_eq!(
+        apply_interface(None, CouplingSide::Plug, "config", values(&[("a", "b")])).unwrap(),
+        values(&[("a", "b")])
+    );
     let late = json!({"interface": {"result": {"socket": {"r": {"required": true}}}}});
     let late = Socket::read(&json!({"metadata": {"name": "x"}, "spec": late})).unwrap();
-    let missing = checked(late.interface.as_ref(), Who::Socket, "result", Values::new()).unwrap_err();
-    assert_eq!(missing, Trouble::Missing("socket result property 'r' is required".into()), "a result may come later");
+    let missing = apply_interface(late.interface.as_ref(), CouplingSide::Socket, "result", Values::new()).unwrap_err();
+    assert_eq!(
+        missing,
+        ComputeError::Missing("socket result property 'r' is required".into()),
+        "a result may come later"
+    );
 }
 
 #[test]
 fn an_empty_text_is_as_good_as_none_on_all_four() {
     let both = json!({"plug": {"a": {"required": true}, "b": {"default": "d"}}, "socket": {"a": {"required": true}, "b": {"default": "d"}}});
     let socket = socket(json!({"interface": {"config": both, "result": both}}));
-    for who in Who::BOTH {
+    for side in CouplingSide::BOTH {
         for what in ["config", "result"] {
             let of = |pairs: &[(&str, &str)]| {
-                checked(socket.interface.as_ref(), who, what, values(pairs)).map_err(|trouble| trouble.to_string())
+                apply_interface(socket.interface.as_ref(), side, what, values(pairs)).map_err(|error| error.to_string())
             };
-            let words = format!("{} {what} property 'a' is required", who.word());
+            let words = format!("{} {what} property 'a' is required", side.as_str());
             assert_eq!((of(&[]), of(&[("a", "")])), (Err(words.clone()), Err(words)));
             assert_eq!(of(&[("a", "1"), ("b", "")]).unwrap(), values(&[("a", "1"), ("b", "d")]));
         }
@@ -228,7 +243,7 @@ fn a_mongo_plug_does_not_fit_a_postgres_socket() {
     let fits = |wanted: Value, offered: Value| {
         let plug = plug(json!({"interface": wanted}));
         let socket = socket(json!({"interface": offered}));
-        check_interface(Pair { plug: &plug, socket: &socket })
+        check_interface(CouplingPair { plug: &plug, socket: &socket })
     };
     assert_eq!(
         fits(json!({"name": "mongo"}), json!({"name": "postgres", "version": "v1"})).unwrap_err(),
@@ -240,11 +255,11 @@ fn a_mongo_plug_does_not_fit_a_postgres_socket() {
     assert!(fits(json!({"name": "mongo"}), json!(null)).is_err());
 }
 
-fn rendered(entry: Value) -> Result<Vec<Rendered>, String> {
+fn rendered(entry: Value) -> Result<Vec<RenderedObject>, String> {
     let plug = plug(json!({"resources": [entry]}));
     let root = root(json!({"plugConfig": {"on": "", "name": "n"}}));
-    objects(&engine(), &plug.meta, &plug.side.resources, |entry| entry.when.contains(&Event::Coupled), &root)
-        .map_err(|trouble| trouble.to_string())
+    objects(&engine(), &plug.meta, &plug.side.resources, |entry| entry.when.contains(&CouplingEvent::Coupled), &root)
+        .map_err(|error| error.to_string())
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Who has a place at a socket with a limit.
 
 use serde_json::{Value, json};
-use switchboard_kernel::plan::{Mutation, PatchForm, Plan};
+use switchboard_kernel::plan::{Mutation, PatchType, Plan};
 
 use crate::coupling::{ADMITTED_LABEL, COUPLED_LABEL, SECRETS};
 
@@ -20,7 +20,7 @@ pub(super) fn admit(plan: &mut Plan, records: &[Value], limit: u32) {
         if label(record, ADMITTED_LABEL).as_deref() != Some(answer) {
             let body = json!({"metadata": {"labels": {ADMITTED_LABEL: answer}}});
             let (namespace, name) = (text(record, "namespace"), text(record, "name"));
-            plan.push(Mutation::patch(&SECRETS, &namespace, &name, PatchForm::Merge, body));
+            plan.push(Mutation::patch(&SECRETS, &namespace, &name, PatchType::Merge, body));
         }
     }
 }

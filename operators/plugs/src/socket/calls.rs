@@ -5,106 +5,108 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use switchboard_kernel::operator::Stop;
+use switchboard_kernel::operator::DecideError;
 use switchboard_kernel::plan::Plan;
 
-use super::Ground;
-use crate::apparatus::{Apparatus, Outcome, after_an_end, event_body, event_mark};
-use crate::coupling::{Identity, Notice, conditions, notice};
-use crate::model::{Event, Socket};
-use crate::plug::{PARTING_TRIES, Patience};
+use super::SocketRun;
+use crate::apparatus::{Apparatus, CallOutcome, event_body, event_mark, with_last_end};
+use crate::coupling::{EventKind, ObjectIdentity, conditions, kubernetes_event};
+use crate::model::{CouplingEvent, Socket};
+use crate::plug::{END_CALL_TRIES, RetryBudget};
 use crate::refusal;
-use crate::render::Who;
+use crate::render::CouplingSide;
 
-impl Ground<'_> {
+impl SocketRun<'_> {
     /// The run that tells of the socket; none when that was done, or nobody listens.
-    pub(super) fn call_created(&self, socket: &Socket) -> Result<Option<Plan>, Stop> {
-        let Some(apparatus) = Apparatus::of(Who::Socket, &socket.seen) else { return Ok(None) };
-        if self.heard("created") {
+    pub(super) fn notify_created(&self, socket: &Socket) -> Result<Option<Plan>, DecideError> {
+        let Some(apparatus) = Apparatus::of(CouplingSide::Socket, &socket.manifest) else { return Ok(None) };
+        if self.was_notified("created") {
             return Ok(None);
         }
-        let mut plan = Plan::in_order();
-        if let Some(words) = self.refused()?.filter(|words| !self.shows(words)) {
+        let mut plan = Plan::ordered();
+        if let Some(words) = self.refusal()?.filter(|words| !self.is_shown(words)) {
             // The next run tries again; a run that is refused shows nothing of what stands behind.
-            self.say(&mut plan, "Failed", true, "Error", &words);
+            self.set_condition(&mut plan, "Failed", true, "Error", &words);
             return Ok(Some(plan.failing(words)));
         }
-        self.keep(&mut plan);
+        self.ensure_finalizer(&mut plan);
         if !plan.mutations.is_empty() {
             return Ok(Some(plan));
         }
-        let (word, body) = (Event::Created.word(), event_body(Who::Socket, &socket.seen, None));
-        Ok(Some(match self.attendant.event(&apparatus, word, &self.mark(word), body, &mut plan)? {
-            Outcome::Done(()) => {
+        let (word, body) = (CouplingEvent::Created.as_str(), event_body(CouplingSide::Socket, &socket.manifest, None));
+        Ok(Some(match self.driver.event(&apparatus, word, &self.event_mark_of(word), body, &mut plan)? {
+            CallOutcome::Done(()) => {
                 let mut status = self.object["status"].clone();
                 status["apparatus"] = json!({"created": true});
-                self.write(&mut plan, status);
+                self.write_status(&mut plan, status);
                 plan
             }
-            Outcome::Waits(why) => {
+            CallOutcome::Waiting(why) => {
                 let said = self.condition("ApparatusReady").and_then(|one| one["message"].as_str());
-                let why = after_an_end(why, said.unwrap_or_default());
-                self.say(&mut plan, "ApparatusReady", false, "NotReady", &why);
+                let why = with_last_end(why, said.unwrap_or_default());
+                self.set_condition(&mut plan, "ApparatusReady", false, "NotReady", &why);
                 plan.waiting(why)
             }
-            Outcome::Failed(why) => {
-                self.say(&mut plan, "Failed", true, "Error", &why);
+            CallOutcome::Failed(why) => {
+                self.set_condition(&mut plan, "Failed", true, "Error", &why);
                 plan.failing(why)
             }
-            Outcome::Wrong(why) => {
-                self.say(&mut plan, "Failed", true, "Error", &why);
+            CallOutcome::Invalid(why) => {
+                self.set_condition(&mut plan, "Failed", true, "Error", &why);
                 plan.blocked(why)
             }
         }))
     }
 
     /// The run that tells of its end. A program that is gone keeps nobody.
-    pub(super) fn call_deleted(&self, socket: &Socket) -> Result<Option<Plan>, Stop> {
-        let Some(apparatus) = Apparatus::of(Who::Socket, &socket.seen) else { return Ok(None) };
-        if self.heard("deleted") || !self.heard("created") {
+    pub(super) fn notify_deleted(&self, socket: &Socket) -> Result<Option<Plan>, DecideError> {
+        let Some(apparatus) = Apparatus::of(CouplingSide::Socket, &socket.manifest) else { return Ok(None) };
+        if self.was_notified("deleted") || !self.was_notified("created") {
             return Ok(None);
         }
-        let mut plan = Plan::in_order();
+        let mut plan = Plan::ordered();
         let mut status = self.object["status"].clone();
-        if apparatus.has_pod() && self.cannot_make()? {
-            return Ok(Some(self.untold(status, "the namespace is going")));
+        if apparatus.has_pod() && self.is_namespace_terminating()? {
+            return Ok(Some(self.without_call(status, "the namespace is going")));
         }
-        let (word, body) = (Event::Deleted.word(), event_body(Who::Socket, &socket.seen, None));
-        let (why, patience) = match self.attendant.event(&apparatus, word, &self.mark(word), body, &mut plan)? {
-            Outcome::Done(()) => {
+        let (word, body) = (CouplingEvent::Deleted.as_str(), event_body(CouplingSide::Socket, &socket.manifest, None));
+        let (why, patience) = match self.driver.event(&apparatus, word, &self.event_mark_of(word), body, &mut plan)? {
+            CallOutcome::Done(()) => {
                 status["apparatus"]["deleted"] = true.into();
-                self.write(&mut plan, status);
+                self.write_status(&mut plan, status);
                 return Ok(Some(plan));
             }
-            Outcome::Wrong(why) => (why, Patience::NONE),
-            Outcome::Failed(why) => (why, Patience::OF_CALLS),
-            Outcome::Waits(why) => match self.view.refused().iter().find(|one| refusal::is_of_a_program(one)) {
-                // A pod that may not be made will not start, and nothing behind it would be written.
-                Some(refused) => {
-                    plan.mutations.clear();
-                    (refused.message.clone(), Patience::OF_CALLS)
+            CallOutcome::Invalid(why) => (why, RetryBudget::NONE),
+            CallOutcome::Failed(why) => (why, RetryBudget::CALLS),
+            CallOutcome::Waiting(why) => {
+                match self.view.rejected_writes().iter().find(|one| refusal::is_of_apparatus(one)) {
+                    // A pod that may not be made will not start, and nothing behind it would be written.
+                    Some(refused) => {
+                        plan.mutations.clear();
+                        (refused.message.clone(), RetryBudget::CALLS)
+                    }
+                    None => (why, RetryBudget::STARTS),
                 }
-                None => (why, Patience::OF_STARTS),
-            },
+            }
         };
         let tries = status["apparatus"]["tries"].as_u64().and_then(|tries| u32::try_from(tries).ok());
-        let tries = tries.unwrap_or_default().saturating_add(1).min(PARTING_TRIES);
-        if !patience.is_over(self.going_for(), tries) {
+        let tries = tries.unwrap_or_default().saturating_add(1).min(END_CALL_TRIES);
+        if !patience.is_exhausted(self.deleting_for(), tries) {
             status["apparatus"]["tries"] = tries.into();
-            self.write(&mut plan, status);
+            self.write_status(&mut plan, status);
             return Ok(Some(plan.failing(why)));
         }
-        Ok(Some(self.untold(status, &why)))
+        Ok(Some(self.without_call(status, &why)))
     }
 
     /// The run that does without its program.
-    fn untold(&self, mut status: Value, why: &str) -> Plan {
-        let mut plan = Plan::in_order();
+    fn without_call(&self, mut status: Value, why: &str) -> Plan {
+        let mut plan = Plan::ordered();
         status["apparatus"]["deleted"] = true.into();
         let message = format!("its apparatus was not told of deleted: {why}");
-        let warning = Notice::Warning { reason: "TeardownIncomplete", message: &message };
-        plan.push(notice(Who::Socket, &Identity::of(self.meta), warning, &message, self.now));
-        self.write(&mut plan, status);
+        let warning = EventKind::Warning { reason: "TeardownIncomplete", message: &message };
+        plan.push(kubernetes_event(CouplingSide::Socket, &ObjectIdentity::of(self.meta), warning, &message, self.now));
+        self.write_status(&mut plan, status);
         plan
     }
 
@@ -112,15 +114,15 @@ impl Ground<'_> {
         self.object["status"]["conditions"].as_array()?.iter().find(|one| one["type"] == of_type)
     }
 
-    fn mark(&self, event: &str) -> String {
-        event_mark(Who::Socket, "", &self.meta.uid, event, 0)
+    fn event_mark_of(&self, event: &str) -> String {
+        event_mark(CouplingSide::Socket, "", &self.meta.uid, event, 0)
     }
 
-    fn heard(&self, event: &str) -> bool {
+    fn was_notified(&self, event: &str) -> bool {
         self.object["status"]["apparatus"][event] == true
     }
 
-    pub(super) fn going_for(&self) -> Duration {
+    pub(super) fn deleting_for(&self) -> Duration {
         let since =
             self.object["metadata"]["deletionTimestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
         since.map_or(Duration::MAX, |since| {
@@ -129,10 +131,10 @@ impl Ground<'_> {
     }
 
     /// One condition, before the socket is told of and has any other.
-    fn say(&self, plan: &mut Plan, of_type: &'static str, status: bool, reason: &str, message: &str) {
+    fn set_condition(&self, plan: &mut Plan, of_type: &'static str, status: bool, reason: &str, message: &str) {
         let mut shown = self.object["status"].clone();
         let wanted = vec![(of_type, status, reason.to_string(), message.to_string())];
         shown["conditions"] = conditions(wanted, self.meta.generation, &self.object["status"]["conditions"], self.now);
-        self.write(plan, shown);
+        self.write_status(plan, shown);
     }
 }

@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::{Value, json};
-use switchboard_kernel::plan::Act;
-use switchboard_kernel::scene::Scene;
+use switchboard_kernel::fake_view::FakeView;
+use switchboard_kernel::plan::WriteOp;
 
 use super::*;
 use crate::coupling::{
@@ -18,10 +18,10 @@ fn record(name: &str, labels: Value) -> Value {
 }
 
 fn admitted(records: &[Value], limit: u32) -> Vec<String> {
-    let mut plan = Plan::in_order();
+    let mut plan = Plan::ordered();
     admission::admit(&mut plan, records, limit);
     let one = |write: &Mutation| {
-        let Act::Patch { body, .. } = &write.act else { panic!("a patch") };
+        let WriteOp::Patch { body, .. } = &write.operation else { panic!("a patch") };
         format!("{} {}", write.name, body["metadata"]["labels"][ADMITTED_LABEL].as_str().unwrap())
     };
     plan.mutations.iter().map(one).collect()
@@ -44,7 +44,7 @@ fn a_socket_counts_and_lists_its_plugs() {
         record("2", json!({FAILING_LABEL: "true"})),
         record("3", json!({})),
     ];
-    let status = status(&Sum::of(&records), &Value::Null, None, 4, &Value::Null, "now");
+    let status = status(&PlugSummary::of(&records), &Value::Null, None, 4, &Value::Null, "now");
     assert_eq!(status["plugs"], json!({"coupled": 1, "failing": 1, "waiting": 1}));
     assert_eq!(status["conditions"][0]["message"], "1 plug coupled");
     assert_eq!(
@@ -54,10 +54,10 @@ fn a_socket_counts_and_lists_its_plugs() {
     );
     let many: Vec<Value> =
         (0..MAX_LISTED_PLUGS + 5).map(|n| record(&n.to_string(), json!({COUPLED_LABEL: "true"}))).collect();
-    let status = super::status(&Sum::of(&many), &Value::Null, None, 4, &Value::Null, "now");
+    let status = super::status(&PlugSummary::of(&many), &Value::Null, None, 4, &Value::Null, "now");
     assert_eq!(status["coupledPlugs"].as_array().unwrap().len(), MAX_LISTED_PLUGS);
     assert_eq!(status["conditions"][0]["message"], format!("{} plugs coupled", MAX_LISTED_PLUGS + 5));
-    let empty = super::status(&Sum::of(&[]), &Value::Null, None, 4, &Value::Null, "now");
+    let empty = super::status(&PlugSummary::of(&[]), &Value::Null, None, 4, &Value::Null, "now");
     assert_eq!(empty["conditions"][0]["reason"], "SocketEmpty");
 }
 
@@ -69,16 +69,16 @@ fn socket(status: Value) -> Value {
 fn shown(status: Value, plugs: usize, at: &str) -> (Option<Value>, Option<Duration>) {
     let one = |n: usize| {
         let mut one = record(&n.to_string(), json!({COUPLED_LABEL: "true", SOCKET_LABEL: "u"}));
-        (one["metadata"]["namespace"], one["type"]) = (crate::plug::DEFAULT_HOME.into(), RECORD_TYPE.into());
+        (one["metadata"]["namespace"], one["type"]) = (crate::plug::DEFAULT_NAMESPACE.into(), RECORD_TYPE.into());
         one
     };
-    let scene = Scene::of(&SOCKETS, [socket(status)]).with(&SECRETS, (0..plugs).map(one)).at(at);
-    let plan = scene.decide(&*Sockets::operator(Options::default()), &Unit::object("data", "db")).unwrap();
-    let body = plan.mutations.iter().rev().find_map(|write| match &write.act {
-        Act::Update(body) => Some(body["status"].clone()),
+    let scene = FakeView::of(&SOCKETS, [socket(status)]).with(&SECRETS, (0..plugs).map(one)).at(at);
+    let plan = scene.decide(&*SocketOperator::operator(PlugOptions::default()), &Unit::object("data", "db")).unwrap();
+    let body = plan.mutations.iter().rev().find_map(|write| match &write.operation {
+        WriteOp::Update(body) => Some(body["status"].clone()),
         _ => None,
     });
-    (body, plan.again)
+    (body, plan.requeue_after)
 }
 
 #[test]
@@ -105,9 +105,10 @@ fn a_secret_that_is_no_record_of_ours_is_not_counted() {
     let mut foreign = record("1", json!({COUPLED_LABEL: "true", SOCKET_LABEL: "u"}));
     (foreign["metadata"]["namespace"], foreign["type"]) = ("shop".into(), RECORD_TYPE.into());
     let mut opaque = foreign.clone();
-    (opaque["metadata"]["namespace"], opaque["type"]) = (crate::plug::DEFAULT_HOME.into(), "Opaque".into());
-    let scene = Scene::of(&SOCKETS, [socket(json!({}))]).with(&SECRETS, [foreign, opaque]).at("2026-01-01T00:00:00Z");
-    let plan = scene.decide(&*Sockets::operator(Options::default()), &Unit::object("data", "db")).unwrap();
-    let Act::Update(body) = &plan.mutations.last().unwrap().act else { panic!("an update") };
+    (opaque["metadata"]["namespace"], opaque["type"]) = (crate::plug::DEFAULT_NAMESPACE.into(), "Opaque".into());
+    let scene =
+        FakeView::of(&SOCKETS, [socket(json!({}))]).with(&SECRETS, [foreign, opaque]).at("2026-01-01T00:00:00Z");
+    let plan = scene.decide(&*SocketOperator::operator(PlugOptions::default()), &Unit::object("data", "db")).unwrap();
+    let WriteOp::Update(body) = &plan.mutations.last().unwrap().operation else { panic!("an update") };
     assert_eq!(body["status"]["plugs"], json!({"coupled": 0, "failing": 0, "waiting": 0}));
 }

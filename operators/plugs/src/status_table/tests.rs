@@ -1,12 +1,12 @@
 use super::*;
-use crate::board::tests::sample;
+use crate::overview::tests::sample;
 
 #[test]
 fn it_reads_like_juju_status() {
-    let board = sample();
+    let overview = sample();
     let age = |_: &str| "3d".to_string();
     assert_eq!(
-        status_table(&board, Shown { relations: true, wide: false }, &age),
+        status_table(&overview, TableOptions { relations: true, wide: false }, &age),
         "\
 Socket      Plugs  Limit  State  Message
 data/cache  0/0    -      Ready  0 plugs coupled
@@ -25,12 +25,12 @@ data/db               shop/late  postgres/v1  apart
 data/db               shop/web   postgres/v1  coupled
 "
     );
-    let wide = status_table(&board, Shown { relations: false, wide: true }, &age);
+    let wide = status_table(&overview, TableOptions { relations: false, wide: true }, &age);
     assert!(wide.contains("shop/web   data/db     Ready    CouplingSucceeded  3d   coupling succeeded"), "{wide}");
     assert!(wide.contains("data/db     1/3    5      Ready  postgres/v1  3d   1 plug coupled"), "{wide}");
 }
 
 #[test]
 fn nothing_is_no_table() {
-    assert_eq!(status_table(&Board::default(), Shown::default(), &|_| String::new()), "");
+    assert_eq!(status_table(&PlugOverview::default(), TableOptions::default(), &|_| String::new()), "");
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{GROUP, Stage, condition, config_map};
-use switchboard_plugs::plug::Options;
+use crate::fixture::{GROUP, PlugsCluster, condition, config_map};
+use switchboard_plugs::plug::PlugOptions;
 
 fn map(name: &str, data: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
@@ -36,41 +36,42 @@ fn path(name: &str) -> String {
 
 const SOCKET: &str = "/apis/integration.rock8s.com/v1beta1/namespaces/data/sockets/db";
 
-async fn coupled() -> Stage {
-    let stage = Stage::new().await;
+async fn coupled() -> PlugsCluster {
+    let stage = PlugsCluster::new().await;
     stage.socket("db", socket()).await;
     stage.plug("web", plug()).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
-    stage.socket_shows("db", "1 plug coupled").await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
+    stage.until_socket_message("db", "1 plug coupled").await;
     stage
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_1_and_2_a_pair_couples_in_either_order() {
     for plug_first in [false, true] {
-        let stage = Stage::new().await;
+        let stage = PlugsCluster::new().await;
         if plug_first {
             stage.plug("web", plug()).await;
-            let waiting = stage.plug_shows("web", "SocketNotCreated").await;
+            let waiting = stage.until_plug_reason("web", "SocketNotCreated").await;
             assert_eq!(condition(&waiting, "Coupled")["message"], "waiting for socket to be created");
             stage.socket("db", socket()).await;
         } else {
             stage.socket("db", socket()).await;
-            stage.socket_shows("db", "0 plugs coupled").await;
+            stage.until_socket_message("db", "0 plugs coupled").await;
             stage.plug("web", plug()).await;
         }
-        let plug = stage.plug_shows("web", "CouplingSucceeded").await;
+        let plug = stage.until_plug_reason("web", "CouplingSucceeded").await;
         let wanted = json!({"plug": {"hello": "foo"}, "socket": {"world": "chip"}, "observedGeneration": 1});
         assert_eq!(plug["status"]["coupledResult"], wanted);
         assert_eq!(plug["status"]["coupledSocket"]["name"], "db");
-        stage.holds("shop", "hello-web", json!({"hello": "world", "howdy": "texas"})).await;
-        stage.holds("data", "result-web", json!({"hello": "foo", "world": "chip"})).await;
-        let socket = stage.socket_shows("db", "1 plug coupled").await;
+        stage.until_data("shop", "hello-web", json!({"hello": "world", "howdy": "texas"})).await;
+        stage.until_data("data", "result-web", json!({"hello": "foo", "world": "chip"})).await;
+        let socket = stage.until_socket_message("db", "1 plug coupled").await;
         assert_eq!(socket["status"]["coupledPlugs"][0]["uid"], plug["metadata"]["uid"]);
         assert_eq!(stage.events("shop", "web").await, ["PlugCreated", "PlugCoupled"]);
-        let told = stage.events("data", "db").await;
-        let told: Vec<&str> = told.iter().map(String::as_str).filter(|reason| reason.starts_with("Socket")).collect();
-        assert_eq!(told, ["SocketCreated", "SocketCoupled"]);
+        let events = stage.events("data", "db").await;
+        let events: Vec<&str> =
+            events.iter().map(String::as_str).filter(|reason| reason.starts_with("Socket")).collect();
+        assert_eq!(events, ["SocketCreated", "SocketCoupled"]);
     }
 }
 
@@ -78,16 +79,16 @@ async fn case_1_and_2_a_pair_couples_in_either_order() {
 async fn case_3_a_change_of_the_socket_reaches_every_plug_and_no_spec() {
     let stage = coupled().await;
     stage.plug("api", plug()).await;
-    stage.plug_shows("api", "CouplingSucceeded").await;
+    stage.until_plug_reason("api", "CouplingSucceeded").await;
     let before = stage.get(&path("web")).await.unwrap();
     stage.patch(SOCKET, json!({"spec": {"config": {"hello": "mars"}}})).await;
     for name in ["web", "api"] {
-        stage.holds("shop", &format!("hello-{name}"), json!({"hello": "mars", "howdy": "texas"})).await;
+        stage.until_data("shop", &format!("hello-{name}"), json!({"hello": "mars", "howdy": "texas"})).await;
     }
-    stage.still().await;
+    stage.until_idle().await;
     for name in ["web", "api"] {
         assert_eq!(stage.events("shop", name).await, ["PlugCreated", "PlugCoupled", "PlugUpdated"]);
-        stage.plug_shows(name, "CouplingSucceeded").await;
+        stage.until_plug_reason(name, "CouplingSucceeded").await;
     }
     let after = stage.get(&path("web")).await.unwrap();
     assert_eq!(
@@ -100,16 +101,16 @@ async fn case_3_a_change_of_the_socket_reaches_every_plug_and_no_spec() {
 #[tokio::test(flavor = "multi_thread")]
 async fn guarantees_a_restart_tells_nothing() {
     let mut stage = coupled().await;
-    stage.still().await;
+    stage.until_idle().await;
     stage.stop().await;
     stage.start();
-    stage.still().await;
-    assert_eq!(stage.writes().await, 0, "{}", stage.told().await);
+    stage.until_idle().await;
+    assert_eq!(stage.writes().await, 0, "{}", stage.unit_messages().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_5_what_was_read_is_watched() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let secret = json!({"metadata": {"name": "s"}, "stringData": {"password": "hunter2-first"}});
     stage.create("/api/v1/namespaces/shop/secrets", secret).await;
     stage.create("/api/v1/namespaces/shop/configmaps", map("c", json!({"from": "one"}))).await;
@@ -119,23 +120,23 @@ async fn case_5_what_was_read_is_watched() {
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}, "configSecretName": "s", "configConfigMapName": "c",
         "vars": [var], "configTemplate": {"var": "{% .vars.v %}"},
         "resources": [{"template": map("made", json!({"p": "{% .plugConfig.password %}", "c": "{% .plugConfig.from %}", "v": "{% .plugConfig.var %}"}))}]})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
-    stage.holds("shop", "made", json!({"p": "hunter2-first", "c": "one", "v": "one"})).await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
+    stage.until_data("shop", "made", json!({"p": "hunter2-first", "c": "one", "v": "one"})).await;
     stage.patch("/api/v1/namespaces/shop/secrets/s", json!({"stringData": {"password": "hunter2-second"}})).await;
-    stage.holds("shop", "made", json!({"p": "hunter2-second", "c": "one", "v": "one"})).await;
+    stage.until_data("shop", "made", json!({"p": "hunter2-second", "c": "one", "v": "one"})).await;
     stage.patch(&config_map("shop", "c"), json!({"data": {"from": "two"}})).await;
-    stage.holds("shop", "made", json!({"p": "hunter2-second", "c": "two", "v": "one"})).await;
+    stage.until_data("shop", "made", json!({"p": "hunter2-second", "c": "two", "v": "one"})).await;
     stage.patch(&config_map("shop", "target"), json!({"data": {"field": "two"}})).await;
-    stage.holds("shop", "made", json!({"p": "hunter2-second", "c": "two", "v": "two"})).await;
-    stage.still().await;
+    stage.until_data("shop", "made", json!({"p": "hunter2-second", "c": "two", "v": "two"})).await;
+    stage.until_idle().await;
     let updates = |all: Vec<String>| all.iter().filter(|reason| *reason == "PlugUpdated").count();
     assert_eq!(updates(stage.events("shop", "web").await), 3);
     stage.delete(&config_map("shop", "made")).await;
-    stage.holds("shop", "made", json!({"p": "hunter2-second", "c": "two", "v": "two"})).await;
-    stage.still().await;
+    stage.until_data("shop", "made", json!({"p": "hunter2-second", "c": "two", "v": "two"})).await;
+    stage.until_idle().await;
     assert_eq!(updates(stage.events("shop", "web").await), 3, "mending is no event");
     stage.patch(&config_map("shop", "made"), json!({"data": {"c": "somebody else's"}})).await;
-    let conflict = stage.plug_shows("web", "Error").await;
+    let conflict = stage.until_plug_reason("web", "Error").await;
     assert!(
         condition(&conflict, "Conflict")["message"].as_str().unwrap().contains(".data.c"),
         "who changes a field manages it"
@@ -146,7 +147,7 @@ async fn case_5_what_was_read_is_watched() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_6_7_and_9_what_is_missing_is_told_and_mended_without_a_touch() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage
         .socket(
             "db",
@@ -156,7 +157,7 @@ async fn case_6_7_and_9_what_is_missing_is_told_and_mended_without_a_touch() {
         .await;
     let template = map("made", json!({"has": "{% .plugConfig.has %}", "free": "{% .socketConfig.free %}"}));
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}, "config": {"extra": "x"}, "resources": [{"template": template}]})).await;
-    let failed = stage.plug_shows("web", "Error").await;
+    let failed = stage.until_plug_reason("web", "Error").await;
     assert_eq!(condition(&failed, "Coupled")["message"], "coupling failed");
     assert_eq!(condition(&failed, "Failed")["message"], "plug config property 'need' is required");
     let socket = stage
@@ -164,26 +165,26 @@ async fn case_6_7_and_9_what_is_missing_is_told_and_mended_without_a_touch() {
         .await;
     assert_eq!(condition(&socket.unwrap(), "Failed"), Value::Null, "the socket itself is well");
     stage.patch(&path("web"), json!({"spec": {"config": {"need": "n"}}})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
-    stage.holds("shop", "made", json!({"has": "d", "free": "passes"})).await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
+    stage.until_data("shop", "made", json!({"has": "d", "free": "passes"})).await;
     stage
         .patch(
             &path("web"),
             json!({"spec": {"resources": [{"template": map("made", json!({"e": "{% .plugConfig.extra %}"}))}]}}),
         )
         .await;
-    let failed = stage.plug_shows("web", "Error").await;
+    let failed = stage.until_plug_reason("web", "Error").await;
     let wanted = "spec.resources[0].template.data.e: map has no entry for key \"extra\" in {% .plugConfig.extra %}";
     assert_eq!(condition(&failed, "Failed")["message"], wanted);
-    stage.holds("shop", "made", json!({"has": "d", "free": "passes"})).await;
+    stage.until_data("shop", "made", json!({"has": "d", "free": "passes"})).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_10_and_14_objects_are_pruned_retained_and_removed() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.socket("db", json!({"resources": [{"template": map("of-socket", json!({}))}, {"when": ["created"], "template": map("at-birth", json!({}))}],
         "resultResources": [{"template": map("of-result", json!({}))}]})).await;
-    stage.holds("data", "at-birth", Value::Null).await;
+    stage.until_data("data", "at-birth", Value::Null).await;
     stage.create("/api/v1/namespaces/shop/configmaps", map("to-delete", json!({}))).await;
     stage.create("/api/v1/namespaces/shop/configmaps", map("not-yet", json!({}))).await;
     let resources = json!([
@@ -202,35 +203,35 @@ async fn case_10_and_14_objects_are_pruned_retained_and_removed() {
             json!({"socket": {"name": "db", "namespace": "data"}, "config": {"c": "1"}, "resources": resources}),
         )
         .await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
     for name in ["plain", "kept", "kept-too", "born", "one", "two", "not-yet"] {
-        stage.holds("shop", name, Value::Null).await;
+        stage.until_data("shop", name, Value::Null).await;
     }
-    stage.gone(&config_map("shop", "to-delete")).await;
+    stage.until_deleted(&config_map("shop", "to-delete")).await;
     stage.patch(&path("web"), json!({"spec": {"config": {"c": "2"}}})).await;
-    stage.gone(&config_map("shop", "one")).await;
-    stage.gone(&config_map("shop", "two")).await;
+    stage.until_deleted(&config_map("shop", "one")).await;
+    stage.until_deleted(&config_map("shop", "two")).await;
     stage.delete(&path("web")).await;
-    stage.gone(&path("web")).await;
+    stage.until_deleted(&path("web")).await;
     for name in ["plain", "born", "not-yet"] {
-        stage.gone(&config_map("shop", name)).await;
+        stage.until_deleted(&config_map("shop", name)).await;
     }
     for name in ["of-socket", "of-result"] {
-        stage.gone(&config_map("data", name)).await;
+        stage.until_deleted(&config_map("data", name)).await;
     }
-    stage.holds("shop", "at-the-end", json!({"c": "2"})).await;
+    stage.until_data("shop", "at-the-end", json!({"c": "2"})).await;
     for name in ["kept", "kept-too"] {
-        stage.holds("shop", name, Value::Null).await;
+        stage.until_data("shop", name, Value::Null).await;
     }
-    stage.holds("data", "at-birth", Value::Null).await;
-    stage.gone("/api/v1/namespaces/kube-system/secrets/coupling.shop.web").await;
+    stage.until_data("data", "at-birth", Value::Null).await;
+    stage.until_deleted("/api/v1/namespaces/kube-system/secrets/coupling.shop.web").await;
     assert_eq!(
         stage.events("shop", "web").await,
         ["PlugCreated", "PlugCoupled", "PlugUpdated", "PlugDecoupled", "PlugDeleted"]
     );
     stage.delete(SOCKET).await;
-    stage.gone(SOCKET).await;
-    stage.gone(&config_map("data", "at-birth")).await;
+    stage.until_deleted(SOCKET).await;
+    stage.until_deleted(&config_map("data", "at-birth")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -241,15 +242,15 @@ async fn case_15_another_socket_parts_from_the_one_before() {
         .patch(&format!("{GROUP}/namespaces/data/sockets/other"), json!({"spec": {"config": {"hello": "other"}}}))
         .await;
     stage.patch(&path("web"), json!({"spec": {"socket": {"name": "other"}}})).await;
-    stage.holds("shop", "hello-web", json!({"hello": "other", "howdy": "texas"})).await;
-    stage.socket_shows("db", "0 plugs coupled").await;
-    let other = stage.socket_shows("other", "1 plug coupled").await;
-    let plug = stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_data("shop", "hello-web", json!({"hello": "other", "howdy": "texas"})).await;
+    stage.until_socket_message("db", "0 plugs coupled").await;
+    let other = stage.until_socket_message("other", "1 plug coupled").await;
+    let plug = stage.until_plug_reason("web", "CouplingSucceeded").await;
     assert_eq!(plug["status"]["coupledSocket"]["uid"], other["metadata"]["uid"]);
     assert_eq!(stage.events("shop", "web").await, ["PlugCreated", "PlugCoupled", "PlugDecoupled", "PlugCoupled"]);
     stage.delete(SOCKET).await;
-    stage.gone(SOCKET).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_deleted(SOCKET).await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -258,59 +259,59 @@ async fn case_16_and_17_a_socket_that_goes_decouples_all_its_plugs_first() {
     for number in 0..29 {
         stage.plug(&format!("p{number}"), plug()).await;
     }
-    stage.socket_shows("db", "30 plugs coupled").await;
+    stage.until_socket_message("db", "30 plugs coupled").await;
     stage.delete(SOCKET).await;
-    stage.gone(SOCKET).await;
+    stage.until_deleted(SOCKET).await;
     for number in 0..29 {
         let name = format!("p{number}");
-        stage.plug_shows(&name, "SocketNotCreated").await;
-        stage.gone(&config_map("data", &format!("result-{name}"))).await;
+        stage.until_plug_reason(&name, "SocketNotCreated").await;
+        stage.until_deleted(&config_map("data", &format!("result-{name}"))).await;
         assert_eq!(stage.events("shop", &name).await, ["PlugCreated", "PlugCoupled", "PlugDecoupled"]);
     }
-    let told = stage.events("data", "db").await;
-    let count = |word: &str| told.iter().filter(|reason| *reason == word).count();
+    let events = stage.events("data", "db").await;
+    let count = |word: &str| events.iter().filter(|reason| *reason == word).count();
     assert_eq!((count("SocketCoupled"), count("SocketDecoupled"), count("SocketDeleted")), (30, 30, 1));
-    assert_eq!(told.last().unwrap(), "SocketDeleted");
+    assert_eq!(events.last().unwrap(), "SocketDeleted");
     stage.socket("db", socket()).await;
-    stage.socket_shows("db", "30 plugs coupled").await;
+    stage.until_socket_message("db", "30 plugs coupled").await;
     for number in 0..6 {
         stage.delete(&path(&format!("p{number}"))).await;
     }
-    stage.socket_shows("db", "24 plugs coupled").await;
+    stage.until_socket_message("db", "24 plugs coupled").await;
     for number in 0..6 {
-        stage.gone(&path(&format!("p{number}"))).await;
+        stage.until_deleted(&path(&format!("p{number}"))).await;
         stage.plug(&format!("p{number}"), plug()).await;
     }
-    let socket = stage.socket_shows("db", "30 plugs coupled").await;
+    let socket = stage.until_socket_message("db", "30 plugs coupled").await;
     assert_eq!(socket["status"]["coupledPlugs"].as_array().unwrap().len(), 30);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_18_a_limit_is_kept_and_a_free_place_is_given() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.socket("db", json!({"limit": 2})).await;
     let plug = json!({"socket": {"name": "db", "namespace": "data"}});
     for name in ["a", "b"] {
         stage.plug(name, plug.clone()).await;
-        stage.plug_shows(name, "CouplingSucceeded").await;
+        stage.until_plug_reason(name, "CouplingSucceeded").await;
     }
     stage.plug("c", plug).await;
-    let third = stage.plug_shows("c", "LimitReached").await;
+    let third = stage.until_plug_reason("c", "LimitReached").await;
     assert_eq!(condition(&third, "Coupled")["message"], "the socket's limit of 2 plugs is reached");
     stage.delete(&path("a")).await;
-    stage.plug_shows("c", "CouplingSucceeded").await;
-    stage.socket_shows("db", "2 plugs coupled").await;
+    stage.until_plug_reason("c", "CouplingSucceeded").await;
+    stage.until_socket_message("db", "2 plugs coupled").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_19_consent_is_asked_for_and_can_be_withdrawn() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let invalid = json!({"metadata": {"name": "bad"}, "spec": {"validation": {"namespaceBlacklist": ["["]}}});
     let refused = stage.send("POST", &format!("{GROUP}/namespaces/data/sockets"), invalid).await.unwrap_err();
     assert!(refused.contains("spec.validation.namespaceBlacklist[0]"), "{refused}");
     stage.socket("db", json!({"validation": {"namespaceWhitelist": ["sho"]}})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}})).await;
-    let refused = stage.plug_shows("web", "NotAllowed").await;
+    let refused = stage.until_plug_reason("web", "NotAllowed").await;
     assert_eq!(
         condition(&refused, "Coupled")["message"],
         "namespace shop may not use the socket: its owner allows that in spec.consent"
@@ -322,52 +323,52 @@ async fn case_19_consent_is_asked_for_and_can_be_withdrawn() {
         )
         .await;
     stage.patch("/api/v1/namespaces/shop", json!({"metadata": {"labels": {"tier": "gold"}}})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
     stage.patch("/api/v1/namespaces/shop", json!({"metadata": {"labels": {"tier": null}}})).await;
-    stage.plug_shows("web", "NotAllowed").await;
-    stage.socket_shows("db", "0 plugs coupled").await;
+    stage.until_plug_reason("web", "NotAllowed").await;
+    stage.until_socket_message("db", "0 plugs coupled").await;
     assert_eq!(stage.events("shop", "web").await, ["PlugCreated", "PlugCoupled", "PlugDecoupled"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_that_states_no_consent_is_closed_in_strict_mode() {
-    let stage = Stage::with(Options { strict: true, ..Options::default() }).await;
+    let stage = PlugsCluster::with(PlugOptions { strict: true, ..PlugOptions::default() }).await;
     stage.socket("db", json!({})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}})).await;
-    stage.plug_shows("web", "NotAllowed").await;
-    stage.socket_shows("db", "0 plugs coupled").await;
+    stage.until_plug_reason("web", "NotAllowed").await;
+    stage.until_socket_message("db", "0 plugs coupled").await;
     assert!(stage.events("data", "db").await.contains(&"ClosedSocket".to_string()));
     stage.patch(SOCKET, json!({"spec": {"consent": {"namespaces": ["shop"]}}})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_20_and_29_deletion_needs_neither_secret_nor_role() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let secret = json!({"metadata": {"name": "s"}, "stringData": {"password": "hunter2-first"}});
     stage.create("/api/v1/namespaces/shop/secrets", secret).await;
     stage.socket("db", json!({"resources": [{"template": map("of-socket", json!({}))}]})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}, "configSecretName": "s",
         "resources": [{"template": map("plain", json!({}))}, {"when": ["decoupled"], "template": map("last", json!({"p": "{% .plugConfig.password %}"}))}]})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
     stage.delete("/api/v1/namespaces/shop/secrets/s").await;
-    let failed = stage.plug_shows("web", "Error").await;
+    let failed = stage.until_plug_reason("web", "Error").await;
     assert_eq!(
         condition(&failed, "Failed")["message"],
         "spec.configSecretName: secrets \"s\" not found; create it, or name another"
     );
     stage.delete("/apis/rbac.authorization.k8s.io/v1/namespaces/data/rolebindings/all").await;
     stage.delete(&path("web")).await;
-    stage.gone(&path("web")).await;
-    stage.holds("shop", "last", json!({"p": "hunter2-first"})).await;
-    stage.gone(&config_map("shop", "plain")).await;
+    stage.until_deleted(&path("web")).await;
+    stage.until_data("shop", "last", json!({"p": "hunter2-first"})).await;
+    stage.until_deleted(&config_map("shop", "plain")).await;
     assert!(stage.events("shop", "web").await.contains(&"TeardownIncomplete".to_string()));
-    stage.holds("data", "of-socket", Value::Null).await;
+    stage.until_data("data", "of-socket", Value::Null).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_28_a_conflict_names_manager_and_field_and_can_be_forced() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let mine = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}, "data": {"a": "mine"}});
     let request = http::Request::builder()
         .method("PATCH")
@@ -378,23 +379,23 @@ async fn case_28_a_conflict_names_manager_and_field_and_can_be_forced() {
     stage.client.request::<Value>(request).await.unwrap();
     stage.socket("db", json!({})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}, "resources": [{"template": map("made", json!({"a": "plug's"}))}]})).await;
-    let failed = stage.plug_shows("web", "Error").await;
+    let failed = stage.until_plug_reason("web", "Error").await;
     let words = condition(&failed, "Conflict")["message"].as_str().unwrap().to_string();
     assert!(words.contains("conflict with \"me\"") && words.contains(".data.a"), "{words}");
-    stage.holds("shop", "made", json!({"a": "mine"})).await;
+    stage.until_data("shop", "made", json!({"a": "mine"})).await;
     stage
         .patch(
             &path("web"),
             json!({"spec": {"resources": [{"force": true, "template": map("made", json!({"a": "plug's"}))}]}}),
         )
         .await;
-    stage.holds("shop", "made", json!({"a": "plug's"})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_data("shop", "made", json!({"a": "plug's"})).await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_29_what_the_account_may_not_do_is_told_verbatim_and_done_once_it_may() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.delete("/apis/rbac.authorization.k8s.io/v1/namespaces/shop/rolebindings/all").await;
     stage.delete("/apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles/all").await;
     stage
@@ -412,23 +413,23 @@ async fn case_29_what_the_account_may_not_do_is_told_verbatim_and_done_once_it_m
         .await;
     stage.plug("api", json!({"socket": {"name": "db", "namespace": "data"}, "configSecretName": "s"})).await;
     let user = "User \"system:serviceaccount:shop:default\"";
-    let failed = stage.plug_shows("web", "Error").await;
+    let failed = stage.until_plug_reason("web", "Error").await;
     let words = condition(&failed, "Failed")["message"].as_str().unwrap().to_string();
     assert!(words.contains(user) && words.contains("cannot patch resource \"configmaps\""), "{words}");
-    let failed = stage.plug_shows("api", "Error").await;
+    let failed = stage.until_plug_reason("api", "Error").await;
     let wanted = format!(
         "secrets \"s\" is forbidden: {user} cannot get resource \"secrets\" in API group \"\" in the namespace \"shop\""
     );
     let words = condition(&failed, "Failed")["message"].as_str().unwrap().to_string();
     assert!(words.starts_with("spec.configSecretName: ") && words.contains(&wanted), "{words}");
     stage.allow("shop", &["configmaps", "secrets"]).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
-    stage.plug_shows("api", "CouplingSucceeded").await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
+    stage.until_plug_reason("api", "CouplingSucceeded").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_26_a_result_may_come_late() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.socket("db", json!({"interface": {"result": {"plug": {"done": {"required": true}}}}})).await;
     let var =
         json!({"name": "done", "objref": {"kind": "ConfigMap", "name": "job"}, "fieldref": {"fieldPath": "data.done"}});
@@ -439,35 +440,35 @@ async fn case_26_a_result_may_come_late() {
     let waiting = stage.until(&path("web"), words, waits).await.unwrap();
     assert_eq!(condition(&waiting, "Coupled")["reason"], "CouplingInProcess");
     stage.create("/api/v1/namespaces/shop/configmaps", map("job", json!({}))).await;
-    stage.still().await;
+    stage.until_idle().await;
     stage.patch(&config_map("shop", "job"), json!({"data": {"done": "yes"}})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
-    stage.holds("shop", "after", json!({"done": "yes"})).await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
+    stage.until_data("shop", "after", json!({"done": "yes"})).await;
     assert_eq!(stage.events("shop", "web").await, ["PlugCreated", "PlugCoupled"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_13_recreate_waits_until_the_old_one_is_gone() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.socket("db", json!({})).await;
     let spec = |word: &str| {
         json!({"socket": {"name": "db", "namespace": "data"}, "config": {"c": word},
         "resources": [{"do": "recreate", "template": map("made", json!({"c": "{% .plugConfig.c %}"}))}]})
     };
     stage.plug("web", spec("1")).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
     let uid = async || stage.get(&config_map("shop", "made")).await.unwrap()["metadata"]["uid"].clone();
     let mut last = uid().await;
     // Somebody keeps the old one for a while.
     stage.patch(&config_map("shop", "made"), json!({"metadata": {"finalizers": ["example.com/wait"]}})).await;
     stage.patch(&path("web"), json!({"spec": {"config": {"c": "2"}}})).await;
-    stage.plug_shows("web", "UpdatingInProcess").await;
+    stage.until_plug_reason("web", "UpdatingInProcess").await;
     assert_eq!(uid().await, last);
     stage.patch(&config_map("shop", "made"), json!({"metadata": {"finalizers": null}})).await;
     for word in ["2", "3"] {
         stage.patch(&path("web"), json!({"spec": {"config": {"c": word}}})).await;
-        stage.holds("shop", "made", json!({"c": word})).await;
-        stage.plug_shows("web", "CouplingSucceeded").await;
+        stage.until_data("shop", "made", json!({"c": word})).await;
+        stage.until_plug_reason("web", "CouplingSucceeded").await;
         let now = uid().await;
         assert_ne!(now, last);
         last = now;
@@ -477,7 +478,7 @@ async fn case_13_recreate_waits_until_the_old_one_is_gone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_27_deferred_resources_wait_are_made_once_and_go() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let all = format!("{GROUP}/namespaces/shop/deferredresources");
     let refused = stage.send("POST", &all, json!({"metadata": {"name": "bad"}, "spec": {}})).await.unwrap_err();
     assert!(refused.contains("spec.resource"), "{refused}");
@@ -494,46 +495,46 @@ async fn case_27_deferred_resources_wait_are_made_once_and_go() {
     stage.create("/api/v1/namespaces/shop/configmaps", map("first", json!({}))).await;
     let done = shows("success").await;
     assert_eq!(done["status"]["ownerReferences"]["name"], "made");
-    stage.holds("shop", "made", json!({"a": "1"})).await;
-    stage.still().await;
+    stage.until_data("shop", "made", json!({"a": "1"})).await;
+    stage.until_idle().await;
     let writes = stage.writes().await;
     assert!(writes <= 6, "{writes} writes");
     stage.delete(&path).await;
-    stage.gone(&path).await;
-    stage.gone(&config_map("shop", "made")).await;
+    stage.until_deleted(&path).await;
+    stage.until_deleted(&config_map("shop", "made")).await;
     stage.create("/api/v1/namespaces/shop/configmaps", map("there", json!({"a": "1"}))).await;
     stage
         .create(&all, json!({"metadata": {"name": "later"}, "spec": {"resource": map("there", json!({"a": "1"}))}}))
         .await;
     shows("success").await;
     stage.delete(&path).await;
-    stage.gone(&path).await;
-    stage.holds("shop", "there", json!({"a": "1"})).await;
+    stage.until_deleted(&path).await;
+    stage.until_data("shop", "there", json!({"a": "1"})).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn secret_results_are_not_shown() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage
         .create("/api/v1/namespaces/data/secrets", json!({"metadata": {"name": "s"}, "stringData": {"pw": "abc"}}))
         .await;
     stage.socket("db", json!({"resultSecretName": "s", "interface": {"result": {"socket": {"pw": {}, "open": {}, "key": {"secret": true}}}},
         "result": {"open": "yes", "key": "k"}})).await;
     stage.plug("web", json!({"socket": {"name": "db", "namespace": "data"}})).await;
-    let plug = stage.plug_shows("web", "CouplingSucceeded").await;
+    let plug = stage.until_plug_reason("web", "CouplingSucceeded").await;
     let wanted = json!({"open": "yes", "key": "<hidden>", "pw": "<hidden>"});
     assert_eq!(plug["status"]["coupledResult"]["socket"], wanted);
     assert_eq!(plug["status"]["binding"]["name"], "web-binding");
     let binding = stage.get("/api/v1/namespaces/shop/secrets/web-binding").await.unwrap();
     assert_eq!(binding["data"], json!({"open": "eWVz", "key": "aw==", "pw": "YWJj"}));
     stage.delete(SOCKET).await;
-    stage.gone(SOCKET).await;
-    stage.gone("/api/v1/namespaces/shop/secrets/web-binding").await;
+    stage.until_deleted(SOCKET).await;
+    stage.until_deleted("/api/v1/namespaces/shop/secrets/web-binding").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn case_12_wrong_words_are_refused_at_admission() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let plugs = format!("{GROUP}/namespaces/shop/plugs");
     let cases = [
         (json!({"resources": [{"do": "aply", "template": {}}]}), "spec.resources[0].do"),
@@ -556,6 +557,6 @@ async fn case_12_wrong_words_are_refused_at_admission() {
         .await;
     let entry = &bare["spec"]["resources"][0];
     assert_eq!((&entry["do"], &entry["when"]), (&json!("apply"), &json!(["coupled", "updated"])));
-    let failed = stage.plug_shows("bare", "Error").await;
+    let failed = stage.until_plug_reason("bare", "Error").await;
     assert_eq!(condition(&failed, "Failed")["message"], "spec.socket is missing: it names the socket to couple to");
 }

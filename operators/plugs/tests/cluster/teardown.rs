@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{GROUP, Stage, condition, config_map};
+use crate::fixture::{GROUP, PlugsCluster, condition, config_map};
 
 fn map(name: &str, data: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
@@ -24,33 +24,33 @@ fn at_db() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_with_a_lone_socket_can_be_deleted() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let last = json!({"when": ["deleted"], "template": map("farewell", json!({}))});
     stage.socket("db", json!({"resources": [last]})).await;
-    stage.socket_shows("db", "0 plugs coupled").await;
+    stage.until_socket_message("db", "0 plugs coupled").await;
     stage.delete("/api/v1/namespaces/data").await;
-    stage.gone("/api/v1/namespaces/data").await;
+    stage.until_deleted("/api/v1/namespaces/data").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_namespace_with_a_socket_can_be_deleted_while_a_plug_elsewhere_is_coupled() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let made = json!({"template": map("of-{% .plug.metadata.name %}", json!({}))});
     let last = json!({"when": ["decoupled"], "template": map("farewell", json!({}))});
     stage.socket("db", json!({"resources": [made, last]})).await;
     stage.plug("web", json!({"socket": at_db(), "resources": [{"template": map("mine", json!({}))}]})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
     stage.delete("/api/v1/namespaces/data").await;
-    stage.gone("/api/v1/namespaces/data").await;
-    stage.plug_shows("web", "SocketNotCreated").await;
-    stage.gone(&config_map("shop", "mine")).await;
+    stage.until_deleted("/api/v1/namespaces/data").await;
+    stage.until_plug_reason("web", "SocketNotCreated").await;
+    stage.until_deleted(&config_map("shop", "mine")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_says_what_was_refused_at_its_beginning_and_is_told_of_once_it_is_not() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.socket("db", json!({"resources": [{"when": ["created"], "template": service("front")}]})).await;
-    let socket = stage.socket_shows("db", "coupling failed").await;
+    let socket = stage.until_socket_message("db", "coupling failed").await;
     let words = condition(&socket, "Failed")["message"].as_str().unwrap().to_string();
     assert!(words.starts_with("spec.resources[0]:") && words.contains("is forbidden"), "{words}");
     let told = |events: Vec<String>| events.iter().filter(|reason| *reason == "SocketCreated").count();
@@ -58,37 +58,37 @@ async fn a_socket_says_what_was_refused_at_its_beginning_and_is_told_of_once_it_
     stage.delete("/apis/rbac.authorization.k8s.io/v1/namespaces/data/rolebindings/all").await;
     stage.delete("/apis/rbac.authorization.k8s.io/v1/namespaces/data/roles/all").await;
     stage.allow("data", &["services"]).await;
-    stage.socket_shows("db", "0 plugs coupled").await;
+    stage.until_socket_message("db", "0 plugs coupled").await;
     assert!(stage.get("/api/v1/namespaces/data/services/front").await.is_some());
     assert_eq!(told(stage.events("data", "db").await), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_whose_template_was_wrong_is_told_of_once_it_is_mended() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let wrong =
         json!([{"when": ["created"], "template": map("born", json!({"x": "{% .socket.spec.nothing.more %}"}))}]);
     stage.socket("db", json!({"resources": wrong})).await;
-    stage.socket_shows("db", "coupling failed").await;
+    stage.until_socket_message("db", "coupling failed").await;
     stage.plug("web", json!({"socket": at_db()})).await;
-    let waits = stage.plug_shows("web", "Error").await;
+    let waits = stage.until_plug_reason("web", "Error").await;
     let words = condition(&waits, "Failed")["message"].as_str().unwrap().to_string();
     assert!(words.starts_with("socket data/db: spec.resources[0]"), "{words}");
     let right = json!([{"when": ["created"], "template": map("born", json!({"x": "1"}))}]);
     stage.patch(SOCKET, json!({"spec": {"resources": right}})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
-    stage.holds("data", "born", json!({"x": "1"})).await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
+    stage.until_data("data", "born", json!({"x": "1"})).await;
     assert!(stage.events("data", "db").await.contains(&"SocketCreated".to_string()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_was_never_coupled_is_not_decoupled() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.socket("db", json!({})).await;
     stage.plug("web", json!({"socket": at_db(), "resources": [{"template": service("front")}]})).await;
-    stage.plug_shows("web", "Error").await;
+    stage.until_plug_reason("web", "Error").await;
     stage.delete(&plug_path("web")).await;
-    stage.gone(&plug_path("web")).await;
+    stage.until_deleted(&plug_path("web")).await;
     let told = stage.events("shop", "web").await;
     assert!(!told.iter().any(|reason| reason == "PlugDecoupled" || reason == "PlugCoupled"), "{told:?}");
     assert!(!stage.events("data", "db").await.contains(&"SocketDecoupled".to_string()));
@@ -96,7 +96,7 @@ async fn who_was_never_coupled_is_not_decoupled() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_object_that_a_socket_may_not_remove_leaves_no_other_behind() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let born = |template: Value| json!({"when": ["created"], "template": template});
     stage.delete("/apis/rbac.authorization.k8s.io/v1/namespaces/data/rolebindings/all").await;
     stage.delete("/apis/rbac.authorization.k8s.io/v1/namespaces/data/roles/all").await;
@@ -107,11 +107,11 @@ async fn one_object_that_a_socket_may_not_remove_leaves_no_other_behind() {
             json!({"resources": [born(map("one", json!({}))), born(service("front")), born(map("two", json!({})))]}),
         )
         .await;
-    stage.socket_shows("db", "0 plugs coupled").await;
+    stage.until_socket_message("db", "0 plugs coupled").await;
     let rules = json!({"rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]});
     stage.patch("/apis/rbac.authorization.k8s.io/v1/namespaces/data/roles/all", rules).await;
     stage.delete(SOCKET).await;
-    stage.gone(SOCKET).await;
+    stage.until_deleted(SOCKET).await;
     for name in ["one", "two"] {
         assert!(stage.get(&config_map("data", name)).await.is_none(), "{name} is left");
     }
@@ -121,22 +121,22 @@ async fn one_object_that_a_socket_may_not_remove_leaves_no_other_behind() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_damaged_record_keeps_no_plug() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.socket("db", json!({})).await;
     stage.plug("web", json!({"socket": at_db()})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
     let record = "/api/v1/namespaces/kube-system/secrets/coupling.shop.web";
     stage.patch(record, json!({"data": {"record": "e30="}})).await;
-    stage.plug_shows("web", "Error").await;
+    stage.until_plug_reason("web", "Error").await;
     stage.delete(&plug_path("web")).await;
-    stage.gone(&plug_path("web")).await;
-    stage.gone(record).await;
+    stage.until_deleted(&plug_path("web")).await;
+    stage.until_deleted(record).await;
     assert!(stage.events("shop", "web").await.contains(&"TeardownIncomplete".to_string()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_recreated_at_the_beginning_and_the_parting_is_another_object_then() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     let uid = |object: Value| object["metadata"]["uid"].clone();
     let mut before = Vec::new();
     for (namespace, name) in [("shop", "begin"), ("shop", "part"), ("shop", "end"), ("data", "born")] {
@@ -148,12 +148,12 @@ async fn what_is_recreated_at_the_beginning_and_the_parting_is_another_object_th
     stage.socket("db", json!({"resources": [anew("created", "born")]})).await;
     let all = [anew("created", "begin"), anew("decoupled", "part"), anew("deleted", "end")];
     stage.plug("web", json!({"socket": at_db(), "resources": all})).await;
-    stage.plug_shows("web", "CouplingSucceeded").await;
-    stage.holds("shop", "begin", json!({"at": "created"})).await;
+    stage.until_plug_reason("web", "CouplingSucceeded").await;
+    stage.until_data("shop", "begin", json!({"at": "created"})).await;
     let begin = uid(stage.get(&config_map("shop", "begin")).await.unwrap());
     assert_ne!(begin, before[0].2);
     stage.delete(&plug_path("web")).await;
-    stage.gone(&plug_path("web")).await;
+    stage.until_deleted(&plug_path("web")).await;
     for (namespace, name, old) in &before[1..] {
         let now = uid(stage.get(&config_map(namespace, name)).await.unwrap());
         assert_ne!(now, *old, "{name} is still the one that was there");
@@ -162,23 +162,23 @@ async fn what_is_recreated_at_the_beginning_and_the_parting_is_another_object_th
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_two_plugs_make_stays_until_both_are_gone() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.socket("db", json!({})).await;
     for name in ["web", "api"] {
         stage
             .plug(name, json!({"socket": at_db(), "resources": [{"template": map("shared", json!({"a": "1"}))}]}))
             .await;
-        stage.plug_shows(name, "CouplingSucceeded").await;
+        stage.until_plug_reason(name, "CouplingSucceeded").await;
     }
     stage.delete(&plug_path("web")).await;
-    stage.gone(&plug_path("web")).await;
-    stage.holds("shop", "shared", json!({"a": "1"})).await;
+    stage.until_deleted(&plug_path("web")).await;
+    stage.until_data("shop", "shared", json!({"a": "1"})).await;
     stage.delete(&plug_path("api")).await;
-    stage.gone(&plug_path("api")).await;
+    stage.until_deleted(&plug_path("api")).await;
     assert!(stage.get(&config_map("shop", "shared")).await.is_none());
 }
 
-async fn deferred(stage: &Stage, name: &str, resource: Value) {
+async fn deferred(stage: &PlugsCluster, name: &str, resource: Value) {
     let path = format!("{GROUP}/namespaces/shop/deferredresources");
     stage.create(&path, json!({"metadata": {"name": name}, "spec": {"resource": resource}})).await;
     let path = format!("{path}/{name}");
@@ -188,27 +188,27 @@ async fn deferred(stage: &Stage, name: &str, resource: Value) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deferred_resource_takes_along_what_it_made_and_nothing_else() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.create("/api/v1/namespaces/shop/configmaps", map("theirs", json!({"a": "1"}))).await;
     deferred(&stage, "later", map("first", json!({"a": "1"}))).await;
     let path = format!("{GROUP}/namespaces/shop/deferredresources/later");
     stage.patch(&path, json!({"spec": {"resource": {"metadata": {"name": "theirs"}}}})).await;
-    stage.gone(&config_map("shop", "first")).await;
-    stage.still().await;
+    stage.until_deleted(&config_map("shop", "first")).await;
+    stage.until_idle().await;
     stage.delete(&path).await;
-    stage.gone(&path).await;
+    stage.until_deleted(&path).await;
     assert!(stage.get(&config_map("shop", "theirs")).await.is_some(), "it was there before");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_that_is_none_is_refused_as_one() {
-    let stage = Stage::new().await;
+    let stage = PlugsCluster::new().await;
     stage.socket("db", json!({})).await;
     let made = map("{% .plugConfig.name %}", json!({}));
     stage
         .plug("web", json!({"socket": at_db(), "config": {"name": "../secrets"}, "resources": [{"template": made}]}))
         .await;
-    let plug = stage.plug_shows("web", "Error").await;
+    let plug = stage.until_plug_reason("web", "Error").await;
     let words = condition(&plug, "Failed")["message"].as_str().unwrap().to_string();
     assert!(words.contains("spec.resources[0].template") && words.contains("metadata.name is no name"), "{words}");
 }

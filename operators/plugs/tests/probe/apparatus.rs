@@ -5,42 +5,46 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use switchboard_kernel::operator::{Declaration, Declared, Operator, Stop, Unit, Units};
-use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{Mutation, PatchForm, Plan};
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, Operator, Unit, Units};
+use switchboard_kernel::plan::{Mutation, PatchType, Plan};
 use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::View;
 use switchboard_plugs::apparatus::ADDRESS_ANNOTATION;
-use switchboard_probe::{Class, Fault, Probe, Step, schedule};
+use switchboard_probe::{Fault, FaultClass, Probe, ScriptStep, schedule};
 
-use super::program::{Heard, Manner, Program};
-use super::{SAMPLE, ground, map, object, operators, spread};
+use super::program::{CallFailure, RecordedCall, TestProgram};
+use super::{SAMPLE, base_objects, map, object, operators, spread_sample};
 
 const PODS: Resource = Resource::namespaced("", "v1", "Pod", "pods");
 /// Longer than a run: the end of an idle pod is another test's.
 const LONG_S: u32 = 1_000_000_000;
 
 /// Lets every pod run at once, and listen where the program does.
-struct Kubelet(String);
+struct KubeletOperator(String);
 
-impl Operator for Kubelet {
+impl Operator for KubeletOperator {
     fn name(&self) -> &str {
         "kubelet"
     }
 
     fn declaration(&self) -> Declaration {
         Declaration {
-            inputs: BTreeSet::from([Declared::every_kind()]),
-            outputs: BTreeSet::from([Declared::every_kind()]),
+            inputs: BTreeSet::from([AccessRule::every_kind()]),
+            outputs: BTreeSet::from([AccessRule::every_kind()]),
             service_account: None,
-            units: Units::Each { place: Place::Configuration, resource: PODS, selection: Selection::all() },
+            units: Units::Each {
+                cluster_type: ClusterType::Configuration,
+                resource: PODS,
+                selection: Selection::all(),
+            },
         }
     }
 
-    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
-        let mut plan = Plan::in_order();
+    fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
+        let mut plan = Plan::ordered();
         let Some(pod) = view.get(&PODS, unit.namespace(), unit.name())?.map(|pod| pod.value()) else { return Ok(plan) };
-        let patch = |body: Value| Mutation::patch(&PODS, unit.namespace(), unit.name(), PatchForm::Merge, body);
+        let patch = |body: Value| Mutation::patch(&PODS, unit.namespace(), unit.name(), PatchType::Merge, body);
         if pod["metadata"]["annotations"][ADDRESS_ANNOTATION].is_null() {
             plan.push(patch(json!({"metadata": {"annotations": {ADDRESS_ANNOTATION: self.0}}})));
         } else if pod["status"]["phase"] != "Running" {
@@ -52,7 +56,7 @@ impl Operator for Kubelet {
 
 /// Where the socket's program runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Home {
+enum ProgramLocation {
     /// In a pod of its own.
     Pod,
     /// Elsewhere. The address that a server gives a pod's Service follows from the order of all writes, which faults change.
@@ -60,17 +64,17 @@ enum Home {
 }
 
 /// A plug with a program elsewhere, and a socket with one: their whole life.
-fn probe(program: &Program, home: Home) -> Probe {
+fn probe(program: &TestProgram, location: ProgramLocation) -> Probe {
     let address = program.address.to_string();
     let all = move || {
         let mut all = operators();
-        all.push(Arc::new(Kubelet(address.clone())));
+        all.push(Arc::new(KubeletOperator(address.clone())));
         all
     };
     let container = json!({"name": "api", "image": "api:1", "ports": [{"containerPort": 80}]});
-    let (endpoint, containers) = match home {
-        Home::Pod => ("/socket".to_string(), json!([container])),
-        Home::Elsewhere => (format!("http://{}/socket", program.address), json!([])),
+    let (endpoint, containers) = match location {
+        ProgramLocation::Pod => ("/socket".to_string(), json!([container])),
+        ProgramLocation::Elsewhere => (format!("http://{}/socket", program.address), json!([])),
     };
     let socket = json!({"config": {"hello": "world"},
         "apparatus": {"endpoint": endpoint, "idleTimeout": LONG_S, "containers": containers},
@@ -78,19 +82,19 @@ fn probe(program: &Program, home: Home) -> Probe {
     let plug = json!({"socket": {"name": "db", "namespace": "data"},
         "apparatus": {"endpoint": format!("http://{}/plug", program.address), "containers": []}});
     let script = vec![
-        Step::apply(object("Plug", "shop", "web", plug)),
-        Step::patch(object("Socket", "data", "db", json!({"config": {"hello": "mars"}}))),
-        Step::delete(object("Plug", "shop", "web", json!({}))),
-        Step::delete(object("Socket", "data", "db", json!({}))),
+        ScriptStep::apply(object("Plug", "shop", "web", plug)),
+        ScriptStep::patch(object("Socket", "data", "db", json!({"config": {"hello": "mars"}}))),
+        ScriptStep::delete(object("Plug", "shop", "web", json!({}))),
+        ScriptStep::delete(object("Socket", "data", "db", json!({}))),
     ];
     let account =
         json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": "data"}});
-    let given = ground().into_iter().chain([account, object("Socket", "data", "db", socket)]);
+    let given = base_objects().into_iter().chain([account, object("Socket", "data", "db", socket)]);
     Probe::of_all(all).given(given).script(script).threads(1)
 }
 
 /// What a side heard, each mark once: the last words of the paths.
-fn events(heard: &[Heard], side: &str) -> Vec<String> {
+fn events(heard: &[RecordedCall], side: &str) -> Vec<String> {
     let mut known = BTreeSet::new();
     let of_side = heard.iter().filter(|one| one.path.starts_with(side) && !one.mark.is_empty());
     let new = of_side.filter(|one| known.insert(one.mark.clone()));
@@ -100,7 +104,7 @@ fn events(heard: &[Heard], side: &str) -> Vec<String> {
 const LIFE: [&str; 5] = ["created", "coupled", "updated", "decoupled", "deleted"];
 
 /// What is wrong with what both were told, when something is. `all` is whether each must have heard everything.
-fn problem(heard: &[Heard], all: bool, twice: usize) -> Option<String> {
+fn problem(heard: &[RecordedCall], all: bool, twice: usize) -> Option<String> {
     for side in ["/plug/", "/socket/"] {
         let events = events(heard, side);
         let mut life = LIFE.iter();
@@ -116,29 +120,33 @@ fn problem(heard: &[Heard], all: bool, twice: usize) -> Option<String> {
 }
 
 /// One run for each fault, and what the program does in it; each is judged by what the program heard.
-fn run(program: &Program, home: Home, runs: Vec<(Fault, Option<(usize, Manner)>)>) {
+fn run(program: &TestProgram, location: ProgramLocation, runs: Vec<(Fault, Option<(usize, CallFailure)>)>) {
     let wrong: Arc<Mutex<Vec<String>>> = Arc::default();
     program.next(None);
     // The undisturbed run is not told of, so one more of its kind comes first.
     let faults: Vec<Fault> =
         std::iter::once(Fault::none()).chain(runs.iter().map(|(fault, _)| fault.clone())).collect();
     let (count, noted, asked) = (runs.len(), wrong.clone(), program.clone());
-    let report = probe(program, home)
+    let report = probe(program, location)
         .only(faults)
         .on_progress(move |done, _| {
-            let (heard, _) = asked.next(runs.get(done - 1).and_then(|(_, trouble)| *trouble));
-            let Some((fault, trouble)) = done.checked_sub(2).and_then(|at| runs.get(at)) else { return };
-            let blind = [Class::Stale, Class::Missed, Class::Merged].iter().any(|class| fault.is(*class));
+            let (heard, _) = asked.next(runs.get(done - 1).and_then(|(_, failure)| *failure));
+            let Some((fault, failure)) = done.checked_sub(2).and_then(|at| runs.get(at)) else { return };
+            let blind =
+                [FaultClass::Stale, FaultClass::Missed, FaultClass::Merged].iter().any(|class| fault.has_class(*class));
             // A call that was made before the process died is made once more, with its mark; one whose record was refused, as
             // often as it was.
-            let struck: u32 =
-                if fault.is(Class::Answer) { fault.parts().iter().map(|part| part.times).sum() } else { 1 };
+            let struck: u32 = if fault.has_class(FaultClass::Response) {
+                fault.parts().iter().map(|part| part.times).sum()
+            } else {
+                1
+            };
             let struck = if *fault == Fault::none() { 0 } else { struck };
-            let twice = usize::try_from(struck).unwrap() + usize::from(trouble.is_some());
+            let twice = usize::try_from(struck).unwrap() + usize::from(failure.is_some());
             noted
                 .lock()
                 .unwrap()
-                .extend(problem(&heard, !blind, twice).map(|what| format!("{fault} {trouble:?}: {what}")));
+                .extend(problem(&heard, !blind, twice).map(|what| format!("{fault} {failure:?}: {what}")));
         })
         .run();
     println!("{count} runs, {} writes, {} events", report.writes, report.events);
@@ -148,8 +156,8 @@ fn run(program: &Program, home: Home, runs: Vec<(Fault, Option<(usize, Manner)>)
 }
 
 /// How an undisturbed run goes: calls, writes, events.
-fn undisturbed(program: &Program, home: Home) -> (usize, u32, u32) {
-    let report = probe(program, home).only([]).run();
+fn undisturbed(program: &TestProgram, location: ProgramLocation) -> (usize, u32, u32) {
+    let report = probe(program, location).only([]).run();
     report.assert_ok();
     let (heard, calls) = program.next(None);
     assert_eq!(problem(&heard, true, 0), None);
@@ -158,17 +166,17 @@ fn undisturbed(program: &Program, home: Home) -> (usize, u32, u32) {
 
 #[test]
 fn a_program_fails_at_each_of_its_calls() {
-    let program = Program::start();
-    let (calls, _, _) = undisturbed(&program, Home::Pod);
+    let program = TestProgram::start();
+    let (calls, _, _) = undisturbed(&program, ProgramLocation::Pod);
     assert!(calls > 10, "{calls} calls");
-    let each = (0..calls).flat_map(|at| Manner::ALL.map(|manner| (Fault::none(), Some((at, manner)))));
-    run(&program, Home::Pod, spread(each.collect(), SAMPLE));
+    let each = (0..calls).flat_map(|at| CallFailure::ALL.map(|manner| (Fault::none(), Some((at, manner)))));
+    run(&program, ProgramLocation::Pod, spread_sample(each.collect(), SAMPLE));
 }
 
 #[test]
 fn faults_around_programs_leave_out_no_event_and_tell_none_twice() {
-    let program = Program::start();
-    let (_, writes, events) = undisturbed(&program, Home::Elsewhere);
-    let all = spread(schedule(writes, events), SAMPLE);
-    run(&program, Home::Elsewhere, all.into_iter().map(|fault| (fault, None)).collect());
+    let program = TestProgram::start();
+    let (_, writes, events) = undisturbed(&program, ProgramLocation::Elsewhere);
+    let all = spread_sample(schedule(writes, events), SAMPLE);
+    run(&program, ProgramLocation::Elsewhere, all.into_iter().map(|fault| (fault, None)).collect());
 }

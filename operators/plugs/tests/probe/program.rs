@@ -6,43 +6,44 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 /// How it fails at one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub enum CallFailure {
     /// Answers with 500, and has not done anything.
-    Refuses,
+    ServerError,
     /// Closes the connection, and has not done anything.
-    Breaks,
+    ClosedBefore,
     /// Has done it, and closes the connection instead of answering.
-    Loses,
+    ClosedAfter,
     /// Answers what cannot be read.
-    Mumbles,
+    InvalidAnswer,
 }
 
-impl Manner {
-    pub const ALL: [Manner; 4] = [Manner::Refuses, Manner::Breaks, Manner::Loses, Manner::Mumbles];
+impl CallFailure {
+    pub const ALL: [CallFailure; 4] =
+        [CallFailure::ServerError, CallFailure::ClosedBefore, CallFailure::ClosedAfter, CallFailure::InvalidAnswer];
 }
 
 /// A call that was made: `/socket/coupled`, the plug it is about, and the mark of its event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct RecordedCall {
     pub path: String,
     pub mark: String,
 }
 
 #[derive(Default)]
-struct State {
-    heard: Vec<Heard>,
+struct ProgramState {
+    recorded: Vec<RecordedCall>,
     calls: usize,
-    trouble: Option<(usize, Manner)>,
+    failure: Option<(usize, CallFailure)>,
 }
 
 /// Listens until the test ends.
 #[derive(Clone)]
-pub struct Program {
+pub struct TestProgram {
     pub address: SocketAddr,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProgramState>>,
 }
 
-impl Program {
+impl TestProgram {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let program = Self { address: listener.local_addr().unwrap(), state: Arc::default() };
@@ -57,12 +58,12 @@ impl Program {
     }
 
     /// What it did since the last time it was asked, and how often it was called. It then fails as told, at the call of that number.
-    pub fn next(&self, trouble: Option<(usize, Manner)>) -> (Vec<Heard>, usize) {
-        let before = std::mem::replace(&mut *self.state(), State { trouble, ..State::default() });
-        (before.heard, before.calls)
+    pub fn next(&self, failure: Option<(usize, CallFailure)>) -> (Vec<RecordedCall>, usize) {
+        let before = std::mem::replace(&mut *self.state(), ProgramState { failure, ..ProgramState::default() });
+        (before.recorded, before.calls)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ProgramState> {
         self.state.lock().unwrap()
     }
 
@@ -71,17 +72,17 @@ impl Program {
         let path = line.split(' ').nth(1).unwrap_or_default().to_string();
         let manner = {
             let mut state = self.state();
-            let manner = state.trouble.filter(|(at, _)| *at == state.calls).map(|(_, manner)| manner);
+            let manner = state.failure.filter(|(at, _)| *at == state.calls).map(|(_, manner)| manner);
             state.calls += 1;
-            if !matches!(manner, Some(Manner::Refuses | Manner::Breaks)) {
-                state.heard.push(Heard { path: path.clone(), mark });
+            if !matches!(manner, Some(CallFailure::ServerError | CallFailure::ClosedBefore)) {
+                state.recorded.push(RecordedCall { path: path.clone(), mark });
             }
             manner
         };
         let (status, body) = match manner {
-            Some(Manner::Breaks | Manner::Loses) => return Ok(()),
-            Some(Manner::Refuses) => (500, "{}"),
-            Some(Manner::Mumbles) => (200, "<html>"),
+            Some(CallFailure::ClosedBefore | CallFailure::ClosedAfter) => return Ok(()),
+            Some(CallFailure::ServerError) => (500, "{}"),
+            Some(CallFailure::InvalidAnswer) => (200, "<html>"),
             None if path.ends_with("/config") => (200, r#"{"realm":"example"}"#),
             None => (200, "{}"),
         };

@@ -1,4 +1,4 @@
-//! Units: GitOpsDeployments.
+//! Units of GitOpsDeployments.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,37 +6,37 @@ use std::time::Duration;
 
 use serde_json::Value;
 use switchboard_gitops::argo::{application_name, status};
-use switchboard_gitops::fleet::NoRoom;
-use switchboard_gitops::flow::deployment::{self, Environment, Input, Known, removal_id};
-use switchboard_gitops::flow::tenant::{self, Namespace};
-use switchboard_gitops::kinds::Deployment;
+use switchboard_gitops::fleet::NoCapacity;
+use switchboard_gitops::flow::deployment::{self, DeploymentInput, DeploymentRows, TargetEnvironment, removal_id};
+use switchboard_gitops::flow::tenant::{self, TenantNamespace};
+use switchboard_gitops::kinds::GitOpsDeployment;
 use switchboard_gitops::kinds::environment::CONDITION;
-use switchboard_gitops::repository::normalise;
-use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
-use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{Plan, Standing};
-use switchboard_kernel::view::{Outside, View};
+use switchboard_gitops::repository::normalize;
+use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
+use switchboard_kernel::plan::{Plan, UnitStatus};
+use switchboard_kernel::topology::ClusterType;
+use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, Uid, UserId};
 use switchboard_ledger::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
-use switchboard_ledger::{Change, Filter, Key, Row, Table};
+use switchboard_ledger::{Filter, Row, RowChange, RowKey, Table};
 
-use super::{Backend, DEPLOYMENTS_NAME, declared, roomless};
-use crate::asked::{Asked, text};
-use crate::error::{ServiceError, told};
-use crate::instance::{self, Seat};
+use super::{Backend, DEPLOYMENTS_NAME, declared, unplaced};
+use crate::error::{ServiceError, error_chain};
+use crate::instance::{self, PlacedInstance};
+use crate::request::{UnitRequest, text};
 use crate::resources::{DEPLOYMENTS, ENVIRONMENTS};
-use crate::store::aside;
+use crate::store::run_blocking_if_large;
 use crate::writes::mutation;
-use crate::{doorbell, ids, rows};
+use crate::{ids, notify, rows};
 
-/// How soon is looked again for rows of an environment that should have some.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Delay until the missing rows of a connected environment are checked again.
+const ENVIRONMENT_RECHECK_DELAY: Duration = Duration::from_secs(1);
 
-/// The operator of GitOpsDeployments.
+/// Operator of GitOpsDeployments.
 #[derive(Clone)]
 pub struct Deployments(pub Backend);
 
-impl Outward for Deployments {
+impl ExternalOperator for Deployments {
     fn name(&self) -> &str {
         DEPLOYMENTS_NAME
     }
@@ -45,165 +45,167 @@ impl Outward for Deployments {
         declared(&DEPLOYMENTS)
     }
 
-    fn reach(&self, request: &Value) -> Result<Value, String> {
-        let (this, asked) = (self.clone(), Arc::new(Asked::read(request).map_err(|error| told(&error))?));
-        let question = Arc::clone(&asked);
-        let plan = self.0.store().wait(async move || this.answer(&question).await)?;
-        self.0.0.failing.note(&asked, &plan);
+    fn call(&self, request: &Value) -> Result<Value, String> {
+        let (this, request) =
+            (self.clone(), Arc::new(UnitRequest::read(request).map_err(|error| error_chain(&error))?));
+        let question = Arc::clone(&request);
+        let plan = self.0.store().block_on(async move || this.answer(&question).await)?;
+        self.0.0.failing.record(&request, &plan);
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 
-    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let live = view.get(&DEPLOYMENTS, unit.namespace(), unit.name())?.map(|object| object.value());
         let wanted = live.as_ref().map(|live| text(live, "/spec/destination/environment")).unwrap_or_default();
-        let mut asked = Asked::of(unit, view, live)?;
+        let mut request = UnitRequest::of(unit, view, live)?;
         if !wanted.is_empty() {
-            // With its status: that is written when the environment can be used, or no longer.
-            asked.named = view.get(&ENVIRONMENTS, unit.namespace(), &wanted)?.map(|object| object.value());
+            // The status is read as well: it shows whether the environment can be used.
+            request.referenced = view.get(&ENVIRONMENTS, unit.namespace(), &wanted)?.map(|object| object.value());
         }
-        asked.ask(outside)
+        request.query(outside)
     }
 }
 
-/// Where a deployment should go, as far as rows tell.
-enum Target {
+/// Target of a deployment, according to the rows.
+enum DeploymentTarget {
     Own(ManagedEnvironmentId),
     Of(ManagedEnvironmentId),
     Unusable,
 }
 
-/// All rows that a decision is made on.
-struct Rows {
+/// Rows that a decision is based on.
+struct DeploymentInputs {
     user: ClusterUser,
-    known: Vec<Known>,
-    target: Target,
-    instance: Option<Result<Seat, NoRoom>>,
+    known: Vec<DeploymentRows>,
+    target: DeploymentTarget,
+    instance: Option<Result<PlacedInstance, NoCapacity>>,
     operations: Vec<Operation>,
     instances: BTreeSet<EngineInstanceId>,
     repositories: Vec<AppProjectRepository>,
-    compared: Option<String>,
+    compared_environment: Option<String>,
 }
 
 impl Deployments {
-    async fn answer(&self, asked: &Asked) -> Result<Plan, ServiceError> {
-        let live: Option<Deployment> = asked.typed()?;
+    async fn answer(&self, request: &UnitRequest) -> Result<Plan, ServiceError> {
+        let live: Option<GitOpsDeployment> = request.typed()?;
         let removal =
             live.as_ref().filter(|live| live.metadata.is_deleted()).map(|live| removal_id(&live.metadata.id()));
         if let Some(removal) = &removal {
-            // Before any row is read: what is over after that is told.
-            self.0.removals().insert(removal.clone(), Unit::object(&asked.namespace, &asked.name));
+            // Recorded before any row is read, so that an Operation that finishes afterwards triggers the unit.
+            self.0.removals().insert(removal.clone(), Unit::object(&request.namespace, &request.name));
         }
-        let decided = self.0.store().settle(async |view| self.decide_on(view, asked, live.as_ref()).await);
-        let (plan, may_be_unnamed) = decided.await?;
-        let plan = self.0.0.roomless.note(Unit::object(&asked.namespace, &asked.name), plan);
-        if let Some(removal) = removal.filter(|_| plan.standing == Standing::Ready) {
+        let decided = self.0.store().transact(async |view| self.decide_on(view, request, live.as_ref()).await);
+        let (plan, may_leave_unreferenced) = decided.await?;
+        let plan = self.0.0.unplaced.record(Unit::object(&request.namespace, &request.name), plan);
+        if let Some(removal) = removal.filter(|_| plan.status == UnitStatus::Ready) {
             self.0.removals().remove(&removal);
         }
-        if may_be_unnamed {
-            self.0.settled().mark(&asked.namespace);
+        if may_leave_unreferenced {
+            self.0.settled().mark(&request.namespace);
         }
         Ok(plan)
     }
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::View,
-        asked: &Asked,
-        live: Option<&Deployment>,
-    ) -> Result<(Vec<Change>, (Plan, bool)), ServiceError> {
-        let now = asked.now()?;
-        let tenant = asked.tenant();
+        view: &mut switchboard_ledger::LedgerView,
+        request: &UnitRequest,
+        live: Option<&GitOpsDeployment>,
+    ) -> Result<(Vec<RowChange>, (Plan, bool)), ServiceError> {
+        let now = request.now()?;
+        let tenant = request.tenant();
         let wanted = live.filter(|live| !live.metadata.is_deleted());
         let mut changes = Vec::new();
-        let known = rows::deployments(view, &self.0.named(asked, tenant.as_ref())).await?;
+        let known = rows::deployments(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
         let found = self.user(view, tenant.as_ref(), &known).await?;
-        // Whoever is taken from rows has one.
+        // A tenant that was found through rows has a row.
         let is_tenant = found.is_some() || live.is_none();
         let user = match (found, &tenant) {
             (Some(user), None) => user,
             (found, Some(namespace)) if found.is_some() || live.is_some() => {
-                let (user, new) = tenant::user(found.as_ref(), namespace, || UserId::from(ids::new()), now.moment);
-                // Whoever only goes needs no row, but is let go.
+                let (user, new) = tenant::user(found.as_ref(), namespace, || UserId::from(ids::new()), now.timestamp);
+                // A tenant that only deletes needs no new row, but the deletion must complete.
                 changes.extend(new.into_iter().filter(|_| wanted.is_some()));
                 user
             }
-            // Nothing of a namespace that was made anew is known yet: what is there is of an earlier one of its name.
+            // A recreated namespace has no rows yet; existing rows belong to an earlier namespace of the same name.
             (None, Some(_)) if !known.is_empty() => match self.user(view, None, &known).await? {
                 Some(earlier) => earlier,
                 None => return Ok((changes, (Plan::nothing(), true))),
             },
-            // There is nothing of it, or nobody whose it could be.
+            // There is nothing to do, or the owner is unknown.
             _ => return Ok((changes, (Plan::nothing(), true))),
         };
-        let rows = self.rows(view, asked, wanted, user, known, tenant.as_ref(), &mut changes).await?;
+        let rows = self.rows(view, request, wanted, user, known, tenant.as_ref(), &mut changes).await?;
         let none = (no_instance(), Vec::new());
         let (instance, placed) = match &rows.instance {
             Some(Ok(seat)) => seat,
             Some(Err(full)) => {
-                return Ok((vec![], (roomless::waits(full), rows.repositories.is_empty())));
+                return Ok((vec![], (unplaced::waiting_plan(full), rows.repositories.is_empty())));
             }
             None => &none,
         };
-        let nowhere = Namespace { name: asked.namespace.clone(), uid: Uid::from("") };
-        let urls: BTreeSet<String> = wanted.iter().map(|live| normalise(&live.spec.source.repo_url)).collect();
+        let nowhere = TenantNamespace { name: request.namespace.clone(), uid: Uid::from("") };
+        let urls: BTreeSet<String> = wanted.iter().map(|live| normalize(&live.spec.source.repo_url)).collect();
         let decision = deployment::decide(
-            &Input {
+            &DeploymentInput {
                 now,
                 namespace: tenant.as_ref().unwrap_or(&nowhere),
                 user: &rows.user,
                 is_tenant,
                 deployment: live,
-                known: &rows.known,
+                rows: &rows.known,
                 environment: match &rows.target {
-                    Target::Own(id) => Environment::Own(id),
-                    Target::Of(id) => Environment::Of(id),
-                    Target::Unusable => Environment::Unusable,
+                    DeploymentTarget::Own(id) => TargetEnvironment::OwnNamespace(id),
+                    DeploymentTarget::Of(id) => TargetEnvironment::Managed(id),
+                    DeploymentTarget::Unusable => TargetEnvironment::Unusable,
                 },
                 instance,
                 operations: &rows.operations,
                 instances: &rows.instances,
                 repositories: &rows.repositories,
                 wanted_repositories: &urls,
-                compared_environment: rows.compared.as_deref(),
+                compared_environment: rows.compared_environment.as_deref(),
                 isolated: self.0.settings().isolated,
             },
             ids::new,
         );
-        let open = doorbell::open_after(&rows.operations, &decision.changes);
-        let mut plan = Plan::in_order();
+        let open = notify::open_after(&rows.operations, &decision.changes);
+        let mut plan = Plan::ordered();
         let writes = decision.writes.into_iter();
-        plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
-        let overdue = doorbell::until_overdue_ms(&open, now.moment);
-        plan.again = [decision.again_ms, overdue].into_iter().flatten().min().map(Duration::from_millis);
-        if matches!(rows.target, Target::Unusable) && asked.named.as_ref().is_some_and(is_connected) {
-            // Its rows were lost, and are about to be there again: its status will not say so.
-            plan = plan.again_after(LOOK_AGAIN);
+        plan.mutations.extend(writes.filter_map(|w| mutation(w, request.object.as_ref(), ClusterType::Configuration)));
+        let overdue = notify::until_overdue_ms(&open, now.timestamp);
+        plan.requeue_after =
+            [decision.requeue_after_ms, overdue].into_iter().flatten().min().map(Duration::from_millis);
+        if matches!(rows.target, DeploymentTarget::Unusable) && request.referenced.as_ref().is_some_and(is_connected) {
+            // The rows were lost and are about to be recreated; the environment's status does not show it.
+            plan = plan.requeue_after(ENVIRONMENT_RECHECK_DELAY);
         }
         if decision.changes.is_empty() {
-            // Nothing relies on what is new.
+            // No change refers to the new rows.
             changes.clear();
         } else {
             changes.extend(placed.iter().cloned());
         }
-        let may_be_unnamed = wanted.is_none() || unnames(&decision.changes, &rows.repositories);
+        let may_leave_unreferenced = wanted.is_none() || may_leave_unreferenced(&decision.changes, &rows.repositories);
         changes.extend(decision.changes);
         let plan = if open.is_empty() { plan } else { plan.waiting("the agent to follow") };
-        Ok((changes, (plan, may_be_unnamed)))
+        Ok((changes, (plan, may_leave_unreferenced)))
     }
 
-    /// The tenant of a namespace that is there, or whoever the rows say it was.
+    /// Returns the tenant of an existing namespace, or the owner according to the rows.
     async fn user(
         &self,
-        view: &mut switchboard_ledger::View,
-        tenant: Option<&Namespace>,
-        known: &[Known],
+        view: &mut switchboard_ledger::LedgerView,
+        tenant: Option<&TenantNamespace>,
+        known: &[DeploymentRows],
     ) -> Result<Option<ClusterUser>, ServiceError> {
-        // A namespace that was made anew is another tenant, whatever rows of its name say.
+        // A recreated namespace is another tenant, whatever the rows of the same name contain.
         if let Some(tenant) = tenant {
             return Ok(rows::user(view, &tenant.uid).await?);
         }
         match known.iter().flat_map(|known| &known.owners).next() {
-            Some(owner) => Ok(view.get(&Key::from(&owner.user)).await?),
+            Some(owner) => Ok(view.get(&RowKey::from(&owner.user)).await?),
             None => Ok(None),
         }
     }
@@ -211,27 +213,27 @@ impl Deployments {
     #[expect(clippy::too_many_arguments, reason = "what was read so far, each once")]
     async fn rows(
         &self,
-        view: &mut switchboard_ledger::View,
-        asked: &Asked,
-        wanted: Option<&Deployment>,
+        view: &mut switchboard_ledger::LedgerView,
+        request: &UnitRequest,
+        wanted: Option<&GitOpsDeployment>,
         user: ClusterUser,
-        known: Vec<Known>,
-        tenant: Option<&Namespace>,
-        changes: &mut Vec<Change>,
-    ) -> Result<Rows, ServiceError> {
+        known: Vec<DeploymentRows>,
+        tenant: Option<&TenantNamespace>,
+        changes: &mut Vec<RowChange>,
+    ) -> Result<DeploymentInputs, ServiceError> {
         let target = match (wanted, tenant) {
-            (Some(wanted), Some(tenant)) => self.target(view, asked, wanted, tenant, changes).await?,
-            _ => Target::Unusable,
+            (Some(wanted), Some(tenant)) => self.target(view, request, wanted, tenant, changes).await?,
+            _ => DeploymentTarget::Unusable,
         };
         let environment = match &target {
-            Target::Own(id) | Target::Of(id) => Some(id),
-            Target::Unusable => None,
+            DeploymentTarget::Own(id) | DeploymentTarget::Of(id) => Some(id),
+            DeploymentTarget::Unusable => None,
         };
         let mut operations = Vec::new();
         for application in known.iter().filter_map(|known| known.application.as_ref()) {
             operations.extend(rows::operations(view, application.id.as_str()).await?);
         }
-        let gone = asked.object.as_ref().filter(|_| wanted.is_none());
+        let gone = request.object.as_ref().filter(|_| wanted.is_none());
         let mut instances = BTreeSet::new();
         if let Some(uid) = gone.map(|gone| Uid::from(text(gone, "/metadata/uid"))) {
             operations.extend(rows::removals(view, &uid).await?);
@@ -239,81 +241,98 @@ impl Deployments {
                 instances = rows::instances(view).await?;
             }
         }
-        let repositories = match wanted.map(|wanted| normalise(&wanted.spec.source.repo_url)) {
+        let repositories = match wanted.map(|wanted| normalize(&wanted.spec.source.repo_url)) {
             Some(url) => view.list(&Filter::all().is("clusteruser_id", &user.id).is("repo_url", url.as_str())).await?,
             None => Vec::new(),
         };
-        let compared = compared(view, &known).await?;
-        // One that is somewhere stays there, unless it goes to another environment: a unit is never split. One that goes nowhere
-        // needs none.
+        let compared_environment = compared_environment(view, &known).await?;
+        // A deployment keeps its instance, unless its environment changes: a placement is never split. A deployment
+        // without a target needs no instance.
         let uid = wanted.map(|wanted| wanted.metadata.id());
         let there = known.iter().find(|known| uid.as_ref() == Some(&known.mapping.deployment_uid));
         let there = there.and_then(|known| known.application.as_ref());
-        let at = self.0.settings().engine.as_ref().filter(|_| matches!(target, Target::Own(_)));
+        let at = self.0.settings().engine.as_ref().filter(|_| matches!(target, DeploymentTarget::Own(_)));
         let stays = there.filter(|there| environment.is_none_or(|wanted| there.environment.as_ref() == Some(wanted)));
         let instance = match (stays, environment) {
             (Some(there), _) => rows::instance(view, &there.instance).await?.map(|one| Ok((one, Vec::new()))),
             (None, Some(environment)) => {
                 let name = uid.as_ref().map(application_name).unwrap_or_default();
-                Some(instance::place(view, &user.id, environment, &name, at, asked.now()?.moment).await?)
+                Some(instance::place(view, &user.id, environment, &name, at, request.now()?.timestamp).await?)
             }
             (None, None) => None,
         };
-        Ok(Rows { user, known, target, instance, operations, instances, repositories, compared })
+        Ok(DeploymentInputs {
+            user,
+            known,
+            target,
+            instance,
+            operations,
+            instances,
+            repositories,
+            compared_environment,
+        })
     }
 
     async fn target(
         &self,
-        view: &mut switchboard_ledger::View,
-        asked: &Asked,
-        wanted: &Deployment,
-        tenant: &Namespace,
-        changes: &mut Vec<Change>,
-    ) -> Result<Target, ServiceError> {
+        view: &mut switchboard_ledger::LedgerView,
+        request: &UnitRequest,
+        wanted: &GitOpsDeployment,
+        tenant: &TenantNamespace,
+        changes: &mut Vec<RowChange>,
+    ) -> Result<DeploymentTarget, ServiceError> {
         if wanted.spec.destination.environment.is_empty() {
             if !self.0.settings().in_cluster {
-                return Ok(Target::Unusable);
+                return Ok(DeploymentTarget::Unusable);
             }
             let found = rows::own_environment(view, &tenant.uid).await?;
-            let (id, new) = tenant::own_environment(found.as_ref(), tenant, ids::new, asked.now()?.moment);
+            let (id, new) = tenant::own_environment(found.as_ref(), tenant, ids::new, request.now()?.timestamp);
             changes.extend(new);
-            return Ok(Target::Own(id));
+            return Ok(DeploymentTarget::Own(id));
         }
-        let Some(environment) = asked.named.as_ref().filter(|named| named["metadata"]["deletionTimestamp"].is_null())
+        let Some(environment) =
+            request.referenced.as_ref().filter(|named| named["metadata"]["deletionTimestamp"].is_null())
         else {
-            return Ok(Target::Unusable);
+            return Ok(DeploymentTarget::Unusable);
         };
-        // By its uid, and that is of an object of the tenant's own namespace: nobody else's can be named.
+        // By uid, which belongs to an object of the tenant's own namespace, so environments of other tenants cannot be
+        // named.
         let row = rows::environment_of(view, &Uid::from(text(environment, "/metadata/uid"))).await?;
-        Ok(row.map_or(Target::Unusable, |row| Target::Of(ManagedEnvironmentId::from(row.relation_key))))
+        Ok(row.map_or(DeploymentTarget::Unusable, |row| {
+            DeploymentTarget::Of(ManagedEnvironmentId::from(row.relation_key))
+        }))
     }
 }
 
-/// Whether the repositories of a tenant may be others than its resources name once these changes are made: an Application changes or
-/// goes, and with it what it names; or its repository has no row though it is named, because it is refused.
-fn unnames(changes: &[Change], repositories: &[AppProjectRepository]) -> bool {
-    let is_of = |change: &Change, table: &Table| change.table() == table && !matches!(change, Change::Insert { .. });
+/// Whether the changes may leave a repository unreferenced, or a referenced repository without a row because its URL
+/// was rejected.
+fn may_leave_unreferenced(changes: &[RowChange], repositories: &[AppProjectRepository]) -> bool {
+    let is_of =
+        |change: &RowChange, table: &Table| change.table() == table && !matches!(change, RowChange::Insert { .. });
     let has_row =
         !repositories.is_empty() || changes.iter().any(|change| change.table() == AppProjectRepository::TABLE);
     !has_row || changes.iter().any(|change| is_of(change, Application::TABLE))
 }
 
-/// Whether an environment says that it can be used.
+/// Whether the status of an environment shows that it can be used.
 fn is_connected(environment: &Value) -> bool {
     let mut all = environment["status"]["conditions"].as_array().into_iter().flatten();
     all.any(|one| one["type"] == CONDITION && one["status"] == "True")
         && environment["metadata"]["deletionTimestamp"].is_null()
 }
 
-/// What goes needs no Argo CD to go to.
+/// Returns a placeholder: a deletion needs no instance.
 fn no_instance() -> EngineInstance {
     EngineInstance { id: "".into(), namespace: String::new(), namespace_uid: "".into(), cluster: "".into() }
 }
 
-/// The tenant's name for the environment that Argo CD compared with.
-async fn compared(view: &mut switchboard_ledger::View, known: &[Known]) -> Result<Option<String>, ServiceError> {
+/// Returns the tenant's name of the environment that Argo CD compared with.
+async fn compared_environment(
+    view: &mut switchboard_ledger::LedgerView,
+    known: &[DeploymentRows],
+) -> Result<Option<String>, ServiceError> {
     let packed = known.iter().find_map(|known| known.state.as_ref()?.status.clone()).unwrap_or_default();
-    let Ok(said) = aside(packed.len(), move || status::unpack(&packed)).await else { return Ok(None) };
+    let Ok(said) = run_blocking_if_large(packed.len(), move || status::unpack(&packed)).await else { return Ok(None) };
     match status::compared_environment(&said) {
         Some(id) => Ok(rows::name_of_environment(view, id).await?),
         None => Ok(None),

@@ -1,41 +1,42 @@
-//! Units: GitOpsDeploymentManagedEnvironments.
+//! Units of GitOpsDeploymentManagedEnvironments.
 
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use switchboard_gitops::flow::Decision;
+use switchboard_gitops::flow::ReconcileResult;
 use switchboard_gitops::flow::environment::{
-    self, Answer, Input, Known, Question, Questions, SecretData, account, parting,
+    self, ClusterCheck, ClusterCheckResult, ClusterChecks, EnvironmentInput, EnvironmentRows, KubeconfigSecret,
+    service_account, teardown,
 };
-use switchboard_gitops::flow::recheck::Asking;
-use switchboard_gitops::flow::tenant::{self, Namespace};
+use switchboard_gitops::flow::recheck::CheckSchedule;
+use switchboard_gitops::flow::tenant::{self, TenantNamespace};
 use switchboard_gitops::kinds::ManagedEnvironment;
 use switchboard_gitops::kinds::environment::SECRET_KEY;
 use switchboard_gitops::repository::without_login;
-use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
-use switchboard_kernel::place::Place;
+use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
 use switchboard_kernel::plan::Plan;
-use switchboard_kernel::view::{Outside, View};
+use switchboard_kernel::topology::ClusterType;
+use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_ledger::ids::UserId;
-use switchboard_ledger::rows::left::ServiceAccount;
+use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
 use switchboard_ledger::rows::{ClusterUser, Operation};
-use switchboard_ledger::{Change, Key, Moment};
+use switchboard_ledger::{DbTimestamp, RowChange, RowKey};
 
 use super::{Backend, ENVIRONMENTS_NAME, declared};
-use crate::asked::{Asked, secret, text};
-use crate::desk::{Desk, Rest};
-use crate::error::{ServiceError, told};
+use crate::error::{ServiceError, error_chain};
+use crate::external_checks::{CheckQueue, CheckState};
+use crate::request::{UnitRequest, secret, text};
 use crate::resources::{ENVIRONMENTS, SECRETS};
 use crate::writes::mutation;
 use crate::{ids, rows};
 
-/// The operator of GitOpsDeploymentManagedEnvironments.
+/// Operator of GitOpsDeploymentManagedEnvironments.
 #[derive(Clone)]
 pub struct Environments(pub Backend);
 
-impl Outward for Environments {
+impl ExternalOperator for Environments {
     fn name(&self) -> &str {
         ENVIRONMENTS_NAME
     }
@@ -44,100 +45,101 @@ impl Outward for Environments {
         declared(&ENVIRONMENTS)
     }
 
-    fn reach(&self, request: &Value) -> Result<Value, String> {
-        let (this, asked) = (self.clone(), Asked::read(request).map_err(|error| told(&error))?);
-        let plan = self.0.store().wait(async move || this.answer(&asked).await)?;
+    fn call(&self, request: &Value) -> Result<Value, String> {
+        let (this, request) = (self.clone(), UnitRequest::read(request).map_err(|error| error_chain(&error))?);
+        let plan = self.0.store().block_on(async move || this.answer(&request).await)?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 
-    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let live = view.get(&ENVIRONMENTS, unit.namespace(), unit.name())?.map(|object| object.value());
         let wanted = live.as_ref().map(|live| text(live, "/spec/credentialsSecret")).unwrap_or_default();
-        let mut asked = Asked::of(unit, view, live)?;
+        let mut request = UnitRequest::of(unit, view, live)?;
         if !wanted.is_empty() {
-            asked.secret = view.get(&SECRETS, unit.namespace(), &wanted)?.map(|object| secret(object.value()));
+            request.secret = view.get(&SECRETS, unit.namespace(), &wanted)?.map(|object| secret(object.value()));
         }
-        asked.ask(outside)
+        request.query(outside)
     }
 }
 
 impl Environments {
-    async fn answer(&self, asked: &Asked) -> Result<Plan, ServiceError> {
-        let live: Option<ManagedEnvironment> = asked.typed()?;
-        let unit = Unit::object(&asked.namespace, &asked.name);
-        let (now, print) = (asked.now()?.moment, asked.print());
-        let (desk, accounts) = (&self.0.0.environments, &self.0.0.accounts);
-        if let (Some(live), Some(rest)) = (&live, desk.rest(&unit, &print, now)) {
-            return rested(rest, live, asked);
+    async fn answer(&self, request: &UnitRequest) -> Result<Plan, ServiceError> {
+        let live: Option<ManagedEnvironment> = request.typed()?;
+        let unit = Unit::object(&request.namespace, &request.name);
+        let (now, fingerprint) = (request.now()?.timestamp, request.fingerprint());
+        let (queue, accounts) = (&self.0.0.environments, &self.0.0.accounts);
+        if let (Some(live), Some(rest)) = (&live, queue.periodic_state(&unit, &fingerprint, now)) {
+            return periodic_plan(rest, live, request);
         }
-        let answers = (desk.answer(&unit, now), accounts.answer(&unit, now));
+        let answers = (queue.answer(&unit, now), accounts.answer(&unit, now));
         let store = self.0.store();
-        let decided = store.settle(async |view| self.decide_on(view, asked, live.as_ref(), &answers).await);
+        let decided = store.transact(async |view| self.decide_on(view, request, live.as_ref(), &answers).await);
         let (plan, questions) = decided.await?;
-        // While anything else is to be done, it is not at rest.
-        let is_all = questions.retire.is_none() && answers.1.is_none() && plan.again.is_none();
+        // Periodic checks start when nothing else is left to do.
+        let is_all = questions.retire.is_none() && answers.1.is_none() && plan.requeue_after.is_none();
         let mut plan = plan;
         match (questions.verify, &live) {
-            (Asking::Later(question), Some(live)) if is_all => {
-                desk.stand(&unit, question, &print, self.0.recheck_ms(&live.metadata.id()), now);
-                if let Some(Rest::For(ms, _)) = desk.rest(&unit, &print, now) {
-                    plan.again = Some(Duration::from_millis(ms));
+            (CheckSchedule::Later(question), Some(live)) if is_all => {
+                queue.recheck_periodically(&unit, question, &fingerprint, self.0.recheck_ms(&live.metadata.id()), now);
+                if let Some(CheckState::Fresh(ms, _)) = queue.periodic_state(&unit, &fingerprint, now) {
+                    plan.requeue_after = Some(Duration::from_millis(ms));
                 }
             }
-            (Asking::Later(_), _) => {}
-            (Asking::Nothing, _) if desk.stood(&unit) => desk.forget(&unit),
-            (verify, _) => plan = put(desk, &unit, verify.now(), answers.0.as_ref(), plan, now),
+            (CheckSchedule::Later(_), _) => {}
+            (CheckSchedule::Nothing, _) if queue.is_periodic(&unit) => queue.forget(&unit),
+            (verify, _) => plan = enqueue_or_wait(queue, &unit, verify.now(), answers.0.as_ref(), plan, now),
         }
-        Ok(put(accounts, &unit, questions.retire, answers.1.as_ref(), plan, now))
+        Ok(enqueue_or_wait(accounts, &unit, questions.retire, answers.1.as_ref(), plan, now))
     }
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::View,
-        asked: &Asked,
+        view: &mut switchboard_ledger::LedgerView,
+        request: &UnitRequest,
         live: Option<&ManagedEnvironment>,
-        (answer, retired): &(Option<Answer>, Option<Answer>),
-    ) -> Result<(Vec<Change>, (Plan, Questions)), ServiceError> {
-        let tenant = asked.tenant();
-        let named = self.0.named(asked, tenant.as_ref());
+        (answer, retired): &(Option<ClusterCheckResult>, Option<ClusterCheckResult>),
+    ) -> Result<(Vec<RowChange>, (Plan, ClusterChecks)), ServiceError> {
+        let tenant = request.tenant();
+        let named = self.0.resource_ref(request, tenant.as_ref());
         let known = rows::environments(view, &named).await?;
         if live.is_none_or(|live| live.metadata.is_deleted())
-            && parting::waits(asked.leaving, is_removing(view, &known).await?, &known)
+            && teardown::must_wait(request.is_terminating, is_removing(view, &known).await?, &known)
         {
             let mut plan = Plan::nothing().waiting("what is deployed to it to go");
-            plan.again = Some(Duration::from_millis(parting::LOOK_AGAIN_MS));
-            return Ok((vec![], (plan, Questions::default())));
+            plan.requeue_after = Some(Duration::from_millis(teardown::POLL_MS));
+            return Ok((vec![], (plan, ClusterChecks::default())));
         }
         let accounts = rows::accounts(view, &named).await?;
-        tell_given_up(&accounts, retired.as_ref(), asked.now()?.moment);
-        let Some((user, mut changes)) = self.user(view, asked, live, tenant.as_ref(), &known).await? else {
-            let mut decision = Decision::default();
-            let retire = account::leave(&accounts, retired.as_ref(), asked.now()?.moment, &mut decision);
-            return Ok((decision.changes, (Plan::nothing(), Questions { retire, ..Questions::default() })));
+        log_abandoned(&accounts, retired.as_ref(), request.now()?.timestamp);
+        let Some((user, mut changes)) = self.user(view, request, live, tenant.as_ref(), &known).await? else {
+            let mut decision = ReconcileResult::default();
+            let retire =
+                service_account::retire_unwanted(&accounts, retired.as_ref(), request.now()?.timestamp, &mut decision);
+            return Ok((decision.changes, (Plan::nothing(), ClusterChecks { retire, ..ClusterChecks::default() })));
         };
         let mut operations = operations(view, &known).await?;
         operations.extend(rows::operations(view, user.id.as_str()).await?);
         let instances = rows::instances_of(view, &user.id).await?;
-        let nowhere = Namespace { name: asked.namespace.clone(), uid: "".into() };
-        let data = asked.secret.as_ref().map(secret_data);
-        let input = Input {
-            now: asked.now()?,
+        let nowhere = TenantNamespace { name: request.namespace.clone(), uid: "".into() };
+        let data = request.secret.as_ref().map(secret_data);
+        let input = EnvironmentInput {
+            now: request.now()?,
             namespace: tenant.as_ref().unwrap_or(&nowhere),
             user: &user,
             environment: live,
             secret: data.as_ref(),
-            known: &known,
+            rows: &known,
             operations: &operations,
             instances: &instances,
             accounts: &accounts,
-            answer: answer.as_ref(),
-            retired: retired.as_ref(),
+            check_result: answer.as_ref(),
+            retire_result: retired.as_ref(),
         };
         let (decision, questions) = environment::decide(&input, ids::new);
-        let mut plan = Plan::in_order();
+        let mut plan = Plan::ordered();
         let writes = decision.writes.into_iter();
-        plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
-        plan.again = decision.again_ms.map(Duration::from_millis);
+        plan.mutations.extend(writes.filter_map(|w| mutation(w, request.object.as_ref(), ClusterType::Configuration)));
+        plan.requeue_after = decision.requeue_after_ms.map(Duration::from_millis);
         if decision.changes.is_empty() {
             changes.clear();
         }
@@ -145,74 +147,85 @@ impl Environments {
         Ok((changes, (plan, questions)))
     }
 
-    /// The tenant: of the namespace, or of the rows when the namespace is gone. None when there is nothing to be done.
+    /// Returns the tenant of the namespace, or the owner according to the rows if the namespace is deleted. `None` if
+    /// nothing is to be done.
     async fn user(
         &self,
-        view: &mut switchboard_ledger::View,
-        asked: &Asked,
+        view: &mut switchboard_ledger::LedgerView,
+        request: &UnitRequest,
         live: Option<&ManagedEnvironment>,
-        tenant: Option<&Namespace>,
-        known: &[Known],
-    ) -> Result<Option<(ClusterUser, Vec<Change>)>, ServiceError> {
+        tenant: Option<&TenantNamespace>,
+        known: &[EnvironmentRows],
+    ) -> Result<Option<(ClusterUser, Vec<RowChange>)>, ServiceError> {
         if live.is_none() && known.is_empty() {
             return Ok(None);
         }
         if let Some(tenant) = tenant {
             let found = rows::user(view, &tenant.uid).await?;
-            let now = asked.now()?.moment;
+            let now = request.now()?.timestamp;
             return Ok(Some(tenant::user(found.as_ref(), tenant, || UserId::from(ids::new()), now)));
         }
         let owner = known.iter().flat_map(|known| &known.permissions).map(|permission| &permission.user).next();
         match owner {
-            Some(owner) => Ok(view.get(&Key::from(owner)).await?.map(|user| (user, Vec::new()))),
+            Some(owner) => Ok(view.get(&RowKey::from(owner)).await?.map(|user| (user, Vec::new()))),
             None => Ok(None),
         }
     }
 }
 
-/// Of what stands, what was answered last is told. Nobody asks the database.
-fn rested(rest: Rest<Answer>, live: &ManagedEnvironment, asked: &Asked) -> Result<Plan, ServiceError> {
-    let Rest::For(ms, answer) = rest else { return Ok(Plan::nothing()) };
-    let mut plan = Plan::in_order().again_after(Duration::from_millis(ms));
-    let writes = environment::retell(live, answer.as_ref(), asked.now()?).writes.into_iter();
-    plan.mutations.extend(writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration)));
+/// Returns the plan of a periodic check, from the last result and without queries.
+fn periodic_plan(
+    rest: CheckState<ClusterCheckResult>,
+    live: &ManagedEnvironment,
+    request: &UnitRequest,
+) -> Result<Plan, ServiceError> {
+    let CheckState::Fresh(ms, answer) = rest else { return Ok(Plan::nothing()) };
+    let mut plan = Plan::ordered().requeue_after(Duration::from_millis(ms));
+    let writes = environment::report_check(live, answer.as_ref(), request.now()?).writes.into_iter();
+    plan.mutations.extend(writes.filter_map(|w| mutation(w, request.object.as_ref(), ClusterType::Configuration)));
     Ok(plan)
 }
 
-/// Says what stays on a target: its row goes now, and nothing else will.
-fn tell_given_up(accounts: &[ServiceAccount], retired: Option<&Answer>, now: Moment) {
-    for one in accounts.iter().filter(|one| account::is_given_up(one, now) && !account::is_gone(one, retired)) {
+/// Logs the service accounts that stay on a target: their rows are deleted now, and nothing else removes them.
+fn log_abandoned(accounts: &[ServiceAccount], retired: Option<&ClusterCheckResult>, now: DbTimestamp) {
+    for one in accounts
+        .iter()
+        .filter(|one| service_account::is_abandoned(one, now) && !service_account::is_retired(one, retired))
+    {
         let (host, uid) = (without_login(&one.host), &one.resource_uid);
         tracing::warn!(%host, "gave up removing service account argocd-manager-{uid}: remove it and its role by hand");
     }
 }
 
-/// Asks what is to be asked, or says when to look again at what was answered with no.
-fn put(
-    desk: &Desk<Question, Answer>,
+/// Enqueues a check, or sets the delay until a failed check is retried.
+fn enqueue_or_wait(
+    queue: &CheckQueue<ClusterCheck, ClusterCheckResult>,
     unit: &Unit,
-    question: Option<Question>,
-    answer: Option<&Answer>,
+    question: Option<ClusterCheck>,
+    answer: Option<&ClusterCheckResult>,
     mut plan: Plan,
-    now: Moment,
+    now: DbTimestamp,
 ) -> Plan {
     match question {
         Some(question) => {
-            desk.ask(unit, question);
+            queue.enqueue(unit, question);
             plan = plan.waiting("the cluster to answer");
         }
-        None if matches!(answer, Some(Answer::Refused { .. } | Answer::Kept { .. })) => {
-            let again = desk.again_ms(unit, now).map(Duration::from_millis);
-            plan.again = [plan.again, again].into_iter().flatten().min();
+        None if matches!(answer, Some(ClusterCheckResult::Refused { .. } | ClusterCheckResult::Kept { .. })) => {
+            let again = queue.retry_after_ms(unit, now).map(Duration::from_millis);
+            plan.requeue_after = [plan.requeue_after, again].into_iter().flatten().min();
         }
-        None => desk.forget(unit),
+        None => queue.forget(unit),
     }
     plan
 }
 
-/// Whether something of a tenant that may use an environment is being removed: through which environment, no row says any more. Or
-/// whether what uses it is on its way to another Argo CD: the row of a move goes with the environment, and what it holds would stay.
-async fn is_removing(view: &mut switchboard_ledger::View, known: &[Known]) -> Result<bool, ServiceError> {
+/// Whether something that the environment is used for is being removed or moved. A removal has no row that names its
+/// environment. The row of a move is deleted with the environment, and the objects held by the move would stay.
+async fn is_removing(
+    view: &mut switchboard_ledger::LedgerView,
+    known: &[EnvironmentRows],
+) -> Result<bool, ServiceError> {
     for known in known {
         if rows::is_moving(view, &known.environment.id).await? {
             return Ok(true);
@@ -226,7 +239,10 @@ async fn is_removing(view: &mut switchboard_ledger::View, known: &[Known]) -> Re
     Ok(false)
 }
 
-async fn operations(view: &mut switchboard_ledger::View, known: &[Known]) -> Result<Vec<Operation>, ServiceError> {
+async fn operations(
+    view: &mut switchboard_ledger::LedgerView,
+    known: &[EnvironmentRows],
+) -> Result<Vec<Operation>, ServiceError> {
     let mut all = Vec::new();
     for known in known {
         all.extend(rows::operations(view, known.environment.id.as_str()).await?);
@@ -237,10 +253,10 @@ async fn operations(view: &mut switchboard_ledger::View, known: &[Known]) -> Res
     Ok(all)
 }
 
-/// What is needed of a tenant's Secret.
-fn secret_data(object: &Value) -> SecretData {
+/// Reads the tenant's Secret.
+fn secret_data(object: &Value) -> KubeconfigSecret {
     let kubeconfig = object["data"][SECRET_KEY].as_str().and_then(|encoded| STANDARD.decode(encoded).ok());
-    SecretData {
+    KubeconfigSecret {
         r#type: text(object, "/type"),
         kubeconfig: kubeconfig.map(|bytes| String::from_utf8_lossy(&bytes).into_owned().into()),
     }

@@ -1,39 +1,39 @@
-//! Units: GitOpsDeploymentSyncRuns.
+//! Units of GitOpsDeploymentSyncRuns.
 
 use std::time::Duration;
 
 use serde_json::Value;
-use switchboard_gitops::flow::sync_run::{self, Input, Known};
-use switchboard_gitops::flow::tenant::{self, Namespace};
-use switchboard_gitops::kinds::{Deployment, SyncRun};
-use switchboard_kernel::operator::{Declaration, Outward, Stop, Unit};
-use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{Plan, Standing};
+use switchboard_gitops::flow::sync_run::{self, SyncRunInput, SyncRunRows};
+use switchboard_gitops::flow::tenant::{self, TenantNamespace};
+use switchboard_gitops::kinds::{GitOpsDeployment, SyncRun};
+use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, Unit};
+use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::resource::Selection;
-use switchboard_kernel::view::{Outside, View};
+use switchboard_kernel::topology::ClusterType;
+use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::{Application, ClusterUser, Operation, SyncOperation};
-use switchboard_ledger::{Change, Filter, Key};
+use switchboard_ledger::{Filter, RowChange, RowKey};
 
 use super::{Backend, SYNC_RUNS_NAME, declared};
-use crate::asked::{Asked, text};
-use crate::error::{ServiceError, told};
+use crate::error::{ServiceError, error_chain};
+use crate::request::{UnitRequest, text};
 use crate::resources::{DEPLOYMENTS, SYNC_RUNS};
 use crate::writes::mutation;
-use crate::{doorbell, ids, rows};
+use crate::{ids, notify, rows};
 
-/// How soon a run looks again whether the one before it is over, though no other run of the namespace has changed.
-const BEHIND: Duration = Duration::from_secs(15);
-/// How many rows are asked for by name at once.
-const ASKED_AT_ONCE: usize = 500;
-/// What it waits for.
-const ANOTHER: &str = "another run to end";
+/// Delay until a queued run checks again whether the previous one has finished, without an event.
+const QUEUED_RECHECK_DELAY: Duration = Duration::from_secs(15);
+/// Ids per query.
+const MAX_IDS_PER_QUERY: usize = 500;
+/// Reason of a queued run.
+const WAITS_FOR_ANOTHER_RUN: &str = "another run to end";
 
-/// The operator of GitOpsDeploymentSyncRuns.
+/// Operator of GitOpsDeploymentSyncRuns.
 #[derive(Clone)]
 pub struct SyncRuns(pub Backend);
 
-impl Outward for SyncRuns {
+impl ExternalOperator for SyncRuns {
     fn name(&self) -> &str {
         SYNC_RUNS_NAME
     }
@@ -42,23 +42,23 @@ impl Outward for SyncRuns {
         declared(&SYNC_RUNS)
     }
 
-    fn reach(&self, request: &Value) -> Result<Value, String> {
-        let (this, asked) = (self.clone(), Asked::read(request).map_err(|error| told(&error))?);
-        let plan = self.0.store().wait(async move || this.answer(&asked).await)?;
+    fn call(&self, request: &Value) -> Result<Value, String> {
+        let (this, request) = (self.clone(), UnitRequest::read(request).map_err(|error| error_chain(&error))?);
+        let plan = self.0.store().block_on(async move || this.answer(&request).await)?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 
-    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let live = view.get(&SYNC_RUNS, unit.namespace(), unit.name())?.map(|object| object.value());
         let of = live.as_ref().map(|live| text(live, "/spec/gitopsDeploymentName")).unwrap_or_default();
-        let mut asked = Asked::of(unit, view, live)?;
+        let mut request = UnitRequest::of(unit, view, live)?;
         if !of.is_empty() {
-            // With its status: an Application is first told of there.
-            asked.named = view.get(&DEPLOYMENTS, unit.namespace(), &of)?.map(|object| object.value());
+            // The status is read as well: its first change shows that the deployment has an Application.
+            request.referenced = view.get(&DEPLOYMENTS, unit.namespace(), &of)?.map(|object| object.value());
         }
-        let plan = asked.ask(outside)?;
-        if matches!(&plan.standing, Standing::Waiting(why) if why == ANOTHER) {
-            // What is read is waited for: the others of the namespace are told when they are over.
+        let plan = request.query(outside)?;
+        if matches!(&plan.status, UnitStatus::Waiting(why) if why == WAITS_FOR_ANOTHER_RUN) {
+            // The list registers a dependency: the unit is triggered when another run of the namespace changes.
             view.list(&SYNC_RUNS, &Selection::namespace(unit.namespace()))?;
         }
         Ok(plan)
@@ -66,59 +66,62 @@ impl Outward for SyncRuns {
 }
 
 impl SyncRuns {
-    async fn answer(&self, asked: &Asked) -> Result<Plan, ServiceError> {
-        let live: Option<SyncRun> = asked.typed()?;
-        let deployment: Option<Deployment> = asked.named.clone().map(serde_json::from_value).transpose()?;
+    async fn answer(&self, request: &UnitRequest) -> Result<Plan, ServiceError> {
+        let live: Option<SyncRun> = request.typed()?;
+        let deployment: Option<GitOpsDeployment> =
+            request.referenced.clone().map(serde_json::from_value).transpose()?;
         let store = self.0.store();
-        store.settle(async |view| self.decide_on(view, asked, live.as_ref(), deployment.as_ref()).await).await
+        store.transact(async |view| self.decide_on(view, request, live.as_ref(), deployment.as_ref()).await).await
     }
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::View,
-        asked: &Asked,
+        view: &mut switchboard_ledger::LedgerView,
+        request: &UnitRequest,
         live: Option<&SyncRun>,
-        deployment: Option<&Deployment>,
-    ) -> Result<(Vec<Change>, Plan), ServiceError> {
-        let tenant = asked.tenant();
-        let all = rows::sync_runs(view, &self.0.named(asked, tenant.as_ref())).await?;
-        let is_live = |known: &&Known| live.is_some_and(|live| live.metadata.id() == known.mapping.resource_uid);
-        let mut part = Part { changes: Vec::new(), plan: Plan::in_order(), open: Vec::new(), is_behind: false };
-        // A run that was deleted and made anew is another: the old one is ended first.
+        deployment: Option<&GitOpsDeployment>,
+    ) -> Result<(Vec<RowChange>, Plan), ServiceError> {
+        let tenant = request.tenant();
+        let all = rows::sync_runs(view, &self.0.resource_ref(request, tenant.as_ref())).await?;
+        let is_live = |known: &&SyncRunRows| live.is_some_and(|live| live.metadata.id() == known.mapping.resource_uid);
+        let mut decision_so_far =
+            SyncRunDecision { changes: Vec::new(), plan: Plan::ordered(), open: Vec::new(), is_queued: false };
+        // A recreated run is another one; the sync of the previous one is ended first.
         for known in all.iter().filter(|known| !is_live(known)) {
-            self.one(view, asked, tenant.as_ref(), None, Some(known), None, &mut part).await?;
+            self.one(view, request, tenant.as_ref(), None, Some(known), None, &mut decision_so_far).await?;
         }
         if let Some(live) = live {
             let known = all.iter().find(is_live);
-            self.one(view, asked, tenant.as_ref(), Some(live), known, deployment, &mut part).await?;
+            self.one(view, request, tenant.as_ref(), Some(live), known, deployment, &mut decision_so_far).await?;
         }
-        let overdue = doorbell::until_overdue_ms(&part.open, asked.now()?.moment).map(Duration::from_millis);
-        part.plan.again = [part.plan.again, overdue].into_iter().flatten().min();
-        let plan = match (part.is_behind, part.open.is_empty()) {
-            (true, _) => part.plan.waiting(ANOTHER),
-            (false, false) => part.plan.waiting("the agent to follow"),
-            (false, true) => part.plan,
+        let overdue =
+            notify::until_overdue_ms(&decision_so_far.open, request.now()?.timestamp).map(Duration::from_millis);
+        decision_so_far.plan.requeue_after = [decision_so_far.plan.requeue_after, overdue].into_iter().flatten().min();
+        let plan = match (decision_so_far.is_queued, decision_so_far.open.is_empty()) {
+            (true, _) => decision_so_far.plan.waiting(WAITS_FOR_ANOTHER_RUN),
+            (false, false) => decision_so_far.plan.waiting("the agent to follow"),
+            (false, true) => decision_so_far.plan,
         };
-        Ok((part.changes, plan))
+        Ok((decision_so_far.changes, plan))
     }
 
     #[expect(clippy::too_many_arguments, reason = "what was read so far, each once")]
     async fn one(
         &self,
-        view: &mut switchboard_ledger::View,
-        asked: &Asked,
-        tenant: Option<&Namespace>,
+        view: &mut switchboard_ledger::LedgerView,
+        request: &UnitRequest,
+        tenant: Option<&TenantNamespace>,
         live: Option<&SyncRun>,
-        known: Option<&Known>,
-        deployment: Option<&Deployment>,
-        part: &mut Part,
+        known: Option<&SyncRunRows>,
+        deployment: Option<&GitOpsDeployment>,
+        decision_so_far: &mut SyncRunDecision,
     ) -> Result<(), ServiceError> {
         let application = application(view, known, deployment).await?;
-        let (user, new) = match (self.user(view, tenant, application.as_ref(), asked).await?, live, known) {
+        let (user, new) = match (self.user(view, tenant, application.as_ref(), request).await?, live, known) {
             (Some(found), ..) => found,
-            // It went with its namespace, and what it was about went first: nobody is left to ask for anything.
+            // The run was deleted with its namespace after its Application; no tenant is left to request anything for.
             (None, None, Some(known)) if application.is_none() => {
-                part.changes.extend([Change::delete(&known.mapping), Change::delete(&known.sync)]);
+                decision_so_far.changes.extend([RowChange::delete(&known.mapping), RowChange::delete(&known.sync)]);
                 return Ok(());
             }
             (None, ..) => return Ok(()),
@@ -127,73 +130,73 @@ impl SyncRuns {
             Some(known) => rows::operations(view, known.sync.id.as_str()).await?,
             None => Vec::new(),
         };
-        let behind = is_behind(view, known, application.as_ref(), &user.id).await?;
-        let nowhere = Namespace { name: asked.namespace.clone(), uid: "".into() };
+        let queued = is_queued(view, known, application.as_ref(), &user.id).await?;
+        let nowhere = TenantNamespace { name: request.namespace.clone(), uid: "".into() };
         let decision = sync_run::decide(
-            &Input {
-                now: asked.now()?,
+            &SyncRunInput {
+                now: request.now()?,
                 namespace: tenant.unwrap_or(&nowhere),
                 user: &user,
                 run: live,
-                known,
+                rows: known,
                 deployment,
                 application: application.as_ref(),
-                is_behind_another: behind,
+                is_behind_another: queued,
                 operations: &operations,
             },
             ids::new,
         );
         if !decision.changes.is_empty() {
-            part.changes.extend(new);
+            decision_so_far.changes.extend(new);
         }
-        part.open.extend(doorbell::open_after(&operations, &decision.changes));
-        part.changes.extend(decision.changes);
+        decision_so_far.open.extend(notify::open_after(&operations, &decision.changes));
+        decision_so_far.changes.extend(decision.changes);
         let writes = decision.writes.into_iter();
-        let writes = writes.filter_map(|w| mutation(w, asked.object.as_ref(), Place::Configuration));
-        part.plan.mutations.extend(writes);
-        if behind {
-            part.plan.again = Some(BEHIND);
-            part.is_behind = true;
+        let writes = writes.filter_map(|w| mutation(w, request.object.as_ref(), ClusterType::Configuration));
+        decision_so_far.plan.mutations.extend(writes);
+        if queued {
+            decision_so_far.plan.requeue_after = Some(QUEUED_RECHECK_DELAY);
+            decision_so_far.is_queued = true;
         }
         Ok(())
     }
 
     async fn user(
         &self,
-        view: &mut switchboard_ledger::View,
-        tenant: Option<&Namespace>,
+        view: &mut switchboard_ledger::LedgerView,
+        tenant: Option<&TenantNamespace>,
         application: Option<&Application>,
-        asked: &Asked,
-    ) -> Result<Option<(ClusterUser, Vec<Change>)>, ServiceError> {
+        request: &UnitRequest,
+    ) -> Result<Option<(ClusterUser, Vec<RowChange>)>, ServiceError> {
         if let Some(tenant) = tenant {
             let found = rows::user(view, &tenant.uid).await?;
-            let now = asked.now()?.moment;
+            let now = request.now()?.timestamp;
             return Ok(Some(tenant::user(found.as_ref(), tenant, || UserId::from(ids::new()), now)));
         }
         let Some(application) = application else { return Ok(None) };
         let Some(owner) = rows::owner_of(view, &application.id).await? else { return Ok(None) };
-        let user: Option<ClusterUser> = view.get(&Key::from(&owner.user)).await?;
+        let user: Option<ClusterUser> = view.get(&RowKey::from(&owner.user)).await?;
         Ok(user.map(|user| (user, Vec::new())))
     }
 }
 
-/// What becomes of one run, and of earlier ones of its name.
-struct Part {
-    changes: Vec<Change>,
+/// Decision about a run, and about earlier runs of the same name.
+struct SyncRunDecision {
+    changes: Vec<RowChange>,
     plan: Plan,
     open: Vec<Operation>,
-    /// Another run of the same Application is first.
-    is_behind: bool,
+    /// Whether another run of the same Application comes first.
+    is_queued: bool,
 }
 
 async fn application(
-    view: &mut switchboard_ledger::View,
-    known: Option<&Known>,
-    deployment: Option<&Deployment>,
+    view: &mut switchboard_ledger::LedgerView,
+    known: Option<&SyncRunRows>,
+    deployment: Option<&GitOpsDeployment>,
 ) -> Result<Option<Application>, ServiceError> {
     if let Some(known) = known {
         return Ok(match &known.sync.application {
-            Some(id) => view.get(&Key::from(id)).await?,
+            Some(id) => view.get(&RowKey::from(id)).await?,
             None => None,
         });
     }
@@ -203,18 +206,18 @@ async fn application(
     }
 }
 
-/// Whether another run of the same Application is under way. Only what is open is looked at: an Application may have had any number of
-/// runs that are over.
-async fn is_behind(
-    view: &mut switchboard_ledger::View,
-    known: Option<&Known>,
+/// Whether another run of the same Application is in progress. Only open runs are read: an Application may have any
+/// number of finished ones.
+async fn is_queued(
+    view: &mut switchboard_ledger::LedgerView,
+    known: Option<&SyncRunRows>,
     application: Option<&Application>,
     user: &UserId,
 ) -> Result<bool, ServiceError> {
     let (None, Some(application)) = (known, application) else { return Ok(false) };
-    for some in rows::open_syncs(view, user).await?.chunks(ASKED_AT_ONCE) {
+    for some in rows::open_syncs(view, user).await?.chunks(MAX_IDS_PER_QUERY) {
         let of = Filter::all().is("application_id", &application.id).limit(1);
-        let open = of.any("syncoperation_id", some.iter().map(String::as_str));
+        let open = of.is_any_of("syncoperation_id", some.iter().map(String::as_str));
         if !view.list::<SyncOperation>(&open).await?.is_empty() {
             return Ok(true);
         }

@@ -1,5 +1,5 @@
-//! Units: namespaces, each of which may be a tenant. What a tenant's project may use follows from all of its resources, and what is
-//! left of a tenant whose namespace is gone goes.
+//! Units of namespaces, each of which may be a tenant. The permissions of a tenant's project follow from all of its
+//! resources. What is left of a tenant is deleted after its namespace.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -7,228 +7,244 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use switchboard_gitops::flow::tenant;
-use switchboard_gitops::repository::normalise;
-use switchboard_kernel::operator::{Declaration, Declared, Outward, Stop, Unit, Units};
-use switchboard_kernel::place::Place;
-use switchboard_kernel::plan::{Plan, Standing};
+use switchboard_gitops::repository::normalize;
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::plan::{Plan, UnitStatus};
 use switchboard_kernel::resource::{Resource, Selection};
-use switchboard_kernel::view::{Outside, View};
+use switchboard_kernel::topology::ClusterType;
+use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_ledger::ids::{EngineInstanceId, Uid};
-use switchboard_ledger::rows::left::{Home, ServiceAccount};
+use switchboard_ledger::rows::tenant_clusters::{ServiceAccount, TenantCluster};
 use switchboard_ledger::rows::{
     AppProjectManagedEnvironment, AppProjectRepository, Application, ApplicationOwner, ClusterAccess, ClusterUser,
     ManagedEnvironment, Operation, RepositoryCredentials,
 };
-use switchboard_ledger::{Change, Filter, Key, Moment};
+use switchboard_ledger::{DbTimestamp, Filter, RowChange, RowKey};
 
 use super::{Backend, TENANTS_NAME};
-use crate::asked::{self, stamp, text};
 use crate::error::ServiceError;
+use crate::request::{self, stamp, text};
 use crate::resources::{CREDENTIALS, DEPLOYMENTS, NAMESPACES};
 use crate::{ids, rows};
 
-/// The operator of namespaces.
+/// Operator of namespaces.
 #[derive(Clone)]
 pub struct Tenants(pub Backend);
 
 #[derive(Serialize, Deserialize)]
-struct Question {
+struct TenantRequest {
     now: String,
     stamp: String,
     namespace: String,
-    /// None if it is gone, or going.
+    /// Uid of the namespace; `None` if it is deleted or terminating.
     uid: Option<String>,
-    /// Repositories that its credentials name.
+    /// Repositories of the namespace's credentials.
     credentials: BTreeSet<String>,
-    /// Repositories that its deployments name, if all of them were looked at.
-    deployments: Option<All>,
+    /// Repositories of the namespace's deployments, if they were read.
+    deployments: Option<DeploymentRepositories>,
 }
 
-/// All deployments of a namespace.
+/// Repositories of all deployments of a namespace.
 #[derive(Serialize, Deserialize)]
-struct All {
+struct DeploymentRepositories {
     repositories: BTreeSet<String>,
-    /// How often the namespace was marked before.
+    /// Number of marks when they were requested.
     marks: u64,
 }
 
-/// What a unit is told.
+/// Response to a unit.
 #[derive(Default, Serialize, Deserialize)]
-struct Told {
+struct TenantResponse {
     plan: Plan,
-    /// All deployments are to be looked at, with this number of marks.
+    /// Number of marks, if the unit must read all deployments and request again.
     look: Option<u64>,
 }
 
-impl Outward for Tenants {
+impl ExternalOperator for Tenants {
     fn name(&self) -> &str {
         TENANTS_NAME
     }
 
     fn declaration(&self) -> Declaration {
-        let inputs: BTreeSet<Declared> = [&DEPLOYMENTS, &CREDENTIALS].into_iter().map(Declared::every).collect();
-        let units = Units::Each { place: Place::Configuration, resource: NAMESPACES, selection: Selection::all() };
+        let inputs: BTreeSet<AccessRule> = [&DEPLOYMENTS, &CREDENTIALS].into_iter().map(AccessRule::every).collect();
+        let units =
+            Units::Each { cluster_type: ClusterType::Configuration, resource: NAMESPACES, selection: Selection::all() };
         Declaration { inputs, outputs: BTreeSet::new(), service_account: None, units }
     }
 
-    fn reach(&self, request: &Value) -> Result<Value, String> {
-        let (this, question) = (self.clone(), Question::deserialize(request).map_err(|error| error.to_string())?);
-        let plan = self.0.store().wait(async move || this.answer(&question).await)?;
+    fn call(&self, request: &Value) -> Result<Value, String> {
+        let (this, request) = (self.clone(), TenantRequest::deserialize(request).map_err(|error| error.to_string())?);
+        let plan = self.0.store().block_on(async move || this.answer(&request).await)?;
         serde_json::to_value(plan).map_err(|error| error.to_string())
     }
 
-    fn decide(&self, unit: &Unit, view: &View, outside: &Outside<'_>) -> Result<Plan, Stop> {
+    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let live = view.get(&NAMESPACES, "", unit.name())?.map(|object| object.value());
         let live = live.filter(|live| live["metadata"]["deletionTimestamp"].is_null());
-        let mut question = Question {
+        let mut request = TenantRequest {
             now: view.now().to_string(),
             stamp: stamp(view),
             namespace: unit.name().to_string(),
             uid: live.map(|live| text(&live, "/metadata/uid")),
-            credentials: named(view, unit.name(), &CREDENTIALS, "/spec/repository")?,
+            credentials: repositories_of(view, unit.name(), &CREDENTIALS, "/spec/repository")?,
             deployments: None,
         };
-        let ask = |question: &Question| -> Result<Told, Stop> {
-            let answer = outside.ask(serde_json::to_value(question)?).map_err(Stop::Failed)?;
+        let query = |request: &TenantRequest| -> Result<TenantResponse, DecideError> {
+            let answer = outside.query(serde_json::to_value(request)?).map_err(DecideError::Failed)?;
             Ok(serde_json::from_value(answer)?)
         };
-        let told = ask(&question)?;
-        // What is not read does not wake: only while there is something to compare does each of them count.
-        let Some(marks) = told.look else { return Ok(told.plan) };
-        let repositories = named(view, unit.name(), &DEPLOYMENTS, "/spec/source/repoURL")?;
-        question.deployments = Some(All { repositories, marks });
-        Ok(ask(&question)?.plan)
+        let response = query(&request)?;
+        // Objects that are not read do not trigger the unit: deployments only count while there is something to
+        // compare.
+        let Some(marks) = response.look else { return Ok(response.plan) };
+        let repositories = repositories_of(view, unit.name(), &DEPLOYMENTS, "/spec/source/repoURL")?;
+        request.deployments = Some(DeploymentRepositories { repositories, marks });
+        Ok(query(&request)?.plan)
     }
 }
 
-/// Repositories that resources of a namespace name.
-fn named(view: &View, namespace: &str, kind: &Resource, pointer: &str) -> Result<BTreeSet<String>, Stop> {
+/// Returns the repositories that resources of a namespace refer to.
+fn repositories_of(
+    view: &View,
+    namespace: &str,
+    kind: &Resource,
+    pointer: &str,
+) -> Result<BTreeSet<String>, DecideError> {
     let mut into = BTreeSet::new();
     for object in view.list(kind, &Selection::namespace(namespace))? {
         let object = object.value();
         if object["metadata"]["deletionTimestamp"].is_null() {
-            into.insert(normalise(&text(&object, pointer)));
+            into.insert(normalize(&text(&object, pointer)));
         }
     }
     Ok(into)
 }
 
 impl Tenants {
-    /// A namespace in which nothing that counts has changed since it was settled costs no question.
-    async fn answer(&self, question: &Question) -> Result<Told, ServiceError> {
+    /// Answers a request. A settled namespace takes no query.
+    async fn answer(&self, request: &TenantRequest) -> Result<TenantResponse, ServiceError> {
         let mut hasher = DefaultHasher::new();
-        (&question.uid, &question.credentials).hash(&mut hasher);
-        let (namespace, seen) = (&question.namespace, hasher.finish());
-        let Some(all) = &question.deployments else {
-            return Ok(Told { look: self.0.settled().look(namespace, seen), ..Told::default() });
+        (&request.uid, &request.credentials).hash(&mut hasher);
+        let (namespace, fingerprint) = (&request.namespace, hasher.finish());
+        let Some(all) = &request.deployments else {
+            return Ok(TenantResponse {
+                look: self.0.settled().check(namespace, fingerprint),
+                ..TenantResponse::default()
+            });
         };
-        let wanted: BTreeSet<String> = all.repositories.union(&question.credentials).cloned().collect();
-        let decided = self.0.store().settle(async |view| self.decide_on(view, question, &wanted).await);
-        let Decided { plan, is_tenant, is_changed } = decided.await?;
-        // One whose first row is about to be written is looked at again when it is. What was changed is: a deployment that came
-        // meanwhile may have relied on it.
-        let is_told = is_tenant || wanted.is_empty();
-        if is_told && !is_changed && plan.standing == Standing::Ready {
-            self.0.settled().set(namespace, seen, all.marks, question.uid.is_some());
+        let desired: BTreeSet<String> = all.repositories.union(&request.credentials).cloned().collect();
+        let decided = self.0.store().transact(async |view| self.decide_on(view, request, &desired).await);
+        let TenantDecision { plan, is_tenant, is_changed } = decided.await?;
+        // The first row of a tenant triggers the unit when it is written. After a change the namespace stays unsettled:
+        // a deployment that was created meanwhile may have relied on the changed row.
+        let is_complete = is_tenant || desired.is_empty();
+        if is_complete && !is_changed && plan.status == UnitStatus::Ready {
+            self.0.settled().settle(namespace, fingerprint, all.marks, request.uid.is_some());
         }
-        Ok(Told { plan, look: None })
+        Ok(TenantResponse { plan, look: None })
     }
 
     async fn decide_on(
         &self,
-        view: &mut switchboard_ledger::View,
-        question: &Question,
-        wanted: &BTreeSet<String>,
-    ) -> Result<(Vec<Change>, Decided), ServiceError> {
-        let now = asked::now(&question.now, &question.stamp)?.moment;
+        view: &mut switchboard_ledger::LedgerView,
+        request: &TenantRequest,
+        desired: &BTreeSet<String>,
+    ) -> Result<(Vec<RowChange>, TenantDecision), ServiceError> {
+        let now = request::now(&request.now, &request.stamp)?.timestamp;
         let mut changes = Vec::new();
         let (mut plan, mut is_tenant) = (Plan::nothing(), false);
-        if let Some(uid) = &question.uid
+        if let Some(uid) = &request.uid
             && let Some(user) = rows::user(view, &Uid::from(uid.as_str())).await?
         {
-            project(view, &user, wanted, now, &mut changes).await?;
+            update_project(view, &user, desired, now, &mut changes).await?;
             is_tenant = true;
-            if let Some(cluster) = self.0.settings().cluster.as_ref().filter(|_| self.0.settings().shared)
-                && !rows::is_home(view, &user.id, cluster).await?
+            if let Some(cluster) = self.0.settings().cluster.as_ref().filter(|_| self.0.settings().shared_database)
+                && !rows::is_tenant_of_cluster(view, &user.id, cluster).await?
             {
-                changes.push(Change::put(&Home { user: user.id.clone(), cluster: cluster.clone() }));
+                changes.push(RowChange::put(&TenantCluster { user: user.id.clone(), cluster: cluster.clone() }));
             }
         }
-        let filter = Filter::all().is("display_name", question.namespace.as_str());
+        let filter = Filter::all().is("display_name", request.namespace.as_str());
         let users: Vec<ClusterUser> = view.list(&filter).await?;
-        for user in users.iter().filter(|user| question.uid.as_ref() != Some(&user.user_name)) {
-            if self.is_ours(view, user).await? && !self.forget(view, user, now, &mut changes).await? {
-                // A unit without an object is forgotten when it is done, whatever it waits for: so it is not.
+        for user in users.iter().filter(|user| request.uid.as_ref() != Some(&user.user_name)) {
+            if self.is_ours(view, user).await? && !self.remove_tenant(view, user, now, &mut changes).await? {
+                // The kernel forgets a unit without an object when it is ready or waiting, but not when it is failing.
                 plan = plan.failing("something of the tenant is left");
             }
         }
         let is_changed = !changes.is_empty();
-        Ok((changes, Decided { plan, is_tenant, is_changed }))
+        Ok((changes, TenantDecision { plan, is_tenant, is_changed }))
     }
 }
 
-/// What was decided of a namespace.
-struct Decided {
+/// Decision about a namespace.
+struct TenantDecision {
     plan: Plan,
-    /// Whether it has a row.
+    /// Whether the namespace has a row.
     is_tenant: bool,
-    /// Whether any row changes.
+    /// Whether rows change.
     is_changed: bool,
 }
 
 impl Tenants {
-    /// Whether a tenant of that name is one of this backend's.
-    async fn is_ours(&self, view: &mut switchboard_ledger::View, user: &ClusterUser) -> Result<bool, ServiceError> {
+    /// Whether a tenant of that name belongs to this backend.
+    async fn is_ours(
+        &self,
+        view: &mut switchboard_ledger::LedgerView,
+        user: &ClusterUser,
+    ) -> Result<bool, ServiceError> {
         let settings = self.0.settings();
         match &settings.cluster {
-            _ if !settings.shared => Ok(true),
-            Some(cluster) => Ok(rows::is_home(view, &user.id, cluster).await?),
+            _ if !settings.shared_database => Ok(true),
+            Some(cluster) => Ok(rows::is_tenant_of_cluster(view, &user.id, cluster).await?),
             None => Ok(false),
         }
     }
 
-    /// As [`forget`]. Where backends share the database, whose a service account on a target is is known by its tenant alone.
-    async fn forget(
+    /// Removes a tenant like [`remove_tenant`]. With a shared database, the owner of a service account is known by its
+    /// tenant only, so the tenant stays until the account is removed.
+    async fn remove_tenant(
         &self,
-        view: &mut switchboard_ledger::View,
+        view: &mut switchboard_ledger::LedgerView,
         user: &ClusterUser,
-        now: Moment,
-        changes: &mut Vec<Change>,
+        now: DbTimestamp,
+        changes: &mut Vec<RowChange>,
     ) -> Result<bool, ServiceError> {
-        if self.0.settings().shared {
+        if self.0.settings().shared_database {
             let of_user = Filter::all().is("resource_namespace_uid", user.user_name.as_str()).limit(1);
             if !view.list::<ServiceAccount>(&of_user).await?.is_empty() {
                 return Ok(false);
             }
         }
-        forget(view, user, now, changes).await
+        remove_tenant(view, user, now, changes).await
     }
 }
 
-/// Makes the repositories of a tenant those that its resources name, and has every Argo CD look that knows the tenant.
-async fn project(
-    view: &mut switchboard_ledger::View,
+/// Updates the repositories of a tenant to those of its resources, and requests a check of the project from every
+/// instance of the tenant.
+async fn update_project(
+    view: &mut switchboard_ledger::LedgerView,
     user: &ClusterUser,
-    wanted: &BTreeSet<String>,
-    now: Moment,
-    changes: &mut Vec<Change>,
+    desired: &BTreeSet<String>,
+    now: DbTimestamp,
+    changes: &mut Vec<RowChange>,
 ) -> Result<(), ServiceError> {
     let rows: Vec<AppProjectRepository> = view.list(&Filter::all().is("clusteruser_id", &user.id)).await?;
-    changes.extend(tenant::repositories(&user.id, &rows, wanted, ids::new, now));
+    changes.extend(tenant::repositories(&user.id, &rows, desired, ids::new, now));
     if !changes.is_empty() {
-        let asked = rows::operations(view, user.id.as_str()).await?;
+        let operations = rows::operations(view, user.id.as_str()).await?;
         let instances = rows::instances_of(view, &user.id).await?;
-        changes.extend(tenant::look_at_project(&user.id, &instances, &asked, ids::new, now));
+        changes.extend(tenant::request_project_checks(&user.id, &instances, &operations, ids::new, now));
     }
     Ok(())
 }
 
-/// Removes a tenant of whom nothing is left; its project goes first. False if something is left.
-async fn forget(
-    view: &mut switchboard_ledger::View,
+/// Removes a tenant of which nothing is left, after its project. Returns false if something is left.
+async fn remove_tenant(
+    view: &mut switchboard_ledger::LedgerView,
     user: &ClusterUser,
-    now: Moment,
-    changes: &mut Vec<Change>,
+    now: DbTimestamp,
+    changes: &mut Vec<RowChange>,
 ) -> Result<bool, ServiceError> {
     let of = |column| Filter::all().is(column, &user.id);
     let applications: Vec<ApplicationOwner> = view.list(&of("application_owner_user_id").limit(1)).await?;
@@ -241,35 +257,36 @@ async fn forget(
     }
     let repositories: Vec<AppProjectRepository> = view.list(&of("clusteruser_id")).await?;
     let instances = rows::instances_of(view, &user.id).await?;
-    // A project that nobody was asked to look at may be there all the same: the original makes one for each who asks for something.
-    let is_looked_at = |instance: &EngineInstanceId| {
+    // A project may exist although its check was never requested: managed-gitops creates one for the owner of any
+    // Operation.
+    let has_check = |instance: &EngineInstanceId| {
         operations.iter().any(|row| row.resource_id == user.id.as_str() && row.instance == *instance)
     };
-    if !repositories.is_empty() || !instances.iter().all(is_looked_at) {
-        changes.extend(repositories.iter().map(Change::delete));
-        changes.extend(tenant::look_at_project(&user.id, &instances, &operations, ids::new, now));
+    if !repositories.is_empty() || !instances.iter().all(has_check) {
+        changes.extend(repositories.iter().map(RowChange::delete));
+        changes.extend(tenant::request_project_checks(&user.id, &instances, &operations, ids::new, now));
         return Ok(false);
     }
     for row in &operations {
-        changes.push(Change::update(row, &Operation { owner: None, ..row.clone() }));
+        changes.push(RowChange::update(row, &Operation { owner: None, ..row.clone() }));
     }
     let accesses: Vec<ClusterAccess> = view.list(&of("clusteraccess_user_id")).await?;
-    changes.extend(accesses.iter().map(Change::delete));
+    changes.extend(accesses.iter().map(RowChange::delete));
     if let Some(mapping) = rows::own_environment(view, &Uid::from(user.user_name.as_str())).await? {
-        let own: Option<ManagedEnvironment> = view.get(&Key::from(mapping.relation_key.as_str())).await?;
+        let own: Option<ManagedEnvironment> = view.get(&RowKey::from(mapping.relation_key.as_str())).await?;
         let used: Vec<Application> =
             view.list(&Filter::all().is("managed_environment_id", mapping.relation_key.as_str()).limit(1)).await?;
         if !used.is_empty() {
             return Ok(false);
         }
-        changes.push(Change::delete(&mapping));
+        changes.push(RowChange::delete(&mapping));
         if let Some(own) = own {
             let credentials: Option<switchboard_ledger::rows::ClusterCredentials> =
-                view.get(&Key::from(&own.credentials)).await?;
-            changes.push(Change::delete(&own));
-            changes.extend(credentials.iter().map(Change::delete));
+                view.get(&RowKey::from(&own.credentials)).await?;
+            changes.push(RowChange::delete(&own));
+            changes.extend(credentials.iter().map(RowChange::delete));
         }
     }
-    changes.push(Change::delete(user));
+    changes.push(RowChange::delete(user));
     Ok(true)
 }

@@ -4,12 +4,12 @@ use serde_json::json;
 use switchboard_ledger::ids::{KubernetesRelation, KubernetesResource};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::*;
-use switchboard_ledger::{Address, Change, Filter, Moment, Sealing};
+use switchboard_ledger::{Address, DbTimestamp, Filter, RowChange, Sealer};
 
 use super::*;
 
 async fn ledger() -> Ledger {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     ledger
 }
@@ -25,7 +25,7 @@ fn credentials() -> ClusterCredentials {
         allow_insecure: false,
         namespaces: None,
         cluster_resources: true,
-        created_on: Moment::from_unix_us(5),
+        created_on: DbTimestamp::from_unix_us(5),
         ca_data: None,
         client_certificate: None,
         client_key: None,
@@ -34,8 +34,8 @@ fn credentials() -> ClusterCredentials {
     }
 }
 
-/// One Application on `one`, of a fleet of two.
-async fn filled() -> Ledger {
+/// Returns a database with one Application on the instance `one` of two.
+async fn filled_ledger() -> Ledger {
     let ledger = ledger().await;
     let instance = |id: &str| EngineInstance {
         id: id.into(),
@@ -43,27 +43,27 @@ async fn filled() -> Ledger {
         namespace_uid: id.into(),
         cluster: "ec".into(),
     };
-    let created_on = Moment::from_unix_us(7);
+    let created_on = DbTimestamp::from_unix_us(7);
     ledger
         .commit(&[
-            Change::insert(&credentials()),
-            Change::insert(&EngineCluster { id: "ec".into(), credentials: "c".into() }),
-            Change::insert(&instance("one")),
-            Change::insert(&instance("two")),
-            Change::insert(&ManagedEnvironment {
+            RowChange::insert(&credentials()),
+            RowChange::insert(&EngineCluster { id: "ec".into(), credentials: "c".into() }),
+            RowChange::insert(&instance("one")),
+            RowChange::insert(&instance("two")),
+            RowChange::insert(&ManagedEnvironment {
                 id: "e".into(),
                 name: "n".into(),
                 credentials: "c".into(),
                 created_on,
             }),
-            Change::insert(&ClusterUser { id: "u".into(), user_name: "uid".into(), created_on, display_name: None }),
-            Change::insert(&ClusterAccess {
+            RowChange::insert(&ClusterUser { id: "u".into(), user_name: "uid".into(), created_on, display_name: None }),
+            RowChange::insert(&ClusterAccess {
                 user: "u".into(),
                 environment: "e".into(),
                 instance: "one".into(),
                 created_on,
             }),
-            Change::insert(&Application {
+            RowChange::insert(&Application {
                 id: "a".into(),
                 name: "gitopsdepl-x".into(),
                 spec_field: "spec: {}\n".into(),
@@ -71,9 +71,9 @@ async fn filled() -> Ledger {
                 environment: Some("e".into()),
                 created_on,
             }),
-            Change::insert(&ApplicationOwner { application: "a".into(), user: "u".into(), created_on }),
-            Change::insert(&ApplicationState { application: "a".into(), status: Some(vec![0, 159, 255]) }),
-            Change::insert(&Placement {
+            RowChange::insert(&ApplicationOwner { application: "a".into(), user: "u".into(), created_on }),
+            RowChange::insert(&ApplicationState { application: "a".into(), status: Some(vec![0, 159, 255]) }),
+            RowChange::insert(&Placement {
                 user: "u".into(),
                 environment: "e".into(),
                 instance: "one".into(),
@@ -87,35 +87,35 @@ async fn filled() -> Ledger {
     ledger
 }
 
-async fn saved(ledger: &Ledger) -> Vec<u8> {
+async fn backup_bytes(ledger: &Ledger) -> Vec<u8> {
     let mut file = Vec::new();
     backup(ledger, &mut file).await.unwrap();
     file
 }
 
 #[tokio::test]
-async fn what_was_saved_is_read_back_to_the_byte() {
-    let from = filled().await;
-    let file = saved(&from).await;
+async fn a_backup_is_read_back_unchanged() {
+    let from = filled_ledger().await;
+    let file = backup_bytes(&from).await;
     let rows = read(&mut file.as_slice()).unwrap();
     let to = ledger().await;
     to.import(&rows).await.unwrap();
     assert_eq!(to.export().await.unwrap(), from.export().await.unwrap());
     assert_eq!(to.list::<ClusterCredentials>(&Filter::all()).await.unwrap(), [credentials()]);
-    // What there was before goes.
+    // Existing rows are replaced.
     to.import(&[]).await.unwrap();
     assert!(to.export().await.unwrap().is_empty());
 }
 
 #[tokio::test]
-async fn credentials_leave_as_they_are_stored() {
+async fn credentials_are_exported_as_stored() {
     let key = "k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=";
     let sealed =
-        Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::with_keys(key).unwrap()).await.unwrap();
+        Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::with_keys(key).unwrap()).await.unwrap();
     sealed.migrate().await.unwrap();
     let row = ClusterCredentials { bearer_token: Some("very-secret-token".into()), ..credentials() };
-    sealed.commit(&[Change::insert(&row)]).await.unwrap();
-    let text = String::from_utf8(saved(&sealed).await).unwrap();
+    sealed.commit(&[RowChange::insert(&row)]).await.unwrap();
+    let text = String::from_utf8(backup_bytes(&sealed).await).unwrap();
     assert!(text.contains("swb1:k1:") && !text.contains("very-secret-token"), "{text}");
     let rows = read(&mut text.as_bytes()).unwrap();
     sealed.import(&rows).await.unwrap();
@@ -123,8 +123,8 @@ async fn credentials_leave_as_they_are_stored() {
 }
 
 #[tokio::test]
-async fn a_file_that_was_cut_off_changes_nothing() {
-    let file = saved(&filled().await).await;
+async fn a_truncated_file_is_rejected() {
+    let file = backup_bytes(&filled_ledger().await).await;
     let text = String::from_utf8(file).unwrap();
     let lines: Vec<&str> = text.lines().collect();
     for cut in 0..lines.len() {
@@ -134,8 +134,8 @@ async fn a_file_that_was_cut_off_changes_nothing() {
     assert!(matches!(read(&mut &b"something else\n"[..]), Err(BackupError::Line { number: 1, .. })));
 }
 
-/// A cluster that is asked who it is, and nothing else.
-fn engine() -> Engine {
+/// Returns a cluster that only serves its `kube-system` namespace.
+fn engine() -> EngineClient {
     let service = tower::service_fn(|request: http::Request<kube::client::Body>| async move {
         let path = request.uri().to_string();
         if path != "/api/v1/namespaces/kube-system" {
@@ -144,10 +144,10 @@ fn engine() -> Engine {
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system", "uid": "here"}});
         Ok(http::Response::new(kube::client::Body::from(body.to_string().into_bytes())))
     });
-    Engine::new(kube::Client::new(service, "default"))
+    EngineClient::new(kube::Client::new(service, "default"))
 }
 
-fn known_by(uid: &str) -> KubernetesToDatabase {
+fn mapping_of(uid: &str) -> KubernetesToDatabase {
     KubernetesToDatabase {
         resource: KubernetesResource::Namespace,
         resource_uid: uid.into(),
@@ -157,46 +157,47 @@ fn known_by(uid: &str) -> KubernetesToDatabase {
 }
 
 #[tokio::test]
-async fn what_is_on_another_cluster_is_left_as_it_was() {
-    let ledger = filled().await;
+async fn instances_of_another_cluster_are_unchanged() {
+    let ledger = filled_ledger().await;
     let second = EngineCluster { id: "second".into(), credentials: "c".into() };
-    ledger.commit(&[Change::insert(&known_by("elsewhere")), Change::insert(&second)]).await.unwrap();
+    ledger.commit(&[RowChange::insert(&mapping_of("elsewhere")), RowChange::insert(&second)]).await.unwrap();
     let before = ledger.export().await.unwrap();
-    assert_eq!(adopt::adopt(&ledger, &engine(), &[]).await.unwrap(), Adopted::default());
+    assert_eq!(adoption::adopt(&ledger, &engine(), &[]).await.unwrap(), AdoptionResult::default());
     assert_eq!(ledger.export().await.unwrap(), before, "nobody here sees what is deployed there");
 }
 
 #[tokio::test]
-async fn a_backup_that_knows_one_cluster_is_of_the_one_that_it_is_put_back_for() {
-    let ledger = filled().await;
-    ledger.commit(&[Change::insert(&known_by("before"))]).await.unwrap();
+async fn a_backup_with_one_cluster_is_restored_for_the_current_one() {
+    let ledger = filled_ledger().await;
+    ledger.commit(&[RowChange::insert(&mapping_of("before"))]).await.unwrap();
     let found = [json!({"metadata": {"name": "gitopsdepl-x", "namespace": "argocd-two"}})];
-    let moved = Adopted { applications: 1, ..Adopted::default() };
-    assert_eq!(adopt::adopt(&ledger, &engine(), &found).await.unwrap(), moved);
-    assert_eq!(ledger.list::<KubernetesToDatabase>(&Filter::all()).await.unwrap(), [known_by("here")]);
+    let moved = AdoptionResult { applications: 1, ..AdoptionResult::default() };
+    assert_eq!(adoption::adopt(&ledger, &engine(), &found).await.unwrap(), moved);
+    assert_eq!(ledger.list::<KubernetesToDatabase>(&Filter::all()).await.unwrap(), [mapping_of("here")]);
 }
 
 #[tokio::test]
-async fn a_unit_that_moved_since_is_where_its_application_is() {
-    let ledger = filled().await;
-    let rows: Vec<Stored> = ledger.export().await.unwrap().into_iter().filter(is_kept).map(at_rest).collect();
+async fn a_placement_follows_its_application() {
+    let ledger = filled_ledger().await;
+    let rows: Vec<StoredRow> =
+        ledger.export().await.unwrap().into_iter().filter(is_backed_up).map(without_move).collect();
     ledger.import(&rows).await.unwrap();
     let found = [json!({"metadata": {"name": "gitopsdepl-x", "namespace": "argocd-two"}})];
-    let moved = Adopted { applications: 1, ..Adopted::default() };
-    assert_eq!(adopt::adopt(&ledger, &engine(), &found).await.unwrap(), moved);
+    let moved = AdoptionResult { applications: 1, ..AdoptionResult::default() };
+    assert_eq!(adoption::adopt(&ledger, &engine(), &found).await.unwrap(), moved);
     let applications: Vec<Application> = ledger.list(&Filter::all()).await.unwrap();
     assert_eq!(applications[0].instance.as_str(), "two");
     let placements: Vec<Placement> = ledger.list(&Filter::all()).await.unwrap();
     assert_eq!((placements[0].instance.as_str(), placements[0].epoch, &placements[0].moving), ("two", 5, &None));
     let accesses: Vec<ClusterAccess> = ledger.list(&Filter::all()).await.unwrap();
     assert_eq!(accesses[0].instance.as_str(), "two");
-    // Looked at again, nothing is to be done.
-    assert_eq!(adopt::adopt(&ledger, &engine(), &found).await.unwrap(), Adopted::default());
+    // A second run changes nothing.
+    assert_eq!(adoption::adopt(&ledger, &engine(), &found).await.unwrap(), AdoptionResult::default());
 }
 
 #[tokio::test]
-async fn a_deployment_whose_application_went_since_is_forgotten() {
-    let ledger = filled().await;
+async fn a_deployment_without_its_application_is_forgotten() {
+    let ledger = filled_ledger().await;
     let mapping = DeploymentToApplication {
         application: ledger.list::<Application>(&Filter::all()).await.unwrap()[0].id.clone(),
         deployment_uid: "x".into(),
@@ -204,8 +205,8 @@ async fn a_deployment_whose_application_went_since_is_forgotten() {
         namespace: Some("shop".to_string()),
         namespace_uid: None,
     };
-    ledger.commit(&[Change::insert(&mapping)]).await.unwrap();
-    adopt::adopt(&ledger, &engine(), &[]).await.unwrap();
+    ledger.commit(&[RowChange::insert(&mapping)]).await.unwrap();
+    adoption::adopt(&ledger, &engine(), &[]).await.unwrap();
     assert!(ledger.list::<DeploymentToApplication>(&Filter::all()).await.unwrap().is_empty());
     assert!(ledger.list::<Application>(&Filter::all()).await.unwrap().is_empty());
 }

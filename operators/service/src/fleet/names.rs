@@ -1,106 +1,106 @@
-//! What units are called.
+//! Display names of placements.
 //!
-//! Several backends over one database have tenants whose namespaces have the same name. A move takes the uid of such a namespace in
-//! place of its name; so whoever tells people of units to be moved calls them by that.
+//! The tenants of several backends that share a database may have namespaces of the same name. `fleet move` accepts the
+//! uid of a namespace instead of its name, so ambiguous names are displayed as uids.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use switchboard_ledger::ids::{ApiRelation, ManagedEnvironmentId, UserId};
 use switchboard_ledger::rows::fleet::Placement;
 use switchboard_ledger::rows::{ApiToDatabase, ClusterUser};
-use switchboard_ledger::{Filter, LedgerError, View};
+use switchboard_ledger::{Filter, LedgerError, LedgerView};
 
-use super::gather::all;
+use super::move_inputs::all;
 use super::{Fleet, FleetError};
 
-/// How many of a longer list are told.
-pub(super) const MAX_TOLD: usize = 5;
+/// Maximum number of names in a message.
+pub(super) const MAX_LISTED: usize = 5;
 
-/// What the tenants and the environments of units are called.
+/// Display names of tenants and environments.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
-    tenants: BTreeMap<UserId, Called>,
-    environments: BTreeMap<ManagedEnvironmentId, Called>,
+pub struct PlacementNames {
+    tenants: BTreeMap<UserId, DisplayName>,
+    environments: BTreeMap<ManagedEnvironmentId, DisplayName>,
 }
 
-/// One of them.
+/// Name and uid of a tenant or an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Called {
+pub(super) struct DisplayName {
     pub name: String,
-    /// Of the tenant's namespace, or of the environment's resource.
+    /// Uid of the tenant's namespace, or of the environment's resource.
     pub uid: String,
-    /// Whether another one with units has that name as well.
-    is_shared: bool,
+    /// Whether another tenant or environment with placements has the same name.
+    is_ambiguous: bool,
 }
 
-impl Called {
-    fn taken(&self) -> String {
-        if self.is_shared { self.uid.clone() } else { self.name.clone() }
+impl DisplayName {
+    fn argument(&self) -> String {
+        if self.is_ambiguous { self.uid.clone() } else { self.name.clone() }
     }
 }
 
 impl Fleet {
-    /// What units are called.
+    /// Returns the display names of all placements.
     ///
     /// # Errors
     /// When the database fails.
-    pub async fn names(&self) -> Result<Names, FleetError> {
+    pub async fn placement_names(&self) -> Result<PlacementNames, FleetError> {
         let mut view = self.store.ledger().view().await?;
-        let names = Names::read(&mut view).await?;
+        let names = PlacementNames::read(&mut view).await?;
         view.end();
         Ok(names)
     }
 }
 
-impl Names {
-    pub(super) async fn read(view: &mut View) -> Result<Names, LedgerError> {
+impl PlacementNames {
+    pub(super) async fn read(view: &mut LedgerView) -> Result<PlacementNames, LedgerError> {
         let placements: Vec<Placement> = all(view).await?;
         let users: Vec<ClusterUser> = all(view).await?;
         let of_environments = Filter::all().is("db_relation_type", ApiRelation::ManagedEnvironment);
         let environments: Vec<ApiToDatabase> = view.list(&of_environments).await?;
-        // What has no unit any more is no other that may be meant.
+        // Names without a placement cause no ambiguity.
         let placed: BTreeSet<&str> =
             placements.iter().flat_map(|row| [row.user.as_str(), row.environment.as_str()]).collect();
         let has_units = |user: &&ClusterUser| placed.contains(user.id.as_str());
         let of_tenants = repeated(users.iter().filter(has_units).map(|user| user.display_name.as_deref()));
         let is_placed = |row: &&ApiToDatabase| placed.contains(row.relation_key.as_str());
         let of_each = repeated(environments.iter().filter(is_placed).map(|row| (&row.namespace_uid, &row.name)));
-        let tenant = |user: &ClusterUser| Called {
-            // A tenant of the original may have no name but the uid of its namespace.
+        let tenant = |user: &ClusterUser| DisplayName {
+            // A tenant of managed-gitops may only have the uid of its namespace as its name.
             name: user.display_name.clone().unwrap_or_else(|| user.user_name.clone()),
             uid: user.user_name.clone(),
-            is_shared: of_tenants.contains(&user.display_name.as_deref()),
+            is_ambiguous: of_tenants.contains(&user.display_name.as_deref()),
         };
-        let environment = |row: &ApiToDatabase| Called {
+        let environment = |row: &ApiToDatabase| DisplayName {
             name: row.name.clone(),
             uid: row.resource_uid.to_string(),
-            is_shared: of_each.contains(&(&row.namespace_uid, &row.name)),
+            is_ambiguous: of_each.contains(&(&row.namespace_uid, &row.name)),
         };
-        Ok(Names {
+        Ok(PlacementNames {
             tenants: users.iter().map(|user| (user.id.clone(), tenant(user))).collect(),
             environments: environments.iter().map(|row| (row.relation_key.as_str().into(), environment(row))).collect(),
         })
     }
 
-    /// What a move takes for a tenant: its namespace, or the uid of that where others have the name as well.
+    /// Returns the argument of `fleet move` for a tenant: the namespace, or its uid if the name is ambiguous.
     pub fn tenant(&self, user: &UserId) -> String {
-        self.tenants.get(user).map_or_else(|| user.to_string(), Called::taken)
+        self.tenants.get(user).map_or_else(|| user.to_string(), DisplayName::argument)
     }
 
-    /// What a move takes for an environment. One that nobody named is the tenant's own namespace.
+    /// Returns the argument of `fleet move` for an environment; `None` for the tenant's own namespace.
     pub fn environment(&self, id: &ManagedEnvironmentId) -> Option<String> {
-        self.environments.get(id).map(Called::taken)
+        self.environments.get(id).map(DisplayName::argument)
     }
 
-    pub(super) fn tenant_row(&self, user: &UserId) -> Option<&Called> {
+    pub(super) fn tenant_row(&self, user: &UserId) -> Option<&DisplayName> {
         self.tenants.get(user)
     }
 
-    pub(super) fn environment_row(&self, id: &ManagedEnvironmentId) -> Option<&Called> {
+    pub(super) fn environment_row(&self, id: &ManagedEnvironmentId) -> Option<&DisplayName> {
         self.environments.get(id)
     }
 
-    /// A unit as it is given to `fleet move`.
+    /// Returns the arguments of `fleet move` for a placement.
     pub(super) fn arguments(&self, row: &Placement) -> String {
         let tenant = self.tenant(&row.user);
         match self.environment(&row.environment) {
@@ -110,25 +110,25 @@ impl Names {
     }
 }
 
-/// What comes more than once.
+/// Returns the values that occur more than once.
 fn repeated<T: Ord + Clone>(names: impl Iterator<Item = T>) -> BTreeSet<T> {
     let mut seen = BTreeSet::new();
     names.filter(|name| !seen.insert(name.clone())).collect()
 }
 
-/// The first of so many, for people.
-pub(super) fn few(first: &[String], of: usize) -> String {
-    let told: Vec<String> = first.iter().take(MAX_TOLD).map(|one| format!("`{one}`")).collect();
-    let more = of.saturating_sub(told.len());
-    let told = told.join(", ");
-    if more == 0 { told } else { format!("{told} and {more} more") }
+/// Formats the first names of a list of `of` names.
+pub(super) fn first_few(first: &[String], of: usize) -> String {
+    let listed: Vec<String> = first.iter().take(MAX_LISTED).map(|one| format!("`{one}`")).collect();
+    let more = of.saturating_sub(listed.len());
+    let listed = listed.join(", ");
+    if more == 0 { listed } else { format!("{listed} and {more} more") }
 }
 
-/// Behind how many there are: which, if that is known.
-pub(super) fn named(first: &[String], of: u64) -> String {
+/// Formats the names after their number; empty if they are unknown.
+pub(super) fn list_suffix(first: &[String], of: u64) -> String {
     match first {
         [] => String::new(),
-        _ => format!(": {}", few(first, usize::try_from(of).unwrap_or(usize::MAX))),
+        _ => format!(": {}", first_few(first, usize::try_from(of).unwrap_or(usize::MAX))),
     }
 }
 
@@ -137,10 +137,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_list_is_told_in_part() {
+    fn a_long_list_is_truncated() {
         let names: Vec<String> = (1..=9).map(|n| format!("t{n}")).collect();
-        assert_eq!(few(&names[..2], 2), "`t1`, `t2`");
-        assert_eq!((named(&[], 1), named(&names[..1], 1)), (String::new(), ": `t1`".to_string()));
-        assert_eq!(few(&names, 9), "`t1`, `t2`, `t3`, `t4`, `t5` and 4 more");
+        assert_eq!(first_few(&names[..2], 2), "`t1`, `t2`");
+        assert_eq!((list_suffix(&[], 1), list_suffix(&names[..1], 1)), (String::new(), ": `t1`".to_string()));
+        assert_eq!(first_few(&names, 9), "`t1`, `t2`, `t3`, `t4`, `t5` and 4 more");
     }
 }

@@ -1,4 +1,4 @@
-//! Objects of the engine cluster, read and written one by one.
+//! Objects of the engine cluster.
 
 use std::time::{Duration, Instant};
 
@@ -6,75 +6,75 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, PostParams, Preconditio
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 use serde_json::Value;
-use switchboard_gitops::fleet::moving::Act;
+use switchboard_gitops::fleet::moves::InstanceWrite;
 use tokio::time::sleep;
 
-/// How long a cluster may take to serve a kind it was given.
-const ESTABLISHED: Duration = Duration::from_secs(30);
+/// Deadline for a cluster to serve a new kind.
+const ESTABLISH_DEADLINE: Duration = Duration::from_secs(30);
 
-/// How often is looked whether it does.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+/// Poll interval until a new kind is served.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The cluster of the instances.
+/// Client of the engine cluster.
 #[derive(Clone)]
-pub struct Engine {
+pub struct EngineClient {
     client: Client,
 }
 
-/// What the cluster did not do.
+/// Error of the engine cluster.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// It did not answer, or said no.
+    /// A list failed.
     #[error("could not list every {kind} {within}")]
     Unlisted {
-        /// Of which kind.
+        /// Listed kind.
         kind: String,
-        /// Of what.
+        /// Namespace, in words.
         within: String,
-        /// Why not.
+        /// Error of kube.
         #[source]
         source: Box<kube::Error>,
     },
-    /// An act was refused.
+    /// A request failed.
     #[error("could not {act} {kind} `{name}`")]
     Refused {
-        /// What was to be done.
+        /// Action, as a verb.
         act: &'static str,
-        /// To which kind.
+        /// Kind of the object.
         kind: String,
-        /// To which of them.
+        /// Name of the object.
         name: String,
-        /// What it said.
+        /// Error of kube.
         #[source]
         source: Box<kube::Error>,
     },
-    /// A kind is not served in time.
+    /// A kind is not served within the deadline.
     #[error("could not use the kind `{0}`: the cluster does not serve it")]
     NotServed(String),
-    /// An object cannot be sent, or an answer cannot be read.
+    /// An object could not be serialized or deserialized.
     #[error("could not understand an object")]
     Shape(#[from] serde_json::Error),
 }
 
-/// How a write went.
+/// Result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Written {
-    /// As it was meant.
+pub enum EngineWrite {
+    /// The write was applied.
     Done,
-    /// The object was another by then: look again.
+    /// The object has changed since it was read.
     Stale,
 }
 
-impl Engine {
-    /// Over this client.
-    pub fn new(client: Client) -> Engine {
-        Engine { client }
+impl EngineClient {
+    /// Returns the client for a cluster.
+    pub fn new(client: Client) -> EngineClient {
+        EngineClient { client }
     }
 
-    /// One object.
+    /// Returns an object.
     ///
     /// # Errors
-    /// When the cluster does not answer.
+    /// When the cluster fails.
     pub async fn get(
         &self,
         api_version: &str,
@@ -84,13 +84,13 @@ impl Engine {
     ) -> Result<Option<Value>, EngineError> {
         let found = self.api(api_version, kind, namespace).get_opt(name).await;
         let found = found.map_err(|source| refused("read", kind, name, source))?;
-        found.map(|object| told(&object, api_version, kind)).transpose()
+        found.map(|object| with_type_meta(&object, api_version, kind)).transpose()
     }
 
-    /// All objects of a kind in a namespace that a selector takes; none if there is no such kind.
+    /// Lists the objects of a kind in a namespace that match a label selector; empty if the kind does not exist.
     ///
     /// # Errors
-    /// When the cluster does not answer.
+    /// When the cluster fails.
     pub async fn list(
         &self,
         api_version: &str,
@@ -100,7 +100,7 @@ impl Engine {
     ) -> Result<Vec<Value>, EngineError> {
         let found = self.api(api_version, kind, namespace).list(&ListParams::default().labels(labels)).await;
         match found {
-            Ok(list) => list.iter().map(|object| told(object, api_version, kind)).collect(),
+            Ok(list) => list.iter().map(|object| with_type_meta(object, api_version, kind)).collect(),
             Err(error) if code(&error) == Some(404) => Ok(vec![]),
             Err(source) => Err(EngineError::Unlisted {
                 kind: kind.to_string(),
@@ -110,10 +110,10 @@ impl Engine {
         }
     }
 
-    /// Creates an object; one that is there stays as it is.
+    /// Creates an object. An existing object is left unchanged.
     ///
     /// # Errors
-    /// When the cluster does not answer, or refuses.
+    /// When the cluster fails or rejects the object.
     pub async fn create(&self, object: &Value) -> Result<bool, EngineError> {
         let (api, kind, name) = self.api_of(object);
         match api.create(&PostParams::default(), &serde_json::from_value(object.clone())?).await {
@@ -126,9 +126,9 @@ impl Engine {
     /// Waits until a kind is served.
     ///
     /// # Errors
-    /// When the cluster does not answer, or takes too long.
+    /// When the cluster fails or the deadline passes.
     pub async fn established(&self, definition: &str) -> Result<(), EngineError> {
-        let deadline = Instant::now() + ESTABLISHED;
+        let deadline = Instant::now() + ESTABLISH_DEADLINE;
         loop {
             let found = self.get("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", definition).await?;
             let conditions = found.as_ref().and_then(|found| found["status"]["conditions"].as_array());
@@ -139,23 +139,23 @@ impl Engine {
             if Instant::now() > deadline {
                 return Err(EngineError::NotServed(definition.to_string()));
             }
-            sleep(LOOK_AGAIN).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Does what a move says.
+    /// Applies a write of a move.
     ///
     /// # Errors
-    /// When the cluster does not answer, or refuses.
-    pub async fn act(&self, act: &Act) -> Result<Written, EngineError> {
+    /// When the cluster fails or rejects the write.
+    pub async fn act(&self, act: &InstanceWrite) -> Result<EngineWrite, EngineError> {
         match act {
-            Act::Create(object) => self.create(object).await.map(|_| Written::Done),
-            Act::Update(object) => {
+            InstanceWrite::Create(object) => self.create(object).await.map(|_| EngineWrite::Done),
+            InstanceWrite::Update(object) => {
                 let (api, kind, name) = self.api_of(object);
                 let done = api.replace(&name, &PostParams::default(), &serde_json::from_value(object.clone())?).await;
                 outcome(done.map(drop), "update", &kind, &name)
             }
-            Act::Forget { target, uid, version } => {
+            InstanceWrite::Delete { target, uid, version } => {
                 let parameters = DeleteParams {
                     preconditions: Some(Preconditions {
                         uid: Some(uid.clone()),
@@ -188,19 +188,24 @@ impl Engine {
     }
 }
 
-/// An object as it is stored; one of a list does not say its kind.
-fn told(object: &DynamicObject, api_version: &str, kind: &str) -> Result<Value, EngineError> {
+/// Returns an object with its type. Items of a list have none.
+fn with_type_meta(object: &DynamicObject, api_version: &str, kind: &str) -> Result<Value, EngineError> {
     let mut value = serde_json::to_value(object)?;
     value["apiVersion"] = Value::from(api_version);
     value["kind"] = Value::from(kind);
     Ok(value)
 }
 
-fn outcome(done: Result<(), kube::Error>, act: &'static str, kind: &str, name: &str) -> Result<Written, EngineError> {
+fn outcome(
+    done: Result<(), kube::Error>,
+    act: &'static str,
+    kind: &str,
+    name: &str,
+) -> Result<EngineWrite, EngineError> {
     match done {
-        Ok(()) => Ok(Written::Done),
-        // Gone, or another by now: both are seen when it is looked at again.
-        Err(error) if matches!(code(&error), Some(404 | 409)) => Ok(Written::Stale),
+        Ok(()) => Ok(EngineWrite::Done),
+        // The object is deleted or has changed; the next read shows which.
+        Err(error) if matches!(code(&error), Some(404 | 409)) => Ok(EngineWrite::Stale),
         Err(source) => Err(refused(act, kind, name, source)),
     }
 }
@@ -219,7 +224,7 @@ fn reason(error: &kube::Error) -> Option<&str> {
     }
 }
 
-/// Where is looked, in words.
+/// Describes a namespace for an error message.
 fn within(namespace: &str) -> String {
     match namespace {
         "" => "of the cluster".to_string(),

@@ -1,20 +1,20 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_gitops::fleet::Coming;
-use switchboard_gitops::flow::tenant::Namespace;
+use switchboard_gitops::fleet::IncomingLoad;
+use switchboard_gitops::flow::tenant::TenantNamespace;
 use switchboard_ledger::ids::InstanceState;
 use switchboard_ledger::rows::EngineInstance;
 use switchboard_ledger::rows::fleet::Member;
-use switchboard_ledger::{Address, Change, Moment, Sealing};
+use switchboard_ledger::{Address, DbTimestamp, RowChange, Sealer};
 
 use super::*;
 use crate::{ids, instance};
 
 mod promql;
 
-/// Every gauge of the original, backend's and agent's.
-const ORIGINAL: [&str; 13] = [
+/// Gauges of managed-gitops, of both backend and agent.
+const MANAGED_GITOPS_GAUGES: [&str; 13] = [
     "active_gitopsDeployments{gitopsDeployment=\"success\"} 7",
     "gitopsDeployments_failures{gitopsDeployment=\"fail\"} 2",
     "total_number_of_operationDB_rows 10",
@@ -31,16 +31,16 @@ const ORIGINAL: [&str; 13] = [
 ];
 
 #[test]
-fn every_gauge_of_the_original_is_there() {
-    let counts = Counts {
+fn every_gauge_of_managed_gitops_is_present() {
+    let counts = GitOpsCounts {
         deployments: 7,
         failures: 2,
         operations: [1, 2, 3, 4],
         engine: Some(EngineCounts { operations: 5, reconciled_percent: 50.0 }),
-        ..Counts::default()
+        ..GitOpsCounts::default()
     };
     let page = text(&counts);
-    for line in ORIGINAL {
+    for line in MANAGED_GITOPS_GAUGES {
         assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
     }
     let names: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
@@ -48,10 +48,10 @@ fn every_gauge_of_the_original_is_there() {
     assert_eq!(once.len(), names.len(), "a family is told once: {names:?}");
 }
 
-/// An instance with a unit and an Application.
-fn entry(id: &str, cluster: &str, state: InstanceState) -> Entry {
-    Entry {
-        candidate: Candidate {
+/// Returns an instance with one placement and one Application.
+fn entry(id: &str, cluster: &str, state: InstanceState) -> FleetInstance {
+    FleetInstance {
+        candidate: InstanceCandidate {
             instance: EngineInstance {
                 id: id.into(),
                 namespace: "argocd".into(),
@@ -63,11 +63,11 @@ fn entry(id: &str, cluster: &str, state: InstanceState) -> Entry {
                 state,
                 max_applications: 10,
                 max_environments: 10,
-                created_on: Moment::default(),
+                created_on: DbTimestamp::default(),
             }),
             applications: 1,
             environments: 1,
-            coming: Coming::default(),
+            incoming: IncomingLoad::default(),
         },
         moving: 0,
         cluster: cluster.into(),
@@ -75,11 +75,11 @@ fn entry(id: &str, cluster: &str, state: InstanceState) -> Entry {
 }
 
 #[test]
-fn instances_of_one_name_on_two_clusters_are_told_apart() {
-    let page = text(&Counts {
+fn instances_of_the_same_name_have_different_labels() {
+    let page = text(&GitOpsCounts {
         instances: vec![entry("a", "one", InstanceState::Active), entry("b", "two", InstanceState::Cordoned)],
         clusters: BTreeMap::from([("one".into(), "uid-1".into())]),
-        ..Counts::default()
+        ..GitOpsCounts::default()
     });
     for labels in [
         "{argocd_namespace=\"argocd\",cluster=\"uid-1\",state=\"active\"}",
@@ -95,7 +95,7 @@ fn instances_of_one_name_on_two_clusters_are_told_apart() {
 }
 
 #[test]
-fn who_was_compared_lately_counts() {
+fn recently_compared_applications_count() {
     let now: Timestamp = "2026-11-16T12:00:00Z".parse().unwrap();
     let at = |at: &str| json!({ "status": { "reconciledAt": at } });
     let all = [at("2026-11-16T11:58:00Z"), at("2026-11-16T11:56:00Z"), json!({}), at("2026-11-16T12:00:00Z")];
@@ -103,7 +103,7 @@ fn who_was_compared_lately_counts() {
     assert_eq!(reconciled(&[], now), 100.0);
 }
 
-/// Names of metrics that a text uses.
+/// Returns the metric names in a text.
 fn used(text: &str) -> BTreeSet<String> {
     let word = |c: char| !(c.is_ascii_alphanumeric() || c == '_');
     let ours = |word: &&str| {
@@ -123,13 +123,13 @@ fn used(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn dashboard_and_alerts_ask_for_what_there_is() {
-    let counts = Counts {
+fn dashboard_and_alerts_use_existing_metrics() {
+    let counts = GitOpsCounts {
         instances: vec![entry("a", "one", InstanceState::Active)],
         engine: Some(EngineCounts::default()),
-        ..Counts::default()
+        ..GitOpsCounts::default()
     };
-    // The kernel's own, which is on the same page.
+    // Metric of the kernel, which is on the same page.
     let page = format!("{}switchboard_operator_failures_total{{operator=\"gitops\"}} 0\n", text(&counts));
     let there = used(&page);
     for file in ["gitops-dashboard.json", "gitops-alerts.yaml"] {
@@ -142,14 +142,14 @@ fn dashboard_and_alerts_ask_for_what_there_is() {
         expressions_of(&switchboard_object::yaml::read(&file_text).unwrap().value, &mut expressions);
         assert!(expressions.len() >= 5, "{file}: {expressions:?}");
         for expression in expressions {
-            // What is labelled differently is compared with nothing, and an alert over it never fires.
-            let found = promql::ask(&expression, &page);
+            // Operands with different labels never match, and an alert over them never fires.
+            let found = promql::evaluate(&expression, &page);
             assert!(found.is_ok(), "{file}: `{expression}`: {found:?}");
         }
     }
 }
 
-/// All that is called `expr`, however deep.
+/// Collects all values of `expr`, at any depth.
 fn expressions_of(value: &Value, into: &mut Vec<String>) {
     match value {
         Value::Object(fields) => {
@@ -161,10 +161,10 @@ fn expressions_of(value: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// Nothing on the page would look as if nothing were wrong.
+/// An empty page would look healthy.
 #[tokio::test]
-async fn what_the_engine_cluster_does_not_say_is_left_out_and_told() {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+async fn a_missing_engine_cluster_is_reported() {
+    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     let is =
         |page: &str, line: &str| assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
     let (page, error) = super::page(&ledger, None, 0).await;
@@ -173,14 +173,15 @@ async fn what_the_engine_cluster_does_not_say_is_left_out_and_told() {
     assert_eq!(used(&page).len(), 1, "{page}");
 
     ledger.migrate().await.unwrap();
-    let namespace = Namespace { name: "argocd".into(), uid: "argocd-uid".into() };
+    let namespace = TenantNamespace { name: "argocd".into(), uid: "argocd-uid".into() };
     let mut view = ledger.view().await.unwrap();
-    let changes = instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, Moment::default()).await;
+    let changes =
+        instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, DbTimestamp::default()).await;
     view.end();
     ledger.commit(&changes.unwrap()).await.unwrap();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let away = kube::Config::new(format!("http://{closed}").parse().unwrap());
-    let away = Engine::new(kube::Client::try_from(away).unwrap());
+    let away = EngineClient::new(kube::Client::try_from(away).unwrap());
     let (page, error) = super::page(&ledger, Some(&away), 3).await;
     assert!(matches!(error, Some(MetricsError::Objects(_))), "{error:?}");
     is(&page, "switchboard_gitops_metrics_ok 0");
@@ -194,9 +195,9 @@ async fn what_the_engine_cluster_does_not_say_is_left_out_and_told() {
     is(&page, "switchboard_gitops_metrics_ok 1");
 }
 
-/// An agent that dies at work leaves what it had begun, and a cordoned instance has room that it gives to nobody.
+/// A crashed agent leaves its Operations in progress, and a cordoned instance has capacity that is not available.
 #[test]
-fn alerts_are_not_silenced_by_what_they_are_for() {
+fn alerts_are_not_silenced_by_their_cause() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/grafana");
     let alerts = std::fs::read_to_string(root.join("gitops-alerts.yaml")).unwrap();
     let alerts = switchboard_object::yaml::read(&alerts).unwrap().value;
@@ -210,12 +211,13 @@ fn alerts_are_not_silenced_by_what_they_are_for() {
 }
 
 #[tokio::test]
-async fn what_failed_and_went_well_since_is_no_failure() {
-    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealing::plain()).await.unwrap();
+async fn a_failure_that_succeeded_later_does_not_count() {
+    let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
-    let namespace = Namespace { name: "argocd".into(), uid: "argocd-uid".into() };
+    let namespace = TenantNamespace { name: "argocd".into(), uid: "argocd-uid".into() };
     let mut view = ledger.view().await.unwrap();
-    let changes = instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, Moment::default()).await;
+    let changes =
+        instance::register(&mut view, &"kube-system".into(), &namespace, ids::new, DbTimestamp::default()).await;
     view.end();
     ledger.commit(&changes.unwrap()).await.unwrap();
     let instance = ledger.list::<EngineInstance>(&Filter::all()).await.unwrap().remove(0).id;
@@ -225,8 +227,8 @@ async fn what_failed_and_went_well_since_is_no_failure() {
         resource_id: of.into(),
         owner: None,
         resource: OperationResource::Application,
-        created_on: Moment::from_unix_us(at),
-        last_state_update: Moment::from_unix_us(at),
+        created_on: DbTimestamp::from_unix_us(at),
+        last_state_update: DbTimestamp::from_unix_us(at),
         state,
         human_readable_state: None,
         gc_expiration_s: None,
@@ -237,6 +239,6 @@ async fn what_failed_and_went_well_since_is_no_failure() {
         row("3", "b", 1, OperationState::Completed),
         row("4", "b", 2, OperationState::Failed),
     ];
-    ledger.commit(&rows.iter().map(Change::insert).collect::<Vec<_>>()).await.unwrap();
+    ledger.commit(&rows.iter().map(RowChange::insert).collect::<Vec<_>>()).await.unwrap();
     assert_eq!(count(&ledger, None).await.unwrap().failures, 1);
 }

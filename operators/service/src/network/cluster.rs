@@ -1,4 +1,4 @@
-//! Asking a tenant's cluster: does a credential work, make a service account, remove it.
+//! Checks of a tenant's cluster: verifies credentials, creates a service account, or removes it.
 
 mod refusal;
 mod removal;
@@ -10,125 +10,135 @@ use base64::engine::general_purpose::STANDARD;
 use kube::Client;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use serde_json::{Value, json};
-use switchboard_gitops::flow::environment::{Answer, Question};
-use switchboard_gitops::kinds::environment::Reason;
-use switchboard_gitops::kubeconfig::Access;
+use switchboard_gitops::flow::environment::{ClusterCheck, ClusterCheckResult};
+use switchboard_gitops::kinds::environment::EnvironmentReason;
+use switchboard_gitops::kubeconfig::KubeconfigAccess;
 use switchboard_gitops::repository::without_login;
-use switchboard_ledger::Secret;
+use switchboard_ledger::SecretString;
 
-use crate::asked::text;
-use crate::error::told;
-use crate::network::Later;
-use refusal::failed;
+use crate::error::error_chain;
+use crate::network::BoxFuture;
+use crate::request::text;
+use refusal::cluster_failure;
 
-pub use refusal::Failed;
+pub use refusal::ClusterFailure;
 
-/// Where service accounts of ours are made.
+/// Namespace of the created service accounts.
 const NAMESPACE: &str = "kube-system";
-/// How long a connection may take.
-const CONNECT: Duration = Duration::from_secs(10);
-/// How long an answer may take.
-const READ: Duration = Duration::from_secs(20);
-/// How long a token is waited for.
-const TOKEN: Duration = Duration::from_secs(120);
-/// How often is looked for it.
-const TOKEN_LOOK: Duration = Duration::from_millis(250);
+/// Deadline of a connection.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Deadline of a response.
+const READ_TIMEOUT: Duration = Duration::from_secs(20);
+/// Deadline for the token of a service account.
+const TOKEN_DEADLINE: Duration = Duration::from_secs(120);
+/// Poll interval for the token.
+const TOKEN_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How a cluster becomes somebody to talk to.
-pub trait Reach: Send + Sync {
-    /// A client for a cluster, as whom a kubeconfig says.
-    fn client<'a>(&'a self, host: &'a str, access: &'a Access, insecure: bool) -> Later<'a, Result<Client, Failed>>;
+/// Connects to clusters.
+pub trait ClusterConnector: Send + Sync {
+    /// Returns a client with the credentials of a kubeconfig.
+    fn client<'a>(
+        &'a self,
+        host: &'a str,
+        access: &'a KubeconfigAccess,
+        insecure: bool,
+    ) -> BoxFuture<'a, Result<Client, ClusterFailure>>;
 }
 
-/// By its address.
-pub struct ByAddress;
+/// Connects to the address of the cluster.
+pub struct DirectConnector;
 
-impl Reach for ByAddress {
-    fn client<'a>(&'a self, host: &'a str, access: &'a Access, insecure: bool) -> Later<'a, Result<Client, Failed>> {
+impl ClusterConnector for DirectConnector {
+    fn client<'a>(
+        &'a self,
+        host: &'a str,
+        access: &'a KubeconfigAccess,
+        insecure: bool,
+    ) -> BoxFuture<'a, Result<Client, ClusterFailure>> {
         Box::pin(client(host, access, insecure))
     }
 }
 
-/// Asks.
-pub async fn ask(question: &Question) -> Answer {
-    ask_by(&ByAddress, question).await
+/// Runs a check.
+pub async fn check_cluster(question: &ClusterCheck) -> ClusterCheckResult {
+    check_cluster_with(&DirectConnector, question).await
 }
 
-/// Asks a cluster that is reached in another way.
-pub async fn ask_by(reach: &dyn Reach, question: &Question) -> Answer {
+/// Runs a check with another connector.
+pub async fn check_cluster_with(connector: &dyn ClusterConnector, question: &ClusterCheck) -> ClusterCheckResult {
     match question {
-        Question::Verify { digest, uid, host, access, allow_insecure, namespace, install } => {
-            let target = Target { reach, host, insecure: *allow_insecure };
+        ClusterCheck::Verify { digest, uid, host, access, allow_insecure, namespace, install } => {
+            let target = CheckTarget { connector, host, insecure: *allow_insecure };
             let verified = target.verify(access, namespace.as_deref(), install.then_some(uid.as_str()));
             let digest = digest.clone();
             match verified.await {
-                Ok(token) => Answer::Verified { digest, token },
-                Err(((reason, message), token)) => Answer::Refused { digest, reason, message, token },
+                Ok(token) => ClusterCheckResult::Verified { digest, token },
+                Err(((reason, message), token)) => ClusterCheckResult::Refused { digest, reason, message, token },
             }
         }
-        Question::Retire { account } => match removal::remove(reach, account).await {
-            Ok(()) => Answer::Retired { account: account.id.clone() },
-            // It is asked again, and told each time until it is given up.
+        ClusterCheck::Retire { account } => match removal::remove(connector, account).await {
+            Ok(()) => ClusterCheckResult::Retired { account: account.id.clone() },
+            // The removal is retried until it is abandoned; each failure is logged.
             Err(why) => {
                 let name = account_name(account.resource_uid.as_str());
                 tracing::warn!(host = without_login(&account.host), why, "could not remove service account {name}");
-                Answer::Kept { account: account.id.clone() }
+                ClusterCheckResult::Kept { account: account.id.clone() }
             }
         },
     }
 }
 
-/// What is said when a cluster took too long.
-pub fn late(question: &Question) -> Answer {
+/// Returns the answer for a check that exceeded its deadline.
+pub fn timeout_answer(question: &ClusterCheck) -> ClusterCheckResult {
     match question {
-        Question::Verify { digest, .. } => Answer::Refused {
+        ClusterCheck::Verify { digest, .. } => ClusterCheckResult::Refused {
             digest: digest.clone(),
-            reason: Reason::UnableToCreateClient,
+            reason: EnvironmentReason::UnableToCreateClient,
             message: "the cluster did not answer in time".to_string(),
             token: None,
         },
-        Question::Retire { account } => Answer::Kept { account: account.id.clone() },
+        ClusterCheck::Retire { account } => ClusterCheckResult::Kept { account: account.id.clone() },
     }
 }
 
-/// A cluster that is asked whether a credential works.
-struct Target<'a> {
-    reach: &'a dyn Reach,
+/// Cluster whose credentials are checked.
+struct CheckTarget<'a> {
+    connector: &'a dyn ClusterConnector,
     host: &'a str,
     insecure: bool,
 }
 
-impl Target<'_> {
-    async fn client(&self, access: &Access) -> Result<Client, Failed> {
-        self.reach.client(self.host, access, self.insecure).await
+impl CheckTarget<'_> {
+    async fn client(&self, access: &KubeconfigAccess) -> Result<Client, ClusterFailure> {
+        self.connector.client(self.host, access, self.insecure).await
     }
 
     async fn verify(
         &self,
-        access: &Access,
+        access: &KubeconfigAccess,
         namespace: Option<&str>,
         install: Option<&str>,
-    ) -> Result<Option<Secret>, (Failed, Option<Secret>)> {
-        let failed = |failed: Failed| (failed, None);
-        let client = self.client(access).await.map_err(failed)?;
+    ) -> Result<Option<SecretString>, (ClusterFailure, Option<SecretString>)> {
+        let cluster_failure = |cluster_failure: ClusterFailure| (cluster_failure, None);
+        let client = self.client(access).await.map_err(cluster_failure)?;
         let Some(uid) = install else {
-            return check(&client, self.host, namespace).await.map(|()| None).map_err(failed);
+            return require_read_access(&client, self.host, namespace).await.map(|()| None).map_err(cluster_failure);
         };
-        let token = make(&client, self.host, uid).await.map_err(failed)?;
-        match self.check_own(&access.clone().as_account(&token), namespace).await {
+        let token = install_account(&client, self.host, uid).await.map_err(cluster_failure)?;
+        match self.require_access(&access.clone().as_account(&token), namespace).await {
             Ok(()) => Ok(Some(token)),
-            // It is there, whatever it may do.
-            Err(failed) => Err((failed, Some(token))),
+            // The account exists, whatever its permissions are.
+            Err(cluster_failure) => Err((cluster_failure, Some(token))),
         }
     }
 
-    async fn check_own(&self, own: &Access, namespace: Option<&str>) -> Result<(), Failed> {
-        check(&self.client(own).await?, self.host, namespace).await
+    async fn require_access(&self, own: &KubeconfigAccess, namespace: Option<&str>) -> Result<(), ClusterFailure> {
+        require_read_access(&self.client(own).await?, self.host, namespace).await
     }
 }
 
-/// A client made of what a kubeconfig said, and of nothing it names: no program is run, no file is read.
-async fn client(host: &str, access: &Access, insecure: bool) -> Result<Client, Failed> {
+/// Builds a client from the values of a kubeconfig only: no program is run and no file is read.
+async fn client(host: &str, access: &KubeconfigAccess, insecure: bool) -> Result<Client, ClusterFailure> {
     let encoded = |text: &Option<String>| text.as_ref().map(|text| STANDARD.encode(text));
     let mut cluster = json!({"server": host});
     if insecure {
@@ -147,32 +157,32 @@ async fn client(host: &str, access: &Access, insecure: bool) -> Result<Client, F
     let config = json!({"apiVersion": "v1", "kind": "Config", "current-context": "c",
         "clusters": [{"name": "c", "cluster": cluster}], "users": [{"name": "u", "user": user}],
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]});
-    let refused = |message: String| (Reason::UnableToCreateClient, message);
+    let refused = |message: String| (EnvironmentReason::UnableToCreateClient, message);
     let config: Kubeconfig = serde_json::from_value(config).map_err(|_| refused("the kubeconfig is odd".into()))?;
     let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
-    let mut config = config.map_err(|error| (Reason::UnableToRetrieveRestConfig, told(&error)))?;
-    config.connect_timeout = Some(CONNECT);
-    config.read_timeout = Some(READ);
-    config.write_timeout = Some(READ);
-    // A proxy of ours is no concern of the tenant's cluster.
+    let mut config = config.map_err(|error| (EnvironmentReason::UnableToRetrieveRestConfig, error_chain(&error)))?;
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    config.read_timeout = Some(READ_TIMEOUT);
+    config.write_timeout = Some(READ_TIMEOUT);
+    // The proxy settings of this process are not for tenants' clusters.
     config.proxy_url = None;
-    Client::try_from(config).map_err(|error| refused(told(&error)))
+    Client::try_from(config).map_err(|error| refused(error_chain(&error)))
 }
 
-/// Whether the cluster lets these look at what is to be deployed to.
-async fn check(client: &Client, host: &str, namespace: Option<&str>) -> Result<(), Failed> {
+/// Fails unless the credentials can read the deployment target.
+async fn require_read_access(client: &Client, host: &str, namespace: Option<&str>) -> Result<(), ClusterFailure> {
     let path = match namespace {
         Some(namespace) => format!("/api/v1/namespaces/{namespace}"),
         None => "/api/v1/namespaces?limit=1".to_string(),
     };
     match send(client, "GET", &path, Value::Null).await {
         Ok(_) => Ok(()),
-        Err(error) => Err(failed(host, &error, Reason::UnableToValidateClusterCredentials)),
+        Err(error) => Err(cluster_failure(host, &error, EnvironmentReason::UnableToValidateClusterCredentials)),
     }
 }
 
-async fn make(client: &Client, host: &str, uid: &str) -> Result<Secret, Failed> {
-    let refused = |error: kube::Error| failed(host, &error, Reason::UnableToInstallServiceAccount);
+async fn install_account(client: &Client, host: &str, uid: &str) -> Result<SecretString, ClusterFailure> {
+    let refused = |error: kube::Error| cluster_failure(host, &error, EnvironmentReason::UnableToInstallServiceAccount);
     for (path, body) in objects(uid) {
         match send(client, "POST", &path, body).await {
             Err(kube::Error::Api(status)) if status.code == 409 => {}
@@ -186,13 +196,14 @@ async fn make(client: &Client, host: &str, uid: &str) -> Result<Secret, Failed> 
             let token =
                 STANDARD.decode(text(&found, "/data/token")).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             if let Some(token) = token.filter(|token| !token.is_empty()) {
-                return Ok(Secret::from(token));
+                return Ok(SecretString::from(token));
             }
-            tokio::time::sleep(TOKEN_LOOK).await;
+            tokio::time::sleep(TOKEN_POLL_INTERVAL).await;
         }
     };
-    let late = || (Reason::UnableToInstallServiceAccount, "the service account got no token in time".to_string());
-    tokio::time::timeout(TOKEN, wait).await.map_err(|_| late())?
+    let timeout =
+        || (EnvironmentReason::UnableToInstallServiceAccount, "the service account got no token in time".to_string());
+    tokio::time::timeout(TOKEN_DEADLINE, wait).await.map_err(|_| timeout())?
 }
 
 fn account_name(uid: &str) -> String {
@@ -203,7 +214,7 @@ fn token_name(uid: &str) -> String {
     format!("argocd-manager-token-{uid}")
 }
 
-/// What is ours on a target, each with the path it is made at. The original's names.
+/// Returns the objects to create on a target, with their paths. The names are those of managed-gitops.
 fn objects(uid: &str) -> [(String, Value); 4] {
     let (account, role) = (account_name(uid), format!("argocd-manager-cluster-role-{uid}"));
     let binding = format!("argocd-manager-cluster-role-binding-{uid}");
@@ -246,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_made_on_a_target_has_the_originals_names() {
+    fn objects_on_a_target_have_the_names_of_managed_gitops() {
         let names: Vec<String> = objects("u1").iter().map(|(_, body)| text(body, "/metadata/name")).collect();
         assert_eq!(
             names[..3],

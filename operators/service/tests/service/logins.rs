@@ -1,52 +1,54 @@
-//! A login inside of a URL would stay in clear where credentials are sealed: it is refused, and written nowhere.
+//! A login in a URL would be stored in plaintext although credentials are encrypted: the service rejects it and stores
+//! it nowhere.
 
 use serde_json::{Value, json};
 use switchboard_gitops::kinds::{credential, deployment};
 use switchboard_ledger::rows::*;
 
-use crate::base::{Base, on_both};
-use crate::stage::{CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, GROUP, Stage, plain, send};
+use crate::database::{TestDatabase, on_both};
+use crate::fixture::{CREDENTIAL_SECRET, CREDENTIALS, DEPLOYMENTS, GROUP, ServiceFixture, plain, send};
 
 on_both! {
-    a_login_in_a_url_is_refused_and_written_nowhere
+    a_login_in_a_url_is_rejected_and_not_stored
 }
 
 const LOGIN: &str = "hunter2";
 
-async fn said(stage: &Stage, plural: &str, name: &str, of: &str) -> Option<Value> {
-    let found = stage.resource("shop", plural, name).await?;
+async fn said(fixture: &ServiceFixture, plural: &str, name: &str, of: &str) -> Option<Value> {
+    let found = fixture.resource("shop", plural, name).await?;
     found["status"]["conditions"].as_array()?.iter().find(|one| one["type"] == of).cloned()
 }
 
-async fn a_login_in_a_url_is_refused_and_written_nowhere(base: Base) {
-    let stage = Stage::new(base).await;
+async fn a_login_in_a_url_is_rejected_and_not_stored(database: TestDatabase) {
+    let fixture = ServiceFixture::new(database).await;
     let url = format!("https://robot:{LOGIN}@git.example/Shop/web.git");
     let mut spec = plain();
     spec["source"]["repoURL"] = url.as_str().into();
-    stage.deploy("shop", "web", spec).await;
-    let error = stage.until("an error", async || said(&stage, DEPLOYMENTS, "web", "ErrorOccurred").await).await;
+    fixture.deploy("shop", "web", spec).await;
+    let error = fixture.wait_for("an error", async || said(&fixture, DEPLOYMENTS, "web", "ErrorOccurred").await).await;
     assert_eq!((&error["status"], &error["message"]), (&json!("True"), &json!(deployment::LOGIN_IN_URL)));
-    stage.secret("shop", "login", CREDENTIAL_SECRET, json!({"username": "robot", "password": LOGIN})).await;
+    fixture.secret("shop", "login", CREDENTIAL_SECRET, json!({"username": "robot", "password": LOGIN})).await;
     let spec = json!({"repository": url, "secret": "login"});
-    stage.make("shop", CREDENTIALS, "GitOpsDeploymentRepositoryCredential", "git", spec).await;
-    let error = stage.until("a no", async || said(&stage, CREDENTIALS, "git", credential::VALID_URL).await).await;
+    fixture.create_resource("shop", CREDENTIALS, "GitOpsDeploymentRepositoryCredential", "git", spec).await;
+    let error =
+        fixture.wait_for("a no", async || said(&fixture, CREDENTIALS, "git", credential::VALID_URL).await).await;
     assert_eq!((&error["status"], &error["message"]), (&json!("False"), &json!(credential::LOGIN_IN_URL)));
-    // Another deployment of the tenant makes it one, with a project.
-    stage.deploy("shop", "other", plain()).await;
-    stage.until("a project", async || stage.all::<AppProjectRepository>().await.pop()).await;
-    stage.settled().await;
-    let rows = format!("{:?} {:?}", stage.all::<Application>().await, stage.all::<AppProjectRepository>().await);
+    // Another deployment of the tenant creates a project.
+    fixture.deploy("shop", "other", plain()).await;
+    fixture.wait_for("a project", async || fixture.all::<AppProjectRepository>().await.pop()).await;
+    fixture.wait_until_settled().await;
+    let rows = format!("{:?} {:?}", fixture.all::<Application>().await, fixture.all::<AppProjectRepository>().await);
     assert!(!rows.contains(LOGIN), "{rows}");
-    assert!(stage.all::<RepositoryCredentials>().await.is_empty());
-    assert!(stage.network.credentials.lock().unwrap().is_empty(), "nobody is asked with it");
-    // What it should be is told, and does.
+    assert!(fixture.all::<RepositoryCredentials>().await.is_empty());
+    assert!(fixture.network.credentials.lock().unwrap().is_empty(), "nobody is asked with it");
+    // The corrected URLs succeed.
     for (plural, name, spec) in [
         (DEPLOYMENTS, "web", json!({"source": {"repoURL": "https://git.example/Shop/web.git"}})),
         (CREDENTIALS, "git", json!({"repository": "https://git.example/Shop/web.git"})),
     ] {
         let path = format!("{GROUP}/namespaces/shop/{plural}/{name}");
-        send(&stage.tenants, "PATCH", &path, json!({"spec": spec})).await.unwrap();
+        send(&fixture.tenants, "PATCH", &path, json!({"spec": spec})).await.unwrap();
     }
-    stage.until("both Applications", async || (stage.all::<Application>().await.len() == 2).then_some(())).await;
-    stage.until("the credential", async || stage.all::<RepositoryCredentials>().await.pop()).await;
+    fixture.wait_for("both Applications", async || (fixture.all::<Application>().await.len() == 2).then_some(())).await;
+    fixture.wait_for("the credential", async || fixture.all::<RepositoryCredentials>().await.pop()).await;
 }

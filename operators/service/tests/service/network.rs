@@ -1,4 +1,4 @@
-//! Clusters and git servers that answer as a test says; behind the former is one cluster.
+//! Scripted clusters and git servers; one embedded cluster backs all clusters.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -6,71 +6,79 @@ use std::sync::{Arc, Mutex};
 use kube::Client;
 use switchboard_cluster::Cluster;
 use switchboard_gitops::flow::{credential, environment};
-use switchboard_gitops::kinds::credential::Outcome;
-use switchboard_gitops::kinds::environment::Reason;
-use switchboard_gitops::kubeconfig::Access;
-use switchboard_gitops::repository::Login;
-use switchboard_service::network::cluster::{self, Failed, Reach};
-use switchboard_service::network::{Later, Network};
+use switchboard_gitops::kinds::credential::CredentialOutcome;
+use switchboard_gitops::kinds::environment::EnvironmentReason;
+use switchboard_gitops::kubeconfig::KubeconfigAccess;
+use switchboard_gitops::repository::RepositoryLogin;
+use switchboard_service::network::cluster::{self, ClusterConnector, ClusterFailure};
+use switchboard_service::network::{BoxFuture, ExternalChecker};
 use tower::ServiceExt;
 
-use crate::stage::BEHIND;
+use crate::fixture::TARGET_CLUSTER;
 
-/// A token or password of this is refused.
+/// Token or password that is rejected.
 pub const WRONG: &str = "wrong-credential";
 
-/// One of this is never answered.
+/// Token or password that gets no response.
 pub const SILENT: &str = "silent-credential";
 
-/// What was asked.
+/// Recorded requests and the scripted responses.
 #[derive(Default)]
-pub struct Script {
-    pub environments: Mutex<Vec<environment::Question>>,
-    pub credentials: Mutex<Vec<credential::Question>>,
-    /// Whether everything is refused.
+pub struct NetworkScript {
+    pub environments: Mutex<Vec<environment::ClusterCheck>>,
+    pub credentials: Mutex<Vec<credential::CredentialCheck>>,
+    /// Whether every request is rejected.
     pub refuses: AtomicBool,
-    /// The cluster behind every environment, if it is to judge for itself who asks.
+    /// The cluster behind every environment, if it enforces authentication and RBAC.
     pub strict: Mutex<Option<Cluster>>,
 }
 
-/// The network of one process.
-pub struct Over {
-    pub script: Arc<Script>,
-    /// Every cluster that is asked, whatever it is called.
+/// Network of one process.
+pub struct ScriptedNetwork {
+    pub script: Arc<NetworkScript>,
+    /// Cluster that responds to all requests, whatever their URL.
     pub target: Client,
 }
 
-impl Reach for Over {
-    fn client<'a>(&'a self, _: &'a str, access: &'a Access, _: bool) -> Later<'a, Result<Client, Failed>> {
+impl ClusterConnector for ScriptedNetwork {
+    fn client<'a>(
+        &'a self,
+        _: &'a str,
+        access: &'a KubeconfigAccess,
+        _: bool,
+    ) -> BoxFuture<'a, Result<Client, ClusterFailure>> {
         let strict = self.script.strict.lock().unwrap().clone();
         Box::pin(async { Ok(strict.map_or_else(|| self.target.clone(), |cluster| bearer(cluster, access))) })
     }
 }
 
-/// A client that is nobody but whose token it shows.
-fn bearer(cluster: Cluster, access: &Access) -> Client {
+/// Client whose identity is determined by its token alone.
+fn bearer(cluster: Cluster, access: &KubeconfigAccess) -> Client {
     let token = format!("Bearer {}", access.token.as_ref().unwrap().expose());
     let service = cluster.service().map_request(move |mut request: http::Request<kube::client::Body>| {
         let path = request.uri().path_and_query().unwrap().as_str();
-        *request.uri_mut() = format!("/clusters/{BEHIND}{path}").parse().unwrap();
+        *request.uri_mut() = format!("/clusters/{TARGET_CLUSTER}{path}").parse().unwrap();
         request.headers_mut().insert("authorization", token.parse().unwrap());
         request
     });
     Client::new(service.map_err(|never: std::convert::Infallible| match never {}), "default")
 }
 
-impl Network for Over {
-    fn environment<'a>(&'a self, question: &'a environment::Question) -> Later<'a, environment::Answer> {
+impl ExternalChecker for ScriptedNetwork {
+    fn check_environment<'a>(
+        &'a self,
+        question: &'a environment::ClusterCheck,
+    ) -> BoxFuture<'a, environment::ClusterCheckResult> {
         self.script.environments.lock().unwrap().push(question.clone());
         Box::pin(async move {
-            if let environment::Question::Verify { digest, access, .. } = question {
+            if let environment::ClusterCheck::Verify { digest, access, .. } = question {
                 let token = access.token.as_ref().map(|token| token.expose());
                 match if self.script.refuses.load(Ordering::SeqCst) { Some(WRONG) } else { token } {
                     Some(SILENT) => std::future::pending::<()>().await,
                     Some(WRONG) => {
-                        return environment::Answer::Refused {
+                        return environment::ClusterCheckResult::Refused {
                             digest: digest.clone(),
-                            reason: Reason::UnableToValidateClusterCredentials,
+                            reason: EnvironmentReason::UnableToValidateClusterCredentials,
                             message: "Unauthorized".into(),
                             token: None,
                         };
@@ -78,17 +86,19 @@ impl Network for Over {
                     _ => {}
                 }
             }
-            cluster::ask_by(self, question).await
+            cluster::check_cluster_with(self, question).await
         })
     }
 
-    fn credential<'a>(&'a self, question: &'a credential::Question) -> Later<'a, Outcome> {
+    fn check_credential<'a>(&'a self, question: &'a credential::CredentialCheck) -> BoxFuture<'a, CredentialOutcome> {
         self.script.credentials.lock().unwrap().push(question.clone());
         Box::pin(async move {
             match &question.login {
-                _ if self.script.refuses.load(Ordering::SeqCst) => Outcome::InvalidCredentials,
-                Login::Password { password, .. } if password.expose() == WRONG => Outcome::InvalidCredentials,
-                _ => Outcome::Valid,
+                _ if self.script.refuses.load(Ordering::SeqCst) => CredentialOutcome::InvalidCredentials,
+                RepositoryLogin::Password { password, .. } if password.expose() == WRONG => {
+                    CredentialOutcome::InvalidCredentials
+                }
+                _ => CredentialOutcome::Valid,
             }
         })
     }

@@ -1,65 +1,65 @@
-//! What a tenant may use, on each Argo CD that it has something on.
+//! AppProject of a tenant on each Argo CD instance with a placement of the tenant.
 
 use serde_json::json;
 use switchboard_ledger::rows::*;
 
-use crate::base::{Base, on_both};
-use crate::fleet::{OTHER, placed};
-use crate::stage::{ARGO, ARGOCD, DEPLOYMENTS, ENVIRONMENTS, Stage, plain};
+use crate::database::{TestDatabase, on_both};
+use crate::fixture::{ARGO, ARGOCD, DEPLOYMENTS, ENVIRONMENTS, ServiceFixture, plain};
+use crate::fleet::{OTHER, deploy_and_find};
 
 on_both! {
-    a_project_goes_with_the_last_of_what_it_may_use
-    a_project_goes_when_environments_go_first
+    a_project_is_deleted_with_its_last_permission
+    a_project_is_deleted_when_environments_are_deleted_first
 }
 
-/// A tenant with two environments, each on an Argo CD of its own.
-async fn shop(base: Base) -> Stage {
-    let stage = Stage::new(base).await;
-    stage.add_instance(OTHER).await;
+/// Creates a tenant with two environments, each on its own Argo CD instance.
+async fn shop(database: TestDatabase) -> ServiceFixture {
+    let fixture = ServiceFixture::new(database).await;
+    fixture.add_instance(OTHER).await;
     let mut places = Vec::new();
     for name in ["prod", "stage"] {
-        stage.environment("shop", name, "token").await;
+        fixture.environment("shop", name, "token").await;
         let mut spec = plain();
         spec["destination"] = json!({"environment": name, "namespace": "web"});
-        places.push(placed(&stage, "shop", name, spec).await.1);
+        places.push(deploy_and_find(&fixture, "shop", name, spec).await.1);
     }
     assert_ne!(places[0], places[1], "each is a unit of its own");
-    stage.settled().await;
-    stage
+    fixture.wait_until_settled().await;
+    fixture
 }
 
-/// How many destinations each project has.
-async fn destinations(stage: &Stage) -> Vec<usize> {
+/// Number of destinations of each project.
+async fn destinations(fixture: &ServiceFixture) -> Vec<usize> {
     let mut found = Vec::new();
     for instance in [ARGOCD, OTHER] {
-        for project in stage.listed(&format!("{ARGO}/namespaces/{instance}/appprojects")).await {
+        for project in fixture.list_objects(&format!("{ARGO}/namespaces/{instance}/appprojects")).await {
             found.push(project["spec"]["destinations"].as_array().map_or(0, Vec::len));
         }
     }
     found
 }
 
-async fn a_project_goes_with_the_last_of_what_it_may_use(base: Base) {
-    let stage = shop(base).await;
+async fn a_project_is_deleted_with_its_last_permission(database: TestDatabase) {
+    let fixture = shop(database).await;
     for name in ["prod", "stage"] {
-        stage.delete("shop", DEPLOYMENTS, name).await;
+        fixture.delete("shop", DEPLOYMENTS, name).await;
     }
-    stage.until("no Application", async || stage.all::<Application>().await.is_empty().then_some(())).await;
-    stage.settled().await;
-    stage.delete("shop", ENVIRONMENTS, "prod").await;
-    // Nothing of the tenant is on the other any more.
-    stage.until("a project that may use one", async || (destinations(&stage).await == [1]).then_some(())).await;
-    stage.delete("shop", ENVIRONMENTS, "stage").await;
-    stage.until("no project", async || destinations(&stage).await.is_empty().then_some(())).await;
+    fixture.wait_for("no Application", async || fixture.all::<Application>().await.is_empty().then_some(())).await;
+    fixture.wait_until_settled().await;
+    fixture.delete("shop", ENVIRONMENTS, "prod").await;
+    // The tenant has nothing on the other instance any more.
+    fixture.wait_for("a project that may use one", async || (destinations(&fixture).await == [1]).then_some(())).await;
+    fixture.delete("shop", ENVIRONMENTS, "stage").await;
+    fixture.wait_for("no project", async || destinations(&fixture).await.is_empty().then_some(())).await;
 }
 
-async fn a_project_goes_when_environments_go_first(base: Base) {
-    let stage = shop(base).await;
+async fn a_project_is_deleted_when_environments_are_deleted_first(database: TestDatabase) {
+    let fixture = shop(database).await;
     for plural in [ENVIRONMENTS, DEPLOYMENTS] {
         for name in ["prod", "stage"] {
-            stage.delete("shop", plural, name).await;
+            fixture.delete("shop", plural, name).await;
         }
-        stage.settled().await;
+        fixture.wait_until_settled().await;
     }
-    stage.until("no project", async || destinations(&stage).await.is_empty().then_some(())).await;
+    fixture.wait_for("no project", async || destinations(&fixture).await.is_empty().then_some(())).await;
 }

@@ -1,19 +1,19 @@
-//! Deploy now.
+//! Immediate syncs.
 
 use serde_json::{Value, json};
 use switchboard_ledger::rows::*;
 use switchboard_service::backend;
 
-use crate::base::{Base, on_both};
-use crate::stage::{DEPLOYMENTS, GROUP, SYNC_RUNS, Stage, plain, send, uid};
+use crate::database::{TestDatabase, on_both};
+use crate::fixture::{DEPLOYMENTS, GROUP, SYNC_RUNS, ServiceFixture, plain, send, uid};
 
 on_both! {
-    a_run_syncs_and_the_next_one_waits_for_it
-    a_run_waits_for_its_deployment
-    a_run_of_an_automated_deployment_is_refused
-    a_run_that_is_deleted_is_stopped
-    a_sync_goes_on_after_a_restart
-    a_name_that_is_refused_is_refused_at_once
+    a_sync_run_waits_for_the_previous_one
+    a_sync_run_waits_for_its_deployment
+    a_sync_run_of_an_automated_deployment_is_rejected
+    a_deleted_sync_run_is_stopped
+    a_sync_continues_after_a_restart
+    a_reserved_name_is_rejected_at_admission
 }
 
 fn manual() -> Value {
@@ -22,117 +22,119 @@ fn manual() -> Value {
     spec
 }
 
-async fn run(stage: &Stage, name: &str, revision: Option<&str>) {
+async fn run(fixture: &ServiceFixture, name: &str, revision: Option<&str>) {
     let mut spec = json!({"gitopsDeploymentName": "web"});
     if let Some(revision) = revision {
         spec["revisionID"] = revision.into();
     }
-    stage.make("shop", SYNC_RUNS, "GitOpsDeploymentSyncRun", name, spec).await;
+    fixture.create_resource("shop", SYNC_RUNS, "GitOpsDeploymentSyncRun", name, spec).await;
 }
 
-async fn told(stage: &Stage, name: &str) -> Option<Value> {
-    let run = stage.resource("shop", SYNC_RUNS, name).await?;
+async fn condition(fixture: &ServiceFixture, name: &str) -> Option<Value> {
+    let run = fixture.resource("shop", SYNC_RUNS, name).await?;
     run["status"]["conditions"].as_array()?.first().cloned()
 }
 
-async fn a_run_syncs_and_the_next_one_waits_for_it(base: Base) {
-    let stage = Stage::new(base).await;
-    let web = uid(&stage.deploy("shop", "web", manual()).await);
-    stage.until("an Application", async || stage.application(&web).await).await;
-    stage.settled().await;
-    stage.argo.stuck(true);
-    run(&stage, "first", Some("4403172")).await;
-    let asked = stage
-        .until("a sync", async || stage.application(&web).await.filter(|found| found["operation"].is_object()))
+async fn a_sync_run_waits_for_the_previous_one(database: TestDatabase) {
+    let fixture = ServiceFixture::new(database).await;
+    let web = uid(&fixture.deploy("shop", "web", manual()).await);
+    fixture.wait_for("an Application", async || fixture.application(&web).await).await;
+    fixture.wait_until_settled().await;
+    fixture.fake_argocd.stuck(true);
+    run(&fixture, "first", Some("4403172")).await;
+    let asked = fixture
+        .wait_for("a sync", async || fixture.application(&web).await.filter(|found| found["operation"].is_object()))
         .await;
     assert_eq!(asked["operation"]["sync"]["revision"], "4403172");
     assert_eq!(asked["operation"]["initiatedBy"]["username"], "switchboard");
-    run(&stage, "second", None).await;
-    stage.until("one sync", async || (stage.all::<SyncOperation>().await.len() == 1).then_some(())).await;
-    stage.argo.stuck(false);
+    run(&fixture, "second", None).await;
+    fixture.wait_for("one sync", async || (fixture.all::<SyncOperation>().await.len() == 1).then_some(())).await;
+    fixture.fake_argocd.stuck(false);
     for name in ["first", "second"] {
-        let said = stage.until("an end", async || told(&stage, name).await).await;
+        let said = fixture.wait_for("an end", async || condition(&fixture, name).await).await;
         assert_eq!((&said["status"], &said["message"]), (&json!("False"), &json!("")));
     }
-    let rows: Vec<SyncOperation> = stage.all().await;
+    let rows: Vec<SyncOperation> = fixture.all().await;
     assert_eq!(rows.len(), 2);
-    let last = stage.application(&web).await.unwrap();
+    let last = fixture.application(&web).await.unwrap();
     assert_eq!(last["status"]["operationState"]["operation"]["sync"].get("revision"), None, "the deployment's own");
 }
 
-async fn a_run_waits_for_its_deployment(base: Base) {
-    let mut stage = Stage::new(base).await;
-    run(&stage, "early", None).await;
-    // Nothing of it is lost with the process.
-    stage.kill().await;
-    stage.start().await;
-    stage.deploy("shop", "web", manual()).await;
-    let said = stage.until("an end", async || told(&stage, "early").await).await;
+async fn a_sync_run_waits_for_its_deployment(database: TestDatabase) {
+    let mut fixture = ServiceFixture::new(database).await;
+    run(&fixture, "early", None).await;
+    // A restart does not lose the sync.
+    fixture.kill().await;
+    fixture.start().await;
+    fixture.deploy("shop", "web", manual()).await;
+    let said = fixture.wait_for("an end", async || condition(&fixture, "early").await).await;
     assert_eq!(said["status"], "False", "{said}");
 }
 
-async fn a_run_of_an_automated_deployment_is_refused(base: Base) {
-    let stage = Stage::new(base).await;
-    stage.deploy("shop", "web", plain()).await;
-    run(&stage, "now", None).await;
-    let said = stage.until("a refusal", async || told(&stage, "now").await).await;
+async fn a_sync_run_of_an_automated_deployment_is_rejected(database: TestDatabase) {
+    let fixture = ServiceFixture::new(database).await;
+    fixture.deploy("shop", "web", plain()).await;
+    run(&fixture, "now", None).await;
+    let said = fixture.wait_for("a refusal", async || condition(&fixture, "now").await).await;
     assert_eq!(
         said["message"],
         "invalid GitOpsDeploymentSyncRun 'now'. Syncing a GitOpsDeployment with Automated sync policy is not allowed"
     );
-    assert!(stage.all::<SyncOperation>().await.is_empty());
+    assert!(fixture.all::<SyncOperation>().await.is_empty());
 }
 
-async fn a_run_that_is_deleted_is_stopped(base: Base) {
-    let mut stage = Stage::set(base, false).await;
-    // Nobody has to ring for it: that would be a minute later.
-    stage.settings.ring_after = backend::RING_AFTER;
-    stage.start().await;
-    let web = uid(&stage.deploy("shop", "web", manual()).await);
-    stage.until("an Application", async || stage.application(&web).await).await;
-    stage.argo.stuck(true);
-    run(&stage, "now", None).await;
+async fn a_deleted_sync_run_is_stopped(database: TestDatabase) {
+    let mut fixture = ServiceFixture::without_roles(database, false).await;
+    // The sync needs no notification, which would come a minute later.
+    fixture.settings.notify_after = backend::NOTIFY_AFTER;
+    fixture.start().await;
+    let web = uid(&fixture.deploy("shop", "web", manual()).await);
+    fixture.wait_for("an Application", async || fixture.application(&web).await).await;
+    fixture.fake_argocd.stuck(true);
+    run(&fixture, "now", None).await;
     let phase = async |wanted: &str| {
-        stage.application(&web).await.filter(|found| found["status"]["operationState"]["phase"] == wanted)
+        fixture.application(&web).await.filter(|found| found["status"]["operationState"]["phase"] == wanted)
     };
-    stage.until("a sync", async || phase("Running").await).await;
-    // Whoever works on the sync has looked at it, and has no reason to look again.
-    assert!(stage.until_burnt(|| false).await);
-    stage.delete("shop", SYNC_RUNS, "now").await;
+    fixture.wait_for("a sync", async || phase("Running").await).await;
+    // The unit that carries out the sync has observed it and has no reason to requeue.
+    assert!(fixture.wait_until_crashed(|| false).await);
+    fixture.delete("shop", SYNC_RUNS, "now").await;
     let asked = std::time::Instant::now();
-    stage.until("its end", async || phase("Failed").await).await;
-    assert!(asked.elapsed() < backend::RING_AFTER / 2, "it ended by chance");
-    stage.until("no rows", async || stage.all::<SyncOperation>().await.is_empty().then_some(())).await;
-    let mappings: Vec<ApiToDatabase> = stage.all().await;
+    fixture.wait_for("its end", async || phase("Failed").await).await;
+    assert!(asked.elapsed() < backend::NOTIFY_AFTER / 2, "it ended by chance");
+    fixture.wait_for("no rows", async || fixture.all::<SyncOperation>().await.is_empty().then_some(())).await;
+    let mappings: Vec<ApiToDatabase> = fixture.all().await;
     assert!(mappings.is_empty(), "{mappings:?}");
-    stage.argo.stuck(false);
-    stage.settled().await;
-    stage.delete("shop", DEPLOYMENTS, "web").await;
-    stage.until("no rows", async || stage.all::<Application>().await.is_empty().then_some(())).await;
+    fixture.fake_argocd.stuck(false);
+    fixture.wait_until_settled().await;
+    fixture.delete("shop", DEPLOYMENTS, "web").await;
+    fixture.wait_for("no rows", async || fixture.all::<Application>().await.is_empty().then_some(())).await;
 }
 
-async fn a_sync_goes_on_after_a_restart(base: Base) {
-    let mut stage = Stage::new(base).await;
-    let web = uid(&stage.deploy("shop", "web", manual()).await);
-    stage.until("an Application", async || stage.application(&web).await).await;
-    stage.argo.stuck(true);
-    run(&stage, "now", None).await;
-    stage.until("a sync", async || stage.application(&web).await.filter(|found| found["operation"].is_object())).await;
-    stage.kill().await;
-    stage.argo.stuck(false);
-    stage.start().await;
-    let said = stage.until("an end", async || told(&stage, "now").await).await;
+async fn a_sync_continues_after_a_restart(database: TestDatabase) {
+    let mut fixture = ServiceFixture::new(database).await;
+    let web = uid(&fixture.deploy("shop", "web", manual()).await);
+    fixture.wait_for("an Application", async || fixture.application(&web).await).await;
+    fixture.fake_argocd.stuck(true);
+    run(&fixture, "now", None).await;
+    fixture
+        .wait_for("a sync", async || fixture.application(&web).await.filter(|found| found["operation"].is_object()))
+        .await;
+    fixture.kill().await;
+    fixture.fake_argocd.stuck(false);
+    fixture.start().await;
+    let said = fixture.wait_for("an end", async || condition(&fixture, "now").await).await;
     assert_eq!(said["status"], "False");
-    assert_eq!(stage.all::<SyncOperation>().await.len(), 1);
+    assert_eq!(fixture.all::<SyncOperation>().await.len(), 1);
 }
 
-/// As the original's webhook does, in its words.
-async fn a_name_that_is_refused_is_refused_at_once(base: Base) {
-    let stage = Stage::new(base).await;
+/// Mirrors managed-gitops' webhook, with its message.
+async fn a_reserved_name_is_rejected_at_admission(database: TestDatabase) {
+    let fixture = ServiceFixture::new(database).await;
     let name = "zyxwvutsrqponmlkjihgfedcba-abcdefghijklmnoqrstuvwxyz";
     let body = json!({"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeploymentSyncRun",
         "metadata": {"name": name}, "spec": {"gitopsDeploymentName": "web"}});
     let path = format!("{GROUP}/namespaces/shop/{SYNC_RUNS}");
-    let said = send(&stage.tenants, "POST", &path, body).await.unwrap_err();
+    let said = send(&fixture.tenants, "POST", &path, body).await.unwrap_err();
     assert!(said.contains(&format!("name should not be {name}")), "{said}");
 }

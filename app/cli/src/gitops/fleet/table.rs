@@ -1,4 +1,4 @@
-//! Instances, units and moves, as tables for people and as they are for programs.
+//! Output of instances, placements and moves: tables, JSON and YAML.
 
 use std::fmt;
 
@@ -6,26 +6,26 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use switchboard_ledger::rows::fleet::Move;
-use switchboard_service::fleet::{Entry, Placed};
+use switchboard_service::fleet::{FleetInstance, PlacementInfo};
 
-use crate::gitops::report::{Report, column, text, wide};
+use crate::gitops::object_table::{ObjectTable, column, text, wide};
 
-/// Instances or units, one a line; for programs a list of them, or the one that was asked for.
-pub struct Listed(Report);
+/// Table of instances or placements; as JSON and YAML a list, or one object if one was requested.
+pub struct FleetTable(ObjectTable);
 
-impl Listed {
-    /// Instances.
-    pub fn instances(entries: &[Entry]) -> Self {
+impl FleetTable {
+    /// Creates a table of instances.
+    pub fn instances(entries: &[FleetInstance]) -> Self {
         Self::of_instances(entries.iter().map(Value::from).collect(), false)
     }
 
-    /// One instance.
-    pub fn instance(entry: &Entry) -> Self {
+    /// Creates a table of one instance.
+    pub fn instance(entry: &FleetInstance) -> Self {
         Self::of_instances(vec![Value::from(entry)], true)
     }
 
-    /// Units.
-    pub fn units(units: &[Placed]) -> Self {
+    /// Creates a table of placements.
+    pub fn units(units: &[PlacementInfo]) -> Self {
         let columns = vec![
             column("Tenant", |one, _| text(one, "/tenant")),
             column("Environment", |one, _| text(one, "/environment")),
@@ -37,7 +37,7 @@ impl Listed {
             wide("Cluster", |one, _| text(one, "/cluster")),
         ];
         let objects = units.iter().map(Value::from).collect();
-        Self(Report { columns, objects, is_one: false, now: Timestamp::UNIX_EPOCH })
+        Self(ObjectTable { columns, objects, is_one: false, now: Timestamp::UNIX_EPOCH })
     }
 
     fn of_instances(objects: Vec<Value>, is_one: bool) -> Self {
@@ -50,7 +50,7 @@ impl Listed {
             wide("Id", |one, _| text(one, "/id")),
             wide("Cluster", |one, _| text(one, "/cluster")),
         ];
-        Self(Report { columns, objects, is_one, now: Timestamp::UNIX_EPOCH })
+        Self(ObjectTable { columns, objects, is_one, now: Timestamp::UNIX_EPOCH })
     }
 }
 
@@ -58,19 +58,19 @@ fn number(one: &Value, pointer: &str) -> i64 {
     one.pointer(pointer).and_then(Value::as_i64).unwrap_or_default()
 }
 
-/// How much is used, and of how much, if that is known.
+/// Formats a usage with its limit, if there is one.
 fn used(one: &Value, used: &str, max: &str) -> String {
     let of = one.pointer(max).and_then(Value::as_i64).map(|max| format!("/{max}"));
     format!("{}{}", number(one, used), of.unwrap_or_default())
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for FleetTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-impl Serialize for Listed {
+impl Serialize for FleetTable {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         match self.0.objects.first().filter(|_| self.0.is_one) {
             Some(one) => one.serialize(to),
@@ -79,8 +79,8 @@ impl Serialize for Listed {
     }
 }
 
-/// A move.
-pub fn one_move(row: &Move, tenant: &str, environment: Option<&str>, to: &str) -> Report {
+/// Creates a table of one move.
+pub fn move_table(row: &Move, tenant: &str, environment: Option<&str>, to: &str) -> ObjectTable {
     let columns = vec![
         column("Tenant", |one, _| text(one, "/tenant")),
         column("Environment", |one, _| text(one, "/environment")),
@@ -97,5 +97,5 @@ pub fn one_move(row: &Move, tenant: &str, environment: Option<&str>, to: &str) -
         "step": row.step.as_str(),
         "message": row.human_readable_state,
     });
-    Report { columns, objects: vec![object], is_one: true, now: Timestamp::UNIX_EPOCH }
+    ObjectTable { columns, objects: vec![object], is_one: true, now: Timestamp::UNIX_EPOCH }
 }

@@ -1,17 +1,17 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_gitops::fleet::{Candidate, Coming};
+use switchboard_gitops::fleet::{IncomingLoad, InstanceCandidate};
 use switchboard_ledger::rows::EngineInstance;
 use switchboard_ledger::rows::fleet::Member;
-use switchboard_service::fleet::Placed;
+use switchboard_service::fleet::PlacementInfo;
 
 use super::*;
-use crate::form::Form;
+use crate::output_format::OutputFormat;
 
-fn entry(namespace: &str, member: Option<InstanceState>, applications: u64) -> Entry {
-    Entry {
-        candidate: Candidate {
+fn entry(namespace: &str, member: Option<InstanceState>, applications: u64) -> FleetInstance {
+    FleetInstance {
+        candidate: InstanceCandidate {
             instance: EngineInstance {
                 id: namespace.into(),
                 namespace: namespace.into(),
@@ -27,7 +27,7 @@ fn entry(namespace: &str, member: Option<InstanceState>, applications: u64) -> E
             }),
             applications,
             environments: 2,
-            coming: Coming::default(),
+            incoming: IncomingLoad::default(),
         },
         moving: 0,
         cluster: "c-uid".into(),
@@ -37,26 +37,27 @@ fn entry(namespace: &str, member: Option<InstanceState>, applications: u64) -> E
 #[test]
 fn instances_are_told_one_a_line_and_wide_with_their_ids() {
     let entries = [entry("argocd-one", Some(InstanceState::Active), 12), entry("old", None, 3)];
-    let all = Listed::instances(&entries);
+    let all = FleetTable::instances(&entries);
     assert_eq!(
-        Form::Table.text(&all).unwrap(),
+        OutputFormat::Table.text(&all).unwrap(),
         "Namespace   State         Applications  Units  Moving\n\
          argocd-one  active        12/1000       2/50   0\n\
          old         unregistered  3             2      0\n"
     );
-    let wide = Form::Wide.text(&all).unwrap();
+    let wide = OutputFormat::Wide.text(&all).unwrap();
     assert!(wide.starts_with("Namespace   State         Applications  Units  Moving  Id          Cluster\n"), "{wide}");
-    let told: Value = serde_json::from_str(&Form::Json.text(&all).unwrap()).unwrap();
+    let told: Value = serde_json::from_str(&OutputFormat::Json.text(&all).unwrap()).unwrap();
     assert_eq!((&told[0]["state"], &told[0]["maxUnits"]), (&json!("active"), &json!(50)));
-    assert!(Form::Yaml.text(&all).unwrap().contains("namespace: old\n"));
-    let one: Value = serde_json::from_str(&Form::Json.text(&Listed::instance(&entries[1])).unwrap()).unwrap();
+    assert!(OutputFormat::Yaml.text(&all).unwrap().contains("namespace: old\n"));
+    let one: Value =
+        serde_json::from_str(&OutputFormat::Json.text(&FleetTable::instance(&entries[1])).unwrap()).unwrap();
     assert_eq!(one["namespace"], "old", "whoever asks for one gets it, and no list");
     assert_eq!(one["cluster"], "c-uid", "a namespace of that name may be on several");
 }
 
 #[test]
 fn units_are_told_with_where_they_are() {
-    let unit = |tenant: &str, environment: Option<&str>, moving: Option<&str>| Placed {
+    let unit = |tenant: &str, environment: Option<&str>, moving: Option<&str>| PlacementInfo {
         tenant: tenant.into(),
         tenant_uid: format!("{tenant}-uid"),
         environment: environment.map(Into::into),
@@ -66,15 +67,15 @@ fn units_are_told_with_where_they_are() {
         applications: 3,
         moving: moving.map(Into::into),
     };
-    let all = Listed::units(&[unit("shop", None, None), unit("shop", Some("prod"), Some("argocd-two"))]);
+    let all = FleetTable::units(&[unit("shop", None, None), unit("shop", Some("prod"), Some("argocd-two"))]);
     assert_eq!(
-        Form::Table.text(&all).unwrap(),
+        OutputFormat::Table.text(&all).unwrap(),
         "Tenant  Environment  Instance    Applications  Moving\n\
          shop    -            argocd-one  3             -\n\
          shop    prod         argocd-one  3             to argocd-two\n"
     );
-    assert!(Form::Wide.text(&all).unwrap().contains("shop-uid    prod-uid         c-uid\n"));
-    let told: Value = serde_json::from_str(&Form::Json.text(&all).unwrap()).unwrap();
+    assert!(OutputFormat::Wide.text(&all).unwrap().contains("shop-uid    prod-uid         c-uid\n"));
+    let told: Value = serde_json::from_str(&OutputFormat::Json.text(&all).unwrap()).unwrap();
     assert_eq!(
         (&told[0]["environment"], &told[0]["moving"], &told[1]["movingTo"]),
         (&Value::Null, &json!(false), &json!("argocd-two"))

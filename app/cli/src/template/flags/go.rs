@@ -1,18 +1,18 @@
-//! Values of flags, as Go's flag packages read them.
+//! Flag values, parsed like Go's flag packages.
 
-/// One flag of several texts, divided by commas.
+/// Value of a comma-separated list flag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct List(pub Vec<String>);
+pub struct FlagList(pub Vec<String>);
 
-/// Reads one line of CSV: what holds a comma may stand in quotation marks.
+/// Parses one line of CSV; a field with a comma may be quoted.
 ///
 /// # Errors
-/// When quotation marks stand where they may not.
-pub fn csv(line: &str) -> Result<List, String> {
+/// Fails on a misplaced quotation mark.
+pub fn csv(line: &str) -> Result<FlagList, String> {
     let mut fields = Vec::new();
     let mut rest = line;
     if rest.is_empty() {
-        return Ok(List(fields));
+        return Ok(FlagList(fields));
     }
     loop {
         let column = line.len() - rest.len() + 1;
@@ -30,7 +30,7 @@ pub fn csv(line: &str) -> Result<List, String> {
         fields.push(field);
         match behind.strip_prefix(',') {
             Some(next) => rest = next,
-            None => return Ok(List(fields)),
+            None => return Ok(FlagList(fields)),
         }
     }
 }
@@ -63,7 +63,7 @@ fn quoted<'a>(inside: &'a str, line: &str) -> Result<(String, &'a str), String> 
     }
 }
 
-/// `strconv.ParseBool`.
+/// Parses a boolean like `strconv.ParseBool`.
 pub fn boolean(text: &str) -> Result<bool, String> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
@@ -72,7 +72,7 @@ pub fn boolean(text: &str) -> Result<bool, String> {
     }
 }
 
-/// `time.ParseDuration`, as far as to know whether it is one.
+/// Validates a duration like `time.ParseDuration`.
 pub fn duration(text: &str) -> Result<String, String> {
     let invalid = || format!("time: invalid duration {text:?}");
     let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -99,7 +99,7 @@ pub fn duration(text: &str) -> Result<String, String> {
     Ok(text.to_string())
 }
 
-/// How long is waited, if something were installed.
+/// Parses the wait strategy, which has no effect here.
 pub fn wait(text: &str) -> Result<String, String> {
     match text {
         "watcher" | "legacy" | "hookOnly" | "true" | "false" => Ok(text.to_string()),
@@ -107,7 +107,7 @@ pub fn wait(text: &str) -> Result<String, String> {
     }
 }
 
-/// Whether it was given as a boolean, and what to give instead.
+/// Returns a boolean wait strategy and its replacement.
 pub fn old_wait(text: Option<&str>) -> Option<(&str, &'static str)> {
     match text? {
         given @ "true" => Some((given, "watcher")),
@@ -116,14 +116,14 @@ pub fn old_wait(text: Option<&str>) -> Option<(&str, &'static str)> {
     }
 }
 
-/// `key=value` pairs, divided by commas.
+/// Parses comma-separated `key=value` pairs.
 ///
 /// # Errors
-/// When one is no pair.
-pub fn pairs(text: &str) -> Result<List, String> {
-    // One pair is taken as it stands, several are CSV.
+/// Fails if an item is not a pair.
+pub fn pairs(text: &str) -> Result<FlagList, String> {
+    // A single pair is used verbatim; several pairs are CSV.
     let parts =
-        if text.matches('=').count() == 1 { List(vec![text.trim_matches('"').to_string()]) } else { csv(text)? };
+        if text.matches('=').count() == 1 { FlagList(vec![text.trim_matches('"').to_string()]) } else { csv(text)? };
     match parts.0.iter().find(|pair| !pair.contains('=')) {
         Some(odd) => Err(format!("{odd} must be formatted as key=value")),
         None => Ok(parts),

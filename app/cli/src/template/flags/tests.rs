@@ -1,19 +1,19 @@
-//! Flags are read as Go reads them.
+//! Flags are parsed like in Go.
 #![allow(clippy::unwrap_used)]
 
 use clap::{Args, Command, FromArgMatches};
 
 use super::go::{boolean, csv, duration, pairs, wait};
-use crate::template::Template;
+use crate::template::TemplateCommand;
 
 fn command() -> Command {
-    Template::augment_args(Command::new("template"))
+    TemplateCommand::augment_args(Command::new("template"))
 }
 
 fn parsed(arguments: &[&str]) -> Result<(), String> {
     let all = std::iter::once("template").chain(arguments.iter().copied());
     let matches = command().try_get_matches_from(all).map_err(|error| error.to_string())?;
-    Template::from_arg_matches(&matches).map(|_| ()).map_err(|error| error.to_string())
+    TemplateCommand::from_arg_matches(&matches).map(|_| ()).map_err(|error| error.to_string())
 }
 
 #[test]

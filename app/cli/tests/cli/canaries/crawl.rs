@@ -1,4 +1,4 @@
-//! Every page of the console that a link leads to, and every answer of its API.
+//! Crawler for all linked pages of the console and all responses of its API.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -6,11 +6,11 @@ use std::net::TcpStream;
 
 use serde_json::Value;
 
-/// More pages than this are a sign that links beget links.
+/// Maximum number of pages; more indicate links that generate links.
 const MAX_PAGES: usize = 3_000;
 const API: &str = "/api/v1";
 
-/// What is at a path. The old version of HTTP, so that the answer comes in one piece.
+/// Reads a path with HTTP/1.0, so that the response is not chunked.
 pub fn get(address: &str, path: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.0\r\nHost: {address}\r\n\r\n").unwrap();
@@ -21,7 +21,7 @@ pub fn get(address: &str, path: &str) -> (u16, String) {
     (status.unwrap_or_else(|| panic!("{path}: {answer}")), answer)
 }
 
-/// The pages that a page leads to. The documentation is the same for everybody.
+/// Returns the links of a page without those to the documentation.
 fn links(page: &str) -> impl Iterator<Item = String> {
     let hrefs = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
     let hrefs = hrefs.map(|href| href.split('#').next().unwrap_or(href).replace("&amp;", "&"));
@@ -32,7 +32,7 @@ fn links(page: &str) -> impl Iterator<Item = String> {
     hrefs.filter(own)
 }
 
-/// The answers of the API that say what a page says.
+/// Returns the API paths with the data of a page.
 fn twins(path: &str) -> Vec<String> {
     match path.strip_prefix("/objects/") {
         Some(object) => vec![format!("{API}/objects/{object}"), format!("{API}/why/{object}")],
@@ -42,7 +42,7 @@ fn twins(path: &str) -> Vec<String> {
     }
 }
 
-/// Looks at everything; gives the paths that were answered well.
+/// Visits everything and returns the paths with a successful response.
 pub fn crawl(address: &str, look: impl Fn(&str, &str)) -> BTreeSet<String> {
     let mut left: Vec<String> = ["/", "/search?q=canary", "/search?q=a"].map(str::to_string).to_vec();
     let (mut seen, mut well) = (BTreeSet::new(), BTreeSet::new());
@@ -66,7 +66,7 @@ pub fn crawl(address: &str, look: impl Fn(&str, &str)) -> BTreeSet<String> {
     for (path, methods) in
         document["paths"].as_object().unwrap().iter().filter(|(_, methods)| methods.get("get").is_some())
     {
-        // News never end; what they say are versions.
+        // The event stream never ends; it has versions only.
         if path.ends_with("/events") {
             continue;
         }

@@ -1,19 +1,19 @@
-//! What is done with the fleet from the console: units are moved, deployments synced.
+//! Fleet actions: moves of placements and syncs of deployments.
 
 use super::*;
-use crate::fleet::UnitName;
-use crate::fleet::pretend::{Pretended, shop};
+use crate::fleet::PlacementName;
+use crate::fleet::fake::{FakeFleet, shop};
 
-/// May move units to `argocd-2`, and to nowhere else but `nowhere`.
+/// Rules that permit moves to `argocd-2` and `nowhere` only.
 fn mover() -> Value {
     json!([{"apiGroups": ["managed-gitops.redhat.com"], "resources": ["gitopsengineinstances"], "verbs": ["move"], "resourceNames": ["argocd-2", "nowhere"]}])
 }
 
-async fn post(town: &Town, token: &str, body: Value) -> (StatusCode, Value) {
+async fn post(town: &ConsoleFixture, token: &str, body: Value) -> (StatusCode, Value) {
     act(town, "move", token, body).await
 }
 
-async fn act(town: &Town, word: &str, token: &str, body: Value) -> (StatusCode, Value) {
+async fn act(town: &ConsoleFixture, word: &str, token: &str, body: Value) -> (StatusCode, Value) {
     let request = Request::post(format!("/api/v1/actions/{word}"))
         .header("Host", "localhost:7467")
         .header("Content-Type", "application/json")
@@ -25,15 +25,15 @@ async fn act(town: &Town, word: &str, token: &str, body: Value) -> (StatusCode, 
 
 #[tokio::test]
 async fn who_has_the_right_moves_a_unit_and_sees_it_move() {
-    let fleet = Arc::new(Pretended::default());
-    let town = Town::with_fleet(Some(fleet.clone())).await;
+    let fleet = Arc::new(FakeFleet::default());
+    let town = ConsoleFixture::with_fleet(Some(fleet.clone())).await;
     let before = town.page("/fleet").await;
     for told in ["1 unit", "environment prod", "0 of 1000", "--environment prod --to <span data-chosen>argocd-2<"] {
         assert!(before.contains(told), "{told} is not on {before}");
     }
     assert!(before.contains("href=\"/signin?back=%2Ffleet\">Move<"), "who did not sign in is asked to: {before}");
-    let (cookie, seal) = town.sign_in(&town.token_with("mover", mover()).await).await;
-    let form = format!("seal={seal}&tenant=shop&environment=prod&to=argocd-2");
+    let (cookie, csrf_token) = town.sign_in(&town.token_with("mover", mover()).await).await;
+    let form = format!("csrf_token={csrf_token}&tenant=shop&environment=prod&to=argocd-2");
     let done = town.submit("/actions/move", &cookie, OWN, &form).await;
     assert_eq!((done.status(), &done.headers()["location"]), (StatusCode::SEE_OTHER, &"/fleet".parse().unwrap()));
     assert_eq!(fleet.begun(), [(shop(), "argocd-2".to_string())]);
@@ -51,8 +51,8 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_move() {
 
 #[tokio::test]
 async fn moves_are_refused_without_the_right_and_to_nowhere() {
-    let fleet = Arc::new(Pretended::default());
-    let town = Town::with_fleet(Some(fleet.clone())).await;
+    let fleet = Arc::new(FakeFleet::default());
+    let town = ConsoleFixture::with_fleet(Some(fleet.clone())).await;
     let body = |to: &str| json!({"tenant": "shop", "environment": "prod", "to": to});
     let pauser = town.token("pauser", &["pause"]).await;
     let (status, problem) = post(&town, &pauser, body("argocd-2")).await;
@@ -69,15 +69,15 @@ async fn moves_are_refused_without_the_right_and_to_nowhere() {
     assert_eq!(problem["detail"], "could not find an Argo CD instance in namespace `nowhere`");
     let (status, _) = post(&town, &mover, json!({"tenant": "shop"})).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
-    let (cookie, seal) = town.sign_in(&mover).await;
-    let form = format!("seal={seal}&tenant=shop&environment=prod&to=argocd-2");
+    let (cookie, csrf_token) = town.sign_in(&mover).await;
+    let form = format!("csrf_token={csrf_token}&tenant=shop&environment=prod&to=argocd-2");
     let foreign = town.submit("/actions/move", &cookie, "http://evil.example", &form).await;
     assert_eq!(foreign.status(), StatusCode::FORBIDDEN);
     assert_eq!(town.submit("/actions/move", "", OWN, &form).await.headers()["location"], "/signin?back=%2Ffleet");
     town.submit("/actions/move", &cookie, OWN, &form.replace("argocd-2", "nowhere")).await;
     let page = town.with("/fleet", &cookie).await;
     assert!(page.contains("namespace `nowhere`; `switchboard gitops fleet list` names them"), "{page}");
-    assert_eq!(fleet.begun(), Vec::<(UnitName, String)>::new());
+    assert_eq!(fleet.begun(), Vec::<(PlacementName, String)>::new());
     let (status, done) = post(&town, &mover, body("argocd-2")).await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!(done["command"], "switchboard gitops fleet move shop --environment prod --to argocd-2");
@@ -85,11 +85,11 @@ async fn moves_are_refused_without_the_right_and_to_nowhere() {
 
 #[tokio::test]
 async fn a_fleet_that_cannot_be_asked_takes_nothing_from_the_page() {
-    let town = Town::with_fleet(Some(Arc::new(Pretended { broken: true, ..Pretended::default() }))).await;
+    let town = ConsoleFixture::with_fleet(Some(Arc::new(FakeFleet { broken: true, ..FakeFleet::default() }))).await;
     let page = town.page("/fleet").await;
     assert!(page.contains("could not connect to PostgreSQL") && page.contains("is the server running?"), "{page}");
     assert!(page.contains("Argo CD instances"), "{page}");
-    let without = Town::build().await;
+    let without = ConsoleFixture::build().await;
     let mover = without.token_with("mover", mover()).await;
     let (status, problem) = post(&without, &mover, json!({"tenant": "shop", "to": "argocd-2"})).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
@@ -98,8 +98,8 @@ async fn a_fleet_that_cannot_be_asked_takes_nothing_from_the_page() {
 
 const GITOPS: &str = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/default";
 
-/// Makes the service's kinds known, with any field.
-async fn serve(town: &Town, kind: &str) {
+/// Installs a kind of the service with arbitrary fields.
+async fn serve(town: &ConsoleFixture, kind: &str) {
     let plural = format!("{}s", kind.to_lowercase());
     let open = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
     let definition = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -116,7 +116,7 @@ async fn serve(town: &Town, kind: &str) {
 
 #[tokio::test]
 async fn what_deploys_itself_is_not_synced_by_hand() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     for kind in ["GitOpsDeployment", "GitOpsDeploymentSyncRun"] {
         serve(&town, kind).await;
     }

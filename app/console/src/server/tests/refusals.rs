@@ -1,8 +1,8 @@
-//! Whatever is refused, by whomever, has the shape of its part of the console.
+//! Errors have the format of their part of the console, no matter which layer raises them.
 
 use super::*;
 
-async fn sent(town: &Town, request: http::request::Builder, body: &str) -> (StatusCode, String, String) {
+async fn sent(town: &ConsoleFixture, request: http::request::Builder, body: &str) -> (StatusCode, String, String) {
     let request = request.header("Host", "localhost:7467").body(Body::from(body.to_string())).unwrap();
     let response = town.router.clone().oneshot(request).await.unwrap();
     let kind =
@@ -13,7 +13,7 @@ async fn sent(town: &Town, request: http::request::Builder, body: &str) -> (Stat
 
 #[tokio::test]
 async fn what_the_api_refuses_is_a_problem_of_the_document() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     let token = town.token("waker", &["wake"]).await;
     let act = || Request::post("/api/v1/actions/wake").header("Authorization", format!("Bearer {token}"));
     let json_body = || act().header("Content-Type", "application/json");
@@ -38,7 +38,7 @@ async fn what_the_api_refuses_is_a_problem_of_the_document() {
 
 #[tokio::test]
 async fn what_a_page_refuses_is_a_page() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     for request in [Request::get("/decisions?page=x"), Request::delete("/fleet"), Request::post("/signout")] {
         let (status, kind, text) = sent(&town, request, "").await;
         assert!(status.is_client_error() && kind.starts_with("text/html"), "{status} {kind}");
@@ -48,7 +48,7 @@ async fn what_a_page_refuses_is_a_page() {
 
 #[tokio::test]
 async fn too_many_listeners_are_told_when_to_come_back() {
-    let town = Town::build().await;
+    let town = ConsoleFixture::build().await;
     let listen = async || {
         let request = Request::get("/events").header("Host", "localhost:7467").body(Body::empty()).unwrap();
         town.router.clone().oneshot(request).await.unwrap()

@@ -1,50 +1,55 @@
-//! What the document says of applications.
+//! OpenAPI description of applications.
 
 use serde_json::{Value, json};
 use switchboard_gitops::kinds::deployment::{BAD_SYNC_OPTION, NAMESPACE_WITHOUT_ENVIRONMENT};
 
 use crate::gitops::text::MAX_TEXT_CHARS;
-use crate::openapi::{MAX_NAME_CHARS, NAME_PATTERN, Operation, Part, TENANT_PATTERN};
-use crate::problem::Kind;
+use crate::openapi::{MAX_NAME_CHARS, NAME_PATTERN, OpenApiOperation, OpenApiPart, TENANT_PATTERN};
+use crate::problem::ProblemKind;
 
 const TAG: &str = "applications";
 
-/// Paths and schemas.
-pub fn describe(part: Part) -> Part {
-    let list = Operation::new("listApplications", TAG, "Applications of a tenant, or of all").paged().answers(
+/// Adds the paths and schemas.
+pub fn describe(part: OpenApiPart) -> OpenApiPart {
+    let list = OpenApiOperation::new("listApplications", TAG, "Applications of a tenant, or of all").paged().response(
         200,
         "ApplicationEntryPage",
         "A page of applications",
     );
-    let create = Operation::new("createApplication", TAG, "Creates an application: its GitOpsDeployment")
+    let create = OpenApiOperation::new("createApplication", TAG, "Creates an application: its GitOpsDeployment")
         .body("WantedApplication")
-        .answers(201, "Application", "The application")
+        .response(201, "Application", "The application")
         .header(201, "Location", "Where it is")
         .header(201, "ETag", "Its version")
-        .problems(&[Kind::NotFound, Kind::Conflict]);
-    let read = Operation::new("getApplication", TAG, "An application")
+        .problems(&[ProblemKind::NotFound, ProblemKind::Conflict]);
+    let read = OpenApiOperation::new("getApplication", TAG, "An application")
         .parameter("id")
-        .answers(200, "Application", "The application")
+        .response(200, "Application", "The application")
         .header(200, "ETag", "Its version")
-        .problems(&[Kind::NotFound]);
-    let replace = Operation::new("replaceApplication", TAG, "Changes what is deployed")
+        .problems(&[ProblemKind::NotFound]);
+    let replace = OpenApiOperation::new("replaceApplication", TAG, "Changes what is deployed")
         .parameter("id")
         .parameter("if-match")
         .body("WantedApplication")
-        .answers(200, "Application", "The application")
+        .response(200, "Application", "The application")
         .header(200, "ETag", "Its version")
-        .problems(&[Kind::NotFound, Kind::Conflict, Kind::PreconditionFailed]);
-    let remove = Operation::new("deleteApplication", TAG, "Deletes an application and what it deployed")
+        .problems(&[ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::PreconditionFailed]);
+    let remove = OpenApiOperation::new("deleteApplication", TAG, "Deletes an application and what it deployed")
         .parameter("id")
         .parameter("if-match")
-        .answers(204, "", "Its deletion has begun")
-        .problems(&[Kind::Malformed, Kind::NotFound, Kind::Conflict, Kind::PreconditionFailed]);
+        .response(204, "", "Its deletion has begun")
+        .problems(&[
+            ProblemKind::Malformed,
+            ProblemKind::NotFound,
+            ProblemKind::Conflict,
+            ProblemKind::PreconditionFailed,
+        ]);
     part.operation("/application", "get", list)
         .operation("/application", "post", create)
         .operation("/application/{id}", "get", read)
         .operation("/application/{id}", "put", replace)
         .operation("/application/{id}", "delete", remove)
-        .schema("WantedApplication", wanted())
+        .schema("WantedApplication", input_schema())
         .schema("Application", application())
         .schema("ApplicationEntry", entry())
         .schema("Condition", condition())
@@ -55,7 +60,7 @@ fn text(about: &str) -> Value {
     json!({ "type": "string", "maxLength": MAX_TEXT_CHARS, "description": about })
 }
 
-fn wanted() -> Value {
+fn input_schema() -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,
@@ -129,7 +134,7 @@ fn entry() -> Value {
     })
 }
 
-/// A condition of a resource, of either shape.
+/// Schema of a resource's condition, of either kind.
 fn condition() -> Value {
     let string = json!({ "type": "string" });
     json!({

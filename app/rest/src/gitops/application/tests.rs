@@ -4,7 +4,7 @@ use http::HeaderValue;
 
 use super::*;
 
-fn wanted() -> Wanted {
+fn wanted() -> ApplicationInput {
     serde_json::from_value(json!({
         "tenant": "shop", "name": "web", "gitRepositoryURL": "https://git.example/shop/web", "gitPath": "deploy",
         "syncPolicyAutomatic": true,
@@ -27,31 +27,32 @@ fn an_application_is_a_deployment() {
             },
         })
     );
-    let kept = Wanted { wait_for_removal: true, sync_policy_automatic: false, ..wanted() }.deployment().unwrap();
+    let kept =
+        ApplicationInput { wait_for_removal: true, sync_policy_automatic: false, ..wanted() }.deployment().unwrap();
     assert_eq!(kept["metadata"]["finalizers"], json!([FINALIZER]));
     assert_eq!(kept["spec"]["type"], "manual");
 }
 
 #[test]
-fn what_the_backend_would_refuse_is_refused() {
-    let cases: [(Wanted, &str); 7] = [
-        (Wanted { git_path: "/".into(), ..wanted() }, "spec.source.path cannot be '/'"),
+fn input_that_the_backend_rejects_is_rejected() {
+    let cases: [(ApplicationInput, &str); 7] = [
+        (ApplicationInput { git_path: "/".into(), ..wanted() }, "spec.source.path cannot be '/'"),
         (
-            Wanted { namespace: "x".into(), ..wanted() },
+            ApplicationInput { namespace: "x".into(), ..wanted() },
             "the environment field should not be empty when the namespace is non-empty",
         ),
         (
-            Wanted { destination_cluster: "prod".into(), ..wanted() },
+            ApplicationInput { destination_cluster: "prod".into(), ..wanted() },
             "the namespace specified in the destination field is invalid",
         ),
-        (Wanted { repository: String::new(), ..wanted() }, "gitRepositoryURL is empty"),
-        (Wanted { git_revision: "a\0b".into(), ..wanted() }, "gitRevision has control characters"),
-        (Wanted { git_path: "x".repeat(3000), ..wanted() }, "gitPath is longer than 2048 characters"),
-        (Wanted { tenant: "../kube-system".into(), ..wanted() }, "tenant: "),
+        (ApplicationInput { repository: String::new(), ..wanted() }, "gitRepositoryURL is empty"),
+        (ApplicationInput { git_revision: "a\0b".into(), ..wanted() }, "gitRevision has control characters"),
+        (ApplicationInput { git_path: "x".repeat(3000), ..wanted() }, "gitPath is longer than 2048 characters"),
+        (ApplicationInput { tenant: "../kube-system".into(), ..wanted() }, "tenant: "),
     ];
     for (wanted, why) in cases {
         let problem = wanted.deployment().unwrap_err();
-        assert_eq!(problem.kind(), Kind::Invalid);
+        assert_eq!(problem.kind(), ProblemKind::Invalid);
         assert!(problem.detail().starts_with(why), "{}", problem.detail());
     }
 }
@@ -67,12 +68,12 @@ fn if_match_is_an_etag() {
     assert_eq!(of("*").unwrap(), None);
     assert_eq!(if_match(&HeaderMap::new()).unwrap(), None);
     for bad in ["42", "\"\"", "W/\"42\"", "\"a\""] {
-        assert_eq!(of(bad).unwrap_err().kind(), Kind::Malformed, "{bad}");
+        assert_eq!(of(bad).unwrap_err().kind(), ProblemKind::Malformed, "{bad}");
     }
 }
 
 #[test]
-fn the_login_of_a_repository_is_not_shown() {
+fn the_login_of_a_repository_is_not_returned() {
     let mut object = wanted().deployment().unwrap();
     object["spec"]["source"]["repoURL"] = json!("https://robot:secret@git.example/shop/web");
     let shown = [

@@ -1,55 +1,64 @@
-//! What the document says of managed environments.
+//! OpenAPI description of managed environments.
 
 use serde_json::{Value, json};
 
 use super::MAX_NAMESPACES;
 use crate::gitops::text::MAX_TEXT_CHARS;
-use crate::openapi::{MAX_NAME_CHARS, NAME_PATTERN, Operation, Part, TENANT_PATTERN};
-use crate::problem::Kind;
+use crate::openapi::{MAX_NAME_CHARS, NAME_PATTERN, OpenApiOperation, OpenApiPart, TENANT_PATTERN};
+use crate::problem::ProblemKind;
 
 const TAG: &str = "managed environments";
 
-/// Paths and schemas.
-pub fn describe(part: Part) -> Part {
-    let list = Operation::new("listManagedEnvironments", TAG, "Managed environments of a tenant, or of all")
+/// Adds the paths and schemas.
+pub fn describe(part: OpenApiPart) -> OpenApiPart {
+    let list = OpenApiOperation::new("listManagedEnvironments", TAG, "Managed environments of a tenant, or of all")
         .paged()
-        .answers(200, "ManagedEnvironmentPage", "A page of environments");
-    let create =
-        Operation::new("createManagedEnvironment", TAG, "Creates an environment, and a Secret for its kubeconfig")
-            .body("WantedManagedEnvironment")
-            .answers(201, "ManagedEnvironment", "The environment")
-            .header(201, "Location", "Where it is")
-            .header(201, "ETag", "Its version")
-            .problems(&[Kind::NotFound, Kind::Conflict]);
-    let read = Operation::new("getManagedEnvironment", TAG, "An environment")
+        .response(200, "ManagedEnvironmentPage", "A page of environments");
+    let create = OpenApiOperation::new(
+        "createManagedEnvironment",
+        TAG,
+        "Creates an environment, and a Secret for its kubeconfig",
+    )
+    .body("WantedManagedEnvironment")
+    .response(201, "ManagedEnvironment", "The environment")
+    .header(201, "Location", "Where it is")
+    .header(201, "ETag", "Its version")
+    .problems(&[ProblemKind::NotFound, ProblemKind::Conflict]);
+    let read = OpenApiOperation::new("getManagedEnvironment", TAG, "An environment")
         .text("Its kubeconfig is never answered.")
         .parameter("id")
-        .answers(200, "ManagedEnvironment", "The environment")
+        .response(200, "ManagedEnvironment", "The environment")
         .header(200, "ETag", "Its version")
-        .problems(&[Kind::NotFound]);
-    let replace = Operation::new("replaceManagedEnvironment", TAG, "Changes an environment or its credential")
+        .problems(&[ProblemKind::NotFound]);
+    let replace = OpenApiOperation::new("replaceManagedEnvironment", TAG, "Changes an environment or its credential")
         .parameter("id")
         .parameter("if-match")
         .body("WantedManagedEnvironment")
-        .answers(200, "ManagedEnvironment", "The environment")
+        .response(200, "ManagedEnvironment", "The environment")
         .header(200, "ETag", "Its version")
-        .problems(&[Kind::NotFound, Kind::Conflict, Kind::PreconditionFailed]);
-    let remove = Operation::new("deleteManagedEnvironment", TAG, "Deletes an environment and the Secret made for it")
-        .parameter("id")
-        .parameter("if-match")
-        .answers(204, "", "Its deletion has begun")
-        .problems(&[Kind::Malformed, Kind::NotFound, Kind::Conflict, Kind::PreconditionFailed]);
+        .problems(&[ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::PreconditionFailed]);
+    let remove =
+        OpenApiOperation::new("deleteManagedEnvironment", TAG, "Deletes an environment and the Secret made for it")
+            .parameter("id")
+            .parameter("if-match")
+            .response(204, "", "Its deletion has begun")
+            .problems(&[
+                ProblemKind::Malformed,
+                ProblemKind::NotFound,
+                ProblemKind::Conflict,
+                ProblemKind::PreconditionFailed,
+            ]);
     part.operation("/managedenvironment", "get", list)
         .operation("/managedenvironment", "post", create)
         .operation("/managedenvironment/{id}", "get", read)
         .operation("/managedenvironment/{id}", "put", replace)
         .operation("/managedenvironment/{id}", "delete", remove)
-        .schema("WantedManagedEnvironment", wanted())
+        .schema("WantedManagedEnvironment", input_schema())
         .schema("ManagedEnvironment", environment())
         .page_of("ManagedEnvironment")
 }
 
-fn wanted() -> Value {
+fn input_schema() -> Value {
     json!({
         "type": "object",
         "additionalProperties": false,

@@ -17,15 +17,15 @@ contexts:
 - {name: broken, context: {cluster: three, user: bob}}
 ";
 
-fn wanted(more: Value) -> Wanted {
+fn wanted(more: Value) -> EnvironmentInput {
     let mut body = json!({ "tenant": "shop", "name": "prod", "url": "https://one.example" });
     body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     serde_json::from_value(body).unwrap()
 }
 
 #[test]
-fn a_kubeconfig_goes_into_a_secret_of_the_environment() {
-    let written = wanted(json!({ "config": CONFIG, "namespaces": ["a"] })).written().unwrap();
+fn a_kubeconfig_is_written_to_the_secret_of_the_environment() {
+    let written = wanted(json!({ "config": CONFIG, "namespaces": ["a"] })).objects().unwrap();
     assert_eq!(written.object["spec"]["credentialsSecret"], "prod-kubeconfig");
     assert_eq!(written.object["spec"]["namespaces"], json!(["a"]));
     assert!(!written.object.to_string().contains("canary"));
@@ -39,14 +39,14 @@ fn a_kubeconfig_goes_into_a_secret_of_the_environment() {
 
 #[test]
 fn one_context_can_be_chosen() {
-    let written = wanted(json!({ "config": CONFIG, "configContext": "first" })).written().unwrap();
+    let written = wanted(json!({ "config": CONFIG, "configContext": "first" })).objects().unwrap();
     let config = written.config.unwrap();
     assert!(config.expose().contains("canary-ann") && config.expose().contains("current-context: first"));
     assert!(!config.expose().contains("canary-bob") && !config.expose().contains("two.example"));
 }
 
 #[test]
-fn what_cannot_be_is_refused_without_repeating_it() {
+fn invalid_input_is_rejected_without_repeating_it() {
     for (more, why) in [
         (json!({}), "give either config or credentialsSecret"),
         (json!({ "config": CONFIG, "credentialsSecret": "x" }), "give either config or credentialsSecret"),
@@ -64,8 +64,8 @@ fn what_cannot_be_is_refused_without_repeating_it() {
         (json!({ "config": CONFIG, "namespaces": ["A"] }), "namespaces: not all are names of namespaces"),
         (json!({ "credentialsSecret": "a/b" }), "credentialsSecret: "),
     ] {
-        let problem = wanted(more).written().map(|_| ()).unwrap_err();
-        assert_eq!(problem.kind(), Kind::Invalid);
+        let problem = wanted(more).objects().map(|_| ()).unwrap_err();
+        assert_eq!(problem.kind(), ProblemKind::Invalid);
         assert!(problem.detail().starts_with(why) && !problem.detail().contains("canary"), "{}", problem.detail());
     }
 }

@@ -1,38 +1,38 @@
-//! What the document says of operations.
+//! OpenAPI description of operations.
 
 use serde_json::json;
 
 use crate::gitops::text::MAX_TEXT_CHARS;
-use crate::openapi::{ID_PATTERN, Operation, Part};
-use crate::problem::Kind;
+use crate::openapi::{ID_PATTERN, OpenApiOperation, OpenApiPart};
+use crate::problem::ProblemKind;
 
 const TAG: &str = "operations";
 
-/// Paths and schemas.
-pub fn describe(part: Part) -> Part {
+/// Adds the paths and schemas.
+pub fn describe(part: OpenApiPart) -> OpenApiPart {
     let id = json!({
         "name": "id", "in": "path", "required": true, "description": "TENANT.NAME of a sync, or an id of a list.",
         "schema": { "type": "string", "pattern": format!("({ID_PATTERN})|(^[-a-zA-Z0-9]{{1,48}}$)"), "minLength": 1, "maxLength": 317 },
     });
-    let list = Operation::new("listOperations", TAG, "What the service does for a tenant")
+    let list = OpenApiOperation::new("listOperations", TAG, "What the service does for a tenant")
         .text("For whoever may list `operations.managed-gitops.redhat.com` in the tenant's namespace. What is over is forgotten after a while.")
         .paged()
-        .answers(200, "OperationPage", "A page of operations");
-    let create = Operation::new("createOperation", TAG, "Asks for a sync: creates a GitOpsDeploymentSyncRun")
+        .response(200, "OperationPage", "A page of operations");
+    let create = OpenApiOperation::new("createOperation", TAG, "Asks for a sync: creates a GitOpsDeploymentSyncRun")
         .text("Of an application that is not deployed by itself (`syncPolicyAutomatic`); one that is answers 409.")
         .body("WantedOperation")
-        .answers(202, "Operation", "It will be done")
+        .response(202, "Operation", "It will be done")
         .header(202, "Location", "Where to look how it stands")
-        .problems(&[Kind::NotFound, Kind::Conflict]);
-    let read = Operation::new("getOperation", TAG, "How an operation stands")
-        .own_parameter(id)
-        .answers(200, "Operation", "The operation")
-        .problems(&[Kind::NotFound]);
-    let remove = Operation::new("deleteOperation", TAG, "Stops a sync: deletes its GitOpsDeploymentSyncRun")
+        .problems(&[ProblemKind::NotFound, ProblemKind::Conflict]);
+    let read = OpenApiOperation::new("getOperation", TAG, "How an operation stands")
+        .inline_parameter(id)
+        .response(200, "Operation", "The operation")
+        .problems(&[ProblemKind::NotFound]);
+    let remove = OpenApiOperation::new("deleteOperation", TAG, "Stops a sync: deletes its GitOpsDeploymentSyncRun")
         .parameter("id")
-        .answers(204, "", "It is being stopped")
-        .problems(&[Kind::NotFound, Kind::Conflict]);
-    let wanted = json!({
+        .response(204, "", "It is being stopped")
+        .problems(&[ProblemKind::NotFound, ProblemKind::Conflict]);
+    let input_schema = json!({
         "type": "object",
         "additionalProperties": false,
         "required": ["application"],
@@ -62,7 +62,7 @@ pub fn describe(part: Part) -> Part {
         .operation("/operation", "post", create)
         .operation("/operation/{id}", "get", read)
         .operation("/operation/{id}", "delete", remove)
-        .schema("WantedOperation", wanted)
+        .schema("WantedOperation", input_schema)
         .schema("Operation", operation)
         .page_of("Operation")
 }

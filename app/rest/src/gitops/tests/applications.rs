@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::limit::Rate;
-use crate::testing::{Asker, Town};
+use crate::testing::{TestClient, TestCluster};
 
 pub fn web() -> Value {
     json!({
@@ -10,8 +10,8 @@ pub fn web() -> Value {
     })
 }
 
-/// One that is deployed when somebody asks for it.
-pub fn by_hand() -> Value {
+/// Application with a manual sync policy.
+pub fn manual_application() -> Value {
     let mut wanted = web();
     wanted["syncPolicyAutomatic"] = json!(false);
     wanted
@@ -20,14 +20,14 @@ pub fn by_hand() -> Value {
 const OBJECT: &str = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop/gitopsdeployments/web";
 
 #[tokio::test]
-async fn an_application_lives_as_its_deployment() {
-    let town = Town::build().await;
-    let ci = town.asker("shop", "ci").await;
+async fn an_application_is_stored_as_its_deployment() {
+    let cluster_fixture = TestCluster::build().await;
+    let ci = cluster_fixture.api_client("shop", "ci").await;
     let made = ci.post("/api/v1/application", &web()).await;
     assert_eq!(made.status, 201, "{}", made.body);
     assert_eq!(made.headers["location"], "/api/v1/application/shop.web");
     assert_eq!((&made.body["id"], &made.body["engineInstance"]), (&json!("shop.web"), &Value::Null));
-    let object = town.get(OBJECT).await.unwrap();
+    let object = cluster_fixture.get(OBJECT).await.unwrap();
     assert_eq!(object["spec"]["source"]["repoURL"], "https://git.example/shop/web");
     assert_eq!(object["spec"]["type"], "automated");
     let again = ci.post("/api/v1/application", &web()).await;
@@ -38,7 +38,7 @@ async fn an_application_lives_as_its_deployment() {
         "sync": { "status": "Synced", "revision": "abc" }, "health": { "status": "Healthy" }, "conditions": condition,
         "reconciledState": { "source": { "path": "", "repoURL": "", "branch": "" }, "destination": { "name": "", "namespace": "" } },
     });
-    town.status(OBJECT, status).await;
+    cluster_fixture.status(OBJECT, status).await;
     let read = ci.get("/api/v1/application/shop.web").await;
     assert_eq!((&read.body["syncStatus"], &read.body["health"]), (&json!("Synced"), &json!("Healthy")));
     assert_eq!((&read.body["revision"], &read.body["conditions"][0]["message"]), (&json!("abc"), &json!("no")));
@@ -47,22 +47,22 @@ async fn an_application_lives_as_its_deployment() {
 
     let deleted = ci.delete("/api/v1/application/shop.web").await;
     assert_eq!(deleted.status, 204);
-    assert!(town.get(OBJECT).await.is_none());
+    assert!(cluster_fixture.get(OBJECT).await.is_none());
     assert_eq!(ci.get("/api/v1/application/shop.web").await.status, 404);
     assert_eq!(ci.delete("/api/v1/application/shop.web").await.status, 404);
 }
 
-/// A tenant may write the status of its own deployments; lists are of all tenants.
+/// Tenants can write the status of their own deployments, and lists cover all tenants.
 #[tokio::test]
-async fn an_odd_status_hides_no_list() {
-    let town = Town::build().await;
-    let ci = town.asker("shop", "ci").await;
+async fn an_invalid_status_hides_no_list() {
+    let cluster_fixture = TestCluster::build().await;
+    let ci = cluster_fixture.api_client("shop", "ci").await;
     ci.post("/api/v1/application", &web()).await;
     let status = json!({
         "conditions": [{ "type": "X", "status": "Maybe" }],
         "reconciledState": { "source": { "path": "", "repoURL": "", "branch": "" }, "destination": { "name": "", "namespace": "" } },
     });
-    town.status(OBJECT, status).await;
+    cluster_fixture.status(OBJECT, status).await;
     let list = ci.get("/api/v1/application?tenant=shop").await;
     assert_eq!((list.status.as_u16(), &list.body["entries"][0]["id"]), (200, &json!("shop.web")));
     let read = ci.get("/api/v1/application/shop.web").await;
@@ -70,16 +70,17 @@ async fn an_odd_status_hides_no_list() {
 }
 
 #[test]
-fn what_cannot_be_read_is_left_out_of_a_list() {
+fn an_unreadable_object_is_left_out_of_a_list() {
     let items = [json!(1), json!("x"), json!(2)];
-    let read = |item: &Value| item.as_i64().ok_or_else(|| crate::gitops::unreadable(&crate::gitops::APPLICATIONS));
-    assert_eq!(crate::gitops::readable(&crate::gitops::APPLICATIONS, &items, read), [1, 2]);
+    let read =
+        |item: &Value| item.as_i64().ok_or_else(|| crate::gitops::unreadable_object(&crate::gitops::APPLICATIONS));
+    assert_eq!(crate::gitops::readable_objects(&crate::gitops::APPLICATIONS, &items, read), [1, 2]);
 }
 
 #[tokio::test]
-async fn a_version_that_is_named_must_still_be() {
-    let town = Town::build().await;
-    let ci = town.asker("shop", "ci").await;
+async fn if_match_requires_the_current_version() {
+    let cluster_fixture = TestCluster::build().await;
+    let ci = cluster_fixture.api_client("shop", "ci").await;
     let made = ci.post("/api/v1/application", &web()).await;
     let first = made.headers["etag"].to_str().unwrap().to_string();
     let mut wanted = web();
@@ -90,7 +91,7 @@ async fn a_version_that_is_named_must_still_be() {
     assert_eq!(changed.body["waitForRemoval"], true);
     assert_ne!(changed.headers["etag"], first.as_str());
     assert_eq!(ci.put("/api/v1/application/shop.web", &first, &web()).await.status, 412);
-    let deletion = ci.ask("DELETE", "/api/v1/application/shop.web", &[("if-match", &first)], Vec::new()).await;
+    let deletion = ci.request("DELETE", "/api/v1/application/shop.web", &[("if-match", &first)], Vec::new()).await;
     assert_eq!(deletion.status, 412);
     assert_eq!(ci.put("/api/v1/application/shop.web", "nonsense", &web()).await.status, 400);
     let back = ci.put("/api/v1/application/shop.web", "", &web()).await;
@@ -101,9 +102,9 @@ async fn a_version_that_is_named_must_still_be() {
 }
 
 #[tokio::test]
-async fn a_long_list_comes_in_pieces() {
-    let town = Town::build().await;
-    let ci = town.asker("shop", "ci").await;
+async fn a_long_list_is_paged() {
+    let cluster_fixture = TestCluster::build().await;
+    let ci = cluster_fixture.api_client("shop", "ci").await;
     for number in 0..7 {
         let mut wanted = web();
         wanted["name"] = json!(format!("web-{number}"));
@@ -141,19 +142,19 @@ async fn a_long_list_comes_in_pieces() {
 }
 
 #[tokio::test]
-async fn bodies_that_cannot_be_are_refused() {
-    let town = Town::build().await;
-    let ci = town.asker("shop", "ci").await;
+async fn invalid_bodies_are_rejected() {
+    let cluster_fixture = TestCluster::build().await;
+    let ci = cluster_fixture.api_client("shop", "ci").await;
     let json = [("content-type", "application/json")];
     let ask = |headers: &'static [(&'static str, &'static str)], body: Vec<u8>| {
         let ci = ci.clone();
-        async move { ci.ask("POST", "/api/v1/application", headers, body).await.status.as_u16() }
+        async move { ci.request("POST", "/api/v1/application", headers, body).await.status.as_u16() }
     };
     assert_eq!(ask(&[], b"{}".to_vec()).await, 415);
     assert_eq!(ask(&[("content-type", "text/yaml")], b"{}".to_vec()).await, 415);
-    assert_eq!(ci.ask("POST", "/api/v1/application", &json, b"{".to_vec()).await.status, 400);
-    assert_eq!(ci.ask("POST", "/api/v1/application", &json, b"[]".to_vec()).await.status, 422);
-    assert_eq!(ci.ask("POST", "/api/v1/application", &json, vec![b' '; 2 << 20]).await.status, 413);
+    assert_eq!(ci.request("POST", "/api/v1/application", &json, b"{".to_vec()).await.status, 400);
+    assert_eq!(ci.request("POST", "/api/v1/application", &json, b"[]".to_vec()).await.status, 422);
+    assert_eq!(ci.request("POST", "/api/v1/application", &json, vec![b' '; 2 << 20]).await.status, 413);
     let mut extra = web();
     extra["spec"] = json!({});
     assert_eq!(ci.post("/api/v1/application", &extra).await.status, 422);
@@ -165,18 +166,18 @@ async fn bodies_that_cannot_be_are_refused() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_asks_too_often_waits_and_others_do_not() {
-    let town = Town::build().await;
-    let router = town.router(Rate { per_s: 0.01, burst: 3.0 });
-    let ci = Asker { router: router.clone(), token: town.token("shop", "ci").await };
+async fn a_tenant_over_its_rate_does_not_delay_others() {
+    let cluster_fixture = TestCluster::build().await;
+    let router = cluster_fixture.router(Rate { per_s: 0.01, burst: 3.0 });
+    let ci = TestClient { router: router.clone(), token: cluster_fixture.token("shop", "ci").await };
     for _ in 0..3 {
         assert_eq!(ci.get("/api/v1/application?tenant=shop").await.status, 200);
     }
     let refused = ci.get("/api/v1/application?tenant=shop").await;
     assert_eq!(refused.status, 429);
     assert!(refused.headers["retry-after"].to_str().unwrap().parse::<u64>().unwrap() > 1);
-    let same_tenant = Asker { router: router.clone(), token: town.token("shop", "nobody").await };
+    let same_tenant = TestClient { router: router.clone(), token: cluster_fixture.token("shop", "nobody").await };
     assert_eq!(same_tenant.get("/api/v1/application?tenant=shop").await.status, 429);
-    let other = Asker { router, token: town.token("bank", "ci").await };
+    let other = TestClient { router, token: cluster_fixture.token("bank", "ci").await };
     assert_eq!(other.get("/api/v1/application?tenant=bank").await.status, 200);
 }

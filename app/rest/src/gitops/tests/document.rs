@@ -2,13 +2,13 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::testing::Town;
+use crate::testing::TestCluster;
 
 async fn document() -> Value {
-    let town = Town::build().await;
-    let mut asker = town.asker("shop", "ci").await;
-    asker.token = String::new();
-    asker.get("/api/v1/openapi.json").await.body
+    let cluster_fixture = TestCluster::build().await;
+    let mut client = cluster_fixture.api_client("shop", "ci").await;
+    client.token = String::new();
+    client.get("/api/v1/openapi.json").await.body
 }
 
 fn references(value: &Value, found: &mut BTreeSet<String>) {
@@ -25,7 +25,7 @@ fn references(value: &Value, found: &mut BTreeSet<String>) {
 }
 
 #[tokio::test]
-async fn everything_the_document_names_is_there() {
+async fn every_reference_of_the_document_resolves() {
     let document = document().await;
     assert_eq!(document["openapi"], "3.1.0");
     let mut found = BTreeSet::new();
@@ -42,7 +42,7 @@ async fn everything_the_document_names_is_there() {
 }
 
 #[tokio::test]
-async fn every_operation_says_who_may_and_what_may_go_wrong() {
+async fn every_operation_describes_access_and_problems() {
     let document = document().await;
     let mut ids = BTreeSet::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -70,13 +70,13 @@ async fn every_operation_says_who_may_and_what_may_go_wrong() {
 
 #[tokio::test]
 async fn every_operation_of_the_document_is_served_and_no_other_method() {
-    let town = Town::build().await;
-    let asker = town.asker("ops", "admin").await;
-    let document = asker.get("/api/v1/openapi.json").await.body;
+    let cluster_fixture = TestCluster::build().await;
+    let client = cluster_fixture.api_client("ops", "admin").await;
+    let document = client.get("/api/v1/openapi.json").await.body;
     for (path, operations) in document["paths"].as_object().unwrap() {
         let path = path.replace("{id}", "shop.none");
         for method in ["GET", "PUT", "POST", "DELETE", "PATCH"] {
-            let answer = asker.ask(method, &path, &[], Vec::new()).await;
+            let answer = client.request(method, &path, &[], Vec::new()).await;
             let known = operations.get(method.to_ascii_lowercase()).is_some();
             assert_eq!(answer.status == 405, !known, "{method} {path}: {}", answer.body);
             if !known {
@@ -85,6 +85,6 @@ async fn every_operation_of_the_document_is_served_and_no_other_method() {
         }
     }
     for path in ["/api/v1/nothing", "/api/v1/", "/api/v1/application/", "/api/v1/application/a.b/c"] {
-        assert_eq!(asker.ask("GET", path, &[], Vec::new()).await.status, 404, "{path}");
+        assert_eq!(client.request("GET", path, &[], Vec::new()).await.status, 404, "{path}");
     }
 }

@@ -2,7 +2,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::testing::Town;
+use crate::testing::TestCluster;
 
 const CONFIG: &str = "apiVersion: v1\nkind: Config\nusers: [{name: u, user: {token: canary}}]\n";
 const SECRET: &str = "/api/v1/namespaces/shop/secrets/prod-kubeconfig";
@@ -18,20 +18,20 @@ fn kubeconfig(secret: &Value) -> String {
 }
 
 #[tokio::test]
-async fn an_environment_has_a_secret_that_nobody_is_shown() {
-    let town = Town::build().await;
-    let ci = town.asker("shop", "ci").await;
+async fn a_response_never_contains_the_kubeconfig() {
+    let cluster_fixture = TestCluster::build().await;
+    let ci = cluster_fixture.api_client("shop", "ci").await;
     let made = ci.post("/api/v1/managedenvironment", &prod()).await;
     assert_eq!((made.status.as_u16(), &made.body["connectionStatus"]), (201, &json!("Unknown")), "{}", made.body);
     assert!(!made.body.to_string().contains("canary"));
-    let (object, secret) = (town.get(OBJECT).await.unwrap(), town.get(SECRET).await.unwrap());
+    let (object, secret) = (cluster_fixture.get(OBJECT).await.unwrap(), cluster_fixture.get(SECRET).await.unwrap());
     assert_eq!(secret["metadata"]["ownerReferences"][0]["uid"], object["metadata"]["uid"]);
     assert_eq!(
         (kubeconfig(&secret).as_str(), &secret["type"]),
         (CONFIG, &json!("managed-gitops.redhat.com/managed-environment"))
     );
     let condition = json!({ "type": "ConnectionInitializationSucceeded", "status": "False", "reason": "UnableToCreateClient", "message": "no such host", "lastTransitionTime": "2026-01-01T00:00:00Z" });
-    town.status(OBJECT, json!({ "conditions": [condition] })).await;
+    cluster_fixture.status(OBJECT, json!({ "conditions": [condition] })).await;
     let read = ci.get("/api/v1/managedenvironment/shop.prod").await;
     assert_eq!(
         (&read.body["connectionStatus"], &read.body["connectionMessage"]),
@@ -44,13 +44,13 @@ async fn an_environment_has_a_secret_that_nobody_is_shown() {
     rotated["config"] = json!(CONFIG.replace("canary", "canary-2"));
     let etag = read.headers["etag"].to_str().unwrap();
     assert_eq!(ci.put("/api/v1/managedenvironment/shop.prod", etag, &rotated).await.status, 200);
-    assert!(kubeconfig(&town.get(SECRET).await.unwrap()).contains("canary-2"));
+    assert!(kubeconfig(&cluster_fixture.get(SECRET).await.unwrap()).contains("canary-2"));
     assert_eq!(ci.put("/api/v1/managedenvironment/shop.prod", "\"1\"", &rotated).await.status, 412);
 
     assert_eq!(ci.delete("/api/v1/managedenvironment/shop.prod").await.status, 204);
     assert_eq!(ci.get("/api/v1/managedenvironment/shop.prod").await.status, 404);
     for _ in 0..10_000 {
-        if town.get(SECRET).await.is_none() {
+        if cluster_fixture.get(SECRET).await.is_none() {
             return;
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -59,16 +59,16 @@ async fn an_environment_has_a_secret_that_nobody_is_shown() {
 }
 
 #[tokio::test]
-async fn a_secret_of_somebody_else_is_left_alone() {
-    let town = Town::build().await;
-    let ci = town.asker("shop", "ci").await;
-    town.post("/api/v1/namespaces/shop/secrets", json!({ "metadata": { "name": "prod-kubeconfig" } })).await;
+async fn a_secret_with_another_owner_is_not_changed() {
+    let cluster_fixture = TestCluster::build().await;
+    let ci = cluster_fixture.api_client("shop", "ci").await;
+    cluster_fixture.post("/api/v1/namespaces/shop/secrets", json!({ "metadata": { "name": "prod-kubeconfig" } })).await;
     assert_eq!(ci.post("/api/v1/managedenvironment", &prod()).await.status, 409);
-    assert!(town.get(OBJECT).await.is_none(), "no environment is left behind without its Secret");
+    assert!(cluster_fixture.get(OBJECT).await.is_none(), "no environment is left behind without its Secret");
     let mut named = prod();
     named.as_object_mut().unwrap().remove("config");
     named["credentialsSecret"] = json!("prod-kubeconfig");
     assert_eq!(ci.post("/api/v1/managedenvironment", &named).await.status, 201);
     assert_eq!(ci.put("/api/v1/managedenvironment/shop.prod", "", &prod()).await.status, 409);
-    assert!(town.get(SECRET).await.unwrap()["data"].is_null());
+    assert!(cluster_fixture.get(SECRET).await.unwrap()["data"].is_null());
 }

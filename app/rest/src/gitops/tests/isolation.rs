@@ -1,14 +1,14 @@
-//! A tenant tries to see, name and change what is another's.
+//! Attempts of one tenant to read, name and change another tenant's objects.
 
 use serde_json::json;
-use switchboard_ledger::Change;
+use switchboard_ledger::RowChange;
 use switchboard_ledger::rows::ClusterUser;
 
 use super::applications::web;
 use super::operations::{instance, operation};
-use crate::testing::{Asker, Town};
+use crate::testing::{TestClient, TestCluster};
 
-/// Every operation on something of `shop`, as a method, a path and a body.
+/// Every operation on an object of `shop`, as method, path and body.
 fn attempts() -> Vec<(&'static str, &'static str, serde_json::Value)> {
     let environment = json!({ "tenant": "shop", "name": "prod", "url": "https://x.example", "credentialsSecret": "x" });
     let none = json!(null);
@@ -36,30 +36,30 @@ fn attempts() -> Vec<(&'static str, &'static str, serde_json::Value)> {
     ]
 }
 
-async fn attempt(asker: &Asker, (method, path, body): &(&str, &str, serde_json::Value)) -> u16 {
+async fn attempt(client: &TestClient, (method, path, body): &(&str, &str, serde_json::Value)) -> u16 {
     if body.is_null() {
-        return asker.ask(method, path, &[], Vec::new()).await.status.as_u16();
+        return client.request(method, path, &[], Vec::new()).await.status.as_u16();
     }
-    asker
-        .ask(method, path, &[("content-type", "application/json")], body.to_string().into_bytes())
+    client
+        .request(method, path, &[("content-type", "application/json")], body.to_string().into_bytes())
         .await
         .status
         .as_u16()
 }
 
 #[tokio::test]
-async fn nobody_gets_at_what_is_anothers() {
-    let town = Town::build().await;
-    let owner = town.asker("shop", "ci").await;
+async fn no_tenant_reaches_resources_of_another() {
+    let cluster_fixture = TestCluster::build().await;
+    let owner = cluster_fixture.api_client("shop", "ci").await;
     assert_eq!(owner.post("/api/v1/application", &web()).await.status, 201);
     for (namespace, name) in [("bank", "ci"), ("shop", "nobody")] {
-        let stranger = town.asker(namespace, name).await;
+        let stranger = cluster_fixture.api_client(namespace, name).await;
         for one in attempts() {
             assert_eq!(attempt(&stranger, &one).await, 403, "{namespace}/{name}: {} {}", one.0, one.1);
         }
     }
     for token in ["", "nonsense"] {
-        let anonymous = Asker { token: token.to_string(), ..owner.clone() };
+        let anonymous = TestClient { token: token.to_string(), ..owner.clone() };
         for one in attempts() {
             assert_eq!(attempt(&anonymous, &one).await, 401, "{} {}", one.0, one.1);
         }
@@ -68,18 +68,19 @@ async fn nobody_gets_at_what_is_anothers() {
 }
 
 #[tokio::test]
-async fn an_operation_of_another_is_not_even_there() {
-    let town = Town::build().await;
+async fn an_operation_of_another_tenant_looks_missing() {
+    let cluster_fixture = TestCluster::build().await;
     let user = ClusterUser {
         id: "u-shop".into(),
-        user_name: town.uid("shop").await,
+        user_name: cluster_fixture.uid("shop").await,
         created_on: Default::default(),
         display_name: Some("shop".into()),
     };
     let mut changes = instance("i-1");
-    changes.extend([Change::insert(&user), Change::insert(&operation("o-1", "i-1", "u-shop"))]);
-    town.ledger.commit(&changes).await.unwrap();
-    let (owner, stranger) = (town.asker("shop", "ci").await, town.asker("bank", "ci").await);
+    changes.extend([RowChange::insert(&user), RowChange::insert(&operation("o-1", "i-1", "u-shop"))]);
+    cluster_fixture.ledger.commit(&changes).await.unwrap();
+    let (owner, stranger) =
+        (cluster_fixture.api_client("shop", "ci").await, cluster_fixture.api_client("bank", "ci").await);
     assert_eq!(owner.get("/api/v1/operation/o-1").await.body["tenant"], "shop");
     let (there, none) =
         (stranger.get("/api/v1/operation/o-1").await, stranger.get("/api/v1/operation/there-is-none").await);
@@ -88,8 +89,8 @@ async fn an_operation_of_another_is_not_even_there() {
 }
 
 #[tokio::test]
-async fn a_namespace_that_was_made_again_is_another_tenant() {
-    let town = Town::build().await;
+async fn a_recreated_namespace_is_another_tenant() {
+    let cluster_fixture = TestCluster::build().await;
     let before = ClusterUser {
         id: "u-old".into(),
         user_name: "uid-of-an-earlier-shop".into(),
@@ -97,24 +98,24 @@ async fn a_namespace_that_was_made_again_is_another_tenant() {
         display_name: Some("shop".into()),
     };
     let mut changes = instance("i-1");
-    changes.extend([Change::insert(&before), Change::insert(&operation("o-1", "i-1", "u-old"))]);
-    town.ledger.commit(&changes).await.unwrap();
-    let ci = town.asker("shop", "ci").await;
+    changes.extend([RowChange::insert(&before), RowChange::insert(&operation("o-1", "i-1", "u-old"))]);
+    cluster_fixture.ledger.commit(&changes).await.unwrap();
+    let ci = cluster_fixture.api_client("shop", "ci").await;
     assert_eq!(ci.get("/api/v1/operation/o-1").await.status, 404);
     assert_eq!(ci.get("/api/v1/operation?tenant=shop").await.body["entries"], json!([]));
-    let admin = town.asker("ops", "admin").await;
+    let admin = cluster_fixture.api_client("ops", "admin").await;
     assert_eq!(admin.get("/api/v1/operation/o-1").await.status, 200, "who may see everybody's sees nobody's, too");
 }
 
-/// Paths that mean something else than they say: what is decoded after a right was asked for would be another's.
+/// Paths with encoded characters: decoding after authorization would reach another tenant's object.
 #[tokio::test]
 async fn no_spelling_of_a_path_leads_to_another_tenant() {
-    let town = Town::build().await;
-    let owner = town.asker("shop", "ci").await;
+    let cluster_fixture = TestCluster::build().await;
+    let owner = cluster_fixture.api_client("shop", "ci").await;
     assert_eq!(owner.post("/api/v1/application", &web()).await.status, 201);
     let prod = json!({ "tenant": "shop", "name": "prod", "url": "https://x.example", "credentialsSecret": "x" });
     assert_eq!(owner.post("/api/v1/managedenvironment", &prod).await.status, 201);
-    let stranger = town.asker("bank", "ci").await;
+    let stranger = cluster_fixture.api_client("bank", "ci").await;
     let spellings = [
         "shop%2Eweb",
         "shop%2Fweb",
@@ -151,7 +152,7 @@ async fn no_spelling_of_a_path_leads_to_another_tenant() {
             }
         }
     }
-    // The same in bodies and queries.
+    // The same names in bodies and queries.
     for (field, value) in [
         ("tenant", "bank/../shop"),
         ("tenant", "shop "),
@@ -186,23 +187,24 @@ async fn no_spelling_of_a_path_leads_to_another_tenant() {
     }
 }
 
-/// Where another's page ended says nothing about one's own list, and brings nothing of the other's.
+/// A continue token of another tenant's list must not reveal any of its entries.
 #[tokio::test]
-async fn a_page_of_another_does_not_go_on_here() {
-    let town = Town::build().await;
-    let (owner, stranger) = (town.asker("shop", "ci").await, town.asker("bank", "ci").await);
-    for (asker, tenant) in [(&owner, "shop"), (&stranger, "bank")] {
+async fn a_continue_token_of_another_tenant_reveals_nothing() {
+    let cluster_fixture = TestCluster::build().await;
+    let (owner, stranger) =
+        (cluster_fixture.api_client("shop", "ci").await, cluster_fixture.api_client("bank", "ci").await);
+    for (client, tenant) in [(&owner, "shop"), (&stranger, "bank")] {
         for number in 0..3 {
             let mut wanted = web();
             wanted["tenant"] = json!(tenant);
             wanted["name"] = json!(format!("{tenant}-{number}"));
-            assert_eq!(asker.post("/api/v1/application", &wanted).await.status, 201);
+            assert_eq!(client.post("/api/v1/application", &wanted).await.status, 201);
         }
     }
-    let admin = town.asker("ops", "admin").await;
+    let admin = cluster_fixture.api_client("ops", "admin").await;
     let mut tokens = Vec::new();
-    for (asker, query) in [(&owner, "tenant=shop&"), (&admin, "")] {
-        let page = asker.get(&format!("/api/v1/application?{query}limit=1")).await;
+    for (client, query) in [(&owner, "tenant=shop&"), (&admin, "")] {
+        let page = client.get(&format!("/api/v1/application?{query}limit=1")).await;
         tokens.push(page.body["continue"].as_str().unwrap().to_string());
     }
     for token in &tokens {
@@ -215,14 +217,14 @@ async fn a_page_of_another_does_not_go_on_here() {
     }
     let mut changes = instance("i-1");
     for tenant in ["shop", "bank"] {
-        let user = super::operations::user(&format!("u-{tenant}"), tenant, &town.uid(tenant).await);
-        changes.push(Change::insert(&user));
+        let user = super::operations::user(&format!("u-{tenant}"), tenant, &cluster_fixture.uid(tenant).await);
+        changes.push(RowChange::insert(&user));
         for number in 0..3 {
             let (id, owner) = (format!("o-{number}-{tenant}"), format!("u-{tenant}"));
-            changes.push(Change::insert(&operation(&id, "i-1", &owner)));
+            changes.push(RowChange::insert(&operation(&id, "i-1", &owner)));
         }
     }
-    town.ledger.commit(&changes).await.unwrap();
+    cluster_fixture.ledger.commit(&changes).await.unwrap();
     for token in ["o-0-shop", "o-2-shop", "o-0-bank"] {
         let page = stranger.get(&format!("/api/v1/operation?tenant=bank&continue={token}")).await;
         let ids: Vec<&str> =
@@ -232,14 +234,15 @@ async fn a_page_of_another_does_not_go_on_here() {
     }
 }
 
-/// A webhook's secret opens the tenant's own door, and a Secret of another name or kind none.
+/// A webhook secret authenticates events of its own tenant only, and a Secret with another name or type authenticates
+/// none.
 #[tokio::test]
-async fn an_event_is_for_the_tenant_whose_secret_signed_it() {
-    let town = Town::build().await;
+async fn an_event_refreshes_only_the_tenant_that_signed_it() {
+    let cluster_fixture = TestCluster::build().await;
     let own = |secret: &str| json!({ "metadata": { "name": "gitops-webhook" }, "type": "managed-gitops.redhat.com/webhook", "stringData": { "secret": secret } });
-    town.post("/api/v1/namespaces/shop/secrets", own("of-shop")).await;
-    town.post("/api/v1/namespaces/bank/secrets", own("of-bank")).await;
-    let sender = Asker { token: String::new(), ..town.asker("bank", "ci").await };
+    cluster_fixture.post("/api/v1/namespaces/shop/secrets", own("of-shop")).await;
+    cluster_fixture.post("/api/v1/namespaces/bank/secrets", own("of-bank")).await;
+    let sender = TestClient { token: String::new(), ..cluster_fixture.api_client("bank", "ci").await };
     let event = json!({ "ref": "refs/heads/main", "repository": "https://git.example/shop/web" });
     let post = async |query: &str, token: &str| {
         let headers =
@@ -253,15 +256,19 @@ async fn an_event_is_for_the_tenant_whose_secret_signed_it() {
     }
 }
 
-/// What a body names is looked for in the tenant's own namespace: no word in it leads to a cluster or a Secret of another.
+/// Names in a body are looked up in the tenant's own namespace: no name reaches a cluster or a Secret of another
+/// tenant.
 #[tokio::test]
-async fn no_word_of_a_body_names_what_is_anothers() {
-    let town = Town::build().await;
+async fn no_name_in_a_body_reaches_another_tenant() {
+    let cluster_fixture = TestCluster::build().await;
     let own = |secret: &str| json!({ "metadata": { "name": secret }, "type": "managed-gitops.redhat.com/managed-environment", "stringData": { "kubeconfig": "canary" } });
-    town.post("/api/v1/namespaces/shop/secrets", own("prod")).await;
+    cluster_fixture.post("/api/v1/namespaces/shop/secrets", own("prod")).await;
     let prod = json!({ "tenant": "shop", "name": "prod", "url": "https://x.example", "credentialsSecret": "prod" });
-    assert_eq!(town.asker("shop", "ci").await.post("/api/v1/managedenvironment", &prod).await.status, 201);
-    let stranger = town.asker("bank", "ci").await;
+    assert_eq!(
+        cluster_fixture.api_client("shop", "ci").await.post("/api/v1/managedenvironment", &prod).await.status,
+        201
+    );
+    let stranger = cluster_fixture.api_client("bank", "ci").await;
     for word in [
         "shop/prod",
         "../shop/prod",
@@ -282,7 +289,8 @@ async fn no_word_of_a_body_names_what_is_anothers() {
         let answer = stranger.post("/api/v1/application", &application).await;
         assert_eq!(answer.status, 422, "{word}: {}", answer.body);
     }
-    // By its bare name it is one of its own, which there is not; and nothing of the other is in the answer.
+    // A bare name refers to an environment of the caller's tenant, which does not exist; the response contains none of
+    // the other tenant's data.
     let environment =
         json!({ "tenant": "bank", "name": "prod", "url": "https://x.example", "credentialsSecret": "prod" });
     let made = stranger.post("/api/v1/managedenvironment", &environment).await;

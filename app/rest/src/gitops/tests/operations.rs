@@ -1,15 +1,15 @@
 use serde_json::{Value, json};
-use switchboard_ledger::Change;
+use switchboard_ledger::RowChange;
 use switchboard_ledger::ids::{OperationResource, OperationState};
 use switchboard_ledger::rows::{
     ClusterAccess, ClusterCredentials, ClusterUser, EngineCluster, EngineInstance, ManagedEnvironment, Operation,
 };
 
-use super::applications::{by_hand, web};
-use crate::testing::Town;
+use super::applications::{manual_application, web};
+use crate::testing::TestCluster;
 
-/// An Argo CD, with the rows it needs.
-pub fn instance(id: &str) -> Vec<Change> {
+/// Rows of an Argo CD instance and its dependencies.
+pub fn instance(id: &str) -> Vec<RowChange> {
     let credentials = ClusterCredentials {
         id: "cred".into(),
         host: None,
@@ -34,7 +34,7 @@ pub fn instance(id: &str) -> Vec<Change> {
         namespace_uid: format!("uid-of-{id}").into(),
         cluster: "cluster".into(),
     };
-    vec![Change::ensure(&credentials), Change::ensure(&cluster), Change::insert(&row)]
+    vec![RowChange::ensure(&credentials), RowChange::ensure(&cluster), RowChange::insert(&row)]
 }
 
 pub fn operation(id: &str, instance: &str, owner: &str) -> Operation {
@@ -62,26 +62,26 @@ pub fn user(id: &str, namespace: &str, uid: &str) -> ClusterUser {
 }
 
 #[tokio::test]
-async fn a_sync_is_a_run_that_can_be_followed_and_stopped() {
-    let town = Town::build().await;
-    let ci = town.asker("shop", "ci").await;
+async fn a_sync_can_be_started_watched_and_stopped() {
+    let cluster_fixture = TestCluster::build().await;
+    let ci = cluster_fixture.api_client("shop", "ci").await;
     assert_eq!(ci.post("/api/v1/operation", &json!({ "application": "shop.web" })).await.status, 404);
     ci.post("/api/v1/application", &web()).await;
     let refused = ci.post("/api/v1/operation", &json!({ "application": "shop.web" })).await;
     assert_eq!(refused.status, 409);
     assert_eq!(refused.body["detail"], "application `web` cannot be synced by hand: it is automated");
     let runs = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop/gitopsdeploymentsyncruns";
-    assert_eq!(town.get(runs).await.unwrap()["items"], json!([]), "no run is made that can only fail");
-    assert_eq!(ci.put("/api/v1/application/shop.web", "", &by_hand()).await.status, 200);
+    assert_eq!(cluster_fixture.get(runs).await.unwrap()["items"], json!([]), "no run is made that can only fail");
+    assert_eq!(ci.put("/api/v1/application/shop.web", "", &manual_application()).await.status, 200);
     let asked = ci.post("/api/v1/operation", &json!({ "application": "shop.web", "revision": "abc" })).await;
     assert_eq!((asked.status.as_u16(), &asked.body["state"]), (202, &json!("Waiting")), "{}", asked.body);
     let location = asked.headers["location"].to_str().unwrap().to_string();
     let name = asked.body["id"].as_str().unwrap().strip_prefix("shop.").unwrap().to_string();
     let path = format!("/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop/gitopsdeploymentsyncruns/{name}");
-    let run = town.get(&path).await.unwrap();
+    let run = cluster_fixture.get(&path).await.unwrap();
     assert_eq!(run["spec"], json!({ "gitopsDeploymentName": "web", "revisionID": "abc" }));
     let condition = json!({ "type": "ErrorOccurred", "status": "False", "reason": "", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z" });
-    town.status(&path, json!({ "conditions": [condition] })).await;
+    cluster_fixture.status(&path, json!({ "conditions": [condition] })).await;
     assert_eq!(ci.get(&location).await.body["state"], "Completed");
     assert_eq!(ci.delete(&location).await.status, 204);
     assert_eq!(ci.get(&location).await.status, 404);
@@ -90,17 +90,17 @@ async fn a_sync_is_a_run_that_can_be_followed_and_stopped() {
 }
 
 #[tokio::test]
-async fn rows_are_listed_in_pieces_and_by_tenant() {
-    let town = Town::build().await;
+async fn rows_are_paged_and_filtered_by_tenant() {
+    let cluster_fixture = TestCluster::build().await;
     let mut changes = instance("i-1");
-    changes.push(Change::insert(&user("u-shop", "shop", &town.uid("shop").await)));
-    changes.push(Change::insert(&user("u-bank", "bank", &town.uid("bank").await)));
+    changes.push(RowChange::insert(&user("u-shop", "shop", &cluster_fixture.uid("shop").await)));
+    changes.push(RowChange::insert(&user("u-bank", "bank", &cluster_fixture.uid("bank").await)));
     for number in 0..5 {
-        changes.push(Change::insert(&operation(&format!("shop-{number}"), "i-1", "u-shop")));
-        changes.push(Change::insert(&operation(&format!("bank-{number}"), "i-1", "u-bank")));
+        changes.push(RowChange::insert(&operation(&format!("shop-{number}"), "i-1", "u-shop")));
+        changes.push(RowChange::insert(&operation(&format!("bank-{number}"), "i-1", "u-bank")));
     }
-    town.ledger.commit(&changes).await.unwrap();
-    let ci = town.asker("shop", "ci").await;
+    cluster_fixture.ledger.commit(&changes).await.unwrap();
+    let ci = cluster_fixture.api_client("shop", "ci").await;
     let (mut ids, mut from) = (Vec::new(), String::new());
     loop {
         let page = ci.get(&format!("/api/v1/operation?tenant=shop&limit=2{from}")).await;
@@ -113,24 +113,24 @@ async fn rows_are_listed_in_pieces_and_by_tenant() {
     assert_eq!(json!(ids), json!(["shop-0", "shop-1", "shop-2", "shop-3", "shop-4"]));
     let one = ci.get("/api/v1/operation/shop-0").await.body;
     assert_eq!((&one["state"], &one["humanReadableState"]), (&json!("Failed"), &json!("no such repository")));
-    let admin = town.asker("ops", "admin").await;
+    let admin = cluster_fixture.api_client("ops", "admin").await;
     assert_eq!(admin.get("/api/v1/operation").await.body["entries"].as_array().unwrap().len(), 10);
 }
 
-/// Whoever sees everybody's must be able to tell whose each is.
+/// A caller who sees the operations of all tenants needs to know the tenant of each.
 #[tokio::test]
-async fn operations_of_all_tenants_say_whose_they_are() {
-    let town = Town::build().await;
+async fn operations_of_all_tenants_have_their_tenant() {
+    let cluster_fixture = TestCluster::build().await;
     let mut changes = instance("i-1");
-    changes.push(Change::insert(&user("u-shop", "shop", &town.uid("shop").await)));
-    changes.push(Change::insert(&user("u-bank", "bank", &town.uid("bank").await)));
-    changes.push(Change::insert(&user("u-gone", "shop", "uid-of-an-earlier-shop")));
+    changes.push(RowChange::insert(&user("u-shop", "shop", &cluster_fixture.uid("shop").await)));
+    changes.push(RowChange::insert(&user("u-bank", "bank", &cluster_fixture.uid("bank").await)));
+    changes.push(RowChange::insert(&user("u-gone", "shop", "uid-of-an-earlier-shop")));
     for (id, owner) in [("1", "u-shop"), ("2", "u-bank"), ("3", "u-shop"), ("4", "u-gone")] {
-        changes.push(Change::insert(&operation(id, "i-1", owner)));
+        changes.push(RowChange::insert(&operation(id, "i-1", owner)));
     }
-    changes.push(Change::insert(&Operation { owner: None, ..operation("5", "i-1", "") }));
-    town.ledger.commit(&changes).await.unwrap();
-    let admin = town.asker("ops", "admin").await;
+    changes.push(RowChange::insert(&Operation { owner: None, ..operation("5", "i-1", "") }));
+    cluster_fixture.ledger.commit(&changes).await.unwrap();
+    let admin = cluster_fixture.api_client("ops", "admin").await;
     let page = admin.get("/api/v1/operation").await.body;
     let tenants: Vec<Option<&str>> =
         page["entries"].as_array().unwrap().iter().map(|entry| entry.get("tenant").and_then(Value::as_str)).collect();
@@ -138,11 +138,11 @@ async fn operations_of_all_tenants_say_whose_they_are() {
 }
 
 #[tokio::test]
-async fn instances_are_shown_with_their_load_to_who_runs_them() {
-    let town = Town::build().await;
+async fn instances_are_listed_with_their_load_for_administrators() {
+    let cluster_fixture = TestCluster::build().await;
     let mut changes = instance("i-1");
     changes.extend(instance("i-2"));
-    changes.push(Change::insert(&user("u-shop", "shop", "uid")));
+    changes.push(RowChange::insert(&user("u-shop", "shop", "uid")));
     for id in ["e-1", "e-2"] {
         let environment = ManagedEnvironment {
             id: id.into(),
@@ -156,10 +156,10 @@ async fn instances_are_shown_with_their_load_to_who_runs_them() {
             instance: "i-1".into(),
             created_on: Default::default(),
         };
-        changes.extend([Change::insert(&environment), Change::insert(&access)]);
+        changes.extend([RowChange::insert(&environment), RowChange::insert(&access)]);
     }
-    town.ledger.commit(&changes).await.unwrap();
-    let admin = town.asker("ops", "admin").await;
+    cluster_fixture.ledger.commit(&changes).await.unwrap();
+    let admin = cluster_fixture.api_client("ops", "admin").await;
     let one = admin.get("/api/v1/engineinstance/i-1").await;
     assert_eq!(
         one.body,

@@ -1,6 +1,7 @@
-//! Schemathesis reads the document and asks all it can think of: no answer is a fault of ours, none is outside the document.
+//! Runs Schemathesis on the document: no response is a server error, and none is outside the document.
 //!
-//! `tests/real/build` installs it; what it found and was mended is a case among the other tests.
+//! `tests/real/build` installs Schemathesis; its findings that were fixed are cases among the other tests. 1a84a Number
+//! of cases for each operation.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,17 +17,18 @@ use axum::response::Response;
 use http::StatusCode;
 use serde_json::json;
 
-use super::applications::by_hand;
+use super::applications::manual_application;
 use super::operations::instance;
 use super::webhooks::{deployed, signed};
 use crate::gitops::webhook::MAX_EVENT_BYTES;
 use crate::limit::Rate;
-use crate::testing::{HOOK_SECRET, Town};
+use crate::testing::{TestCluster, WEBHOOK_SECRET};
 
-/// How many cases are tried for each operation.
+/// Number of cases for each operation.
 const EXAMPLES: &str = "60";
 
-/// What JSON Schema cannot say is refused with 422, so that not all that fits the schema is accepted.
+/// Excluded check: rules that JSON Schema cannot express are rejected with 422, so some requests that match the schema
+/// are rejected.
 const EXCLUDED: &str = "positive_data_acceptance";
 
 fn fuzzer() -> PathBuf {
@@ -47,7 +49,7 @@ async fn run(address: SocketAddr, token: String, more: &'static [&'static str]) 
         .unwrap()
 }
 
-/// Serves a router until the test ends, and says where.
+/// Serves a router until the test ends and returns its address.
 async fn serve(router: Router) -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -57,50 +59,50 @@ async fn serve(router: Router) -> SocketAddr {
     address
 }
 
-fn faultless(output: &Output) {
+fn assert_success(output: &Output) {
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stderr));
     println!("{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fuzzer_finds_no_fault_and_no_answer_outside_the_document() {
-    let town = Town::build().await;
-    let owner = town.asker("shop", "ci").await;
-    owner.post("/api/v1/application", &by_hand()).await;
+async fn a_fuzzer_finds_no_server_error_and_no_undocumented_response() {
+    let cluster_fixture = TestCluster::build().await;
+    let owner = cluster_fixture.api_client("shop", "ci").await;
+    owner.post("/api/v1/application", &manual_application()).await;
     owner.post("/api/v1/operation", &json!({ "application": "shop.web" })).await;
-    let address = serve(town.router(Rate { per_s: 1e6, burst: 1e6 })).await;
-    // As somebody who may everything, so that requests get far, and as a tenant, who may little.
+    let address = serve(cluster_fixture.router(Rate { per_s: 1e6, burst: 1e6 })).await;
+    // An administrator, so that requests pass authorization, and a tenant with few rights.
     for (namespace, name) in [("ops", "admin"), ("shop", "ci")] {
-        faultless(&run(address, town.token(namespace, name).await, &[]).await);
+        assert_success(&run(address, cluster_fixture.token(namespace, name).await, &[]).await);
     }
 }
 
-/// Signs whatever comes, as the git server does that a fuzzer is not.
-async fn signing(State(believed): State<Arc<AtomicUsize>>, request: Request, next: Next) -> Response {
+/// Signs every request, as a git server does and a fuzzer does not.
+async fn sign_request(State(accepted): State<Arc<AtomicUsize>>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let body = axum::body::to_bytes(body, MAX_EVENT_BYTES).await.unwrap_or_default();
-    let signature = signed(HOOK_SECRET, &body);
+    let signature = signed(WEBHOOK_SECRET, &body);
     parts.headers.insert("x-switchboard-signature-256", signature.parse().unwrap());
     let answer = next.run(Request::from_parts(parts, Body::from(body))).await;
-    believed.fetch_add(usize::from(answer.status() == StatusCode::ACCEPTED), Ordering::Relaxed);
+    accepted.fetch_add(usize::from(answer.status() == StatusCode::ACCEPTED), Ordering::Relaxed);
     answer
 }
 
-/// An event that is not signed is refused before it is read: what is behind that is seen by one that is.
+/// The API rejects an unsigned event before reading it, so the fuzzer tests event handling with signed events.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fuzzer_whose_events_are_believed_finds_nothing_either() {
-    let town = Town::build().await;
-    town.ledger.commit(&instance("i-1")).await.unwrap();
-    deployed(&town, "shop").await;
+async fn a_fuzzer_with_signed_events_finds_no_server_error() {
+    let cluster_fixture = TestCluster::build().await;
+    cluster_fixture.ledger.commit(&instance("i-1")).await.unwrap();
+    deployed(&cluster_fixture, "shop").await;
     let own = json!({
-        "metadata": { "name": "gitops-webhook" }, "type": "managed-gitops.redhat.com/webhook", "stringData": { "secret": HOOK_SECRET },
+        "metadata": { "name": "gitops-webhook" }, "type": "managed-gitops.redhat.com/webhook", "stringData": { "secret": WEBHOOK_SECRET },
     });
-    town.post("/api/v1/namespaces/shop/secrets", own).await;
-    let believed = Arc::new(AtomicUsize::new(0));
-    let router = town.router(Rate { per_s: 1e6, burst: 1e6 });
-    let address = serve(router.layer(axum::middleware::from_fn_with_state(believed.clone(), signing))).await;
+    cluster_fixture.post("/api/v1/namespaces/shop/secrets", own).await;
+    let accepted = Arc::new(AtomicUsize::new(0));
+    let router = cluster_fixture.router(Rate { per_s: 1e6, burst: 1e6 });
+    let address = serve(router.layer(axum::middleware::from_fn_with_state(accepted.clone(), sign_request))).await;
     let only = &["--include-operation-id", "receiveWebhookEvent"];
-    faultless(&run(address, String::new(), only).await);
-    assert!(believed.load(Ordering::Relaxed) > 10, "events were believed: {believed:?}");
+    assert_success(&run(address, String::new(), only).await);
+    assert!(accepted.load(Ordering::Relaxed) > 10, "accepted events: {accepted:?}");
 }

@@ -1,13 +1,13 @@
-//! What was pushed, as GitHub, GitLab and others tell it, and which applications deploy it.
+//! Push events in the formats of GitHub, GitLab and others, and the applications that deploy the pushed revision.
 
 use http::HeaderMap;
 use serde_json::Value;
-use switchboard_gitops::kinds::deployment::Source;
-use switchboard_gitops::repository::normalise;
+use switchboard_gitops::kinds::deployment::DeploymentSource;
+use switchboard_gitops::repository::normalize;
 
-use crate::problem::{Kind, Problem};
+use crate::problem::{ProblemDetails, ProblemKind};
 
-/// Fields that name a repository, of all kinds of events.
+/// Event fields that hold a repository URL, for all event formats.
 const URLS: [&str; 10] = [
     "/repository/clone_url",
     "/repository/ssh_url",
@@ -21,39 +21,39 @@ const URLS: [&str; 10] = [
     "/repository/git_ssh_url",
 ];
 
-/// Where git servers say what happened.
+/// Headers that hold the event type.
 const EVENTS: [&str; 4] = ["x-github-event", "x-gitlab-event", "x-gitea-event", "x-forgejo-event"];
 
-/// What a range of versions is written with, which a tag may match.
+/// Characters of a version range, which can match a tag.
 const RANGE: &[char] = &['*', '>', '<', '^', '~', '='];
 
-/// Something was pushed.
+/// Push to a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Push {
-    /// The repository, in the form by which it is recognised, by whatever protocol.
-    places: Vec<String>,
-    /// The branch or tag, in full; none if the event does not say.
+    /// Normalized keys of the repository's URLs, independent of the protocol.
+    repositories: Vec<String>,
+    /// Full name of the branch or tag; `None` if the event has none.
     reference: Option<String>,
-    /// The branch that is meant when nobody names one.
+    /// The repository's default branch.
     default_branch: Option<String>,
 }
 
 impl Push {
-    /// The push of an event; none if the event is of another kind, such as GitHub's ping.
-    pub fn read(headers: &HeaderMap, event: &Value) -> Result<Option<Push>, Problem> {
+    /// Reads the push of an event; `None` for other events, such as GitHub's ping.
+    pub fn read(headers: &HeaderMap, event: &Value) -> Result<Option<Push>, ProblemDetails> {
         let kind = EVENTS.iter().find_map(|name| headers.get(*name));
         let kind = kind.and_then(|value| value.to_str().ok()).unwrap_or("push").to_ascii_lowercase();
         if !matches!(kind.as_str(), "push" | "push hook" | "tag push hook" | "create") {
             return Ok(None);
         }
         let text = |pointer: &str| event.pointer(pointer).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let mut places: Vec<String> = URLS.iter().filter_map(|url| text(url)).map(place).collect();
-        // The generic form names its repository by one text.
-        places.extend(text("/repository").map(place));
-        places.sort();
-        places.dedup();
-        if places.is_empty() {
-            return Err(Problem::new(Kind::Invalid, "the event names no repository").hint(
+        let mut repositories: Vec<String> = URLS.iter().filter_map(|url| text(url)).map(repository_key).collect();
+        // The generic format has a single field for the repository.
+        repositories.extend(text("/repository").map(repository_key));
+        repositories.sort();
+        repositories.dedup();
+        if repositories.is_empty() {
+            return Err(ProblemDetails::new(ProblemKind::Invalid, "the event names no repository").hint(
                 "events are GitHub's, GitLab's, Gitea's, or {\"repository\": URL, \"ref\": \"refs/heads/main\"}",
             ));
         }
@@ -61,18 +61,19 @@ impl Push {
             .iter()
             .find_map(|name| text(name));
         Ok(Some(Push {
-            places,
+            repositories,
             reference: text("/ref").map(str::to_string),
             default_branch: default_branch.map(str::to_string),
         }))
     }
 
-    /// Whether a source is what was pushed. In doubt it is: to look once too often does no harm.
-    pub fn is_of(&self, source: &Source) -> bool {
-        self.places.contains(&place(&source.repo_url)) && self.touches(&source.target_revision)
+    /// Returns whether the push can change a source. An uncertain match counts as a match: a superfluous refresh is
+    /// harmless.
+    pub fn matches(&self, source: &DeploymentSource) -> bool {
+        self.repositories.contains(&repository_key(&source.repo_url)) && self.includes_revision(&source.target_revision)
     }
 
-    fn touches(&self, revision: &str) -> bool {
+    fn includes_revision(&self, revision: &str) -> bool {
         let Some(reference) = self.reference.as_deref() else { return true };
         let branch = reference.strip_prefix("refs/heads/");
         let tag = reference.strip_prefix("refs/tags/");
@@ -85,9 +86,9 @@ impl Push {
     }
 }
 
-/// Host and path, without protocol, user and port: one repository has several URLs.
-fn place(url: &str) -> String {
-    let url = normalise(url);
+/// Host and path of a URL, without protocol, user and port, because one repository has several URLs.
+fn repository_key(url: &str) -> String {
+    let url = normalize(url);
     let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     let host = authority.rsplit('@').next().unwrap_or(authority);
@@ -103,8 +104,8 @@ mod tests {
 
     use super::*;
 
-    fn source(url: &str, revision: &str) -> Source {
-        Source { repo_url: url.into(), path: "x".into(), target_revision: revision.into() }
+    fn source(url: &str, revision: &str) -> DeploymentSource {
+        DeploymentSource { repo_url: url.into(), path: "x".into(), target_revision: revision.into() }
     }
 
     fn read(header: Option<(&'static str, &'static str)>, event: Value) -> Option<Push> {
@@ -132,45 +133,46 @@ mod tests {
             "git@github.example:Shop/Web.git",
             "ssh://git@github.example:22/Shop/Web",
         ] {
-            assert!(github().is_of(&source(url, "")), "{url}");
+            assert!(github().matches(&source(url, "")), "{url}");
         }
         for url in
             ["https://github.example/shop/web", "https://github.example/Shop/Webs", "https://evil.example/Shop/Web"]
         {
-            assert!(!github().is_of(&source(url, "")), "{url}");
+            assert!(!github().matches(&source(url, "")), "{url}");
         }
     }
 
     #[test]
-    fn only_what_follows_the_branch_is_touched() {
-        let of = |revision: &str| github().is_of(&source("https://github.example/Shop/Web", revision));
+    fn a_push_matches_only_sources_that_follow_the_branch() {
+        let of = |revision: &str| github().matches(&source("https://github.example/Shop/Web", revision));
         assert!(of("") && of("HEAD") && of("main") && of("refs/heads/main"));
         assert!(!of("stage") && !of("0123456789012345678901234567890123456789") && !of("v1.*"));
         let tag = Push { reference: Some("refs/tags/v1.2".into()), ..github() };
-        let of = |revision: &str| tag.is_of(&source("https://github.example/Shop/Web", revision));
+        let of = |revision: &str| tag.matches(&source("https://github.example/Shop/Web", revision));
         assert!(of("v1.2") && of("v1.*") && of("refs/tags/v1.2"));
         assert!(!of("") && !of("main"));
     }
 
     #[test]
-    fn gitlab_and_anybody_else_are_understood() {
+    fn events_of_gitlab_and_generic_senders_are_parsed() {
         let project = json!({ "git_http_url": "https://gitlab.example/shop/web.git", "default_branch": "trunk" });
         let push =
             read(Some(("x-gitlab-event", "Push Hook")), json!({ "ref": "refs/heads/trunk", "project": project }));
-        assert!(push.unwrap().is_of(&source("https://gitlab.example/shop/web", "")));
+        assert!(push.unwrap().matches(&source("https://gitlab.example/shop/web", "")));
         let push = read(None, json!({ "repository": "https://git.example/a", "ref": "refs/heads/main" })).unwrap();
         assert!(
-            push.is_of(&source("https://git.example/a", "main")) && push.is_of(&source("https://git.example/a", ""))
+            push.matches(&source("https://git.example/a", "main"))
+                && push.matches(&source("https://git.example/a", ""))
         );
         assert_eq!(read(Some(("x-github-event", "ping")), json!({})), None);
     }
 
     #[test]
-    fn an_event_without_a_repository_is_refused() {
+    fn an_event_without_a_repository_is_rejected() {
         for event in
             [json!({}), json!([]), json!(null), json!({ "repository": 7 }), json!({ "repository": { "url": 1 } })]
         {
-            assert_eq!(Push::read(&HeaderMap::new(), &event).unwrap_err().kind(), Kind::Invalid, "{event}");
+            assert_eq!(Push::read(&HeaderMap::new(), &event).unwrap_err().kind(), ProblemKind::Invalid, "{event}");
         }
     }
 }

@@ -1,14 +1,15 @@
-//! Whether an event is from whom it should be.
+//! Verification of the signatures of webhook events.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::HeaderMap;
 use ring::digest::{SHA256, digest};
 use ring::hmac;
-use switchboard_ledger::Secret;
+use switchboard_ledger::SecretString;
 
-/// Where GitHub and generic senders put the HMAC of the body, as `sha256=HEX`, and Forgejo and Gitea as `HEX`. Of several the
-/// first counts: a bad one is not made good by another. GitHub's older `x-hub-signature` is of SHA-1, and is none.
+/// Headers with the HMAC of the body: `sha256=HEX` from GitHub and generic senders, `HEX` from Forgejo and Gitea. Only
+/// the first header present counts, so a valid later one does not compensate for an invalid first one. GitHub's older
+/// `x-hub-signature` uses SHA-1 and is not accepted.
 const SIGNATURES: [(&str, &str); 4] = [
     ("x-switchboard-signature-256", "sha256="),
     ("x-hub-signature-256", "sha256="),
@@ -16,31 +17,31 @@ const SIGNATURES: [(&str, &str); 4] = [
     ("x-gitea-signature", ""),
 ];
 
-/// Where GitLab puts the secret itself.
+/// Header in which GitLab sends the secret itself.
 const TOKEN: &str = "x-gitlab-token";
 
-/// What a signing token of GitLab begins with, before its key in base64: standardwebhooks.com.
+/// Prefix of a GitLab signing token; the base64 key follows (standardwebhooks.com).
 const SIGNING_TOKEN: &str = "whsec_";
 
-/// Whether an event is signed with a secret. Takes as long for a wrong one as for a right one.
-pub fn holds(secret: &Secret, headers: &HeaderMap, body: &[u8]) -> bool {
+/// Whether an event is signed with a secret. Verification takes constant time.
+pub fn is_valid(secret: &SecretString, headers: &HeaderMap, body: &[u8]) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if let Some(key) = secret.expose().strip_prefix(SIGNING_TOKEN) {
-        return STANDARD.decode(key).is_ok_and(|key| holds_by_token(&key, headers, body));
+        return STANDARD.decode(key).is_ok_and(|key| is_valid_token_signature(&key, headers, body));
     }
     if let Some((prefix, signature)) = SIGNATURES.iter().find_map(|(name, prefix)| Some((*prefix, text(name)?))) {
         let key = hmac::Key::new(hmac::HMAC_SHA256, secret.expose().as_bytes());
         let tag = signature.strip_prefix(prefix).and_then(from_hex);
         return tag.is_some_and(|tag| hmac::verify(&key, body, &tag).is_ok());
     }
-    // Digests, so that the time taken tells nothing about the secret.
+    // Comparing digests keeps timing independent of the secret.
     let hash = |text: &str| digest(&SHA256, text.as_bytes());
     text(TOKEN).is_some_and(|token| hash(token).as_ref() == hash(secret.expose()).as_ref())
 }
 
-/// Whether one of the signatures of an event is of the key of a signing token. When it was sent is signed, but not judged: to look
-/// once too often does no harm.
-fn holds_by_token(key: &[u8], headers: &HeaderMap, body: &[u8]) -> bool {
+/// Whether one of the event's signatures is made with the key of a signing token. The timestamp is signed but its age
+/// is not checked: a superfluous refresh is harmless.
+fn is_valid_token_signature(key: &[u8], headers: &HeaderMap, body: &[u8]) -> bool {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let (Some(id), Some(sent), Some(all)) = (text("webhook-id"), text("webhook-timestamp"), text("webhook-signature"))
     else {
@@ -72,23 +73,23 @@ mod tests {
         headers
     }
 
-    /// GitHub's own example: docs.github.com, "Validating webhook deliveries".
+    /// Example from docs.github.com, "Validating webhook deliveries".
     #[test]
-    fn githubs_example_holds() {
-        let secret = Secret::from("It's a Secret to Everybody");
+    fn the_example_of_github_is_valid() {
+        let secret = SecretString::from("It's a Secret to Everybody");
         let tag = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         for (header, prefix) in SIGNATURES {
             let signature = format!("{prefix}{tag}");
-            assert!(holds(&secret, &with(header, &signature), b"Hello, World!"), "{header}");
-            assert!(!holds(&secret, &with(header, &signature), b"Hello, World?"), "{header}");
-            assert!(!holds(&Secret::from("other"), &with(header, &signature), b"Hello, World!"), "{header}");
+            assert!(is_valid(&secret, &with(header, &signature), b"Hello, World!"), "{header}");
+            assert!(!is_valid(&secret, &with(header, &signature), b"Hello, World?"), "{header}");
+            assert!(!is_valid(&SecretString::from("other"), &with(header, &signature), b"Hello, World!"), "{header}");
         }
     }
 
-    /// An empty tag, half of one and one of another form are none, whoever sends them.
+    /// An empty, shortened or differently formatted signature is invalid for every sender.
     #[test]
-    fn a_signature_has_the_form_of_its_sender() {
-        let secret = Secret::from("It's a Secret to Everybody");
+    fn a_signature_has_the_format_of_its_sender() {
+        let secret = SecretString::from("It's a Secret to Everybody");
         let tag = "757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
         for (header, signature) in [
             ("x-hub-signature-256", tag),
@@ -97,17 +98,17 @@ mod tests {
             ("x-forgejo-signature", &tag[..32]),
             ("x-hub-signature", "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"),
         ] {
-            assert!(!holds(&secret, &with(header, signature), b"Hello, World!"), "{header}: {signature}");
+            assert!(!is_valid(&secret, &with(header, signature), b"Hello, World!"), "{header}: {signature}");
         }
         let mut two = with("x-hub-signature-256", "sha256=00");
         two.insert("x-gitea-signature", HeaderValue::from_static(tag));
-        assert!(!holds(&secret, &two, b"Hello, World!"), "a bad one is not made good by another");
+        assert!(!is_valid(&secret, &two, b"Hello, World!"), "a bad one is not made good by another");
     }
 
-    /// The example of standardwebhooks.com, whose form GitLab's signing tokens have.
+    /// Example from standardwebhooks.com; GitLab's signing tokens use its format.
     #[test]
-    fn the_example_of_signing_tokens_holds() {
-        let secret = Secret::from("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
+    fn the_example_of_signing_tokens_is_valid() {
+        let secret = SecretString::from("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         let body = br#"{"test": 2432232314}"#;
         let sent = |signature: &str| {
             let mut headers = with("webhook-signature", signature);
@@ -116,24 +117,24 @@ mod tests {
             headers
         };
         let right = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
-        assert!(holds(&secret, &sent(right), body));
-        assert!(holds(&secret, &sent(&format!("v1a,AAAA v1,AAAA {right}")), body), "one of several");
-        assert!(!holds(&secret, &sent(right), b"{}") && !holds(&secret, &sent("v1,"), body));
-        assert!(!holds(&secret, &sent(&right.replace("v1,", "v2,")), body));
-        assert!(!holds(&secret, &with("webhook-signature", right), body), "it says neither which nor when");
+        assert!(is_valid(&secret, &sent(right), body));
+        assert!(is_valid(&secret, &sent(&format!("v1a,AAAA v1,AAAA {right}")), body), "one of several");
+        assert!(!is_valid(&secret, &sent(right), b"{}") && !is_valid(&secret, &sent("v1,"), body));
+        assert!(!is_valid(&secret, &sent(&right.replace("v1,", "v2,")), body));
+        assert!(!is_valid(&secret, &with("webhook-signature", right), body), "it says neither which nor when");
         let shown = with(TOKEN, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
-        assert!(!holds(&secret, &shown, body), "what signs is not shown");
-        assert!(!holds(&Secret::from("whsec_?"), &sent(right), body));
+        assert!(!is_valid(&secret, &shown, body), "what signs is not shown");
+        assert!(!is_valid(&SecretString::from("whsec_?"), &sent(right), body));
     }
 
     #[test]
-    fn nothing_else_holds() {
-        let secret = Secret::from("s");
-        assert!(!holds(&secret, &HeaderMap::new(), b""));
-        for odd in ["", "sha256=", "sha256=zz", "sha256=abc", "sha1=00", "sha256=+1"] {
-            assert!(!holds(&secret, &with("x-hub-signature-256", odd), b""), "{odd}");
+    fn other_signatures_are_invalid() {
+        let secret = SecretString::from("s");
+        assert!(!is_valid(&secret, &HeaderMap::new(), b""));
+        for malformed in ["", "sha256=", "sha256=zz", "sha256=abc", "sha1=00", "sha256=+1"] {
+            assert!(!is_valid(&secret, &with("x-hub-signature-256", malformed), b""), "{malformed}");
         }
-        assert!(holds(&secret, &with(TOKEN, "s"), b"anything"));
-        assert!(!holds(&secret, &with(TOKEN, "t"), b"anything"));
+        assert!(is_valid(&secret, &with(TOKEN, "s"), b"anything"));
+        assert!(!is_valid(&secret, &with(TOKEN, "t"), b"anything"));
     }
 }

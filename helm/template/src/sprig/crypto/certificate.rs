@@ -1,4 +1,4 @@
-//! Certificates, as Go's `x509.CreateCertificate` makes them from sprig's template.
+//! Certificates as Go's `x509.CreateCertificate` creates them from sprig's template.
 
 use std::net::IpAddr;
 
@@ -9,55 +9,59 @@ use x509_parser::prelude::{FromDer, X509Certificate};
 
 use super::key::PrivateKey;
 use super::{der, pem, prime};
-use crate::sprig::ambient::Entropy;
 use crate::sprig::encoding::base64_decode;
-use crate::sprig::time::{Moment, Span, Zone};
+use crate::sprig::system_inputs::Entropy;
+use crate::sprig::time::{GoDuration, GoTime, Zone};
 
-/// A certificate and its key, both in PEM: sprig's `certificate`.
+/// A certificate and its key, both in PEM. In sprig, this is `certificate`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificate {
-    /// The certificate.
+    /// Certificate in PEM.
     pub cert: String,
-    /// Its private key.
+    /// Private key in PEM.
     pub key: String,
 }
 
-/// What a certificate says.
-pub struct Request<'a> {
-    /// The common name.
+/// Contents of a certificate to create.
+pub struct CertificateRequest<'a> {
+    /// Common name.
     pub name: &'a [u8],
-    /// Addresses it is good for.
+    /// IP addresses that the certificate is valid for.
     pub addresses: Vec<IpAddr>,
-    /// Names it is good for.
+    /// DNS names that the certificate is valid for.
     pub names: Vec<String>,
-    /// How long it is good.
+    /// Validity in days.
     pub days: i64,
-    /// From when.
-    pub now: Moment,
-    /// Whether it may sign others.
+    /// Start of the validity.
+    pub now: GoTime,
+    /// Whether the certificate may sign others.
     pub authority: bool,
 }
 
-/// Who signs: the key, and the certificate's subject, key id and public key; nothing if it signs itself.
+/// Issuer of a certificate: its key, and the subject, key id and public key of its certificate, or none if self-signed.
 struct Issuer<'a> {
     key: &'a PrivateKey,
-    parent: Option<Parent>,
+    parent: Option<ParentCertificate>,
 }
 
-struct Parent {
+struct ParentCertificate {
     subject: Vec<u8>,
     key_id: Vec<u8>,
     public: Vec<u8>,
 }
 
-/// `genCA` and `genSelfSignedCert`: signed by its own key.
-pub fn self_signed(request: &Request<'_>, key: &PrivateKey, entropy: &dyn Entropy) -> Result<Certificate, String> {
+/// Implements `genCA` and `genSelfSignedCert`: signs with the certificate's own key.
+pub fn self_signed(
+    request: &CertificateRequest<'_>,
+    key: &PrivateKey,
+    entropy: &dyn Entropy,
+) -> Result<Certificate, String> {
     create(request, key, &Issuer { key, parent: None }, entropy)
 }
 
-/// `genSignedCert`: signed by another.
+/// Implements `genSignedCert`: signs with the key of an authority.
 pub fn signed(
-    request: &Request<'_>,
+    request: &CertificateRequest<'_>,
     key: &PrivateKey,
     authority: &Certificate,
     entropy: &dyn Entropy,
@@ -66,7 +70,7 @@ pub fn signed(
     create(request, key, &Issuer { key: &signer, parent: Some(parent) }, entropy)
 }
 
-fn authority_parts(authority: &Certificate) -> Result<(Parent, PrivateKey), String> {
+fn authority_parts(authority: &Certificate) -> Result<(ParentCertificate, PrivateKey), String> {
     let block = pem::decode(&authority.cert).ok_or("unable to decode certificate")?;
     let parent =
         parse(&block.bytes).map_err(|why| format!("error parsing certificate: decodedSignerCert.Bytes: {why}"))?;
@@ -74,12 +78,12 @@ fn authority_parts(authority: &Certificate) -> Result<(Parent, PrivateKey), Stri
     Ok((parent, key))
 }
 
-/// Whether an authority can sign, asked before a key is made for what it shall sign.
+/// Checks that an authority can sign, before a key is generated for the new certificate.
 pub fn check_authority(authority: &Certificate) -> Result<(), String> {
     authority_parts(authority).map(|_| ())
 }
 
-/// `buildCustomCert`: both parts in base64, checked.
+/// Implements `buildCustomCert`: decodes both parts from base64 and checks them.
 pub fn custom(cert: &[u8], key: &[u8]) -> Result<Certificate, String> {
     let cert = base64_decode(cert).map_err(|_| "unable to decode base64 certificate")?;
     let key = base64_decode(key).map_err(|_| "unable to decode base64 private key")?;
@@ -91,13 +95,13 @@ pub fn custom(cert: &[u8], key: &[u8]) -> Result<Certificate, String> {
     Ok(Certificate { cert, key })
 }
 
-fn parse(bytes: &[u8]) -> Result<Parent, String> {
+fn parse(bytes: &[u8]) -> Result<ParentCertificate, String> {
     let (_, found) = X509Certificate::from_der(bytes).map_err(|_| "x509: malformed certificate".to_string())?;
     let key_id = found.extensions().iter().find_map(|extension| match extension.parsed_extension() {
         ParsedExtension::SubjectKeyIdentifier(id) => Some(id.0.to_vec()),
         _ => None,
     });
-    Ok(Parent {
+    Ok(ParentCertificate {
         subject: found.subject().as_raw().to_vec(),
         key_id: key_id.unwrap_or_default(),
         public: found.public_key().subject_public_key.data.to_vec(),
@@ -116,7 +120,7 @@ const CLIENT_AUTH: &[u8] = &[43, 6, 1, 5, 5, 7, 3, 2];
 const SERIAL_BITS: usize = 128;
 
 fn create(
-    request: &Request<'_>,
+    request: &CertificateRequest<'_>,
     key: &PrivateKey,
     issuer: &Issuer<'_>,
     entropy: &dyn Entropy,
@@ -133,7 +137,7 @@ fn create(
     let issuer_name = parent.map_or_else(|| subject.clone(), |parent| parent.subject.clone());
     let authority_id = parent.filter(|p| p.subject != subject).map(|p| p.key_id.clone()).unwrap_or_default();
     let serial: BigUint = prime::random(SERIAL_BITS, entropy);
-    let until = request.now.plus(Span(request.days.wrapping_mul(86_400_000_000_000)));
+    let until = request.now.plus(GoDuration(request.days.wrapping_mul(86_400_000_000_000)));
     let body = der::sequence(&[
         vec![0xa0, 3, 2, 1, 2],
         der::integer(&serial),
@@ -149,7 +153,7 @@ fn create(
     Ok(Certificate { cert: pem::encode("CERTIFICATE", &whole), key: key.to_pem() })
 }
 
-/// A common name alone, or nothing.
+/// Encodes a subject with only a common name, or an empty subject.
 fn subject(name: &[u8]) -> Vec<u8> {
     if name.is_empty() {
         return der::sequence(&[]);
@@ -160,9 +164,9 @@ fn subject(name: &[u8]) -> Vec<u8> {
     der::sequence(&[der::tagged(0x31, &attribute)])
 }
 
-/// Two digits of the year up to 2049, four behind it.
-fn moment(moment: &Moment) -> Result<Vec<u8>, String> {
-    let utc = moment.shown_in(Zone::Utc);
+/// Encodes a time, with two digits of the year up to 2049 and four digits after it.
+fn moment(moment: &GoTime) -> Result<Vec<u8>, String> {
+    let utc = moment.in_zone(Zone::Utc);
     match utc.civil().year {
         1950..2050 => Ok(der::tagged(0x17, &utc.format(b"060102150405Z"))),
         0..10_000 => Ok(der::tagged(0x18, &utc.format(b"20060102150405Z"))),
@@ -175,8 +179,8 @@ fn extension(id: &[u8], critical: bool, value: &[u8]) -> Vec<u8> {
     der::sequence(&[der::oid(id), mark, der::octets(value)])
 }
 
-fn extensions(request: &Request<'_>, public: &[u8], authority_id: &[u8]) -> Result<Vec<u8>, String> {
-    // Digital signature, key encipherment, and for authorities the signing of certificates.
+fn extensions(request: &CertificateRequest<'_>, public: &[u8], authority_id: &[u8]) -> Result<Vec<u8>, String> {
+    // Digital signature and key encipherment, and certificate signing for authorities.
     let (usage, unused) = if request.authority { (0b1010_0100, 2) } else { (0b1010_0000, 5) };
     let constraints = if request.authority { vec![1, 1, 0xff] } else { Vec::new() };
     let mut all = vec![

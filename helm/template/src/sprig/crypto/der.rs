@@ -1,8 +1,8 @@
-//! As much of DER as keys and certificates need.
+//! Subset of DER that keys and certificates need.
 
 use num_bigint::BigUint;
 
-/// Tag, length, content.
+/// Encodes a tag, the length and the content.
 pub(super) fn tagged(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut out = vec![tag];
     match content.len() {
@@ -33,12 +33,12 @@ pub(super) fn octets(bytes: &[u8]) -> Vec<u8> {
     tagged(4, bytes)
 }
 
-/// Whole bytes, the last one with so many bits unused.
+/// Encodes a bit string of whole bytes, the last one with `unused` unused bits.
 pub(super) fn bits(bytes: &[u8], unused: u8) -> Vec<u8> {
     tagged(3, &[&[unused], bytes].concat())
 }
 
-/// An object identifier in its encoded form.
+/// Encodes an object identifier given in its encoded form.
 pub(super) fn oid(encoded: &[u8]) -> Vec<u8> {
     tagged(6, encoded)
 }
@@ -47,26 +47,26 @@ pub(super) fn null() -> Vec<u8> {
     tagged(5, &[])
 }
 
-/// Reads values one after the other.
-pub(super) struct Reader<'a> {
+/// Reader of consecutive values.
+pub(super) struct DerReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { rest: bytes }
+impl<'a> DerReader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> DerReader<'a> {
+        DerReader { rest: bytes }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// The tag of the next value.
+    /// Returns the tag of the next value.
     pub(super) fn tag(&self) -> Option<u8> {
         self.rest.first().copied()
     }
 
-    /// The next value whatever it is: its tag and its content.
+    /// Reads the next value of any type, and returns its tag and content.
     pub(super) fn any(&mut self) -> Result<(u8, &'a [u8]), String> {
         let truncated = || "asn1: syntax error: data truncated".to_string();
         let tag = *self.rest.first().ok_or("asn1: syntax error: sequence truncated")?;
@@ -90,8 +90,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(super) fn sequence(&mut self) -> Result<Reader<'a>, String> {
-        self.expect(0x30).map(Reader::new)
+    pub(super) fn sequence(&mut self) -> Result<DerReader<'a>, String> {
+        self.expect(0x30).map(DerReader::new)
     }
 
     pub(super) fn integer(&mut self) -> Result<BigUint, String> {

@@ -1,11 +1,11 @@
-//! DSA keys, which `genPrivateKey "dsa"` still makes.
+//! DSA keys, which `genPrivateKey "dsa"` still creates.
 
 use num_bigint::BigUint;
 use num_traits::One;
 
-use super::der::{self, Reader};
+use super::der::{self, DerReader};
 use super::prime::{is_prime, random};
-use crate::sprig::ambient::Entropy;
+use crate::sprig::system_inputs::Entropy;
 
 const P_BITS: usize = 2048;
 const Q_BITS: usize = 256;
@@ -21,7 +21,7 @@ pub struct DsaKey {
 }
 
 impl DsaKey {
-    /// A random key with parameters of its own.
+    /// Generates a key with its own parameters.
     pub(super) fn generate(entropy: &dyn Entropy) -> DsaKey {
         let one = BigUint::one();
         let (p, q) = parameters(entropy);
@@ -44,14 +44,14 @@ impl DsaKey {
     }
 
     pub(super) fn from_der(bytes: &[u8]) -> Result<DsaKey, String> {
-        let mut inside = Reader::new(bytes).sequence()?;
+        let mut inside = DerReader::new(bytes).sequence()?;
         inside.integer()?;
         let mut next = || inside.integer();
         Ok(DsaKey { p: next()?, q: next()?, g: next()?, y: next()?, x: next()? })
     }
 }
 
-/// Primes such that `q` divides `p - 1`.
+/// Generates two primes such that `q` divides `p - 1`.
 fn parameters(entropy: &dyn Entropy) -> (BigUint, BigUint) {
     let (one, odd) = (BigUint::one(), BigUint::one());
     loop {

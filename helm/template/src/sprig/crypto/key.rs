@@ -1,31 +1,31 @@
-//! Private keys of every kind that sprig makes or takes.
+//! Private keys of every kind that sprig generates or accepts.
 
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 
-use super::der::{self, Reader};
+use super::der::{self, DerReader};
 use super::dsa::DsaKey;
 use super::pem;
 use super::rsa::RsaKey;
-use crate::sprig::ambient::Entropy;
+use crate::sprig::system_inputs::Entropy;
 
 /// A private key.
 #[derive(Clone)]
 pub enum PrivateKey {
     /// RSA.
     Rsa(Box<RsaKey>),
-    /// DSA, which no certificate can be made with.
+    /// DSA, which cannot be used for a certificate.
     Dsa(Box<DsaKey>),
     /// ECDSA on P-256.
     P256(p256::ecdsa::SigningKey),
     /// ECDSA on P-384.
     P384(p384::ecdsa::SigningKey),
-    /// Ed25519, by its seed.
+    /// Ed25519, as its seed.
     Ed25519([u8; 32]),
 }
 
-/// Bits of an RSA key under a certificate.
+/// Size of an RSA key for a certificate.
 const CERTIFICATE_BITS: usize = 2048;
-/// Bits of an RSA key of `genPrivateKey`.
+/// Size of an RSA key of `genPrivateKey`.
 const KEY_BITS: usize = 4096;
 
 pub(super) mod oids {
@@ -39,7 +39,7 @@ pub(super) mod oids {
     pub const ED25519: &[u8] = &[43, 101, 112];
 }
 
-/// `genPrivateKey`: a key in PEM, or what is wrong in its place.
+/// Implements `genPrivateKey`: returns a key in PEM, or the error text in its place.
 pub fn generate(kind: &str, with_ed25519: bool, entropy: &dyn Entropy) -> String {
     let key = match kind {
         "" | "rsa" => PrivateKey::Rsa(Box::new(RsaKey::generate(KEY_BITS, entropy))),
@@ -66,12 +66,12 @@ fn generate_p256(entropy: &dyn Entropy) -> PrivateKey {
 }
 
 impl PrivateKey {
-    /// The RSA key of a certificate.
+    /// Generates the RSA key of a certificate.
     pub fn for_certificate(entropy: &dyn Entropy) -> PrivateKey {
         PrivateKey::Rsa(Box::new(RsaKey::generate(CERTIFICATE_BITS, entropy)))
     }
 
-    /// In the format that sprig writes for its kind.
+    /// Encodes the key in the PEM format that sprig uses for its kind.
     pub fn to_pem(&self) -> String {
         match self {
             PrivateKey::Rsa(key) => pem::encode("RSA PRIVATE KEY", &key.to_der()),
@@ -95,7 +95,7 @@ impl PrivateKey {
         ])
     }
 
-    /// Sprig's `parsePrivateKeyPEM`, with the texts of its errors.
+    /// Decodes a key like sprig's `parsePrivateKeyPEM`, with its error texts.
     pub fn from_pem(text: &str) -> Result<PrivateKey, String> {
         let Some(block) = pem::decode(text) else { return Err("no PEM data in input".to_string()) };
         if block.kind == "PRIVATE KEY" {
@@ -113,7 +113,7 @@ impl PrivateKey {
         }
     }
 
-    /// The bits of the public key in a certificate.
+    /// Returns the bits of the public key for a certificate.
     pub(super) fn public_bits(&self) -> Vec<u8> {
         match self {
             PrivateKey::Rsa(key) => key.public_der(),
@@ -124,7 +124,7 @@ impl PrivateKey {
         }
     }
 
-    /// What the public key is of, as X.509 says it.
+    /// Returns the algorithm of the public key in X.509 encoding.
     pub(super) fn public_algorithm(&self) -> Result<Vec<u8>, String> {
         Ok(match self {
             PrivateKey::Rsa(_) => der::sequence(&[der::oid(oids::RSA), der::null()]),
@@ -135,7 +135,7 @@ impl PrivateKey {
         })
     }
 
-    /// How it signs, as X.509 says it.
+    /// Returns the signature algorithm in X.509 encoding.
     pub(super) fn signature_algorithm(&self) -> Result<Vec<u8>, String> {
         Ok(match self {
             PrivateKey::Rsa(_) => der::sequence(&[der::oid(oids::SHA256_RSA), der::null()]),
@@ -173,12 +173,12 @@ fn ed25519(seed: &[u8; 32]) -> Ed25519KeyPair {
 const USE_INSTEAD: &str = "x509: failed to parse private key (use";
 
 fn is_pkcs8(bytes: &[u8]) -> bool {
-    let inside = Reader::new(bytes).sequence();
+    let inside = DerReader::new(bytes).sequence();
     inside.is_ok_and(|mut inside| inside.integer().is_ok() && inside.sequence().is_ok() && inside.tag() == Some(4))
 }
 
 fn is_sec1(bytes: &[u8]) -> bool {
-    let inside = Reader::new(bytes).sequence();
+    let inside = DerReader::new(bytes).sequence();
     inside.is_ok_and(|mut inside| inside.integer().is_ok() && inside.tag() == Some(4))
 }
 
@@ -204,12 +204,12 @@ fn from_sec1(curve: Option<&[u8]>, bytes: &[u8]) -> Result<PrivateKey, String> {
         }
     }
     let failed = |why: String| format!("x509: failed to parse EC private key: {why}");
-    let mut inside = Reader::new(bytes).sequence().map_err(failed)?;
+    let mut inside = DerReader::new(bytes).sequence().map_err(failed)?;
     inside.integer().map_err(failed)?;
     let scalar = inside.expect(4).map_err(failed)?;
     let named = match curve {
         Some(curve) => Some(curve),
-        None => inside.expect(0xa0).and_then(|content| Reader::new(content).expect(6)).ok(),
+        None => inside.expect(0xa0).and_then(|content| DerReader::new(content).expect(6)).ok(),
     };
     let padded = |length: usize| {
         let skip = scalar.iter().take_while(|byte| **byte == 0).count();
@@ -234,7 +234,7 @@ fn from_pkcs8(bytes: &[u8]) -> Result<PrivateKey, String> {
             return Err(format!("{USE_INSTEAD} ParsePKCS1PrivateKey instead for this key format)"));
         }
     }
-    let mut inside = Reader::new(bytes).sequence()?;
+    let mut inside = DerReader::new(bytes).sequence()?;
     inside.integer()?;
     let mut algorithm = inside.sequence()?;
     let (oid, key) = (algorithm.expect(6)?, inside.expect(4)?);
@@ -244,7 +244,8 @@ fn from_pkcs8(bytes: &[u8]) -> Result<PrivateKey, String> {
         oids::RSA => from_pkcs1(key).map_err(|why| embedded("RSA", why)),
         oids::EC => from_sec1(algorithm.expect(6).ok(), key).map_err(|why| embedded("EC", why)),
         oids::ED25519 => {
-            let seed = Reader::new(key).expect(4).map_err(|why| format!("x509: invalid Ed25519 private key: {why}"))?;
+            let seed =
+                DerReader::new(key).expect(4).map_err(|why| format!("x509: invalid Ed25519 private key: {why}"))?;
             let length = || format!("x509: invalid Ed25519 private key length: {}", seed.len());
             seed.try_into().map(PrivateKey::Ed25519).map_err(|_| length())
         }

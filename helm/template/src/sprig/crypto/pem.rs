@@ -1,9 +1,9 @@
-//! PEM as Go's `encoding/pem` reads and writes it.
+//! PEM as in Go's `encoding/pem`.
 
 use crate::sprig::encoding::{base64_decode, base64_encode};
 
-/// What stands between BEGIN and END.
-pub(super) struct Block {
+/// Type and content of a block between BEGIN and END.
+pub(super) struct PemBlock {
     pub kind: String,
     pub bytes: Vec<u8>,
 }
@@ -23,8 +23,8 @@ pub(super) fn encode(kind: &str, bytes: &[u8]) -> String {
     out + &format!("-----END {kind}-----\n")
 }
 
-/// The first block; lines with a colon at its start are headers.
-pub(super) fn decode(text: &str) -> Option<Block> {
+/// Decodes the first block. Initial lines with a colon are headers.
+pub(super) fn decode(text: &str) -> Option<PemBlock> {
     let mut lines = text.split('\n').map(|line| line.trim_end_matches(['\r', ' ', '\t']));
     let mut kind: Option<&str> = None;
     let mut body = String::new();
@@ -41,7 +41,7 @@ pub(super) fn decode(text: &str) -> Option<Block> {
             (None, Some(ended), Some(begun)) => {
                 kind = None;
                 let bytes = base64_decode(body.as_bytes()).ok().filter(|_| ended == begun)?;
-                Some(Block { kind: begun.to_string(), bytes })
+                Some(PemBlock { kind: begun.to_string(), bytes })
             }
             (None, None, Some(_)) => {
                 headers &= line.contains(':');

@@ -5,14 +5,14 @@ use std::sync::LazyLock;
 use num_bigint::BigUint;
 use num_traits::One;
 
-use crate::sprig::ambient::Entropy;
+use crate::sprig::system_inputs::Entropy;
 
 /// Rounds of Miller-Rabin with random bases. For numbers of a thousand bits Go's `rsa` takes five.
 const ROUNDS: usize = 20;
-/// Small primes that sort most candidates out.
+/// Limit of the small primes used for trial division, which rejects most candidates.
 const SIEVE_LIMIT: u32 = 2_000;
 
-/// Random bytes as a number.
+/// Returns random bytes as a number.
 pub(super) fn random(bits: usize, entropy: &dyn Entropy) -> BigUint {
     let mut bytes = vec![0; bits.div_ceil(8)];
     entropy.fill(&mut bytes);
@@ -23,7 +23,8 @@ pub(super) fn random(bits: usize, entropy: &dyn Entropy) -> BigUint {
     BigUint::from_bytes_be(&bytes)
 }
 
-/// A random prime of so many bits, its two highest set, so that a product of two has twice as many.
+/// Generates a random prime of that many bits. Its two highest bits are set, so that the product of two primes has
+/// twice as many bits.
 pub(super) fn random_prime(bits: usize, entropy: &dyn Entropy) -> BigUint {
     let top = BigUint::from(3u8) << (bits - 2);
     loop {
@@ -39,7 +40,7 @@ static SMALL_PRIMES: LazyLock<Vec<u32>> = LazyLock::new(|| {
     (3..SIEVE_LIMIT).filter(prime).collect()
 });
 
-/// Whether an odd number is prime, but for a chance nobody meets.
+/// Whether an odd number is prime, with a negligible probability of error.
 pub(super) fn is_prime(number: &BigUint, entropy: &dyn Entropy) -> bool {
     for &prime in SMALL_PRIMES.iter() {
         if (number % prime) == BigUint::ZERO {

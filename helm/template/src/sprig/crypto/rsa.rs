@@ -1,17 +1,17 @@
-//! RSA keys: made, read, written and signed with, on big numbers. The `rsa` crate carries an advisory without a fix, and
-//! ring makes no keys.
+//! RSA keys: generation, encoding and signatures on big numbers. The `rsa` crate has an unfixed security advisory, and
+//! ring does not generate RSA keys.
 
 use num_bigint::BigUint;
 use num_traits::One;
 
-use super::der::{self, Reader};
+use super::der::{self, DerReader};
 use super::prime::random_prime;
-use crate::sprig::ambient::Entropy;
+use crate::sprig::system_inputs::Entropy;
 
 const EXPONENT: u32 = 65_537;
-/// Smallest modulus Go takes.
+/// Smallest modulus that Go accepts.
 const MIN_BITS: u64 = 1024;
-/// What stands before a SHA-256 hash in a signature: PKCS #1 v1.5's `DigestInfo`.
+/// Prefix of a SHA-256 hash in a signature: PKCS #1 v1.5's `DigestInfo`.
 const SHA256_INFO: &[u8] = &[48, 49, 48, 13, 6, 9, 96, 134, 72, 1, 101, 3, 4, 2, 1, 5, 0, 4, 32];
 
 /// A private key with two primes.
@@ -25,7 +25,7 @@ pub struct RsaKey {
 }
 
 impl RsaKey {
-    /// A random key.
+    /// Generates a random key.
     pub(super) fn generate(bits: usize, entropy: &dyn Entropy) -> RsaKey {
         let (one, e) = (BigUint::one(), BigUint::from(EXPONENT));
         loop {
@@ -36,7 +36,7 @@ impl RsaKey {
         }
     }
 
-    /// PKCS #1.
+    /// Encodes the key in PKCS #1.
     pub(super) fn to_der(&self) -> Vec<u8> {
         let one = BigUint::one();
         let (dp, dq) = (&self.d % (&self.p - &one), &self.d % (&self.q - &one));
@@ -45,9 +45,9 @@ impl RsaKey {
         der::sequence(&numbers.map(der::integer))
     }
 
-    /// From PKCS #1; the text is Go's where it is known.
+    /// Decodes a key from PKCS #1, with Go's error texts where they are known.
     pub(super) fn from_der(bytes: &[u8]) -> Result<RsaKey, String> {
-        let mut rest = Reader::new(bytes);
+        let mut rest = DerReader::new(bytes);
         let mut inside = rest.sequence()?;
         if !rest.is_empty() {
             return Err("asn1: syntax error: trailing data".to_string());
@@ -77,12 +77,12 @@ impl RsaKey {
         Ok(RsaKey { n, e, d, p, q })
     }
 
-    /// The public key as X.509 holds it.
+    /// Encodes the public key as in X.509.
     pub(super) fn public_der(&self) -> Vec<u8> {
         der::sequence(&[der::integer(&self.n), der::integer(&self.e)])
     }
 
-    /// PKCS #1 v1.5 over SHA-256.
+    /// Signs with PKCS #1 v1.5 and SHA-256.
     pub(super) fn sign_sha256(&self, message: &[u8]) -> Vec<u8> {
         let length = self.n.bits().div_ceil(8) as usize;
         let tail = [SHA256_INFO, &super::sha256(message)].concat();

@@ -4,23 +4,23 @@ use ring::signature::{ECDSA_P256_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA25
 use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::certificate::{Certificate, Request, self_signed, signed};
+use super::certificate::{Certificate, CertificateRequest, self_signed, signed};
 use super::key::{PrivateKey, generate};
 use super::pem;
-use crate::sprig::ambient::{Entropy, Seeded};
-use crate::sprig::time::{Moment, Zone};
+use crate::sprig::system_inputs::{Entropy, SeededEntropy};
+use crate::sprig::time::{GoTime, Zone};
 
-fn chance() -> Seeded {
-    Seeded::new(b"a seed")
+fn chance() -> SeededEntropy {
+    SeededEntropy::new(b"a seed")
 }
 
-fn request(name: &[u8], authority: bool) -> Request<'_> {
-    Request {
+fn request(name: &[u8], authority: bool) -> CertificateRequest<'_> {
+    CertificateRequest {
         name,
         addresses: vec!["10.0.0.1".parse().unwrap(), "::1".parse().unwrap()],
         names: vec!["shop.example".to_string()],
         days: 10,
-        now: Moment::unix(1_700_000_000, 0, Zone::Utc),
+        now: GoTime::unix(1_700_000_000, 0, Zone::Utc),
         authority,
     }
 }
@@ -59,12 +59,12 @@ fn curve_keys_sign_and_come_back_from_pem() {
 #[test]
 fn the_same_seed_makes_the_same_key() {
     assert_eq!(generate("ecdsa", true, &chance()), generate("ecdsa", true, &chance()));
-    assert_ne!(generate("ecdsa", true, &chance()), generate("ecdsa", true, &Seeded::new(b"another")));
+    assert_ne!(generate("ecdsa", true, &chance()), generate("ecdsa", true, &SeededEntropy::new(b"another")));
 }
 
 #[test]
 fn an_authority_signs_a_certificate_that_says_what_was_asked() {
-    let key = |seed: &[u8]| PrivateKey::from_pem(&generate("ecdsa", true, &Seeded::new(seed))).unwrap();
+    let key = |seed: &[u8]| PrivateKey::from_pem(&generate("ecdsa", true, &SeededEntropy::new(seed))).unwrap();
     let authority = self_signed(&request(b"the authority", true), &key(b"1"), &chance()).unwrap();
     let leaf = signed(&request(b"shop", false), &key(b"2"), &authority, &chance()).unwrap();
     let (authority_der, leaf_der) = (der(&authority), der(&leaf));
@@ -93,7 +93,7 @@ fn an_authority_signs_a_certificate_that_says_what_was_asked() {
 
 #[test]
 fn a_key_of_another_does_not_sign() {
-    let key = |seed: &[u8]| PrivateKey::from_pem(&generate("ed25519", true, &Seeded::new(seed))).unwrap();
+    let key = |seed: &[u8]| PrivateKey::from_pem(&generate("ed25519", true, &SeededEntropy::new(seed))).unwrap();
     let authority = self_signed(&request(b"a", true), &key(b"1"), &chance()).unwrap();
     let mixed = Certificate { cert: authority.cert, key: key(b"2").to_pem() };
     let refused = signed(&request(b"b", false), &key(b"3"), &mixed, &chance()).unwrap_err();
@@ -107,7 +107,7 @@ fn seeded_bytes_do_not_repeat_and_fill_any_length() {
     chance.fill(&mut second);
     assert_ne!(first, second);
     let mut again = [0; 45];
-    Seeded::new(b"a seed").fill(&mut again);
+    SeededEntropy::new(b"a seed").fill(&mut again);
     assert_eq!(first, again);
 }
 

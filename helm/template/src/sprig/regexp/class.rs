@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What `\d`, `\s` and `\w` hold, written for the inside of a class. ASCII, as in Go.
+/// Returns the content of `\d`, `\s` or `\w` for use inside a class. ASCII only, as in Go.
 pub(super) fn perl(letter: u8) -> Option<&'static str> {
     match letter.to_ascii_lowercase() {
         b'd' => Some("0-9"),
@@ -14,7 +14,7 @@ pub(super) fn perl(letter: u8) -> Option<&'static str> {
     }
 }
 
-/// What `[:alpha:]` and its kin hold.
+/// Returns the content of a class such as `[:alpha:]`.
 pub(super) fn posix(name: &str) -> Option<&'static str> {
     Some(match name {
         "alnum" => "0-9A-Za-z",
@@ -35,7 +35,7 @@ pub(super) fn posix(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Scripts whose full name has four letters; other names of four letters are codes, which Go does not know.
+/// Scripts whose full name has four letters. Other names of four letters are codes, which Go does not support.
 const SHORT_SCRIPTS: [&str; 6] = ["cham", "lisu", "thai", "ahom", "modi", "toto"];
 
 static CATEGORY: LazyLock<Regex> = LazyLock::new(|| {
@@ -50,13 +50,13 @@ static CATEGORY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!("^(?:{short}|{long})$")).expect("the list of categories is constant")
 });
 
-/// `\p{…}` of a name that Go knows: a category or a script.
+/// Returns `\p{…}` for a name that Go supports: a category or a script.
 pub(super) fn unicode(name: &str, negated: bool) -> Option<String> {
     let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).collect();
     let plain = plain.to_ascii_lowercase();
     let letter = if negated { 'P' } else { 'p' };
     if CATEGORY.is_match(&plain) {
-        // Surrogates are in no text; the crate does not know them.
+        // Text cannot contain surrogates, and the crate does not support them.
         return Some(match (plain.as_str(), negated) {
             ("cs" | "surrogate", false) => r"[^\x00-\x{10FFFF}]".to_string(),
             ("cs" | "surrogate", true) => r"[\x00-\x{10FFFF}]".to_string(),
@@ -71,7 +71,7 @@ pub(super) fn unicode(name: &str, negated: bool) -> Option<String> {
     Regex::new(&class).is_ok().then_some(class)
 }
 
-/// A range for the inside of a class. Surrogates are left out: no text holds them.
+/// Returns a range for use inside a class, without surrogates, which text cannot contain.
 pub(super) fn range(low: u32, high: u32) -> String {
     let low = if (0xD800..0xE000).contains(&low) { 0xE000 } else { low };
     let high = if (0xD800..0xE000).contains(&high) { 0xD7FF } else { high };

@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
-use super::{Fuel, Regexp};
+use super::{Regexp, SearchBudget};
 
-fn fuel() -> Fuel {
-    Fuel::new(u64::MAX)
+fn budget() -> SearchBudget {
+    SearchBudget::new(u64::MAX)
 }
 
 #[test]
@@ -29,11 +29,11 @@ fn expressions_that_would_be_huge_are_refused() {
 #[test]
 fn groups_of_one_name_may_be_many() {
     let regexp = Regexp::new(b"(?P<x>a)|(?P<x>b)").unwrap();
-    assert_eq!(regexp.replace_all(b"ab", b"<$x>", 9, &mut fuel()).unwrap(), b"<a><b>");
+    assert_eq!(regexp.replace_all(b"ab", b"<$x>", 9, &mut budget()).unwrap(), b"<a><b>");
 }
 
 #[test]
 fn no_match_is_found_inside_a_rune() {
-    assert_eq!(Regexp::new(br"\B").unwrap().replace_all(b"_\xc3\xa9", b"|", 9, &mut fuel()).unwrap(), b"_\xc3\xa9|");
+    assert_eq!(Regexp::new(br"\B").unwrap().replace_all(b"_\xc3\xa9", b"|", 9, &mut budget()).unwrap(), b"_\xc3\xa9|");
     assert_eq!(Regexp::new(br"\B").unwrap().find(b"a\xc3\xa9"), Some(&b""[..]));
 }

@@ -1,9 +1,9 @@
-//! The smallest parts of an expression: runes, escapes, counts.
+//! Tokens of an expression: runes, escapes, counts.
 
 use super::class;
 use crate::sprig::runes;
 
-/// An error in Go's words, with the part of the expression it is about.
+/// Creates an error with Go's text and the affected part of the expression.
 pub(super) fn error<T>(code: &str, at: &[u8]) -> Result<T, String> {
     Err(format!("error parsing regexp: {code}: `{}`", String::from_utf8_lossy(at)))
 }
@@ -24,7 +24,7 @@ pub(super) fn counts(text: &[u8]) -> Option<(i64, i64, &[u8])> {
     Some((min, max, rest.strip_prefix(b"}")?))
 }
 
-/// A number without leading zeros; -1 for one that is too large.
+/// Reads a number without leading zeros; returns -1 for one that is too large.
 fn count(text: &[u8]) -> Option<(i64, &[u8])> {
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
     if digits == 0 || (digits > 1 && text[0] == b'0') {
@@ -45,7 +45,7 @@ pub(super) fn next_rune(text: &[u8]) -> Result<(u32, &[u8]), String> {
     match runes::first(text) {
         Some((runes::RUNE_ERROR, 1)) => error("invalid UTF-8", text),
         Some((rune, length)) => Ok((rune as u32, &text[length..])),
-        // Go reads on behind the end, and finds nothing that fits.
+        // Go reads beyond the end and finds nothing that fits.
         None => Ok((runes::RUNE_ERROR as u32, text)),
     }
 }

@@ -1,84 +1,84 @@
-//! From Go's syntax to that of the `regex` crate.
+//! Translation of Go's syntax to that of the `regex` crate.
 //!
-//! Every piece is written with its flags spelled out, so that the output depends on no flag that is set before it.
+//! Every piece is written with its flags spelled out, so the output does not depend on flags set earlier.
 
 use super::class;
 use super::token::{check_utf8, class_char, counts, error, escape, next_rune, unicode_class};
 
-/// How deep groups may nest.
+/// Maximum nesting of groups.
 pub(super) const MAX_NESTING: u32 = 1000;
-/// Most repetitions, nested ones multiplied.
+/// Maximum number of repetitions, with nested ones multiplied.
 const MAX_REPEAT: i64 = 1000;
 
-/// An expression in the crate's words, and the names of its groups.
-pub(super) struct Translated {
+/// An expression in the syntax of the `regex` crate, and the names of its groups.
+pub(super) struct TranslatedRegexp {
     pub text: String,
     pub names: Vec<Option<String>>,
-    /// Whether an empty match can be found inside a rune, where Go never looks.
+    /// Whether an empty match can be found inside a rune, where Go does not search.
     pub splits_runes: bool,
-    /// How often the most repeated piece is written out.
+    /// Number of copies of the most repeated piece.
     pub repeats: u64,
 }
 
-pub(super) fn translate(pattern: &[u8]) -> Result<Translated, String> {
-    let parser = Parser {
+pub(super) fn translate(pattern: &[u8]) -> Result<TranslatedRegexp, String> {
+    let parser = RegexpParser {
         whole: pattern,
         rest: pattern,
-        flags: Flags::default(),
+        flags: RegexpFlags::default(),
         out: String::with_capacity(pattern.len() * 2),
         names: Vec::new(),
         splits_runes: false,
-        groups: vec![Group::default()],
+        groups: vec![OpenGroup::default()],
     };
     parser.parse()
 }
 
 #[derive(Clone, Copy, Default)]
-struct Flags {
+struct RegexpFlags {
     fold: bool,
     dot_newline: bool,
     multi_line: bool,
     lazy: bool,
 }
 
-/// An open group, and what stands last in it.
+/// An open group and its last operand.
 #[derive(Default)]
-struct Group {
-    /// Flags to return to.
-    flags: Flags,
-    /// Where the last operand starts in the output; nothing at the start and behind a `|`.
+struct OpenGroup {
+    /// Flags to restore after the group.
+    flags: RegexpFlags,
+    /// Start of the last operand in the output; `None` at the start and after a `|`.
     operand: Option<usize>,
-    /// Whether the operand is a repetition already.
+    /// Whether the operand is already a repetition.
     repeated: bool,
-    /// Product of the nested counts in the operand, and the largest of the group.
+    /// Product of the nested counts in the operand, and the largest one in the group.
     weight: i64,
     heaviest: i64,
 }
 
-/// Least, most (or -1) and what follows.
-type Counts<'p> = (i64, i64, &'p [u8]);
+/// Minimum, maximum (or -1), and the rest of the text.
+type RepeatCounts<'p> = (i64, i64, &'p [u8]);
 
-struct Parser<'p> {
+struct RegexpParser<'p> {
     whole: &'p [u8],
     rest: &'p [u8],
-    flags: Flags,
+    flags: RegexpFlags,
     out: String,
     names: Vec<Option<String>>,
     splits_runes: bool,
-    groups: Vec<Group>,
+    groups: Vec<OpenGroup>,
 }
 
 fn escaped(rune: u32) -> String {
     match char::from_u32(rune) {
         Some(c) if c.is_ascii_alphanumeric() => c.to_string(),
         Some(_) => format!(r"\x{{{rune:X}}}"),
-        // A surrogate: no text holds it.
+        // A surrogate, which text cannot contain.
         None => r"[^\x00-\x{10FFFF}]".to_string(),
     }
 }
 
-impl<'p> Parser<'p> {
-    fn parse(mut self) -> Result<Translated, String> {
+impl<'p> RegexpParser<'p> {
+    fn parse(mut self) -> Result<TranslatedRegexp, String> {
         let mut last_repeat: Option<&'p [u8]> = None;
         while let Some(&byte) = self.rest.first() {
             let before = self.rest;
@@ -99,7 +99,7 @@ impl<'p> Parser<'p> {
             return error("missing closing )", self.whole);
         }
         let repeats = u64::try_from(self.group().heaviest).unwrap_or(1).max(1);
-        Ok(Translated { text: self.out, names: self.names, splits_runes: self.splits_runes, repeats })
+        Ok(TranslatedRegexp { text: self.out, names: self.names, splits_runes: self.splits_runes, repeats })
     }
 
     fn piece(&mut self, byte: u8) -> Result<(), String> {
@@ -130,7 +130,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    fn group(&mut self) -> &mut Group {
+    fn group(&mut self) -> &mut OpenGroup {
         self.groups.last_mut().expect("the outermost group is never closed")
     }
 
@@ -157,7 +157,7 @@ impl<'p> Parser<'p> {
         }
         self.push(text);
         self.names.extend(name);
-        self.groups.push(Group { flags: self.flags, ..Group::default() });
+        self.groups.push(OpenGroup { flags: self.flags, ..OpenGroup::default() });
         Ok(())
     }
 
@@ -176,8 +176,8 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// `{2,5}`, or nothing where the brace is a plain one.
-    fn counts(&mut self) -> Result<Option<Counts<'p>>, String> {
+    /// Reads `{2,5}`, or returns `None` if the brace is a literal.
+    fn counts(&mut self) -> Result<Option<RepeatCounts<'p>>, String> {
         let Some((min, max, after)) = counts(self.rest) else { return Ok(None) };
         let wrong = !(0..=MAX_REPEAT).contains(&min) || max > MAX_REPEAT || (max >= 0 && min > max);
         if wrong {
@@ -224,7 +224,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// Nested counts multiply; too many are refused as in Go.
+    /// Multiplies nested counts, and rejects too many as Go does.
     fn weigh(&mut self, operator: u8, min: i64, max: i64, shown: &[u8]) -> Result<(), String> {
         let group = self.group();
         group.repeated = true;
@@ -239,7 +239,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// `(?i)`, `(?i:…)`, `(?P<name>…)`, `(?<name>…)`.
+    /// Reads `(?i)`, `(?i:…)`, `(?P<name>…)` or `(?<name>…)`.
     fn perl_group(&mut self) -> Result<(), String> {
         let start = self.rest;
         let head = [(&b"(?P<"[..], 5), (&b"(?<"[..], 4)];
@@ -380,7 +380,7 @@ impl<'p> Parser<'p> {
             }
             set.push_str(&class::range(low, high));
         }
-        // Nothing but surrogates was named: nothing, or all, fits.
+        // The class contains only surrogates, so it matches nothing, or everything if negated.
         if set.len() == opened {
             set.push_str(r"[^\x00-\x{10FFFF}]");
         }

@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used)]
 
-use super::{Constraints, FirstConstraints, Generation, Version};
+use super::{ConstraintsV1, ConstraintsV3, SemVersion, SemverGeneration};
 
-fn third(text: &str) -> Version {
-    Version::parse(text, Generation::Third).unwrap()
+fn third(text: &str) -> SemVersion {
+    SemVersion::parse(text, SemverGeneration::V3).unwrap()
 }
 
 #[test]
@@ -17,14 +17,14 @@ fn prereleases_are_ordered_by_their_parts() {
 #[test]
 fn a_group_asks_for_prereleases_as_a_whole_in_the_third_generation_only() {
     let version = "1.5.0-rc.1";
-    assert!(Constraints::parse(">=1.0.0-0 <2").unwrap().check(&third(version)));
-    assert!(!Constraints::parse(">=1.0.0 <2").unwrap().check(&third(version)));
-    let first = Version::parse(version, Generation::First).unwrap();
-    assert!(!FirstConstraints::parse(">=1.0.0-0, <2").unwrap().check(&first));
+    assert!(ConstraintsV3::parse(">=1.0.0-0 <2").unwrap().check(&third(version)));
+    assert!(!ConstraintsV3::parse(">=1.0.0 <2").unwrap().check(&third(version)));
+    let first = SemVersion::parse(version, SemverGeneration::V1).unwrap();
+    assert!(!ConstraintsV1::parse(">=1.0.0-0, <2").unwrap().check(&first));
 }
 
 #[test]
 fn what_is_no_constraint_is_refused_in_gos_words() {
-    assert_eq!(Constraints::parse("nope").unwrap_err().to_string(), r#"improper constraint: "nope""#);
-    assert_eq!(FirstConstraints::parse("nope").unwrap_err().to_string(), "improper constraint: nope");
+    assert_eq!(ConstraintsV3::parse("nope").unwrap_err().to_string(), r#"improper constraint: "nope""#);
+    assert_eq!(ConstraintsV1::parse("nope").unwrap_err().to_string(), "improper constraint: nope");
 }

@@ -1,29 +1,32 @@
-//! Passwords, ciphers, keys and certificates.
+//! Password, cipher, key and certificate functions.
 
 use std::any::Any;
 use std::net::IpAddr;
 
-use super::{Answer, Table, ambient, bytes, int, sig, text};
+use super::{FunctionResult, FunctionTable, bytes, int, sig, system_inputs, text};
 use crate::error::Error;
 use crate::exec::Execution;
 use crate::format::sprint;
-use crate::sprig::Sprig;
-use crate::sprig::crypto::certificate::{self, Certificate, Request};
+use crate::sprig::SprigVersion;
+use crate::sprig::crypto::certificate::{self, Certificate, CertificateRequest};
 use crate::sprig::crypto::key::{self, PrivateKey};
 use crate::sprig::crypto::{bcrypt, decrypt_aes, derive_password, encrypt_aes};
-use crate::value::{Named, Object, Shape, Type, Value};
+use crate::value::{HostObject, NamedType, ReflectType, TypeShape, Value};
 
 /// Sprig's `certificate`.
-const CERTIFICATE: Type =
-    Type(&Shape::Named(&Named { name: "sprig.certificate", underlying: Type(&Shape::Struct), methods: &[] }));
+const CERTIFICATE: ReflectType = ReflectType(&TypeShape::Named(&NamedType {
+    name: "sprig.certificate",
+    underlying: ReflectType(&TypeShape::Struct),
+    methods: &[],
+}));
 
-/// What a hash that is slow on purpose costs, in steps: templates may not make them without end.
+/// Steps charged for a deliberately slow hash, to limit how many a template can compute.
 const HASH_STEPS: u64 = 200_000;
-/// What a key costs, which takes longer.
+/// Steps charged for generating a key, which takes longer.
 const KEY_STEPS: u64 = 1_000_000;
 
-impl Object for Certificate {
-    fn go_type(&self) -> Type {
+impl HostObject for Certificate {
+    fn go_type(&self) -> ReflectType {
         CERTIFICATE
     }
 
@@ -43,13 +46,13 @@ impl Object for Certificate {
         vec![("Cert", Value::string(&self.cert)), ("Key", Value::string(&self.key))]
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
+    fn equals(&self, other: &dyn HostObject) -> bool {
         other.as_any().downcast_ref::<Certificate>().is_some_and(|other| other == self)
     }
 }
 
-pub(super) fn add(table: &mut Table) {
-    let with_ed25519 = table.sprig == Sprig::V3;
+pub(super) fn add(table: &mut FunctionTable) {
+    let with_ed25519 = table.sprig == SprigVersion::V3;
     table.add_v3(&["bcrypt"], sig!(STRING => STRING), |execution, args| hash(execution, bytes(args, 0)));
     table.add_v3(&["htpasswd"], sig!(STRING, STRING => STRING), |execution, args| {
         let name = bytes(args, 0);
@@ -69,14 +72,14 @@ pub(super) fn add(table: &mut Table) {
         if bytes(args, 1).is_empty() {
             return Ok("".into());
         }
-        Ok(encrypt_aes(bytes(args, 0), bytes(args, 1), ambient(execution).entropy()?).into())
+        Ok(encrypt_aes(bytes(args, 0), bytes(args, 1), system_inputs(execution).entropy()?).into())
     });
     table.add(&["decryptAES"], sig!(STRING, STRING => STRING), |_, args| {
         Ok(Value::string(decrypt_aes(bytes(args, 0), bytes(args, 1)).map_err(Error::call)?))
     });
     table.add(&["genPrivateKey"], sig!(STRING => STRING), move |execution, args| {
         execution.charge(KEY_STEPS)?;
-        Ok(key::generate(&text(args, 0), with_ed25519, ambient(execution).entropy()?).into())
+        Ok(key::generate(&text(args, 0), with_ed25519, system_inputs(execution).entropy()?).into())
     });
     table.add(&["buildCustomCert"], sig!(STRING, STRING => CERTIFICATE), |_, args| {
         Ok(Value::from_object(certificate::custom(bytes(args, 0), bytes(args, 1)).map_err(Error::call)?))
@@ -84,12 +87,12 @@ pub(super) fn add(table: &mut Table) {
     add_certificates(table);
 }
 
-fn hash(execution: &mut Execution<'_>, password: &[u8]) -> Answer {
+fn hash(execution: &mut Execution<'_>, password: &[u8]) -> FunctionResult {
     execution.charge(HASH_STEPS)?;
-    Ok(bcrypt(password, ambient(execution).entropy()?).into())
+    Ok(bcrypt(password, system_inputs(execution).entropy()?).into())
 }
 
-/// Where the key comes from: a random one, or one given in PEM.
+/// Generates a key, or decodes the given one from PEM.
 fn key_of(execution: &mut Execution<'_>, given: Option<&Value>) -> Result<PrivateKey, Error> {
     execution.charge(KEY_STEPS)?;
     match given {
@@ -97,14 +100,14 @@ fn key_of(execution: &mut Execution<'_>, given: Option<&Value>) -> Result<Privat
             let pem = pem.as_str().map(|pem| pem.to_text().into_owned()).unwrap_or_default();
             PrivateKey::from_pem(&pem).map_err(|why| Error::call(format!("parsing private key: {why}")))
         }
-        None => Ok(PrivateKey::for_certificate(ambient(execution).entropy()?)),
+        None => Ok(PrivateKey::for_certificate(system_inputs(execution).entropy()?)),
     }
 }
 
-fn request<'a>(execution: &Execution<'_>, args: &'a [Value], authority: bool) -> Result<Request<'a>, Error> {
-    let now = ambient(execution).now()?;
+fn request<'a>(execution: &Execution<'_>, args: &'a [Value], authority: bool) -> Result<CertificateRequest<'a>, Error> {
+    let now = system_inputs(execution).now()?;
     if authority {
-        return Ok(Request {
+        return Ok(CertificateRequest {
             name: bytes(args, 0),
             addresses: Vec::new(),
             names: Vec::new(),
@@ -113,7 +116,7 @@ fn request<'a>(execution: &Execution<'_>, args: &'a [Value], authority: bool) ->
             authority,
         });
     }
-    Ok(Request {
+    Ok(CertificateRequest {
         name: bytes(args, 0),
         addresses: addresses(&args[1])?,
         names: names(&args[2])?,
@@ -146,28 +149,28 @@ fn shown(value: &Value) -> String {
     String::from_utf8_lossy(&sprint(std::slice::from_ref(value))).into_owned()
 }
 
-fn made(certificate: Result<Certificate, String>) -> Answer {
+fn certificate_result(certificate: Result<Certificate, String>) -> FunctionResult {
     Ok(Value::from_object(certificate.map_err(Error::call)?))
 }
 
-fn self_signed(execution: &mut Execution<'_>, args: &[Value], authority: bool, pem: Option<&Value>) -> Answer {
-    // A key that was given is looked at first, a request that is wrong before a key is made.
+fn self_signed(execution: &mut Execution<'_>, args: &[Value], authority: bool, pem: Option<&Value>) -> FunctionResult {
+    // The order of checks is Go's: the given key first, then the request, and only then the generation of a key.
     let given = pem.map(|pem| key_of(execution, Some(pem))).transpose()?;
     let request = request(execution, args, authority)?;
     let key = given.map_or_else(|| key_of(execution, None), Ok)?;
-    made(certificate::self_signed(&request, &key, ambient(execution).entropy()?))
+    certificate_result(certificate::self_signed(&request, &key, system_inputs(execution).entropy()?))
 }
 
-fn signed(execution: &mut Execution<'_>, args: &[Value], pem: Option<&Value>) -> Answer {
+fn signed(execution: &mut Execution<'_>, args: &[Value], pem: Option<&Value>) -> FunctionResult {
     let given = pem.map(|pem| key_of(execution, Some(pem))).transpose()?;
     let authority = args[4].object::<Certificate>().ok_or_else(super::nil_dereference)?;
     certificate::check_authority(authority).map_err(Error::call)?;
     let request = request(execution, args, false)?;
     let key = given.map_or_else(|| key_of(execution, None), Ok)?;
-    made(certificate::signed(&request, &key, authority, ambient(execution).entropy()?))
+    certificate_result(certificate::signed(&request, &key, authority, system_inputs(execution).entropy()?))
 }
 
-fn add_certificates(table: &mut Table) {
+fn add_certificates(table: &mut FunctionTable) {
     table.add(&["genCA"], sig!(STRING, INT => CERTIFICATE), |execution, args| self_signed(execution, args, true, None));
     table.add_v3(&["genCAWithKey"], sig!(STRING, INT, STRING => CERTIFICATE), |execution, args| {
         self_signed(execution, args, true, Some(&args[2]))

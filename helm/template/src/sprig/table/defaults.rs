@@ -1,12 +1,12 @@
-//! Defaults, conditions and JSON.
+//! Default, condition and JSON functions.
 
-use super::{Answer, Table, bytes, sig};
+use super::{FunctionResult, FunctionTable, bytes, sig};
 use crate::error::Error;
-use crate::exec::whole::SEEN;
+use crate::exec::cost::READ_PART_STEPS;
 use crate::sprig::json;
-use crate::value::{Kind, Value};
+use crate::value::{ReflectKind, Value};
 
-pub(super) fn add(table: &mut Table) {
+pub(super) fn add(table: &mut FunctionTable) {
     table.add(&["default"], sig!(ANY; ... ANY => ANY), |_, args| {
         let given = args.get(1).filter(|given| !is_empty(given));
         Ok(given.unwrap_or(&args[0]).clone())
@@ -23,40 +23,42 @@ pub(super) fn add(table: &mut Table) {
     add_json(table);
 }
 
-/// Sprig's `empty`: the zero value of its type. A pointer, a function or a struct is not.
+/// Whether sprig's `empty` holds: the value is the zero value of its type. A pointer, function or struct is never
+/// empty.
 pub(in crate::sprig) fn is_empty(value: &Value) -> bool {
     match value.kind() {
-        Kind::Invalid => true,
-        Kind::Struct | Kind::Pointer | Kind::Func => false,
+        ReflectKind::Invalid => true,
+        ReflectKind::Struct | ReflectKind::Pointer | ReflectKind::Func => false,
         _ => !value.is_true(),
     }
 }
 
-fn add_json(table: &mut Table) {
-    let text = |written: Result<Vec<u8>, String>| -> Answer { Ok(Value::string(written.unwrap_or_default())) };
-    let must = |written: Result<Vec<u8>, String>| -> Answer { Ok(Value::string(written.map_err(Error::call)?)) };
+fn add_json(table: &mut FunctionTable) {
+    let text = |written: Result<Vec<u8>, String>| -> FunctionResult { Ok(Value::string(written.unwrap_or_default())) };
+    let must =
+        |written: Result<Vec<u8>, String>| -> FunctionResult { Ok(Value::string(written.map_err(Error::call)?)) };
     table.add(&["toJson"], sig!(ANY => STRING), move |execution, args| {
-        execution.charge_whole(args, SEEN)?;
+        execution.charge_traversal(args, READ_PART_STEPS)?;
         text(json::write(&args[0], true))
     });
     table.add(&["toPrettyJson"], sig!(ANY => STRING), move |execution, args| {
-        execution.charge_whole(args, SEEN)?;
+        execution.charge_traversal(args, READ_PART_STEPS)?;
         text(json::write_pretty(&args[0]))
     });
     table.add_v3(&["toRawJson"], sig!(ANY => STRING), move |execution, args| {
-        execution.charge_whole(args, SEEN)?;
+        execution.charge_traversal(args, READ_PART_STEPS)?;
         must(json::write(&args[0], false))
     });
     table.add_v3(&["mustToJson"], sig!(ANY => STRING), move |execution, args| {
-        execution.charge_whole(args, SEEN)?;
+        execution.charge_traversal(args, READ_PART_STEPS)?;
         must(json::write(&args[0], true))
     });
     table.add_v3(&["mustToPrettyJson"], sig!(ANY => STRING), move |execution, args| {
-        execution.charge_whole(args, SEEN)?;
+        execution.charge_traversal(args, READ_PART_STEPS)?;
         must(json::write_pretty(&args[0]))
     });
     table.add_v3(&["mustToRawJson"], sig!(ANY => STRING), move |execution, args| {
-        execution.charge_whole(args, SEEN)?;
+        execution.charge_traversal(args, READ_PART_STEPS)?;
         must(json::write(&args[0], false))
     });
     table.add_v3(&["fromJson"], sig!(STRING => ANY), |execution, args| {

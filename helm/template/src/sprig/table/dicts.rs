@@ -1,41 +1,41 @@
-//! Dicts. Maps are shared: `set` and `unset` change what everybody sees.
+//! Dictionary functions. Maps are shared: changes by `set` and `unset` are visible through every reference.
 
 use std::rc::Rc;
 
-use super::merge::{MAX_DEPTH, Rules, merge};
+use super::merge::{MAX_DEPTH, MergeRules, merge};
 use super::strings::string_of;
 use super::structure::deep_copy;
-use super::{Answer, Table, bytes, sig};
+use super::{FunctionResult, FunctionTable, bytes, sig};
 use crate::error::Error;
 use crate::exec::Execution;
-use crate::exec::whole::KEPT;
-use crate::value::{Map, Str, Type, Value};
+use crate::exec::cost::NEW_PART_STEPS;
+use crate::value::{GoMap, ReflectType, Str, Value};
 
-pub(super) fn add(table: &mut Table) {
+pub(super) fn add(table: &mut FunctionTable) {
     add_entries(table);
     add_selections(table);
     add_whole(table);
 }
 
-/// A map argument.
-fn map(args: &[Value], index: usize) -> Option<&Rc<Map>> {
+/// Returns a map argument.
+fn map(args: &[Value], index: usize) -> Option<&Rc<GoMap>> {
     args.get(index).and_then(Value::as_map)
 }
 
-fn add_entries(table: &mut Table) {
+fn add_entries(table: &mut FunctionTable) {
     table.add(&["dict"], sig!(... ANY => MAP), |execution, args| {
-        execution.charge(KEPT)?;
+        execution.charge(NEW_PART_STEPS)?;
         let entries = args.chunks(2).map(|pair| {
             let value = pair.get(1).cloned().unwrap_or_else(|| "".into());
             Ok((string_of(execution, &pair[0])?, value))
         });
-        Ok(Value::typed_map(Type::MAP, entries.collect::<Result<_, Error>>()?))
+        Ok(Value::typed_map(ReflectType::MAP, entries.collect::<Result<_, Error>>()?))
     });
     table.add_v3(&["get"], sig!(MAP, STRING => ANY), |_, args| {
         Ok(map(args, 0).and_then(|map| map.get(bytes(args, 1))).unwrap_or_else(|| "".into()))
     });
     table.add(&["set"], sig!(MAP, STRING, ANY => MAP), |execution, args| {
-        execution.charge(KEPT)?;
+        execution.charge(NEW_PART_STEPS)?;
         let map = map(args, 0).filter(|map| !map.is_nil());
         let map = map.ok_or_else(|| Error::call("assignment to entry in nil map"))?;
         map.link(Str::new(bytes(args, 1)), args[2].clone());
@@ -53,17 +53,17 @@ fn add_entries(table: &mut Table) {
     table.add_v3(&["dig"], sig!(... ANY => ANY), |_, args| dig(args));
 }
 
-/// How many entries are gone through, and copied into something new.
+/// Returns the number of entries that are read and copied.
 fn entries_of(args: &[Value]) -> u64 {
-    KEPT + args.iter().filter_map(Value::as_map).map(|map| map.len() as u64).sum::<u64>()
+    NEW_PART_STEPS + args.iter().filter_map(Value::as_map).map(|map| map.len() as u64).sum::<u64>()
 }
 
-fn add_selections(table: &mut Table) {
+fn add_selections(table: &mut FunctionTable) {
     table.add(&["pluck"], sig!(STRING; ... MAP => LIST), |_, args| {
         let found = args[1..].iter().filter_map(|dict| dict.as_map()?.get(bytes(args, 0)));
         Ok(Value::list(found.collect()))
     });
-    // Go's order is random; here it is that of the keys.
+    // Go's order is random. Here the keys are sorted.
     table.add(&["keys"], sig!(... MAP => STRINGS), |execution, args| {
         execution.charge(entries_of(args))?;
         let keys = args.iter().filter_map(Value::as_map).flat_map(|map| map.snapshot());
@@ -75,7 +75,7 @@ fn add_selections(table: &mut Table) {
         Ok(Value::list(entries.into_iter().map(|(_, value)| value).collect()))
     });
     table.add(&["pick"], sig!(MAP; ... STRING => MAP), |execution, args| {
-        execution.charge(KEPT)?;
+        execution.charge(NEW_PART_STEPS)?;
         let named = args[1..].iter().filter_map(Value::as_str);
         let found = named.filter_map(|key| Some((key.clone(), map(args, 0)?.get(key)?)));
         Ok(Value::map(found.collect::<Vec<_>>()))
@@ -89,9 +89,9 @@ fn add_selections(table: &mut Table) {
     });
 }
 
-fn add_whole(table: &mut Table) {
-    let fill = Rules { overwrite: false, sprig: table.sprig };
-    let overwrite = Rules { overwrite: true, sprig: table.sprig };
+fn add_whole(table: &mut FunctionTable) {
+    let fill = MergeRules { overwrite: false, sprig: table.sprig };
+    let overwrite = MergeRules { overwrite: true, sprig: table.sprig };
     table.add(&["merge"], sig!(MAP; ... MAP => ANY), move |execution, args| merged(execution, args, fill));
     table
         .add(&["mergeOverwrite"], sig!(MAP; ... MAP => ANY), move |execution, args| merged(execution, args, overwrite));
@@ -103,31 +103,31 @@ fn add_whole(table: &mut Table) {
     table.add_v3(&["mustDeepCopy"], sig!(ANY => ANY), copied);
 }
 
-fn merged(execution: &mut Execution<'_>, args: &[Value], rules: Rules) -> Answer {
-    execution.charge_parts(args, KEPT, MAX_DEPTH)?;
+fn merged(execution: &mut Execution<'_>, args: &[Value], rules: MergeRules) -> FunctionResult {
+    execution.charge_traversal_to_depth(args, NEW_PART_STEPS, MAX_DEPTH)?;
     merge(args, rules)
 }
 
-fn copied(execution: &mut Execution<'_>, args: &[Value]) -> Answer {
-    execution.charge_whole(args, KEPT)?;
+fn copied(execution: &mut Execution<'_>, args: &[Value]) -> FunctionResult {
+    execution.charge_traversal(args, NEW_PART_STEPS)?;
     deep_copy(&args[0])
 }
 
-/// What Go says where a value is not of the one type that is wanted.
-fn conversion(value: &Value, wanted: Type) -> Error {
+/// Creates Go's error for a value that does not have the single accepted type.
+fn conversion(value: &Value, wanted: ReflectType) -> Error {
     let found = value.type_of().map_or_else(|| "nil".to_string(), |found| found.to_string());
     Error::call(format!("interface conversion: interface {{}} is {found}, not {wanted}"))
 }
 
-/// Exactly `map[string]interface {}`: a named map is none, as in Go.
-fn plain_map(value: &Value) -> Result<&Rc<Map>, Error> {
+/// Returns a map of exactly `map[string]interface {}`. As in Go, a named map type does not qualify.
+fn plain_map(value: &Value) -> Result<&Rc<GoMap>, Error> {
     match value {
-        Value::Map(found, map) if *found == Type::MAP => Ok(map),
-        other => Err(conversion(other, Type::MAP)),
+        Value::Map(found, map) if *found == ReflectType::MAP => Ok(map),
+        other => Err(conversion(other, ReflectType::MAP)),
     }
 }
 
-fn dig(args: &[Value]) -> Answer {
+fn dig(args: &[Value]) -> FunctionResult {
     let [keys @ .., default, dict] = args else {
         return Err(Error::call("dig needs at least three arguments"));
     };
@@ -137,7 +137,7 @@ fn dig(args: &[Value]) -> Answer {
     let mut here = Rc::clone(plain_map(dict)?);
     for key in keys {
         if key.as_str().is_none() {
-            return Err(conversion(key, Type::STRING));
+            return Err(conversion(key, ReflectType::STRING));
         }
     }
     for (index, key) in keys.iter().enumerate() {

@@ -1,22 +1,23 @@
-//! Lists. The functions whose names begin with `must` differ in Go in how they fail, not in what they say.
+//! List functions. In Go, those whose names begin with `must` return errors instead of panicking; the error texts are
+//! the same.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::structure::deep_equal;
-use super::{Answer, Table, int, nil_dereference, sig};
+use super::{FunctionResult, FunctionTable, int, nil_dereference, sig};
 use crate::error::Error;
 use crate::exec::Execution;
-use crate::exec::whole::{KEPT, SEEN};
+use crate::exec::cost::{NEW_PART_STEPS, READ_PART_STEPS};
 use crate::sprig::cast::{to_int, truncate};
 use crate::sprig::table::defaults::is_empty;
-use crate::sprig::{Sprig, json};
-use crate::value::{List, Type, Value};
+use crate::sprig::{SprigVersion, json};
+use crate::value::{GoSlice, ReflectType, Value};
 
-pub(super) fn add(table: &mut Table) {
+pub(super) fn add(table: &mut FunctionTable) {
     table.add(&["list", "tuple"], sig!(... ANY => LIST), |execution, args| {
-        execution.charge(KEPT)?;
+        execution.charge(NEW_PART_STEPS)?;
         Ok(Value::list(args.to_vec()))
     });
     add_growing(table);
@@ -25,27 +26,27 @@ pub(super) fn add(table: &mut Table) {
     add_cuts(table);
 }
 
-/// What a function costs, before it runs.
-type Cost = fn(&mut Execution<'_>, &[Value]) -> Result<(), Error>;
+/// Function that charges for a call before it runs.
+type CostFn = fn(&mut Execution<'_>, &[Value]) -> Result<(), Error>;
 
-/// A function and its must-form, which sprig v2 does not have.
+/// Adds a function and its must form, which sprig v2 does not have.
 fn pair(
-    table: &mut Table,
+    table: &mut FunctionTable,
     names: &[&str],
     musts: &[&str],
     signature: &'static crate::function::Signature,
-    body: impl Fn(&[Value]) -> Answer + Clone + Send + Sync + 'static,
+    body: impl Fn(&[Value]) -> FunctionResult + Clone + Send + Sync + 'static,
 ) {
-    costly(table, names, musts, signature, |execution, args| execution.charge(elements_of(args)), body);
+    add_with_cost(table, names, musts, signature, |execution, args| execution.charge(elements_of(args)), body);
 }
 
-fn costly(
-    table: &mut Table,
+fn add_with_cost(
+    table: &mut FunctionTable,
     names: &[&str],
     musts: &[&str],
     signature: &'static crate::function::Signature,
-    cost: Cost,
-    body: impl Fn(&[Value]) -> Answer + Clone + Send + Sync + 'static,
+    cost: CostFn,
+    body: impl Fn(&[Value]) -> FunctionResult + Clone + Send + Sync + 'static,
 ) {
     let must = body.clone();
     table.add(names, signature, move |execution, args| {
@@ -58,17 +59,17 @@ fn costly(
     });
 }
 
-/// How many elements are gone through, and copied into a new list.
+/// Returns the number of elements that are read and copied to a new list.
 fn elements_of(args: &[Value]) -> u64 {
     let elements = |value: &Value| match value {
         Value::List(_, list) => list.len() as u64,
         Value::Bytes(bytes) => bytes.len() as u64,
         _ => 0,
     };
-    KEPT + args.iter().map(elements).sum::<u64>()
+    NEW_PART_STEPS + args.iter().map(elements).sum::<u64>()
 }
 
-/// The elements of a list, or Go's complaint about what is none.
+/// Returns the elements of a list, or Go's error for another value.
 fn elements<'v>(value: &'v Value, complaint: &str) -> Result<Cow<'v, [Value]>, Error> {
     match value {
         Value::Nil => Err(nil_dereference()),
@@ -81,10 +82,10 @@ fn elements<'v>(value: &'v Value, complaint: &str) -> Result<Cow<'v, [Value]>, E
 }
 
 fn nil_list() -> Value {
-    Value::List(Type::LIST, Rc::new(List::nil()))
+    Value::List(ReflectType::LIST, Rc::new(GoSlice::nil()))
 }
 
-fn add_growing(table: &mut Table) {
+fn add_growing(table: &mut FunctionTable) {
     pair(table, &["append", "push"], &["mustAppend", "mustPush"], sig!(ANY, ANY => LIST), |args| {
         let mut list = elements(&args[0], "Cannot push on type")?.into_owned();
         list.push(args[1].clone());
@@ -111,7 +112,7 @@ fn add_growing(table: &mut Table) {
     });
 }
 
-fn add_ends(table: &mut Table) {
+fn add_ends(table: &mut FunctionTable) {
     pair(table, &["first"], &["mustFirst"], sig!(ANY => ANY), |args| {
         Ok(elements(&args[0], "Cannot find first on type")?.first().cloned().unwrap_or_default())
     });
@@ -132,15 +133,15 @@ fn add_ends(table: &mut Table) {
     });
 }
 
-fn add_filters(table: &mut Table) {
+fn add_filters(table: &mut FunctionTable) {
     pair(table, &["compact"], &["mustCompact"], sig!(ANY => LIST), |args| {
         let list = elements(&args[0], "Cannot compact on type")?;
         Ok(Value::list(list.iter().filter(|item| !is_empty(item)).cloned().collect()))
     });
-    let every = |execution: &mut Execution<'_>, args: &[Value]| execution.charge_whole(args, KEPT);
-    costly(table, &["uniq"], &["mustUniq"], sig!(ANY => LIST), every, |args| {
+    let every = |execution: &mut Execution<'_>, args: &[Value]| execution.charge_traversal(args, NEW_PART_STEPS);
+    add_with_cost(table, &["uniq"], &["mustUniq"], sig!(ANY => LIST), every, |args| {
         let mut kept: Vec<Value> = Vec::new();
-        // What is equal has the same text: only those are compared.
+        // Equal values have the same text, so only those are compared.
         let mut known: HashMap<Vec<u8>, Vec<usize>> = HashMap::new();
         for item in elements(&args[0], "Cannot find uniq on type")?.iter() {
             let alike = known.entry(json::write(item, false).unwrap_or_default()).or_default();
@@ -152,17 +153,17 @@ fn add_filters(table: &mut Table) {
         Ok(Value::list(kept))
     });
     let each_with_each = |execution: &mut Execution<'_>, args: &[Value]| {
-        execution.charge_whole(&args[1..], SEEN)?;
+        execution.charge_traversal(&args[1..], READ_PART_STEPS)?;
         execution.charge(elements_of(&args[..1]))?;
-        execution.charge_whole(&args[..1], SEEN * args.len() as u64)
+        execution.charge_traversal(&args[..1], READ_PART_STEPS * args.len() as u64)
     };
-    costly(table, &["without"], &["mustWithout"], sig!(ANY; ... ANY => LIST), each_with_each, |args| {
+    add_with_cost(table, &["without"], &["mustWithout"], sig!(ANY; ... ANY => LIST), each_with_each, |args| {
         let list = elements(&args[0], "Cannot find without on type")?;
         let kept = |item: &&Value| !args[1..].iter().any(|other| deep_equal(item, other));
         Ok(Value::list(list.iter().filter(kept).cloned().collect()))
     });
-    let compared = |execution: &mut Execution<'_>, args: &[Value]| execution.charge_whole(args, SEEN);
-    costly(table, &["has"], &["mustHas"], sig!(ANY, ANY => BOOL), compared, |args| {
+    let compared = |execution: &mut Execution<'_>, args: &[Value]| execution.charge_traversal(args, READ_PART_STEPS);
+    add_with_cost(table, &["has"], &["mustHas"], sig!(ANY, ANY => BOOL), compared, |args| {
         if matches!(args[1], Value::Nil) {
             return Ok(Value::Bool(false));
         }
@@ -171,16 +172,16 @@ fn add_filters(table: &mut Table) {
     });
 }
 
-fn add_cuts(table: &mut Table) {
+fn add_cuts(table: &mut FunctionTable) {
     let sprig = table.sprig;
     pair(table, &["slice"], &["mustSlice"], sig!(ANY; ... ANY => ANY), move |args| slice(args, sprig));
-    if sprig == Sprig::V3 {
+    if sprig == SprigVersion::V3 {
         pair(table, &["chunk"], &["mustChunk"], sig!(INT, ANY => LISTS), |args| chunk(int(args, 0), &args[1]));
     }
 }
 
-/// The part keeps the list's type.
-fn slice(args: &[Value], sprig: Sprig) -> Answer {
+/// Returns a part of a list, which keeps the list's type.
+fn slice(args: &[Value], sprig: SprigVersion) -> FunctionResult {
     let list = elements(&args[0], "list should be type of slice or array but")?;
     if list.is_empty() {
         return Ok(Value::Nil);
@@ -192,13 +193,13 @@ fn slice(args: &[Value], sprig: Sprig) -> Answer {
     let part = part.ok_or_else(|| Error::call("reflect.Value.Slice: slice index out of bounds"))?;
     Ok(match &args[0] {
         Value::Bytes(bytes) => Value::Bytes(bytes[start as usize..end as usize].into()),
-        other => Value::typed_list(other.type_of().unwrap_or(Type::LIST), part.to_vec()),
+        other => Value::typed_list(other.type_of().unwrap_or(ReflectType::LIST), part.to_vec()),
     })
 }
 
-/// Sprig counts in floats, which shows for sizes that are no sizes.
-fn chunk(size: i64, value: &Value) -> Answer {
-    const LISTS: Type = super::types::LISTS;
+/// Splits a list into chunks. Sprig computes with floats, which matters for sizes that are not positive.
+fn chunk(size: i64, value: &Value) -> FunctionResult {
+    const LISTS: ReflectType = super::types::LISTS;
     let list = elements(value, "Cannot chunk type")?;
     let count = truncate(((list.len() as f64 - 1.0) / size as f64).floor() + 1.0);
     if count < 0 || (count > 0 && size < 0) {

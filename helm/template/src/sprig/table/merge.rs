@@ -1,33 +1,34 @@
-//! `merge`: mergo on maps, whose rules for lists and empty values are its own: 1.0.1 under sprig v3, 0.3.8 under v2.
+//! `merge`: mergo on maps. Its rules for lists and empty values are those of mergo 1.0.1 in sprig v3, and of 0.3.8 in
+//! v2.
 
 use std::rc::Rc;
 
-use super::Answer;
+use super::FunctionResult;
 use super::defaults::is_empty;
 use crate::error::Error;
-use crate::sprig::Sprig;
-use crate::value::{Kind, List, Map, Type, Value};
+use crate::sprig::SprigVersion;
+use crate::value::{GoMap, GoSlice, ReflectKind, ReflectType, Value};
 
-/// Deepest maps that are merged; Go would die of a map that holds itself.
+/// Maximum depth of merged maps. Go overflows its stack for a map that contains itself.
 pub(super) const MAX_DEPTH: usize = 1_000;
 
-/// How maps are merged.
+/// Options of a merge.
 #[derive(Clone, Copy)]
-pub(super) struct Rules {
-    /// Whether what is there gives way.
+pub(super) struct MergeRules {
+    /// Whether existing values are overwritten.
     pub overwrite: bool,
-    /// In v2, nil overwrites nothing, and no map or list takes the place of something else.
-    pub sprig: Sprig,
+    /// Version of sprig. In v2, nil overwrites nothing, and no map or list replaces another kind of value.
+    pub sprig: SprigVersion,
 }
 
-/// Merges all behind the first into the first, and gives that.
-pub(super) fn merge(args: &[Value], rules: Rules) -> Answer {
+/// Merges all other arguments into the first one and returns it.
+pub(super) fn merge(args: &[Value], rules: MergeRules) -> FunctionResult {
     let mut target = args[0].clone();
     for source in &args[1..] {
         let Some(from) = source.as_map() else { continue };
-        // A nil map becomes one where there is something to put in.
+        // A nil map is replaced by an empty one if there are entries to add.
         if target.is_nil() && !from.is_nil() {
-            target = Value::typed_map(Type::MAP, Default::default());
+            target = Value::typed_map(ReflectType::MAP, Default::default());
         }
         if let Some(into) = target.as_map() {
             merge_maps(into, from, rules, 0)?;
@@ -36,8 +37,8 @@ pub(super) fn merge(args: &[Value], rules: Rules) -> Answer {
     Ok(target)
 }
 
-fn merge_maps(into: &Rc<Map>, from: &Rc<Map>, rules: Rules, depth: usize) -> Result<(), Error> {
-    let (overwrite, old) = (rules.overwrite, rules.sprig == Sprig::V2);
+fn merge_maps(into: &Rc<GoMap>, from: &Rc<GoMap>, rules: MergeRules, depth: usize) -> Result<(), Error> {
+    let (overwrite, old) = (rules.overwrite, rules.sprig == SprigVersion::V2);
     if depth > MAX_DEPTH {
         return Err(Error::call("merge: maps nest too deeply"));
     }
@@ -53,11 +54,11 @@ fn merge_maps(into: &Rc<Map>, from: &Rc<Map>, rules: Rules, depth: usize) -> Res
             (Some(Value::Map(_, ours)), Value::Map(_, theirs)) if !ours.is_nil() => {
                 crate::stack::grow(|| merge_maps(ours, theirs, rules, depth + 1))?;
             }
-            (_, theirs) if theirs.kind() == Kind::Slice => {
+            (_, theirs) if theirs.kind() == ReflectKind::Slice => {
                 let kept = match &ours {
                     _ if overwrite || into.is_empty() => theirs.clone(),
                     None | Some(Value::Nil) => {
-                        Value::List(theirs.type_of().unwrap_or(Type::LIST), Rc::new(List::new(Vec::new())))
+                        Value::List(theirs.type_of().unwrap_or(ReflectType::LIST), Rc::new(GoSlice::new(Vec::new())))
                     }
                     Some(ours) => ours.clone(),
                 };
@@ -65,9 +66,10 @@ fn merge_maps(into: &Rc<Map>, from: &Rc<Map>, rules: Rules, depth: usize) -> Res
             }
             _ => {}
         }
-        // Asked after the merge: what was empty may have been filled.
+        // This check comes after the merge, because an empty value may have been filled.
         let settled = ours.as_ref().filter(|ours| !is_zero(ours)).is_some_and(|ours| {
-            theirs.kind() == Kind::Slice || (theirs.kind() == Kind::Map && (old || ours.kind() == Kind::Map))
+            theirs.kind() == ReflectKind::Slice
+                || (theirs.kind() == ReflectKind::Map && (old || ours.kind() == ReflectKind::Map))
         });
         if !settled && (overwrite || ours.as_ref().is_none_or(is_zero)) {
             into.link(key, theirs);
@@ -76,7 +78,7 @@ fn merge_maps(into: &Rc<Map>, from: &Rc<Map>, rules: Rules, depth: usize) -> Res
     Ok(())
 }
 
-/// Mergo's idea of empty: nil, 0, false, nothing in it; structs never are.
+/// Whether a value is empty for mergo: nil, 0, false, or without elements. Structs are never empty.
 fn is_zero(value: &Value) -> bool {
     matches!(value, Value::Nil) || (!matches!(value, Value::Object(_)) && is_empty(value))
 }

@@ -1,35 +1,35 @@
-//! Numbers.
+//! Number functions.
 
-use super::{Answer, Table, int, sig};
+use super::{FunctionResult, FunctionTable, int, sig};
 use crate::error::Error;
 use crate::exec::Execution;
-use crate::sprig::cast::{NotInt, parse_int, to_float, to_int};
-use crate::sprig::decimal::Decimal;
-use crate::value::{Type, Value};
+use crate::sprig::cast::{ParseIntError, parse_int, to_float, to_int};
+use crate::sprig::decimal::BigDecimal;
+use crate::value::{ReflectType, Value};
 
-pub(super) fn add(table: &mut Table) {
+pub(super) fn add(table: &mut FunctionTable) {
     add_casts(table);
     add_integers(table);
     add_floats(table);
     add_ranges(table);
 }
 
-fn add_casts(table: &mut Table) {
+fn add_casts(table: &mut FunctionTable) {
     let sprig = table.sprig;
     table.add(&["atoi"], sig!(STRING => INT), |_, args| {
         let text = super::text(args, 0);
-        Ok(Value::Int(parse_int(&text, 10).unwrap_or_else(NotInt::value)))
+        Ok(Value::Int(parse_int(&text, 10).unwrap_or_else(ParseIntError::value)))
     });
     table.add(&["int64"], sig!(ANY => INT64), move |_, args| Ok(Value::Int64(to_int(&args[0], sprig))));
     table.add(&["int"], sig!(ANY => INT), move |_, args| Ok(Value::Int(to_int(&args[0], sprig))));
     table.add(&["float64"], sig!(ANY => FLOAT64), move |_, args| Ok(Value::Float64(to_float(&args[0], sprig))));
     table.add(&["toDecimal"], sig!(ANY => INT64), |execution, args| {
-        let shown = execution.shown(&args[0])?;
+        let shown = execution.display_text(&args[0])?;
         Ok(Value::Int64(parse_int(&shown.to_text(), 8).unwrap_or(0)))
     });
 }
 
-fn add_integers(table: &mut Table) {
+fn add_integers(table: &mut FunctionTable) {
     let sprig = table.sprig;
     let all = move |args: &[Value]| args.iter().map(|arg| to_int(arg, sprig)).collect::<Vec<i64>>();
     table.add(&["add1"], sig!(ANY => INT64), move |_, args| Ok(Value::Int64(all(args)[0].wrapping_add(1))));
@@ -60,28 +60,28 @@ fn add_integers(table: &mut Table) {
     });
 }
 
-type Operation = fn(&Decimal, &Decimal) -> Result<Decimal, String>;
+type DecimalOperation = fn(&BigDecimal, &BigDecimal) -> Result<BigDecimal, String>;
 
-/// A chain of decimals, to a float.
-fn chain(numbers: &[f64], operation: Operation) -> Answer {
-    let mut decimals = numbers.iter().map(|number| Decimal::from_float(*number));
-    let mut result = decimals.next().unwrap_or_else(|| Decimal::from_float(0.0))?;
+/// Applies an operation to a chain of decimals and converts the result to a float.
+fn chain(numbers: &[f64], operation: DecimalOperation) -> FunctionResult {
+    let mut decimals = numbers.iter().map(|number| BigDecimal::from_float(*number));
+    let mut result = decimals.next().unwrap_or_else(|| BigDecimal::from_float(0.0))?;
     for decimal in decimals {
         result = operation(&result, &decimal?)?;
     }
     Ok(Value::Float64(result.to_float()))
 }
 
-fn add_floats(table: &mut Table) {
+fn add_floats(table: &mut FunctionTable) {
     let sprig = table.sprig;
     let all = move |args: &[Value]| args.iter().map(|arg| to_float(arg, sprig)).collect::<Vec<f64>>();
-    table.add_v3(&["add1f"], sig!(ANY => FLOAT64), move |_, args| chain(&[all(args)[0], 1.0], Decimal::add));
+    table.add_v3(&["add1f"], sig!(ANY => FLOAT64), move |_, args| chain(&[all(args)[0], 1.0], BigDecimal::add));
     table.add_v3(&["addf"], sig!(... ANY => FLOAT64), move |_, args| {
-        chain(&[&[0.0], all(args).as_slice()].concat(), Decimal::add)
+        chain(&[&[0.0], all(args).as_slice()].concat(), BigDecimal::add)
     });
-    table.add_v3(&["subf"], sig!(ANY; ... ANY => FLOAT64), move |_, args| chain(&all(args), Decimal::sub));
-    table.add_v3(&["divf"], sig!(ANY; ... ANY => FLOAT64), move |_, args| chain(&all(args), Decimal::div));
-    table.add_v3(&["mulf"], sig!(ANY; ... ANY => FLOAT64), move |_, args| chain(&all(args), Decimal::mul));
+    table.add_v3(&["subf"], sig!(ANY; ... ANY => FLOAT64), move |_, args| chain(&all(args), BigDecimal::sub));
+    table.add_v3(&["divf"], sig!(ANY; ... ANY => FLOAT64), move |_, args| chain(&all(args), BigDecimal::div));
+    table.add_v3(&["mulf"], sig!(ANY; ... ANY => FLOAT64), move |_, args| chain(&all(args), BigDecimal::mul));
     table.add_v3(&["maxf"], sig!(ANY; ... ANY => FLOAT64), move |_, args| {
         Ok(Value::Float64(all(args).into_iter().reduce(|a, b| pick(a, b, a > b)).unwrap_or(0.0)))
     });
@@ -96,7 +96,7 @@ fn add_floats(table: &mut Table) {
     });
 }
 
-/// Not-a-number wins, as in Go's `math.Max`.
+/// Returns the larger or smaller number. NaN wins, as in Go's `math.Max`.
 fn pick(a: f64, b: f64, first: bool) -> f64 {
     if a.is_nan() || b.is_nan() {
         f64::NAN
@@ -115,7 +115,7 @@ fn round(number: f64, places: i64, limit: f64) -> f64 {
     (if up { scaled.ceil() } else { scaled.floor() }) / power
 }
 
-fn add_ranges(table: &mut Table) {
+fn add_ranges(table: &mut FunctionTable) {
     table.add(&["until"], sig!(INT => INTS), |execution, args| {
         let count = int(args, 0);
         Ok(ints(steps(execution, 0, count, if count < 0 { -1 } else { 1 })?))
@@ -143,10 +143,10 @@ fn add_ranges(table: &mut Table) {
 }
 
 fn ints(numbers: Vec<i64>) -> Value {
-    Value::typed_list(Type::INTS, numbers.into_iter().map(Value::Int).collect())
+    Value::typed_list(ReflectType::INTS, numbers.into_iter().map(Value::Int).collect())
 }
 
-/// Sprig's `untilStep`; the budget is asked first, since the numbers come from the template.
+/// Implements sprig's `untilStep`. The charge comes first, because the numbers come from the template.
 fn steps(execution: &mut Execution<'_>, start: i64, stop: i64, step: i64) -> Result<Vec<i64>, Error> {
     let runs = if stop < start { step < 0 } else { step > 0 && stop > start };
     if !runs {

@@ -1,15 +1,15 @@
-//! Paths and URLs.
+//! Path and URL functions.
 
-use super::{Answer, Table, bytes, sig};
+use super::{FunctionResult, FunctionTable, bytes, sig};
 use crate::error::Error;
-use crate::sprig::Sprig;
+use crate::sprig::SprigVersion;
 use crate::sprig::url::Url;
-use crate::value::{Kind, Map, Value};
+use crate::value::{GoMap, ReflectKind, Value};
 
-pub(super) fn add(table: &mut Table) {
-    // `filepath` is `path` on every system but Windows.
+pub(super) fn add(table: &mut FunctionTable) {
+    // `filepath` equals `path` on every system except Windows.
     for prefix in ["", "os"] {
-        if prefix == "os" && table.sprig == Sprig::V2 {
+        if prefix == "os" && table.sprig == SprigVersion::V2 {
             continue;
         }
         let name = |name: &str| if prefix.is_empty() { name.to_string() } else { format!("{prefix}{}", capital(name)) };
@@ -30,7 +30,7 @@ fn capital(name: &str) -> String {
     name[..1].to_uppercase() + &name[1..]
 }
 
-/// Go's `path.Base`.
+/// Implements Go's `path.Base`.
 fn base(path: &[u8]) -> &[u8] {
     if path.is_empty() {
         return b".";
@@ -42,19 +42,19 @@ fn base(path: &[u8]) -> &[u8] {
     }
 }
 
-/// Go's `path.Dir`.
+/// Implements Go's `path.Dir`.
 fn dir(path: &[u8]) -> Vec<u8> {
     let end = path.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
     clean(&path[..end])
 }
 
-/// Go's `path.Ext`.
+/// Implements Go's `path.Ext`.
 fn extension(path: &[u8]) -> &[u8] {
     let name = path.rsplit(|b| *b == b'/').next().unwrap_or(path);
     name.iter().rposition(|b| *b == b'.').map_or(&[], |at| &name[at..])
 }
 
-/// Go's `path.Clean`.
+/// Implements Go's `path.Clean`.
 fn clean(path: &[u8]) -> Vec<u8> {
     let rooted = path.starts_with(b"/");
     let mut kept: Vec<&[u8]> = Vec::new();
@@ -75,7 +75,7 @@ fn clean(path: &[u8]) -> Vec<u8> {
     }
 }
 
-fn parse_url(written: &[u8]) -> Answer {
+fn parse_url(written: &[u8]) -> FunctionResult {
     let url = Url::parse(written).map_err(|why| Error::call(format!("unable to parse url: {why}")))?;
     let parts = [
         ("scheme", url.scheme.clone()),
@@ -90,12 +90,12 @@ fn parse_url(written: &[u8]) -> Answer {
     Ok(Value::map(parts.map(|(name, part)| (name, Value::string(part)))))
 }
 
-fn join_url(map: &Map) -> Answer {
+fn join_url(map: &GoMap) -> FunctionResult {
     let part = |name: &str| match map.get(name.as_bytes()) {
         None => Ok(Vec::new()),
         Some(Value::String(part)) => Ok(part.to_vec()),
         Some(Value::Nil) => Err(super::nil_dereference()),
-        Some(other) if other.kind() == Kind::String => Ok(crate::format::text_of(&other).to_vec()),
+        Some(other) if other.kind() == ReflectKind::String => Ok(crate::format::text_of(&other).to_vec()),
         Some(other) => Err(Error::call(format!(
             "unable to parse {name} key, must be of type string, but {} found",
             other.kind().name()

@@ -1,15 +1,15 @@
-//! Strings.
+//! String functions.
 
 use std::collections::HashSet;
 
-use super::{Answer, Table, bytes, int, sig};
+use super::{FunctionResult, FunctionTable, bytes, int, sig};
 use crate::error::Error;
 use crate::exec::Execution;
 use crate::format::quote;
-use crate::sprig::{Sprig, crypto, encoding, runes, text as strings, words};
-use crate::value::{Kind, Str, Type, Value};
+use crate::sprig::{SprigVersion, crypto, encoding, runes, text as strings, words};
+use crate::value::{ReflectKind, ReflectType, Str, Value};
 
-pub(super) fn add(table: &mut Table) {
+pub(super) fn add(table: &mut FunctionTable) {
     add_shapes(table);
     add_cases(table);
     add_parts(table);
@@ -17,7 +17,7 @@ pub(super) fn add(table: &mut Table) {
     add_sums(table);
 }
 
-fn add_shapes(table: &mut Table) {
+fn add_shapes(table: &mut FunctionTable) {
     let sprig = table.sprig;
     table.add(&["hello"], sig!(=> STRING), |_, _| Ok("Hello!".into()));
     table.add(&["trunc"], sig!(INT, STRING => STRING), move |_, args| truncate(int(args, 0), bytes(args, 1), sprig));
@@ -47,7 +47,7 @@ fn add_shapes(table: &mut Table) {
         Ok(Value::string(words::wrap(bytes(args, 1), int(args, 0), b"", false)))
     });
     table.add(&["wrapWith"], sig!(INT, STRING, STRING => STRING), |execution, args| {
-        // The worst case is a line break behind every byte.
+        // The worst case is a line break after every byte.
         execution.charge_bytes(bytes(args, 2).len().saturating_mul(1 + bytes(args, 1).len()))?;
         Ok(Value::string(words::wrap(bytes(args, 2), int(args, 0), bytes(args, 1), true)))
     });
@@ -62,19 +62,19 @@ fn add_shapes(table: &mut Table) {
     });
 }
 
-fn truncate(count: i64, text: &[u8], sprig: Sprig) -> Answer {
+fn truncate(count: i64, text: &[u8], sprig: SprigVersion) -> FunctionResult {
     let length = text.len() as i64;
     let cut = match sprig {
-        Sprig::V2 if length <= count => text,
-        Sprig::V2 => strings::slice(text, None, Some(count))?,
-        Sprig::V3 if count < 0 && length + count > 0 => &text[(length + count) as usize..],
-        Sprig::V3 if count >= 0 && length > count => &text[..count as usize],
-        Sprig::V3 => text,
+        SprigVersion::V2 if length <= count => text,
+        SprigVersion::V2 => strings::slice(text, None, Some(count))?,
+        SprigVersion::V3 if count < 0 && length + count > 0 => &text[(length + count) as usize..],
+        SprigVersion::V3 if count >= 0 && length > count => &text[..count as usize],
+        SprigVersion::V3 => text,
     };
     Ok(Value::string(cut))
 }
 
-/// How often, if it can be.
+/// Returns the number of repetitions if the result is within the limits.
 fn repetitions(execution: &mut Execution<'_>, count: i64, length: usize) -> Result<usize, Error> {
     let count = usize::try_from(count).map_err(|_| Error::call("strings: negative Repeat count"))?;
     let total = count.checked_mul(length).filter(|total| i64::try_from(*total).is_ok());
@@ -83,7 +83,7 @@ fn repetitions(execution: &mut Execution<'_>, count: i64, length: usize) -> Resu
     Ok(count)
 }
 
-/// Spaces before each line, if all of them together can be made.
+/// Returns the number of spaces before each line if the result is within the limits.
 fn padding(execution: &mut Execution<'_>, args: &[Value]) -> Result<usize, Error> {
     let spaces = repetitions(execution, int(args, 0), 1)?;
     let lines = memchr::memchr_iter(b'\n', bytes(args, 1)).count() + 1;
@@ -91,57 +91,57 @@ fn padding(execution: &mut Execution<'_>, args: &[Value]) -> Result<usize, Error
     Ok(spaces)
 }
 
-/// One string in, one string out.
-fn map(table: &mut Table, names: &[&str], change: fn(&[u8]) -> Vec<u8>) {
+/// Adds a function from one string to another.
+fn add_map(table: &mut FunctionTable, names: &[&str], change: fn(&[u8]) -> Vec<u8>) {
     table.add(names, sig!(STRING => STRING), move |_, args| Ok(Value::string(change(bytes(args, 0)))));
 }
 
-fn add_cases(table: &mut Table) {
-    let big = table.sprig == Sprig::V3;
+fn add_cases(table: &mut FunctionTable) {
+    let big = table.sprig == SprigVersion::V3;
     table.add(&["trim"], sig!(STRING => STRING), |_, args| {
         Ok(Value::string(strings::trim(bytes(args, 0), runes::is_space)))
     });
-    map(table, &["upper"], runes::upper);
-    map(table, &["lower"], runes::lower);
-    map(table, &["title"], words::title);
-    map(table, &["untitle"], words::uncapitalize);
-    map(table, &["nospace"], words::delete_white_space);
-    map(table, &["initials"], words::initials);
-    map(table, &["swapcase"], words::swap_case);
-    map(table, &["snakecase"], |text| words::lower_case(text, b'_'));
-    map(table, &["kebabcase"], |text| words::lower_case(text, b'-'));
-    // Sprig v2 calls what xstrings 1.5 changed to a small first letter.
-    map(
+    add_map(table, &["upper"], runes::upper);
+    add_map(table, &["lower"], runes::lower);
+    add_map(table, &["title"], words::title);
+    add_map(table, &["untitle"], words::uncapitalize);
+    add_map(table, &["nospace"], words::delete_white_space);
+    add_map(table, &["initials"], words::initials);
+    add_map(table, &["swapcase"], words::swap_case);
+    add_map(table, &["snakecase"], |text| words::lower_case(text, b'_'));
+    add_map(table, &["kebabcase"], |text| words::lower_case(text, b'-'));
+    // Sprig v2 calls the function of xstrings whose result begins with a lowercase letter since 1.5.
+    add_map(
         table,
         &["camelcase"],
         if big { |text| words::camel_case(text, true) } else { |text| words::camel_case(text, false) },
     );
-    map(table, &["b64enc"], |text| encoding::base64_encode(text).into_bytes());
-    map(table, &["b32enc"], |text| encoding::base32_encode(text).into_bytes());
-    map(table, &["b64dec"], |text| encoding::base64_decode(text).unwrap_or_else(String::into_bytes));
-    map(table, &["b32dec"], |text| encoding::base32_decode(text).unwrap_or_else(String::into_bytes));
+    add_map(table, &["b64enc"], |text| encoding::base64_encode(text).into_bytes());
+    add_map(table, &["b32enc"], |text| encoding::base32_encode(text).into_bytes());
+    add_map(table, &["b64dec"], |text| encoding::base64_decode(text).unwrap_or_else(String::into_bytes));
+    add_map(table, &["b32dec"], |text| encoding::base32_decode(text).unwrap_or_else(String::into_bytes));
 }
 
-/// The string behind and what of it is asked: sprig turns the order so that pipes read well.
-fn ask(table: &mut Table, name: &str, question: fn(&[u8], &[u8]) -> bool) {
+/// Adds a predicate on two strings. Sprig takes the tested string last, for use in pipelines.
+fn add_predicate(table: &mut FunctionTable, name: &str, question: fn(&[u8], &[u8]) -> bool) {
     table.add(&[name], sig!(STRING, STRING => BOOL), move |_, args| {
         Ok(Value::Bool(question(bytes(args, 1), bytes(args, 0))))
     });
 }
 
-fn cut(table: &mut Table, names: &[&str], cut: for<'t> fn(&'t [u8], &[u8]) -> &'t [u8]) {
+fn add_cut(table: &mut FunctionTable, names: &[&str], cut: for<'t> fn(&'t [u8], &[u8]) -> &'t [u8]) {
     table.add(names, sig!(STRING, STRING => STRING), move |_, args| {
         Ok(Value::string(cut(bytes(args, 1), bytes(args, 0))))
     });
 }
 
-fn add_parts(table: &mut Table) {
-    ask(table, "contains", |text, part| strings::index(text, part).is_some());
-    ask(table, "hasPrefix", |text, part| text.starts_with(part));
-    ask(table, "hasSuffix", |text, part| text.ends_with(part));
-    cut(table, &["trimPrefix"], |text, part| text.strip_prefix(part).unwrap_or(text));
-    cut(table, &["trimSuffix"], |text, part| text.strip_suffix(part).unwrap_or(text));
-    cut(table, &["trimAll", "trimall"], |text, set| {
+fn add_parts(table: &mut FunctionTable) {
+    add_predicate(table, "contains", |text, part| strings::index(text, part).is_some());
+    add_predicate(table, "hasPrefix", |text, part| text.starts_with(part));
+    add_predicate(table, "hasSuffix", |text, part| text.ends_with(part));
+    add_cut(table, &["trimPrefix"], |text, part| text.strip_prefix(part).unwrap_or(text));
+    add_cut(table, &["trimSuffix"], |text, part| text.strip_suffix(part).unwrap_or(text));
+    add_cut(table, &["trimAll", "trimall"], |text, set| {
         let set: HashSet<char> = runes::all(set).collect();
         strings::trim(text, |rune| set.contains(&rune))
     });
@@ -157,11 +157,11 @@ fn add_parts(table: &mut Table) {
     });
     table.add(&["split"], sig!(STRING, STRING => STRING_MAP), |execution, args| {
         pieces(execution, bytes(args, 1), bytes(args, 0))?;
-        Ok(numbered(strings::split(bytes(args, 1), bytes(args, 0), -1)))
+        Ok(numbered_map(strings::split(bytes(args, 1), bytes(args, 0), -1)))
     });
     table.add(&["splitn"], sig!(STRING, INT, STRING => STRING_MAP), |execution, args| {
         pieces(execution, bytes(args, 2), bytes(args, 0))?;
-        Ok(numbered(strings::split(bytes(args, 2), bytes(args, 0), int(args, 1))))
+        Ok(numbered_map(strings::split(bytes(args, 2), bytes(args, 0), int(args, 1))))
     });
     table.add(&["splitList"], sig!(STRING, STRING => STRINGS), |execution, args| {
         pieces(execution, bytes(args, 1), bytes(args, 0))?;
@@ -175,45 +175,47 @@ fn add_parts(table: &mut Table) {
         let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
         Ok(Value::string(parts.join(bytes(args, 0))))
     });
-    table.add(&["toStrings"], sig!(ANY => STRINGS), |execution, args| Ok(listed(string_list(execution, &args[0])?)));
+    table.add(&["toStrings"], sig!(ANY => STRINGS), |execution, args| {
+        Ok(to_string_list(string_list(execution, &args[0])?))
+    });
     table.add(&["sortAlpha"], sig!(ANY => STRINGS), |execution, args| {
         let mut list = match args[0].kind() {
-            Kind::Slice => string_list(execution, &args[0])?,
+            ReflectKind::Slice => string_list(execution, &args[0])?,
             _ => vec![string_of(execution, &args[0])?],
         };
         list.sort();
-        Ok(listed(list))
+        Ok(to_string_list(list))
     });
     table.add(&["toString"], sig!(ANY => STRING), |execution, args| string_of(execution, &args[0]).map(Value::String));
 }
 
-/// `map[string]string` with the keys `_0`, `_1` and so on.
-fn numbered(parts: Vec<&[u8]>) -> Value {
+/// Creates a `map[string]string` with the keys `_0`, `_1` and so on.
+fn numbered_map(parts: Vec<&[u8]>) -> Value {
     let entries = parts.into_iter().enumerate();
     let entries = entries.map(|(index, part)| (Str::new(format!("_{index}")), Value::string(part)));
-    Value::typed_map(Type::STRING_MAP, entries.collect())
+    Value::typed_map(ReflectType::STRING_MAP, entries.collect())
 }
 
-/// A `[]string` of texts that are there.
-fn listed(texts: Vec<Str>) -> Value {
-    Value::typed_list(Type::STRINGS, texts.into_iter().map(Value::String).collect())
+/// Creates a `[]string` from texts.
+fn to_string_list(texts: Vec<Str>) -> Value {
+    Value::typed_list(ReflectType::STRINGS, texts.into_iter().map(Value::String).collect())
 }
 
-/// Sprig's `strval`.
+/// Implements sprig's `strval`.
 pub(in crate::sprig) fn string_of(execution: &mut Execution<'_>, value: &Value) -> Result<Str, Error> {
     match value {
         Value::Bytes(bytes) => Ok(Str::new(bytes)),
-        other => execution.shown(other),
+        other => execution.display_text(other),
     }
 }
 
-/// Sprig's `strslice`: strings of a list without its nils, or of the one value.
+/// Implements sprig's `strslice`: the strings of a list without its nils, or of a single value.
 fn string_list(execution: &mut Execution<'_>, value: &Value) -> Result<Vec<Str>, Error> {
     match value {
         Value::Nil => Ok(Vec::new()),
         Value::List(_, list) => {
             let texts = list.iter().map(|item| if let Value::String(text) = item { text.len() } else { 0 });
-            // Each is looked at, and compared where they are sorted.
+            // Every element is read, and compared if the list is sorted.
             execution.charge(list.len() as u64 + texts.sum::<usize>() as u64 / 64)?;
             list.iter().filter(|item| !matches!(item, Value::Nil)).map(|item| string_of(execution, item)).collect()
         }
@@ -229,7 +231,7 @@ fn without_nils(args: &[Value]) -> impl Iterator<Item = &Value> {
     args.iter().filter(|arg| !matches!(arg, Value::Nil))
 }
 
-fn add_quotes(table: &mut Table) {
+fn add_quotes(table: &mut FunctionTable) {
     table.add(&["quote"], sig!(... ANY => STRING), |execution, args| {
         let mut quoted = Vec::with_capacity(args.len());
         for arg in without_nils(args) {
@@ -240,19 +242,19 @@ fn add_quotes(table: &mut Table) {
     table.add(&["squote"], sig!(... ANY => STRING), |execution, args| {
         let mut quoted = Vec::with_capacity(args.len());
         for arg in without_nils(args) {
-            quoted.push([b"'", execution.shown(arg)?.as_bytes(), b"'"].concat());
+            quoted.push([b"'", execution.display_text(arg)?.as_bytes(), b"'"].concat());
         }
         Ok(Value::string(quoted.join(&b' ')))
     });
     table.add(&["cat"], sig!(... ANY => STRING), |execution, args| {
-        let parts = without_nils(args).map(|arg| execution.shown(arg)).collect::<Result<Vec<_>, _>>()?;
+        let parts = without_nils(args).map(|arg| execution.display_text(arg)).collect::<Result<Vec<_>, _>>()?;
         execution.charge_bytes(parts.iter().map(|part| part.len() + 1).sum())?;
         let parts: Vec<&[u8]> = parts.iter().map(|part| part.as_bytes()).collect();
         Ok(Value::string(parts.join(&b' ')))
     });
 }
 
-/// Accounts for the pieces a text falls into, at most.
+/// Charges for the maximum number of parts that a text can be split into.
 fn pieces(execution: &mut Execution<'_>, text: &[u8], between: &[u8]) -> Result<(), Error> {
     let count = match between {
         [] => text.len(),
@@ -263,12 +265,12 @@ fn pieces(execution: &mut Execution<'_>, text: &[u8], between: &[u8]) -> Result<
     execution.charge_list(count as u64 + 1)
 }
 
-fn add_sums(table: &mut Table) {
-    map(table, &["sha1sum"], |text| crypto::sha1_hex(text).into_bytes());
-    map(table, &["sha256sum"], |text| crypto::sha256_hex(text).into_bytes());
-    if table.sprig == Sprig::V3 {
-        map(table, &["sha512sum"], |text| crypto::sha512_hex(text).into_bytes());
+fn add_sums(table: &mut FunctionTable) {
+    add_map(table, &["sha1sum"], |text| crypto::sha1_hex(text).into_bytes());
+    add_map(table, &["sha256sum"], |text| crypto::sha256_hex(text).into_bytes());
+    if table.sprig == SprigVersion::V3 {
+        add_map(table, &["sha512sum"], |text| crypto::sha512_hex(text).into_bytes());
     }
-    map(table, &["adler32sum"], |text| encoding::adler32(text).to_string().into_bytes());
+    add_map(table, &["adler32sum"], |text| encoding::adler32(text).to_string().into_bytes());
     table.add(&["fail"], sig!(STRING => STRING), |_, args| Err(Error::call(super::text(args, 0).into_owned())));
 }

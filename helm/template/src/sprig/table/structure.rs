@@ -1,16 +1,16 @@
-//! What values are: types, equality, copies.
+//! Functions for types, equality and copies.
 
 use std::rc::Rc;
 
-use super::{Answer, Table, sig};
+use super::{FunctionResult, FunctionTable, sig};
 use crate::error::Error;
-use crate::exec::whole::SEEN;
-use crate::value::{List, Map, Value};
+use crate::exec::cost::READ_PART_STEPS;
+use crate::value::{GoMap, GoSlice, Value};
 
-/// Deepest value that is copied or compared; Go would die of one that holds itself.
+/// Maximum depth of a copied or compared value. Go overflows its stack for a value that contains itself.
 const MAX_DEPTH: usize = 10_000;
 
-pub(super) fn add(table: &mut Table) {
+pub(super) fn add(table: &mut FunctionTable) {
     table.add(&["typeOf"], sig!(ANY => STRING), |_, args| Ok(args[0].type_name().into()));
     table.add(&["kindOf"], sig!(ANY => STRING), |_, args| Ok(args[0].kind().name().into()));
     table.add(&["typeIs"], sig!(STRING, ANY => BOOL), |_, args| {
@@ -24,18 +24,18 @@ pub(super) fn add(table: &mut Table) {
         Ok(Value::Bool(name == *wanted || name.strip_prefix('*') == Some(&wanted)))
     });
     table.add(&["deepEqual"], sig!(ANY, ANY => BOOL), |execution, args| {
-        execution.charge_whole(args, SEEN)?;
+        execution.charge_traversal(args, READ_PART_STEPS)?;
         Ok(Value::Bool(deep_equal(&args[0], &args[1])))
     });
 }
 
-/// Go's `reflect.DeepEqual`.
+/// Implements Go's `reflect.DeepEqual`.
 pub(super) fn deep_equal(a: &Value, b: &Value) -> bool {
     equal_at(a, b, 0)
 }
 
 fn equal_at(a: &Value, b: &Value, depth: usize) -> bool {
-    // Two values that hold themselves alike are equal for Go, which remembers what it compares.
+    // Go remembers compared pairs, so two values that contain themselves in the same way are equal.
     if depth > MAX_DEPTH {
         return true;
     }
@@ -64,26 +64,26 @@ fn equal_at(a: &Value, b: &Value, depth: usize) -> bool {
     }
 }
 
-fn equal_items(a: &List, b: &List, depth: usize) -> bool {
+fn equal_items(a: &GoSlice, b: &GoSlice, depth: usize) -> bool {
     crate::stack::grow(|| a.iter().zip(b.iter()).all(|(a, b)| equal_at(a, b, depth + 1)))
 }
 
-fn equal_entries(a: &Map, b: &Map, depth: usize) -> bool {
+fn equal_entries(a: &GoMap, b: &GoMap, depth: usize) -> bool {
     crate::stack::grow(|| {
         let (a, b) = (a.entries(), b.entries());
         a.iter().zip(b.iter()).all(|((key, a), (other, b))| key == other && equal_at(a, b, depth + 1))
     })
 }
 
-/// mitchellh/copystructure: maps and lists anew, all else shared.
-pub(super) fn deep_copy(value: &Value) -> Answer {
+/// Copies like mitchellh/copystructure: new maps and lists, everything else shared.
+pub(super) fn deep_copy(value: &Value) -> FunctionResult {
     match value {
         Value::Nil => Err(Error::call("reflect: call of reflect.Value.Type on zero Value")),
         value => copy_at(value, 0),
     }
 }
 
-fn copy_at(value: &Value, depth: usize) -> Answer {
+fn copy_at(value: &Value, depth: usize) -> FunctionResult {
     if depth > MAX_DEPTH {
         return Err(Error::call("value nests too deeply"));
     }
@@ -96,7 +96,7 @@ fn copy_at(value: &Value, depth: usize) -> Answer {
             let entries = map.snapshot().into_iter().map(|(key, value)| Ok((key, copy_at(&value, depth + 1)?)));
             Ok(Value::typed_map(*kind, entries.collect::<Result<_, Error>>()?))
         }
-        Value::Object(object) => Ok(object.copied().unwrap_or_else(|| value.clone())),
+        Value::Object(object) => Ok(object.deep_copy().unwrap_or_else(|| value.clone())),
         other => Ok(other.clone()),
     })
 }

@@ -1,63 +1,66 @@
-//! Semantic versions.
+//! Semantic version functions.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::{Table, sig, text};
+use super::{FunctionTable, sig, text};
 use crate::error::Error;
 use crate::function::Signature;
-use crate::sprig::semver::{Constraints, FirstConstraints, Generation, Version};
-use crate::sprig::{SemverError, Sprig};
-use crate::value::{Method, MethodBody, Named, Object, Shape, Str, Type, Value};
+use crate::sprig::semver::{ConstraintsV1, ConstraintsV3, SemVersion, SemverGeneration};
+use crate::sprig::{SemverError, SprigVersion};
+use crate::value::{HostObject, Method, MethodBody, NamedType, ReflectType, Str, TypeShape, Value};
 
-// Types and methods know each other. Statics may be named before they are made; constants made of them may not.
-static THIRD_NAME: Named = Named { name: "semver.Version", underlying: Type(&Shape::Struct), methods: &THIRD_METHODS };
-static FIRST_NAME: Named = Named { name: "semver.Version", underlying: Type(&Shape::Struct), methods: &FIRST_METHODS };
-static THIRD_STRUCT: Shape = Shape::Named(&THIRD_NAME);
-static FIRST_STRUCT: Shape = Shape::Named(&FIRST_NAME);
-static THIRD_POINTER: Shape = Shape::Pointer(Type(&THIRD_STRUCT));
-static FIRST_POINTER: Shape = Shape::Pointer(Type(&FIRST_STRUCT));
+// Types and their methods refer to each other. Statics can be referenced before their definition; constants made of
+// them cannot.
+static V3_NAME: NamedType =
+    NamedType { name: "semver.Version", underlying: ReflectType(&TypeShape::Struct), methods: &V3_METHODS };
+static V1_NAME: NamedType =
+    NamedType { name: "semver.Version", underlying: ReflectType(&TypeShape::Struct), methods: &V1_METHODS };
+static V3_STRUCT: TypeShape = TypeShape::Named(&V3_NAME);
+static V1_STRUCT: TypeShape = TypeShape::Named(&V1_NAME);
+static V3_POINTER: TypeShape = TypeShape::Pointer(ReflectType(&V3_STRUCT));
+static V1_POINTER: TypeShape = TypeShape::Pointer(ReflectType(&V1_STRUCT));
 
 /// `*semver.Version`, whose numbers are unsigned in v3 and signed in v1.
-const THIRD: Type = Type(&THIRD_POINTER);
-const FIRST: Type = Type(&FIRST_POINTER);
+const V3: ReflectType = ReflectType(&V3_POINTER);
+const V1: ReflectType = ReflectType(&V1_POINTER);
 
-/// A version as a value: of which generation, and whether it is behind a pointer.
+/// A version as a value, with the major version of its Go package and whether it is a pointer.
 #[derive(Debug, Clone)]
-struct Semver {
-    version: Version,
-    generation: Generation,
+struct VersionValue {
+    version: SemVersion,
+    generation: SemverGeneration,
     pointer: bool,
 }
 
-impl Semver {
+impl VersionValue {
     fn number(&self, number: u64) -> Value {
         match self.generation {
-            Generation::First => Value::Int64(number as i64),
-            Generation::Third => Value::Uint64(number),
+            SemverGeneration::V1 => Value::Int64(number as i64),
+            SemverGeneration::V3 => Value::Uint64(number),
         }
     }
 
-    /// Whether it has a text of its own; v1 gives one to pointers only.
-    fn tells(&self) -> bool {
-        self.pointer || self.generation == Generation::Third
+    /// Whether the value has a `String` method. In v1, only pointers have one.
+    fn is_stringer(&self) -> bool {
+        self.pointer || self.generation == SemverGeneration::V3
     }
 
-    /// What `IncMajor` and its kin give is no pointer.
-    fn plain(&self, version: Version) -> Value {
-        Value::from_object(Semver { version, generation: self.generation, pointer: false })
+    /// Creates a result of `IncMajor` or a similar method, which is not a pointer.
+    fn plain(&self, version: SemVersion) -> Value {
+        Value::from_object(VersionValue { version, generation: self.generation, pointer: false })
     }
 }
 
-impl Object for Semver {
-    fn go_type(&self) -> Type {
+impl HostObject for VersionValue {
+    fn go_type(&self) -> ReflectType {
         match (self.generation, self.pointer) {
-            (Generation::First, true) => FIRST,
-            (Generation::First, false) => Type(&FIRST_STRUCT),
-            (Generation::Third, true) => THIRD,
-            (Generation::Third, false) => Type(&THIRD_STRUCT),
+            (SemverGeneration::V1, true) => V1,
+            (SemverGeneration::V1, false) => ReflectType(&V1_STRUCT),
+            (SemverGeneration::V3, true) => V3,
+            (SemverGeneration::V3, false) => ReflectType(&V3_STRUCT),
         }
     }
 
@@ -78,45 +81,45 @@ impl Object for Semver {
     }
 
     fn text(&self) -> Option<Str> {
-        self.tells().then(|| self.version.to_string().into())
+        self.is_stringer().then(|| self.version.to_string().into())
     }
 
     fn json(&self) -> Option<String> {
-        Some(if self.tells() { format!("\"{}\"", self.version) } else { "{}".to_string() })
+        Some(if self.is_stringer() { format!("\"{}\"", self.version) } else { "{}".to_string() })
     }
 
-    /// A copier cannot see into it.
-    fn copied(&self) -> Option<Value> {
-        Some(Value::from_object(Semver { version: Version::default(), ..*self }))
+    /// The fields are not exported, so a copy does not get them.
+    fn deep_copy(&self) -> Option<Value> {
+        Some(Value::from_object(VersionValue { version: SemVersion::default(), ..*self }))
     }
 
-    fn equals(&self, other: &dyn Object) -> bool {
-        other.as_any().downcast_ref::<Semver>().is_some_and(|other| other.version == self.version)
+    fn equals(&self, other: &dyn HostObject) -> bool {
+        other.as_any().downcast_ref::<VersionValue>().is_some_and(|other| other.version == self.version)
     }
 }
 
-const fn method(name: &'static str, params: &'static [Type], result: Type, body: MethodBody) -> Method {
+const fn method(name: &'static str, params: &'static [ReflectType], result: ReflectType, body: MethodBody) -> Method {
     Method::new(name, Signature::new(params, result), body)
 }
 
-fn own(value: &Value) -> Result<&Semver, Error> {
-    value.object::<Semver>().ok_or_else(|| Error::call("receiver is no semver.Version"))
+fn receiver_version(value: &Value) -> Result<&VersionValue, Error> {
+    value.object::<VersionValue>().ok_or_else(|| Error::call("receiver is no semver.Version"))
 }
 
-/// The version another is compared with; there may be none.
-fn other(args: &[Value]) -> Result<&Version, Error> {
+/// Returns the argument to compare with, or Go's error for nil.
+fn argument_version(args: &[Value]) -> Result<&SemVersion, Error> {
     let missing = || Error::call("runtime error: invalid memory address or nil pointer dereference");
-    args[0].object::<Semver>().map(|other| &other.version).ok_or_else(missing)
+    args[0].object::<VersionValue>().map(|other| &other.version).ok_or_else(missing)
 }
 
-/// The version with another text behind its numbers, if it may stand there.
-fn changed(receiver: &Value, args: &[Value], what: &str, set: fn(&mut Version, String)) -> Result<Value, Error> {
-    let (own, text) = (own(receiver)?, text(args, 0));
+/// Returns the version with another prerelease or metadata, if the text is valid there.
+fn with_text(receiver: &Value, args: &[Value], what: &str, set: fn(&mut SemVersion, String)) -> Result<Value, Error> {
+    let (own, text) = (receiver_version(receiver)?, text(args, 0));
     let part = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     if !text.is_empty() && !text.split('.').all(part) {
         let invalid = match own.generation {
-            Generation::First => format!("Invalid {what} string"),
-            Generation::Third => format!("invalid {what} string"),
+            SemverGeneration::V1 => format!("Invalid {what} string"),
+            SemverGeneration::V3 => format!("invalid {what} string"),
         };
         return Err(Error::call(invalid));
     }
@@ -126,91 +129,92 @@ fn changed(receiver: &Value, args: &[Value], what: &str, set: fn(&mut Version, S
     Ok(own.plain(version))
 }
 
-/// For a method that the type has as well as a pointer to it.
-const fn of_both(method: Method) -> Method {
+/// Declares a method for the type and the pointer to it.
+const fn on_value_and_pointer(method: Method) -> Method {
     method
 }
 
-/// The methods of both generations. `$reads` says whether those that only read need a pointer.
+/// Defines the methods of both versions of the package. `$reads` decides whether methods that only read need a pointer.
 macro_rules! methods {
     ($pointer:expr, $plain:expr, $number:expr, $reads:path, $($more:tt)*) => {
         [
-            $reads(method("Major", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.major)))),
-            $reads(method("Minor", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.minor)))),
-            $reads(method("Patch", &[], $number, |_, receiver, _| Ok(own(receiver)?.number(own(receiver)?.version.patch)))),
-            $reads(method("Prerelease", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.pre.clone().into()))),
-            $reads(method("Metadata", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.metadata.clone().into()))),
-            method("Original", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.original.clone().into())).of_pointer(),
-            $reads(method("String", &[], Type::STRING, |_, receiver, _| Ok(own(receiver)?.version.to_string().into()))),
+            $reads(method("Major", &[], $number, |_, receiver, _| Ok(receiver_version(receiver)?.number(receiver_version(receiver)?.version.major)))),
+            $reads(method("Minor", &[], $number, |_, receiver, _| Ok(receiver_version(receiver)?.number(receiver_version(receiver)?.version.minor)))),
+            $reads(method("Patch", &[], $number, |_, receiver, _| Ok(receiver_version(receiver)?.number(receiver_version(receiver)?.version.patch)))),
+            $reads(method("Prerelease", &[], ReflectType::STRING, |_, receiver, _| Ok(receiver_version(receiver)?.version.pre.clone().into()))),
+            $reads(method("Metadata", &[], ReflectType::STRING, |_, receiver, _| Ok(receiver_version(receiver)?.version.metadata.clone().into()))),
+            method("Original", &[], ReflectType::STRING, |_, receiver, _| Ok(receiver_version(receiver)?.version.original.clone().into())).of_pointer(),
+            $reads(method("String", &[], ReflectType::STRING, |_, receiver, _| Ok(receiver_version(receiver)?.version.to_string().into()))),
             method("IncMajor", &[], $plain, |_, receiver, _| {
-                Ok(own(receiver)?.plain(own(receiver)?.version.next_major()))
+                Ok(receiver_version(receiver)?.plain(receiver_version(receiver)?.version.next_major()))
             }),
             method("IncMinor", &[], $plain, |_, receiver, _| {
-                Ok(own(receiver)?.plain(own(receiver)?.version.next_minor()))
+                Ok(receiver_version(receiver)?.plain(receiver_version(receiver)?.version.next_minor()))
             }),
             method("IncPatch", &[], $plain, |_, receiver, _| {
-                Ok(own(receiver)?.plain(own(receiver)?.version.next_patch()))
+                Ok(receiver_version(receiver)?.plain(receiver_version(receiver)?.version.next_patch()))
             }),
-            method("Compare", &[$pointer], Type::INT, |_, receiver, args| {
-                Ok(Value::Int(own(receiver)?.version.compare(other(args)?) as i64))
+            method("Compare", &[$pointer], ReflectType::INT, |_, receiver, args| {
+                Ok(Value::Int(receiver_version(receiver)?.version.compare(argument_version(args)?) as i64))
             }).of_pointer(),
-            method("Equal", &[$pointer], Type::BOOL, |_, receiver, args| {
-                Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_eq()))
+            method("Equal", &[$pointer], ReflectType::BOOL, |_, receiver, args| {
+                Ok(Value::Bool(receiver_version(receiver)?.version.compare(argument_version(args)?).is_eq()))
             }).of_pointer(),
-            method("LessThan", &[$pointer], Type::BOOL, |_, receiver, args| {
-                Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_lt()))
+            method("LessThan", &[$pointer], ReflectType::BOOL, |_, receiver, args| {
+                Ok(Value::Bool(receiver_version(receiver)?.version.compare(argument_version(args)?).is_lt()))
             }).of_pointer(),
-            method("GreaterThan", &[$pointer], Type::BOOL, |_, receiver, args| {
-                Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_gt()))
+            method("GreaterThan", &[$pointer], ReflectType::BOOL, |_, receiver, args| {
+                Ok(Value::Bool(receiver_version(receiver)?.version.compare(argument_version(args)?).is_gt()))
             }).of_pointer(),
-            method("SetPrerelease", &[Type::STRING], $plain, |_, receiver, args| {
-                changed(receiver, args, "prerelease", |version, text| version.pre = text)
+            method("SetPrerelease", &[ReflectType::STRING], $plain, |_, receiver, args| {
+                with_text(receiver, args, "prerelease", |version, text| version.pre = text)
             }),
-            method("SetMetadata", &[Type::STRING], $plain, |_, receiver, args| {
-                changed(receiver, args, "metadata", |version, text| version.metadata = text)
+            method("SetMetadata", &[ReflectType::STRING], $plain, |_, receiver, args| {
+                with_text(receiver, args, "metadata", |version, text| version.metadata = text)
             }),
-            $reads(method("MarshalJSON", &[], Type::BYTES, |_, receiver, _| {
-                Ok(Value::Bytes(format!("\"{}\"", own(receiver)?.version).into_bytes().into()))
+            $reads(method("MarshalJSON", &[], ReflectType::BYTES, |_, receiver, _| {
+                Ok(Value::Bytes(format!("\"{}\"", receiver_version(receiver)?.version).into_bytes().into()))
             })),
             $($more)*
         ]
     };
 }
 
-static FIRST_METHODS: [Method; 17] =
-    methods!(Type(&FIRST_POINTER), Type(&FIRST_STRUCT), Type::INT64, Method::of_pointer,);
-static THIRD_METHODS: [Method; 21] = methods!(
-    Type(&THIRD_POINTER),
-    Type(&THIRD_STRUCT),
-    Type::UINT64,
-    of_both,
-    method("LessThanEqual", &[Type(&THIRD_POINTER)], Type::BOOL, |_, receiver, args| {
-        Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_le()))
+static V1_METHODS: [Method; 17] =
+    methods!(ReflectType(&V1_POINTER), ReflectType(&V1_STRUCT), ReflectType::INT64, Method::of_pointer,);
+static V3_METHODS: [Method; 21] = methods!(
+    ReflectType(&V3_POINTER),
+    ReflectType(&V3_STRUCT),
+    ReflectType::UINT64,
+    on_value_and_pointer,
+    method("LessThanEqual", &[ReflectType(&V3_POINTER)], ReflectType::BOOL, |_, receiver, args| {
+        Ok(Value::Bool(receiver_version(receiver)?.version.compare(argument_version(args)?).is_le()))
     })
     .of_pointer(),
-    method("GreaterThanEqual", &[Type(&THIRD_POINTER)], Type::BOOL, |_, receiver, args| {
-        Ok(Value::Bool(own(receiver)?.version.compare(other(args)?).is_ge()))
+    method("GreaterThanEqual", &[ReflectType(&V3_POINTER)], ReflectType::BOOL, |_, receiver, args| {
+        Ok(Value::Bool(receiver_version(receiver)?.version.compare(argument_version(args)?).is_ge()))
     })
     .of_pointer(),
-    method("MarshalText", &[], Type::BYTES, |_, receiver, _| {
-        Ok(Value::Bytes(own(receiver)?.version.to_string().into_bytes().into()))
+    method("MarshalText", &[], ReflectType::BYTES, |_, receiver, _| {
+        Ok(Value::Bytes(receiver_version(receiver)?.version.to_string().into_bytes().into()))
     }),
-    method("Value", &[], Type::ANY, |_, receiver, _| Ok(own(receiver)?.version.to_string().into())),
+    method("Value", &[], ReflectType::ANY, |_, receiver, _| Ok(receiver_version(receiver)?.version.to_string().into())),
 );
 
-/// How many parsed constraints a thread keeps.
+/// Number of parsed constraints that a thread caches.
 const MAX_CACHED: usize = 64;
 
 thread_local! {
-    static CACHE: RefCell<HashMap<String, Rc<Constraints>>> = RefCell::default();
+    static CACHE: RefCell<HashMap<String, Rc<ConstraintsV3>>> = RefCell::default();
 }
 
-/// Parsed once: charts ask the same few questions about a cluster's version in every template.
-fn constraints(text: &str) -> Result<Rc<Constraints>, SemverError> {
+/// Parses a constraint and caches it: charts test the same few constraints against the cluster's version in every
+/// template.
+fn constraints(text: &str) -> Result<Rc<ConstraintsV3>, SemverError> {
     if let Some(known) = CACHE.with_borrow(|cache| cache.get(text).cloned()) {
         return Ok(known);
     }
-    let parsed = Rc::new(Constraints::parse(text)?);
+    let parsed = Rc::new(ConstraintsV3::parse(text)?);
     CACHE.with_borrow_mut(|cache| {
         if cache.len() >= MAX_CACHED {
             cache.clear();
@@ -220,28 +224,28 @@ fn constraints(text: &str) -> Result<Rc<Constraints>, SemverError> {
     Ok(parsed)
 }
 
-pub(super) fn add(table: &mut Table) {
+pub(super) fn add(table: &mut FunctionTable) {
     let failed = |error: SemverError| Error::call(error.to_string());
     match table.sprig {
-        Sprig::V2 => {
-            table.add(&["semver"], sig!(STRING => FIRST), move |_, args| {
-                let version = Version::parse(&text(args, 0), Generation::First).map_err(failed)?;
-                Ok(Value::from_object(Semver { version, generation: Generation::First, pointer: true }))
+        SprigVersion::V2 => {
+            table.add(&["semver"], sig!(STRING => V1), move |_, args| {
+                let version = SemVersion::parse(&text(args, 0), SemverGeneration::V1).map_err(failed)?;
+                Ok(Value::from_object(VersionValue { version, generation: SemverGeneration::V1, pointer: true }))
             });
             table.add(&["semverCompare"], sig!(STRING, STRING => BOOL), move |_, args| {
-                let constraint = FirstConstraints::parse(&text(args, 0)).map_err(failed)?;
-                let version = Version::parse(&text(args, 1), Generation::First).map_err(failed)?;
+                let constraint = ConstraintsV1::parse(&text(args, 0)).map_err(failed)?;
+                let version = SemVersion::parse(&text(args, 1), SemverGeneration::V1).map_err(failed)?;
                 Ok(Value::Bool(constraint.check(&version)))
             });
         }
-        Sprig::V3 => {
-            table.add(&["semver"], sig!(STRING => THIRD), move |_, args| {
-                let version = Version::parse(&text(args, 0), Generation::Third).map_err(failed)?;
-                Ok(Value::from_object(Semver { version, generation: Generation::Third, pointer: true }))
+        SprigVersion::V3 => {
+            table.add(&["semver"], sig!(STRING => V3), move |_, args| {
+                let version = SemVersion::parse(&text(args, 0), SemverGeneration::V3).map_err(failed)?;
+                Ok(Value::from_object(VersionValue { version, generation: SemverGeneration::V3, pointer: true }))
             });
             table.add(&["semverCompare"], sig!(STRING, STRING => BOOL), move |_, args| {
                 let constraint = constraints(&text(args, 0)).map_err(failed)?;
-                let version = Version::parse(&text(args, 1), Generation::Third).map_err(failed)?;
+                let version = SemVersion::parse(&text(args, 1), SemverGeneration::V3).map_err(failed)?;
                 Ok(Value::Bool(constraint.check(&version)))
             });
         }

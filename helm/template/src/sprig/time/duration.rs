@@ -1,27 +1,27 @@
-//! Durations: Go's `time.Duration`.
+//! Go's `time.Duration`.
 
 use thiserror::Error;
 
 use super::quote;
 
-/// A length of time in nanoseconds: Go's `time.Duration`.
+/// A duration in nanoseconds: Go's `time.Duration`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span(pub i64);
+pub struct GoDuration(pub i64);
 
-/// What Go says of a text that is no duration.
+/// Go's error for a text that is not a duration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("time: {message} {}", quote(.value.as_bytes()))]
-pub struct ParseSpanError {
+pub struct ParseDurationError {
     message: String,
     value: String,
 }
 
 const LIMIT: u64 = 1 << 63;
 
-impl Span {
-    /// Go's `time.ParseDuration`.
-    pub fn parse(text: &str) -> Result<Span, ParseSpanError> {
-        let refuse = |message: String| Err(ParseSpanError { message, value: text.to_string() });
+impl GoDuration {
+    /// Implements Go's `time.ParseDuration`.
+    pub fn parse(text: &str) -> Result<GoDuration, ParseDurationError> {
+        let refuse = |message: String| Err(ParseDurationError { message, value: text.to_string() });
         let invalid = || refuse("invalid duration".to_string());
         let (negative, mut rest) = match text.as_bytes().first() {
             Some(b'-') => (true, &text[1..]),
@@ -29,7 +29,7 @@ impl Span {
             _ => (false, text),
         };
         if rest == "0" {
-            return Ok(Span(0));
+            return Ok(GoDuration(0));
         }
         if rest.is_empty() {
             return invalid();
@@ -73,14 +73,14 @@ impl Span {
             }
         }
         match (negative, i64::try_from(total)) {
-            (true, _) => Ok(Span((total as i64).wrapping_neg())),
-            (false, Ok(nanos)) => Ok(Span(nanos)),
+            (true, _) => Ok(GoDuration((total as i64).wrapping_neg())),
+            (false, Ok(nanos)) => Ok(GoDuration(nanos)),
             (false, Err(_)) => invalid(),
         }
     }
 
-    /// Go's `Round`: halves away from zero; nothing for a step that is not positive.
-    pub fn round(self, step: i64) -> Span {
+    /// Implements Go's `Round`: rounds half away from zero, and does nothing for a step that is not positive.
+    pub fn round(self, step: i64) -> GoDuration {
         if step <= 0 {
             return self;
         }
@@ -88,10 +88,10 @@ impl Span {
         if self.0 < 0 {
             let rest = -rest;
             let up = if rest + rest < step { self.0.checked_add(rest) } else { self.0.checked_sub(step - rest) };
-            return Span(up.unwrap_or(i64::MIN));
+            return GoDuration(up.unwrap_or(i64::MIN));
         }
         let down = if rest + rest < step { self.0.checked_sub(rest) } else { self.0.checked_add(step - rest) };
-        Span(down.unwrap_or(i64::MAX))
+        GoDuration(down.unwrap_or(i64::MAX))
     }
 }
 
@@ -132,7 +132,7 @@ fn leading_fraction(text: &str) -> (u64, f64, &str) {
     (number, scale, &text[end..])
 }
 
-impl std::fmt::Display for Span {
+impl std::fmt::Display for GoDuration {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let nanos = self.0.unsigned_abs();
         let sign = if self.0 < 0 { "-" } else { "" };
@@ -159,7 +159,7 @@ impl std::fmt::Display for Span {
     }
 }
 
-/// `.5` for 500 of 3 digits, nothing for 0.
+/// Formats a fraction, such as `.5` for 500 with 3 digits, or an empty text for 0.
 fn fraction(value: u64, digits: usize) -> String {
     let text = format!("{value:0digits$}");
     match text.trim_end_matches('0') {

@@ -1,13 +1,13 @@
-//! Moments as text.
+//! Formatting of times.
 
-use super::layout::{Element, Fraction, Offset, next};
-use super::{Civil, LONG_DAYS, LONG_MONTHS, Moment};
+use super::layout::{FractionLayout, LayoutElement, OffsetLayout, next};
+use super::{CivilTime, GoTime, LONG_DAYS, LONG_MONTHS};
 
-/// What `String` and `%v` show.
+/// Layout of `String` and `%v`.
 const SHOWN: &[u8] = b"2006-01-02 15:04:05.999999999 -0700 MST";
 
-impl Moment {
-    /// Go's `Format`. Bytes, because a layout may hold any.
+impl GoTime {
+    /// Implements Go's `Format`. Returns bytes, because a layout may contain any bytes.
     pub fn format(&self, layout: &[u8]) -> Vec<u8> {
         let (name, offset) = self.zone.lookup(self.seconds);
         let civil = self.civil();
@@ -23,55 +23,55 @@ impl Moment {
         out
     }
 
-    fn element(&self, element: Element, civil: &Civil, name: &str, offset: i64) -> String {
+    fn element(&self, element: LayoutElement, civil: &CivilTime, name: &str, offset: i64) -> String {
         let month = || LONG_MONTHS[(civil.month - 1) as usize];
         let hour12 = if civil.hour % 12 == 0 { 12 } else { civil.hour % 12 };
         match element {
-            Element::Year => format!("{:02}", civil.year.abs() % 100),
-            Element::LongYear => padded(civil.year, 4),
-            Element::Month => month()[..3].to_string(),
-            Element::LongMonth => month().to_string(),
-            Element::NumMonth => civil.month.to_string(),
-            Element::ZeroMonth => format!("{:02}", civil.month),
-            Element::WeekDay => LONG_DAYS[civil.weekday()][..3].to_string(),
-            Element::LongWeekDay => LONG_DAYS[civil.weekday()].to_string(),
-            Element::Day => civil.day.to_string(),
-            Element::UnderDay => format!("{:2}", civil.day),
-            Element::ZeroDay => format!("{:02}", civil.day),
-            Element::UnderYearDay => format!("{:3}", civil.year_day()),
-            Element::ZeroYearDay => format!("{:03}", civil.year_day()),
-            Element::Hour => format!("{:02}", civil.hour),
-            Element::Hour12 => hour12.to_string(),
-            Element::ZeroHour12 => format!("{hour12:02}"),
-            Element::Minute => civil.minute.to_string(),
-            Element::ZeroMinute => format!("{:02}", civil.minute),
-            Element::Second => civil.second.to_string(),
-            Element::ZeroSecond => format!("{:02}", civil.second),
-            Element::UpperPm => if civil.hour >= 12 { "PM" } else { "AM" }.to_string(),
-            Element::LowerPm => if civil.hour >= 12 { "pm" } else { "am" }.to_string(),
-            Element::ZoneName if name.is_empty() => {
-                show_offset(Offset { zulu: false, colons: false, minutes: true, seconds: false }, offset)
+            LayoutElement::Year => format!("{:02}", civil.year.abs() % 100),
+            LayoutElement::LongYear => padded(civil.year, 4),
+            LayoutElement::Month => month()[..3].to_string(),
+            LayoutElement::LongMonth => month().to_string(),
+            LayoutElement::NumMonth => civil.month.to_string(),
+            LayoutElement::ZeroMonth => format!("{:02}", civil.month),
+            LayoutElement::WeekDay => LONG_DAYS[civil.weekday()][..3].to_string(),
+            LayoutElement::LongWeekDay => LONG_DAYS[civil.weekday()].to_string(),
+            LayoutElement::Day => civil.day.to_string(),
+            LayoutElement::UnderDay => format!("{:2}", civil.day),
+            LayoutElement::ZeroDay => format!("{:02}", civil.day),
+            LayoutElement::UnderYearDay => format!("{:3}", civil.year_day()),
+            LayoutElement::ZeroYearDay => format!("{:03}", civil.year_day()),
+            LayoutElement::Hour => format!("{:02}", civil.hour),
+            LayoutElement::Hour12 => hour12.to_string(),
+            LayoutElement::ZeroHour12 => format!("{hour12:02}"),
+            LayoutElement::Minute => civil.minute.to_string(),
+            LayoutElement::ZeroMinute => format!("{:02}", civil.minute),
+            LayoutElement::Second => civil.second.to_string(),
+            LayoutElement::ZeroSecond => format!("{:02}", civil.second),
+            LayoutElement::UpperPm => if civil.hour >= 12 { "PM" } else { "AM" }.to_string(),
+            LayoutElement::LowerPm => if civil.hour >= 12 { "pm" } else { "am" }.to_string(),
+            LayoutElement::ZoneName if name.is_empty() => {
+                show_offset(OffsetLayout { zulu: false, colons: false, minutes: true, seconds: false }, offset)
             }
-            Element::ZoneName => name.to_string(),
-            Element::Offset(form) => show_offset(form, offset),
-            Element::Fraction(form) => show_fraction(form, self.nanos),
+            LayoutElement::ZoneName => name.to_string(),
+            LayoutElement::Offset(form) => show_offset(form, offset),
+            LayoutElement::Fraction(form) => show_fraction(form, self.nanos),
         }
     }
 }
 
-impl std::fmt::Display for Moment {
+impl std::fmt::Display for GoTime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&String::from_utf8_lossy(&self.format(SHOWN)))
     }
 }
 
-/// The sign does not count as width.
+/// Pads a number with zeros. The sign does not count for the width.
 fn padded(number: i64, width: usize) -> String {
     let sign = if number < 0 { "-" } else { "" };
     format!("{sign}{:0width$}", number.unsigned_abs())
 }
 
-fn show_offset(form: Offset, offset: i64) -> String {
+fn show_offset(form: OffsetLayout, offset: i64) -> String {
     if offset == 0 && form.zulu {
         return "Z".to_string();
     }
@@ -89,7 +89,7 @@ fn show_offset(form: Offset, offset: i64) -> String {
     out
 }
 
-fn show_fraction(form: Fraction, nanos: u32) -> String {
+fn show_fraction(form: FractionLayout, nanos: u32) -> String {
     let mut digits = format!("{nanos:09}");
     digits.truncate(form.digits);
     let kept = if form.keep_zeros { digits.as_str() } else { digits.trim_end_matches('0') };

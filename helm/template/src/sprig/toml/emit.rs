@@ -1,60 +1,60 @@
-//! Values as TOML.
+//! Encoding of values as TOML.
 
-use crate::sprig::clock::Time;
 use crate::sprig::runes;
-use crate::value::{Kind, Value};
+use crate::sprig::time_values::TimeValue;
+use crate::value::{ReflectKind, Value};
 
-/// How deep tables may nest; Go would die of one that holds itself.
+/// Maximum depth of tables. Go overflows its stack for a table that contains itself.
 const MAX_DEPTH: usize = 1_000;
 
-/// Go's `toml.Encoder.Encode`, or the text of its error.
+/// Implements Go's `toml.Encoder.Encode`, with the text of its error.
 pub fn write(value: &Value) -> Result<Vec<u8>, String> {
     if matches!(value, Value::Nil) {
         return Err("reflect: call of reflect.Value.Type on zero Value".to_string());
     }
-    let mut emitter = Emitter { out: Vec::new() };
+    let mut emitter = TomlEmitter { out: Vec::new() };
     emitter.encode(&[], value)?;
     Ok(emitter.out)
 }
 
 const LAYOUT: &[u8] = b"2006-01-02T15:04:05.999999999Z07:00";
 
-/// What a value is in TOML.
+/// Kind of a value in TOML.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum TomlKind {
     Nil,
     Plain,
     Table,
     Tables,
 }
 
-fn class(value: &Value) -> Result<Class, String> {
+fn class(value: &Value) -> Result<TomlKind, String> {
     if value.is_nil() {
-        return Ok(Class::Nil);
+        return Ok(TomlKind::Nil);
     }
     match value {
         Value::List(_, list) => {
             let mut all = !list.is_empty();
             for item in list.iter() {
                 match class(item)? {
-                    Class::Nil => return Err("toml: cannot encode array with nil element".to_string()),
-                    other => all &= other == Class::Table,
+                    TomlKind::Nil => return Err("toml: cannot encode array with nil element".to_string()),
+                    other => all &= other == TomlKind::Table,
                 }
             }
-            Ok(if all { Class::Tables } else { Class::Plain })
+            Ok(if all { TomlKind::Tables } else { TomlKind::Plain })
         }
-        Value::Map(..) => Ok(Class::Table),
-        Value::Object(object) if is_struct(value) && object.text().is_none() => Ok(Class::Table),
+        Value::Map(..) => Ok(TomlKind::Table),
+        Value::Object(object) if is_struct(value) && object.text().is_none() => Ok(TomlKind::Table),
         Value::Func(_) | Value::Complex(..) => Err(format!("unsupported type: {}", value.kind().name())),
-        _ => Ok(Class::Plain),
+        _ => Ok(TomlKind::Plain),
     }
 }
 
 fn is_struct(value: &Value) -> bool {
-    matches!(value.kind(), Kind::Struct | Kind::Pointer)
+    matches!(value.kind(), ReflectKind::Struct | ReflectKind::Pointer)
 }
 
-/// Keys and values of a map, or of a struct in the order of its fields.
+/// Returns keys and values of a map, or of a struct in the order of its fields.
 fn entries(value: &Value) -> Vec<(Vec<u8>, Value)> {
     match value {
         Value::Map(_, map) => map.snapshot().into_iter().map(|(key, value)| (key.to_vec(), value)).collect(),
@@ -65,30 +65,30 @@ fn entries(value: &Value) -> Vec<(Vec<u8>, Value)> {
     }
 }
 
-struct Emitter {
+struct TomlEmitter {
     out: Vec<u8>,
 }
 
-type Key = [Vec<u8>];
+type KeyPath = [Vec<u8>];
 
-impl Emitter {
-    fn encode(&mut self, key: &Key, value: &Value) -> Result<(), String> {
+impl TomlEmitter {
+    fn encode(&mut self, key: &KeyPath, value: &Value) -> Result<(), String> {
         if key.len() > MAX_DEPTH {
             return Err("toml: value nests too deeply".to_string());
         }
         crate::stack::grow(|| self.encode_here(key, value))
     }
 
-    fn encode_here(&mut self, key: &Key, value: &Value) -> Result<(), String> {
+    fn encode_here(&mut self, key: &KeyPath, value: &Value) -> Result<(), String> {
         match (class(value), value) {
             (_, Value::Func(_) | Value::Complex(..)) => {
                 let shown = String::from_utf8_lossy(&joined(key)).into_owned();
                 Err(format!("unsupported type for key '{shown}': {}", value.kind().name()))
             }
-            (Ok(Class::Nil), _) => Ok(()),
-            (Ok(Class::Plain), _) => self.key_value(key, value, false),
-            (Ok(Class::Tables), _) => self.tables(key, value),
-            (Ok(Class::Table), _) => self.table(key, value),
+            (Ok(TomlKind::Nil), _) => Ok(()),
+            (Ok(TomlKind::Plain), _) => self.key_value(key, value, false),
+            (Ok(TomlKind::Tables), _) => self.tables(key, value),
+            (Ok(TomlKind::Table), _) => self.table(key, value),
             (Err(error), _) => Err(error),
         }
     }
@@ -99,17 +99,17 @@ impl Emitter {
         }
     }
 
-    fn indent(&mut self, key: &Key) {
+    fn indent(&mut self, key: &KeyPath) {
         self.out.extend(std::iter::repeat_n(b' ', 2 * key.len().saturating_sub(1)));
     }
 
-    fn header(&mut self, key: &Key, open: &[u8], close: &[u8]) {
+    fn header(&mut self, key: &KeyPath, open: &[u8], close: &[u8]) {
         self.indent(key);
         self.out.extend([open, &joined(key), close].concat());
         self.newline();
     }
 
-    fn tables(&mut self, key: &Key, value: &Value) -> Result<(), String> {
+    fn tables(&mut self, key: &KeyPath, value: &Value) -> Result<(), String> {
         if key.is_empty() {
             return Err("toml: top-level values must be Go maps or structs".to_string());
         }
@@ -121,7 +121,7 @@ impl Emitter {
         Ok(())
     }
 
-    fn table(&mut self, key: &Key, value: &Value) -> Result<(), String> {
+    fn table(&mut self, key: &KeyPath, value: &Value) -> Result<(), String> {
         if key.len() == 1 {
             self.newline();
         }
@@ -131,11 +131,12 @@ impl Emitter {
         self.map(key, value, false)
     }
 
-    /// What is no table comes first, since all behind a table's head belongs to it.
-    fn map(&mut self, key: &Key, value: &Value, inline: bool) -> Result<(), String> {
+    /// Writes a map. Values other than tables come first, because everything after a table header belongs to that
+    /// table.
+    fn map(&mut self, key: &KeyPath, value: &Value, inline: bool) -> Result<(), String> {
         let (mut direct, mut sub) = (Vec::new(), Vec::new());
         for (name, item) in entries(value) {
-            let is_table = matches!(class(&item)?, Class::Table | Class::Tables);
+            let is_table = matches!(class(&item)?, TomlKind::Table | TomlKind::Tables);
             if is_table { sub.push((name, item)) } else { direct.push((name, item)) }
         }
         if inline {
@@ -149,7 +150,7 @@ impl Emitter {
         Ok(())
     }
 
-    fn entries(&mut self, key: &Key, list: &[(Vec<u8>, Value)], inline: bool, more: bool) -> Result<(), String> {
+    fn entries(&mut self, key: &KeyPath, list: &[(Vec<u8>, Value)], inline: bool, more: bool) -> Result<(), String> {
         for (index, (name, item)) in list.iter().enumerate() {
             if item.is_nil() {
                 continue;
@@ -166,7 +167,7 @@ impl Emitter {
         Ok(())
     }
 
-    fn key_value(&mut self, key: &Key, value: &Value, inline: bool) -> Result<(), String> {
+    fn key_value(&mut self, key: &KeyPath, value: &Value, inline: bool) -> Result<(), String> {
         let Some(name) = key.last() else { return self.element(value) };
         self.indent(key);
         self.out.extend([maybe_quoted(name).as_slice(), b" = "].concat());
@@ -194,7 +195,7 @@ impl Emitter {
                 self.out.push(b']');
             }
             Value::Map(..) => self.map(&[], value, true)?,
-            Value::Object(object) => match (value.object::<Time>(), object.text(), object.scalar()) {
+            Value::Object(object) => match (value.object::<TimeValue>(), object.text(), object.scalar()) {
                 (Some(time), ..) => self.out.extend(time.0.format(LAYOUT)),
                 (None, Some(text), _) => self.out.extend(quoted(&text)),
                 (None, None, Some(scalar)) => self.element(&scalar)?,
@@ -210,7 +211,7 @@ impl Emitter {
     }
 }
 
-/// Go's shortest `g`, with a point or an exponent so that it is a float when read again.
+/// Formats a float in Go's shortest `g` format, with a point or an exponent so that it parses as a float.
 fn float(nan: bool, number: f64, shown: impl std::fmt::Display + std::fmt::LowerExp) -> Vec<u8> {
     let sign = if number.is_sign_negative() { "-" } else { "" };
     if nan {
@@ -231,7 +232,7 @@ fn float(nan: bool, number: f64, shown: impl std::fmt::Display + std::fmt::Lower
     format!("{plain}{point}").into_bytes()
 }
 
-fn joined(key: &Key) -> Vec<u8> {
+fn joined(key: &KeyPath) -> Vec<u8> {
     key.iter().map(|part| maybe_quoted(part)).collect::<Vec<_>>().join(&b'.')
 }
 

@@ -1,17 +1,17 @@
-//! Documents from text.
+//! Decoding of TOML documents.
 
 mod table;
 mod value;
 
 use std::collections::BTreeMap;
 
-use super::scan::{EOF, Problem, Scanned, Scanner, is_blank, is_newline, shown};
-use crate::value::{Type, Value};
-use table::Tables;
+use super::scan::{EOF, ScanError, ScanResult, Scanner, is_blank, is_newline, shown};
+use crate::value::{ReflectType, Value};
+use table::TableTree;
 
-/// Go's `toml.Unmarshal` into a `map[string]interface {}`, or the text of its error.
+/// Implements Go's `toml.Unmarshal` into a `map[string]interface {}`, with the text of its error.
 pub fn read(text: &[u8]) -> Result<Value, String> {
-    let mut reader = Reader { scanner: Scanner::new(text), tables: Tables::new(), depth: 0 };
+    let mut reader = TomlReader { scanner: Scanner::new(text), tables: TableTree::new(), depth: 0 };
     let early = &reader.scanner.text[..reader.scanner.text.len().min(6)];
     if early.contains(&0) {
         return Err("toml: line 1: files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8"
@@ -19,24 +19,24 @@ pub fn read(text: &[u8]) -> Result<Value, String> {
     }
     match reader.document() {
         Ok(()) => Ok(reader.tables.root),
-        Err(Problem { line, message }) => Err(match reader.tables.current() {
+        Err(ScanError { line, message }) => Err(match reader.tables.current() {
             key if key.is_empty() => format!("toml: line {line}: {message}"),
             key => format!("toml: line {line} (last key {}): {message}", crate::sprig::text::quoted(&key)),
         }),
     }
 }
 
-/// Deepest nesting of arrays and inline tables.
+/// Maximum depth of arrays and inline tables.
 const MAX_DEPTH: usize = 1_000;
 
-struct Reader<'t> {
+struct TomlReader<'t> {
     scanner: Scanner<'t>,
-    tables: Tables,
+    tables: TableTree,
     depth: usize,
 }
 
-impl Reader<'_> {
-    fn document(&mut self) -> Scanned<()> {
+impl TomlReader<'_> {
+    fn document(&mut self) -> ScanResult<()> {
         loop {
             self.scanner.skip_lines()?;
             if self.scanner.ended() {
@@ -51,7 +51,7 @@ impl Reader<'_> {
         }
     }
 
-    fn line_end(&mut self) -> Scanned<()> {
+    fn line_end(&mut self) -> ScanResult<()> {
         self.scanner.skip(is_blank)?;
         match self.scanner.next()? {
             '#' => self.scanner.skip(|rune| !is_newline(rune)),
@@ -64,8 +64,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `[a.b]` or `[[a.b]]`, its first bracket taken.
-    fn header(&mut self) -> Scanned<()> {
+    /// Reads `[a.b]` or `[[a.b]]`. The first bracket has been read.
+    fn header(&mut self) -> ScanResult<()> {
         let array = self.scanner.accept('[')?;
         let line = self.scanner.line;
         let mut key = Vec::new();
@@ -98,11 +98,11 @@ impl Reader<'_> {
                 }
             }
         }
-        self.tables.open(&key, array).map_err(|message| Problem { line, message })
+        self.tables.open(&key, array).map_err(|message| ScanError { line, message })
     }
 
-    /// One part of a key: bare or quoted.
-    fn name(&mut self) -> Scanned<Vec<u8>> {
+    /// Reads one part of a key, bare or quoted.
+    fn name(&mut self) -> ScanResult<Vec<u8>> {
         match self.scanner.peek()? {
             '"' => {
                 self.scanner.next()?;
@@ -120,8 +120,8 @@ impl Reader<'_> {
         }
     }
 
-    /// All parts of a key up to its `=`.
-    fn key(&mut self) -> Scanned<Vec<Vec<u8>>> {
+    /// Reads all parts of a key up to the `=`.
+    fn key(&mut self) -> ScanResult<Vec<Vec<u8>>> {
         self.scanner.skip(is_blank)?;
         match self.scanner.peek()? {
             '=' => return self.scanner.fail("unexpected '=': key name appears blank"),
@@ -148,10 +148,10 @@ impl Reader<'_> {
         }
     }
 
-    fn entry(&mut self) -> Scanned<()> {
+    fn entry(&mut self) -> ScanResult<()> {
         let line = self.scanner.line;
         let key = self.key()?;
-        let problem = |message: String| Problem { line, message };
+        let problem = |message: String| ScanError { line, message };
         let outer = self.tables.enter(&key).map_err(problem)?;
         let value = self.value(false)?;
         self.tables.set(value).map_err(problem)?;
@@ -159,7 +159,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn array(&mut self) -> Scanned<Value> {
+    fn array(&mut self) -> ScanResult<Value> {
         self.tables.mark_array();
         let mut items = Vec::new();
         loop {
@@ -183,17 +183,17 @@ impl Reader<'_> {
         Ok(Value::list(items))
     }
 
-    fn stray<T>(&mut self, rune: char, expected: &str, tail: &str) -> Scanned<T> {
+    fn stray<T>(&mut self, rune: char, expected: &str, tail: &str) -> ScanResult<T> {
         let found = if self.scanner.ended() { "end of file".to_string() } else { format!("'{rune}'") };
         self.scanner.next()?;
         self.scanner.fail(format!("{expected} {found}{tail}"))
     }
 
-    /// `{a = 1, b.c = 2}`, its brace taken. The keys are entered in the tables as well, which finds doubles.
-    fn inline_table(&mut self, in_array: bool) -> Scanned<Value> {
+    /// Reads `{a = 1, b.c = 2}`. The brace has been read. Also adds the keys to the tables, which detects duplicates.
+    fn inline_table(&mut self, in_array: bool) -> ScanResult<Value> {
         let line = self.scanner.line;
-        let problem = |message: String| Problem { line, message };
-        let root = Value::typed_map(Type::MAP, BTreeMap::new());
+        let problem = |message: String| ScanError { line, message };
+        let root = Value::typed_map(ReflectType::MAP, BTreeMap::new());
         let outer = self.tables.enter_inline(in_array).map_err(problem)?;
         loop {
             self.scanner.skip_lines()?;

@@ -1,25 +1,25 @@
-//! The text of a document, rune by rune, with the lines that errors name.
+//! Scanner of a document's runes, with the line numbers for errors.
 
 use crate::format::sprintf;
 use crate::sprig::runes;
 use crate::value::Value;
 
-/// What stands for the end of the text, as in Go's lexer.
+/// Marks the end of the text, as in Go's lexer.
 pub(super) const EOF: char = '\0';
 
-/// What is wrong, and in which line.
-pub(super) struct Problem {
+/// Error text and line.
+pub(super) struct ScanError {
     pub line: usize,
     pub message: String,
 }
 
-pub(super) type Scanned<T> = Result<T, Problem>;
+pub(super) type ScanResult<T> = Result<T, ScanError>;
 
 pub(super) struct Scanner<'t> {
     pub text: &'t [u8],
     pub at: usize,
     pub line: usize,
-    /// Whether the end was taken, not only seen.
+    /// Whether the end was consumed and not only peeked.
     took_end: bool,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn is_newline(rune: char) -> bool {
     matches!(rune, '\n' | '\r')
 }
 
-/// `%q` of a rune.
+/// Formats a rune with `%q`.
 pub(super) fn shown(rune: char) -> String {
     String::from_utf8_lossy(&sprintf("%q", &[Value::Int32(rune as i32)])).into_owned()
 }
@@ -49,8 +49,8 @@ impl<'t> Scanner<'t> {
         self.at >= self.text.len()
     }
 
-    /// The next rune without taking it.
-    pub(super) fn peek(&self) -> Scanned<char> {
+    /// Returns the next rune without consuming it.
+    pub(super) fn peek(&self) -> ScanResult<char> {
         let Some((rune, length)) = runes::first(&self.text[self.at..]) else { return Ok(EOF) };
         let byte = self.text[self.at];
         if rune == runes::RUNE_ERROR && length == 1 {
@@ -64,8 +64,8 @@ impl<'t> Scanner<'t> {
         Ok(rune)
     }
 
-    /// Takes the next rune.
-    pub(super) fn next(&mut self) -> Scanned<char> {
+    /// Consumes the next rune.
+    pub(super) fn next(&mut self) -> ScanResult<char> {
         let rune = self.peek()?;
         self.took_end = self.ended();
         if !self.ended() {
@@ -75,8 +75,8 @@ impl<'t> Scanner<'t> {
         Ok(rune)
     }
 
-    /// Takes the next rune if it is this one.
-    pub(super) fn accept(&mut self, wanted: char) -> Scanned<bool> {
+    /// Consumes the next rune if it is the given one.
+    pub(super) fn accept(&mut self, wanted: char) -> ScanResult<bool> {
         let found = !self.ended() && self.peek()? == wanted;
         if found {
             self.next()?;
@@ -84,15 +84,15 @@ impl<'t> Scanner<'t> {
         Ok(found)
     }
 
-    pub(super) fn skip(&mut self, pred: impl Fn(char) -> bool) -> Scanned<()> {
+    pub(super) fn skip(&mut self, pred: impl Fn(char) -> bool) -> ScanResult<()> {
         while !self.ended() && pred(self.peek()?) {
             self.next()?;
         }
         Ok(())
     }
 
-    /// White space, newlines and comments.
-    pub(super) fn skip_lines(&mut self) -> Scanned<()> {
+    /// Skips white space, newlines and comments.
+    pub(super) fn skip_lines(&mut self) -> ScanResult<()> {
         loop {
             self.skip(|rune| is_blank(rune) || is_newline(rune))?;
             if self.ended() || self.peek()? != '#' {
@@ -102,14 +102,15 @@ impl<'t> Scanner<'t> {
         }
     }
 
-    /// An error here. Where the end of the text behind a newline was taken, it is the line before that counts.
-    pub(super) fn fail<T>(&self, message: impl Into<String>) -> Scanned<T> {
+    /// Creates an error at the current position. If the end after a newline was consumed, the error refers to the
+    /// previous line.
+    pub(super) fn fail<T>(&self, message: impl Into<String>) -> ScanResult<T> {
         let behind = self.took_end && self.at > 0 && self.text[self.at - 1] == b'\n';
-        Err(Problem { line: self.line - usize::from(behind), message: message.into() })
+        Err(ScanError { line: self.line - usize::from(behind), message: message.into() })
     }
 
-    /// An error about a newline that was taken, or about the end.
-    pub(super) fn fail_before<T>(&self, message: impl Into<String>) -> Scanned<T> {
-        Err(Problem { line: self.line.saturating_sub(1), message: message.into() })
+    /// Creates an error about a newline that was consumed, or about the end.
+    pub(super) fn fail_before<T>(&self, message: impl Into<String>) -> ScanResult<T> {
+        Err(ScanError { line: self.line.saturating_sub(1), message: message.into() })
     }
 }

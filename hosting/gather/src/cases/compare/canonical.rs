@@ -1,28 +1,28 @@
-//! A mutation as it is compared.
+//! Canonical form of a mutation for comparison.
 
 use ring::digest::{SHA256, digest};
 use serde_json::Value;
 use switchboard_object::yaml;
 
-use super::{Comparison, Strictness};
-use crate::mutation::{Action, Mutation, Place};
+use super::{CompareOptions, Strictness};
+use crate::mutation::{Action, Mutation, OutputCluster};
 
-/// Everything of a mutation that is compared.
+/// All compared parts of a mutation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Canonical {
-    pub key: Key,
-    /// What is written, in the form it is shown in; that is also the one it is compared in, unless something is hidden in it.
+pub(super) struct CanonicalMutation {
+    pub key: MutationKey,
+    /// Body as it is printed. Unless a part is redacted, this is also the compared form.
     pub body: String,
-    /// The digest of what is compared, where something is hidden in what is shown.
-    hidden: Option<[u8; 32]>,
-    /// With which options.
+    /// Digest of the compared body if the printed one is redacted.
+    redacted_digest: Option<[u8; 32]>,
+    /// Options of the request.
     pub options: String,
 }
 
-/// Who does what to which object, and how.
+/// Identity of a write: author, action, object and method.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
-    pub place: Place,
+pub(super) struct MutationKey {
+    pub place: OutputCluster,
     pub action: Action,
     pub group: String,
     pub version: String,
@@ -36,10 +36,10 @@ pub(super) struct Key {
     pub controller: String,
 }
 
-impl Canonical {
-    pub fn of(mutation: &Mutation, how: Comparison<'_>) -> Self {
-        let key = Key {
-            place: mutation.place,
+impl CanonicalMutation {
+    pub fn of(mutation: &Mutation, how: CompareOptions<'_>) -> Self {
+        let key = MutationKey {
+            place: mutation.cluster,
             action: mutation.action,
             group: mutation.group.clone(),
             version: mutation.version.clone(),
@@ -53,17 +53,17 @@ impl Canonical {
             controller: mutation.controller_instance_name.clone(),
         };
         let (body, hidden) = body(mutation, how);
-        Self { key, body, hidden, options: options(mutation, how.strictness) }
+        Self { key, body, redacted_digest: hidden, options: options(mutation, how.strictness) }
     }
 
-    /// Whether they differ in what is not shown.
-    pub fn differs_hidden(&self, other: &Self) -> bool {
-        self.body == other.body && self.hidden != other.hidden
+    /// Whether the bodies differ only in redacted parts.
+    pub fn differs_in_redacted(&self, other: &Self) -> bool {
+        self.body == other.body && self.redacted_digest != other.redacted_digest
     }
 
-    /// As differences name it: `Management: Apply configmaps/shop/web by web-Config`.
+    /// Returns the name for differences: `Management: Apply configmaps/shop/web by web-Config`.
     pub fn name(&self) -> String {
-        let Key { place, action, group, resource, namespace, name, generate_name, .. } = &self.key;
+        let MutationKey { place, action, group, resource, namespace, name, generate_name, .. } = &self.key;
         let mut text = format!("{place}: {action} {resource}");
         for (sign, part) in
             [('.', group), ('/', namespace), ('/', &format!("{name}{generate_name}")), ('/', &self.key.subresource)]
@@ -84,11 +84,11 @@ impl Canonical {
     }
 }
 
-/// What is shown, and the digest of what is compared where that is something else.
-fn body(mutation: &Mutation, how: Comparison<'_>) -> (String, Option<[u8; 32]>) {
+/// Returns the printed body, and the digest of the compared body if the printed one is redacted.
+fn body(mutation: &Mutation, how: CompareOptions<'_>) -> (String, Option<[u8; 32]>) {
     let raw = || String::from_utf8_lossy(&mutation.body).into_owned();
     let Ok(read) = mutation.body_value() else {
-        return if is_secret(mutation) { hide(&mutation.body) } else { (raw(), None) };
+        return if is_secret(mutation) { redact(&mutation.body) } else { (raw(), None) };
     };
     let mut value = read.clone();
     how.masks.iter().for_each(|mask| mask.apply(mutation, &mut value));
@@ -103,12 +103,12 @@ fn body(mutation: &Mutation, how: Comparison<'_>) -> (String, Option<[u8; 32]>) 
     if !is_secret(mutation) {
         return (compared, None);
     }
-    hide_values(&mut value);
+    redact_values(&mut value);
     (yaml::to_string(&value), Some(digest_of(compared.as_bytes())))
 }
 
-/// Nothing of it can be shown: nobody knows where in it the values are.
-fn hide(body: &[u8]) -> (String, Option<[u8; 32]>) {
+/// Redacts the whole body, because the positions of the values in it are unknown.
+fn redact(body: &[u8]) -> (String, Option<[u8; 32]>) {
     (format!("<hidden {}>\n", short(body)), Some(digest_of(body)))
 }
 
@@ -121,8 +121,8 @@ fn options(mutation: &Mutation, strictness: Strictness) -> String {
     }
 }
 
-/// Takes out what old clients write for nothing: `creationTimestamp: null`, and the empty status of a new object. In a patch
-/// a null removes a field, so patches are left alone.
+/// Removes empty fields that old clients write: `creationTimestamp: null`, and the empty status of a new object. In a
+/// patch, a null removes a field, so patches stay unchanged.
 fn without_empty(value: &mut Value, whole: bool) {
     if whole && let Some(fields) = value.as_object_mut() {
         fields.retain(|name, field| name != "status" || field.as_object().is_none_or(|status| !status.is_empty()));
@@ -145,10 +145,10 @@ fn is_secret(mutation: &Mutation) -> bool {
     mutation.group.is_empty() && mutation.resource == "secrets"
 }
 
-/// A secret value is shown by its digest: differences are printed, and printed things are kept.
-fn hide_values(body: &mut Value) {
+/// Replaces the values of a Secret by their digests, because differences are printed and may be stored.
+fn redact_values(body: &mut Value) {
     let hide = |value: &mut Value| *value = format!("<hidden {}>", short(value.to_string().as_bytes())).into();
-    // A JSON patch is a list of steps.
+    // A JSON patch is a list of operations.
     for step in body.as_array_mut().into_iter().flatten() {
         let of_metadata = step["path"].as_str().is_some_and(|path| path.starts_with("/metadata/"));
         step.get_mut("value").filter(|_| !of_metadata).into_iter().for_each(hide);

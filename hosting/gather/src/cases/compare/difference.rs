@@ -1,62 +1,62 @@
-//! One thing that is not as it should be, for people.
+//! Differences and their text for users.
 
 use std::fmt;
 
-use super::canonical::Canonical;
-use crate::cases::lines::diff;
+use super::canonical::CanonicalMutation;
+use crate::cases::line_diff::diff;
 
-/// How far lines below a headline are indented.
+/// Indentation of the lines below a headline.
 const INDENT: &str = "    ";
 
-/// One thing that is not as expected.
+/// A difference between expected and actual output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Difference {
-    /// A file cannot be read, or has no place here.
+    /// A file cannot be read or does not belong in the directory.
     Unreadable {
-        /// Which file.
+        /// Path of the file.
         file: String,
-        /// What is wrong with it.
+        /// Problem.
         message: String,
     },
-    /// The controllers did otherwise.
+    /// The controller results differ.
     Results {
-        /// What differs, line by line.
+        /// Line diff.
         lines: Vec<String>,
     },
-    /// It was expected and is not there.
+    /// An expected mutation is missing.
     Missing {
-        /// Who should do what to which object.
+        /// Name of the mutation.
         mutation: String,
-        /// What was expected to be written.
+        /// Expected body.
         body: String,
     },
-    /// It is there and was not expected.
+    /// A mutation is not expected.
     Unexpected {
-        /// Who does what to which object.
+        /// Name of the mutation.
         mutation: String,
-        /// What is written.
+        /// Actual body.
         body: String,
     },
-    /// It is written although the operator does not declare it.
+    /// A mutation is not declared by the operator.
     Undeclared {
-        /// Who does what to which object.
+        /// Name of the mutation.
         mutation: String,
     },
-    /// It writes something else, or with other options.
+    /// A mutation has another body or other options than expected.
     Changed {
-        /// Who does what to which object.
+        /// Name of the mutation.
         mutation: String,
-        /// What differs in the body, line by line.
+        /// Line diff of the body.
         body: Vec<String>,
-        /// What differs in the options.
+        /// Line diff of the options.
         options: Vec<String>,
     },
 }
 
 impl Difference {
-    pub(super) fn changed(expected: &Canonical, actual: &Canonical) -> Self {
+    pub(super) fn changed(expected: &CanonicalMutation, actual: &CanonicalMutation) -> Self {
         let mut body = diff(&expected.body, &actual.body);
-        if expected.differs_hidden(actual) {
+        if expected.differs_in_redacted(actual) {
             body.push("the bytes differ where values are hidden, or in their form".to_string());
         }
         Self::Changed { mutation: expected.name(), body, options: diff(&expected.options, &actual.options) }
@@ -64,13 +64,13 @@ impl Difference {
 
     pub(super) fn results(expected: &str, actual: &str) -> Self {
         let lines = diff(expected, actual);
-        // Sorted they may say the same: then it is the order that differs.
-        let told = if lines.is_empty() { vec!["the order differs".to_string()] } else { lines };
-        Self::Results { lines: told }
+        // If the sorted results are equal, only the order differs.
+        let lines = if lines.is_empty() { vec!["the order differs".to_string()] } else { lines };
+        Self::Results { lines: lines }
     }
 }
 
-/// A headline, and below it the lines that say more. `-` is expected, `+` is what came.
+/// A headline, and the details below it. `-` marks expected lines, `+` actual ones.
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let below = |f: &mut fmt::Formatter<'_>, lines: &mut dyn Iterator<Item = String>| {

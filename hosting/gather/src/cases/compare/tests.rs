@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::contract::{ControllerError, ControllerStatus, ResourceType};
-use crate::dump::Problem;
+use crate::dump::ReadProblem;
 use crate::mutation::Action;
 use crate::mutation::Mutation;
 
@@ -13,31 +13,31 @@ fn config_map(name: &str, data: Value) -> Mutation {
     let of = ResourceType::new("", "v1", "configmaps");
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": data,
         "metadata": {"name": name, "namespace": "shop"}});
-    Mutation::object(Place::Management, Action::Create, &of, &body)
+    Mutation::object(OutputCluster::Management, Action::Create, &of, &body)
 }
 
-/// A status as one field manager applies it.
+/// Creates a status that one field manager applies.
 fn status(manager: &str, conditions: &[(&str, &str)]) -> Mutation {
     let of = ResourceType::new("operator.example.com", "v1", "lamps");
     let conditions: Vec<Value> =
         conditions.iter().map(|(kind, status)| json!({"type": kind, "status": status, "reason": "Seen"})).collect();
     let body = json!({"apiVersion": "operator.example.com/v1", "kind": "Lamp", "metadata": {"name": "cluster"},
         "status": {"conditions": conditions}});
-    Mutation::object(Place::Management, Action::ApplyStatus, &of, &body)
+    Mutation::object(OutputCluster::Management, Action::ApplyStatus, &of, &body)
         .with_options(&json!({"fieldManager": manager, "force": true}))
-        .by(&format!("{manager}-controller"))
+        .with_controller(&format!("{manager}-controller"))
 }
 
-fn of(mutations: impl IntoIterator<Item = Mutation>) -> Directory {
-    Directory { mutations: mutations.into_iter().collect(), ..Directory::default() }
+fn of(mutations: impl IntoIterator<Item = Mutation>) -> MutationDirectory {
+    MutationDirectory { mutations: mutations.into_iter().collect(), ..MutationDirectory::default() }
 }
 
-fn semantic(expected: &Directory, actual: &Directory) -> Vec<String> {
-    compare(expected, actual, Comparison::default()).iter().map(ToString::to_string).collect()
+fn semantic(expected: &MutationDirectory, actual: &MutationDirectory) -> Vec<String> {
+    compare(expected, actual, CompareOptions::default()).iter().map(ToString::to_string).collect()
 }
 
-fn bytes(expected: &Directory, actual: &Directory) -> Vec<String> {
-    let how = Comparison { strictness: Strictness::Bytes, masks: &[] };
+fn bytes(expected: &MutationDirectory, actual: &MutationDirectory) -> Vec<String> {
+    let how = CompareOptions { strictness: Strictness::Bytes, masks: &[] };
     compare(expected, actual, how).iter().map(ToString::to_string).collect()
 }
 
@@ -45,22 +45,26 @@ fn rewritten(mutation: &Mutation, body: &str) -> Mutation {
     Mutation { body: body.as_bytes().to_vec(), ..mutation.clone() }
 }
 
-/// The case the original has a test of its own for: which of several applies to one object is meant is decided by its field
-/// manager, not by where it stands.
+/// A test of multi-operator-manager covers this case: of several applies to one object, the field manager selects the
+/// matching one, not the position.
 #[test]
 fn a_useful_difference_honours_the_field_manager() {
     let expected = of([status("metadata", &[("A", "False")]), status("payload", &[("B", "True"), ("C", "False")])]);
     let actual = of([status("sync", &[("D", "False")]), status("payload", &[("B", "False"), ("C", "False")])]);
-    let said = semantic(&expected, &actual);
-    assert_eq!(said.len(), 3, "{said:#?}");
+    let differences = semantic(&expected, &actual);
+    assert_eq!(differences.len(), 3, "{differences:#?}");
     let name = "Management: ApplyStatus lamps.operator.example.com/cluster by";
-    assert!(said[0].starts_with(&format!("missing: {name} metadata-controller as metadata\n")), "{}", said[0]);
+    assert!(
+        differences[0].starts_with(&format!("missing: {name} metadata-controller as metadata\n")),
+        "{}",
+        differences[0]
+    );
     let differs = format!("differs: {name} payload-controller as payload\n");
-    assert!(said[1].starts_with(&differs), "{}", said[1]);
+    assert!(differences[1].starts_with(&differs), "{}", differences[1]);
     let changed: Vec<&str> =
-        said[1].lines().filter_map(|l| l.strip_prefix("    ")).filter(|l| l.starts_with(['-', '+'])).collect();
+        differences[1].lines().filter_map(|l| l.strip_prefix("    ")).filter(|l| l.starts_with(['-', '+'])).collect();
     assert_eq!(changed, ["-    status: \"True\"", "+    status: \"False\""]);
-    assert!(said[2].starts_with(&format!("unexpected: {name} sync-controller as sync\n")), "{}", said[2]);
+    assert!(differences[2].starts_with(&format!("unexpected: {name} sync-controller as sync\n")), "{}", differences[2]);
     assert_eq!(bytes(&expected, &actual).len(), 3);
 }
 
@@ -87,7 +91,7 @@ fn what_old_clients_write_for_nothing_is_no_meaning_but_a_null_in_a_patch_is() {
     let of_patch = |body: &[u8]| {
         let of = ResourceType::new("", "v1", "configmaps");
         let form = "application/merge-patch+json";
-        Mutation::patch(Place::Management, Action::Patch, &of, ("shop", "web"), form, body).unwrap()
+        Mutation::patch(OutputCluster::Management, Action::Patch, &of, ("shop", "web"), form, body).unwrap()
     };
     let (removes, leaves) = (of_patch(br#"{"data":{"a":null}}"#), of_patch(br#"{"data":{}}"#));
     assert_eq!(semantic(&of([removes]), &of([leaves])).len(), 1);
@@ -98,7 +102,12 @@ fn order_repetition_and_events_do_not_count() {
     let (a, b) = (config_map("a", json!({})), config_map("b", json!({})));
     let event = |group: &str| {
         let of = ResourceType::new(group, "v1", "events");
-        Mutation::object(Place::Management, Action::Create, &of, &json!({"kind": "Event", "metadata": {"name": "x"}}))
+        Mutation::object(
+            OutputCluster::Management,
+            Action::Create,
+            &of,
+            &json!({"kind": "Event", "metadata": {"name": "x"}}),
+        )
     };
     let expected = of([a.clone(), b.clone(), a.clone()]);
     let actual = of([b, a, event(""), event("events.k8s.io")]);
@@ -111,9 +120,9 @@ fn order_repetition_and_events_do_not_count() {
 fn who_writes_how_counts() {
     let one = config_map("web", json!({}));
     let others = [
-        Mutation { place: Place::Configuration, ..one.clone() },
+        Mutation { cluster: OutputCluster::Configuration, ..one.clone() },
         Mutation { action: Action::Update, ..one.clone() },
-        one.clone().by("somebody"),
+        one.clone().with_controller("somebody"),
         Mutation { name: "other".into(), ..one.clone() },
         Mutation { subresource: "scale".into(), ..one.clone() },
         Mutation { options: b"force: true\n".to_vec(), ..one.clone() },
@@ -122,15 +131,18 @@ fn who_writes_how_counts() {
         assert!(!semantic(&of([one.clone()]), &of([other.clone()])).is_empty(), "{other:?}");
     }
     let options = Mutation { options: b"dryRun: [All]\n".to_vec(), ..one.clone() };
-    let said = semantic(&of([one]), &of([options]));
-    assert_eq!(said[0], "differs: Management: Create configmaps/shop/web\n    options:\n    +dryRun:\n    +- All");
+    let differences = semantic(&of([one]), &of([options]));
+    assert_eq!(
+        differences[0],
+        "differs: Management: Create configmaps/shop/web\n    options:\n    +dryRun:\n    +- All"
+    );
 }
 
 #[test]
 fn what_is_not_declared_is_called_so() {
-    let loose = Mutation { place: Place::Unspecified, ..config_map("web", json!({})) };
-    let said = semantic(&of([]), &of([loose]));
-    assert_eq!(said, ["not declared by output-resources: Unspecified: Create configmaps/shop/web"]);
+    let loose = Mutation { cluster: OutputCluster::Unspecified, ..config_map("web", json!({})) };
+    let differences = semantic(&of([]), &of([loose]));
+    assert_eq!(differences, ["not declared by output-resources: Unspecified: Create configmaps/shop/web"]);
 }
 
 #[test]
@@ -139,7 +151,7 @@ fn masked_fields_are_not_compared_in_either_way() {
         (config_map("web", json!({"key": "x", "a": "1"})), config_map("web", json!({"key": "y", "a": "1"})));
     let masks = [Mask::read(&json!({"path": "data.key", "resource": "configmaps"})).unwrap()];
     for strictness in [Strictness::Semantic, Strictness::Bytes] {
-        let how = Comparison { strictness, masks: &masks };
+        let how = CompareOptions { strictness, masks: &masks };
         assert_eq!(compare(&of([one.clone()]), &of([other.clone()]), how), Vec::new());
         let third = config_map("web", json!({"key": "z", "a": "2"}));
         assert_eq!(compare(&of([one.clone()]), &of([third]), how).len(), 1, "the rest is");
@@ -149,14 +161,14 @@ fn masked_fields_are_not_compared_in_either_way() {
 fn secret(value: &str) -> Mutation {
     let of = ResourceType::new("", "v1", "secrets");
     let body = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"key": value}});
-    Mutation::object(Place::Management, Action::Create, &of, &body)
+    Mutation::object(OutputCluster::Management, Action::Create, &of, &body)
 }
 
 #[test]
 fn values_of_secrets_are_compared_and_not_shown() {
-    let said = semantic(&of([secret("aHVudGVyMg==")]), &of([secret("c2VzYW1l")]));
-    assert_eq!(said.len(), 1);
-    assert!(!said[0].contains("aHVudGVyMg==") && said[0].contains("<hidden "), "{}", said[0]);
+    let differences = semantic(&of([secret("aHVudGVyMg==")]), &of([secret("c2VzYW1l")]));
+    assert_eq!(differences.len(), 1);
+    assert!(!differences[0].contains("aHVudGVyMg==") && differences[0].contains("<hidden "), "{}", differences[0]);
     assert_eq!(semantic(&of([secret("x")]), &of([secret("x")])), Vec::<String>::new());
     let missing = semantic(&of([secret("aHVudGVyMg==")]), &of([]));
     assert!(!missing[0].contains("aHVudGVyMg=="), "{}", missing[0]);
@@ -170,13 +182,17 @@ fn secrets_too_are_compared_by_bytes() {
     for other in [same.to_string(), format!("# by hand\n{text}"), text.replace("aHVudGVyMg==", "\"aHVudGVyMg==\"")] {
         let (one, other) = (of([one.clone()]), of([rewritten(&one, &other)]));
         assert_eq!(semantic(&one, &other), Vec::<String>::new());
-        let said = bytes(&one, &other);
-        assert_eq!(said.len(), 1);
-        assert!(said[0].ends_with("\n    the bytes differ where values are hidden, or in their form"), "{}", said[0]);
+        let differences = bytes(&one, &other);
+        assert_eq!(differences.len(), 1);
+        assert!(
+            differences[0].ends_with("\n    the bytes differ where values are hidden, or in their form"),
+            "{}",
+            differences[0]
+        );
     }
     assert_eq!(bytes(&of([one.clone()]), &of([one.clone()])), Vec::<String>::new());
     let masks = [Mask::read(&json!({"path": "data.key", "resource": "secrets"})).unwrap()];
-    let how = Comparison { strictness: Strictness::Bytes, masks: &masks };
+    let how = CompareOptions { strictness: Strictness::Bytes, masks: &masks };
     assert_eq!(
         compare(&of([one.clone()]), &of([secret("c2VzYW1l")]), how),
         Vec::new(),
@@ -191,27 +207,29 @@ fn a_patch_of_a_secret_is_not_shown_either() {
         let steps =
             json!([{"op": "replace", "path": "/data/key", "value": value}, {"op": "remove", "path": "/data/old"}]);
         let sent = steps.to_string();
-        Mutation::patch(Place::Management, Action::Patch, &of, ("shop", "s"), form, sent.as_bytes()).unwrap()
+        Mutation::patch(OutputCluster::Management, Action::Patch, &of, ("shop", "s"), form, sent.as_bytes()).unwrap()
     };
-    let said = semantic(&of([patch("aHVudGVyMg==")]), &of([patch("c2VzYW1l")]));
-    assert_eq!(said.len(), 1);
-    assert!(!said[0].contains("aHVudGVyMg==") && said[0].contains("<hidden "), "{}", said[0]);
+    let differences = semantic(&of([patch("aHVudGVyMg==")]), &of([patch("c2VzYW1l")]));
+    assert_eq!(differences.len(), 1);
+    assert!(!differences[0].contains("aHVudGVyMg==") && differences[0].contains("<hidden "), "{}", differences[0]);
 }
 
 #[test]
 fn a_secret_that_cannot_be_read_is_not_shown() {
     let torn = |value: &str| rewritten(&secret("x"), &format!("data: {{key: {value}"));
-    let said = semantic(&of([torn("aHVudGVyMg==")]), &of([torn("c2VzYW1l")]));
-    assert_eq!(said.len(), 1);
+    let differences = semantic(&of([torn("aHVudGVyMg==")]), &of([torn("c2VzYW1l")]));
+    assert_eq!(differences.len(), 1);
     assert!(
-        said[0].contains("<hidden ") && !said[0].contains("aHVudGVyMg==") && !said[0].contains("c2VzYW1l"),
+        differences[0].contains("<hidden ")
+            && !differences[0].contains("aHVudGVyMg==")
+            && !differences[0].contains("c2VzYW1l"),
         "{}",
-        said[0]
+        differences[0]
     );
     assert_eq!(semantic(&of([torn("x")]), &of([torn("x")])), Vec::<String>::new());
 }
 
-fn with_results(results: &[(&str, ControllerStatus, &str, &str)]) -> Directory {
+fn with_results(results: &[(&str, ControllerStatus, &str, &str)]) -> MutationDirectory {
     let one = |(name, status, error, stack): &(&str, ControllerStatus, &str, &str)| ControllerResult {
         controller_name: (*name).into(),
         status: status.clone(),
@@ -219,7 +237,7 @@ fn with_results(results: &[(&str, ControllerStatus, &str, &str)]) -> Directory {
         panic_stack: (*stack).into(),
     };
     let controller_results = results.iter().map(one).collect();
-    Directory { results: Some(ControllerResults { controller_results }), ..Directory::default() }
+    MutationDirectory { results: Some(ControllerResults { controller_results }), ..MutationDirectory::default() }
 }
 
 #[test]
@@ -237,7 +255,7 @@ fn results_of_controllers_are_compared() {
     );
     assert_eq!(semantic(&here, &there), Vec::<String>::new(), "addresses are never the same twice");
     assert_eq!(bytes(&here, &there).len(), 1);
-    let none = Directory::default();
+    let none = MutationDirectory::default();
     assert_eq!(semantic(&none, &here), Vec::<String>::new(), "what is not said is not expected");
     assert_eq!((bytes(&none, &here).len(), semantic(&here, &none).len()), (1, 1));
 }
@@ -245,12 +263,12 @@ fn results_of_controllers_are_compared() {
 #[test]
 fn what_cannot_be_read_is_a_difference_where_something_may_be_lost() {
     let lost = |file: &str, message: &str| {
-        let problems = vec![Problem { file: file.into(), line: None, message: message.into() }];
-        Directory { problems, ..Directory::default() }
+        let problems = vec![ReadProblem { file: file.into(), line: None, message: message.into() }];
+        MutationDirectory { problems, ..MutationDirectory::default() }
     };
-    let none = Directory::default();
-    let said = semantic(&none, &lost("Management/Create/1-body-x.yaml", "has no metadata file beside it"));
-    assert_eq!(said, ["output/Management/Create/1-body-x.yaml: has no metadata file beside it"]);
+    let none = MutationDirectory::default();
+    let differences = semantic(&none, &lost("Management/Create/1-body-x.yaml", "has no metadata file beside it"));
+    assert_eq!(differences, ["output/Management/Create/1-body-x.yaml: has no metadata file beside it"]);
     assert_eq!(semantic(&lost("controller-results.yaml", "is not YAML"), &none).len(), 1);
     for (file, by_bytes) in [("README.md", 1), ("Management/Shout/1-body-x.yaml", 0), ("Management/Create/a-b.md", 0)] {
         let stray = lost(file, NO_MUTATION);
@@ -262,7 +280,7 @@ fn any_mutation() -> impl Strategy<Value = Mutation> {
     let data = prop::collection::btree_map("[a-c]", "[a-z :0-9]{0,4}", 0..3);
     ("[a-b]", data, 0..3usize, any::<bool>()).prop_map(|(name, data, place, applied)| {
         let mut mutation = config_map(&name, json!(data));
-        mutation.place = Place::DECLARED[place];
+        mutation.cluster = OutputCluster::DECLARED[place];
         if applied {
             mutation.action = Action::Apply;
             mutation = mutation.with_options(&json!({"fieldManager": "m"}));

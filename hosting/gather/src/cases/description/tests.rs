@@ -5,17 +5,17 @@ use super::*;
 const WHOLE: &str = "binaryName: ./web\ntestName: a\ndescription: b\ntestType: ApplyConfiguration\n";
 
 fn refused(text: &str) -> String {
-    Description::read(text).unwrap_err().to_string()
+    CaseDescription::read(text).unwrap_err().to_string()
 }
 
 #[test]
 fn what_the_original_knows_is_read() {
     let text = format!("{WHOLE}now: 2024-10-15T00:38:20.7+02:00\ndesiredError: NonZeroReturn\ncontrollers: [a, b]\n");
-    let read = Description::read(&format!("{text}somethingElse: 1\n")).unwrap();
+    let read = CaseDescription::read(&format!("{text}somethingElse: 1\n")).unwrap();
     assert_eq!((read.binary_name.as_str(), read.test_name.as_str()), ("./web", "a"));
     assert_eq!(read.now.as_deref(), Some("2024-10-14T22:38:20Z"), "in UTC, to the second");
     assert_eq!((read.desired_error, read.controllers.len()), (DesiredError::NonZeroReturn, 2));
-    let bare = Description::read(&format!("{WHOLE}now:\ncontrollers:\n")).unwrap();
+    let bare = CaseDescription::read(&format!("{WHOLE}now:\ncontrollers:\n")).unwrap();
     assert_eq!((bare.now, bare.desired_error, bare.controllers.len()), (None, DesiredError::None, 0));
 }
 
@@ -24,10 +24,10 @@ fn what_is_missing_or_unknown_is_named() {
     for (field, line) in [("binaryName", "binaryName: ./web\n"), ("testName", "testName: a\n")] {
         assert_eq!(refused(&WHOLE.replace(line, "")), format!("`{field}` is missing"));
     }
-    let said = refused(&WHOLE.replace("ApplyConfiguration", "Load"));
-    assert_eq!(said, "`testType` is `Load`, but must be `ApplyConfiguration`");
-    let said = refused(&format!("{WHOLE}desiredError: Panic\n"));
-    assert_eq!(said, "`desiredError` is `Panic`, but must be `NonZeroReturn` or nothing");
+    let error = refused(&WHOLE.replace("ApplyConfiguration", "Load"));
+    assert_eq!(error, "`testType` is `Load`, but must be `ApplyConfiguration`");
+    let error = refused(&format!("{WHOLE}desiredError: Panic\n"));
+    assert_eq!(error, "`desiredError` is `Panic`, but must be `NonZeroReturn` or nothing");
     assert!(refused(&format!("{WHOLE}now: yesterday\n")).starts_with("`now` is `yesterday`, but must be an RFC 3339"));
     assert_eq!(refused(&format!("{WHOLE}masks: [{{}}]\n")), "`masks[0]` cannot be read");
     assert_eq!(refused("- a\n"), "is no map of fields");
@@ -37,6 +37,6 @@ fn what_is_missing_or_unknown_is_named() {
 
 #[test]
 fn a_native_operator_needs_no_program() {
-    let read = Description::read(&WHOLE.replace("binaryName: ./web", "operator: greeter")).unwrap();
+    let read = CaseDescription::read(&WHOLE.replace("binaryName: ./web", "operator: greeter")).unwrap();
     assert_eq!((read.operator.as_str(), read.binary_name.as_str()), ("greeter", ""));
 }

@@ -1,31 +1,33 @@
-//! The same operator where its configuration stands on another cluster, in namespaces of other names.
+//! Same operator with its configuration on another cluster, in namespaces with other names.
 
 use super::*;
-use crate::place::Namespaces;
+use crate::topology::NamespaceMapping;
 
-/// Copies the words of `shop/words` beside every ConfigMap of the configuration cluster, and to the user workload cluster.
+/// Copies the words of `shop/words` beside every ConfigMap of the configuration cluster, and to the user workload
+/// cluster.
 fn copies() -> Arc<dyn Operator> {
-    struct Copies;
-    impl Operator for Copies {
+    struct CopyOperator;
+    impl Operator for CopyOperator {
         fn name(&self) -> &str {
             "copies"
         }
 
         fn declaration(&self) -> Declaration {
-            let shop = |place| Declared { namespace: Some("shop".into()), ..Declared::every(&CONFIG_MAPS).at(place) };
+            let shop =
+                |place| AccessRule { namespace: Some("shop".into()), ..AccessRule::every(&CONFIG_MAPS).on(place) };
             Declaration {
-                inputs: BTreeSet::from([shop(Place::Configuration)]),
-                outputs: BTreeSet::from([shop(Place::Configuration), shop(Place::UserWorkload)]),
+                inputs: BTreeSet::from([shop(ClusterType::Configuration)]),
+                outputs: BTreeSet::from([shop(ClusterType::Configuration), shop(ClusterType::UserWorkload)]),
                 service_account: None,
                 units: Units::Each {
-                    place: Place::Configuration,
+                    cluster_type: ClusterType::Configuration,
                     resource: CONFIG_MAPS,
-                    selection: Selection::namespace("shop").labelled("unit"),
+                    selection: Selection::namespace("shop").with_labels("unit"),
                 },
             }
         }
 
-        fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, Stop> {
+        fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
             let words = view.get(&CONFIG_MAPS, "shop", "words")?;
             let Some(words) = words else { return Ok(Plan::nothing().waiting("words")) };
             assert_eq!(words.value()["metadata"]["namespace"], "shop", "it never knows");
@@ -35,20 +37,20 @@ fn copies() -> Arc<dyn Operator> {
                 "data": {"names": names.join(" ")}});
             let mut plan = Plan::nothing();
             plan.push(Mutation::create(&CONFIG_MAPS, copy.clone()));
-            plan.push(Mutation::create(&CONFIG_MAPS, copy).at(Place::UserWorkload));
+            plan.push(Mutation::create(&CONFIG_MAPS, copy).on(ClusterType::UserWorkload));
             Ok(plan)
         }
     }
-    Arc::new(Copies)
+    Arc::new(CopyOperator)
 }
 
 fn hosted() -> Core {
     let (hub, edge) = (cluster(), ClusterName::new("edge"));
-    let acme = Namespaces::new("acme-", Default::default()).unwrap();
+    let acme = NamespaceMapping::new("acme-", Default::default()).unwrap();
     let topology = Topology::of([hub.clone(), hub, edge]);
-    let topology = topology.with_namespaces([acme.clone(), acme, Namespaces::same()]).unwrap();
-    let mut core = Core::new(Moment(0), 1, topology, GlobalLimits::default(), DecisionId(1));
-    core.add(Moment(0), copies(), Limits::none());
+    let topology = topology.with_namespaces([acme.clone(), acme, NamespaceMapping::identity()]).unwrap();
+    let mut core = Core::new(Timestamp(0), 1, topology, GlobalLimits::default(), DecisionId(1));
+    core.add(Timestamp(0), copies(), Limits::none());
     core
 }
 
@@ -61,22 +63,22 @@ fn within(namespace: &str, name: &str, revision: u64) -> Value {
 #[test]
 fn an_operator_reads_and_writes_its_own_world_in_real_namespaces() {
     let mut core = hosted();
-    core.poll(Moment(0));
+    core.poll(Timestamp(0));
     let mut words = within("acme-shop", "words", 2);
     words["metadata"]["labels"] = json!({});
     sync(&mut core, 0, &CONFIG_MAPS, &[within("acme-shop", "web", 1), words, within("shop", "not-ours", 3)]);
-    let mut started = runs(core.poll(Moment(1)));
+    let mut started = runs(core.poll(Timestamp(1)));
     assert_eq!(started.len(), 1, "what stands outside of the mapping is no unit");
     let run = started.remove(0);
     assert_eq!(run.unit.unit, Unit::object("shop", "web"));
-    let Judgement::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("it writes") };
+    let RunProgress::Write { writes, .. } = decide(&mut core, 1, &run) else { panic!("it writes") };
     let real: Vec<String> =
         writes.iter().map(|write| format!("{} {}", write.object.table.cluster, write.object)).collect();
     assert_eq!(real, ["edge configmaps/shop/web-copy", "main configmaps/acme-shop/web-copy"]);
     let bodies: Vec<&Value> = writes
         .iter()
-        .map(|write| match &write.mutation.act {
-            crate::plan::Act::Create(body) => body,
+        .map(|write| match &write.mutation.operation {
+            crate::plan::WriteOp::Create(body) => body,
             other => panic!("{other:?}"),
         })
         .collect();
@@ -88,38 +90,39 @@ fn an_operator_reads_and_writes_its_own_world_in_real_namespaces() {
 #[test]
 fn a_namespace_that_would_be_too_long_is_refused_with_what_to_do() {
     let long = "a".repeat(60);
-    let acme = Namespaces::new("acme-", Default::default()).unwrap();
+    let acme = NamespaceMapping::new("acme-", Default::default()).unwrap();
     let topology = Topology::standalone(&cluster()).with_namespaces([acme.clone(), acme.clone(), acme]).unwrap();
     let body = json!({"metadata": {"name": "x", "namespace": long}});
     let mutation = Mutation::create(&CONFIG_MAPS, body);
-    let object = topology.object(Place::Configuration, &CONFIG_MAPS, &long, "x");
+    let object = topology.object(ClusterType::Configuration, &CONFIG_MAPS, &long, "x");
     let mut write = crate::decision::Write { mutation, object, result: WriteResult::Skipped };
-    let reason = topology.carry_over(&mut write).unwrap_err();
+    let reason = topology.resolve_write(&mut write).unwrap_err();
     assert!(reason.contains("longer than 63 letters") && reason.contains("topology.namespaces"), "{reason}");
 }
 
-/// The label that every Namespace has with its own name says the operator's name for it, not the real one.
+/// The name label of a Namespace holds the operator's name for it, not the one on the cluster.
 #[test]
 fn namespaces_are_units_by_the_labels_that_their_operator_sees() {
-    const NAMESPACES: Resource = Resource::cluster_wide("", "v1", "Namespace", "namespaces");
-    let selection = Selection::all().labelled("kubernetes.io/metadata.name in (shop, home)");
-    let units = Units::Each { place: Place::default(), resource: NAMESPACES, selection };
+    const NAMESPACES: Resource = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
+    let selection = Selection::all().with_labels("kubernetes.io/metadata.name in (shop, home)");
+    let units = Units::Each { cluster_type: ClusterType::default(), resource: NAMESPACES, selection };
     let operator: Arc<dyn Operator> =
-        Arc::new(Puppet { name: "named".into(), units, decide: Box::new(|_, _| Ok(Plan::nothing())) });
-    let acme = Namespaces::new("acme-", Default::default()).unwrap();
+        Arc::new(FnOperator { name: "named".into(), units, decide: Box::new(|_, _| Ok(Plan::nothing())) });
+    let acme = NamespaceMapping::new("acme-", Default::default()).unwrap();
     let topology = Topology::standalone(&cluster()).with_namespaces([acme.clone(), acme.clone(), acme]).unwrap();
-    let mut core = Core::new(Moment(0), 1, topology, GlobalLimits::default(), DecisionId(1));
-    core.add(Moment(0), operator, Limits::none());
-    core.poll(Moment(0));
+    let mut core = Core::new(Timestamp(0), 1, topology, GlobalLimits::default(), DecisionId(1));
+    core.add(Timestamp(0), operator, Limits::none());
+    core.poll(Timestamp(0));
     let namespace = |name: &str| {
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "uid": name, "resourceVersion": "1",
             "labels": {"kubernetes.io/metadata.name": name}}})
     };
     let all = ["acme-shop", "acme-other", "shop"].map(namespace);
     sync(&mut core, 0, &NAMESPACES, &all);
-    let woken: Vec<Unit> = runs(core.poll(Moment(1))).into_iter().map(|run| run.unit.unit).collect();
+    let woken: Vec<Unit> = runs(core.poll(Timestamp(1))).into_iter().map(|run| run.unit.unit).collect();
     assert_eq!(woken, [Unit::object("", "shop")]);
-    // The same for those that are there already when an operator comes.
-    let present = core.rosters.present(&OperatorName::new("named"), &table(&NAMESPACES), &core.cache.snapshot());
+    // Namespaces that exist before the operator is added are matched in the same way.
+    let present =
+        core.unit_index.existing_units(&OperatorName::new("named"), &table(&NAMESPACES), &core.cache.snapshot());
     assert_eq!(present.into_iter().map(|unit| unit.unit).collect::<Vec<_>>(), woken);
 }

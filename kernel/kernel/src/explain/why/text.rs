@@ -1,62 +1,66 @@
-//! `why` for people. The cause stands within the first five lines: who, because of what, and one line each of what was
-//! tried, found and awaited. All else stands below.
+//! Text of `why` for users. The cause is within the first five lines: last writer, reason, and one line each of
+//! failures, findings and waiting units. All details follow below.
 
 use std::fmt;
 
-use super::super::{times, words};
-use super::{Why, Written};
+use super::super::{phrases, times};
+use super::{LastWrite, WhyReport};
 
-/// How many objects of the same name are named; the rest is counted.
+/// Maximum number of objects with the same name that are listed.
 const MAX_OTHERS: usize = 5;
 
-impl fmt::Display for Why {
+impl fmt::Display for WhyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let subject = match &self.field {
             Some(field) => format!("{field} of {}", self.object),
             None => self.object.clone(),
         };
         let mut out = String::new();
-        match &self.written {
+        match &self.last_write {
             Some(written) => {
-                out.push_str(&format!("{subject} {}\n", self.writer(written)));
-                words::column(&mut out, "because", &[words::causes(&written.causes)]);
+                out.push_str(&format!("{subject} {}\n", self.writer_phrase(written)));
+                phrases::column(&mut out, "because", &[phrases::causes(&written.causes)]);
             }
-            None => out.push_str(&format!("{subject} {}\n", self.nobody())),
+            None => out.push_str(&format!("{subject} {}\n", self.no_writer_phrase())),
         }
-        if let Some(tried) = &self.tried {
-            let when = times::when(self.now, tried.at);
+        if let Some(tried) = &self.failed_write {
+            let when = times::format_time(self.now, tried.at);
             let line = format!("{} in decision {}, {when}: {}", tried.unit, tried.decision, tried.result);
-            words::column(&mut out, "tried", &[line]);
+            phrases::column(&mut out, "tried", &[line]);
         }
-        let awaited = self.awaits();
+        let awaited = self.waiting_lines();
         let (found, more_found) = self.findings.split_at(self.findings.len().min(1));
         let (awaited, more_awaited) = awaited.split_at(awaited.len().min(1));
-        words::column(&mut out, "found", found);
-        words::column(&mut out, "awaited", awaited);
-        match &self.written {
+        phrases::column(&mut out, "found", found);
+        phrases::column(&mut out, "awaited", awaited);
+        match &self.last_write {
             Some(written) => {
-                self.course(written, &mut out);
+                self.write_details(written, &mut out);
                 if self.lost > 0 {
-                    words::column(&mut out, "journal", &[format!("{}: it may not tell the last write", self.reach())]);
+                    phrases::column(
+                        &mut out,
+                        "journal",
+                        &[format!("{}: it may not tell the last write", self.journal_range())],
+                    );
                 }
             }
-            None => words::column(&mut out, "journal", &[self.reach()]),
+            None => phrases::column(&mut out, "journal", &[self.journal_range()]),
         }
-        words::column(&mut out, "also", &self.also());
-        words::column(&mut out, "found", more_found);
-        words::column(&mut out, "awaited", more_awaited);
-        words::column(&mut out, "owned by", &self.managers.iter().map(ToString::to_string).collect::<Vec<_>>());
+        phrases::column(&mut out, "also", &self.other_objects());
+        phrases::column(&mut out, "found", more_found);
+        phrases::column(&mut out, "awaited", more_awaited);
+        phrases::column(&mut out, "owned by", &self.managers.iter().map(ToString::to_string).collect::<Vec<_>>());
         f.write_str(&out)
     }
 }
 
-impl Why {
-    /// Who wrote it last; an operator last, so that the cause below is its cause.
-    fn writer(&self, written: &Written) -> String {
-        let by = format!("by {}, {}", written.unit, times::when(self.now, written.at));
+impl WhyReport {
+    /// Describes the last writer. The operator comes last, so that the cause on the next line refers to it.
+    fn writer_phrase(&self, written: &LastWrite) -> String {
+        let by = format!("by {}, {}", written.unit, times::format_time(self.now, written.at));
         let deleted = written.write.starts_with("delete ");
         let verb = if self.field.is_some() { "changed" } else { "written" };
-        match (&self.overwritten, self.there) {
+        match (&self.overwritten, self.exists) {
             (Some(manager), _) if deleted => {
                 format!("was last {verb} by {manager}, which is no operator here; before that it was deleted {by}")
             }
@@ -69,17 +73,17 @@ impl Why {
         }
     }
 
-    fn also(&self) -> Vec<String> {
+    fn other_objects(&self) -> Vec<String> {
         let named = || self.others.iter().take(MAX_OTHERS).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = self.others.len().saturating_sub(MAX_OTHERS);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let by = if self.object.contains(words::OF_CLUSTER) { "--cluster and -n tell" } else { "-n tells" };
+        let by = if self.object.contains(phrases::OF_CLUSTER) { "--cluster and -n tell" } else { "-n tells" };
         let told = || format!("there is {}{more}: {by} which is meant", named());
         (!self.others.is_empty()).then(told).into_iter().collect()
     }
 
-    fn nobody(&self) -> String {
-        if let Some(ours) = &self.before {
+    fn no_writer_phrase(&self) -> String {
+        if let Some(ours) = &self.earlier_manager {
             return format!(
                 "was written by {ours}, which is an operator here, but its journal does not reach back that far"
             );
@@ -87,52 +91,56 @@ impl Why {
         match self.managers.first() {
             Some(manager) => {
                 let time = manager.time.as_ref().map(|time| format!(", at {time}")).unwrap_or_default();
-                format!("was written by no operator here{}; `{}` wrote it last{time}", self.gap(), manager.name)
+                format!("was written by no operator here{}; `{}` wrote it last{time}", self.gap_phrase(), manager.name)
             }
-            None if self.there == Some(false) => {
-                format!("is not there now; it was written by no operator here{}", self.gap())
+            None if self.exists == Some(false) => {
+                format!("is not there now; it was written by no operator here{}", self.gap_phrase())
             }
-            None => format!("was written by no operator here{}", self.gap()),
+            None => format!("was written by no operator here{}", self.gap_phrase()),
         }
     }
 
-    /// What is not told says nothing when some of what happened was not kept.
-    fn gap(&self) -> &'static str {
+    /// Returns a note that entries are missing, so that the absence of a write proves nothing.
+    fn gap_phrase(&self) -> &'static str {
         if self.lost > 0 { " that the journal knows of, and it has a gap" } else { "" }
     }
 
-    fn awaits(&self) -> Vec<String> {
-        let since = |since| times::when(self.now, since);
-        let lines = self.awaited.iter();
-        lines.map(|one| format!("{} {}: {}, since {}", one.by, one.word, one.reason, since(one.since))).collect()
+    fn waiting_lines(&self) -> Vec<String> {
+        let since = |since| times::format_time(self.now, since);
+        let lines = self.waiting_units.iter();
+        lines.map(|one| format!("{} {}: {}, since {}", one.by, one.health, one.reason, since(one.since))).collect()
     }
 
-    /// What was done, from what, and what led to it.
-    fn course(&self, written: &Written, out: &mut String) {
+    /// Adds the details of the write: operation, reads, and earlier causes.
+    fn write_details(&self, written: &LastWrite, out: &mut String) {
         let links = self.chain.iter().map(|link| {
-            let because = words::causes(&link.causes);
+            let because = phrases::causes(&link.causes);
             format!("{} was written by {} in decision {}, because {because}", link.object, link.unit, link.decision)
         });
-        words::column(out, "which", &links.collect::<Vec<_>>());
+        phrases::column(out, "which", &links.collect::<Vec<_>>());
         let value = written.value.as_ref().map(|value| match value {
             serde_json::Value::Null => ", taking it away".to_string(),
             value => format!(", to {value}"),
         });
         let did = format!("{}, revision {}, decision {}", written.write, written.revision, written.decision);
-        words::column(out, "did", &[did + &value.unwrap_or_default()]);
-        words::column(out, "from", &written.reads);
+        phrases::column(out, "did", &[did + &value.unwrap_or_default()]);
+        phrases::column(out, "from", &written.reads);
     }
 
-    fn reach(&self) -> String {
+    fn journal_range(&self) -> String {
         match self.since {
             Some(since) => {
-                format!("reaches back to {since}, {} ago{}", times::span(self.now.since(since)), self.missing())
+                format!(
+                    "reaches back to {since}, {} ago{}",
+                    times::format_duration(self.now.since(since)),
+                    self.lost_entries()
+                )
             }
-            None => format!("is empty{}", self.missing()),
+            None => format!("is empty{}", self.lost_entries()),
         }
     }
 
-    fn missing(&self) -> String {
+    fn lost_entries(&self) -> String {
         match self.lost {
             0 => String::new(),
             1 => "; 1 entry is lost".to_string(),

@@ -1,4 +1,4 @@
-//! Random sequences of events in virtual time, held against a naive record of what happened.
+//! Random event sequences in virtual time, compared with a naive log of all events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ const NAMES: [&str; 3] = ["a", "b", "c"];
 const UNITS: usize = 4;
 
 #[derive(Clone, Debug)]
-enum Event {
+enum BenchEvent {
     Pass(u64),
     ToNext,
     Wake(usize, usize),
@@ -43,88 +43,99 @@ fn limits() -> impl Strategy<Value = Limits> {
     )
 }
 
-fn event() -> impl Strategy<Value = Event> {
+fn event() -> impl Strategy<Value = BenchEvent> {
     let (o, u) = (0..NAMES.len(), 0..UNITS);
     prop_oneof![
-        4 => (0u64..700).prop_map(Event::Pass),
-        6 => Just(Event::ToNext),
-        8 => (o.clone(), u.clone()).prop_map(|(o, u)| Event::Wake(o, u)),
-        8 => (0usize..8, 0usize..5).prop_map(|(which, how)| Event::Finish(which, how)),
-        4 => (o.clone(), 1usize..5).prop_map(|(o, n)| Event::Spend(o, n)),
-        4 => (0usize..6, 1usize..5).prop_map(|(ago, n)| Event::Refund(ago, n)),
-        1 => (o.clone(), u.clone(), 0u64..900).prop_map(|(o, u, t)| Event::Hold(o, u, t)),
-        1 => (o.clone(), u.clone()).prop_map(|(o, u)| Event::Release(o, u)),
-        1 => (o.clone(), u, 0u64..900).prop_map(|(o, u, t)| Event::Slow(o, u, t)),
-        1 => (o.clone(), any::<bool>()).prop_map(|(o, p)| Event::Pause(o, p)),
-        1 => (o.clone(), limits()).prop_map(|(o, l)| Event::SetLimits(o, l)),
-        1 => o.prop_map(Event::Remove),
+        4 => (0u64..700).prop_map(BenchEvent::Pass),
+        6 => Just(BenchEvent::ToNext),
+        8 => (o.clone(), u.clone()).prop_map(|(o, u)| BenchEvent::Wake(o, u)),
+        8 => (0usize..8, 0usize..5).prop_map(|(which, how)| BenchEvent::Finish(which, how)),
+        4 => (o.clone(), 1usize..5).prop_map(|(o, n)| BenchEvent::Spend(o, n)),
+        4 => (0usize..6, 1usize..5).prop_map(|(ago, n)| BenchEvent::Refund(ago, n)),
+        1 => (o.clone(), u.clone(), 0u64..900).prop_map(|(o, u, t)| BenchEvent::Hold(o, u, t)),
+        1 => (o.clone(), u.clone()).prop_map(|(o, u)| BenchEvent::Release(o, u)),
+        1 => (o.clone(), u, 0u64..900).prop_map(|(o, u, t)| BenchEvent::Slow(o, u, t)),
+        1 => (o.clone(), any::<bool>()).prop_map(|(o, p)| BenchEvent::Pause(o, p)),
+        1 => (o.clone(), limits()).prop_map(|(o, l)| BenchEvent::SetLimits(o, l)),
+        1 => o.prop_map(BenchEvent::Remove),
     ]
 }
 
-/// The scheduler and a record of everything, looked through with loops.
-struct Bench {
+/// Scheduler with a log of all events, which is searched with loops.
+struct SchedulerBench {
     scheduler: Scheduler,
     global: GlobalLimits,
-    now: Moment,
+    now: Timestamp,
     limits: Vec<Limits>,
     running: Vec<(UnitId, u64)>,
-    ended: BTreeMap<UnitId, Moment>,
-    // Forgotten since their last run.
+    ended: BTreeMap<UnitId, Timestamp>,
+    // Units forgotten since their last run.
     gone: BTreeSet<UnitId>,
-    // Woken and not started since.
-    woken: BTreeMap<UnitId, Moment>,
-    spent: Vec<(Moment, usize, usize, Limits)>,
-    // Of the same, what was given back.
+    // Units triggered and not started since.
+    woken: BTreeMap<UnitId, Timestamp>,
+    spent: Vec<(Timestamp, usize, usize, Limits)>,
+    // Refunded writes of these grants.
     refunded: Vec<usize>,
 }
 
-impl Bench {
+impl SchedulerBench {
     fn new(seed: u64, all: &[Limits]) -> Self {
         let global = GlobalLimits { max_concurrent: 4, requests_per_second: 10, process_memory_bytes: 100 };
         let mut scheduler = Scheduler::new(seed, global.clone());
         for (name, limits) in NAMES.iter().zip(all) {
-            scheduler.set_operator(Moment(0), &operator(name), limits.clone());
+            scheduler.set_operator(Timestamp(0), &operator(name), limits.clone());
         }
         let (running, ended, gone, woken, spent, refunded) = Default::default();
-        Self { scheduler, global, now: Moment(0), limits: all.to_vec(), running, ended, gone, woken, spent, refunded }
+        Self {
+            scheduler,
+            global,
+            now: Timestamp(0),
+            limits: all.to_vec(),
+            running,
+            ended,
+            gone,
+            woken,
+            spent,
+            refunded,
+        }
     }
 
-    fn step(&mut self, event: Event) {
+    fn step(&mut self, event: BenchEvent) {
         match event {
-            Event::Pass(time) => self.pass(self.now.after(ms(time))),
-            Event::ToNext => self.pass(self.scheduler.next().unwrap_or(self.now).max(self.now)),
-            Event::Wake(o, u) => {
+            BenchEvent::Pass(time) => self.pass(self.now.after(ms(time))),
+            BenchEvent::ToNext => self.pass(self.scheduler.next().unwrap_or(self.now).max(self.now)),
+            BenchEvent::Wake(o, u) => {
                 let unit = unit(NAMES[o], u);
-                self.scheduler.wake(self.now, &unit, changed(self.now.0));
+                self.scheduler.trigger(self.now, &unit, changed(self.now.0));
                 self.woken.entry(unit).or_insert(self.now);
             }
-            Event::Finish(which, how) => self.finish(which, how),
-            Event::Spend(o, wanted) => {
+            BenchEvent::Finish(which, how) => self.finish(which, how),
+            BenchEvent::Spend(o, wanted) => {
                 let granted = self.scheduler.spend(self.now, &operator(NAMES[o]), wanted);
                 assert!(granted <= wanted);
                 self.spent.push((self.now, o, granted, self.limits[o].clone()));
                 self.refunded.push(0);
             }
-            Event::Refund(ago, count) => {
+            BenchEvent::Refund(ago, count) => {
                 let Some(at) = self.spent.len().checked_sub(ago + 1) else { return };
                 let (granted, o, of, _) = &self.spent[at];
                 let back = count.min(of - self.refunded[at]);
                 self.refunded[at] += back;
                 self.scheduler.refund(&operator(NAMES[*o]), *granted, back);
             }
-            Event::Hold(o, u, t) => self.scheduler.hold(&unit(NAMES[o], u), object("x"), self.now.after(ms(t))),
-            Event::Release(o, u) => self.scheduler.release(self.now, &unit(NAMES[o], u)),
-            Event::Slow(o, u, t) => self.scheduler.slow(self.now, &unit(NAMES[o], u), self.now.after(ms(t))),
-            Event::Pause(o, paused) => self.scheduler.pause(&operator(NAMES[o]), paused),
-            Event::SetLimits(o, limits) => {
-                // What was forgotten and had rested does not rest again when the cool-down grows.
+            BenchEvent::Hold(o, u, t) => self.scheduler.hold(&unit(NAMES[o], u), object("x"), self.now.after(ms(t))),
+            BenchEvent::Release(o, u) => self.scheduler.release(self.now, &unit(NAMES[o], u)),
+            BenchEvent::Slow(o, u, t) => self.scheduler.slow(self.now, &unit(NAMES[o], u), self.now.after(ms(t))),
+            BenchEvent::Pause(o, paused) => self.scheduler.pause(&operator(NAMES[o]), paused),
+            BenchEvent::SetLimits(o, limits) => {
+                // A forgotten unit whose cool-down has ended does not wait again when the cool-down grows.
                 let (now, rest, gone) = (self.now, self.limits[o].cool_down, &self.gone);
-                let rested = |unit: &UnitId, at: &Moment| gone.contains(unit) && now.since(*at) >= rest;
+                let rested = |unit: &UnitId, at: &Timestamp| gone.contains(unit) && now.since(*at) >= rest;
                 self.ended.retain(|unit, at| unit.operator != operator(NAMES[o]) || !rested(unit, at));
                 self.limits[o] = limits.clone();
                 self.scheduler.set_operator(self.now, &operator(NAMES[o]), limits);
             }
-            Event::Remove(o) => {
+            BenchEvent::Remove(o) => {
                 self.scheduler.remove_operator(&operator(NAMES[o]));
                 self.scheduler.set_operator(self.now, &operator(NAMES[o]), self.limits[o].clone());
                 self.woken.retain(|unit, _| unit.operator != operator(NAMES[o]));
@@ -140,26 +151,26 @@ impl Bench {
         }
         let (unit, _) = self.running.remove(which % self.running.len());
         let ended = match how {
-            0 => Ended::Done { again: Some(ms(300)) },
-            1 => Ended::Unfinished,
-            2 => Ended::Failed,
-            3 => Ended::Parked { missing: vec![table()] },
-            _ => Ended::Gone,
+            0 => RunEnd::Done { requeue_after: Some(ms(300)) },
+            1 => RunEnd::Unfinished,
+            2 => RunEnd::Failed,
+            3 => RunEnd::NotCached { missing: vec![table()] },
+            _ => RunEnd::Gone,
         };
-        if ended == Ended::Gone {
+        if ended == RunEnd::Gone {
             self.gone.insert(unit.clone());
         }
         self.scheduler.finish(self.now, &unit, ended);
         self.ended.insert(unit, self.now);
     }
 
-    /// Time passes to `then`; on the way everything is started when `next` says so, and nothing can be before.
-    fn pass(&mut self, then: Moment) {
+    /// Advances time to `then`, and starts units whenever `next` is due; nothing may start earlier.
+    fn pass(&mut self, then: Timestamp) {
         while let Some(next) = self.scheduler.next().filter(|next| *next <= then) {
             assert!(next > self.now, "start was just called at {:?}, and next is {next:?}", self.now);
             if next.0 - 1 > self.now.0 {
                 let mut early = self.scheduler.clone();
-                assert!(early.start(Moment(next.0 - 1)).is_empty(), "next was late");
+                assert!(early.start(Timestamp(next.0 - 1)).is_empty(), "next was late");
             }
             self.now = next;
             assert!(self.start() > 0, "next was early");
@@ -177,7 +188,7 @@ impl Bench {
         started.len()
     }
 
-    fn check(&mut self, started: &Started) {
+    fn check(&mut self, started: &StartedRun) {
         let unit = &started.unit;
         let at = NAMES.iter().position(|name| operator(name) == unit.operator).unwrap();
         assert!(self.running.iter().all(|(other, _)| other != unit), "{unit} runs already");
@@ -189,7 +200,7 @@ impl Bench {
         assert!(!started.causes.is_empty() && started.causes.len() <= crate::decision::MAX_CAUSES);
         if let Some(woken) = self.woken.remove(unit) {
             assert!(started.causes.iter().any(|c| matches!(c, Cause::Changed { .. })), "{unit} lost its cause");
-            assert!(started.woken <= woken);
+            assert!(started.triggered_at <= woken);
         }
         self.gone.remove(unit);
         let memory = self.limits[at].memory_bytes.min(self.global.process_memory_bytes);
@@ -197,7 +208,7 @@ impl Bench {
         assert!(self.running.iter().map(|(_, memory)| memory).sum::<u64>() <= 100, "too much memory");
     }
 
-    /// Everything goes on and every run ends: whatever waits must run.
+    /// Resumes all operators and finishes all runs, so that every waiting unit must run.
     fn settle(&mut self) {
         NAMES.iter().for_each(|name| self.scheduler.pause(&operator(name), false));
         for _ in 0..500 {
@@ -216,10 +227,10 @@ impl Bench {
     }
 
     fn check_budgets(&self) {
-        let within = |from: Moment, length: u64, operator: Option<usize>| -> usize {
+        let within = |from: Timestamp, length: u64, operator: Option<usize>| -> usize {
             let inside = self.spent.iter().zip(&self.refunded);
             let inside = inside.filter(|((at, ..), _)| *at >= from && at.0 < from.0 + length);
-            // What is given back was sent all the same: it counts for all operators together.
+            // Refunded writes were sent, so they count for the limit over all operators.
             let kept = inside.map(|((_, o, n, _), back)| match operator {
                 Some(wanted) if wanted == *o => n - back,
                 Some(_) => 0,
@@ -227,12 +238,12 @@ impl Bench {
             });
             kept.sum()
         };
-        // A window is fullest when it ends with a write, so its limits are those at that write.
+        // A window is fullest when it ends with a write, so the limits at that write apply.
         for (at, o, granted, limits) in self.spent.iter().filter(|(.., granted, _)| *granted > 0) {
-            let second = Moment(at.0.saturating_sub(999));
-            let minute = Moment(at.0.saturating_sub(59_999));
-            let until = |from: Moment| at.0 - from.0 + 1;
-            // Limits that were just lowered leave what was granted before.
+            let second = Timestamp(at.0.saturating_sub(999));
+            let minute = Timestamp(at.0.saturating_sub(59_999));
+            let until = |from: Timestamp| at.0 - from.0 + 1;
+            // Limits that were lowered do not apply to earlier grants.
             let steady = self.spent.iter().all(|(_, other, _, before)| other != o || before == limits);
             if steady {
                 assert!(within(second, until(second), Some(*o)) <= limits.writes_per_second as usize, "{granted}");
@@ -243,43 +254,43 @@ impl Bench {
     }
 }
 
-fn play(seed: u64, limits: &[Limits], events: Vec<Event>) -> Bench {
-    let mut bench = Bench::new(seed, limits);
+fn play(seed: u64, limits: &[Limits], events: Vec<BenchEvent>) -> SchedulerBench {
+    let mut bench = SchedulerBench::new(seed, limits);
     events.into_iter().for_each(|event| bench.step(event));
     bench
 }
 
-fn script() -> impl Strategy<Value = (u64, Vec<Limits>, Vec<Event>)> {
+fn script() -> impl Strategy<Value = (u64, Vec<Limits>, Vec<BenchEvent>)> {
     (any::<u64>(), prop::collection::vec(limits(), 3), prop::collection::vec(event(), 1..120))
 }
 
-// Every script is checked against all of `Bench::check` and `Bench::pass`; each test adds what its name says.
+// Every script is checked with all of `Bench::check` and `Bench::pass`; each test adds the property in its name.
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn guarantees_never_more_than_the_maximum_at_once((seed, limits, mut events) in script()) {
-        // Nothing ends, so all that may run does.
-        events.retain(|event| !matches!(event, Event::Finish(..)));
+        // No run finishes, so all slots are used.
+        events.retain(|event| !matches!(event, BenchEvent::Finish(..)));
         play(seed, &limits, events);
     }
 
     #[test]
     fn guarantees_never_sooner_than_the_cool_down((seed, limits, events) in script()) {
-        // Each run ends at once and is woken at once.
-        let hot = events.into_iter().flat_map(|e| [e, Event::Finish(0, 0), Event::Wake(0, 0), Event::Wake(1, 1)]);
+        // Each run finishes at once and is triggered again at once.
+        let hot = events.into_iter().flat_map(|e| [e, BenchEvent::Finish(0, 0), BenchEvent::Wake(0, 0), BenchEvent::Wake(1, 1)]);
         play(seed, &limits, hot.collect());
     }
 
     #[test]
     fn guarantees_no_change_is_lost((seed, limits, events) in script()) {
-        let woken = events.into_iter().flat_map(|e| [e, Event::Wake(0, 0)]);
+        let woken = events.into_iter().flat_map(|e| [e, BenchEvent::Wake(0, 0)]);
         play(seed, &limits, woken.collect()).settle();
     }
 
     #[test]
     fn guarantees_no_unit_twice_at_a_time((seed, limits, events) in script()) {
-        let woken = events.into_iter().flat_map(|e| [e, Event::Wake(0, 0), Event::ToNext]);
+        let woken = events.into_iter().flat_map(|e| [e, BenchEvent::Wake(0, 0), BenchEvent::ToNext]);
         play(seed, &limits, woken.collect());
     }
 
@@ -290,50 +301,50 @@ proptest! {
 
     #[test]
     fn guarantees_budgets_hold_in_any_window((seed, limits, events) in script()) {
-        let writes = events.into_iter().flat_map(|e| [e, Event::Spend(0, 3), Event::Spend(1, 1)]);
+        let writes = events.into_iter().flat_map(|e| [e, BenchEvent::Spend(0, 3), BenchEvent::Spend(1, 1)]);
         play(seed, &limits, writes.collect()).check_budgets();
     }
 
     #[test]
     fn guarantees_next_never_misses((seed, limits, events) in script()) {
-        let waits = events.into_iter().flat_map(|e| [e, Event::Pass(130)]);
+        let waits = events.into_iter().flat_map(|e| [e, BenchEvent::Pass(130)]);
         play(seed, &limits, waits.collect());
     }
 }
 
-/// The hottest unit of a busy operator does not keep a quiet one from running.
+/// The busiest unit of a busy operator does not block an idle one.
 #[test]
 fn nobody_starves_behind_a_hot_unit() {
     let mut scheduler = Scheduler::new(1, GlobalLimits { max_concurrent: 1, ..GlobalLimits::default() });
     for name in NAMES {
-        scheduler.set_operator(Moment(0), &operator(name), Limits::none());
+        scheduler.set_operator(Timestamp(0), &operator(name), Limits::none());
     }
-    scheduler.wake(Moment(0), &unit("a", 0), changed(0));
-    scheduler.wake(Moment(0), &unit("a", 1), changed(0));
-    scheduler.wake(Moment(0), &unit("c", 0), changed(0));
+    scheduler.trigger(Timestamp(0), &unit("a", 0), changed(0));
+    scheduler.trigger(Timestamp(0), &unit("a", 1), changed(0));
+    scheduler.trigger(Timestamp(0), &unit("c", 0), changed(0));
     let mut seen = Vec::new();
     for now in 0..3 {
-        let started = scheduler.start(Moment(now)).remove(0).unit;
-        scheduler.wake(Moment(now), &started, changed(now));
-        scheduler.finish(Moment(now), &started, Ended::Done { again: None });
+        let started = scheduler.start(Timestamp(now)).remove(0).unit;
+        scheduler.trigger(Timestamp(now), &started, changed(now));
+        scheduler.finish(Timestamp(now), &started, RunEnd::Done { requeue_after: None });
         seen.push(started.to_string());
     }
     assert_eq!(seen, ["a shop/u0", "c shop/u0", "a shop/u1"]);
 }
 
-/// Instructions cannot be counted here, but a scan of 100,000 units per event would take minutes.
+/// Instructions cannot be counted here, but scanning 100,000 units per event would take minutes.
 #[test]
 fn a_hundred_thousand_units_are_no_burden() {
     let mut scheduler = Scheduler::new(1, GlobalLimits::default());
-    scheduler.set_operator(Moment(0), &operator("a"), Limits::none());
+    scheduler.set_operator(Timestamp(0), &operator("a"), Limits::none());
     for number in 0..100_000 {
-        scheduler.wake(Moment(0), &unit("a", number), changed(1));
+        scheduler.trigger(Timestamp(0), &unit("a", number), changed(1));
     }
     let mut ran = 0;
     while let Some(next) = scheduler.next() {
         for started in scheduler.start(next) {
             ran += 1;
-            scheduler.finish(next, &started.unit, Ended::Done { again: None });
+            scheduler.finish(next, &started.unit, RunEnd::Done { requeue_after: None });
         }
     }
     assert_eq!(ran, 100_000);

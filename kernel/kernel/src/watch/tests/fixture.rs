@@ -1,4 +1,4 @@
-//! A watch of an embedded cluster through a connection that fails as told.
+//! Watch of an embedded cluster through a connection with scripted faults.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,85 +17,85 @@ use switchboard_cluster::Cluster;
 use switchboard_object::selector::LabelSelector;
 use tokio::sync::mpsc;
 
-use crate::cache::{Cache, Observed};
-use crate::gate::Gate;
+use crate::cache::{Cache, TableEvent};
 use crate::object::Object;
-use crate::place::ClusterName;
-use crate::resource::{Query, Resource, Selection, TableKey};
-use crate::view::Picture;
-use crate::watch::{Pace, Told, Watch};
+use crate::rate_limiter::RateLimiter;
+use crate::resource::{ListQuery, Resource, Selection, TableKey};
+use crate::topology::ClusterName;
+use crate::view::Reader;
+use crate::watch::{TableWatch, WatchTimeouts, WatchUpdate};
 
 pub const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 pub const WIDGETS: Resource = Resource::namespaced("example.com", "v1", "Widget", "widgets");
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// Nothing here takes a tenth of it.
+/// Ten times longer than any step takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What happens to one request.
-pub enum Fault {
-    /// The answer breaks off after so many bytes.
+/// Fault of one request.
+pub enum ResponseFault {
+    /// The response is cut off after this number of bytes.
     Cut(usize),
-    /// The server refuses.
+    /// The server returns an error.
     Status(u16),
-    /// No connection.
+    /// The connection fails.
     Broken,
-    /// An answer that never goes on.
+    /// The response never continues.
     Silent,
-    /// An answer that is no JSON.
+    /// The response is not JSON.
     Garbage,
-    /// Nothing ever comes back.
+    /// There is no response.
     BlackHole,
 }
 
-type Script = Arc<Mutex<VecDeque<Fault>>>;
+type FaultScript = Arc<Mutex<VecDeque<ResponseFault>>>;
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
+type BoxedResponse = Response<UnsyncBoxBody<Bytes, BoxError>>;
 
 fn full(bytes: impl Into<Bytes>) -> UnsyncBoxBody<Bytes, BoxError> {
     Full::new(bytes.into()).map_err(Into::into).boxed_unsync()
 }
 
-async fn pass(client: Client, fault: Option<Fault>, request: Request<Body>) -> Result<Answer, BoxError> {
+async fn pass(client: Client, fault: Option<ResponseFault>, request: Request<Body>) -> Result<BoxedResponse, BoxError> {
     match fault {
         None => Ok(client.send(request).await?.map(|body| body.map_err(Into::into).boxed_unsync())),
-        Some(Fault::Cut(bytes)) => {
+        Some(ResponseFault::Cut(bytes)) => {
             let answer = client.send(request).await?;
             Ok(answer.map(|body| Limited::new(body, bytes).boxed_unsync()))
         }
-        Some(Fault::Status(code)) => {
+        Some(ResponseFault::Status(code)) => {
             let status = json!({ "kind": "Status", "code": code, "message": "not now" });
             Ok(Response::builder().status(code).body(full(status.to_string()))?)
         }
-        Some(Fault::Broken) => Err("connection refused".into()),
-        Some(Fault::Silent) => {
+        Some(ResponseFault::Broken) => Err("connection refused".into()),
+        Some(ResponseFault::Silent) => {
             let never = futures::stream::pending::<Result<Frame<Bytes>, BoxError>>();
             Ok(Response::new(StreamBody::new(never).boxed_unsync()))
         }
-        Some(Fault::BlackHole) => std::future::pending().await,
-        Some(Fault::Garbage) => Ok(Response::new(full("<html>\n"))),
+        Some(ResponseFault::BlackHole) => std::future::pending().await,
+        Some(ResponseFault::Garbage) => Ok(Response::new(full("<html>\n"))),
     }
 }
 
-pub struct Fixture {
+pub struct WatchFixture {
     client: Client,
     flaky: Client,
-    script: Script,
+    script: FaultScript,
     requests: Arc<AtomicUsize>,
-    sender: Option<mpsc::Sender<(TableKey, Told)>>,
-    receiver: mpsc::Receiver<(TableKey, Told)>,
-    running: Option<Watch>,
-    pub pace: Pace,
-    pub gate: Gate,
+    sender: Option<mpsc::Sender<(TableKey, WatchUpdate)>>,
+    receiver: mpsc::Receiver<(TableKey, WatchUpdate)>,
+    running: Option<TableWatch>,
+    pub timeouts: WatchTimeouts,
+    pub rate_limiter: RateLimiter,
     pub table: TableKey,
     pub cache: Cache,
     pub lists_begun: usize,
     pub lost: Vec<String>,
 }
 
-impl Fixture {
+impl WatchFixture {
     pub fn new(cluster: &Cluster) -> Self {
-        let (client, script, requests) = (cluster.client(), Script::default(), Arc::new(AtomicUsize::new(0)));
+        let (client, script, requests) = (cluster.client(), FaultScript::default(), Arc::new(AtomicUsize::new(0)));
         let (inner, faults, counter) = (client.clone(), script.clone(), requests.clone());
         let service = tower::service_fn(move |request: Request<Body>| {
             counter.fetch_add(1, Ordering::SeqCst);
@@ -106,22 +106,50 @@ impl Fixture {
         let short = Duration::from_millis(5);
         let (retry_min, retry_max, unserved_retry) = (short, short * 4, short * 4);
         let (silence, answer, life) = (Duration::from_secs(30), Duration::from_secs(30), Duration::from_secs(60));
-        let pace = Pace { retry_min, retry_max, unserved_retry, silence, answer, life, custom_life: life };
+        let timeouts = WatchTimeouts {
+            retry_min,
+            retry_max,
+            unserved_retry,
+            silence,
+            response: answer,
+            duration: life,
+            custom_duration: life,
+        };
         let table = TableKey { cluster: ClusterName::new("home"), resource: Arc::new(CONFIG_MAPS) };
         let (cache, sender) = (Cache::default(), Some(sender));
-        let (running, gate, lists_begun, lost) = (None, Gate::open(), 0, Vec::new());
-        Self { client, flaky, script, requests, sender, receiver, running, pace, gate, table, cache, lists_begun, lost }
+        let (running, rate_limiter, lists_begun, lost) = (None, RateLimiter::unlimited(), 0, Vec::new());
+        Self {
+            client,
+            flaky,
+            script,
+            requests,
+            sender,
+            receiver,
+            running,
+            timeouts,
+            rate_limiter,
+            table,
+            cache,
+            lists_begun,
+            lost,
+        }
     }
 
-    /// What happens to the next requests; those after pass.
-    pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
+    /// Sets the faults of the next requests; later ones have none.
+    pub fn script(&self, faults: impl IntoIterator<Item = ResponseFault>) {
         *self.script.lock().unwrap() = faults.into_iter().collect();
     }
 
     pub fn watch(&mut self, resource: &Resource) {
         self.table.resource = Arc::new(resource.clone());
         let sender = self.sender.take().unwrap();
-        self.running = Some(Watch::start(self.flaky.clone(), self.table.clone(), sender, self.pace, self.gate.clone()));
+        self.running = Some(TableWatch::start(
+            self.flaky.clone(),
+            self.table.clone(),
+            sender,
+            self.timeouts,
+            self.rate_limiter.clone(),
+        ));
     }
 
     pub fn stop(&mut self) {
@@ -132,7 +160,7 @@ impl Fixture {
         self.requests.load(Ordering::SeqCst)
     }
 
-    /// Takes in what is told until it is so.
+    /// Applies updates until a condition holds.
     pub async fn until(&mut self, so: impl Fn(&Self) -> bool) {
         let end = tokio::time::Instant::now() + PATIENCE;
         while !so(self) {
@@ -140,9 +168,9 @@ impl Fixture {
             let (table, told) = told.expect("it happens in time").expect("the watch goes on");
             assert_eq!(table, self.table);
             match told {
-                Told::Lost { message } => self.lost.push(message),
-                Told::Observed(observed) => {
-                    self.lists_begun += usize::from(matches!(observed, Observed::Begin));
+                WatchUpdate::Failed { message } => self.lost.push(message),
+                WatchUpdate::Event(observed) => {
+                    self.lists_begun += usize::from(matches!(observed, TableEvent::Begin));
                     self.cache.observe(&table, observed).unwrap();
                 }
             }
@@ -159,9 +187,9 @@ impl Fixture {
         tokio::time::timeout(PATIENCE, ended).await.expect("it ends in time");
     }
 
-    /// The objects made here; a controller of the cluster puts one of its own into every namespace.
+    /// Returns the objects created here; a controller of the cluster adds one to every namespace.
     fn objects(&self) -> Option<Vec<Object>> {
-        let query = Query { table: self.table.clone(), selection: Selection::namespace("shop") };
+        let query = ListQuery { table: self.table.clone(), selection: Selection::namespace("shop") };
         let mut objects = self.cache.snapshot().list(&query, &LabelSelector::everything())?;
         objects.retain(|object| &*object.key.name != "kube-root-ca.crt");
         Some(objects)

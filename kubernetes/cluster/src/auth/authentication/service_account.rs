@@ -1,4 +1,5 @@
-//! Is the service account behind a token still the one it was made for, and does what it is bound to still live?
+//! Service account tokens: checks that the service account is still the one the token was issued for, and that the
+//! bound object still exists.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,18 +7,18 @@ use jiff::Timestamp;
 use ring::digest::{SHA256, digest};
 use switchboard_object::Value;
 
-use super::{CREDENTIAL_ID, Objects};
-use crate::auth::token::{Binding, Claims, LEGACY_ISSUER};
+use super::{CREDENTIAL_ID, TokenObjects};
+use crate::auth::token::{LEGACY_ISSUER, TokenBinding, TokenClaims};
 use crate::auth::{User, split_service_account};
 
-/// Clocks may differ by this much.
+/// Tolerated difference between clocks.
 const LEEWAY_SECONDS: i64 = 60;
 const INVALIDATED: &str = "service account token has been invalidated";
-/// A Secret with this label no longer carries a working token.
+/// Label of a Secret whose token is no longer valid.
 const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
 
-/// The user of a token whose signature and audience are good, or why it is refused, in upstream's words.
-pub fn user(claims: &Claims, token: &str, objects: &dyn Objects, now: Timestamp) -> Result<User, String> {
+/// Returns the user of a token with valid signature and audience, or the error in kube-apiserver's words.
+pub fn user(claims: &TokenClaims, token: &str, objects: &dyn TokenObjects, now: Timestamp) -> Result<User, String> {
     if claims.iss == LEGACY_ISSUER {
         return legacy(claims, token, objects);
     }
@@ -53,12 +54,12 @@ pub fn user(claims: &Claims, token: &str, objects: &dyn Objects, now: Timestamp)
     Ok(user)
 }
 
-fn in_time(claims: &Claims, now: Timestamp) -> Result<(), String> {
+fn in_time(claims: &TokenClaims, now: Timestamp) -> Result<(), String> {
     let now = now.as_second();
     if claims.nbf.is_some_and(|from| now + LEEWAY_SECONDS < from) {
         return Err("service account token is not valid yet".into());
     }
-    // A token of ours always ends; one without an end is none of ours.
+    // Tokens issued here always expire, so a token without an expiry was not issued here.
     if claims.exp.is_none_or(|end| now - LEEWAY_SECONDS > end) {
         return Err("service account token has expired".into());
     }
@@ -68,8 +69,8 @@ fn in_time(claims: &Claims, now: Timestamp) -> Result<(), String> {
     Ok(())
 }
 
-fn bound_objects_live(binding: &Binding, objects: &dyn Objects, now: Timestamp) -> Result<(), String> {
-    // A pod's token names its node for information only.
+fn bound_objects_live(binding: &TokenBinding, objects: &dyn TokenObjects, now: Timestamp) -> Result<(), String> {
+    // The node of a pod's token is informational only.
     let node = binding.node.as_ref().filter(|_| binding.pod.is_none());
     let bound = [
         ("secret", "secrets", binding.namespace.as_str(), binding.secret.as_ref()),
@@ -93,8 +94,8 @@ fn bound_objects_live(binding: &Binding, objects: &dyn Objects, now: Timestamp) 
     Ok(())
 }
 
-/// A token kept in a Secret: it lives as long as the Secret holds it.
-fn legacy(claims: &Claims, token: &str, objects: &dyn Objects) -> Result<User, String> {
+/// Returns the user of a token stored in a Secret, which is valid as long as the Secret holds it.
+fn legacy(claims: &TokenClaims, token: &str, objects: &dyn TokenObjects) -> Result<User, String> {
     let claim = |value: &Option<String>, name: &str| {
         value.clone().filter(|v| !v.is_empty()).ok_or_else(|| format!("{name} claim is missing"))
     };
@@ -133,7 +134,7 @@ fn legacy(claims: &Claims, token: &str, objects: &dyn Objects) -> Result<User, S
     Ok(User::service_account(&namespace, &name, &uid))
 }
 
-/// Deleted longer ago than clocks may differ, and waiting for its finalizers.
+/// Whether an object was deleted longer ago than the clock tolerance and waits for its finalizers.
 fn is_gone(object: &Value, now: Timestamp) -> bool {
     let deleted = text(object, "/metadata/deletionTimestamp");
     deleted.parse::<Timestamp>().is_ok_and(|at| at.as_second() < now.as_second() - LEEWAY_SECONDS)

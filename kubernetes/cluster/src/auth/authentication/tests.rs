@@ -6,19 +6,19 @@ use serde_json::json;
 
 use super::*;
 use crate::auth::certificates::Certificates;
-use crate::auth::token::{Binding, Claims, ISSUER, LEGACY_ISSUER, Reference};
+use crate::auth::token::{BoundObject, ISSUER, LEGACY_ISSUER, TokenBinding, TokenClaims};
 use rustls::pki_types::pem::PemObject;
 
 #[derive(Default)]
-struct World(HashMap<(String, String, String), Value>);
+struct TokenFixture(HashMap<(String, String, String), Value>);
 
-impl Objects for World {
+impl TokenObjects for TokenFixture {
     fn object(&self, resource: &str, namespace: &str, name: &str) -> Option<Value> {
         self.0.get(&(resource.into(), namespace.into(), name.into())).cloned()
     }
 }
 
-impl World {
+impl TokenFixture {
     fn with(mut self, resource: &str, namespace: &str, name: &str, object: Value) -> Self {
         self.0.insert((resource.into(), namespace.into(), name.into()), object);
         self
@@ -33,8 +33,8 @@ fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
 
-fn claims() -> Claims {
-    Claims {
+fn claims() -> TokenClaims {
+    TokenClaims {
         aud: vec![ISSUER.into()],
         exp: Some(now().as_second() + 600),
         iat: Some(now().as_second()),
@@ -42,12 +42,12 @@ fn claims() -> Claims {
         iss: ISSUER.into(),
         jti: Some("j".into()),
         sub: "system:serviceaccount:shop:web".into(),
-        kubernetes: Some(Binding {
+        kubernetes: Some(TokenBinding {
             namespace: "shop".into(),
-            serviceaccount: Reference { name: "web".into(), uid: "u1".into() },
-            ..Binding::default()
+            serviceaccount: BoundObject { name: "web".into(), uid: "u1".into() },
+            ..TokenBinding::default()
         }),
-        ..Claims::default()
+        ..TokenClaims::default()
     }
 }
 
@@ -61,46 +61,46 @@ fn bearer(token: &str) -> HeaderMap {
     headers
 }
 
-fn review(claims: &Claims, world: &World, at: Timestamp) -> Result<User, String> {
+fn review(claims: &TokenClaims, fixture: &TokenFixture, at: Timestamp) -> Result<User, String> {
     let authenticator = authenticator();
     let token = authenticator.key().sign(claims).unwrap();
-    authenticator.bearer(&token, &[], world, at).map(|bearer| bearer.user)
+    authenticator.authenticate_token(&token, &[], fixture, at).map(|bearer| bearer.user)
 }
 
 #[test]
-fn nobody_comes_in_without_credentials_but_to_health_and_version() {
-    let (a, world) = (authenticator(), World::default());
+fn without_credentials_only_health_and_version_are_allowed() {
+    let (a, fixture) = (authenticator(), TokenFixture::default());
     for path in ["/healthz", "/readyz/ping", "/livez", "/version", "/version/"] {
-        let user = a.authenticate(&Peer::Unknown, &HeaderMap::new(), path, &world, now()).unwrap();
+        let user = a.authenticate(&Peer::Unknown, &HeaderMap::new(), path, &fixture, now()).unwrap();
         assert_eq!(user, User::anonymous(), "{path}");
     }
     for path in ["/", "/api", "/apis", "/healthzz", "/versions", "/openapi/v3", "/api/v1/pods", "/clusters/x/version"] {
-        let refused = a.authenticate(&Peer::Unknown, &HeaderMap::new(), path, &world, now()).unwrap_err();
+        let refused = a.authenticate(&Peer::Unknown, &HeaderMap::new(), path, &fixture, now()).unwrap_err();
         assert_eq!(refused, Status::unauthorized(), "{path}");
     }
 }
 
 #[test]
 fn wrong_credentials_are_refused_even_where_none_are_needed() {
-    let (a, world) = (authenticator(), World::default());
-    assert!(a.authenticate(&Peer::Unknown, &bearer("wrong"), "/healthz", &world, now()).is_err());
-    assert!(a.authenticate(&Peer::Refused, &HeaderMap::new(), "/healthz", &world, now()).is_err());
+    let (a, fixture) = (authenticator(), TokenFixture::default());
+    assert!(a.authenticate(&Peer::Unknown, &bearer("wrong"), "/healthz", &fixture, now()).is_err());
+    assert!(a.authenticate(&Peer::Untrusted, &HeaderMap::new(), "/healthz", &fixture, now()).is_err());
 }
 
 #[test]
 fn the_static_token_is_the_administrator() {
     let user = authenticator()
-        .authenticate(&Peer::Refused, &bearer("admin-secret"), "/api", &World::default(), now())
+        .authenticate(&Peer::Untrusted, &bearer("admin-secret"), "/api", &TokenFixture::default(), now())
         .unwrap();
     assert_eq!((user.name.as_str(), user.groups.join(",")), ("admin", "system:masters,system:authenticated".into()));
     let none = Authenticator::new(TokenKey::ephemeral().unwrap(), None);
-    assert!(none.authenticate(&Peer::Unknown, &bearer(""), "/api", &World::default(), now()).is_err());
+    assert!(none.authenticate(&Peer::Unknown, &bearer(""), "/api", &TokenFixture::default(), now()).is_err());
 }
 
 #[test]
 fn a_client_certificate_names_user_and_groups() {
     let made = Certificates::ephemeral(&[], now()).unwrap();
-    let chain = |pair: &crate::auth::certificates::Pair| {
+    let chain = |pair: &crate::auth::certificates::CertificatePair| {
         vec![CertificateDer::from_pem_slice(pair.certificate.as_bytes()).unwrap()]
     };
     let verifier = made.verifier().unwrap();
@@ -110,36 +110,38 @@ fn a_client_certificate_names_user_and_groups() {
     assert_eq!((user.name.as_str(), &user.groups[..]), ("alice", &["devs".to_string()][..]));
     assert!(user.extra[CREDENTIAL_ID][0].starts_with("X509SHA256="));
     let foreign = Certificates::ephemeral(&[], now()).unwrap();
-    assert_eq!(Peer::from_chain(&chain(&foreign.admin), &verifier, seconds), Peer::Refused);
+    assert_eq!(Peer::from_chain(&chain(&foreign.admin), &verifier, seconds), Peer::Untrusted);
     assert_eq!(Peer::from_chain(&[], &verifier, seconds), Peer::Unknown);
 }
 
 #[test]
-fn a_service_account_token_is_good_until_it_expires() {
-    let user = review(&claims(), &World::account(), now()).unwrap();
+fn a_service_account_token_is_valid_until_it_expires() {
+    let user = review(&claims(), &TokenFixture::account(), now()).unwrap();
     assert_eq!(user.groups, ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"]);
     assert_eq!(user.extra[CREDENTIAL_ID], ["JTI=j"]);
     let late = Timestamp::from_second(now().as_second() + 661).unwrap();
     assert_eq!(
-        review(&claims(), &World::account(), late).unwrap_err(),
+        review(&claims(), &TokenFixture::account(), late).unwrap_err(),
         "[invalid bearer token, service account token has expired]"
     );
-    let endless = Claims { exp: None, ..claims() };
-    assert!(review(&endless, &World::account(), now()).is_err());
-    let future = Claims { nbf: Some(now().as_second() + 61), ..claims() };
-    assert!(review(&future, &World::account(), now()).unwrap_err().contains("not valid yet"));
+    let endless = TokenClaims { exp: None, ..claims() };
+    assert!(review(&endless, &TokenFixture::account(), now()).is_err());
+    let future = TokenClaims { nbf: Some(now().as_second() + 61), ..claims() };
+    assert!(review(&future, &TokenFixture::account(), now()).unwrap_err().contains("not valid yet"));
 }
 
 #[test]
 fn a_token_ends_with_its_service_account() {
-    assert!(review(&claims(), &World::default(), now()).unwrap_err().contains("serviceaccounts \"web\" not found"));
-    let recreated = World::default().with("serviceaccounts", "shop", "web", json!({"metadata": {"uid": "u2"}}));
+    assert!(
+        review(&claims(), &TokenFixture::default(), now()).unwrap_err().contains("serviceaccounts \"web\" not found")
+    );
+    let recreated = TokenFixture::default().with("serviceaccounts", "shop", "web", json!({"metadata": {"uid": "u2"}}));
     assert_eq!(
         review(&claims(), &recreated, now()).unwrap_err(),
         "[invalid bearer token, service account UID (u2) does not match claim (u1)]"
     );
     let going = json!({"metadata": {"uid": "u1", "deletionTimestamp": "2020-01-01T00:00:00Z"}});
-    let going = World::default().with("serviceaccounts", "shop", "web", going);
+    let going = TokenFixture::default().with("serviceaccounts", "shop", "web", going);
     assert!(review(&claims(), &going, now()).unwrap_err().contains("service account shop/web has been deleted"));
 }
 
@@ -147,56 +149,60 @@ fn a_token_ends_with_its_service_account() {
 fn a_token_ends_with_what_it_is_bound_to() {
     for (kind, resource, namespace) in [("secret", "secrets", "shop"), ("pod", "pods", "shop"), ("node", "nodes", "")] {
         let mut bound = claims();
-        let reference = Some(Reference { name: "b".into(), uid: "b1".into() });
+        let reference = Some(BoundObject { name: "b".into(), uid: "b1".into() });
         let binding = bound.kubernetes.as_mut().unwrap();
         match kind {
             "secret" => binding.secret = reference,
             "pod" => binding.pod = reference,
             _ => binding.node = reference,
         }
-        let world = |uid: &str| World::account().with(resource, namespace, "b", json!({"metadata": {"uid": uid}}));
-        assert!(review(&bound, &world("b1"), now()).is_ok(), "{kind}");
-        assert!(review(&bound, &World::account(), now()).unwrap_err().contains("has been invalidated"), "{kind}");
+        let fixture =
+            |uid: &str| TokenFixture::account().with(resource, namespace, "b", json!({"metadata": {"uid": uid}}));
+        assert!(review(&bound, &fixture("b1"), now()).is_ok(), "{kind}");
+        assert!(
+            review(&bound, &TokenFixture::account(), now()).unwrap_err().contains("has been invalidated"),
+            "{kind}"
+        );
         let text = format!("{kind} UID (b2) does not match service account {kind} ref claim (b1)");
-        assert!(review(&bound, &world("b2"), now()).unwrap_err().contains(&text), "{kind}");
+        assert!(review(&bound, &fixture("b2"), now()).unwrap_err().contains(&text), "{kind}");
     }
 }
 
 #[test]
 fn a_token_for_another_audience_is_refused() {
-    let vault = Claims { aud: vec!["vault".into()], ..claims() };
+    let vault = TokenClaims { aud: vec!["vault".into()], ..claims() };
     assert_eq!(
-        review(&vault, &World::account(), now()).unwrap_err(),
+        review(&vault, &TokenFixture::account(), now()).unwrap_err(),
         "[invalid bearer token, token audiences [\"vault\"] is invalid for the target audiences \
          [\"https://kubernetes.default.svc\"]]"
     );
     let a = authenticator();
     let token = a.key().sign(&vault).unwrap();
-    let bearer = a.bearer(&token, &["vault".into(), "x".into()], &World::account(), now()).unwrap();
+    let bearer = a.authenticate_token(&token, &["vault".into(), "x".into()], &TokenFixture::account(), now()).unwrap();
     assert_eq!(bearer.audiences, ["vault"]);
 }
 
 #[test]
 fn a_token_kept_in_a_secret_lives_as_long_as_the_secret_holds_it() {
     let a = authenticator();
-    let legacy = Claims {
+    let legacy = TokenClaims {
         iss: LEGACY_ISSUER.into(),
         sub: "system:serviceaccount:shop:web".into(),
         legacy_namespace: Some("shop".into()),
         legacy_secret: Some("s".into()),
         legacy_name: Some("web".into()),
         legacy_uid: Some("u1".into()),
-        ..Claims::default()
+        ..TokenClaims::default()
     };
     let token = a.key().sign(&legacy).unwrap();
     use base64::Engine;
     let data = base64::engine::general_purpose::STANDARD.encode(&token);
-    let world = World::account().with("secrets", "shop", "s", json!({"data": {"token": data}}));
-    assert_eq!(a.bearer(&token, &[], &world, now()).unwrap().user.name, "system:serviceaccount:shop:web");
-    let error = a.bearer(&token, &[], &World::account(), now()).unwrap_err();
+    let fixture = TokenFixture::account().with("secrets", "shop", "s", json!({"data": {"token": data}}));
+    assert_eq!(a.authenticate_token(&token, &[], &fixture, now()).unwrap().user.name, "system:serviceaccount:shop:web");
+    let error = a.authenticate_token(&token, &[], &TokenFixture::account(), now()).unwrap_err();
     assert_eq!(error, "[invalid bearer token, Token has been invalidated]");
-    let other = World::account().with("secrets", "shop", "s", json!({"data": {"token": "eA=="}}));
-    assert!(a.bearer(&token, &[], &other, now()).unwrap_err().contains("does not match server's copy"));
+    let other = TokenFixture::account().with("secrets", "shop", "s", json!({"data": {"token": "eA=="}}));
+    assert!(a.authenticate_token(&token, &[], &other, now()).unwrap_err().contains("does not match server's copy"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The PEM file that keeps the three pairs, and what its certificates say.
+//! PEM file of the three pairs, and the properties of its certificates.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -12,19 +12,19 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use super::{CertificateError, Certificates, Pair};
+use super::{CertificateError, CertificatePair, Certificates};
 
-/// What decides whether a kept pair is used again.
-pub struct Facts {
+/// Properties that decide whether a stored pair is reused.
+pub struct CertificateFacts {
     /// Seconds since the epoch.
     pub not_before: i64,
     /// Seconds since the epoch.
     pub not_after: i64,
-    /// The addresses among its alternative names.
+    /// Addresses among its alternative names.
     pub addresses: Vec<IpAddr>,
 }
 
-/// Authority, serving, admin; each certificate before its key.
+/// Encodes authority, serving and admin pair; each certificate before its key.
 pub fn encode(certificates: &Certificates) -> String {
     [&certificates.authority, &certificates.serving, &certificates.admin]
         .iter()
@@ -32,11 +32,11 @@ pub fn encode(certificates: &Certificates) -> String {
         .collect()
 }
 
-/// The three pairs with their facts; `None` when there is no file.
+/// Reads the three pairs with their properties; `None` if the file does not exist.
 ///
 /// # Errors
-/// When it cannot be read, or does not hold three whole pairs.
-pub fn read(path: &Path) -> Result<Option<(Certificates, [Facts; 3])>, CertificateError> {
+/// When the file cannot be read, or does not hold three complete pairs.
+pub fn read(path: &Path) -> Result<Option<(Certificates, [CertificateFacts; 3])>, CertificateError> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -46,10 +46,10 @@ pub fn read(path: &Path) -> Result<Option<(Certificates, [Facts; 3])>, Certifica
     found.map(Some).ok_or_else(|| CertificateError::Damaged { path: path.to_path_buf() })
 }
 
-fn decode(text: &str) -> Option<(Certificates, [Facts; 3])> {
+fn decode(text: &str) -> Option<(Certificates, [CertificateFacts; 3])> {
     let sections = sections(text);
     let [authority, authority_key, serving, serving_key, admin, admin_key] = sections.as_slice() else { return None };
-    let pair = |certificate: &str, key: &str| Pair { certificate: certificate.into(), key: key.into() };
+    let pair = |certificate: &str, key: &str| CertificatePair { certificate: certificate.into(), key: key.into() };
     let (authority, serving, admin) =
         (pair(authority, authority_key), pair(serving, serving_key), pair(admin, admin_key));
     let all = [facts(&authority)?, facts(&serving)?, facts(&admin)?];
@@ -62,8 +62,8 @@ fn sections(text: &str) -> Vec<&str> {
     starts.iter().zip(ends).map(|(from, to)| &text[*from..to]).collect()
 }
 
-/// `None` when the pair cannot be read, or the key is not the certificate's.
-fn facts(pair: &Pair) -> Option<Facts> {
+/// Returns the properties of a pair; `None` if it cannot be parsed, or the key does not belong to the certificate.
+fn facts(pair: &CertificatePair) -> Option<CertificateFacts> {
     let der = CertificateDer::from_pem_slice(pair.certificate.as_bytes()).ok()?;
     let (_, certificate) = X509Certificate::from_der(&der).ok()?;
     PrivateKeyDer::from_pem_slice(pair.key.as_bytes()).ok()?;
@@ -73,7 +73,7 @@ fn facts(pair: &Pair) -> Option<Facts> {
     }
     let alternatives = certificate.subject_alternative_name().ok()?;
     let addresses = alternatives.map(|names| names.value.general_names.iter().filter_map(address).collect());
-    Some(Facts {
+    Some(CertificateFacts {
         not_before: certificate.validity().not_before.timestamp(),
         not_after: certificate.validity().not_after.timestamp(),
         addresses: addresses.unwrap_or_default(),
@@ -88,7 +88,7 @@ fn address(name: &GeneralName<'_>) -> Option<IpAddr> {
     }
 }
 
-/// Writes a file that only its owner reads, whole or not at all.
+/// Writes a file that only its owner can read, completely or not at all.
 pub fn write_private(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let directory = path.parent().filter(|d| !d.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory)?;

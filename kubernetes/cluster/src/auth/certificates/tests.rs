@@ -7,12 +7,12 @@ fn at(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
 
-fn chain(pair: &Pair) -> Vec<CertificateDer<'static>> {
+fn chain(pair: &CertificatePair) -> Vec<CertificateDer<'static>> {
     vec![CertificateDer::from_pem_slice(pair.certificate.as_bytes()).unwrap()]
 }
 
 #[test]
-fn kept_certificates_are_used_again_and_private() {
+fn stored_certificates_are_reused_and_private() {
     let dir = tempfile::tempdir().unwrap();
     let now = at("2026-11-15T00:00:00Z");
     let first = Certificates::in_directory(dir.path(), &[], now).unwrap();

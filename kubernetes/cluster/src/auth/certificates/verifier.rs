@@ -1,4 +1,4 @@
-//! Client certificates: asked for, never demanded, judged after the handshake.
+//! Client certificates: requested, not required, and verified after the handshake.
 
 use std::sync::Arc;
 
@@ -11,18 +11,18 @@ use rustls::{DigitallySignedStruct, DistinguishedName, Error, RootCertStore, Sig
 
 use super::CertificateError;
 
-/// Judges client certificates against one authority.
+/// Verifier of client certificates against one authority.
 ///
-/// In the handshake it only checks that the client holds the key of the certificate it shows. Whether the certificate
-/// is ours is asked by [`Verifier::trusts`] for the request, because upstream answers a foreign certificate with 401
-/// and lets a bearer token beside it still count.
+/// The handshake only checks that the client holds the key of its certificate. [`ClientCertificateVerifier::trusts`]
+/// checks the authority per request, because kube-apiserver responds 401 to a foreign certificate, and still accepts a
+/// bearer token sent with it.
 #[derive(Debug)]
-pub struct Verifier {
+pub struct ClientCertificateVerifier {
     inner: Arc<dyn ClientCertVerifier>,
 }
 
-impl Verifier {
-    /// Trusts the authority with this certificate.
+impl ClientCertificateVerifier {
+    /// Creates a verifier for the authority with this certificate.
     pub(super) fn new(authority: &str) -> Result<Self, CertificateError> {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(authority.as_bytes())?)?;
@@ -32,7 +32,7 @@ impl Verifier {
         Ok(Self { inner })
     }
 
-    /// The chain ends at our authority, is valid at `seconds` since the epoch and meant for clients.
+    /// Whether the chain ends at this authority, is valid at `seconds` since the epoch and is meant for clients.
     pub fn trusts(&self, chain: &[CertificateDer<'_>], seconds: u64) -> bool {
         let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds));
         chain
@@ -41,7 +41,7 @@ impl Verifier {
     }
 }
 
-impl ClientCertVerifier for Verifier {
+impl ClientCertVerifier for ClientCertificateVerifier {
     fn offer_client_auth(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! Reading the impersonation headers.
+//! Impersonation headers.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +9,8 @@ use crate::auth::{User, is_subdomain};
 
 const EXTRA_PREFIX: &str = "impersonate-extra-";
 
-/// The user the headers ask for, as they say it. `None` without `Impersonate-User`.
-pub fn wanted(headers: &HeaderMap) -> Result<Option<User>, Status> {
+/// Returns the user that the headers request; `None` without `Impersonate-User`.
+pub fn requested_user(headers: &HeaderMap) -> Result<Option<User>, Status> {
     let texts = |name: &str| -> Vec<String> { headers.get_all(name).iter().map(|v| text(v.as_bytes())).collect() };
     let one = |name: &str| texts(name).into_iter().next().unwrap_or_default();
     let mut user = User {
@@ -37,7 +37,7 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// As Go's `%#v` prints the user.
+/// Formats the user as Go's `%#v`.
 fn go_syntax(user: &User) -> String {
     let list = |items: &[String]| {
         let quoted: Vec<String> = items.iter().map(|item| format!("{item:?}")).collect();
@@ -52,7 +52,7 @@ fn go_syntax(user: &User) -> String {
     )
 }
 
-/// `%`-escapes decoded; a key that is not well escaped is taken as it is.
+/// Decodes `%`-escapes. A key with an invalid escape is returned unchanged.
 fn unescaped(key: &str) -> String {
     let mut out = Vec::with_capacity(key.len());
     let mut rest = key.as_bytes();
@@ -72,7 +72,7 @@ fn unescaped(key: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| key.to_string())
 }
 
-/// What the constrained modes demand of extra keys and values.
+/// Validates extra keys and values for the constrained modes.
 pub fn validate_extra(extra: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
     for (key, values) in extra {
         if key.is_empty() {
@@ -91,7 +91,7 @@ pub fn validate_extra(extra: &BTreeMap<String, Vec<String>>) -> Result<(), Strin
     Ok(())
 }
 
-/// `example.com/path`: what is wrong with it.
+/// Validates `example.com/path`.
 fn domain_prefixed_path(key: &str) -> Option<String> {
     let invalid = |detail: &str| Some(format!("Invalid value: {key:?}: {detail}"));
     match key.split_once('/') {

@@ -3,7 +3,7 @@ use http::{HeaderName, HeaderValue};
 use serde_json::json;
 
 use super::*;
-use crate::auth::rbac::{GROUP, Kind, Policy};
+use crate::auth::rbac::{GROUP, Policy, RbacKind};
 
 fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
     let mut map = HeaderMap::new();
@@ -13,15 +13,15 @@ fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
     map
 }
 
-/// `x` may do what the rules say, everywhere.
+/// Returns a policy that allows `x` everything in the rules, in the whole cluster.
 fn policy(rules: serde_json::Value) -> Policy {
     let mut policy = Policy::default();
-    policy.put(Kind::ClusterRole, "", "r", &serde_json::to_vec(&json!({"rules": rules})).unwrap());
+    policy.put(RbacKind::ClusterRole, "", "r", &serde_json::to_vec(&json!({"rules": rules})).unwrap());
     let binding = json!({
         "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "r"},
         "subjects": [{"kind": "User", "name": "x"}, {"kind": "User", "name": "system:serviceaccount:shop:agent"}],
     });
-    policy.put(Kind::ClusterRoleBinding, "", "b", &serde_json::to_vec(&binding).unwrap());
+    policy.put(RbacKind::ClusterRoleBinding, "", "b", &serde_json::to_vec(&binding).unwrap());
     policy
 }
 
@@ -29,32 +29,36 @@ fn list_pods(user: User) -> Attributes {
     Attributes::resource(user, "list", "", "pods").in_namespace("shop")
 }
 
-fn act(policy: &Policy, pairs: &[(&str, &str)]) -> Result<User, Status> {
+fn impersonate_with(policy: &Policy, pairs: &[(&str, &str)]) -> Result<User, Status> {
     impersonate(policy, &list_pods(User::named("x")), &headers(pairs))
 }
 
 #[test]
 fn without_headers_nothing_changes() {
-    assert_eq!(act(&policy(json!([])), &[]).unwrap(), User::named("x"));
+    assert_eq!(impersonate_with(&policy(json!([])), &[]).unwrap(), User::named("x"));
 }
 
 #[test]
-fn without_the_right_it_is_refused_with_the_first_modes_words() {
+fn without_the_right_the_first_modes_error_is_returned() {
     assert_eq!(
-        act(&policy(json!([])), &[("impersonate-user", "alice")]).unwrap_err().message,
+        impersonate_with(&policy(json!([])), &[("impersonate-user", "alice")]).unwrap_err().message,
         "pods is forbidden: User \"x\" cannot impersonate-on:user-info:list resource \"pods\" in API group \"\" in the \
          namespace \"shop\""
     );
 }
 
 #[test]
-fn plain_impersonate_is_enough_and_every_part_is_asked_for() {
+fn plain_impersonate_suffices_and_every_part_is_checked() {
     let users = json!({"verbs": ["impersonate"], "apiGroups": [""], "resources": ["users"]});
     let may_users = policy(json!([users]));
-    let alice = act(&may_users, &[("impersonate-user", "alice")]).unwrap();
+    let alice = impersonate_with(&may_users, &[("impersonate-user", "alice")]).unwrap();
     assert_eq!((alice.name.as_str(), alice.groups), ("alice", vec![AUTHENTICATED.to_string()]));
     for more in [("impersonate-group", "devs"), ("impersonate-uid", "1"), ("impersonate-extra-scopes", "view")] {
-        assert_eq!(act(&may_users, &[("impersonate-user", "alice"), more]).unwrap_err().code, 403, "{more:?}");
+        assert_eq!(
+            impersonate_with(&may_users, &[("impersonate-user", "alice"), more]).unwrap_err().code,
+            403,
+            "{more:?}"
+        );
     }
     let all = policy(json!([
         users,
@@ -67,24 +71,24 @@ fn plain_impersonate_is_enough_and_every_part_is_asked_for() {
         ("impersonate-uid", "1"),
         ("impersonate-extra-acme.io%2fscopes", "view"),
     ];
-    let alice = act(&all, &full).unwrap();
+    let alice = impersonate_with(&all, &full).unwrap();
     assert_eq!(alice.groups, ["devs", AUTHENTICATED]);
     assert_eq!(alice.extra["acme.io/scopes"], ["view"]);
-    assert!(act(&all, &[("impersonate-user", "alice"), ("impersonate-group", MASTERS)]).is_err());
+    assert!(impersonate_with(&all, &[("impersonate-user", "alice"), ("impersonate-group", MASTERS)]).is_err());
 }
 
 #[test]
 fn service_accounts_are_a_resource_of_their_own() {
     let may = policy(json!([{"verbs": ["impersonate"], "apiGroups": [""], "resources": ["serviceaccounts"]}]));
-    let web = act(&may, &[("impersonate-user", "system:serviceaccount:shop:web")]).unwrap();
+    let web = impersonate_with(&may, &[("impersonate-user", "system:serviceaccount:shop:web")]).unwrap();
     assert_eq!(web.groups, ["system:serviceaccounts", "system:serviceaccounts:shop", AUTHENTICATED]);
-    assert!(act(&may, &[("impersonate-user", "web")]).is_err());
+    assert!(impersonate_with(&may, &[("impersonate-user", "web")]).is_err());
 }
 
 #[test]
 fn anonymous_is_never_authenticated() {
     let may = policy(json!([{"verbs": ["impersonate"], "apiGroups": [""], "resources": ["users"]}]));
-    let anonymous = act(&may, &[("impersonate-user", ANONYMOUS)]).unwrap();
+    let anonymous = impersonate_with(&may, &[("impersonate-user", ANONYMOUS)]).unwrap();
     assert_eq!(anonymous.groups, [UNAUTHENTICATED]);
 }
 
@@ -94,15 +98,15 @@ fn constrained_impersonation_holds_for_the_named_verb_only() {
         {"verbs": ["impersonate:user-info"], "apiGroups": [AUTHENTICATION], "resources": ["users", "groups"]},
         {"verbs": ["impersonate-on:user-info:list"], "apiGroups": [""], "resources": ["pods"]},
     ]));
-    act(&may, &[("impersonate-user", "alice")]).unwrap();
+    impersonate_with(&may, &[("impersonate-user", "alice")]).unwrap();
     let get = Attributes { verb: "get".into(), ..list_pods(User::named("x")) };
     assert!(impersonate(&may, &get, &headers(&[("impersonate-user", "alice")])).is_err());
-    let masters = act(&may, &[("impersonate-user", "alice"), ("impersonate-group", MASTERS)]).unwrap_err();
+    let masters = impersonate_with(&may, &[("impersonate-user", "alice"), ("impersonate-group", MASTERS)]).unwrap_err();
     assert!(masters.message.ends_with("impersonating the system:masters group is not allowed"), "{masters}");
 }
 
 #[test]
-fn a_node_agent_becomes_its_own_node_only() {
+fn a_node_agent_impersonates_only_its_own_node() {
     let may = policy(json!([
         {"verbs": ["impersonate:associated-node"], "apiGroups": [AUTHENTICATION], "resources": ["nodes"]},
         {"verbs": ["impersonate-on:associated-node:list"], "apiGroups": [""], "resources": ["pods"]},
@@ -117,7 +121,7 @@ fn a_node_agent_becomes_its_own_node_only() {
 
 #[test]
 fn parts_without_a_user_name_are_a_bad_request() {
-    let refused = act(&policy(json!([])), &[("impersonate-group", "devs")]).unwrap_err();
+    let refused = impersonate_with(&policy(json!([])), &[("impersonate-group", "devs")]).unwrap_err();
     assert_eq!(refused.code, 400);
     assert_eq!(
         refused.message,

@@ -3,9 +3,9 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-fn contexts() -> Vec<Context> {
+fn contexts() -> Vec<KubeconfigContext> {
     ["switchboard", "stage"]
-        .map(|name| Context { name: name.into(), server: format!("https://127.0.0.1:1/clusters/{name}") })
+        .map(|name| KubeconfigContext { name: name.into(), server: format!("https://127.0.0.1:1/clusters/{name}") })
         .into()
 }
 
@@ -22,7 +22,7 @@ fn the_file_is_private_and_names_every_cluster() {
     assert!(text.contains("current-context: \"switchboard\""));
     assert!(text.contains("server: \"https://127.0.0.1:1/clusters/stage\""));
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    // Ours is replaced, by us and after kubectl edited it.
+    // A generated file is replaced, even after kubectl edited it.
     write(&path, &certificates(), &contexts()).unwrap();
 }
 
@@ -47,7 +47,7 @@ fn the_mode_of_a_readable_leftover_is_not_kept() {
 }
 
 #[test]
-fn what_somebody_merged_into_the_file_is_not_lost() {
+fn merged_entries_are_not_lost() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("config");
     write(&path, &certificates(), &contexts()).unwrap();

@@ -1,4 +1,4 @@
-//! One rule of a role, and whether it allows a request.
+//! Policy rules of roles.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::auth::{Attributes, quoted_list};
 
-/// One rule: these verbs on these resources, or on these paths.
+/// Rule: verbs on resources, or on paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Rule {
-    /// Verbs; `*` is every one.
+pub struct PolicyRule {
+    /// Verbs; `*` means all.
     #[serde(deserialize_with = "null_is_empty")]
     pub verbs: Vec<String>,
-    /// API groups; `*` is every one, empty the core group.
+    /// API groups; `*` means all, an empty string the core group.
     #[serde(deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
     pub api_groups: Vec<String>,
-    /// `pods`, `pods/log`, `*/scale`, `*`.
+    /// Resources: `pods`, `pods/log`, `*/scale`, `*`.
     #[serde(deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<String>,
-    /// Names; empty is every one.
+    /// Resource names; empty means all.
     #[serde(deserialize_with = "null_is_empty", skip_serializing_if = "Vec::is_empty")]
     pub resource_names: Vec<String>,
     /// Paths, which may end in `*`.
@@ -27,7 +27,7 @@ pub struct Rule {
     pub non_resource_urls: Vec<String>,
 }
 
-/// Go's decoder reads null as an empty list.
+/// Deserializes null as an empty list, like Go's decoder.
 pub(super) fn null_is_empty<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -36,8 +36,8 @@ where
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
-impl Rule {
-    /// The rule allows the request.
+impl PolicyRule {
+    /// Whether the rule allows the request.
     pub fn allows(&self, attributes: &Attributes) -> bool {
         if !holds(&self.verbs, &attributes.verb) {
             return false;
@@ -50,7 +50,7 @@ impl Rule {
             && (self.resource_names.is_empty() || self.resource_names.contains(&attributes.name))
     }
 
-    /// This rule allows everything that `part`, a rule of single values, allows.
+    /// Whether this rule allows everything that `part`, a rule of single values, allows.
     pub(super) fn covers(&self, part: &Self) -> bool {
         let covers_names = match part.resource_names.is_empty() {
             true => self.resource_names.is_empty(),
@@ -70,8 +70,8 @@ impl Rule {
             || resource.split_once('/').is_some_and(|(_, sub)| self.resources.contains(&format!("*/{sub}")))
     }
 
-    /// The same rights as rules of single values.
-    pub(super) fn parts(&self) -> Vec<Self> {
+    /// Splits the rule into rules of single values.
+    pub(super) fn single_value_rules(&self) -> Vec<Self> {
         let one = |text: &String| vec![text.clone()];
         let names: Vec<Vec<String>> = match self.resource_names.is_empty() {
             true => vec![Vec::new()],
@@ -102,8 +102,8 @@ impl Rule {
     }
 }
 
-/// As refusals print a rule: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`.
-impl fmt::Display for Rule {
+/// Formats a rule as in error messages: `{APIGroups:[""], Resources:["pods"], Verbs:["get"]}`.
+impl fmt::Display for PolicyRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fields = [
             ("APIGroups", &self.api_groups),

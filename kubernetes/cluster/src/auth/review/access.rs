@@ -7,24 +7,24 @@ use switchboard_object::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::status::Status;
 
-use super::{Context, invalid, strings, text};
+use super::{ReviewContext, invalid, strings, text};
 use crate::auth::rbac::Authorizer;
-use crate::auth::{Attributes, Decision, User};
+use crate::auth::{Attributes, AuthorizerDecision, User};
 
-/// May the user and groups in the spec?
-pub fn subject(object: &Value, context: &Context<'_>) -> Result<Value, Status> {
+/// Answers a SubjectAccessReview for the user and groups in the spec.
+pub fn subject(object: &Value, context: &ReviewContext<'_>) -> Result<Value, Status> {
     let mut errors = one_of_both(object);
-    errors.extend(somebody(object));
+    errors.extend(require_subject(object));
     errors.extend(selectors(object));
     errors.extend(only_metadata(object, &["managedFields"], "must be empty"));
     refuse(&errors)?;
     Ok(decide(object, spec_user(object), context))
 }
 
-/// The same within one namespace.
-pub fn local(object: &Value, context: &Context<'_>) -> Result<Value, Status> {
+/// Answers a LocalSubjectAccessReview, within one namespace.
+pub fn local(object: &Value, context: &ReviewContext<'_>) -> Result<Value, Status> {
     let mut errors = one_of_both(object);
-    errors.extend(somebody(object));
+    errors.extend(require_subject(object));
     errors.extend(selectors(object));
     let allowed = ["namespace", "managedFields"];
     errors.extend(only_metadata(object, &allowed, "must be empty except for namespace"));
@@ -45,8 +45,8 @@ pub fn local(object: &Value, context: &Context<'_>) -> Result<Value, Status> {
     Ok(decide(object, spec_user(object), context))
 }
 
-/// May I?
-pub fn own(object: &Value, context: &Context<'_>) -> Result<Value, Status> {
+/// Answers a SelfSubjectAccessReview for the user of the request.
+pub fn self_subject(object: &Value, context: &ReviewContext<'_>) -> Result<Value, Status> {
     let mut errors = one_of_both(object);
     errors.extend(selectors(object));
     errors.extend(only_metadata(object, &["managedFields"], "must be empty"));
@@ -54,11 +54,11 @@ pub fn own(object: &Value, context: &Context<'_>) -> Result<Value, Status> {
     Ok(decide(object, context.user.clone(), context))
 }
 
-fn decide(object: &Value, user: User, context: &Context<'_>) -> Value {
+fn decide(object: &Value, user: User, context: &ReviewContext<'_>) -> Value {
     let attributes = attributes(object, user);
     let (allowed, reason) = match context.policy.decide(&attributes) {
-        Decision::Allow(reason) => (true, reason),
-        Decision::NoOpinion(reason) => (false, reason),
+        AuthorizerDecision::Allow(reason) => (true, reason),
+        AuthorizerDecision::NoOpinion(reason) => (false, reason),
     };
     let mut status = json!({"allowed": allowed});
     if !reason.is_empty() {
@@ -109,9 +109,9 @@ fn one_of_both(object: &Value) -> Vec<FieldError> {
     }
 }
 
-fn somebody(object: &Value) -> Option<FieldError> {
-    let nobody = text(object, "/spec/user").is_empty() && strings(object.pointer("/spec/groups")).is_empty();
-    nobody.then(|| FieldError::invalid("spec.user", "", "at least one of user or group must be specified"))
+fn require_subject(object: &Value) -> Option<FieldError> {
+    let no_subject = text(object, "/spec/user").is_empty() && strings(object.pointer("/spec/groups")).is_empty();
+    no_subject.then(|| FieldError::invalid("spec.user", "", "at least one of user or group must be specified"))
 }
 
 fn selectors(object: &Value) -> Vec<FieldError> {
@@ -139,7 +139,7 @@ fn only_metadata(object: &Value, allowed: &[&str], why: &str) -> Option<FieldErr
     more.then(|| FieldError::invalid("metadata", Value::Object(metadata.clone()), why))
 }
 
-/// As upstream prints its internal struct.
+/// Returns the attributes as kube-apiserver prints its internal struct.
 fn path_attributes(object: &Value) -> Value {
     let asked = &object["spec"]["nonResourceAttributes"];
     json!({"Path": text(asked, "/path"), "Verb": text(asked, "/verb")})

@@ -2,26 +2,26 @@
 use std::collections::HashMap;
 
 use super::*;
-use crate::auth::rbac::{GROUP, Kind};
+use crate::auth::rbac::{GROUP, RbacKind};
 use crate::auth::token::TokenKey;
 
 #[derive(Default)]
-struct World(HashMap<(&'static str, &'static str), Value>);
+struct ReviewObjects(HashMap<(&'static str, &'static str), Value>);
 
-impl Objects for World {
+impl TokenObjects for ReviewObjects {
     fn object(&self, resource: &str, _: &str, name: &str) -> Option<Value> {
         self.0.iter().find(|((r, n), _)| *r == resource && *n == name).map(|(_, object)| object.clone())
     }
 }
 
-struct Case {
+struct ReviewFixture {
     policy: Policy,
     authenticator: Authenticator,
-    world: World,
+    objects: ReviewObjects,
     user: User,
 }
 
-impl Case {
+impl ReviewFixture {
     fn new() -> Self {
         let mut policy = Policy::default();
         let role = json!({"rules": [
@@ -32,23 +32,23 @@ impl Case {
             "roleRef": {"apiGroup": GROUP, "kind": "ClusterRole", "name": "r"},
             "subjects": [{"kind": "User", "name": "bob"}],
         });
-        policy.put(Kind::ClusterRole, "", "r", role.to_string().as_bytes());
-        policy.put(Kind::ClusterRoleBinding, "", "b", binding.to_string().as_bytes());
-        let mut world = World::default();
-        world.0.insert(("serviceaccounts", "web"), json!({"metadata": {"uid": "u1"}}));
-        world.0.insert(("secrets", "s"), json!({"metadata": {"uid": "s1"}}));
-        world.0.insert(("pods", "p"), json!({"metadata": {"uid": "p1"}, "spec": {"serviceAccountName": "other"}}));
+        policy.put(RbacKind::ClusterRole, "", "r", role.to_string().as_bytes());
+        policy.put(RbacKind::ClusterRoleBinding, "", "b", binding.to_string().as_bytes());
+        let mut objects = ReviewObjects::default();
+        objects.0.insert(("serviceaccounts", "web"), json!({"metadata": {"uid": "u1"}}));
+        objects.0.insert(("secrets", "s"), json!({"metadata": {"uid": "s1"}}));
+        objects.0.insert(("pods", "p"), json!({"metadata": {"uid": "p1"}, "spec": {"serviceAccountName": "other"}}));
         let authenticator = Authenticator::new(TokenKey::ephemeral().unwrap(), None);
-        Self { policy, authenticator, world, user: User::named("bob") }
+        Self { policy, authenticator, objects, user: User::named("bob") }
     }
 
-    fn context(&self) -> Context<'_> {
-        Context {
+    fn context(&self) -> ReviewContext<'_> {
+        ReviewContext {
             user: &self.user,
             namespace: "shop",
             policy: &self.policy,
             authenticator: &self.authenticator,
-            objects: &self.world,
+            objects: &self.objects,
             now: Timestamp::from_second(1_800_000_000).unwrap(),
         }
     }
@@ -71,7 +71,7 @@ impl Case {
 
 #[test]
 fn subject_access_is_answered_with_the_reason() {
-    let case = Case::new();
+    let case = ReviewFixture::new();
     let spec = json!({"user": "bob", "resourceAttributes": {"verb": "get", "resource": "pods"}});
     let answer = case.ask("SubjectAccessReview", json!({"spec": spec})).unwrap();
     assert_eq!(
@@ -84,8 +84,8 @@ fn subject_access_is_answered_with_the_reason() {
 }
 
 #[test]
-fn a_review_that_asks_nothing_is_invalid() {
-    let case = Case::new();
+fn an_empty_review_is_invalid() {
+    let case = ReviewFixture::new();
     assert_eq!(
         case.ask("SubjectAccessReview", json!({"spec": {"user": "bob"}})).unwrap_err().message,
         ".authorization.k8s.io \"\" is invalid: spec.resourceAttributes: Invalid value: null: exactly one of \
@@ -102,7 +102,7 @@ fn a_review_that_asks_nothing_is_invalid() {
 
 #[test]
 fn a_local_review_stays_in_its_namespace() {
-    let case = Case::new();
+    let case = ReviewFixture::new();
     let ask = |metadata: &str, asked: &str| {
         let spec =
             json!({"user": "bob", "resourceAttributes": {"namespace": asked, "verb": "get", "resource": "pods"}});
@@ -115,7 +115,7 @@ fn a_local_review_stays_in_its_namespace() {
 
 #[test]
 fn own_rules_are_listed() {
-    let case = Case::new();
+    let case = ReviewFixture::new();
     let answer = case.ask("SelfSubjectRulesReview", json!({"spec": {"namespace": "x"}})).unwrap();
     assert_eq!(
         answer["status"],
@@ -130,7 +130,7 @@ fn own_rules_are_listed() {
 
 #[test]
 fn a_token_is_made_and_reviewed() {
-    let case = Case::new();
+    let case = ReviewFixture::new();
     let made = case.token(json!({"metadata": {}})).unwrap();
     assert_eq!(made["spec"]["audiences"], json!(["https://kubernetes.default.svc"]));
     assert_eq!(made["status"]["expirationTimestamp"], "2027-01-15T09:00:00Z");
@@ -144,7 +144,7 @@ fn a_token_is_made_and_reviewed() {
 
 #[test]
 fn token_requests_are_checked() {
-    let case = Case::new();
+    let case = ReviewFixture::new();
     let message = |request: Value| case.token(request).unwrap_err().message;
     assert_eq!(
         message(json!({"spec": {"expirationSeconds": 1}})),
@@ -165,7 +165,7 @@ fn token_requests_are_checked() {
 
 #[test]
 fn whoami_shows_the_user() {
-    let case = Case::new();
+    let case = ReviewFixture::new();
     let answer = case.ask("SelfSubjectReview", json!({})).unwrap();
     assert_eq!(answer["status"], json!({"userInfo": {"username": "bob"}}));
 }

@@ -1,4 +1,4 @@
-//! `serviceaccounts/<name>/token`: a new token, bound to its service account and, if asked, to one more object.
+//! `serviceaccounts/<name>/token`: a new token, bound to its service account and optionally to one more object.
 
 use serde_json::json;
 use switchboard_object::Value;
@@ -6,21 +6,21 @@ use switchboard_object::field::FieldError;
 use switchboard_object::kind::{GroupResource, GroupVersion, GroupVersionKind};
 use switchboard_object::status::Status;
 
-use super::{Context, strings, text};
-use crate::ambient::time_text;
-use crate::auth::authentication::Objects;
+use super::{ReviewContext, strings, text};
+use crate::auth::authentication::TokenObjects;
 use crate::auth::service_account_name;
-use crate::auth::token::{Binding, Claims, ISSUER, Reference};
+use crate::auth::token::{BoundObject, ISSUER, TokenBinding, TokenClaims};
+use crate::clock_and_rng::time_text;
 
 const MIN_SECONDS: i64 = 10 * 60;
 const MAX_SECONDS: i64 = 1 << 32;
 const DEFAULT_SECONDS: i64 = 60 * 60;
-/// A pod's token asked for this long (one hour and seven seconds) is one the kubelet renews; it is made to last longer
-/// for clients that do not read it again.
+/// Lifetime that the kubelet requests for a pod's token (one hour and seven seconds). Such a token is valid for longer,
+/// for the sake of clients that do not read it again after the kubelet renewed it.
 const RENEWED_SECONDS: i64 = 60 * 60 + 7;
 const EXTENDED_SECONDS: i64 = 365 * 24 * 60 * 60;
 
-/// Sets what a TokenRequest leaves open.
+/// Sets the defaults of a TokenRequest.
 pub fn default(request: &mut Value) {
     if !request["spec"].is_object() {
         request["spec"] = json!({});
@@ -30,11 +30,11 @@ pub fn default(request: &mut Value) {
     }
 }
 
-/// The answer to a request for a token of the service account `name`. `id` is the token's own id.
-pub fn answer(name: &str, mut request: Value, id: &str, context: &Context<'_>) -> Result<Value, Status> {
+/// Answers a request for a token of the service account `name`. `id` is the token's own id.
+pub fn answer(name: &str, mut request: Value, id: &str, context: &ReviewContext<'_>) -> Result<Value, Status> {
     let namespace = context.namespace;
     matches_path(&request, name, namespace)?;
-    let account = found(context.objects, "serviceaccounts", namespace, name)?;
+    let account = find_object(context.objects, "serviceaccounts", namespace, name)?;
     let uid = text(&account, "/metadata/uid");
     let given = text(&request, "/metadata/uid");
     if !given.is_empty() && given != uid {
@@ -51,8 +51,9 @@ pub fn answer(name: &str, mut request: Value, id: &str, context: &Context<'_>) -
     request["metadata"]["creationTimestamp"] = time_text(context.now).into();
     let seconds = request["spec"]["expirationSeconds"].as_i64().unwrap_or(DEFAULT_SECONDS);
     validate(seconds)?;
-    let reference = Reference { name: name.into(), uid: uid.into() };
-    let mut binding = Binding { namespace: namespace.into(), serviceaccount: reference, ..Binding::default() };
+    let reference = BoundObject { name: name.into(), uid: uid.into() };
+    let mut binding =
+        TokenBinding { namespace: namespace.into(), serviceaccount: reference, ..TokenBinding::default() };
     bind(&mut binding, &request["spec"]["boundObjectRef"], context.objects)?;
     let audiences = strings(request.pointer("/spec/audiences"));
     let now = context.now.as_second();
@@ -61,7 +62,7 @@ pub fn answer(name: &str, mut request: Value, id: &str, context: &Context<'_>) -
         binding.warnafter = Some(now + seconds);
         life = EXTENDED_SECONDS;
     }
-    let claims = Claims {
+    let claims = TokenClaims {
         aud: audiences,
         exp: Some(now + life),
         iat: Some(now),
@@ -70,7 +71,7 @@ pub fn answer(name: &str, mut request: Value, id: &str, context: &Context<'_>) -
         jti: Some(id.into()),
         sub: service_account_name(namespace, name),
         kubernetes: Some(binding),
-        ..Claims::default()
+        ..TokenClaims::default()
     };
     let token = context.authenticator.key().sign(&claims).map_err(|e| Status::internal(e.to_string()))?;
     let ends = jiff::Timestamp::from_second(now + seconds).unwrap_or(jiff::Timestamp::MAX);
@@ -108,16 +109,16 @@ fn validate(seconds: i64) -> Result<(), Status> {
     Err(Status::invalid(&kind(), "", &[FieldError::invalid("spec.expirationSeconds", seconds, why)]))
 }
 
-fn bind(binding: &mut Binding, wanted: &Value, objects: &dyn Objects) -> Result<(), Status> {
+fn bind(binding: &mut TokenBinding, wanted: &Value, objects: &dyn TokenObjects) -> Result<(), Status> {
     if !wanted.is_object() {
         return Ok(());
     }
     let version = GroupVersion::parse(text(wanted, "/apiVersion")).unwrap_or_else(|| GroupVersion::new("", ""));
     let (name, namespace) = (text(wanted, "/name"), binding.namespace.clone());
-    let reference = |object: &Value| Reference { name: name.into(), uid: text(object, "/metadata/uid").into() };
+    let reference = |object: &Value| BoundObject { name: name.into(), uid: text(object, "/metadata/uid").into() };
     let bound = match (version.group.as_str(), text(wanted, "/kind")) {
         ("", "Pod") => {
-            let pod = found(objects, "pods", &namespace, name)?;
+            let pod = find_object(objects, "pods", &namespace, name)?;
             let account = &binding.serviceaccount.name;
             if text(&pod, "/spec/serviceAccountName") != account {
                 return Err(Status::bad_request(format!(
@@ -127,12 +128,12 @@ fn bind(binding: &mut Binding, wanted: &Value, objects: &dyn Objects) -> Result<
             let node = text(&pod, "/spec/nodeName");
             if !node.is_empty() {
                 let uid = objects.object("nodes", "", node).map(|n| text(&n, "/metadata/uid").to_string());
-                binding.node = Some(Reference { name: node.into(), uid: uid.unwrap_or_default() });
+                binding.node = Some(BoundObject { name: node.into(), uid: uid.unwrap_or_default() });
             }
             binding.pod.insert(reference(&pod))
         }
-        ("", "Node") => binding.node.insert(reference(&found(objects, "nodes", "", name)?)),
-        ("", "Secret") => binding.secret.insert(reference(&found(objects, "secrets", &namespace, name)?)),
+        ("", "Node") => binding.node.insert(reference(&find_object(objects, "nodes", "", name)?)),
+        ("", "Secret") => binding.secret.insert(reference(&find_object(objects, "secrets", &namespace, name)?)),
         (group, kind) => {
             let kind = GroupVersionKind::new(group, version.version.as_str(), kind);
             return Err(Status::bad_request(format!("cannot bind token to object of type {kind}")));
@@ -149,7 +150,7 @@ fn bind(binding: &mut Binding, wanted: &Value, objects: &dyn Objects) -> Result<
     Ok(())
 }
 
-fn found(objects: &dyn Objects, resource: &str, namespace: &str, name: &str) -> Result<Value, Status> {
+fn find_object(objects: &dyn TokenObjects, resource: &str, namespace: &str, name: &str) -> Result<Value, Status> {
     let found = objects.object(resource, namespace, name);
     found.ok_or_else(|| Status::not_found(&GroupResource::new("", resource), name))
 }

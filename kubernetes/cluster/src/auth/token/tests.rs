@@ -1,19 +1,24 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 
-fn claims() -> Claims {
-    Claims { iss: ISSUER.into(), sub: "system:serviceaccount:shop:web".into(), exp: Some(1), ..Claims::default() }
+fn claims() -> TokenClaims {
+    TokenClaims {
+        iss: ISSUER.into(),
+        sub: "system:serviceaccount:shop:web".into(),
+        exp: Some(1),
+        ..TokenClaims::default()
+    }
 }
 
 #[test]
-fn a_signed_token_is_believed_and_a_changed_one_is_not() {
+fn a_signed_token_is_accepted_and_a_changed_one_is_not() {
     let key = TokenKey::ephemeral().unwrap();
     let token = key.sign(&claims()).unwrap();
     assert_eq!(key.verify(&token).unwrap(), claims());
 
     let (signed, signature) = token.rsplit_once('.').unwrap();
     let (header, _) = signed.split_once('.').unwrap();
-    let other = Claims { sub: "system:serviceaccount:shop:root".into(), ..claims() };
+    let other = TokenClaims { sub: "system:serviceaccount:shop:root".into(), ..claims() };
     let forged = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&other).unwrap());
     assert!(matches!(key.verify(&format!("{header}.{forged}.{signature}")), Err(TokenError::Refused(_))));
 }
@@ -34,7 +39,7 @@ fn a_token_of_another_key_is_refused() {
     let other = TokenKey::ephemeral().unwrap();
     assert_eq!(other.verify(&token), Err(TokenError::Refused("invalid signature, no keys found".into())));
     for nonsense in ["", "a", "a.b", "a.b.c", "..", &"x".repeat(MAX_TOKEN_BYTES + 1)] {
-        assert_eq!(other.verify(nonsense), Err(TokenError::Foreign));
+        assert_eq!(other.verify(nonsense), Err(TokenError::ForeignIssuer));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Every kind discovery lists behaves as a built-in.
+/// Checks that every kind in discovery is a built-in kind.
 #[test]
 fn every_kind_served_has_its_facts() {
     let discovery: Value = serde_json::from_str(include_str!("../../../../object/data/discovery.json")).unwrap();
@@ -14,7 +14,7 @@ fn every_kind_served_has_its_facts() {
                 let kind = GroupVersionKind::new(name, version["version"].as_str().unwrap(), kind);
                 let builtin = find(&kind).unwrap_or_else(|| panic!("{kind} has no line in kinds.txt"));
                 assert_eq!(builtin.namespaced(), resource["scope"] == "Namespaced", "{kind}");
-                assert!(!shape::fields(builtin.definition).is_empty(), "{kind} has an unknown definition");
+                assert!(!go_struct::fields(builtin.definition).is_empty(), "{kind} has an unknown definition");
             }
         }
     }

@@ -10,7 +10,7 @@ fn schedules_and_descriptors_are_read() {
 }
 
 #[test]
-fn what_is_wrong_is_said_as_the_library_says_it() {
+fn errors_match_the_cron_library() {
     let cases = [
         ("* * *", "expected exactly 5 fields, found 3: [* * *]"),
         ("60 * * * *", "end of range (60) above maximum (59): 60"),

@@ -2,51 +2,51 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, absent, child, set, text};
+use super::{FieldMap, child_object, is_absent, set, text};
 
-pub(super) fn job(map: &mut Fields) {
+pub(super) fn job(map: &mut FieldMap) {
     let labels = map.get("spec").and_then(|s| s.pointer("/template/metadata/labels")).cloned();
-    if let (Some(labels), Some(metadata)) = (labels.filter(Value::is_object), child(map, "metadata")) {
+    if let (Some(labels), Some(metadata)) = (labels.filter(Value::is_object), child_object(map, "metadata")) {
         set(metadata, "labels", labels);
     }
-    let Some(spec) = child(map, "spec") else { return };
-    if absent(spec, "completions") && absent(spec, "parallelism") {
+    let Some(spec) = child_object(map, "spec") else { return };
+    if is_absent(spec, "completions") && is_absent(spec, "parallelism") {
         set(spec, "completions", 1);
     }
     set(spec, "parallelism", 1);
-    let limit = if absent(spec, "backoffLimitPerIndex") { 6 } else { i32::MAX };
+    let limit = if is_absent(spec, "backoffLimitPerIndex") { 6 } else { i32::MAX };
     set(spec, "backoffLimit", limit);
     set(spec, "completionMode", "NonIndexed");
     set(spec, "suspend", false);
-    let replacement = if absent(spec, "podFailurePolicy") { "TerminatingOrFailed" } else { "Failed" };
+    let replacement = if is_absent(spec, "podFailurePolicy") { "TerminatingOrFailed" } else { "Failed" };
     set(spec, "podReplacementPolicy", replacement);
     set(spec, "manualSelector", false);
 }
 
-/// A policy that names no type is about ingress, and about egress when it has such rules.
-pub(super) fn network_policy(map: &mut Fields) {
+/// Sets the policy types: ingress, and egress if the policy has egress rules.
+pub(super) fn network_policy(map: &mut FieldMap) {
     let egress = map.get("egress").and_then(Value::as_array).is_some_and(|rules| !rules.is_empty());
     set(map, "policyTypes", if egress { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) });
 }
 
-pub(super) fn subject(map: &mut Fields) {
+pub(super) fn subject(map: &mut FieldMap) {
     if text(map, "apiGroup").is_empty() && matches!(text(map, "kind"), "User" | "Group") {
         map.insert("apiGroup".into(), json!("rbac.authorization.k8s.io"));
     }
 }
 
-pub(super) fn device_request(map: &mut Fields) {
+pub(super) fn device_request(map: &mut FieldMap) {
     set(map, "allocationMode", "ExactCount");
     if text(map, "allocationMode") == "ExactCount" {
         set(map, "count", 1);
     }
 }
 
-pub(super) fn custom_resource(map: &mut Fields) {
-    let Some(spec) = child(map, "spec") else { return };
+pub(super) fn custom_resource(map: &mut FieldMap) {
+    let Some(spec) = child_object(map, "spec") else { return };
     let storage = spec.get("versions").and_then(Value::as_array).into_iter().flatten();
     let stored = storage.filter(|v| v["storage"] == true).map(|v| v["name"].clone()).next();
-    if let Some(names) = child(spec, "names") {
+    if let Some(names) = child_object(spec, "names") {
         let kind = text(names, "kind").to_string();
         set(names, "singular", kind.to_lowercase());
         if !kind.is_empty() {
@@ -56,7 +56,7 @@ pub(super) fn custom_resource(map: &mut Fields) {
             set(names, "listKind", format!("{kind}List"));
         }
     }
-    if let (Some(stored), Some(status)) = (stored, child(map, "status")) {
+    if let (Some(stored), Some(status)) = (stored, child_object(map, "status")) {
         set(status, "storedVersions", json!([stored]));
     }
 }

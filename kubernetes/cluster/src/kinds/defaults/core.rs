@@ -4,16 +4,16 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::{Fields, absent, child, items, set, text};
+use super::{FieldMap, child_object, is_absent, items, set, text};
 
-/// Requests follow limits in a Pod, but not in a pod template.
-pub(super) fn pod(map: &mut Fields) {
-    let Some(spec) = child(map, "spec") else { return };
+/// Defaults requests to limits in a Pod, but not in a pod template.
+pub(super) fn pod(map: &mut FieldMap) {
+    let Some(spec) = child_object(map, "spec") else { return };
     for list in ["containers", "initContainers"] {
         for container in items(spec, list) {
             let Some(resources) = container.get_mut("resources").and_then(Value::as_object_mut) else { continue };
             let limits = resources.get("limits").and_then(Value::as_object).cloned();
-            if let (Some(limits), Some(requests)) = (limits, child(resources, "requests")) {
+            if let (Some(limits), Some(requests)) = (limits, child_object(resources, "requests")) {
                 for (name, limit) in limits {
                     requests.entry(name).or_insert(limit);
                 }
@@ -21,7 +21,7 @@ pub(super) fn pod(map: &mut Fields) {
         }
     }
     set(spec, "enableServiceLinks", true);
-    // Older servers took negative values; they mean as soon as possible.
+    // Older servers accepted negative values, which mean as soon as possible.
     if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|s| s < 0) {
         spec.insert("terminationGracePeriodSeconds".into(), json!(1));
     }
@@ -38,8 +38,8 @@ pub(super) fn pod(map: &mut Fields) {
     }
 }
 
-/// The old name of the service account follows the new one.
-pub(super) fn pod_spec(map: &mut Fields) {
+/// Copies the service account's name to its deprecated field.
+pub(super) fn pod_spec(map: &mut FieldMap) {
     let (new, old) = (text(map, "serviceAccountName").to_string(), text(map, "serviceAccount").to_string());
     let name = if new.is_empty() { old } else { new };
     if !name.is_empty() {
@@ -48,24 +48,24 @@ pub(super) fn pod_spec(map: &mut Fields) {
     }
 }
 
-/// What is written in plain text goes over what is written in base64.
-pub(super) fn secret(map: &mut Fields) {
+/// Merges `stringData` over `data`.
+pub(super) fn secret(map: &mut FieldMap) {
     let Some(Value::Object(plain)) = map.remove("stringData") else { return };
-    if let Some(data) = child(map, "data") {
+    if let Some(data) = child_object(map, "data") {
         for (key, value) in plain {
             data.insert(key, STANDARD.encode(value.as_str().unwrap_or("")).into());
         }
     }
 }
 
-pub(super) fn container(map: &mut Fields) {
+pub(super) fn container(map: &mut FieldMap) {
     if text(map, "imagePullPolicy").is_empty() {
         let policy = pull_policy(text(map, "image"));
         map.insert("imagePullPolicy".into(), policy.into());
     }
 }
 
-/// `Always` for the tag `latest`, also when it is not written.
+/// Returns `Always` for the tag `latest`, including an omitted tag.
 fn pull_policy(image: &str) -> &'static str {
     let (name, digest) = image.split_once('@').map_or((image, None), |(n, d)| (n, Some(d)));
     let last = name.rsplit('/').next().unwrap_or(name);
@@ -76,7 +76,7 @@ fn pull_policy(image: &str) -> &'static str {
     }
 }
 
-/// A name that is no image reference has no tag at all.
+/// Whether a name is an image reference; other names have no tag.
 fn is_reference(name: &str) -> bool {
     let path = name.split_once('/').filter(|(host, _)| host.contains(['.', ':']) || *host == "localhost");
     let path = path.map_or(name, |(_, path)| path);
@@ -89,8 +89,8 @@ fn is_reference(name: &str) -> bool {
         && !(path.len() == 64 && path.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
-/// A volume without a source is an empty directory.
-pub(super) fn volume(map: &mut Fields) {
+/// Sets an empty directory as the source of a volume without one.
+pub(super) fn volume(map: &mut FieldMap) {
     if map.iter().all(|(field, value)| field == "name" || value.is_null()) {
         map.insert("emptyDir".into(), json!({}));
     }
@@ -102,8 +102,8 @@ pub(super) fn volume(map: &mut Fields) {
     }
 }
 
-pub(super) fn service(map: &mut Fields) {
-    let Some(spec) = child(map, "spec") else { return };
+pub(super) fn service(map: &mut FieldMap) {
+    let Some(spec) = child_object(map, "spec") else { return };
     set(spec, "sessionAffinity", "None");
     match text(spec, "sessionAffinity") {
         "None" => {
@@ -135,7 +135,7 @@ pub(super) fn service(map: &mut Fields) {
     }
     if balanced {
         set(spec, "allocateLoadBalancerNodePorts", true);
-        let ingress = child(map, "status").and_then(|s| child(s, "loadBalancer"));
+        let ingress = child_object(map, "status").and_then(|s| child_object(s, "loadBalancer"));
         for address in ingress.into_iter().flat_map(|b| items(b, "ingress")) {
             if !text(address, "ip").is_empty() {
                 set(address, "ipMode", "VIP");
@@ -144,16 +144,16 @@ pub(super) fn service(map: &mut Fields) {
     }
 }
 
-pub(super) fn namespace(map: &mut Fields) {
-    let Some(metadata) = child(map, "metadata") else { return };
+pub(super) fn namespace(map: &mut FieldMap) {
+    let Some(metadata) = child_object(map, "metadata") else { return };
     let name = text(metadata, "name").to_string();
-    if let (false, Some(labels)) = (name.is_empty(), child(metadata, "labels")) {
+    if let (false, Some(labels)) = (name.is_empty(), child_object(metadata, "labels")) {
         labels.insert("kubernetes.io/metadata.name".into(), name.into());
     }
 }
 
-/// The one address and the list of addresses say the same; the list wins.
-pub(super) fn pod_status(map: &mut Fields) {
+/// Synchronizes the single address with the list of addresses, which takes precedence.
+pub(super) fn pod_status(map: &mut FieldMap) {
     let first = map.get("podIPs").and_then(|ips| ips.pointer("/0/ip")).cloned();
     if let Some(first) = first {
         map.insert("podIP".into(), first);
@@ -163,8 +163,8 @@ pub(super) fn pod_status(map: &mut Fields) {
     }
 }
 
-/// The one range and the list of ranges say the same; the list wins.
-pub(super) fn node_spec(map: &mut Fields) {
+/// Synchronizes the single pod range with the list of ranges, which takes precedence.
+pub(super) fn node_spec(map: &mut FieldMap) {
     let first = map.get("podCIDRs").and_then(|ranges| ranges.get(0)).cloned();
     if let Some(first) = first {
         map.insert("podCIDR".into(), first);
@@ -174,19 +174,19 @@ pub(super) fn node_spec(map: &mut Fields) {
     }
 }
 
-pub(super) fn node_status(map: &mut Fields) {
-    if let (true, Some(capacity)) = (absent(map, "allocatable"), map.get("capacity").cloned()) {
+pub(super) fn node_status(map: &mut FieldMap) {
+    if let (true, Some(capacity)) = (is_absent(map, "allocatable"), map.get("capacity").cloned()) {
         map.insert("allocatable".into(), capacity);
     }
 }
 
-pub(super) fn limit_range_item(map: &mut Fields) {
+pub(super) fn limit_range_item(map: &mut FieldMap) {
     if text(map, "type") != "Container" {
         return;
     }
     for (from, to) in [("max", "default"), ("default", "defaultRequest"), ("min", "defaultRequest")] {
         let source = map.get(from).and_then(Value::as_object).cloned().unwrap_or_default();
-        if let Some(target) = child(map, to) {
+        if let Some(target) = child_object(map, to) {
             for (name, quantity) in source {
                 target.entry(name).or_insert(quantity);
             }

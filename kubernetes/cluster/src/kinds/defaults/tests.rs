@@ -8,7 +8,7 @@ use super::*;
 fn every_row_names_a_field_that_exists() {
     for (definition, rows) in TABLE.iter() {
         for (field, _) in rows {
-            let known = shape::fields(definition).iter().any(|f| f.name == *field);
+            let known = go_struct::fields(definition).iter().any(|f| f.name == *field);
             assert!(known, "{definition} has no field {field}");
         }
     }
@@ -45,7 +45,7 @@ fn the_tag_decides_when_an_image_is_pulled() {
 }
 
 #[test]
-fn a_given_zero_is_kept_where_it_is_a_choice() {
+fn explicit_zeros_of_pointers_are_kept() {
     let mut spec = json!({"replicas": 0, "revisionHistoryLimit": 0});
     apply("api.apps.v1.DeploymentSpec", &mut spec);
     assert_eq!((&spec["replicas"], &spec["revisionHistoryLimit"]), (&json!(0), &json!(0)));

@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{Fields, child, items, set, text};
+use super::{FieldMap, child_object, items, set, text};
 
-pub(super) fn replication_controller(map: &mut Fields) {
+pub(super) fn replication_controller(map: &mut FieldMap) {
     let labels = map.get("spec").and_then(|s| s.pointer("/template/metadata/labels")).cloned();
     let Some(labels) = labels.filter(Value::is_object) else { return };
-    if let Some(spec) = child(map, "spec") {
+    if let Some(spec) = child_object(map, "spec") {
         set(spec, "selector", labels.clone());
     }
-    if let Some(metadata) = child(map, "metadata") {
+    if let Some(metadata) = child_object(map, "metadata") {
         set(metadata, "labels", labels);
     }
 }
 
-pub(super) fn deployment_strategy(map: &mut Fields) {
+pub(super) fn deployment_strategy(map: &mut FieldMap) {
     set(map, "type", "RollingUpdate");
     if let ("RollingUpdate", Some(update)) = (text(map, "type").to_string().as_str(), rolling(map)) {
         set(update, "maxUnavailable", "25%");
@@ -23,7 +23,7 @@ pub(super) fn deployment_strategy(map: &mut Fields) {
     }
 }
 
-pub(super) fn daemon_set_strategy(map: &mut Fields) {
+pub(super) fn daemon_set_strategy(map: &mut FieldMap) {
     set(map, "type", "RollingUpdate");
     if let ("RollingUpdate", Some(update)) = (text(map, "type").to_string().as_str(), rolling(map)) {
         set(update, "maxUnavailable", 1);
@@ -31,12 +31,12 @@ pub(super) fn daemon_set_strategy(map: &mut Fields) {
     }
 }
 
-fn rolling(map: &mut Fields) -> Option<&mut Fields> {
-    if text(map, "type") == "RollingUpdate" { child(map, "rollingUpdate") } else { None }
+fn rolling(map: &mut FieldMap) -> Option<&mut FieldMap> {
+    if text(map, "type") == "RollingUpdate" { child_object(map, "rollingUpdate") } else { None }
 }
 
-/// Only an unset type brings a `rollingUpdate` of its own.
-pub(super) fn stateful_set_strategy(map: &mut Fields) {
+/// Sets the update strategy. Only an absent type adds `rollingUpdate`.
+pub(super) fn stateful_set_strategy(map: &mut FieldMap) {
     if text(map, "type").is_empty() {
         map.insert("type".into(), json!("RollingUpdate"));
         set(map, "rollingUpdate", json!({}));
@@ -49,43 +49,43 @@ pub(super) fn stateful_set_strategy(map: &mut Fields) {
     }
 }
 
-/// What was a field once is an annotation now, and always there.
-pub(super) fn daemon_set(map: &mut Fields) {
-    let annotations = child(map, "metadata").and_then(|m| child(m, "annotations"));
+/// Sets the annotation that replaced a former field.
+pub(super) fn daemon_set(map: &mut FieldMap) {
+    let annotations = child_object(map, "metadata").and_then(|m| child_object(m, "annotations"));
     if let Some(annotations) = annotations {
         set(annotations, "deprecated.daemonset.template.generation", "0");
     }
 }
 
-/// Claims in a template say what they are.
-pub(super) fn claim_templates(map: &mut Fields) {
+/// Sets kind and version of claims in a template.
+pub(super) fn claim_templates(map: &mut FieldMap) {
     for claim in items(map, "volumeClaimTemplates") {
         set(claim, "apiVersion", "v1");
         set(claim, "kind", "PersistentVolumeClaim");
     }
 }
 
-/// The one metric of autoscaling/v1 has a default unless annotations tell of others.
-pub(super) fn autoscaler_v1(map: &mut Fields) {
+/// Sets the default metric of autoscaling/v1, unless annotations hold other metrics.
+pub(super) fn autoscaler_v1(map: &mut FieldMap) {
     let annotations = map.get("metadata").and_then(|m| m.get("annotations"));
     let others = annotations.is_some_and(|a| a.get("autoscaling.alpha.kubernetes.io/metrics").is_some());
-    if let (false, Some(spec)) = (others, child(map, "spec")) {
+    if let (false, Some(spec)) = (others, child_object(map, "spec")) {
         set(spec, "targetCPUUtilizationPercentage", 80);
     }
 }
 
-pub(super) fn autoscaler(map: &mut Fields) {
+pub(super) fn autoscaler(map: &mut FieldMap) {
     let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": {
         "type": "Utilization", "averageUtilization": 80}}});
     set(map, "metrics", json!([cpu]));
     if let Some(behavior) = map.get_mut("behavior").and_then(Value::as_object_mut) {
         let policy = |kind: &str, value: i32| json!({"type": kind, "value": value, "periodSeconds": 15});
-        if let Some(up) = child(behavior, "scaleUp") {
+        if let Some(up) = child_object(behavior, "scaleUp") {
             set(up, "stabilizationWindowSeconds", 0);
             set(up, "selectPolicy", "Max");
             set(up, "policies", json!([policy("Pods", 4), policy("Percent", 100)]));
         }
-        if let Some(down) = child(behavior, "scaleDown") {
+        if let Some(down) = child_object(behavior, "scaleDown") {
             set(down, "selectPolicy", "Max");
             set(down, "policies", json!([policy("Percent", 100)]));
         }

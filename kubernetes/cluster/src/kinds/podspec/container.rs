@@ -1,4 +1,4 @@
-//! Containers: names, images, ports, mounts, and the probes each sort may have.
+//! Containers: names, images, ports, mounts, and the probes of each container type.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 use switchboard_object::field::{FieldError, FieldErrorKind};
 use switchboard_object::name;
 
-use super::super::check::{each, int, items, text};
+use super::super::checks::{int, items, name_errors, text};
 use super::volume::descending;
 use super::{environment, probe, resources, security};
 
-/// All containers of a spec. `volumes` are those that are valid.
-pub(super) fn all(spec: &Value, volumes: &BTreeSet<&str>, path: &str) -> Vec<FieldError> {
+/// Validates all containers of a spec. `volumes` are the valid ones.
+pub(super) fn validate_containers(spec: &Value, volumes: &BTreeSet<&str>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let containers = items(spec, "/containers");
     if containers.is_empty() {
@@ -20,17 +20,17 @@ pub(super) fn all(spec: &Value, volumes: &BTreeSet<&str>, path: &str) -> Vec<Fie
     let mut names = BTreeSet::new();
     for (index, container) in containers.iter().enumerate() {
         let path = format!("{path}.containers[{index}]");
-        errors.extend(one(container, volumes, &path));
+        errors.extend(validate_container(container, volumes, &path));
         if !names.insert(text(container, "/name")) {
             errors.push(FieldError::duplicate(format!("{path}.name"), text(container, "/name")));
         }
-        errors.extend(probe::all(container, &path));
+        errors.extend(probe::validate_hooks_and_probes(container, &path));
         errors.extend(restart_policy(container, &path));
     }
     errors.extend(host_port_conflicts(containers, &format!("{path}.containers")));
     for (index, container) in items(spec, "/initContainers").iter().enumerate() {
         let path = format!("{path}.initContainers[{index}]");
-        errors.extend(one(container, volumes, &path));
+        errors.extend(validate_container(container, volumes, &path));
         errors.extend(restart_policy(container, &path));
         let own = text(container, "/name");
         if !names.insert(own) && !own.is_empty() {
@@ -41,10 +41,10 @@ pub(super) fn all(spec: &Value, volumes: &BTreeSet<&str>, path: &str) -> Vec<Fie
     errors
 }
 
-/// Only an init container that keeps running may be probed.
+/// Validates an init container. Only restartable ones may have probes.
 fn init(container: &Value, path: &str) -> Vec<FieldError> {
     if text(container, "/restartPolicy") == "Always" {
-        return probe::all(container, path);
+        return probe::validate_hooks_and_probes(container, path);
     }
     let fields = ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"];
     let detail = "may not be set for init containers without restartPolicy=Always";
@@ -68,13 +68,13 @@ fn restart_policy(container: &Value, path: &str) -> Option<FieldError> {
     }
 }
 
-fn one(container: &Value, volumes: &BTreeSet<&str>, path: &str) -> Vec<FieldError> {
+fn validate_container(container: &Value, volumes: &BTreeSet<&str>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let own = text(container, "/name");
     if own.is_empty() {
         errors.push(FieldError::required(format!("{path}.name"), ""));
     } else {
-        errors.extend(each(name::dns1123_label(own), &format!("{path}.name"), own));
+        errors.extend(name_errors(name::dns1123_label(own), &format!("{path}.name"), own));
     }
     if text(container, "/image").is_empty() {
         errors.push(FieldError::required(format!("{path}.image"), ""));
@@ -105,7 +105,7 @@ fn ports(ports: &[Value], path: &str) -> Vec<FieldError> {
         let path = format!("{path}[{index}]");
         let own = text(port, "/name");
         if !own.is_empty() {
-            let wrong = each(name::port_name(own), &format!("{path}.name"), own);
+            let wrong = name_errors(name::port_name(own), &format!("{path}.name"), own);
             if wrong.is_empty() && !names.insert(own) {
                 errors.push(FieldError::duplicate(format!("{path}.name"), own));
             }

@@ -1,10 +1,10 @@
-//! Environment variables and where their values come from.
+//! Environment variables and their sources.
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::super::check::{each, text};
+use super::super::checks::{name_errors, text};
 
 const FIELDS: [&str; 9] = [
     "metadata.name",
@@ -26,7 +26,7 @@ const RESOURCES: [&str; 6] = [
     "requests.memory",
 ];
 
-/// `env`.
+/// Validates `env`.
 pub(super) fn variables(variables: &[Value], path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, variable) in variables.iter().enumerate() {
@@ -35,7 +35,7 @@ pub(super) fn variables(variables: &[Value], path: &str) -> Vec<FieldError> {
         if own.is_empty() {
             errors.push(FieldError::required(format!("{path}.name"), ""));
         } else {
-            errors.extend(each(relaxed_name(own), &format!("{path}.name"), own));
+            errors.extend(name_errors(relaxed_name(own), &format!("{path}.name"), own));
         }
         if variable["valueFrom"].is_object() {
             errors.extend(value_from(variable, &format!("{path}.valueFrom")));
@@ -44,7 +44,7 @@ pub(super) fn variables(variables: &[Value], path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Printable ASCII without `=`.
+/// Validates a name of printable ASCII without `=`.
 fn relaxed_name(own: &str) -> Vec<String> {
     let fine = own.chars().all(|c| matches!(c, ' '..='~') && c != '=');
     let words = "a valid environment variable name must consist only of printable ASCII characters other than '='";
@@ -80,7 +80,7 @@ fn value_from(variable: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// A reference to a field of the pod.
+/// Validates a reference to a field of the pod.
 pub(super) fn field(reference: &Value, known: &[&str], path: &str) -> Vec<FieldError> {
     let field = text(reference, "/fieldPath");
     if field.is_empty() {
@@ -88,8 +88,8 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &str) -> Vec<FieldE
     }
     if let Some((map, key)) = field.strip_suffix("']").and_then(|f| f.split_once("['")) {
         return match map {
-            "metadata.annotations" => each(name::qualified_name(&key.to_lowercase()), path, &key.to_lowercase()),
-            "metadata.labels" => each(name::qualified_name(key), path, key),
+            "metadata.annotations" => name_errors(name::qualified_name(&key.to_lowercase()), path, &key.to_lowercase()),
+            "metadata.labels" => name_errors(name::qualified_name(key), path, key),
             _ => {
                 let detail = format!("error converting fieldPath: field label does not support subscript: {field}");
                 vec![FieldError::invalid(format!("{path}.fieldPath"), field, detail)]
@@ -111,7 +111,7 @@ pub(super) fn field(reference: &Value, known: &[&str], path: &str) -> Vec<FieldE
     vec![FieldError::not_supported(format!("{path}.fieldPath"), field, known)]
 }
 
-/// A reference to a resource of a container.
+/// Validates a reference to a resource of a container.
 pub(super) fn resource(reference: &Value, path: &str, volume: bool) -> Vec<FieldError> {
     let resource = text(reference, "/resource");
     if volume && text(reference, "/containerName").is_empty() {
@@ -129,28 +129,28 @@ pub(super) fn resource(reference: &Value, path: &str, volume: bool) -> Vec<Field
 
 fn key(reference: &Value, path: &str) -> Vec<FieldError> {
     let (own, key) = (text(reference, "/name"), text(reference, "/key"));
-    let mut errors = each(name::dns1123_subdomain(own), &format!("{path}.name"), own);
+    let mut errors = name_errors(name::dns1123_subdomain(own), &format!("{path}.name"), own);
     if key.is_empty() {
         errors.push(FieldError::required(format!("{path}.key"), ""));
     } else {
-        errors.extend(each(name::config_key(key), &format!("{path}.key"), key));
+        errors.extend(name_errors(name::config_key(key), &format!("{path}.key"), key));
     }
     errors
 }
 
-/// `envFrom`.
+/// Validates `envFrom`.
 pub(super) fn sources(sources: &[Value], path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let at = format!("{path}[{index}]");
         let prefix = text(source, "/prefix");
         if !prefix.is_empty() {
-            errors.extend(each(relaxed_name(prefix), &format!("{at}.prefix"), prefix));
+            errors.extend(name_errors(relaxed_name(prefix), &format!("{at}.prefix"), prefix));
         }
         let given: Vec<&str> = ["configMapRef", "secretRef"].into_iter().filter(|s| source[*s].is_object()).collect();
         for reference in &given {
             let own = text(&source[*reference], "/name");
-            errors.extend(each(name::dns1123_subdomain(own), &format!("{at}.{reference}.name"), own));
+            errors.extend(name_errors(name::dns1123_subdomain(own), &format!("{at}.{reference}.name"), own));
         }
         match given.len() {
             0 => errors.push(FieldError::invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")),

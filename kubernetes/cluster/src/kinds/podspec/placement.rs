@@ -1,13 +1,13 @@
-//! Where a pod may run: affinity, spread, tolerations.
+//! Scheduling constraints: affinity, topology spread, tolerations.
 
 use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::super::check::{each, int, items, selector, text};
+use super::super::checks::{int, items, name_errors, selector, text};
 use crate::metadata;
 
-/// `affinity`.
+/// Validates `affinity`.
 pub(super) fn affinity(affinity: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let node = &affinity["nodeAffinity"];
@@ -41,7 +41,7 @@ fn weight(term: &Value, path: &str) -> Option<FieldError> {
     (!(1..=100).contains(&weight)).then(|| FieldError::invalid(format!("{path}.weight"), weight, detail))
 }
 
-/// A node selector: at least one term.
+/// Validates a node selector, which needs at least one term.
 pub(super) fn node_selector(selector: &Value, path: &str) -> Vec<FieldError> {
     let terms = items(selector, "/nodeSelectorTerms");
     if terms.is_empty() {
@@ -85,7 +85,7 @@ fn pod_term(term: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = selector(&term["labelSelector"], &format!("{path}.labelSelector"));
     errors.extend(selector(&term["namespaceSelector"], &format!("{path}.namespaceSelector")));
     for namespace in items(term, "/namespaces").iter().filter_map(Value::as_str) {
-        errors.extend(each(name::dns1123_label(namespace), &format!("{path}.namespace"), namespace));
+        errors.extend(name_errors(name::dns1123_label(namespace), &format!("{path}.namespace"), namespace));
     }
     let key = text(term, "/topologyKey");
     if key.is_empty() {
@@ -95,7 +95,7 @@ fn pod_term(term: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// `topologySpreadConstraints`.
+/// Validates `topologySpreadConstraints`.
 pub(super) fn spread(constraints: &[Value], path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, constraint) in constraints.iter().enumerate() {
@@ -123,7 +123,7 @@ pub(super) fn spread(constraints: &[Value], path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// `tolerations`.
+/// Validates `tolerations`.
 pub(super) fn tolerations(tolerations: &[Value], path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for (index, toleration) in tolerations.iter().enumerate() {

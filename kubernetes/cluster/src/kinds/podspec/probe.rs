@@ -4,10 +4,10 @@ use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::super::check::{each, int, items, nonnegative, port_or_name, text};
+use super::super::checks::{int, items, name_errors, nonnegative, port_or_name, text};
 
-/// Hooks and probes of a container, in the order they are checked.
-pub(super) fn all(container: &Value, path: &str) -> Vec<FieldError> {
+/// Validates hooks and probes of a container, in kube-apiserver's order.
+pub(super) fn validate_hooks_and_probes(container: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for hook in ["postStart", "preStop"] {
         let handler = &container["lifecycle"][hook];
@@ -78,7 +78,7 @@ fn http(action: &Value, path: &str) -> Vec<FieldError> {
     }
     for header in items(action, "/httpHeaders") {
         let own = text(header, "/name");
-        errors.extend(each(name::http_header_name(own), &format!("{path}.httpHeaders"), own));
+        errors.extend(name_errors(name::http_header_name(own), &format!("{path}.httpHeaders"), own));
     }
     errors
 }

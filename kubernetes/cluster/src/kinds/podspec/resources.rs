@@ -5,11 +5,11 @@ use switchboard_object::field::FieldError;
 use switchboard_object::name;
 use switchboard_object::quantity::Quantity;
 
-use super::super::check::each;
+use super::super::checks::name_errors;
 
 const STANDARD: [&str; 3] = ["cpu", "memory", "ephemeral-storage"];
 
-/// Resources some quota or limit may name.
+/// Resources that a quota or limit may name.
 const KNOWN: [&str; 20] = [
     "cpu",
     "memory",
@@ -33,15 +33,15 @@ const KNOWN: [&str; 20] = [
     "limits.ephemeral-storage",
 ];
 
-/// `resources` of a container.
+/// Validates `resources` of a container.
 pub(super) fn container(resources: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let limits = resources["limits"].as_object();
     for (resource, value) in limits.into_iter().flatten() {
-        errors.extend(one(resource, value, &format!("{path}.limits[{resource}]")));
+        errors.extend(validate_resource(resource, value, &format!("{path}.limits[{resource}]")));
     }
     for (resource, value) in resources["requests"].as_object().into_iter().flatten() {
-        errors.extend(one(resource, value, &format!("{path}.requests[{resource}]")));
+        errors.extend(validate_resource(resource, value, &format!("{path}.requests[{resource}]")));
         let limit = limits.and_then(|l| l.get(resource)).and_then(|q| Quantity::from_value(q).ok());
         let Ok(request) = Quantity::from_value(value) else { continue };
         match limit {
@@ -63,14 +63,14 @@ pub(super) fn container(resources: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// Native resources but huge pages may be promised more than once.
+/// Whether a resource can be overcommitted: native resources except huge pages.
 fn overcommit(resource: &str) -> bool {
     (!resource.contains('/') || resource.contains("kubernetes.io/")) && !resource.starts_with("hugepages-")
 }
 
-/// The name of a resource: qualified, or one Kubernetes knows.
+/// Validates the name of a resource: qualified, or known to Kubernetes.
 pub(in super::super) fn resource_name(resource: &str, path: &str) -> Vec<FieldError> {
-    let wrong = each(name::qualified_name(resource), path, resource);
+    let wrong = name_errors(name::qualified_name(resource), path, resource);
     let known = resource.contains('/')
         || KNOWN.contains(&resource)
         || resource.starts_with("hugepages-")
@@ -81,7 +81,7 @@ pub(in super::super) fn resource_name(resource: &str, path: &str) -> Vec<FieldEr
     wrong
 }
 
-fn one(resource: &str, value: &Value, path: &str) -> Vec<FieldError> {
+fn validate_resource(resource: &str, value: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = resource_name(resource, path);
     if !resource.contains('/') {
         if !STANDARD.contains(&resource) && !resource.starts_with("hugepages-") {

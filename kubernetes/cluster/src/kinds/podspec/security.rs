@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::super::check::{items, text};
+use super::super::checks::{items, text};
 
-/// User and group ids are 31 bits wide.
+/// User and group ids have 31 bits.
 const MAX_ID: i64 = i32::MAX as i64;
 
 fn id(value: &Value, path: String) -> Option<FieldError> {
@@ -14,7 +14,7 @@ fn id(value: &Value, path: String) -> Option<FieldError> {
     (!(0..=MAX_ID).contains(&id)).then(|| FieldError::invalid(path, id, name::inclusive_range_error(0, MAX_ID)))
 }
 
-/// `securityContext` of a pod, with the host flags beside it.
+/// Validates `securityContext` of a pod, and the host flags next to it.
 pub(super) fn pod(spec: &Value, path: &str) -> Vec<FieldError> {
     let context = &spec["securityContext"];
     let at = format!("{path}.securityContext");
@@ -38,7 +38,7 @@ pub(super) fn pod(spec: &Value, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// `securityContext` of a container.
+/// Validates `securityContext` of a container.
 pub(super) fn container(context: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     for field in ["runAsUser", "runAsGroup"] {

@@ -7,11 +7,11 @@ use switchboard_object::field::FieldError;
 use switchboard_object::name;
 use switchboard_object::quantity::Quantity;
 
-use super::super::check::{each, items, text};
+use super::super::checks::{items, name_errors, text};
 use super::super::storage::claim_spec;
-use super::{Place, environment};
+use super::{PodSpecContext, environment};
 
-/// Sources in the order they are looked at.
+/// Sources in the order of their validation.
 const SOURCES: [&str; 30] = [
     "emptyDir",
     "hostPath",
@@ -48,8 +48,12 @@ const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive"
 const FIELDS: [&str; 5] =
     ["metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid"];
 
-/// Checks volumes and answers the names of those without fault, which mounts may refer to.
-pub(super) fn validate<'a>(volumes: &'a [Value], place: &Place<'_>, errors: &mut Vec<FieldError>) -> BTreeSet<&'a str> {
+/// Validates volumes and returns the names of the valid ones, which mounts may refer to.
+pub(super) fn validate<'a>(
+    volumes: &'a [Value],
+    place: &PodSpecContext<'_>,
+    errors: &mut Vec<FieldError>,
+) -> BTreeSet<&'a str> {
     let mut names = BTreeSet::new();
     for (index, volume) in volumes.iter().enumerate() {
         let path = format!("{}.volumes[{index}]", place.path);
@@ -58,7 +62,7 @@ pub(super) fn validate<'a>(volumes: &'a [Value], place: &Place<'_>, errors: &mut
         if own.is_empty() {
             wrong.push(FieldError::required(format!("{path}.name"), ""));
         } else {
-            wrong.extend(each(name::dns1123_label(own), &format!("{path}.name"), own));
+            wrong.extend(name_errors(name::dns1123_label(own), &format!("{path}.name"), own));
         }
         if names.contains(own) {
             wrong.push(FieldError::duplicate(format!("{path}.name"), own));
@@ -71,12 +75,12 @@ pub(super) fn validate<'a>(volumes: &'a [Value], place: &Place<'_>, errors: &mut
     names
 }
 
-fn source(volume: &Value, place: &Place<'_>, path: &str) -> Vec<FieldError> {
+fn source(volume: &Value, place: &PodSpecContext<'_>, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     let mut first = true;
     for kind in SOURCES.into_iter().filter(|s| volume[*s].is_object()) {
         if !std::mem::take(&mut first) {
-            // Two of upstream's paths are misspelt.
+            // Two of kube-apiserver's paths are misspelled.
             let shown = match kind {
                 "downwardAPI" => "downwarAPI",
                 "cephfs" => "cephFS",
@@ -85,12 +89,12 @@ fn source(volume: &Value, place: &Place<'_>, path: &str) -> Vec<FieldError> {
             errors.push(FieldError::forbidden(format!("{path}.{shown}"), "may not specify more than 1 volume type"));
             continue;
         }
-        errors.extend(one(&volume[kind], kind, &format!("{path}.{kind}")));
+        errors.extend(validate_source(&volume[kind], kind, &format!("{path}.{kind}")));
         if let ("ephemeral", Some(pod)) = (kind, place.pod) {
             let own = text(volume, "/name");
             let claim = format!("{pod}-{own}");
             let wrong = name::dns1123_subdomain(&claim).into_iter().map(|m| format!("PVC name {claim:?}: {m}"));
-            errors.extend(each(wrong.collect(), &format!("{path}.name"), own));
+            errors.extend(name_errors(wrong.collect(), &format!("{path}.name"), own));
         }
     }
     if first {
@@ -99,7 +103,7 @@ fn source(volume: &Value, place: &Place<'_>, path: &str) -> Vec<FieldError> {
     errors
 }
 
-fn one(source: &Value, kind: &str, path: &str) -> Vec<FieldError> {
+fn validate_source(source: &Value, kind: &str, path: &str) -> Vec<FieldError> {
     match kind {
         "emptyDir" => {
             let limit = Quantity::from_value(&source["sizeLimit"]).ok().filter(|q| q.sign() < 0);
@@ -271,7 +275,7 @@ fn no_backsteps(target: &str, path: &str) -> Option<FieldError> {
     target.split('/').any(|part| part == "..").then(|| FieldError::invalid(path, target, "must not contain '..'"))
 }
 
-/// A path below the one it is mounted at.
+/// Validates a path below its mount point.
 pub(super) fn descending(target: &str, path: &str) -> Vec<FieldError> {
     let mut errors = Vec::new();
     if target.starts_with('/') {

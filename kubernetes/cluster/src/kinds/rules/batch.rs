@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::super::builtin::Rules;
+use super::super::builtin::KindRules;
 use super::super::{batch, warnings};
 use super::{at, text};
 
-pub(super) const JOB: Rules = Rules {
+pub(super) const JOB: KindRules = KindRules {
     create: |object, _| {
         generate_selector(object);
         Ok(())
@@ -18,17 +18,17 @@ pub(super) const JOB: Rules = Rules {
         all.extend(warnings::template(new, old, "/spec/template", "spec.template"));
         all
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const CRON_JOB: Rules = Rules {
+pub(super) const CRON_JOB: KindRules = KindRules {
     validate: batch::cron_job,
     validate_update: batch::cron_job_update,
     warnings: batch::cron_job_warnings,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-/// A Job selects its pods by its own uid, unless the user took that over.
+/// Sets the selector: a Job selects its pods by its own uid, unless the user sets the selector manually.
 fn generate_selector(job: &mut Value) {
     if at(job, "/spec/manualSelector") == &json!(true) {
         return;
@@ -43,7 +43,7 @@ fn generate_selector(job: &mut Value) {
             labels.entry(key).or_insert(json!(name));
         }
     }
-    // A Job without labels has borrowed its template's: in Go both are one map.
+    // A Job without labels shares its template's: in Go both are the same map.
     if borrowed {
         job["metadata"]["labels"] = job["spec"]["template"]["metadata"]["labels"].clone();
     }

@@ -5,13 +5,13 @@ use switchboard_object::field::FieldError;
 use switchboard_object::kind::GroupResource;
 use switchboard_object::status::Status;
 
-use super::super::Env;
-use super::super::builtin::Rules;
-use super::super::rest;
+use super::super::WriteContext;
+use super::super::builtin::KindRules;
+use super::super::infrastructure;
 use super::{items, push, text};
 use crate::metadata::IMMUTABLE;
 
-pub(super) const NAMESPACE: Rules = Rules {
+pub(super) const NAMESPACE: KindRules = KindRules {
     create: |object, _| {
         object["status"] = json!({"phase": "Active"});
         if !items(object, "/spec/finalizers").iter().any(|f| f == "kubernetes") {
@@ -32,11 +32,11 @@ pub(super) const NAMESPACE: Rules = Rules {
         let wanted = if deleting { "Terminating" } else { "Active" };
         if phase == wanted { Vec::new() } else { vec![FieldError::invalid("status.Phase", phase, detail)] }
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-/// The request carries who made it, whatever the client wrote.
-pub(super) const SIGNING_REQUEST: Rules = Rules {
+/// Rules that record the user of the request, whatever the client sent.
+pub(super) const SIGNING_REQUEST: KindRules = KindRules {
     create: |object, env| {
         for field in ["username", "uid", "groups", "extra"] {
             super::remove(&mut object["spec"], field);
@@ -51,11 +51,11 @@ pub(super) const SIGNING_REQUEST: Rules = Rules {
         new["spec"] = old["spec"].clone();
         Ok(())
     },
-    validate: rest::signing_request,
-    ..Rules::NONE
+    validate: infrastructure::signing_request,
+    ..KindRules::NONE
 };
 
-pub(super) const PRIORITY_CLASS: Rules = Rules {
+pub(super) const PRIORITY_CLASS: KindRules = KindRules {
     review: one_default,
     validate: priority_class,
     validate_update: |new, old| {
@@ -68,11 +68,11 @@ pub(super) const PRIORITY_CLASS: Rules = Rules {
         }
         errors
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
 fn priority_class(object: &Value) -> Vec<FieldError> {
-    /// The highest value a user may give.
+    /// Highest value a user may set.
     const HIGHEST: i64 = 1_000_000_000;
     let mut errors = Vec::new();
     let name = text(object, "/metadata/name");
@@ -94,7 +94,7 @@ fn priority_class(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-fn one_default(object: &Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+fn one_default(object: &Value, old: Option<&Value>, env: &WriteContext<'_>) -> Result<(), Status> {
     if object["globalDefault"] != true {
         return Ok(());
     }
@@ -110,11 +110,11 @@ fn one_default(object: &Value, old: Option<&Value>, env: &Env<'_>) -> Result<(),
     Err(Status::forbidden(&resource, text(object, "/metadata/name"), &message))
 }
 
-/// The class pods without one get; of several, the lowest.
-pub(super) fn default_priority_class(env: &Env<'_>) -> Option<Value> {
-    let classes = env.world.list("priorityclasses.scheduling.k8s.io", "");
+/// Returns the class of pods without one; of several defaults, the lowest.
+pub(super) fn default_priority_class(env: &WriteContext<'_>) -> Option<Value> {
+    let classes = env.cluster.list("priorityclasses.scheduling.k8s.io", "");
     classes.into_iter().filter(|c| c["globalDefault"] == true).min_by_key(|c| c["value"].as_i64())
 }
 
-/// The rest of a CRD's life is decided where CRDs are served.
-pub(super) const CUSTOM_RESOURCE: Rules = Rules::NONE;
+/// Rules of CRDs. The `crd` module handles their lifecycle.
+pub(super) const CUSTOM_RESOURCE: KindRules = KindRules::NONE;

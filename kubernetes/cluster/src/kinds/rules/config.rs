@@ -5,22 +5,22 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 use switchboard_object::field::{FieldError, FieldErrorKind};
 
-use super::super::builtin::Rules;
+use super::super::builtin::KindRules;
 use super::{at, text};
 use crate::metadata::{IMMUTABLE, too_long};
 
-/// The largest ConfigMap or Secret, all values together.
+/// Largest size of a ConfigMap or Secret, all values together.
 const MAX_DATA_BYTES: usize = 1024 * 1024;
 const FROZEN: &str = "field is immutable when `immutable` is set";
 
-pub(super) const CONFIG_MAP: Rules = Rules {
+pub(super) const CONFIG_MAP: KindRules = KindRules {
     validate: validate_config_map,
-    validate_update: |new, old| frozen(new, old, &["data", "binaryData"]),
+    validate_update: |new, old| immutable_fields(new, old, &["data", "binaryData"]),
     whole: true,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const SECRET: Rules = Rules {
+pub(super) const SECRET: KindRules = KindRules {
     update: |new, old, _| {
         if text(new, "/type").is_empty() {
             new["type"] = old["type"].clone();
@@ -33,15 +33,15 @@ pub(super) const SECRET: Rules = Rules {
         if new["type"] != old["type"] {
             errors.push(FieldError::invalid("type", new["type"].clone(), IMMUTABLE));
         }
-        errors.extend(frozen(new, old, &["data"]));
+        errors.extend(immutable_fields(new, old, &["data"]));
         errors
     },
     whole: true,
     warnings: secret_warnings,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const SERVICE_ACCOUNT: Rules = Rules {
+pub(super) const SERVICE_ACCOUNT: KindRules = KindRules {
     create: |object, _| {
         clean_references(object);
         Ok(())
@@ -52,7 +52,7 @@ pub(super) const SERVICE_ACCOUNT: Rules = Rules {
     },
     whole: true,
     warnings: account_warnings,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
 fn account_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
@@ -65,15 +65,15 @@ fn account_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
     warnings
 }
 
-/// Only the names of referenced secrets are kept.
+/// Drops everything except the names of referenced secrets.
 fn clean_references(object: &mut Value) {
     for secret in object.get_mut("secrets").and_then(Value::as_array_mut).into_iter().flatten() {
         *secret = serde_json::json!({"name": secret["name"].clone()});
     }
 }
 
-/// What may not change once `immutable` is set.
-fn frozen(new: &Value, old: &Value, fields: &[&str]) -> Vec<FieldError> {
+/// Checks the fields that must not change once `immutable` is set.
+fn immutable_fields(new: &Value, old: &Value, fields: &[&str]) -> Vec<FieldError> {
     if old["immutable"] != true {
         return Vec::new();
     }
@@ -165,7 +165,7 @@ fn validate_secret(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-/// A key that must be there and hold JSON. The value is a secret, so the error does not show it.
+/// Checks a required key with a JSON value. The value is secret, so the error does not show it.
 fn json_key(object: &Value, key: &str, errors: &mut Vec<FieldError>) {
     let path = format!("data[{key}]");
     let Some(value) = object["data"].get(key) else {
@@ -179,7 +179,7 @@ fn json_key(object: &Value, key: &str, errors: &mut Vec<FieldError>) {
     }
 }
 
-/// A TLS secret whose certificate or key is no PEM at all. (Whether the two belong together is not looked at.)
+/// Warns about a TLS secret whose certificate or key is not PEM. (Whether the two belong together is not checked.)
 fn secret_warnings(new: &Value, _old: Option<&Value>) -> Vec<String> {
     if text(new, "/type") != "kubernetes.io/tls" {
         return Vec::new();

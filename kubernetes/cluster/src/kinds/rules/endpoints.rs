@@ -4,11 +4,11 @@ use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::super::builtin::Rules;
-use super::super::check::{each, endpoint_ip, int, legacy_ip};
+use super::super::builtin::KindRules;
+use super::super::checks::{endpoint_ip, int, legacy_ip, name_errors};
 use super::{items, text};
 
-pub(super) const ENDPOINTS: Rules = Rules { validate: endpoints, whole: true, ..Rules::NONE };
+pub(super) const ENDPOINTS: KindRules = KindRules { validate: endpoints, whole: true, ..KindRules::NONE };
 
 fn endpoints(object: &Value) -> Vec<FieldError> {
     let mut errors = Vec::new();
@@ -36,10 +36,10 @@ fn endpoint_address(address: &Value, path: &str) -> Vec<FieldError> {
     let mut errors = legacy_ip(ip, &format!("{path}.ip"));
     let host = text(address, "/hostname");
     if !host.is_empty() {
-        errors.extend(each(name::dns1123_label(host), &format!("{path}.hostname"), host));
+        errors.extend(name_errors(name::dns1123_label(host), &format!("{path}.hostname"), host));
     }
     if let Some(node) = address["nodeName"].as_str() {
-        errors.extend(each(name::dns1123_subdomain(node), &format!("{path}.nodeName"), node));
+        errors.extend(name_errors(name::dns1123_subdomain(node), &format!("{path}.nodeName"), node));
     }
     errors.extend(endpoint_ip(ip, &format!("{path}.ip")));
     errors
@@ -51,7 +51,7 @@ fn endpoint_port(port: &Value, named: bool, path: &str) -> Vec<FieldError> {
     if named && own.is_empty() {
         errors.push(FieldError::required(format!("{path}.name"), ""));
     } else if !own.is_empty() {
-        errors.extend(each(name::dns1123_label(own), &format!("{path}.name"), own));
+        errors.extend(name_errors(name::dns1123_label(own), &format!("{path}.name"), own));
     }
     let number = int(port, "/port");
     errors

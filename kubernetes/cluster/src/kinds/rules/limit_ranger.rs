@@ -1,33 +1,33 @@
-//! What LimitRanges of a namespace give to and ask of its pods and claims.
+//! LimitRanges: defaults and constraints for pods and claims of a namespace.
 
 use serde_json::{Map, Value, json};
 use switchboard_object::kind::GroupResource;
 use switchboard_object::quantity::Quantity;
 use switchboard_object::status::Status;
 
-use super::super::Env;
+use super::super::WriteContext;
 use super::{at, items, text};
 
-/// Where it is written down what was given.
+/// Annotation that lists the defaults set.
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 
-fn ranges(object: &Value, env: &Env<'_>) -> Vec<Value> {
-    env.world.list("limitranges", text(object, "/metadata/namespace"))
+fn ranges(object: &Value, env: &WriteContext<'_>) -> Vec<Value> {
+    env.cluster.list("limitranges", text(object, "/metadata/namespace"))
 }
 
 fn limits<'a>(ranges: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
     ranges.iter().flat_map(|r| items(r, "/spec/limits")).filter(move |l| l["type"] == kind)
 }
 
-/// A new pod gets default requests and limits.
-pub(super) fn admit_pod(pod: &mut Value, env: &Env<'_>) {
+/// Sets default requests and limits of a new pod.
+pub(super) fn admit_pod(pod: &mut Value, env: &WriteContext<'_>) {
     for range in ranges(pod, env) {
         give_defaults(pod, &range);
     }
 }
 
-/// A new pod is refused when it asks for too little or too much.
-pub(super) fn review_pod(pod: &Value, env: &Env<'_>) -> Result<(), Status> {
+/// Returns an error if a new pod is outside the limits.
+pub(super) fn review_pod(pod: &Value, env: &WriteContext<'_>) -> Result<(), Status> {
     for range in &ranges(pod, env) {
         let mut wrong = Vec::new();
         let one = std::slice::from_ref(range);
@@ -39,13 +39,13 @@ pub(super) fn review_pod(pod: &Value, env: &Env<'_>) -> Result<(), Status> {
         for limit in limits(one, "Pod") {
             check(limit, "Pod", &whole_pod(pod), &mut wrong);
         }
-        refuse("pods", pod, wrong)?;
+        limit_error("pods", pod, wrong)?;
     }
     Ok(())
 }
 
-/// A claim is refused when it asks for too little or too much.
-pub(super) fn review_claim(claim: &Value, env: &Env<'_>) -> Result<(), Status> {
+/// Returns an error if a claim is outside the limits.
+pub(super) fn review_claim(claim: &Value, env: &WriteContext<'_>) -> Result<(), Status> {
     for range in ranges(claim, env) {
         let mut wrong = Vec::new();
         let requests = at(claim, "/spec/resources/requests");
@@ -58,12 +58,12 @@ pub(super) fn review_claim(claim: &Value, env: &Env<'_>) -> Result<(), Status> {
                 wrong.extend(most_requested(kind, resource, &bound, requests));
             }
         }
-        refuse("persistentvolumeclaims", claim, wrong)?;
+        limit_error("persistentvolumeclaims", claim, wrong)?;
     }
     Ok(())
 }
 
-fn refuse(resource: &str, object: &Value, wrong: Vec<String>) -> Result<(), Status> {
+fn limit_error(resource: &str, object: &Value, wrong: Vec<String>) -> Result<(), Status> {
     let message = match wrong.as_slice() {
         [] => return Ok(()),
         [one] => one.clone(),
@@ -100,7 +100,7 @@ fn give_defaults(pod: &mut Value, range: &Value) {
     }
 }
 
-/// Adds what is missing and answers with its names.
+/// Adds missing resources and returns their names.
 fn fill(resources: &mut Value, field: &str, defaults: &Map<String, Value>) -> Vec<String> {
     let mut given = Vec::new();
     for (resource, quantity) in defaults {
@@ -176,7 +176,7 @@ fn ratio(kind: &str, resource: &str, bound: &Quantity, requests: &Value, limits:
     (observed > bound.to_f64()).then(|| format!("{words}, but provided ratio is {observed:.6}"))
 }
 
-/// What all containers ask for together; init containers run one at a time, before the others.
+/// Returns the resources of all containers together; init containers run one at a time, before the others.
 fn whole_pod(pod: &Value) -> Value {
     let mut whole = json!({"requests": {}, "limits": {}});
     for field in ["requests", "limits"] {

@@ -4,13 +4,13 @@ use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::status::Status;
 
-use super::super::Env;
-use super::super::builtin::Rules;
-use super::super::{network as check, slice};
+use super::super::WriteContext;
+use super::super::builtin::KindRules;
+use super::super::{endpoint_slice, network as check};
 use super::{at, text};
 use crate::metadata::{self, IMMUTABLE, NameRule};
 
-pub(super) const INGRESS: Rules = Rules {
+pub(super) const INGRESS: KindRules = KindRules {
     admit: default_class,
     validate: check::ingress,
     validate_update: |new, _| {
@@ -30,16 +30,16 @@ pub(super) const INGRESS: Rules = Rules {
             check::CLASS_ANNOTATION
         )]
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-/// An Ingress without a class gets the default one, the newest of several.
-fn default_class(object: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+/// Sets the default class of an Ingress without one; of several defaults, the newest.
+fn default_class(object: &mut Value, old: Option<&Value>, env: &WriteContext<'_>) -> Result<(), Status> {
     let annotated = object["metadata"]["annotations"].get(check::CLASS_ANNOTATION).is_some();
     if old.is_some() || annotated || !at(object, "/spec/ingressClassName").is_null() {
         return Ok(());
     }
-    let mut classes = env.world.list("ingressclasses.networking.k8s.io", "");
+    let mut classes = env.cluster.list("ingressclasses.networking.k8s.io", "");
     classes.retain(|c| c["metadata"]["annotations"]["ingressclass.kubernetes.io/is-default-class"] == "true");
     classes.sort_by(|a, b| {
         let age = |c: &Value| text(c, "/metadata/creationTimestamp").to_string();
@@ -51,7 +51,7 @@ fn default_class(object: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Resu
     Ok(())
 }
 
-pub(super) const INGRESS_CLASS: Rules = Rules {
+pub(super) const INGRESS_CLASS: KindRules = KindRules {
     validate: check::ingress_class,
     validate_update: |new, old| {
         let controller = |v: &Value| v["spec"]["controller"].clone();
@@ -59,18 +59,21 @@ pub(super) const INGRESS_CLASS: Rules = Rules {
         changed.then(|| FieldError::invalid("spec.controller", controller(new), IMMUTABLE)).into_iter().collect()
     },
     whole: true,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const POLICY: Rules =
-    Rules { validate: check::network_policy, validate_update: |new, _| check::network_policy(new), ..Rules::NONE };
+pub(super) const POLICY: KindRules = KindRules {
+    validate: check::network_policy,
+    validate_update: |new, _| check::network_policy(new),
+    ..KindRules::NONE
+};
 
-pub(super) const ENDPOINT_SLICE: Rules = Rules {
-    validate: slice::endpoint_slice,
+pub(super) const ENDPOINT_SLICE: KindRules = KindRules {
+    validate: endpoint_slice::endpoint_slice,
     validate_update: |new, old| {
         let mut errors = metadata::validate(&new["metadata"], true, NameRule::Subdomain, "metadata");
-        errors.extend(slice::endpoint_slice_update(new, old));
+        errors.extend(endpoint_slice::endpoint_slice_update(new, old));
         errors
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::super::builtin::Rules;
+use super::super::builtin::KindRules;
 use super::{items, push};
 
-/// A new node is not ready until somebody says so.
-pub(super) const NODE: Rules = Rules {
+/// Rules of nodes. A new node is not ready until a client reports it as ready.
+pub(super) const NODE: KindRules = KindRules {
     admit: |object, old, _| {
         const NOT_READY: &str = "node.kubernetes.io/not-ready";
         let tainted = |t: &serde_json::Value| t["key"] == NOT_READY && t["effect"] == "NoSchedule";
@@ -15,5 +15,5 @@ pub(super) const NODE: Rules = Rules {
         }
         Ok(())
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };

@@ -1,15 +1,15 @@
-//! Pods: what a write may change, and the class of service that follows from the resources.
+//! Pods: fields that a write may change, and the quality of service class that follows from the resources.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use switchboard_object::quantity::Quantity;
 
-use super::super::builtin::Rules;
+use super::super::builtin::KindRules;
 use super::super::{pod, warnings};
 use super::{at, items, limit_ranger, pod_admission, runtime_class, text};
 
-pub(super) const POD: Rules = Rules {
+pub(super) const POD: KindRules = KindRules {
     admit: pod_admission::admit,
     review: |pod, old, env| {
         if old.is_some() {
@@ -39,10 +39,10 @@ pub(super) const POD: Rules = Rules {
     validate_update: pod::update,
     validate_status: pod::status,
     warnings: warnings::pod,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-/// `Guaranteed` when every container limits CPU and memory to what it requests, `BestEffort` when nobody asks for
+/// Returns `Guaranteed` if every container limits CPU and memory to its requests, `BestEffort` if no container requests
 /// anything.
 fn class_of_service(pod: &Value) -> &'static str {
     let (mut requests, mut limits) = (BTreeMap::new(), BTreeMap::new());
@@ -68,7 +68,7 @@ fn class_of_service(pod: &Value) -> &'static str {
     }
 }
 
-/// Adds up CPU and memory; answers how many of the two were given.
+/// Adds up CPU and memory; returns how many of the two were set.
 fn gather(resources: &Value, field: &str, sums: &mut BTreeMap<&'static str, Quantity>) -> usize {
     let mut given = 0;
     for resource in ["cpu", "memory"] {

@@ -1,19 +1,19 @@
-//! What the default admission plugins do to a Pod: service account and token, priority, tolerations.
+//! Default admission plugins for Pods: service account and token, priority, tolerations.
 
 use serde_json::{Value, json};
 use switchboard_object::kind::GroupResource;
 use switchboard_object::status::Status;
 
-use super::super::Env;
+use super::super::WriteContext;
 use super::cluster::default_priority_class;
 use super::{at, items, limit_ranger, push, runtime_class, text};
 
 const TOKEN_PATH: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
-/// A minute and seven more than an hour, so that kubelets can tell these tokens from those somebody asked for.
+/// One hour and seven seconds, so that kubelets can distinguish these tokens from ones that users requested.
 const TOKEN_SECONDS: u32 = 3607;
 const UNREADY_SECONDS: u32 = 300;
 
-pub(super) fn admit(pod: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+pub(super) fn admit(pod: &mut Value, old: Option<&Value>, env: &WriteContext<'_>) -> Result<(), Status> {
     match old {
         None => {
             limit_ranger::admit_pod(pod, env);
@@ -35,12 +35,12 @@ pub(super) fn admit(pod: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Resu
     Ok(())
 }
 
-/// A refusal of a pod by admission.
+/// Returns the error of an admission plugin.
 pub(super) fn forbidden(pod: &Value, message: &str) -> Status {
     Status::forbidden(&GroupResource::new("", "pods"), text(pod, "/metadata/name"), message)
 }
 
-fn service_account(pod: &mut Value, env: &Env<'_>) -> Result<(), Status> {
+fn service_account(pod: &mut Value, env: &WriteContext<'_>) -> Result<(), Status> {
     if !at(pod, "/metadata/annotations/kubernetes.io~1config.mirror").is_null() {
         if !text(pod, "/spec/serviceAccountName").is_empty() {
             return Err(forbidden(pod, "a mirror pod may not reference service accounts"));
@@ -51,7 +51,7 @@ fn service_account(pod: &mut Value, env: &Env<'_>) -> Result<(), Status> {
         pod["spec"]["serviceAccountName"] = json!("default");
     }
     let (namespace, name) = (text(pod, "/metadata/namespace"), text(pod, "/spec/serviceAccountName"));
-    let Some(account) = env.world.get("serviceaccounts", namespace, name) else {
+    let Some(account) = env.cluster.get("serviceaccounts", namespace, name) else {
         let why = format!("serviceaccount {name:?} not found");
         return Err(forbidden(pod, &format!("error looking up service account {namespace}/{name}: {why}")));
     };
@@ -67,7 +67,7 @@ fn service_account(pod: &mut Value, env: &Env<'_>) -> Result<(), Status> {
     Ok(())
 }
 
-fn mount_token(pod: &mut Value, env: &Env<'_>) {
+fn mount_token(pod: &mut Value, env: &WriteContext<'_>) {
     let is_token = |v: &&Value| text(v, "/name").starts_with("kube-api-access-");
     let existing = items(pod, "/spec/volumes").iter().find(is_token).map(|v| text(v, "/name").to_string());
     let name = existing.clone().unwrap_or_else(|| format!("kube-api-access-{}", suffix(env.random)));
@@ -95,19 +95,19 @@ fn mount_token(pod: &mut Value, env: &Env<'_>) {
     }
 }
 
-/// Five letters and digits that spell no words, as in generated names.
+/// Returns five letters and digits that spell no words, as in generated names.
 fn suffix(random: u64) -> String {
     const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
     let base = ALPHABET.len() as u64;
     (0..5).map(|i| ALPHABET[((random / base.pow(i)) % base) as usize] as char).collect()
 }
 
-fn priority(pod: &mut Value, env: &Env<'_>) -> Result<(), Status> {
+fn priority(pod: &mut Value, env: &WriteContext<'_>) -> Result<(), Status> {
     let name = text(pod, "/spec/priorityClassName").to_string();
     let class = if name.is_empty() {
         default_priority_class(env)
     } else {
-        let found = env.world.get("priorityclasses.scheduling.k8s.io", "", &name);
+        let found = env.cluster.get("priorityclasses.scheduling.k8s.io", "", &name);
         if found.is_none() {
             return Err(forbidden(pod, &format!("no PriorityClass with name {name} was found")));
         }

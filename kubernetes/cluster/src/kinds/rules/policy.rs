@@ -4,25 +4,31 @@ use serde_json::Value;
 use switchboard_object::field::FieldError;
 use switchboard_object::name;
 
-use super::super::builtin::Rules;
-use super::super::check::each;
+use super::super::builtin::KindRules;
+use super::super::checks::name_errors;
 use super::super::{autoscaler, event, limits};
 use super::text;
 use crate::metadata::{self, IMMUTABLE, NameRule};
 
-pub(super) const DISRUPTION_BUDGET: Rules = Rules {
+pub(super) const DISRUPTION_BUDGET: KindRules = KindRules {
     validate: limits::disruption_budget,
     validate_update: |new, _| limits::disruption_budget(new),
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const AUTOSCALER: Rules =
-    Rules { validate: autoscaler::validate, validate_update: |new, _| autoscaler::validate(new), ..Rules::NONE };
+pub(super) const AUTOSCALER: KindRules = KindRules {
+    validate: autoscaler::validate,
+    validate_update: |new, _| autoscaler::validate(new),
+    ..KindRules::NONE
+};
 
-pub(super) const AUTOSCALER_V1: Rules =
-    Rules { validate: autoscaler::validate_v1, validate_update: |new, _| autoscaler::validate_v1(new), ..Rules::NONE };
+pub(super) const AUTOSCALER_V1: KindRules = KindRules {
+    validate: autoscaler::validate_v1,
+    validate_update: |new, _| autoscaler::validate_v1(new),
+    ..KindRules::NONE
+};
 
-pub(super) const QUOTA: Rules = Rules {
+pub(super) const QUOTA: KindRules = KindRules {
     validate: limits::quota,
     validate_update: |new, old| {
         let mut errors = limits::quota(new);
@@ -31,21 +37,21 @@ pub(super) const QUOTA: Rules = Rules {
         }
         errors
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const LIMIT_RANGE: Rules = Rules {
+pub(super) const LIMIT_RANGE: KindRules = KindRules {
     validate: limits::limit_range,
     validate_update: |new, _| {
         let mut errors = metadata::validate(&new["metadata"], true, NameRule::Subdomain, "metadata");
         errors.extend(limits::limit_range(new));
         errors
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-/// Coordinated leader election is off, so its two fields are not taken.
-pub(super) const LEASE: Rules = Rules {
+/// Rules of Leases. Coordinated leader election is off, so its two fields are dropped.
+pub(super) const LEASE: KindRules = KindRules {
     create: |object, _| {
         coordinated(object);
         Ok(())
@@ -56,7 +62,7 @@ pub(super) const LEASE: Rules = Rules {
     },
     validate: event::lease,
     validate_update: |new, _| event::lease(new),
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
 fn coordinated(lease: &mut Value) {
@@ -65,24 +71,25 @@ fn coordinated(lease: &mut Value) {
     }
 }
 
-pub(super) const EVENT: Rules = Rules {
+pub(super) const EVENT: KindRules = KindRules {
     validate: |o| event::legacy(o, "reportingComponent"),
     validate_update: |new, _| event::legacy(new, "reportingComponent"),
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const NEW_EVENT: Rules = Rules { validate: event::create, validate_update: event::update, ..Rules::NONE };
+pub(super) const NEW_EVENT: KindRules =
+    KindRules { validate: event::create, validate_update: event::update, ..KindRules::NONE };
 
-pub(super) const RUNTIME_CLASS: Rules = Rules {
+pub(super) const RUNTIME_CLASS: KindRules = KindRules {
     validate: runtime_class,
     validate_update: |new, old| {
         let changed = new["handler"] != old["handler"];
         changed.then(|| FieldError::invalid("handler", new["handler"].clone(), IMMUTABLE)).into_iter().collect()
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
 fn runtime_class(object: &Value) -> Vec<FieldError> {
     let handler = text(object, "/handler");
-    each(name::dns1123_label(handler), "handler", handler)
+    name_errors(name::dns1123_label(handler), "handler", handler)
 }

@@ -3,19 +3,19 @@
 use serde_json::{Value, json};
 use switchboard_object::field::{FieldError, FieldErrorKind};
 
-use super::super::builtin::Rules;
+use super::super::builtin::KindRules;
 use super::{items, text};
 use crate::metadata::NameRule;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 
-pub(super) const ROLE: Rules = Rules {
+pub(super) const ROLE: KindRules = KindRules {
     validate: |o| policy_rules(o, true),
-    validate_update: |new, _| again(new, true, policy_rules(new, true)),
-    ..Rules::NONE
+    validate_update: |new, _| validate_as_create_and_update(new, true, policy_rules(new, true)),
+    ..KindRules::NONE
 };
 
-pub(super) const CLUSTER_ROLE: Rules = Rules {
+pub(super) const CLUSTER_ROLE: KindRules = KindRules {
     validate: |o| {
         let mut errors = policy_rules(o, false);
         errors.extend(aggregation(o));
@@ -24,33 +24,33 @@ pub(super) const CLUSTER_ROLE: Rules = Rules {
     validate_update: |new, _| {
         let mut errors = policy_rules(new, false);
         errors.extend(aggregation(new));
-        again(new, false, errors)
+        validate_as_create_and_update(new, false, errors)
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const ROLE_BINDING: Rules = Rules {
+pub(super) const ROLE_BINDING: KindRules = KindRules {
     validate: |o| binding(o, true),
     validate_update: |new, old| {
-        let mut errors = again(new, true, binding(new, true));
+        let mut errors = validate_as_create_and_update(new, true, binding(new, true));
         errors.extend(fixed_role(new, old));
         errors
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const CLUSTER_ROLE_BINDING: Rules = Rules {
+pub(super) const CLUSTER_ROLE_BINDING: KindRules = KindRules {
     validate: |o| binding(o, false),
     validate_update: |new, old| {
-        let mut errors = again(new, false, binding(new, false));
+        let mut errors = validate_as_create_and_update(new, false, binding(new, false));
         errors.extend(fixed_role(new, old));
         errors
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-/// An update is checked as a new object first, then as an update.
-fn again(new: &Value, namespaced: bool, errors: Vec<FieldError>) -> Vec<FieldError> {
+/// Validates an update as a new object first, then as an update.
+fn validate_as_create_and_update(new: &Value, namespaced: bool, errors: Vec<FieldError>) -> Vec<FieldError> {
     let mut all = crate::metadata::validate(&new["metadata"], namespaced, NameRule::PathSegment, "metadata");
     all.extend(errors);
     all
@@ -153,7 +153,7 @@ fn subject(subject: &Value, namespaced: bool, path: &str) -> Vec<FieldError> {
     errors
 }
 
-/// A binding never changes what it binds to. The value is shown as Go shows its internal type.
+/// Checks that a binding's role does not change. The value is shown as Go prints its internal type.
 fn fixed_role(new: &Value, old: &Value) -> Option<FieldError> {
     if new["roleRef"] == old["roleRef"] {
         return None;

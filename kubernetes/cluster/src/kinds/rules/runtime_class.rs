@@ -1,16 +1,16 @@
-//! What a RuntimeClass adds to the pods that name it: overhead, and the nodes that know it.
+//! RuntimeClass admission: overhead, and scheduling to nodes that support the class.
 
 use serde_json::Value;
 use switchboard_object::status::Status;
 
-use super::super::Env;
+use super::super::WriteContext;
 use super::pod_admission::forbidden;
 use super::{at, items, push, text};
 
 /// Completes a new pod that names a class.
-pub(super) fn admit(pod: &mut Value, env: &Env<'_>) -> Result<(), Status> {
+pub(super) fn admit(pod: &mut Value, env: &WriteContext<'_>) -> Result<(), Status> {
     let Some(name) = at(pod, "/spec/runtimeClassName").as_str() else { return Ok(()) };
-    let Some(class) = env.world.get("runtimeclasses.node.k8s.io", "", name) else {
+    let Some(class) = env.cluster.get("runtimeclasses.node.k8s.io", "", name) else {
         return Err(forbidden(pod, &format!("pod rejected: RuntimeClass {name:?} not found")));
     };
     let overhead = at(&class, "/overhead/podFixed");
@@ -43,9 +43,9 @@ pub(super) fn admit(pod: &mut Value, env: &Env<'_>) -> Result<(), Status> {
     Ok(())
 }
 
-/// Overhead is the class's to say.
-pub(super) fn review(pod: &Value, env: &Env<'_>) -> Result<(), Status> {
-    let class = env.world.get("runtimeclasses.node.k8s.io", "", text(pod, "/spec/runtimeClassName"));
+/// Checks that the pod's overhead is the class's.
+pub(super) fn review(pod: &Value, env: &WriteContext<'_>) -> Result<(), Status> {
+    let class = env.cluster.get("runtimeclasses.node.k8s.io", "", text(pod, "/spec/runtimeClassName"));
     let defined = class.is_some_and(|c| !at(&c, "/overhead/podFixed").is_null());
     if defined || at(pod, "/spec/overhead").is_null() {
         return Ok(());

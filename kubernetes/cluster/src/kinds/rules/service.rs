@@ -6,17 +6,17 @@ use serde_json::Value;
 use switchboard_object::field::{FieldError, FieldErrorKind};
 use switchboard_object::name;
 
-use super::super::builtin::Rules;
-use super::super::check::{each, endpoint_ip, int, legacy_ip, port_or_name};
+use super::super::builtin::KindRules;
+use super::super::checks::{endpoint_ip, int, legacy_ip, name_errors, port_or_name};
 use super::service_address::{self, wants_health_check};
 use super::{at, items, remove, text};
 use crate::metadata;
 
-pub(super) const SERVICE: Rules = Rules {
+pub(super) const SERVICE: KindRules = KindRules {
     create: |object, env| service_address::allocate(object, None, env),
     update: |new, old, env| {
         drop_for_type(new, old);
-        service_address::keep(new, old);
+        service_address::keep_allocated(new, old);
         service_address::allocate(new, Some(old), env)
     },
     validate: |object| validate(object, None),
@@ -27,10 +27,10 @@ pub(super) const SERVICE: Rules = Rules {
         errors
     },
     warnings,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-/// What a change of type makes meaningless is dropped, unless the client changed it as well.
+/// Drops fields that a change of type makes meaningless, unless the client changed them, too.
 fn drop_for_type(new: &mut Value, old: &Value) {
     let is = |v: &Value, kind: &str| text(v, "/spec/type") == kind;
     let same = |new: &Value, field: &str| new["spec"][field] == old["spec"][field];
@@ -152,7 +152,7 @@ fn external_name(spec: &Value) -> Vec<FieldError> {
     if host.is_empty() {
         errors.push(FieldError::required("spec.externalName", ""));
     } else {
-        errors.extend(each(name::dns1123_subdomain(host), "spec.externalName", host));
+        errors.extend(name_errors(name::dns1123_subdomain(host), "spec.externalName", host));
     }
     errors
 }
@@ -165,7 +165,7 @@ fn service_port(port: &Value, named: bool, names: &mut BTreeSet<String>, path: &
             errors.push(FieldError::required(format!("{path}.name"), ""));
         }
     } else {
-        errors.extend(each(name::dns1123_label(own), &format!("{path}.name"), own));
+        errors.extend(name_errors(name::dns1123_label(own), &format!("{path}.name"), own));
         if !names.insert(own.to_string()) {
             errors.push(FieldError::duplicate(format!("{path}.name"), own));
         }
@@ -179,7 +179,7 @@ fn service_port(port: &Value, named: bool, names: &mut BTreeSet<String>, path: &
     }
     errors.extend(port_or_name(&port["targetPort"], &format!("{path}.targetPort")));
     if let Some(protocol) = port["appProtocol"].as_str() {
-        errors.extend(each(name::qualified_name(protocol), &format!("{path}.appProtocol"), protocol));
+        errors.extend(name_errors(name::qualified_name(protocol), &format!("{path}.appProtocol"), protocol));
     }
     errors
 }
@@ -203,7 +203,7 @@ fn port_numbers(ports: &[Value], kind: &str) -> Vec<FieldError> {
     for (index, port) in ports.iter().enumerate() {
         let (protocol, number) = (text(port, "/protocol"), int(port, "/port"));
         if !seen.insert((protocol, number)) {
-            // Go shows its internal type here, in the order of its fields.
+            // Go prints its internal type here, in the order of its fields.
             let detail = format!(
                 "{{\"Name\":\"\",\"Protocol\":{protocol:?},\"AppProtocol\":null,\"Port\":{number},\"TargetPort\":0,\"NodePort\":0}}"
             );
@@ -214,7 +214,7 @@ fn port_numbers(ports: &[Value], kind: &str) -> Vec<FieldError> {
     errors
 }
 
-/// `clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` fit together.
+/// Checks that `clusterIP`, `clusterIPs`, `ipFamilies` and `ipFamilyPolicy` are consistent.
 pub(super) fn cluster_ip_fields(service: &Value) -> Vec<FieldError> {
     let spec = &service["spec"];
     let mut errors = Vec::new();
@@ -288,7 +288,7 @@ fn balancer_class(new: &Value, old: Option<&Value>) -> Vec<FieldError> {
         errors.push(FieldError::invalid("spec.loadBalancerClass", class.clone(), "may not change once set"));
     }
     match (class.as_str(), balanced(new)) {
-        (Some(class), true) => errors.extend(each(name::qualified_name(class), "spec.loadBalancerClass", class)),
+        (Some(class), true) => errors.extend(name_errors(name::qualified_name(class), "spec.loadBalancerClass", class)),
         (Some(_), false) => {
             let detail = "may only be used when `type` is 'LoadBalancer'";
             errors.push(FieldError::forbidden("spec.loadBalancerClass", detail));

@@ -1,6 +1,6 @@
-//! The addresses and ports a Service is given: cluster IPs, node ports, IP families.
+//! Allocation of a Service's addresses and ports: cluster IPs, node ports, IP families.
 //!
-//! The cluster has one range of IPv4 addresses; what the other Services hold is read from the world.
+//! The cluster has one range of IPv4 addresses. The allocations of other Services are read from the cluster.
 
 #[cfg(test)]
 mod tests;
@@ -13,41 +13,41 @@ use switchboard_object::field::FieldError;
 use switchboard_object::kind::GroupVersionKind;
 use switchboard_object::status::Status;
 
-use super::super::Env;
-use super::super::check::int;
+use super::super::WriteContext;
+use super::super::checks::int;
 use super::{at, items, push, remove, text};
 
 /// Cluster IPs are 10.0.0.1 to 10.0.0.254.
 const RANGE: [u8; 3] = [10, 0, 0];
-/// Addresses given out only when asked for, while there are others: the lower 16.
+/// The lower 16 addresses are allocated only on request, or once all others are in use.
 const RESERVED: u8 = 16;
 const NODE_PORTS: std::ops::RangeInclusive<i64> = 30000..=32767;
 
-/// What other Services hold.
-struct Taken {
+/// Allocations of other Services.
+struct AllocatedAddresses {
     addresses: BTreeSet<String>,
     ports: BTreeSet<i64>,
 }
 
-/// Gives a Service what it lacks. `old` is the stored Service on an update.
-pub(super) fn allocate(service: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+/// Allocates missing values of a Service. `old` is the stored Service of an update.
+pub(super) fn allocate(service: &mut Value, old: Option<&Value>, env: &WriteContext<'_>) -> Result<(), Status> {
     normalize(service, old);
     if text(service, "/spec/type") == "ExternalName" {
         return Ok(());
     }
     families(service, old)?;
-    let taken = taken(service, env);
+    let taken = allocated_addresses(service, env);
     cluster_ips(service, old, &taken, env)?;
     node_ports(service, old, &taken, env)
 }
 
-fn taken(service: &Value, env: &Env<'_>) -> Taken {
-    let others = env.world.list("services", "");
+fn allocated_addresses(service: &Value, env: &WriteContext<'_>) -> AllocatedAddresses {
+    let others = env.cluster.list("services", "");
     let same = |o: &&Value| {
         o["metadata"]["name"] == service["metadata"]["name"]
             && o["metadata"]["namespace"] == service["metadata"]["namespace"]
     };
-    let mut taken = Taken { addresses: BTreeSet::new(), ports: BTreeSet::new() };
+    let mut taken = AllocatedAddresses { addresses: BTreeSet::new(), ports: BTreeSet::new() };
     for other in others.iter().filter(|o| !same(o)) {
         taken.addresses.insert(text(other, "/spec/clusterIP").to_string());
         taken.addresses.extend(items(other, "/spec/clusterIPs").iter().filter_map(Value::as_str).map(String::from));
@@ -57,7 +57,7 @@ fn taken(service: &Value, env: &Env<'_>) -> Taken {
     taken
 }
 
-/// `clusterIP` and `clusterIPs` say the same.
+/// Synchronizes `clusterIP` and `clusterIPs`.
 fn normalize(service: &mut Value, old: Option<&Value>) {
     let one = at(service, "/spec/clusterIP").clone();
     let many = at(service, "/spec/clusterIPs").clone();
@@ -80,8 +80,8 @@ fn normalize(service: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// Keeps what was allocated before when the client left it out.
-pub(super) fn keep(new: &mut Value, old: &Value) {
+/// Keeps allocated values that the client omitted.
+pub(super) fn keep_allocated(new: &mut Value, old: &Value) {
     let typed = |v: &Value| text(v, "/spec/type").to_string();
     if typed(new) != "ExternalName" && typed(old) != "ExternalName" {
         for field in ["clusterIP", "clusterIPs"] {
@@ -168,9 +168,15 @@ fn families(service: &mut Value, old: Option<&Value>) -> Result<(), Status> {
     if errors.is_empty() { Ok(()) } else { Err(invalid(service, errors)) }
 }
 
-fn cluster_ips(service: &mut Value, old: Option<&Value>, taken: &Taken, env: &Env<'_>) -> Result<(), Status> {
+fn cluster_ips(
+    service: &mut Value,
+    old: Option<&Value>,
+    taken: &AllocatedAddresses,
+    env: &WriteContext<'_>,
+) -> Result<(), Status> {
     let asked = text(service, "/spec/clusterIP").to_string();
-    // One that has an address keeps it: whoever asks for another is told so, whatever there is to say of that one.
+    // A Service keeps its address. A request for another address is refused for that reason, whatever else is wrong
+    // with it.
     let has = old.is_some_and(|o| text(o, "/spec/type") != "ExternalName" && !text(o, "/spec/clusterIP").is_empty());
     if asked == "None" || has && !asked.is_empty() {
         return Ok(());
@@ -199,8 +205,8 @@ fn cluster_ips(service: &mut Value, old: Option<&Value>, taken: &Taken, env: &En
     Ok(())
 }
 
-/// A random address of the upper part of the range, of the lower part when that is full.
-fn free_address(taken: &Taken, random: u64) -> Option<String> {
+/// Returns a random address of the upper part of the range, or of the lower part if the upper one is full.
+fn free_address(taken: &AllocatedAddresses, random: u64) -> Option<String> {
     let pick = |low: u8, high: u8| {
         let count = u64::from(high - low) + 1;
         (0..count).map(|i| low + ((random + i) % count) as u8).find_map(|last| {
@@ -211,7 +217,12 @@ fn free_address(taken: &Taken, random: u64) -> Option<String> {
     pick(RESERVED + 1, 254).or_else(|| pick(1, RESERVED))
 }
 
-fn node_ports(service: &mut Value, old: Option<&Value>, taken: &Taken, env: &Env<'_>) -> Result<(), Status> {
+fn node_ports(
+    service: &mut Value,
+    old: Option<&Value>,
+    taken: &AllocatedAddresses,
+    env: &WriteContext<'_>,
+) -> Result<(), Status> {
     let kind = text(service, "/spec/type");
     let allocate = kind == "NodePort"
         || (kind == "LoadBalancer" && at(service, "/spec/allocateLoadBalancerNodePorts") != &json!(false));

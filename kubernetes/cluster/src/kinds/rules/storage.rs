@@ -6,14 +6,14 @@ use switchboard_object::kind::GroupResource;
 use switchboard_object::quantity::Quantity;
 use switchboard_object::status::Status;
 
-use super::super::Env;
-use super::super::builtin::Rules;
+use super::super::WriteContext;
+use super::super::builtin::KindRules;
 use super::{add_finalizer, at, limit_ranger, text};
 use crate::metadata::IMMUTABLE;
 
 const DEFAULT_CLASS: &str = "storageclass.kubernetes.io/is-default-class";
 
-pub(super) const VOLUME: Rules = Rules {
+pub(super) const VOLUME: KindRules = KindRules {
     admit: |object, old, _| {
         if old.is_none() {
             add_finalizer(object, "kubernetes.io/pv-protection");
@@ -36,10 +36,10 @@ pub(super) const VOLUME: Rules = Rules {
     },
     validate: super::super::storage::volume,
     validate_update: super::super::storage::volume_update,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-pub(super) const CLAIM: Rules = Rules {
+pub(super) const CLAIM: KindRules = KindRules {
     admit: admit_claim,
     review: |claim, old, env| {
         limit_ranger::review_claim(claim, env)?;
@@ -55,10 +55,10 @@ pub(super) const CLAIM: Rules = Rules {
     },
     validate: super::super::storage::claim,
     validate_update: super::super::storage::claim_update,
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
-fn admit_claim(object: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result<(), Status> {
+fn admit_claim(object: &mut Value, old: Option<&Value>, env: &WriteContext<'_>) -> Result<(), Status> {
     if old.is_some() {
         return Ok(());
     }
@@ -71,8 +71,8 @@ fn admit_claim(object: &mut Value, old: Option<&Value>, env: &Env<'_>) -> Result
     Ok(())
 }
 
-/// Only a bound claim of a class that allows it may grow.
-fn may_grow(new: &Value, old: &Value, env: &Env<'_>) -> Result<(), Status> {
+/// Checks that only a bound claim of an expandable class grows.
+fn may_grow(new: &Value, old: &Value, env: &WriteContext<'_>) -> Result<(), Status> {
     let size = |v: &Value| Quantity::from_value(at(v, "/spec/resources/requests/storage")).ok();
     if size(new) <= size(old) || !at(new, "/metadata/deletionTimestamp").is_null() {
         return Ok(());
@@ -84,7 +84,7 @@ fn may_grow(new: &Value, old: &Value, env: &Env<'_>) -> Result<(), Status> {
     if text(old, "/status/phase") != "Bound" {
         return refuse("Only bound persistent volume claims can be expanded");
     }
-    let class = env.world.get("storageclasses.storage.k8s.io", "", text(old, "/spec/storageClassName"));
+    let class = env.cluster.get("storageclasses.storage.k8s.io", "", text(old, "/spec/storageClassName"));
     if class.is_some_and(|c| c["allowVolumeExpansion"] == true) {
         return Ok(());
     }
@@ -93,9 +93,9 @@ fn may_grow(new: &Value, old: &Value, env: &Env<'_>) -> Result<(), Status> {
     )
 }
 
-/// The newest default class; of several of one age, the first by name.
-fn default_class(env: &Env<'_>) -> Option<Value> {
-    let mut classes = env.world.list("storageclasses.storage.k8s.io", "");
+/// Returns the newest default class; of several of the same age, the first by name.
+fn default_class(env: &WriteContext<'_>) -> Option<Value> {
+    let mut classes = env.cluster.list("storageclasses.storage.k8s.io", "");
     classes.retain(|c| {
         let marked = |key: &str| c["metadata"]["annotations"][key] == "true";
         marked(DEFAULT_CLASS) || marked("storageclass.beta.kubernetes.io/is-default-class")
@@ -108,7 +108,7 @@ fn default_class(env: &Env<'_>) -> Option<Value> {
     classes.into_iter().next()
 }
 
-/// `dataSource` and `dataSourceRef` say the same.
+/// Synchronizes `dataSource` and `dataSourceRef`.
 fn normalize_sources(object: &mut Value) {
     let spec = &mut object["spec"];
     let (source, reference) = (spec["dataSource"].clone(), spec["dataSourceRef"].clone());
@@ -130,14 +130,14 @@ fn normalize_sources(object: &mut Value) {
     }
 }
 
-pub(super) const CLASS: Rules = Rules {
+pub(super) const CLASS: KindRules = KindRules {
     validate: class,
     validate_update: |new, old| {
         let fixed = ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"];
         let changed = fixed.into_iter().filter(|f| new[*f] != old[*f]);
         changed.map(|f| FieldError::invalid(f, new[f].clone(), IMMUTABLE)).collect()
     },
-    ..Rules::NONE
+    ..KindRules::NONE
 };
 
 fn class(object: &Value) -> Vec<FieldError> {
@@ -160,7 +160,7 @@ fn class(object: &Value) -> Vec<FieldError> {
     errors
 }
 
-pub(super) const ATTRIBUTES_CLASS: Rules = Rules {
+pub(super) const ATTRIBUTES_CLASS: KindRules = KindRules {
     admit: |object, old, _| {
         if old.is_none() {
             add_finalizer(object, "kubernetes.io/vac-protection");
@@ -182,5 +182,5 @@ pub(super) const ATTRIBUTES_CLASS: Rules = Rules {
         changed.map(|f| FieldError::forbidden(f, format!("updates to {f} are forbidden."))).collect()
     },
     whole: true,
-    ..Rules::NONE
+    ..KindRules::NONE
 };

@@ -1,60 +1,60 @@
-//! The messages of the built-in kinds.
+//! Table of the built-in kinds' messages.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// `= version kind message`, then `# message` and its fields: number, JSON name, type, flags.
+/// Format: `= version kind message`, then `# message` and its fields: number, JSON name, type, flags.
 const TEXT: &str = include_str!("../../../data/protobuf.txt");
 
-/// How a field's values stand in JSON.
+/// JSON form of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    /// A value.
+pub(super) enum FieldLayout {
+    /// Single value.
     One,
-    /// A list.
+    /// List.
     List,
-    /// An object with any keys.
+    /// Object with arbitrary keys.
     Map,
-    /// The fields of the message stand among those of the outer one.
+    /// The message's fields are inlined into the outer message.
     Inline,
 }
 
-/// One field of a message.
+/// Field of a message.
 #[derive(Clone, Debug)]
-pub(super) struct Field {
-    /// The name in JSON.
+pub(super) struct MessageField {
+    /// JSON name.
     pub name: &'static str,
-    /// A scalar type, a type of its own (`time`, `quantity`, ...) or a message.
+    /// Scalar type, special type (`time`, `quantity`, ...) or message.
     pub kind: &'static str,
-    /// How it stands in JSON.
-    pub shape: Shape,
-    /// Its zero is not the same as its absence.
+    /// JSON form.
+    pub shape: FieldLayout,
+    /// Whether the field's zero value differs from its absence.
     pub pointer: bool,
 }
 
-/// All messages.
+/// Table of all messages.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct MessageTable {
     kinds: HashMap<(&'static str, &'static str), &'static str>,
-    messages: HashMap<&'static str, HashMap<u64, Field>>,
+    messages: HashMap<&'static str, HashMap<u64, MessageField>>,
 }
 
-impl Table {
-    /// The table, read when it is first asked for.
+impl MessageTable {
+    /// Returns the table, parsed on first use.
     pub fn get() -> &'static Self {
-        static TABLE: OnceLock<Table> = OnceLock::new();
+        static TABLE: OnceLock<MessageTable> = OnceLock::new();
         TABLE.get_or_init(Self::parse)
     }
 
-    /// The message of a kind.
+    /// Returns the message of a kind.
     pub fn kind(&self, version: &str, kind: &str) -> Option<&'static str> {
-        // Options come in the version of the object they are about.
+        // The options have the version of the object they are about.
         let version = if kind == "DeleteOptions" { "v1" } else { version };
         self.kinds.get(&(version, kind)).copied()
     }
 
-    /// A field of a message.
-    pub fn field(&self, message: &str, number: u64) -> Option<&Field> {
+    /// Returns a field of a message.
+    pub fn field(&self, message: &str, number: u64) -> Option<&MessageField> {
         self.messages.get(message)?.get(&number)
     }
 
@@ -73,12 +73,12 @@ impl Table {
                 }
                 number => {
                     let shape = match flags {
-                        f if f.contains('r') => Shape::List,
-                        f if f.contains('m') => Shape::Map,
-                        f if f.contains('i') => Shape::Inline,
-                        _ => Shape::One,
+                        f if f.contains('r') => FieldLayout::List,
+                        f if f.contains('m') => FieldLayout::Map,
+                        f if f.contains('i') => FieldLayout::Inline,
+                        _ => FieldLayout::One,
                     };
-                    let field = Field { name: second, kind: third, shape, pointer: flags.contains('p') };
+                    let field = MessageField { name: second, kind: third, shape, pointer: flags.contains('p') };
                     let number = number.parse().expect("the table's fields have numbers");
                     table.messages.entry(message).or_default().insert(number, field);
                 }

@@ -74,20 +74,20 @@ fn times_are_written_as_json_writes_them() {
 }
 
 #[test]
-fn what_is_not_a_message_is_refused() {
+fn malformed_messages_are_refused() {
     assert_eq!(read(b"k8s nonsense"), Err(ProtobufError::NoPrefix));
     assert_eq!(read(b"k8s\0\xff"), Err(ProtobufError::Malformed));
     let mut truncated = body("v1", "ConfigMap", &bytes(1, &bytes(1, b"name")));
     truncated.truncate(truncated.len() - 2);
     assert_eq!(read(&truncated), Err(ProtobufError::Malformed));
     assert!(matches!(read(&body("x.io/v1", "X", b"")), Err(ProtobufError::UnknownKind { .. })));
-    // Every length lies: no allocation follows it.
+    // Every length is wrong; none of them may cause an allocation.
     assert_eq!(read(b"k8s\0\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f"), Err(ProtobufError::Malformed));
 }
 
 #[test]
 fn deep_nesting_is_refused() {
-    // JSONSchemaProps.not nests in itself.
+    // JSONSchemaProps.not is recursive.
     let mut schema = Vec::new();
     for _ in 0..200 {
         schema = bytes(28, &schema);

@@ -1,25 +1,25 @@
-//! Protobuf's wire format: numbered fields, one after the other.
+//! Wire format of protobuf: numbered fields in sequence.
 
 use super::ProtobufError;
 
-/// The value of a field as it stands on the wire.
+/// Encoded value of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Wire<'a> {
-    /// A varint.
+pub(super) enum WireValue<'a> {
+    /// Varint.
     Number(u64),
     /// Eight bytes.
     Fixed(u64),
-    /// A string, bytes or a message.
+    /// String, bytes or message.
     Bytes(&'a [u8]),
 }
 
-/// The fields of a message. Ends after the first error.
-pub(super) struct Reader<'a> {
+/// Iterator over the fields of a message. Ends after the first error.
+pub(super) struct WireReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
-    /// Reads the message.
+impl<'a> WireReader<'a> {
+    /// Creates a reader of the message.
     pub fn new(message: &'a [u8]) -> Self {
         Self { rest: message }
     }
@@ -43,24 +43,24 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
-    fn field(&mut self) -> Option<(u64, Wire<'a>)> {
+    fn field(&mut self) -> Option<(u64, WireValue<'a>)> {
         let tag = self.varint()?;
         let wire = match tag & 7 {
-            0 => Wire::Number(self.varint()?),
-            1 => Wire::Fixed(u64::from_le_bytes(self.take(8)?.try_into().ok()?)),
+            0 => WireValue::Number(self.varint()?),
+            1 => WireValue::Fixed(u64::from_le_bytes(self.take(8)?.try_into().ok()?)),
             2 => {
                 let length = self.varint()?;
-                Wire::Bytes(self.take(length)?)
+                WireValue::Bytes(self.take(length)?)
             }
-            5 => Wire::Fixed(u64::from(u32::from_le_bytes(self.take(4)?.try_into().ok()?))),
+            5 => WireValue::Fixed(u64::from(u32::from_le_bytes(self.take(4)?.try_into().ok()?))),
             _ => return None,
         };
         Some((tag >> 3, wire))
     }
 }
 
-impl<'a> Iterator for Reader<'a> {
-    type Item = Result<(u64, Wire<'a>), ProtobufError>;
+impl<'a> Iterator for WireReader<'a> {
+    type Item = Result<(u64, WireValue<'a>), ProtobufError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {

@@ -1,4 +1,4 @@
-//! The thread that makes writes durable: everything that waits goes into one frame and one flush.
+//! Thread that makes writes durable: all waiting writes go into one frame and one flush.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,31 +7,31 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::frame::FRAME_FILL_BYTES;
-use super::log::Log;
+use super::log::WriteAheadLog;
 use super::snapshot;
-use crate::store::pending::{Job, Refusal};
-use crate::store::{Change, Shared, wake};
+use crate::store::pending::{CommitJob, WriteRefusal};
+use crate::store::{SharedStore, StoreChange, wake};
 
-/// Writers that were answered together usually come back together. Waiting this long for the rest of them is far below a flush
-/// and saves every second one.
+/// Writers that were answered together usually write again together. This wait for the rest of them is far shorter than
+/// a flush, and saves every second one.
 const GATHER: Duration = Duration::from_micros(200);
 
-/// Owns the log, its directory's lock and the threads; ends with the store.
+/// Owner of the log, the directory's lock and the threads; ends with the store.
 #[derive(Debug)]
 pub(crate) struct Committer {
-    shared: Arc<Shared>,
+    shared: Arc<SharedStore>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Committer {
     pub(super) fn start(
-        shared: Arc<Shared>,
+        shared: Arc<SharedStore>,
         dir: PathBuf,
-        log: Log,
+        log: WriteAheadLog,
         lock: Option<std::fs::File>,
     ) -> io::Result<Committer> {
         let mut writer =
-            Writer { shared: shared.clone(), dir, log, snapshot: None, snapshot_bytes: 0, batch: 0, _lock: lock };
+            LogWriter { shared: shared.clone(), dir, log, snapshot: None, snapshot_bytes: 0, batch: 0, _lock: lock };
         let thread = std::thread::Builder::new().name("store-commit".to_owned()).spawn(move || writer.run())?;
         Ok(Committer { shared, thread: Some(thread) })
     }
@@ -42,37 +42,37 @@ impl Drop for Committer {
         self.shared.pending().closing = true;
         self.shared.work.notify_all();
         if let Some(thread) = self.thread.take() {
-            // It panics only on a broken invariant, which its own message has named.
+            // The thread panics only on a broken invariant, which its own message names.
             let _ = thread.join();
         }
     }
 }
 
-struct Writer {
-    shared: Arc<Shared>,
+struct LogWriter {
+    shared: Arc<SharedStore>,
     dir: PathBuf,
-    log: Log,
+    log: WriteAheadLog,
     snapshot: Option<JoinHandle<Option<u64>>>,
     snapshot_bytes: u64,
-    /// The size of the last batch.
+    /// Size of the previous batch.
     batch: usize,
     _lock: Option<std::fs::File>,
 }
 
-impl Writer {
+impl LogWriter {
     fn run(&mut self) {
         while let Some(jobs) = self.take() {
             let changes: Vec<_> = jobs.iter().filter_map(|job| job.change.clone()).collect();
             if let Err(error) = self.log.append(&changes) {
                 let reason = format!("could not write {}: {error}", self.log.path().display());
-                self.refuse(jobs, reason);
+                self.fail_jobs(jobs, reason);
                 break;
             }
             self.batch = jobs.len();
             self.publish(&changes, jobs);
             if let Err(error) = self.rotate() {
                 let reason = format!("could not begin a new log in {}: {error}", self.dir.display());
-                self.refuse(Vec::new(), reason);
+                self.fail_jobs(Vec::new(), reason);
                 break;
             }
         }
@@ -81,8 +81,8 @@ impl Writer {
         }
     }
 
-    /// Waits for writes and takes as many as fit a frame; `None` when the store is closing and nothing is left.
-    fn take(&mut self) -> Option<Vec<Job>> {
+    /// Waits for writes and takes as many as fit a frame; `None` if the store is closing and no writes are left.
+    fn take(&mut self) -> Option<Vec<CommitJob>> {
         let work = &self.shared.work;
         let mut pending = self.shared.pending();
         while pending.queue.is_empty() {
@@ -110,10 +110,10 @@ impl Writer {
         Some(pending.queue.drain(..fitting).collect())
     }
 
-    fn publish(&self, changes: &[Arc<Change>], jobs: Vec<Job>) {
+    fn publish(&self, changes: &[Arc<StoreChange>], jobs: Vec<CommitJob>) {
         let mut groups = Vec::new();
         if let Some(last) = changes.last() {
-            groups = self.shared.write().publish(changes, &self.shared.bounds);
+            groups = self.shared.write().publish(changes, &self.shared.limits);
             let mut pending = self.shared.pending();
             for change in changes {
                 if pending.newest.get(&change.key).is_some_and(|newest| newest.revision <= last.revision) {
@@ -122,15 +122,15 @@ impl Writer {
             }
         }
         for job in jobs {
-            // A writer that has gone away needs no answer.
+            // A canceled writer needs no answer.
             let _ = job.answer.send(Ok(()));
         }
         wake(groups, changes.last().map_or(0, |change| change.revision));
     }
 
-    fn refuse(&self, jobs: Vec<Job>, reason: String) {
-        tracing::error!(reason, "the store is read-only from now on");
-        let refusal = Refusal::ReadOnly(reason.into());
+    fn fail_jobs(&self, jobs: Vec<CommitJob>, reason: String) {
+        tracing::error!(reason, "store is read-only from now on");
+        let refusal = WriteRefusal::ReadOnly(reason.into());
         let mut pending = self.shared.pending();
         pending.refusal = Some(refusal.clone());
         pending.newest.clear();
@@ -141,19 +141,20 @@ impl Writer {
         }
     }
 
-    /// Begins a new log and writes the state anew in the background once the log has outgrown both its bound and the state.
+    /// Begins a new log and writes a snapshot in the background, once the log exceeds both its limit and the size of
+    /// the state.
     fn rotate(&mut self) -> io::Result<()> {
-        if self.log.length() < self.shared.bounds.log_bytes.max(self.snapshot_bytes) {
+        if self.log.length() < self.shared.limits.log_bytes.max(self.snapshot_bytes) {
             return Ok(());
         }
         if let Some(running) = self.snapshot.take_if(|running| running.is_finished()) {
             self.snapshot_bytes = running.join().ok().flatten().unwrap_or(self.snapshot_bytes);
         }
-        if self.snapshot.is_some() || self.log.length() < self.shared.bounds.log_bytes.max(self.snapshot_bytes) {
+        if self.snapshot.is_some() || self.log.length() < self.shared.limits.log_bytes.max(self.snapshot_bytes) {
             return Ok(());
         }
-        let capture = snapshot::Capture::of(&self.shared.read());
-        self.log = Log::create(&self.dir, capture.revision())?;
+        let capture = snapshot::CapturedState::of(&self.shared.read());
+        self.log = WriteAheadLog::create(&self.dir, capture.revision())?;
         let dir = self.dir.clone();
         let thread = std::thread::Builder::new().name("store-snapshot".to_owned());
         self.snapshot = Some(thread.spawn(move || snapshot::write(&dir, capture))?);

@@ -1,4 +1,4 @@
-//! The bytes of log and snapshot files. Pure: no file is touched here.
+//! Format of log and snapshot files. Pure functions without file access.
 //!
 //! ```text
 //! file    = header frame*
@@ -7,21 +7,21 @@
 //! payload = (tag u8 revision u64 key-length u32 value-length u32 key value)*
 //! ```
 //!
-//! A frame is what one flush made durable. Both checksums and the marker are salted per file: stored objects are written by
-//! strangers, and none of them can look like a frame. All numbers are little-endian.
+//! A frame is the content of one flush. Both checksums and the marker are salted per file: stored objects are
+//! untrusted, and none of them can imitate a frame. All numbers are little-endian.
 
 use std::io::{self, Read};
 
 use bytes::Bytes;
 
-use crate::store::{Change, Key, MAX_OBJECT_BYTES, Record};
+use crate::store::{MAX_OBJECT_BYTES, StoreChange, StoreKey, StoredObject};
 
-/// The version this program writes, and the newest it reads.
+/// Format version of written files, and the newest readable one.
 pub const FORMAT_VERSION: u32 = 1;
 
 pub(super) const HEADER_BYTES: usize = 32;
 pub(super) const FRAME_HEADER_BYTES: usize = 28;
-/// A frame is closed when it reaches this; one object more may be in it.
+/// Size at which a frame is closed; it may exceed this by one object.
 pub(super) const FRAME_FILL_BYTES: usize = 8 << 20;
 const MAX_FRAME_BYTES: usize = FRAME_FILL_BYTES + MAX_OBJECT_BYTES + (1 << 20);
 
@@ -30,70 +30,70 @@ const SNAPSHOT_MAGIC: [u8; 8] = *b"swbsnap\n";
 const TAG_PUT: u8 = 1;
 const TAG_DELETE: u8 = 2;
 
-/// What a file is.
+/// Type of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FileKind {
     Log,
     Snapshot,
 }
 
-/// The first bytes of a file.
+/// Header of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct FileHeader {
     pub(super) kind: FileKind,
     pub(super) salt: u64,
     /// Log: the revision before its first change. Snapshot: the revision of its objects, before its changes.
     pub(super) revision: u64,
 }
 
-/// What a frame holds.
+/// Type of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrameKind {
-    /// Writes with dense revisions from the frame's on.
+    /// Writes with consecutive revisions, starting with the frame's.
     Changes = 1,
     /// Objects of a snapshot.
     Objects = 2,
-    /// Nothing: everything before it was flushed. The end of a snapshot.
+    /// Empty: everything before it was flushed. The end of a snapshot.
     Seal = 3,
 }
 
-/// A frame that passed its checksums.
+/// Frame with valid checksums.
 #[derive(Debug)]
-pub(super) struct Frame {
+pub(super) struct LogFrame {
     pub(super) kind: FrameKind,
     pub(super) revision: u64,
     pub(super) payload: Vec<u8>,
 }
 
-/// One entry of a payload. A put's value is the object, a delete's its final state.
+/// Entry of a payload. The value of a put is the object, that of a delete the final state.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
-    pub(super) key: Key,
+pub(super) struct FrameEntry {
+    pub(super) key: StoreKey,
     pub(super) revision: u64,
     pub(super) deleted: bool,
     pub(super) value: Bytes,
 }
 
-/// Why bytes are not what this module writes.
+/// Format error.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FrameError {
-    #[error("it does not begin as one of this program's files")]
+    #[error("invalid file header")]
     NotOurs,
-    #[error("its header fails the checksum")]
+    #[error("header checksum mismatch")]
     Header,
-    #[error("format version {0} is newer than this program reads")]
+    #[error("unsupported format version {0}")]
     Newer(u32),
-    #[error("a frame fails its checksum")]
+    #[error("frame checksum mismatch")]
     Checksum,
-    #[error("a frame is cut short")]
+    #[error("truncated frame")]
     Short,
-    #[error("a frame holds something unknown")]
+    #[error("unknown frame content")]
     Content,
-    #[error("could not read")]
+    #[error("could not read the file")]
     Io(#[from] io::Error),
 }
 
-impl Header {
+impl FileHeader {
     pub(super) fn encode(&self) -> [u8; HEADER_BYTES] {
         self.encode_as(FORMAT_VERSION)
     }
@@ -109,7 +109,7 @@ impl Header {
         bytes
     }
 
-    pub(super) fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<Header, FrameError> {
+    pub(super) fn decode(bytes: &[u8; HEADER_BYTES]) -> Result<FileHeader, FrameError> {
         let kind = match &bytes[..8] {
             magic if magic == LOG_MAGIC => FileKind::Log,
             magic if magic == SNAPSHOT_MAGIC => FileKind::Snapshot,
@@ -120,7 +120,7 @@ impl Header {
         }
         match u32_at(bytes, 8) {
             version if version > FORMAT_VERSION => Err(FrameError::Newer(version)),
-            _ => Ok(Header { kind, salt: u64_at(bytes, 12), revision: u64_at(bytes, 20) }),
+            _ => Ok(FileHeader { kind, salt: u64_at(bytes, 12), revision: u64_at(bytes, 20) }),
         }
     }
 
@@ -137,20 +137,20 @@ impl Header {
     }
 }
 
-/// Builds one frame in a buffer that is used again.
+/// Encoder of frames with a reused buffer.
 #[derive(Debug)]
 pub(super) struct FrameWriter {
-    header: Header,
+    header: FileHeader,
     buffer: Vec<u8>,
 }
 
 impl FrameWriter {
-    pub(super) fn new(header: Header) -> FrameWriter {
+    pub(super) fn new(header: FileHeader) -> FrameWriter {
         FrameWriter { header, buffer: Vec::new() }
     }
 
-    /// A frame with this payload.
-    pub(super) fn around(header: Header, payload: &[u8]) -> FrameWriter {
+    /// Creates a frame with this payload.
+    pub(super) fn with_payload(header: FileHeader, payload: &[u8]) -> FrameWriter {
         let mut writer = FrameWriter::new(header);
         writer.begin();
         writer.buffer.extend_from_slice(payload);
@@ -171,12 +171,12 @@ impl FrameWriter {
         self.buffer.len() <= FRAME_HEADER_BYTES
     }
 
-    pub(super) fn change(&mut self, change: &Change) {
+    pub(super) fn change(&mut self, change: &StoreChange) {
         let tag = if change.after.is_some() { TAG_PUT } else { TAG_DELETE };
         self.entry(tag, change.revision, change.key.as_str(), change.object());
     }
 
-    pub(super) fn object(&mut self, key: &Key, record: &Record) {
+    pub(super) fn object(&mut self, key: &StoreKey, record: &StoredObject) {
         self.entry(TAG_PUT, record.revision, key.as_str(), &record.bytes);
     }
 
@@ -189,7 +189,7 @@ impl FrameWriter {
         self.buffer.extend_from_slice(value);
     }
 
-    /// Completes the frame begun.
+    /// Completes the current frame.
     pub(super) fn finish(&mut self, kind: FrameKind, revision: u64) -> &[u8] {
         let (head, payload) = self.buffer.split_at_mut(FRAME_HEADER_BYTES);
         head[..4].copy_from_slice(&self.header.marker().to_le_bytes());
@@ -203,8 +203,8 @@ impl FrameWriter {
     }
 }
 
-/// The checked header of a frame: kind, length and checksum of its payload, revision.
-fn frame_header(header: &Header, bytes: &[u8]) -> Option<(FrameKind, usize, u32, u64)> {
+/// Returns the verified header of a frame: kind, length and checksum of its payload, revision.
+fn frame_header(header: &FileHeader, bytes: &[u8]) -> Option<(FrameKind, usize, u32, u64)> {
     let bytes = bytes.get(..FRAME_HEADER_BYTES)?;
     if u32_at(bytes, 0) != header.marker() || header.crc(&bytes[..24]) != u32_at(bytes, 24) {
         return None;
@@ -220,7 +220,7 @@ fn frame_header(header: &Header, bytes: &[u8]) -> Option<(FrameKind, usize, u32,
 }
 
 /// Reads the next frame; `None` at the end of the file.
-pub(super) fn read_frame(header: &Header, from: &mut impl Read) -> Result<Option<Frame>, FrameError> {
+pub(super) fn read_frame(header: &FileHeader, from: &mut impl Read) -> Result<Option<LogFrame>, FrameError> {
     let mut head = [0; FRAME_HEADER_BYTES];
     match fill(from, &mut head)? {
         0 => return Ok(None),
@@ -235,26 +235,26 @@ pub(super) fn read_frame(header: &Header, from: &mut impl Read) -> Result<Option
     if header.crc(&payload) != crc {
         return Err(FrameError::Checksum);
     }
-    Ok(Some(Frame { kind, revision, payload }))
+    Ok(Some(LogFrame { kind, revision, payload }))
 }
 
-/// Whether a frame begins anywhere in `bytes`: then what stands before it was flushed once.
-pub(super) fn holds_frame(header: &Header, bytes: &[u8]) -> bool {
+/// Whether a frame begins anywhere in `bytes`, which proves that the bytes before it were flushed.
+pub(super) fn holds_frame(header: &FileHeader, bytes: &[u8]) -> bool {
     let marker = header.marker().to_le_bytes();
     bytes.windows(4).enumerate().any(|(at, window)| window == marker && frame_header(header, &bytes[at..]).is_some())
 }
 
 /// Reads the header of a file.
-pub(super) fn read_header(from: &mut impl Read) -> Result<Header, FrameError> {
+pub(super) fn read_header(from: &mut impl Read) -> Result<FileHeader, FrameError> {
     let mut bytes = [0; HEADER_BYTES];
     match fill(from, &mut bytes)? {
-        HEADER_BYTES => Header::decode(&bytes),
+        HEADER_BYTES => FileHeader::decode(&bytes),
         _ => Err(FrameError::NotOurs),
     }
 }
 
-/// The entries of a payload.
-pub(super) fn entries(payload: &[u8]) -> impl Iterator<Item = Result<Entry, FrameError>> {
+/// Returns the entries of a payload.
+pub(super) fn entries(payload: &[u8]) -> impl Iterator<Item = Result<FrameEntry, FrameError>> {
     let mut rest = payload;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -266,7 +266,7 @@ pub(super) fn entries(payload: &[u8]) -> impl Iterator<Item = Result<Entry, Fram
     })
 }
 
-fn entry(bytes: &[u8]) -> Option<(Entry, &[u8])> {
+fn entry(bytes: &[u8]) -> Option<(FrameEntry, &[u8])> {
     let (head, rest) = bytes.split_at_checked(17)?;
     let deleted = match head[0] {
         TAG_PUT => false,
@@ -275,13 +275,13 @@ fn entry(bytes: &[u8]) -> Option<(Entry, &[u8])> {
     };
     let (key, rest) = rest.split_at_checked(u32_at(head, 9) as usize)?;
     let (value, rest) = rest.split_at_checked(u32_at(head, 13) as usize)?;
-    let key = Key::from(std::str::from_utf8(key).ok()?);
-    // Copied, so that one living object does not keep its whole frame in memory.
+    let key = StoreKey::from(std::str::from_utf8(key).ok()?);
+    // Copied, so that one object does not keep its whole frame in memory.
     let value = Bytes::copy_from_slice(value);
-    Some((Entry { key, revision: u64_at(head, 1), deleted, value }, rest))
+    Some((FrameEntry { key, revision: u64_at(head, 1), deleted, value }, rest))
 }
 
-/// Reads until `into` is full or the source ends; how much was read.
+/// Reads until `into` is full or the source ends; returns the number of bytes read.
 fn fill(from: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < into.len() {

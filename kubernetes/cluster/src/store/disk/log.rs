@@ -1,4 +1,4 @@
-//! The file that writes are appended to.
+//! Append-only log of writes.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
@@ -7,21 +7,21 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::frame::{FileKind, FrameKind, FrameWriter, HEADER_BYTES, Header};
+use super::frame::{FileHeader, FileKind, FrameKind, FrameWriter, HEADER_BYTES};
 use super::{log_path, sync_directory};
-use crate::store::Change;
+use crate::store::StoreChange;
 
 /// Stored objects include secrets.
 const FILE_MODE: u32 = 0o600;
 
-/// Where a log's bytes go: a file, or a test's idea of a failing one.
-pub(super) trait Medium: Send + std::fmt::Debug {
+/// Medium of a log: a file, or a failing disk in tests.
+pub(super) trait LogMedium: Send + std::fmt::Debug {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
     fn flush(&mut self) -> io::Result<()>;
     fn cut(&mut self, length: u64) -> io::Result<()>;
 }
 
-impl Medium for File {
+impl LogMedium for File {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.write_all(bytes)
     }
@@ -36,26 +36,26 @@ impl Medium for File {
     }
 }
 
-/// An open log.
+/// Open log.
 #[derive(Debug)]
-pub(super) struct Log {
+pub(super) struct WriteAheadLog {
     path: PathBuf,
-    medium: Box<dyn Medium>,
+    medium: Box<dyn LogMedium>,
     frames: FrameWriter,
     length: u64,
 }
 
-impl Log {
-    pub(super) fn new(path: PathBuf, medium: Box<dyn Medium>, header: Header, length: u64) -> Log {
-        Log { path, medium, frames: FrameWriter::new(header), length }
+impl WriteAheadLog {
+    pub(super) fn new(path: PathBuf, medium: Box<dyn LogMedium>, header: FileHeader, length: u64) -> WriteAheadLog {
+        WriteAheadLog { path, medium, frames: FrameWriter::new(header), length }
     }
 
-    /// A new, empty log after `revision`. It gets its name only when its header is durable.
-    pub(super) fn create(dir: &Path, revision: u64) -> io::Result<Log> {
-        let header = Header { kind: FileKind::Log, salt: salt(), revision };
+    /// Creates an empty log after `revision`. The file gets its name only when its header is durable.
+    pub(super) fn create(dir: &Path, revision: u64) -> io::Result<WriteAheadLog> {
+        let header = FileHeader { kind: FileKind::Log, salt: salt(), revision };
         let path = log_path(dir, revision);
         let file = create_named(&path, |file| file.write_all(&header.encode()))?;
-        Ok(Log::new(path, Box::new(file), header, HEADER_BYTES as u64))
+        Ok(WriteAheadLog::new(path, Box::new(file), header, HEADER_BYTES as u64))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -66,15 +66,16 @@ impl Log {
         self.length
     }
 
-    /// Appends the changes as one frame and flushes it. On an error nothing of it remains, as far as the disk obeys.
-    pub(super) fn append(&mut self, changes: &[Arc<Change>]) -> io::Result<()> {
+    /// Appends the changes as one frame and flushes it. On an error, the frame is removed as far as the disk allows.
+    pub(super) fn append(&mut self, changes: &[Arc<StoreChange>]) -> io::Result<()> {
         let Some(first) = changes.first() else { return Ok(()) };
         self.frames.begin();
         changes.iter().for_each(|change| self.frames.change(change));
         let frame = self.frames.finish(FrameKind::Changes, first.revision);
         let appended = self.medium.append(frame).and_then(|()| self.medium.flush());
         if let Err(error) = appended {
-            // A refused write should not come back after a restart; if even this fails, the restart decides.
+            // A refused write should not reappear after a restart. If even this fails, the outcome is decided at the
+            // restart.
             let _ = self.medium.cut(self.length);
             return Err(error);
         }
@@ -83,24 +84,24 @@ impl Log {
         Ok(())
     }
 
-    /// Notes that the frame before was flushed, so that damage to it cannot pass for a write that was never acknowledged.
-    /// Not flushed itself: it outlives the process at once and a power cut soon.
+    /// Records that the previous frame was flushed, so that damage to it cannot be taken for an unacknowledged write.
+    /// The seal is not flushed itself: it survives the process at once, and a power failure soon.
     fn seal(&mut self, revision: u64) {
         self.frames.begin();
         let seal = self.frames.finish(FrameKind::Seal, revision);
         match self.medium.append(seal) {
             Ok(()) => self.length += seal.len() as u64,
-            // The next append meets the same trouble and reports it.
+            // The next append fails in the same way and reports the error.
             Err(_) => drop(self.medium.cut(self.length)),
         }
     }
 }
 
-/// Creates a file that appears under its name complete and durable, or not at all; it stays open for appending.
+/// Creates a file that appears under its name complete and durable, or not at all. The file stays open for appending.
 pub(super) fn create_named(path: &Path, fill: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<File> {
     let unfinished = path.with_extension("tmp");
     let create = || {
-        // A leftover of a crash has no claim to the name.
+        // A leftover of a crash may have the name.
         let _ = std::fs::remove_file(&unfinished);
         let mut file = OpenOptions::new().append(true).create_new(true).mode(FILE_MODE).open(&unfinished)?;
         fill(&mut file)?;
@@ -112,7 +113,7 @@ pub(super) fn create_named(path: &Path, fill: impl FnOnce(&mut File) -> io::Resu
     create().inspect_err(|_| drop(std::fs::remove_file(&unfinished)))
 }
 
-/// The standard library's hash seeds are random, which is all a salt needs.
+/// Returns a salt from the standard library's random hash seeds, which suffice for it.
 pub(super) fn salt() -> u64 {
     RandomState::new().hash_one(0u8)
 }

@@ -1,4 +1,4 @@
-//! Writing the state anew, so that old logs can go. Runs beside the writers.
+//! Snapshots of the state, which replace old logs. Written concurrently with new writes.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,24 +6,24 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::frame::{FileKind, FrameKind, FrameWriter, HEADER_BYTES, Header};
+use super::frame::{FileHeader, FileKind, FrameKind, FrameWriter, HEADER_BYTES};
 use super::log::{create_named, salt};
-use super::recover::{Name, names};
+use super::recover::{StoreFile, names};
 use super::{snapshot_path, sync_directory};
-use crate::store::state::State;
-use crate::store::{Change, Key, Record};
+use crate::store::state::StoreState;
+use crate::store::{StoreChange, StoreKey, StoredObject};
 
-/// The state at one revision; the objects are shared with the living one.
+/// State at one revision; its objects are shared with the current state.
 #[derive(Debug)]
-pub(super) struct Capture {
-    objects: BTreeMap<Key, Record>,
-    history: Vec<Arc<Change>>,
+pub(super) struct CapturedState {
+    objects: BTreeMap<StoreKey, StoredObject>,
+    history: Vec<Arc<StoreChange>>,
     revision: u64,
 }
 
-impl Capture {
-    pub(super) fn of(state: &State) -> Capture {
-        Capture {
+impl CapturedState {
+    pub(super) fn of(state: &StoreState) -> CapturedState {
+        CapturedState {
             objects: state.objects.clone(),
             history: state.history().iter().cloned().collect(),
             revision: state.revision,
@@ -34,7 +34,8 @@ impl Capture {
         self.revision
     }
 
-    /// The revision before the history, which the objects are taken back to: then each change is written once, without its `before`.
+    /// Returns the revision before the history. Objects are reverted to it, so that each change is written once,
+    /// without its `before`.
     fn base(&self) -> u64 {
         self.history.first().map_or(self.revision, |oldest| oldest.revision - 1)
     }
@@ -49,9 +50,9 @@ impl Capture {
     }
 }
 
-/// Writes the snapshot, then removes what it replaces. Its size, or `None` when it could not be written: the logs still hold
-/// everything, and the next rotation tries again.
-pub(super) fn write(dir: &Path, mut capture: Capture) -> Option<u64> {
+/// Writes the snapshot, then removes the files it replaces. Returns its size, or `None` if it could not be written: in
+/// that case the logs still hold everything, and the next rotation retries.
+pub(super) fn write(dir: &Path, mut capture: CapturedState) -> Option<u64> {
     let path = snapshot_path(dir, capture.revision);
     capture.rewind();
     let mut bytes = 0;
@@ -65,8 +66,8 @@ pub(super) fn write(dir: &Path, mut capture: Capture) -> Option<u64> {
     Some(bytes)
 }
 
-fn fill(file: &mut File, capture: &Capture) -> io::Result<u64> {
-    let header = Header { kind: FileKind::Snapshot, salt: salt(), revision: capture.base() };
+fn fill(file: &mut File, capture: &CapturedState) -> io::Result<u64> {
+    let header = FileHeader { kind: FileKind::Snapshot, salt: salt(), revision: capture.base() };
     let mut frames = FrameWriter::new(header);
     file.write_all(&header.encode())?;
     let mut written = HEADER_BYTES as u64;
@@ -100,14 +101,14 @@ fn fill(file: &mut File, capture: &Capture) -> io::Result<u64> {
     Ok(written)
 }
 
-/// Removes the files that a snapshot at `revision` replaces. What stays behind for any reason is removed at the next open.
+/// Removes the files that a snapshot at `revision` replaces. Files that cannot be removed are removed at the next open.
 pub(super) fn remove_replaced(dir: &Path, revision: u64) {
     let Ok(found) = names(dir) else { return };
     for (path, name) in found {
         let replaced = match name {
-            Name::Log(after) => after < revision,
-            Name::Snapshot(at) => at < revision,
-            Name::Unfinished => false,
+            StoreFile::Log(after) => after < revision,
+            StoreFile::Snapshot(at) => at < revision,
+            StoreFile::Unfinished => false,
         };
         if replaced && let Err(error) = std::fs::remove_file(&path) {
             tracing::warn!(path = %path.display(), %error, "could not remove a replaced file");

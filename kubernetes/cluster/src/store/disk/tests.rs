@@ -4,14 +4,16 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use bytes::Bytes;
 
-use super::frame::{FRAME_HEADER_BYTES, FileKind, HEADER_BYTES, Header};
-use super::log::{Log, Medium};
+use super::frame::{FRAME_HEADER_BYTES, FileHeader, FileKind, HEADER_BYTES};
+use super::log::{LogMedium, WriteAheadLog};
 use super::*;
-use crate::store::state::State;
-use crate::store::{Bounds, Expect, Inner, Key, Page, Record, Shared, Store, WriteError};
+use crate::store::state::StoreState;
+use crate::store::{
+    ExpectedState, ObjectStore, SharedStore, StoreHandle, StoreKey, StoreLimits, StorePage, StoredObject, WriteError,
+};
 
-fn key(name: &str) -> Key {
-    Key::new("root", "configmaps", "shop", name)
+fn key(name: &str) -> StoreKey {
+    StoreKey::new("root", "configmaps", "shop", name)
 }
 
 fn body(text: &str) -> impl FnOnce(u64) -> Bytes + Send + use<> {
@@ -19,16 +21,16 @@ fn body(text: &str) -> impl FnOnce(u64) -> Bytes + Send + use<> {
     move |revision| Bytes::from(format!("{text}@{revision}"))
 }
 
-async fn create(store: &Store, name: &str) -> Record {
-    store.put(key(name), Expect::Absent, body(name)).await.unwrap()
+async fn create(store: &ObjectStore, name: &str) -> StoredObject {
+    store.put(key(name), ExpectedState::Absent, body(name)).await.unwrap()
 }
 
-fn everything(store: &Store) -> Page {
+fn everything(store: &ObjectStore) -> StorePage {
     store.list("", None, 0, None).unwrap()
 }
 
-fn open(dir: &tempfile::TempDir) -> Store {
-    Store::open(dir.path(), Bounds::default()).unwrap()
+fn open(dir: &tempfile::TempDir) -> ObjectStore {
+    ObjectStore::open(dir.path(), StoreLimits::default()).unwrap()
 }
 
 fn files(dir: &Path) -> Vec<String> {
@@ -39,12 +41,12 @@ fn files(dir: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_is_there_after_opening_again() {
+async fn acknowledged_writes_survive_reopening() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     create(&store, "a").await;
     let b = create(&store, "b").await;
-    store.put(key("a"), Expect::Revision(2), body("changed")).await.unwrap();
+    store.put(key("a"), ExpectedState::Revision(2), body("changed")).await.unwrap();
     store.delete(key("b"), b.revision, body("gone")).await.unwrap();
     let before = everything(&store);
     drop(store);
@@ -61,7 +63,7 @@ async fn what_was_acknowledged_is_there_after_opening_again() {
 async fn one_process_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
-    let error = Store::open(dir.path(), Bounds::default()).unwrap_err();
+    let error = ObjectStore::open(dir.path(), StoreLimits::default()).unwrap_err();
     let path = dir.path().join("lock");
     assert_eq!(error.to_string(), format!("the data directory is in use: another process holds {}", path.display()));
     drop(store);
@@ -72,39 +74,42 @@ async fn one_process_at_a_time() {
 async fn a_newer_format_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let path = log_path(dir.path(), 1);
-    std::fs::write(&path, Header { kind: FileKind::Log, salt: 1, revision: 1 }.encode_as(7)).unwrap();
-    let error = Store::open(dir.path(), Bounds::default()).unwrap_err();
-    assert_eq!(error.to_string(), format!("{} has format version 7, this program reads up to 1", path.display()));
+    std::fs::write(&path, FileHeader { kind: FileKind::Log, salt: 1, revision: 1 }.encode_as(7)).unwrap();
+    let error = ObjectStore::open(dir.path(), StoreLimits::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("{} has format version 7, but this version of switchboard reads at most 1", path.display())
+    );
 }
 
 #[tokio::test]
-async fn a_store_whose_log_was_removed_is_not_taken_for_a_new_one() {
+async fn a_store_with_a_removed_log_is_not_treated_as_new() {
     let dir = tempfile::tempdir().unwrap();
     create(&open(&dir), "a").await;
     let log = log_path(dir.path(), 1);
     std::fs::remove_file(&log).unwrap();
-    let error = Store::open(dir.path(), Bounds::default()).unwrap_err();
+    let error = ObjectStore::open(dir.path(), StoreLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), format!("{} is missing", log.display()));
     assert_eq!(files(dir.path()), ["lock"], "and no empty one takes its place");
 }
 
 #[tokio::test]
-async fn a_store_that_was_never_finished_is_begun_again() {
+async fn an_unfinished_store_is_created_again() {
     let dir = tempfile::tempdir().unwrap();
-    // What a crash of the very first start may leave.
+    // State after a crash during the very first start.
     std::fs::write(dir.path().join("lock"), "").unwrap();
     create(&open(&dir), "a").await;
 }
 
-/// A log of several flushes of different sizes, and the list after each revision.
-async fn sample() -> (Vec<u8>, Vec<Page>) {
+/// Returns a log of several flushes of different sizes, and the list after each revision.
+async fn sample() -> (Vec<u8>, Vec<StorePage>) {
     let dir = tempfile::tempdir().unwrap();
     let store = open(&dir);
     let mut states = vec![everything(&store)];
     for step in 0..6u64 {
         match step {
             3 => drop(store.delete(key("n1"), 3, body("gone")).await.unwrap()),
-            5 => drop(store.put(key("n0"), Expect::Revision(2), body("again")).await.unwrap()),
+            5 => drop(store.put(key("n0"), ExpectedState::Revision(2), body("again")).await.unwrap()),
             _ => drop(create(&store, &format!("n{step}")).await),
         }
         states.push(everything(&store));
@@ -113,17 +118,17 @@ async fn sample() -> (Vec<u8>, Vec<Page>) {
     (std::fs::read(log_path(dir.path(), 1)).unwrap(), states)
 }
 
-fn reopened(log: &[u8]) -> Result<Page, OpenError> {
+fn reopened(log: &[u8]) -> Result<StorePage, OpenError> {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(log_path(dir.path(), 1), log).unwrap();
-    let store = Store::open(dir.path(), Bounds::default())?;
+    let store = ObjectStore::open(dir.path(), StoreLimits::default())?;
     Ok(everything(&store))
 }
 
-/// The same without files, which is fast enough for every byte.
-fn replayed(mut log: &[u8]) -> Result<Page, replay::Broken> {
-    let mut state = State::new();
-    replay::log(&mut log, true, &mut state, &Bounds::default())?;
+/// Replays a log without files, fast enough for a check of every byte.
+fn replayed(mut log: &[u8]) -> Result<StorePage, replay::ReplayError> {
+    let mut state = StoreState::new();
+    replay::log(&mut log, true, &mut state, &StoreLimits::default())?;
     Ok(state.list("", None, 0, None).unwrap())
 }
 
@@ -166,10 +171,7 @@ async fn damage_names_file_and_offset() {
     log[HEADER_BYTES + 3] ^= 1;
     let Err(error) = reopened(&log) else { panic!("damage went unnoticed") };
     let message = error.to_string();
-    assert!(
-        message.ends_with("log-00000000000000000001 is damaged at byte 32: a frame fails its checksum"),
-        "{message}"
-    );
+    assert!(message.ends_with("log-00000000000000000001 is damaged at byte 32: frame checksum mismatch"), "{message}");
 }
 
 #[tokio::test]
@@ -179,13 +181,13 @@ async fn garbage_after_the_log_is_a_torn_write() {
         let torn: Vec<u8> = log.iter().chain(garbage).copied().collect();
         assert_eq!(&reopened(&torn).unwrap(), states.last().unwrap());
     }
-    // Whole frames of this very file cannot be part of a torn write.
+    // Complete frames of this file cannot be part of a torn write.
     let impossible: Vec<u8> = log.iter().chain(b"x").chain(&log[HEADER_BYTES..]).copied().collect();
     assert!(matches!(reopened(&impossible), Err(OpenError::Damaged { .. })));
 }
 
 #[tokio::test]
-async fn writing_goes_on_after_a_torn_write_was_cut() {
+async fn writes_continue_after_a_torn_write() {
     let (log, _) = sample().await;
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(log_path(dir.path(), 1), &log[..log.len() - FRAME_HEADER_BYTES - 3]).unwrap();
@@ -199,8 +201,8 @@ async fn writing_goes_on_after_a_torn_write_was_cut() {
 #[tokio::test]
 async fn a_long_log_is_replaced_by_a_snapshot_and_history_survives() {
     let dir = tempfile::tempdir().unwrap();
-    let bounds = Bounds { log_bytes: 2_000, history_changes: 20, ..Bounds::default() };
-    let store = Store::open(dir.path(), bounds.clone()).unwrap();
+    let bounds = StoreLimits { log_bytes: 2_000, history_changes: 20, ..StoreLimits::default() };
+    let store = ObjectStore::open(dir.path(), bounds.clone()).unwrap();
     for step in 0..200 {
         create(&store, &format!("n{step:03}")).await;
         if step % 3 == 0 {
@@ -212,7 +214,7 @@ async fn a_long_log_is_replaced_by_a_snapshot_and_history_survives() {
     assert!(files(dir.path()).iter().any(|name| name.starts_with("snapshot-")), "{:?}", files(dir.path()));
     let total: u64 = std::fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum();
     assert!(total < 100_000, "old files are removed: {total} bytes in {:?}", files(dir.path()));
-    let store = Store::open(dir.path(), bounds).unwrap();
+    let store = ObjectStore::open(dir.path(), bounds).unwrap();
     assert_eq!(everything(&store), before);
     assert_eq!(store.list("", None, 0, Some(past.revision)).unwrap(), past);
 }
@@ -223,7 +225,7 @@ async fn a_crash_between_new_log_and_snapshot_loses_nothing() {
     let store = open(&dir);
     create(&store, "a").await;
     drop(store);
-    drop(Log::create(dir.path(), 2).unwrap());
+    drop(WriteAheadLog::create(dir.path(), 2).unwrap());
     std::fs::write(dir.path().join("snapshot-00000000000000000002.tmp"), b"half").unwrap();
     let store = open(&dir);
     create(&store, "b").await;
@@ -231,26 +233,26 @@ async fn a_crash_between_new_log_and_snapshot_loses_nothing() {
     drop(store);
     assert_eq!(everything(&open(&dir)), before);
     assert_eq!(files(dir.path()).len(), 3, "the unfinished snapshot is gone: {:?}", files(dir.path()));
-    // The older log is no longer allowed a torn end, and none of the logs may be missing.
+    // The older log must not have a torn end, and no log may be missing.
     let first = log_path(dir.path(), 1);
     let whole = std::fs::read(&first).unwrap();
     std::fs::write(&first, &whole[..whole.len() - FRAME_HEADER_BYTES - 1]).unwrap();
-    assert!(matches!(Store::open(dir.path(), Bounds::default()), Err(OpenError::Damaged { .. })));
+    assert!(matches!(ObjectStore::open(dir.path(), StoreLimits::default()), Err(OpenError::Damaged { .. })));
     std::fs::remove_file(&first).unwrap();
-    assert!(matches!(Store::open(dir.path(), Bounds::default()), Err(OpenError::Damaged { .. })));
+    assert!(matches!(ObjectStore::open(dir.path(), StoreLimits::default()), Err(OpenError::Damaged { .. })));
 }
 
 #[tokio::test]
 async fn a_snapshot_damaged_anywhere_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let mut state = State::new();
+    let mut state = StoreState::new();
     for (revision, name) in (2..).zip(["a", "b", "c"]) {
-        let after = Some(Record { revision, bytes: Bytes::from(name) });
-        let change = crate::store::Change { revision, key: key(name), before: None, after, last: Bytes::new() };
-        state.publish(&[Arc::new(change)], &Bounds { history_changes: 1, ..Bounds::default() });
+        let after = Some(StoredObject { revision, bytes: Bytes::from(name) });
+        let change = crate::store::StoreChange { revision, key: key(name), before: None, after, last: Bytes::new() };
+        state.publish(&[Arc::new(change)], &StoreLimits { history_changes: 1, ..StoreLimits::default() });
     }
-    snapshot::write(dir.path(), snapshot::Capture::of(&state)).unwrap();
-    drop(Log::create(dir.path(), 4).unwrap());
+    snapshot::write(dir.path(), snapshot::CapturedState::of(&state)).unwrap();
+    drop(WriteAheadLog::create(dir.path(), 4).unwrap());
     let path = snapshot_path(dir.path(), 4);
     let whole = std::fs::read(&path).unwrap();
     assert_eq!(open(&dir).revision(), 4);
@@ -258,51 +260,57 @@ async fn a_snapshot_damaged_anywhere_is_refused() {
         let mut damaged = whole.clone();
         damaged[at] ^= 1 << (at % 8);
         std::fs::write(&path, &damaged).unwrap();
-        assert!(matches!(Store::open(dir.path(), Bounds::default()), Err(OpenError::Damaged { .. })), "flip at {at}");
+        assert!(
+            matches!(ObjectStore::open(dir.path(), StoreLimits::default()), Err(OpenError::Damaged { .. })),
+            "flip at {at}"
+        );
         std::fs::write(&path, &whole[..at]).unwrap();
-        assert!(matches!(Store::open(dir.path(), Bounds::default()), Err(OpenError::Damaged { .. })), "cut at {at}");
+        assert!(
+            matches!(ObjectStore::open(dir.path(), StoreLimits::default()), Err(OpenError::Damaged { .. })),
+            "cut at {at}"
+        );
     }
     std::fs::write(&path, &whole).unwrap();
     std::fs::remove_file(log_path(dir.path(), 4)).unwrap();
-    let error = Store::open(dir.path(), Bounds::default()).unwrap_err();
+    let error = ObjectStore::open(dir.path(), StoreLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), format!("{} is missing", log_path(dir.path(), 4).display()));
 }
 
-/// A store whose disk takes no byte.
-pub(crate) fn on_a_full_disk() -> Store {
-    let disk = Stub::default();
+/// Returns a store whose disk accepts no byte.
+pub(crate) fn on_a_full_disk() -> ObjectStore {
+    let disk = StubDisk::default();
     disk.change(|disk| disk.full = true);
     disk.store()
 }
 
-/// A disk whose flushes wait for permission and may fail.
+/// Disk whose flushes wait for permission and may fail.
 #[derive(Clone, Debug, Default)]
-struct Stub(Arc<(Mutex<StubState>, Condvar)>);
+struct StubDisk(Arc<(Mutex<StubDiskState>, Condvar)>);
 
 #[derive(Debug, Default)]
-struct StubState {
+struct StubDiskState {
     permits: usize,
     full: bool,
     appended: usize,
     cut: Option<u64>,
 }
 
-impl Stub {
-    fn change(&self, change: impl FnOnce(&mut StubState)) {
+impl StubDisk {
+    fn change(&self, change: impl FnOnce(&mut StubDiskState)) {
         change(&mut self.0.0.lock().unwrap());
         self.0.1.notify_all();
     }
 
-    fn store(&self) -> Store {
-        let shared = Arc::new(Shared::new(State::new(), Bounds::default(), true));
-        let header = Header { kind: FileKind::Log, salt: 1, revision: 1 };
-        let log = Log::new("stub".into(), Box::new(self.clone()), header, 100);
+    fn store(&self) -> ObjectStore {
+        let shared = Arc::new(SharedStore::new(StoreState::new(), StoreLimits::default(), true));
+        let header = FileHeader { kind: FileKind::Log, salt: 1, revision: 1 };
+        let log = WriteAheadLog::new("stub".into(), Box::new(self.clone()), header, 100);
         let committer = Committer::start(shared.clone(), "stub".into(), log, None).unwrap();
-        Store { inner: Arc::new(Inner { shared, disk: Some(committer) }) }
+        ObjectStore { inner: Arc::new(StoreHandle { shared, disk: Some(committer) }) }
     }
 }
 
-impl Medium for Stub {
+impl LogMedium for StubDisk {
     fn append(&mut self, _: &[u8]) -> io::Result<()> {
         let mut state = self.0.0.lock().unwrap();
         state.appended += 1;
@@ -327,7 +335,7 @@ impl Medium for Stub {
 
 #[tokio::test]
 async fn guarantees_readers_see_only_durable_writes() {
-    let disk = Stub::default();
+    let disk = StubDisk::default();
     let store = disk.store();
     let mut watch = store.watch("", 1).unwrap();
     let writing = tokio::spawn({
@@ -339,10 +347,10 @@ async fn guarantees_readers_see_only_durable_writes() {
     }
     assert_eq!((store.get(&key("a")), store.revision()), (None, 1));
     assert!(watch.progress().unwrap().changes.is_empty());
-    // Who collides with the write on its way is told only once it is durable.
+    // A writer that conflicts with a pending write is answered only once that write is durable.
     let colliding = tokio::spawn({
         let store = store.clone();
-        async move { store.put(key("a"), Expect::Absent, body("other")).await }
+        async move { store.put(key("a"), ExpectedState::Absent, body("other")).await }
     });
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -358,7 +366,7 @@ async fn guarantees_readers_see_only_durable_writes() {
 
 #[tokio::test]
 async fn writes_that_build_on_each_other_share_a_flush() {
-    let disk = Stub::default();
+    let disk = StubDisk::default();
     let store = disk.store();
     let first = tokio::spawn({
         let store = store.clone();
@@ -367,8 +375,8 @@ async fn writes_that_build_on_each_other_share_a_flush() {
     while disk.0.0.lock().unwrap().appended == 0 {
         tokio::task::yield_now().await;
     }
-    // Both of these wait for the second flush: the update expects the create that is not durable yet.
-    let chained = [Expect::Absent, Expect::Revision(3)].map(|expect| {
+    // Both wait for the second flush: the update expects the create that is not durable yet.
+    let chained = [ExpectedState::Absent, ExpectedState::Revision(3)].map(|expect| {
         let store = store.clone();
         tokio::spawn(async move { store.put(key("a"), expect, body("x")).await.unwrap().revision })
     });
@@ -386,20 +394,20 @@ async fn writes_that_build_on_each_other_share_a_flush() {
 
 #[tokio::test]
 async fn a_failing_disk_refuses_the_write_and_leaves_the_store_readable() {
-    let disk = Stub::default();
+    let disk = StubDisk::default();
     disk.change(|disk| disk.permits = 1);
     let store = disk.store();
     let kept = create(&store, "kept").await;
     disk.change(|disk| disk.full = true);
     for name in ["a", "b"] {
-        let Err(WriteError::ReadOnly { reason }) = store.put(key(name), Expect::Absent, body("x")).await else {
+        let Err(WriteError::ReadOnly { reason }) = store.put(key(name), ExpectedState::Absent, body("x")).await else {
             panic!("an unwritten write was acknowledged")
         };
         assert_eq!(&*reason, "could not write stub: no storage space");
     }
     assert_eq!((store.get(&key("kept")), store.get(&key("a")), store.revision()), (Some(kept), None, 2));
     assert!(disk.0.0.lock().unwrap().cut.is_some(), "what may have been written of it is cut off");
-    assert!(matches!(store.refusal(), Some(WriteError::ReadOnly { .. })), "health can say so");
+    assert!(matches!(store.disk_failure(), Some(WriteError::ReadOnly { .. })), "health can say so");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -425,15 +433,15 @@ async fn many_writers_share_flushes() {
     assert_eq!(everything(&open(&dir)), before);
 }
 
-/// These files were written outside this program, from the format's description: a change of the format needs a new version.
+/// Files written by another program, from the format's description. A change of the format needs a new version.
 #[test]
 fn files_of_version_one_stay_readable() {
     let page = replayed(include_bytes!("../../../../../tests/fuzz/corpus/store_log/log")).unwrap();
     assert_eq!((page.revision, page.records.len()), (3, 0));
     let mut snapshot = &include_bytes!("../../../../../tests/fuzz/corpus/store_log/snapshot")[..];
-    let state = replay::snapshot(&mut snapshot, &Bounds::default()).unwrap();
+    let state = replay::snapshot(&mut snapshot, &StoreLimits::default()).unwrap();
     assert_eq!((state.revision, state.compacted, state.objects.len()), (3, 1, 1));
     let mut torn = &include_bytes!("../../../../../tests/fuzz/corpus/store_log/torn")[..];
-    let end = replay::log(&mut torn, true, &mut State::new(), &Bounds::default()).unwrap();
-    assert_eq!(end.torn, 8);
+    let end = replay::log(&mut torn, true, &mut StoreState::new(), &StoreLimits::default()).unwrap();
+    assert_eq!(end.torn_bytes, 8);
 }

@@ -1,4 +1,4 @@
-//! The store against a model so simple that it is right by looking at it: every state there ever was, kept whole.
+//! Comparison of the store with a trivially correct model, which keeps every state completely.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -7,18 +7,18 @@ use proptest::prelude::*;
 
 use crate::store::*;
 
-type Objects = BTreeMap<String, (u64, Bytes)>;
+type ModelObjects = BTreeMap<String, (u64, Bytes)>;
 
 #[derive(Debug, Default)]
-struct Model {
-    /// The state at each revision, from revision 1 on.
-    states: Vec<Objects>,
-    /// Key and shown object of each change, from revision 2 on.
+struct StoreModel {
+    /// State at each revision, from revision 1 on.
+    states: Vec<ModelObjects>,
+    /// Key and event object of each change, from revision 2 on.
     changes: Vec<(String, Bytes)>,
 }
 
 #[derive(Clone, Debug)]
-enum Step {
+enum ModelStep {
     Put { key: usize, stale: bool, size: usize },
     Delete { key: usize, stale: bool },
     List { prefix: usize, limit: usize, back: u64 },
@@ -39,48 +39,48 @@ const KEYS: [&str; 6] = [
 const PREFIXES: [&str; 6] =
     ["", "root/", "root/configmaps/", "root/configmaps/shop/", "root/configmaps/shop/a", "root/namespaces//"];
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = ModelStep> {
     let stale = || prop::bool::weighted(0.2);
     prop_oneof![
-        6 => (0..KEYS.len(), stale(), 0..300usize).prop_map(|(key, stale, size)| Step::Put { key, stale, size }),
-        3 => (0..KEYS.len(), stale()).prop_map(|(key, stale)| Step::Delete { key, stale }),
-        3 => (0..PREFIXES.len(), 0..4usize, 0..12u64).prop_map(|(prefix, limit, back)| Step::List { prefix, limit, back }),
-        2 => (0..PREFIXES.len(), 0..12u64).prop_map(|(prefix, back)| Step::Watch { prefix, back }),
-        3 => (0..8usize).prop_map(|watch| Step::Drain { watch }),
-        1 => (0..12u64).prop_map(|back| Step::Compact { back }),
-        1 => Just(Step::Reopen),
+        6 => (0..KEYS.len(), stale(), 0..300usize).prop_map(|(key, stale, size)| ModelStep::Put { key, stale, size }),
+        3 => (0..KEYS.len(), stale()).prop_map(|(key, stale)| ModelStep::Delete { key, stale }),
+        3 => (0..PREFIXES.len(), 0..4usize, 0..12u64).prop_map(|(prefix, limit, back)| ModelStep::List { prefix, limit, back }),
+        2 => (0..PREFIXES.len(), 0..12u64).prop_map(|(prefix, back)| ModelStep::Watch { prefix, back }),
+        3 => (0..8usize).prop_map(|watch| ModelStep::Drain { watch }),
+        1 => (0..12u64).prop_map(|back| ModelStep::Compact { back }),
+        1 => Just(ModelStep::Reopen),
     ]
 }
 
-struct Run {
-    store: Option<Store>,
+struct ModelRun {
+    store: Option<ObjectStore>,
     dir: Option<tempfile::TempDir>,
-    bounds: Bounds,
-    model: Model,
-    watches: Vec<(Watch, &'static str, u64)>,
+    bounds: StoreLimits,
+    model: StoreModel,
+    watches: Vec<(StoreWatch, &'static str, u64)>,
 }
 
-impl Run {
-    fn new(durable: bool, bounds: Bounds) -> Run {
+impl ModelRun {
+    fn new(durable: bool, bounds: StoreLimits) -> ModelRun {
         let dir = durable.then(|| tempfile::tempdir().unwrap());
-        let model = Model { states: vec![Objects::new()], changes: Vec::new() };
-        let mut run = Run { store: None, dir, bounds, model, watches: Vec::new() };
+        let model = StoreModel { states: vec![ModelObjects::new()], changes: Vec::new() };
+        let mut run = ModelRun { store: None, dir, bounds, model, watches: Vec::new() };
         run.open();
         run
     }
 
     fn open(&mut self) {
         self.store = Some(match &self.dir {
-            Some(dir) => Store::open(dir.path(), self.bounds.clone()).unwrap(),
-            None => Store::in_memory(self.bounds.clone()),
+            Some(dir) => ObjectStore::open(dir.path(), self.bounds.clone()).unwrap(),
+            None => ObjectStore::in_memory(self.bounds.clone()),
         });
     }
 
-    fn store(&self) -> &Store {
+    fn store(&self) -> &ObjectStore {
         self.store.as_ref().unwrap()
     }
 
-    fn now(&self) -> &Objects {
+    fn now(&self) -> &ModelObjects {
         self.model.states.last().unwrap()
     }
 
@@ -98,21 +98,21 @@ impl Run {
         self.model.changes.push((key.to_owned(), shown));
     }
 
-    async fn step(&mut self, step: Step) {
+    async fn step(&mut self, step: ModelStep) {
         match step {
-            Step::Put { key, stale, size } => self.put(KEYS[key], stale, size).await,
-            Step::Delete { key, stale } => self.delete(KEYS[key], stale).await,
-            Step::List { prefix, limit, back } => self.list(PREFIXES[prefix], limit, back),
-            Step::Watch { prefix, back } => self.watch(PREFIXES[prefix], back),
-            Step::Drain { watch } if watch < self.watches.len() => self.drain(watch),
-            Step::Drain { .. } => {}
-            Step::Compact { back } => self.store().compact(self.revision().saturating_sub(back)),
-            Step::Reopen if self.dir.is_some() => {
+            ModelStep::Put { key, stale, size } => self.put(KEYS[key], stale, size).await,
+            ModelStep::Delete { key, stale } => self.delete(KEYS[key], stale).await,
+            ModelStep::List { prefix, limit, back } => self.list(PREFIXES[prefix], limit, back),
+            ModelStep::Watch { prefix, back } => self.watch(PREFIXES[prefix], back),
+            ModelStep::Drain { watch } if watch < self.watches.len() => self.drain(watch),
+            ModelStep::Drain { .. } => {}
+            ModelStep::Compact { back } => self.store().compact(self.revision().saturating_sub(back)),
+            ModelStep::Reopen if self.dir.is_some() => {
                 self.watches.clear();
                 self.store = None;
                 self.open();
             }
-            Step::Reopen => {}
+            ModelStep::Reopen => {}
         }
         let store = self.store();
         assert_eq!(store.revision(), self.revision());
@@ -122,16 +122,16 @@ impl Run {
     async fn put(&mut self, key: &str, stale: bool, size: usize) {
         let stored = self.now().get(key).cloned();
         let expect = match (&stored, stale) {
-            (Some((revision, _)), false) => Expect::Revision(*revision),
-            (Some((revision, _)), true) => Expect::Revision(revision - 1),
-            (None, false) => Expect::Absent,
-            (None, true) => Expect::Revision(1),
+            (Some((revision, _)), false) => ExpectedState::Revision(*revision),
+            (Some((revision, _)), true) => ExpectedState::Revision(revision - 1),
+            (None, false) => ExpectedState::Absent,
+            (None, true) => ExpectedState::Revision(1),
         };
         let encode = |revision: u64| Bytes::from(format!("{revision}{}", "x".repeat(size)));
-        match self.store().put(Key::from(key), expect, encode).await {
+        match self.store().put(StoreKey::from(key), expect, encode).await {
             Ok(record) => {
                 assert!(!stale);
-                assert_eq!(record, Record { revision: self.revision() + 1, bytes: encode(self.revision() + 1) });
+                assert_eq!(record, StoredObject { revision: self.revision() + 1, bytes: encode(self.revision() + 1) });
                 self.wrote(key, Some(record.bytes.clone()), record.bytes);
             }
             Err(WriteError::Conflict { current }) => {
@@ -146,7 +146,7 @@ impl Run {
         let stored = self.now().get(key).cloned();
         let expect = stored.as_ref().map_or(1, |(revision, _)| revision - u64::from(stale));
         let encode = |revision: u64| Bytes::from(format!("last {revision}"));
-        match self.store().delete(Key::from(key), expect, encode).await {
+        match self.store().delete(StoreKey::from(key), expect, encode).await {
             Ok(revision) => {
                 assert!(!stale && stored.is_some());
                 assert_eq!(revision, self.revision() + 1);
@@ -223,7 +223,7 @@ impl Run {
                 assert_eq!((change.revision, change.key.as_str(), change.object()), (revision, key.as_str(), shown));
                 let before = &self.model.states[revision as usize - 2];
                 let before =
-                    before.get(key).map(|(revision, bytes)| Record { revision: *revision, bytes: bytes.clone() });
+                    before.get(key).map(|(revision, bytes)| StoredObject { revision: *revision, bytes: bytes.clone() });
                 assert_eq!(change.before, before);
             }
             *seen = batch.revision;
@@ -234,23 +234,23 @@ impl Run {
     }
 }
 
-fn run(durable: bool, bounds: Bounds, steps: Vec<Step>) {
+fn run(durable: bool, bounds: StoreLimits, steps: Vec<ModelStep>) {
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
-        let mut run = Run::new(durable, bounds);
+        let mut run = ModelRun::new(durable, bounds);
         for step in steps {
             run.step(step).await;
         }
     });
 }
 
-fn bounds() -> impl Strategy<Value = Bounds> {
+fn bounds() -> impl Strategy<Value = StoreLimits> {
     let small = (1..20usize, 200..4_000usize, 1..4usize, 100..3_000u64);
-    small.prop_map(|(history_changes, history_bytes, watch_batch, log_bytes)| Bounds {
+    small.prop_map(|(history_changes, history_bytes, watch_batch, log_bytes)| StoreLimits {
         history_changes,
         history_bytes,
         watch_batch,
         log_bytes,
-        ..Bounds::default()
+        ..StoreLimits::default()
     })
 }
 

@@ -1,4 +1,4 @@
-//! Events as bytes: spliced from stored objects wherever nothing else is asked for.
+//! Encoding of events, spliced from stored objects if the client wants whole objects.
 
 use std::sync::Arc;
 
@@ -6,38 +6,38 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::json;
 use switchboard_object::status::Status;
 
-use super::super::form::Shaper;
-use super::super::{Call, select::Selection};
-use crate::request::media::{Form, Output};
-use crate::store::{Change, Key, Record};
-use crate::wire::{self, Template};
+use super::super::transform::ResponseTransformer;
+use super::super::{ApiCall, list_selector::ListSelector};
+use crate::request::media::{ObjectForm, ResponseFormat};
+use crate::store::{StoreChange, StoreKey, StoredObject};
+use crate::wire::{self, ObjectTemplate};
 
-/// Turns changes into the events of one watch.
-pub(super) struct Events {
-    selection: Selection,
-    shaper: Shaper,
+/// Encoder of the events of one watch.
+pub(super) struct EventEncoder {
+    selection: ListSelector,
+    shaper: ResponseTransformer,
     custom: bool,
-    /// Says all that events depend on beside the changes; `None` when that cannot be said in short.
+    /// Identifier of everything besides the changes that the events depend on; `None` if there is no short one.
     form: Option<Arc<str>>,
 }
 
-impl Events {
-    pub fn new(call: &Call, output: Output, selection: Selection) -> Result<Self, Status> {
+impl EventEncoder {
+    pub fn new(call: &ApiCall, output: ResponseFormat, selection: ListSelector) -> Result<Self, Status> {
         let custom = call.resource.custom.as_ref();
-        // What a CRD says changes with its revision only.
+        // The properties of a CRD change only with its revision.
         let since = custom.map_or(0, |custom| custom.since);
-        let plain = output.form == Form::Whole && selection.is_everything();
+        let plain = output.form == ObjectForm::Whole && selection.is_everything();
         let form = plain.then(|| format!("{since} {}", call.envelope()).into());
-        Ok(Self { selection, shaper: Shaper::new(call, output)?, custom: custom.is_some(), form })
+        Ok(Self { selection, shaper: ResponseTransformer::new(call, output)?, custom: custom.is_some(), form })
     }
 
-    /// The name of the form all these events have; watches of the same prefix and form show the same.
+    /// Returns the identifier of the events' form; watches of the same prefix and form have equal events.
     pub fn form(&self) -> Option<&Arc<str>> {
         self.form.as_ref()
     }
 
-    /// `ADDED` for everything that is there.
-    pub fn added(&mut self, call: &Call, records: &[(Key, Record)]) -> BytesMut {
+    /// Encodes `ADDED` events for the existing objects.
+    pub fn added(&mut self, call: &ApiCall, records: &[(StoreKey, StoredObject)]) -> BytesMut {
         let mut out = BytesMut::new();
         for (_, record) in records.iter().filter(|(k, r)| self.selection.matches(k, &r.bytes)) {
             let object = self.shaper.event(&call.served(record));
@@ -46,19 +46,19 @@ impl Events {
         out
     }
 
-    /// What these changes are to somebody who sees only the selected objects.
-    pub fn changed<'a>(&mut self, call: &Call, changes: impl Iterator<Item = &'a Arc<Change>>) -> Bytes {
+    /// Encodes the events of changes for a client that only sees the selected objects.
+    pub fn changed<'a>(&mut self, call: &ApiCall, changes: impl Iterator<Item = &'a Arc<StoreChange>>) -> Bytes {
         let mut out = BytesMut::new();
         for change in changes {
             if let Some((kind, bytes)) = self.see(change) {
-                let object = self.shaper.event(&call.served(&Record { revision: change.revision, bytes }));
+                let object = self.shaper.event(&call.served(&StoredObject { revision: change.revision, bytes }));
                 line(&mut out, kind, &object);
             }
         }
         out.freeze()
     }
 
-    fn see(&self, change: &Change) -> Option<(&'static str, Bytes)> {
+    fn see(&self, change: &StoreChange) -> Option<(&'static str, Bytes)> {
         if self.selection.is_everything() {
             let kind = match (&change.before, &change.after) {
                 (_, None) => "DELETED",
@@ -67,23 +67,23 @@ impl Events {
             };
             return Some((kind, change.object().clone()));
         }
-        let matches = |record: &Record| self.selection.matches(&change.key, &record.bytes);
+        let matches = |record: &StoredObject| self.selection.matches(&change.key, &record.bytes);
         let was = change.before.as_ref().is_some_and(matches);
         match (&change.after, was) {
             (Some(after), true) if matches(after) => Some(("MODIFIED", after.bytes.clone())),
             (Some(after), false) if matches(after) => Some(("ADDED", after.bytes.clone())),
-            // It is selected no more: the state that was, at the revision of the change.
-            (Some(_), true) => Some(("DELETED", self.restated(change.before.as_ref()?, change.revision))),
+            // The object is no longer selected: the previous state, at the revision of the change.
+            (Some(_), true) => Some(("DELETED", self.with_new_revision(change.before.as_ref()?, change.revision))),
             (None, true) => Some(("DELETED", change.last.clone())),
             (_, false) => None,
         }
     }
 
-    fn restated(&self, record: &Record, revision: u64) -> Bytes {
-        Template::new(&wire::parse(&record.bytes), self.custom).at(revision)
+    fn with_new_revision(&self, record: &StoredObject, revision: u64) -> Bytes {
+        ObjectTemplate::new(&wire::parse(&record.bytes), self.custom).with_revision(revision)
     }
 
-    /// A bookmark, perhaps the one that ends the initial events.
+    /// Encodes a bookmark; `ends_initial` marks the end of the initial events.
     pub fn bookmark(&mut self, revision: u64, ends_initial: bool) -> Bytes {
         let mut metadata = json!({"resourceVersion": revision.to_string()});
         if ends_initial {
@@ -96,7 +96,7 @@ impl Events {
     }
 }
 
-/// `ERROR`: the watch is over.
+/// Encodes an `ERROR` event, which ends the watch.
 pub(super) fn error(status: &Status) -> Bytes {
     let mut out = BytesMut::new();
     line(&mut out, "ERROR", status.to_value().to_string().as_bytes());

@@ -1,4 +1,4 @@
-//! One rule a file: `cases/apply/merge/*.yaml`. `UPDATE=1` writes what comes out into them.
+//! Merge rules, one per file: `cases/apply/merge/*.yaml`. `UPDATE=1` rewrites the expected results.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use super::recorded::schema;
 use super::*;
 use crate::yaml;
 
-/// Runs the steps of a case; gives what is left at the end.
+/// Runs the steps of a case and returns the result of the last step.
 fn run(steps: &[Value]) -> Value {
     let versions = ["v1", "v2"].map(|v| (format!("ex.io/{v}"), Some(Arc::new(schema(&format!("ex.io/{v}"))))));
     let mut live: Option<Value> = None;
@@ -16,11 +16,11 @@ fn run(steps: &[Value]) -> Value {
         let text = |name: &str, otherwise| step.get(name).and_then(Value::as_str).unwrap_or(otherwise);
         let api_version = format!("ex.io/{}", text("version", "v1"));
         let schema = versions.iter().find(|(v, _)| *v == api_version).unwrap().1.as_deref();
-        let typed = Typed { definitions: &DEFINITIONS, schema, custom: true, versions: &versions };
+        let typed = KindSchema { definitions: &DEFINITIONS, schema, custom: true, versions: &versions };
         let (subresource, now) = (text("subresource", ""), format!("2026-01-01T00:00:{second:02}Z"));
         let reset = ResetFields::custom(&api_version, subresource, true);
         let manager = text("apply", text("update", ""));
-        let writer = Writer { manager, api_version: &api_version, kind: "Thing", subresource, now: &now };
+        let writer = WriteOrigin { manager, api_version: &api_version, kind: "Thing", subresource, now: &now };
         let mut object =
             json!({"apiVersion": api_version, "kind": "Thing", "metadata": {"name": "t", "namespace": "ns"}});
         for part in ["spec", "status"] {
@@ -61,12 +61,12 @@ fn owner(entry: &Value) -> String {
 fn paths(fields: &Value) -> Value {
     let set = super::super::fields::decode(fields).unwrap();
     let mut out: Vec<Value> = Vec::new();
-    set.each_path(&mut Vec::new(), &mut |path| out.push(path.iter().map(|e| e.path()).collect::<String>().into()));
+    set.for_each_path(&mut Vec::new(), &mut |path| out.push(path.iter().map(|e| e.path()).collect::<String>().into()));
     Value::Array(out)
 }
 
 #[test]
-fn cases_end_as_they_say() {
+fn cases_have_their_expected_results() {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/apply/merge");
     for file in std::fs::read_dir(cases).unwrap().map(|entry| entry.unwrap().path()) {
         let text = std::fs::read_to_string(&file).unwrap();

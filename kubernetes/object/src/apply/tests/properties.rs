@@ -1,22 +1,22 @@
-//! What holds for any configuration.
+//! Properties that hold for every configuration.
 
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::super::element::Element;
-use super::super::scalar::Scalar;
+use super::super::element::PathElement;
+use super::super::scalar::PathValue;
 use super::recorded::schema;
 use super::*;
 
 static THING: LazyLock<Schema> = LazyLock::new(|| schema("ex.io/v1"));
 
-fn thing() -> Typed<'static> {
-    Typed::custom(&DEFINITIONS, Some(&THING))
+fn thing() -> KindSchema<'static> {
+    KindSchema::custom(&DEFINITIONS, Some(&THING))
 }
 
-fn by<'a>(manager: &'a str, now: &'a str) -> Writer<'a> {
-    Writer { manager, api_version: "ex.io/v1", kind: "Thing", subresource: "", now }
+fn by<'a>(manager: &'a str, now: &'a str) -> WriteOrigin<'a> {
+    WriteOrigin { manager, api_version: "ex.io/v1", kind: "Thing", subresource: "", now }
 }
 
 fn reset() -> ResetFields {
@@ -37,7 +37,7 @@ fn number() -> impl Strategy<Value = i64> {
     select(vec![0, 1, 80, 443])
 }
 
-/// Items with unique keys.
+/// Generates items with unique keys.
 fn items() -> impl Strategy<Value = Value> {
     let item = (proptest::option::of(number()), proptest::option::of(btree_set(word(), 1..3)));
     btree_map(word(), item, 1..4).prop_map(|items| {
@@ -61,7 +61,7 @@ fn ports() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Fields of a spec by name, each valid in itself.
+/// Generates fields of a spec by name, each valid on its own.
 fn field() -> impl Strategy<Value = (&'static str, Value)> {
     prop_oneof![
         number().prop_map(|n| ("n", json!(n))),
@@ -83,7 +83,7 @@ fn spec() -> impl Strategy<Value = Value> {
     vec(field(), 1..6).prop_map(|fields| fields.into_iter().map(|(k, v)| (k.to_string(), v)).collect())
 }
 
-/// Lists in any order are the same list, for order among managers is who came first.
+/// Sorts lists, because the order of items between managers depends on which manager came first.
 fn unordered(value: &Value) -> Value {
     match value {
         Value::Array(items) => {
@@ -98,21 +98,22 @@ fn unordered(value: &Value) -> Value {
 
 fn element() -> impl Strategy<Value = String> {
     prop_oneof![
-        word().prop_map(|w| Element::Field(Box::leak(w.into_boxed_str())).encode()),
+        word().prop_map(|w| PathElement::Field(Box::leak(w.into_boxed_str())).encode()),
         (word(), number()).prop_map(|(name, port)| {
-            let key = [(Cow::Borrowed("name"), Scalar::Text(name.into())), (Cow::Borrowed("port"), Scalar::Int(port))];
-            Element::Key(key.into()).encode()
+            let key =
+                [(Cow::Borrowed("name"), PathValue::Text(name.into())), (Cow::Borrowed("port"), PathValue::Int(port))];
+            PathElement::Key(key.into()).encode()
         }),
-        any::<bool>().prop_map(|b| Element::Value(Scalar::Bool(b)).encode()),
+        any::<bool>().prop_map(|b| PathElement::Value(PathValue::Bool(b)).encode()),
         any::<f64>()
             .prop_filter("finite", |f| f.is_finite())
-            .prop_map(|f| Element::Value(Scalar::Float(f + 0.0)).encode()),
-        word().prop_map(|w| Element::Value(Scalar::Text(w.into())).encode()),
-        (0i64..20).prop_map(|i| Element::Index(i).encode()),
+            .prop_map(|f| PathElement::Value(PathValue::Float(f + 0.0)).encode()),
+        word().prop_map(|w| PathElement::Value(PathValue::Text(w.into())).encode()),
+        (0i64..20).prop_map(|i| PathElement::Index(i).encode()),
     ]
 }
 
-/// Any `fieldsV1` in its normal form.
+/// Generates any `fieldsV1` in normal form.
 fn fields_v1() -> impl Strategy<Value = Value> {
     let leaf = Just(json!({}));
     leaf.prop_recursive(4, 64, 4, |inner| {
@@ -141,7 +142,7 @@ proptest! {
 
     #[test]
     fn managers_that_do_not_overlap_commute(base in spec(), one in spec(), two in spec()) {
-        // Fields of `two` that `one` states, too, would overlap.
+        // Fields of `two` that `one` also sets would overlap.
         let two: Value = two.as_object().unwrap().iter().filter(|(k, _)| one.get(k).is_none())
             .map(|(k, v)| (k.clone(), v.clone())).collect();
         let live = applied(None, &base, "base", false).unwrap();
@@ -156,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_applied_can_be_extracted(base in spec(), mine in spec()) {
+    fn applied_fields_can_be_extracted(base in spec(), mine in spec()) {
         let live = applied(None, &base, "base", false).unwrap();
         let object = applied(Some(&live), &mine, "me", true).unwrap();
         let extracted = extract(&object, "me", "", thing()).unwrap();
@@ -165,7 +166,7 @@ proptest! {
     }
 
     #[test]
-    fn what_nobody_else_owns_goes_with_its_applier(mine in spec()) {
+    fn fields_without_other_owners_are_removed_with_their_applier(mine in spec()) {
         let live = applied(None, &mine, "me", false).unwrap();
         let empty = applied(Some(&live), &json!({}), "me", false).unwrap();
         prop_assert_eq!(&empty["spec"], &json!({}));

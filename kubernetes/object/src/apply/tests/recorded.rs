@@ -1,11 +1,12 @@
-//! Sequences of writes with the answers of kube-apiserver's own field manager: `cases/apply/*.jsonl`, a step a line.
+//! Sequences of writes with the recorded results of kube-apiserver's field manager: `cases/apply/*.jsonl`, one step per
+//! line.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::*;
 
-/// A schema in two versions that differ in what is atomic.
+/// Returns a schema in two versions, which differ in the parts that are atomic.
 pub(super) fn schema(version: &str) -> Schema {
     let text = match version {
         "ex.io/v1" => include_str!("../../../cases/apply/schema-v1.json"),
@@ -16,13 +17,13 @@ pub(super) fn schema(version: &str) -> Schema {
 
 fn files() -> Vec<PathBuf> {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/apply");
-    // More of them can be made with the same schema and tried without carrying them.
+    // More cases can be generated with the same schema and checked without adding them to the repository.
     let more = std::env::var_os("APPLY_CASES").map(PathBuf::from);
     let carried = std::fs::read_dir(cases).unwrap().map(|entry| entry.unwrap().path());
     carried.chain(more).filter(|path| path.extension().is_some_and(|e| e == "jsonl")).collect()
 }
 
-/// Lines of a message that Go orders at random.
+/// Sorts the lines of a message, because Go orders them at random.
 fn sorted_lines(message: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = message.lines().collect();
     lines.sort_unstable();
@@ -31,7 +32,7 @@ fn sorted_lines(message: &str) -> Vec<&str> {
 
 pub(super) fn same_refusal(status: &Status, step: &Value) -> bool {
     let expected = step["Error"].as_str().unwrap();
-    // An undeclared field ends the walk; which fields were seen before it is chance.
+    // An undeclared field ends the walk, and the fields visited before it are random.
     if expected.contains("field not declared in schema") {
         return status.message.contains("field not declared in schema");
     }
@@ -56,8 +57,8 @@ fn run(step: &Value, schemas: &[(String, Option<Arc<Schema>>)]) -> Result<Value,
     let deduced = ["ex.io/v1", "ex.io/v2"].map(|v| (v.to_string(), None));
     let schemas = if step["Deduced"] == true { &deduced } else { schemas };
     let own = schemas.iter().find(|(v, _)| v == version).unwrap().1.as_deref();
-    let typed = Typed { definitions: &DEFINITIONS, schema: own, custom: true, versions: schemas };
-    let writer = Writer {
+    let typed = KindSchema { definitions: &DEFINITIONS, schema: own, custom: true, versions: schemas };
+    let writer = WriteOrigin {
         manager: text("Manager"),
         api_version: version,
         kind: "Thing",
@@ -75,7 +76,7 @@ fn run(step: &Value, schemas: &[(String, Option<Arc<Schema>>)]) -> Result<Value,
 }
 
 #[test]
-fn recorded_writes_are_answered_as_upstream_answers_them() {
+fn recorded_writes_match_upstream() {
     let schemas: Vec<_> = ["ex.io/v1", "ex.io/v2"].map(|v| (v.to_string(), Some(Arc::new(schema(v))))).into();
     let (mut steps, mut wrong) = (0, Vec::new());
     for file in files() {

@@ -1,4 +1,4 @@
-//! Writes of a Deployment's `Scale`, with the Deployment's managed fields a real kube-apiserver had afterwards.
+//! Writes of a Deployment's `Scale`, with the Deployment's managed fields recorded from kube-apiserver.
 
 use super::*;
 
@@ -10,14 +10,14 @@ fn run(step: &Value) -> Result<Option<Value>, Status> {
     if let Some(entries) = scale_entries(parent, PATHS) {
         old["metadata"]["managedFields"] = entries;
     }
-    let writer = Writer {
+    let writer = WriteOrigin {
         manager: step["Manager"].as_str().unwrap(),
         api_version: "autoscaling/v1",
         kind: "Scale",
         subresource: "scale",
         now: step["Now"].as_str().unwrap(),
     };
-    let typed = typed("io.k8s.api.autoscaling.v1.Scale");
+    let typed = kind_schema("io.k8s.api.autoscaling.v1.Scale");
     let none = ResetFields::default();
     let written = if step["Op"] == "apply" {
         apply(Some(&old), &step["Input"], writer, typed, step["Force"] == true, &none)?

@@ -1,6 +1,6 @@
-//! Sequences of writes with the managed fields a real kube-apiserver answered: `cases/apply/server/*.jsonl`.
+//! Sequences of writes with managed fields recorded from kube-apiserver: `cases/apply/server/*.jsonl`.
 //!
-//! A step of the field manager alone: `Input` is the object after decoding and defaulting, before anything else.
+//! Each step tests the field manager alone: `Input` is the object right after decoding and defaulting.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::recorded::{same_refusal, schema};
 use super::*;
 
-/// The definition of a built-in kind.
+/// Returns the definition of a built-in kind.
 fn definition(api_version: &str, kind: &str) -> &'static Schema {
     let version = GroupVersion::parse(api_version).unwrap();
     let group = if version.group.is_empty() { "core" } else { version.group.split('.').next().unwrap() };
@@ -25,18 +25,18 @@ fn run(step: &Value) -> Result<Value, Status> {
     let text = |name: &str| step[name].as_str().unwrap();
     let (api_version, kind) = (text("Version"), text("Kind"));
     let writer =
-        Writer { manager: text("Manager"), api_version, kind, subresource: text("Subresource"), now: text("Now") };
+        WriteOrigin { manager: text("Manager"), api_version, kind, subresource: text("Subresource"), now: text("Now") };
     let live = Some(&step["Live"]).filter(|live| !live.is_null());
     let versions = ["v1", "v2"].map(|v| (format!("apply.rec/{v}"), Some(Arc::new(schema(&format!("ex.io/{v}"))))));
     let custom = versions.iter().find(|(v, _)| v == api_version);
     let (typed, reset) = match custom {
         Some((_, schema)) => (
-            Typed { definitions: &DEFINITIONS, schema: schema.as_deref(), custom: true, versions: &versions },
+            KindSchema { definitions: &DEFINITIONS, schema: schema.as_deref(), custom: true, versions: &versions },
             ResetFields::custom(api_version, writer.subresource, true),
         ),
         None => {
             let group = GroupVersion::parse(api_version).unwrap().group;
-            let typed = Typed::built_in(&DEFINITIONS, definition(api_version, kind));
+            let typed = KindSchema::built_in(&DEFINITIONS, definition(api_version, kind));
             (typed, ResetFields::built_in(&group, kind, writer.subresource))
         }
     };
@@ -49,7 +49,7 @@ fn run(step: &Value) -> Result<Value, Status> {
 }
 
 #[test]
-fn managed_fields_are_those_of_the_real_server() {
+fn managed_fields_match_kube_apiserver() {
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/apply/server");
     let mut wrong = Vec::new();
     for file in std::fs::read_dir(cases).unwrap().map(|entry| entry.unwrap().path()) {

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::cel::value::{Fail, Outcome, Val};
+use crate::cel::value::{CelValue, EvalError, EvalResult};
 
-/// A network: an address and the length of its prefix.
+/// Network: an address and a prefix length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::cel) struct Cidr {
     address: IpAddr,
@@ -18,7 +18,7 @@ impl fmt::Display for Cidr {
     }
 }
 
-/// Reads an address; leading zeros, zones and IPv4 in IPv6 are refused.
+/// Parses an IP address. Leading zeros, zones and IPv4 addresses inside IPv6 are refused.
 pub(in crate::cel) fn parse_ip(text: &str) -> Result<IpAddr, String> {
     let failed = |why: &str| format!("IP Address {text:?} parse error during conversion from string: {why}");
     if text.contains('%') && text.contains(':') {
@@ -33,7 +33,7 @@ pub(in crate::cel) fn parse_ip(text: &str) -> Result<IpAddr, String> {
     }
 }
 
-/// Go's words for why a text is no address.
+/// Returns Go's error text for an invalid address.
 fn parse_error(text: &str) -> String {
     let why = match text.find(['.', ':']).map(|at| &text[at..=at]) {
         Some(".") => v4_error(text),
@@ -149,29 +149,29 @@ impl Cidr {
     }
 }
 
-pub(in crate::cel) fn method<'a>(name: &str, arguments: &[Val<'a>]) -> Option<Outcome<'a>> {
-    let bool = |value: bool| Some(Ok(Val::Bool(value)));
+pub(in crate::cel) fn method<'a>(name: &str, arguments: &[CelValue<'a>]) -> Option<EvalResult<'a>> {
+    let bool = |value: bool| Some(Ok(CelValue::Bool(value)));
     match (name, arguments) {
-        ("family", [Val::Ip(ip)]) => Some(Ok(Val::Int(if ip.is_ipv4() { 4 } else { 6 }))),
-        ("isUnspecified", [Val::Ip(ip)]) => bool(ip.is_unspecified()),
-        ("isLoopback", [Val::Ip(ip)]) => bool(ip.is_loopback()),
-        ("isLinkLocalMulticast", [Val::Ip(ip)]) => bool(link_local_multicast(ip)),
-        ("isLinkLocalUnicast", [Val::Ip(ip)]) => bool(link_local(ip)),
-        ("isGlobalUnicast", [Val::Ip(ip)]) => bool(global(ip)),
-        ("string", [value]) => Some(Ok(Val::text(crate::cel::functions::shown(value)))),
-        ("containsIP", [Val::Cidr(cidr), Val::Ip(ip)]) => bool(cidr.contains(*ip)),
-        ("containsIP", [Val::Cidr(cidr), Val::Text(text)]) => {
-            // Upstream loses the error of the text on the way.
-            Some(parse_ip(text).map(|ip| Val::Bool(cidr.contains(ip))).map_err(|_| Fail::overload()))
+        ("family", [CelValue::Ip(ip)]) => Some(Ok(CelValue::Int(if ip.is_ipv4() { 4 } else { 6 }))),
+        ("isUnspecified", [CelValue::Ip(ip)]) => bool(ip.is_unspecified()),
+        ("isLoopback", [CelValue::Ip(ip)]) => bool(ip.is_loopback()),
+        ("isLinkLocalMulticast", [CelValue::Ip(ip)]) => bool(link_local_multicast(ip)),
+        ("isLinkLocalUnicast", [CelValue::Ip(ip)]) => bool(link_local(ip)),
+        ("isGlobalUnicast", [CelValue::Ip(ip)]) => bool(global(ip)),
+        ("string", [value]) => Some(Ok(CelValue::text(crate::cel::functions::display_text(value)))),
+        ("containsIP", [CelValue::Cidr(cidr), CelValue::Ip(ip)]) => bool(cidr.contains(*ip)),
+        ("containsIP", [CelValue::Cidr(cidr), CelValue::Text(text)]) => {
+            // cel-go drops the parse error of the text here.
+            Some(parse_ip(text).map(|ip| CelValue::Bool(cidr.contains(ip))).map_err(|_| EvalError::overload()))
         }
-        ("containsCIDR", [Val::Cidr(cidr), Val::Cidr(other)]) => bool(contains_cidr(cidr, other)),
-        ("containsCIDR", [Val::Cidr(cidr), Val::Text(text)]) => {
-            Some(Cidr::parse(text).map(|other| Val::Bool(contains_cidr(cidr, &other))).map_err(Fail::text))
+        ("containsCIDR", [CelValue::Cidr(cidr), CelValue::Cidr(other)]) => bool(contains_cidr(cidr, other)),
+        ("containsCIDR", [CelValue::Cidr(cidr), CelValue::Text(text)]) => {
+            Some(Cidr::parse(text).map(|other| CelValue::Bool(contains_cidr(cidr, &other))).map_err(EvalError::text))
         }
-        ("ip", [Val::Cidr(cidr)]) => Some(Ok(Val::Ip(cidr.address))),
-        ("prefixLength", [Val::Cidr(cidr)]) => Some(Ok(Val::Int(i64::from(cidr.bits)))),
-        ("masked", [Val::Cidr(cidr)]) => {
-            Some(Ok(Val::Cidr(Cidr { address: masked(cidr.address, cidr.bits), bits: cidr.bits })))
+        ("ip", [CelValue::Cidr(cidr)]) => Some(Ok(CelValue::Ip(cidr.address))),
+        ("prefixLength", [CelValue::Cidr(cidr)]) => Some(Ok(CelValue::Int(i64::from(cidr.bits)))),
+        ("masked", [CelValue::Cidr(cidr)]) => {
+            Some(Ok(CelValue::Cidr(Cidr { address: masked(cidr.address, cidr.bits), bits: cidr.bits })))
         }
         _ => None,
     }

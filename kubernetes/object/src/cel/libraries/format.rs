@@ -1,6 +1,6 @@
 //! Named formats.
 
-use crate::cel::value::Val;
+use crate::cel::value::CelValue;
 use crate::name;
 use crate::schema::formats;
 
@@ -20,14 +20,14 @@ const NAMES: [&str; 13] = [
     "datetime",
 ];
 
-/// The format of that name.
-pub(in crate::cel) fn named(name: &str) -> Option<&'static str> {
+/// Returns the format of that name.
+pub(in crate::cel) fn find_format(name: &str) -> Option<&'static str> {
     NAMES.into_iter().find(|known| *known == name)
 }
 
-/// What is wrong with a text, or none.
-pub(in crate::cel) fn validate<'a>(format: &str, text: &str) -> Val<'a> {
-    // A prefix may end in a dash, which the name that follows it makes good.
+/// Validates a text against a format. Returns an optional list of errors.
+pub(in crate::cel) fn validate<'a>(format: &str, text: &str) -> CelValue<'a> {
+    // A prefix may end in a dash, because more characters follow it in a complete name.
     let masked = || text.strip_suffix('-').map_or_else(|| text.to_string(), |head| format!("{head}a"));
     let checked = |format: &str, message: &str| match formats::matches(format, text) {
         true => Vec::new(),
@@ -49,7 +49,7 @@ pub(in crate::cel) fn validate<'a>(format: &str, text: &str) -> Val<'a> {
         _ => checked("datetime", "invalid datetime"),
     };
     match wrong.is_empty() {
-        true => Val::Optional(None),
-        false => Val::some(Val::list(wrong.into_iter().map(Val::text).collect())),
+        true => CelValue::Optional(None),
+        false => CelValue::some(CelValue::list(wrong.into_iter().map(CelValue::text).collect())),
     }
 }

@@ -2,32 +2,32 @@
 
 use std::sync::Arc;
 
-use crate::cel::value::{Fail, Outcome, Val};
+use crate::cel::value::{CelValue, EvalError, EvalResult};
 use crate::quantity::Quantity;
 
-pub(in crate::cel) fn parse<'a>(text: &str) -> Outcome<'a> {
+pub(in crate::cel) fn parse<'a>(text: &str) -> EvalResult<'a> {
     Quantity::parse(text)
-        .map(|quantity| Val::Quantity(Arc::new(quantity)))
-        .map_err(|error| Fail::text(error.to_string()))
+        .map(|quantity| CelValue::Quantity(Arc::new(quantity)))
+        .map_err(|error| EvalError::text(error.to_string()))
 }
 
-pub(in crate::cel) fn method<'a>(name: &str, quantity: &Quantity, rest: &[Val<'a>]) -> Option<Outcome<'a>> {
-    let made = |quantity: Quantity| Some(Ok(Val::Quantity(Arc::new(quantity))));
+pub(in crate::cel) fn method<'a>(name: &str, quantity: &Quantity, rest: &[CelValue<'a>]) -> Option<EvalResult<'a>> {
+    let made = |quantity: Quantity| Some(Ok(CelValue::Quantity(Arc::new(quantity))));
     Some(Ok(match (name, rest) {
-        ("sign", []) => Val::Int(i64::from(quantity.sign())),
-        ("isGreaterThan", [Val::Quantity(other)]) => Val::Bool(*quantity > **other),
-        ("isLessThan", [Val::Quantity(other)]) => Val::Bool(*quantity < **other),
-        ("compareTo", [Val::Quantity(other)]) => Val::Int(quantity.cmp(other) as i64),
-        ("asApproximateFloat", []) => Val::Double(quantity.to_f64()),
-        ("isInteger", []) => Val::Bool(quantity.as_integer().is_some()),
+        ("sign", []) => CelValue::Int(i64::from(quantity.sign())),
+        ("isGreaterThan", [CelValue::Quantity(other)]) => CelValue::Bool(*quantity > **other),
+        ("isLessThan", [CelValue::Quantity(other)]) => CelValue::Bool(*quantity < **other),
+        ("compareTo", [CelValue::Quantity(other)]) => CelValue::Int(quantity.cmp(other) as i64),
+        ("asApproximateFloat", []) => CelValue::Double(quantity.to_f64()),
+        ("isInteger", []) => CelValue::Bool(quantity.as_integer().is_some()),
         ("asInteger", []) => {
-            let value = quantity.as_integer().map(Val::Int);
-            return Some(value.ok_or_else(|| Fail::text("cannot convert value to integer")));
+            let value = quantity.as_integer().map(CelValue::Int);
+            return Some(value.ok_or_else(|| EvalError::text("cannot convert value to integer")));
         }
-        ("add", [Val::Quantity(other)]) => return made(quantity.plus(other)),
-        ("add", [Val::Int(n)]) => return made(quantity.plus(&Quantity::from_integer(*n))),
-        ("sub", [Val::Quantity(other)]) => return made(quantity.minus(other)),
-        ("sub", [Val::Int(n)]) => return made(quantity.minus(&Quantity::from_integer(*n))),
+        ("add", [CelValue::Quantity(other)]) => return made(quantity.plus(other)),
+        ("add", [CelValue::Int(n)]) => return made(quantity.plus(&Quantity::from_integer(*n))),
+        ("sub", [CelValue::Quantity(other)]) => return made(quantity.minus(other)),
+        ("sub", [CelValue::Int(n)]) => return made(quantity.minus(&Quantity::from_integer(*n))),
         _ => return None,
     }))
 }

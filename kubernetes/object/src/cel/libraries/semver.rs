@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use crate::cel::value::{Outcome, Val};
+use crate::cel::value::{CelValue, EvalResult};
 
-/// A version; build metadata does not count.
+/// Semantic version. Build metadata is ignored.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::cel) struct Semver {
     numbers: [u64; 3],
@@ -12,7 +12,7 @@ pub(in crate::cel) struct Semver {
 }
 
 impl Semver {
-    /// Reads a version; `normalize` takes a leading `v`, missing numbers and leading zeros.
+    /// Parses a version. `normalize` accepts a leading `v`, missing numbers and leading zeros.
     pub fn parse(text: &str, normalize: bool) -> Result<Self, String> {
         let normalized;
         let text = if normalize {
@@ -117,12 +117,12 @@ fn normal(text: &str) -> Result<String, String> {
     Ok(parts.join("."))
 }
 
-pub(in crate::cel) fn method<'a>(name: &str, version: &Semver, rest: &[Val<'a>]) -> Option<Outcome<'a>> {
-    let int = |n: u64| Val::Int(i64::try_from(n).unwrap_or(i64::MAX));
+pub(in crate::cel) fn method<'a>(name: &str, version: &Semver, rest: &[CelValue<'a>]) -> Option<EvalResult<'a>> {
+    let int = |n: u64| CelValue::Int(i64::try_from(n).unwrap_or(i64::MAX));
     Some(Ok(match (name, rest) {
-        ("isGreaterThan", [Val::Semver(other)]) => Val::Bool(version.compare(other).is_gt()),
-        ("isLessThan", [Val::Semver(other)]) => Val::Bool(version.compare(other).is_lt()),
-        ("compareTo", [Val::Semver(other)]) => Val::Int(version.compare(other) as i64),
+        ("isGreaterThan", [CelValue::Semver(other)]) => CelValue::Bool(version.compare(other).is_gt()),
+        ("isLessThan", [CelValue::Semver(other)]) => CelValue::Bool(version.compare(other).is_lt()),
+        ("compareTo", [CelValue::Semver(other)]) => CelValue::Int(version.compare(other) as i64),
         ("major", []) => int(version.numbers[0]),
         ("minor", []) => int(version.numbers[1]),
         ("patch", []) => int(version.numbers[2]),

@@ -1,43 +1,43 @@
 //! Methods of strings.
 
-use crate::cel::value::{Fail, Outcome, Val};
+use crate::cel::value::{CelValue, EvalError, EvalResult};
 use crate::schema::pattern;
 
-pub(in crate::cel) fn call<'a>(name: &str, arguments: &[Val<'a>]) -> Option<Outcome<'a>> {
-    let Val::Text(text) = &arguments[0] else { return None };
+pub(in crate::cel) fn call<'a>(name: &str, arguments: &[CelValue<'a>]) -> Option<EvalResult<'a>> {
+    let CelValue::Text(text) = &arguments[0] else { return None };
     Some(match (name, &arguments[1..]) {
-        ("charAt", [Val::Int(at)]) => char_at(text, *at),
-        ("indexOf", [Val::Text(part)]) => Ok(Val::Int(index_of(text, part, 0))),
-        ("indexOf", [Val::Text(part), Val::Int(from)]) => match usize::try_from(*from) {
-            Ok(from) => Ok(Val::Int(index_of(text, part, from))),
+        ("charAt", [CelValue::Int(at)]) => char_at(text, *at),
+        ("indexOf", [CelValue::Text(part)]) => Ok(CelValue::Int(index_of(text, part, 0))),
+        ("indexOf", [CelValue::Text(part), CelValue::Int(from)]) => match usize::try_from(*from) {
+            Ok(from) => Ok(CelValue::Int(index_of(text, part, from))),
             Err(_) => Err(out_of_range(*from)),
         },
-        ("lastIndexOf", [Val::Text(part)]) => Ok(Val::Int(last_index_of(text, part, usize::MAX))),
-        ("lastIndexOf", [Val::Text(part), Val::Int(to)]) => match usize::try_from(*to) {
-            Ok(to) if to >= text.chars().count() => Ok(Val::Int(-1)),
-            Ok(to) => Ok(Val::Int(last_index_of(text, part, to))),
+        ("lastIndexOf", [CelValue::Text(part)]) => Ok(CelValue::Int(last_index_of(text, part, usize::MAX))),
+        ("lastIndexOf", [CelValue::Text(part), CelValue::Int(to)]) => match usize::try_from(*to) {
+            Ok(to) if to >= text.chars().count() => Ok(CelValue::Int(-1)),
+            Ok(to) => Ok(CelValue::Int(last_index_of(text, part, to))),
             Err(_) => Err(out_of_range(*to)),
         },
-        ("lowerAscii", []) => Ok(Val::text(text.to_ascii_lowercase())),
-        ("upperAscii", []) => Ok(Val::text(text.to_ascii_uppercase())),
-        ("trim", []) => Ok(Val::text(text.trim())),
-        ("reverse", []) => Ok(Val::text(text.chars().rev().collect::<String>())),
-        ("replace", [Val::Text(old), Val::Text(new)]) => Ok(Val::text(replace(text, old, new, -1))),
-        ("replace", [Val::Text(old), Val::Text(new), Val::Int(count)]) => {
-            Ok(Val::text(replace(text, old, new, *count)))
+        ("lowerAscii", []) => Ok(CelValue::text(text.to_ascii_lowercase())),
+        ("upperAscii", []) => Ok(CelValue::text(text.to_ascii_uppercase())),
+        ("trim", []) => Ok(CelValue::text(text.trim())),
+        ("reverse", []) => Ok(CelValue::text(text.chars().rev().collect::<String>())),
+        ("replace", [CelValue::Text(old), CelValue::Text(new)]) => Ok(CelValue::text(replace(text, old, new, -1))),
+        ("replace", [CelValue::Text(old), CelValue::Text(new), CelValue::Int(count)]) => {
+            Ok(CelValue::text(replace(text, old, new, *count)))
         }
-        ("split", [Val::Text(separator)]) => Ok(split(text, separator, -1)),
-        ("split", [Val::Text(separator), Val::Int(limit)]) => Ok(split(text, separator, *limit)),
-        ("substring", [Val::Int(from)]) => match in_range(text, *from) {
-            Ok(from) => Ok(Val::text(text.chars().skip(from).collect::<String>())),
+        ("split", [CelValue::Text(separator)]) => Ok(split(text, separator, -1)),
+        ("split", [CelValue::Text(separator), CelValue::Int(limit)]) => Ok(split(text, separator, *limit)),
+        ("substring", [CelValue::Int(from)]) => match in_range(text, *from) {
+            Ok(from) => Ok(CelValue::text(text.chars().skip(from).collect::<String>())),
             Err(error) => Err(error),
         },
-        ("substring", [Val::Int(from), Val::Int(to)]) => substring(text, *from, *to),
-        ("find", [Val::Text(regex)]) => find(text, regex),
-        ("findAll", [Val::Text(regex)]) => find_all(text, regex, -1),
-        ("findAll", [Val::Text(regex), Val::Int(limit)]) => find_all(text, regex, *limit),
+        ("substring", [CelValue::Int(from), CelValue::Int(to)]) => substring(text, *from, *to),
+        ("find", [CelValue::Text(regex)]) => find(text, regex),
+        ("findAll", [CelValue::Text(regex)]) => find_all(text, regex, -1),
+        ("findAll", [CelValue::Text(regex), CelValue::Int(limit)]) => find_all(text, regex, *limit),
         ("format", [values]) => match values.items() {
-            Some(Ok(values)) => format(text, &values).map(Val::text).map_err(Fail::text),
+            Some(Ok(values)) => format(text, &values).map(CelValue::text).map_err(EvalError::text),
             Some(Err(error)) => Err(error),
             None => return None,
         },
@@ -45,18 +45,18 @@ pub(in crate::cel) fn call<'a>(name: &str, arguments: &[Val<'a>]) -> Option<Outc
     })
 }
 
-fn out_of_range(at: i64) -> Fail {
-    Fail::text(format!("index out of range: {at}"))
+fn out_of_range(at: i64) -> EvalError {
+    EvalError::text(format!("index out of range: {at}"))
 }
 
-fn in_range(text: &str, at: i64) -> Result<usize, Fail> {
+fn in_range(text: &str, at: i64) -> Result<usize, EvalError> {
     let index = usize::try_from(at).map_err(|_| out_of_range(at))?;
     if index > text.chars().count() { Err(out_of_range(at)) } else { Ok(index) }
 }
 
-fn char_at<'a>(text: &str, at: i64) -> Outcome<'a> {
+fn char_at<'a>(text: &str, at: i64) -> EvalResult<'a> {
     let index = in_range(text, at)?;
-    Ok(Val::text(text.chars().nth(index).map(String::from).unwrap_or_default()))
+    Ok(CelValue::text(text.chars().nth(index).map(String::from).unwrap_or_default()))
 }
 
 fn index_of(text: &str, part: &str, from: usize) -> i64 {
@@ -79,7 +79,7 @@ fn replace(text: &str, old: &str, new: &str, count: i64) -> String {
     }
 }
 
-fn split<'a>(text: &str, separator: &str, limit: i64) -> Val<'a> {
+fn split<'a>(text: &str, separator: &str, limit: i64) -> CelValue<'a> {
     let parts: Vec<String> = match (separator.is_empty(), usize::try_from(limit)) {
         (_, Ok(0)) => vec![],
         (true, limit) => {
@@ -95,32 +95,32 @@ fn split<'a>(text: &str, separator: &str, limit: i64) -> Val<'a> {
         (false, Ok(limit)) => text.splitn(limit, separator).map(String::from).collect(),
         (false, Err(_)) => text.split(separator).map(String::from).collect(),
     };
-    Val::list(parts.into_iter().map(Val::text).collect())
+    CelValue::list(parts.into_iter().map(CelValue::text).collect())
 }
 
-fn substring<'a>(text: &str, from: i64, to: i64) -> Outcome<'a> {
+fn substring<'a>(text: &str, from: i64, to: i64) -> EvalResult<'a> {
     if from > to {
-        return Err(Fail::text(format!("invalid substring range. start: {from}, end: {to}")));
+        return Err(EvalError::text(format!("invalid substring range. start: {from}, end: {to}")));
     }
     let (start, end) = (in_range(text, from)?, in_range(text, to)?);
-    Ok(Val::text(text.chars().skip(start).take(end - start).collect::<String>()))
+    Ok(CelValue::text(text.chars().skip(start).take(end - start).collect::<String>()))
 }
 
-fn compiled(regex: &str) -> Result<regex::Regex, Fail> {
-    pattern::compiled(regex).map_err(|error| Fail::text(format!("Illegal regex: {error}")))
+fn compiled(regex: &str) -> Result<regex::Regex, EvalError> {
+    pattern::compiled(regex).map_err(|error| EvalError::text(format!("Illegal regex: {error}")))
 }
 
-fn find<'a>(text: &str, regex: &str) -> Outcome<'a> {
-    Ok(Val::text(compiled(regex)?.find(text).map_or("", |found| found.as_str())))
+fn find<'a>(text: &str, regex: &str) -> EvalResult<'a> {
+    Ok(CelValue::text(compiled(regex)?.find(text).map_or("", |found| found.as_str())))
 }
 
-fn find_all<'a>(text: &str, regex: &str, limit: i64) -> Outcome<'a> {
+fn find_all<'a>(text: &str, regex: &str, limit: i64) -> EvalResult<'a> {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let found = compiled(regex)?.find_iter(text).take(limit).map(|found| Val::text(found.as_str())).collect();
-    Ok(Val::list(found))
+    let found = compiled(regex)?.find_iter(text).take(limit).map(|found| CelValue::text(found.as_str())).collect();
+    Ok(CelValue::list(found))
 }
 
-/// Go's `%g` with as many digits as are needed.
+/// Formats a float as Go's `%g` with the shortest exact digits.
 pub(in crate::cel) fn double(f: f64) -> String {
     if f.is_nan() {
         return "NaN".into();
@@ -138,7 +138,7 @@ pub(in crate::cel) fn double(f: f64) -> String {
     format!("{f}")
 }
 
-/// A text in quotes, as a CEL literal.
+/// Returns a text in quotes, as a CEL literal.
 pub(in crate::cel) fn quote(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -159,22 +159,22 @@ pub(in crate::cel) fn quote(text: &str) -> String {
     out
 }
 
-/// The verbs of a format in order, or why one is none.
+/// Returns the verbs of a format in order, each or an error.
 pub(in crate::cel) fn clauses(template: &str) -> Vec<Result<char, String>> {
     let mut found = Vec::new();
     let mut rest = template;
     while let Some((_, tail)) = next_clause(rest) {
         match tail {
-            Clause::Percent(tail) => rest = tail,
-            Clause::Verb(verb, _, tail) if "sdbofexX".contains(verb) => {
+            FormatClause::Percent(tail) => rest = tail,
+            FormatClause::Verb(verb, _, tail) if "sdbofexX".contains(verb) => {
                 found.push(Ok(verb));
                 rest = tail;
             }
-            Clause::Verb(verb, ..) => {
+            FormatClause::Verb(verb, ..) => {
                 found.push(Err(unrecognized(verb)));
                 return found;
             }
-            Clause::End => {
+            FormatClause::End => {
                 found.push(Err("unexpected end of string".into()));
                 return found;
             }
@@ -187,20 +187,20 @@ fn unrecognized(verb: char) -> String {
     format!("could not parse formatting clause: unrecognized formatting clause \"{verb}\"")
 }
 
-/// What follows a percent sign.
-enum Clause<'t> {
+/// Clause after a percent sign.
+enum FormatClause<'t> {
     Percent(&'t str),
     Verb(char, Option<usize>, &'t str),
     End,
 }
 
-/// The text before the next clause, and the clause.
-fn next_clause(text: &str) -> Option<(&str, Clause<'_>)> {
-    /// More digits than this are not shown.
+/// Returns the text before the next clause, and the clause.
+fn next_clause(text: &str) -> Option<(&str, FormatClause<'_>)> {
+    /// Bound on the digits shown.
     const MAX_PRECISION: usize = 64;
     let (before, rest) = text.split_once('%')?;
     if let Some(tail) = rest.strip_prefix('%') {
-        return Some((before, Clause::Percent(tail)));
+        return Some((before, FormatClause::Percent(tail)));
     }
     let (mut precision, mut rest) = (None, rest);
     if let Some(tail) = rest.strip_prefix('.') {
@@ -208,55 +208,55 @@ fn next_clause(text: &str) -> Option<(&str, Clause<'_>)> {
         precision = tail[..digits].parse::<usize>().ok().map(|p| p.min(MAX_PRECISION));
         rest = &tail[digits..];
     }
-    let Some(verb) = rest.chars().next() else { return Some((before, Clause::End)) };
-    Some((before, Clause::Verb(verb, precision, &rest[verb.len_utf8()..])))
+    let Some(verb) = rest.chars().next() else { return Some((before, FormatClause::End)) };
+    Some((before, FormatClause::Verb(verb, precision, &rest[verb.len_utf8()..])))
 }
 
-/// `"%s".format([..])`.
-fn format(template: &str, values: &[Val<'_>]) -> Result<String, String> {
+/// Implements `"%s".format([..])`.
+fn format(template: &str, values: &[CelValue<'_>]) -> Result<String, String> {
     let mut out = String::new();
     let mut used = 0;
     let mut rest = template;
     while let Some((before, clause)) = next_clause(rest) {
         out.push_str(before);
         match clause {
-            Clause::Percent(tail) => {
+            FormatClause::Percent(tail) => {
                 out.push('%');
                 rest = tail;
             }
-            Clause::Verb(verb, precision, tail) => {
+            FormatClause::Verb(verb, precision, tail) => {
                 let value = values.get(used).ok_or_else(|| format!("index {used} out of range"))?;
                 used += 1;
                 out.push_str(&verb_text(verb, value, precision)?);
                 rest = tail;
             }
-            Clause::End => return Err("unexpected end of string".into()),
+            FormatClause::End => return Err("unexpected end of string".into()),
         }
     }
     out.push_str(rest);
     Ok(out)
 }
 
-fn verb_text(verb: char, value: &Val<'_>, precision: Option<usize>) -> Result<String, String> {
+fn verb_text(verb: char, value: &CelValue<'_>, precision: Option<usize>) -> Result<String, String> {
     let wrong = |what: &str| {
         let kind = value.type_name();
         format!("error during formatting: {what} clause can only be used on integers, was given {kind}")
     };
     Ok(match (verb, value) {
-        ('s', value) => shown(value)?,
-        ('d', Val::Int(n)) => n.to_string(),
-        ('d', Val::Uint(n)) => n.to_string(),
+        ('s', value) => format_string(value)?,
+        ('d', CelValue::Int(n)) => n.to_string(),
+        ('d', CelValue::Uint(n)) => n.to_string(),
         ('d', _) => return Err(wrong("decimal")),
-        ('b', Val::Int(n)) => format!("{}{:b}", if *n < 0 { "-" } else { "" }, n.unsigned_abs()),
-        ('b', Val::Uint(n)) => format!("{n:b}"),
-        ('b', Val::Bool(b)) => u8::from(*b).to_string(),
-        ('o', Val::Int(n)) => format!("{}{:o}", if *n < 0 { "-" } else { "" }, n.unsigned_abs()),
-        ('x', Val::Int(n)) => format!("{}{:x}", if *n < 0 { "-" } else { "" }, n.unsigned_abs()),
-        ('X', Val::Int(n)) => format!("{}{:X}", if *n < 0 { "-" } else { "" }, n.unsigned_abs()),
-        ('x', Val::Text(text)) => text.bytes().map(|b| format!("{b:02x}")).collect(),
-        ('X', Val::Text(text)) => text.bytes().map(|b| format!("{b:02X}")).collect(),
-        ('f', Val::Double(f)) => grouped(&format!("{f:.*}", precision.unwrap_or(6))),
-        ('e', Val::Double(f)) => scientific(*f),
+        ('b', CelValue::Int(n)) => format!("{}{:b}", if *n < 0 { "-" } else { "" }, n.unsigned_abs()),
+        ('b', CelValue::Uint(n)) => format!("{n:b}"),
+        ('b', CelValue::Bool(b)) => u8::from(*b).to_string(),
+        ('o', CelValue::Int(n)) => format!("{}{:o}", if *n < 0 { "-" } else { "" }, n.unsigned_abs()),
+        ('x', CelValue::Int(n)) => format!("{}{:x}", if *n < 0 { "-" } else { "" }, n.unsigned_abs()),
+        ('X', CelValue::Int(n)) => format!("{}{:X}", if *n < 0 { "-" } else { "" }, n.unsigned_abs()),
+        ('x', CelValue::Text(text)) => text.bytes().map(|b| format!("{b:02x}")).collect(),
+        ('X', CelValue::Text(text)) => text.bytes().map(|b| format!("{b:02X}")).collect(),
+        ('f', CelValue::Double(f)) => group_thousands(&format!("{f:.*}", precision.unwrap_or(6))),
+        ('e', CelValue::Double(f)) => scientific(*f),
         ('f' | 'e', _) => {
             let (what, kind) = (if verb == 'f' { "fixed-point" } else { "scientific" }, value.type_name());
             return Err(format!(
@@ -269,8 +269,8 @@ fn verb_text(verb: char, value: &Val<'_>, precision: Option<usize>) -> Result<St
     })
 }
 
-/// Thousands apart, as the locale of the server's messages has them.
-fn grouped(text: &str) -> String {
+/// Inserts thousands separators, as the locale of cel-go's messages does.
+fn group_thousands(text: &str) -> String {
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
     let (whole, fraction) = text.split_once('.').map_or((text, String::new()), |(w, f)| (w, format!(".{f}")));
     let mut out = String::new();
@@ -283,7 +283,7 @@ fn grouped(text: &str) -> String {
     format!("{sign}{out}{fraction}")
 }
 
-/// `1.500000×10⁰³`; upstream pays no heed to the precision.
+/// Formats a float as `1.500000×10⁰³`. cel-go ignores the precision here.
 fn scientific(f: f64) -> String {
     const RAISED: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let text = format!("{f:.6e}");
@@ -294,20 +294,24 @@ fn scientific(f: f64) -> String {
     format!("{digits}×10{sign}{raised}")
 }
 
-/// What `%s` shows.
-fn shown(value: &Val<'_>) -> Result<String, String> {
+/// Formats a value for `%s`.
+fn format_string(value: &CelValue<'_>) -> Result<String, String> {
     match value {
-        Val::Null => Ok("null".into()),
-        Val::List(_) | Val::JsonList(..) | Val::Map(_) | Val::JsonMap(..) | Val::Object(..) => literal(value),
-        Val::Text(_)
-        | Val::Bool(_)
-        | Val::Int(_)
-        | Val::Uint(_)
-        | Val::Double(_)
-        | Val::Bytes(_)
-        | Val::Duration(_)
-        | Val::Timestamp(_)
-        | Val::Type(_) => Ok(crate::cel::functions::shown(value)),
+        CelValue::Null => Ok("null".into()),
+        CelValue::List(_)
+        | CelValue::JsonList(..)
+        | CelValue::Map(_)
+        | CelValue::JsonMap(..)
+        | CelValue::Object(..) => literal(value),
+        CelValue::Text(_)
+        | CelValue::Bool(_)
+        | CelValue::Int(_)
+        | CelValue::Uint(_)
+        | CelValue::Double(_)
+        | CelValue::Bytes(_)
+        | CelValue::Duration(_)
+        | CelValue::Timestamp(_)
+        | CelValue::Type(_) => Ok(crate::cel::functions::display_text(value)),
         other => Err(format!(
             "error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, \
              lists, types, durations, and timestamps, was given {}",
@@ -316,8 +320,8 @@ fn shown(value: &Val<'_>) -> Result<String, String> {
     }
 }
 
-/// A value inside of a list or map, as a rule would write it.
-fn literal(value: &Val<'_>) -> Result<String, String> {
+/// Formats a value inside a list or map as a CEL literal.
+fn literal(value: &CelValue<'_>) -> Result<String, String> {
     if let Some(items) = value.items() {
         let items = items.map_err(|_| "list cannot be read".to_string())?;
         let parts = items.iter().map(literal).collect::<Result<Vec<_>, _>>()?;
@@ -333,11 +337,11 @@ fn literal(value: &Val<'_>) -> Result<String, String> {
         return Ok(format!("{{{}}}", parts.join(", ")));
     }
     Ok(match value {
-        Val::Text(text) => crate::quote::quote(text),
-        Val::Bytes(bytes) => format!("b{}", crate::quote::quote(&String::from_utf8_lossy(bytes))),
-        Val::Double(f) if f.is_finite() => format!("{f:.6}"),
-        Val::Timestamp(_) => format!("timestamp(\"{}\")", crate::cel::functions::shown(value)),
-        Val::Duration(_) => format!("duration(\"{}\")", crate::cel::functions::shown(value)),
-        other => shown(other)?,
+        CelValue::Text(text) => crate::quote::quote(text),
+        CelValue::Bytes(bytes) => format!("b{}", crate::quote::quote(&String::from_utf8_lossy(bytes))),
+        CelValue::Double(f) if f.is_finite() => format!("{f:.6}"),
+        CelValue::Timestamp(_) => format!("timestamp(\"{}\")", crate::cel::functions::display_text(value)),
+        CelValue::Duration(_) => format!("duration(\"{}\")", crate::cel::functions::display_text(value)),
+        other => format_string(other)?,
     })
 }

@@ -3,17 +3,17 @@
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
 
-use crate::cel::value::{Fail, Outcome, Val};
+use crate::cel::value::{CelValue, EvalError, EvalResult};
 
-/// `getHours` and its kin, in UTC or in the zone given.
-pub(in crate::cel) fn part<'a>(name: &str, at: i128, rest: &[Val<'a>]) -> Outcome<'a> {
+/// Implements `getHours` and the other accessors of a timestamp, in UTC or in the given zone.
+pub(in crate::cel) fn part<'a>(name: &str, at: i128, rest: &[CelValue<'a>]) -> EvalResult<'a> {
     let zone = match rest {
         [] => TimeZone::UTC,
-        [Val::Text(zone)] => time_zone(zone)?,
-        _ => return Err(Fail::overload()),
+        [CelValue::Text(zone)] => time_zone(zone)?,
+        _ => return Err(EvalError::overload()),
     };
-    let at = Timestamp::from_nanosecond(at).map_err(|_| Fail::text("timestamp overflow"))?.to_zoned(zone);
-    Ok(Val::Int(match name {
+    let at = Timestamp::from_nanosecond(at).map_err(|_| EvalError::text("timestamp overflow"))?.to_zoned(zone);
+    Ok(CelValue::Int(match name {
         "getFullYear" => i64::from(at.year()),
         "getMonth" => i64::from(at.month()) - 1,
         "getDate" => i64::from(at.day()),
@@ -24,12 +24,12 @@ pub(in crate::cel) fn part<'a>(name: &str, at: i128, rest: &[Val<'a>]) -> Outcom
         "getMinutes" => i64::from(at.minute()),
         "getSeconds" => i64::from(at.second()),
         "getMilliseconds" => i64::from(at.millisecond()),
-        _ => return Err(Fail::overload()),
+        _ => return Err(EvalError::overload()),
     }))
 }
 
-fn time_zone(name: &str) -> Result<TimeZone, Fail> {
-    let unknown = || Fail::text(format!("unknown time zone {name}"));
+fn time_zone(name: &str) -> Result<TimeZone, EvalError> {
+    let unknown = || EvalError::text(format!("unknown time zone {name}"));
     if name.is_empty() || name.eq_ignore_ascii_case("utc") {
         return Ok(TimeZone::UTC);
     }
@@ -43,18 +43,18 @@ fn time_zone(name: &str) -> Result<TimeZone, Fail> {
     offset.map(TimeZone::fixed).map_err(|_| unknown())
 }
 
-/// `getHours` and its kin of a duration: the whole of it in that unit.
-pub(in crate::cel) fn duration_part<'a>(name: &str, nanoseconds: i64) -> Outcome<'a> {
-    Ok(Val::Int(match name {
+/// Implements `getHours` and the other accessors of a duration: the whole duration in that unit.
+pub(in crate::cel) fn duration_part<'a>(name: &str, nanoseconds: i64) -> EvalResult<'a> {
+    Ok(CelValue::Int(match name {
         "getHours" => nanoseconds / 3_600_000_000_000,
         "getMinutes" => nanoseconds / 60_000_000_000,
         "getSeconds" => nanoseconds / 1_000_000_000,
         "getMilliseconds" => nanoseconds / 1_000_000,
-        _ => return Err(Fail::overload()),
+        _ => return Err(EvalError::overload()),
     }))
 }
 
-/// Seconds with the unit: `3600s`, `1.5s`.
+/// Formats a duration in seconds with the unit: `3600s`, `1.5s`.
 pub(in crate::cel) fn duration_text(nanoseconds: i64) -> String {
     let sign = if nanoseconds < 0 { "-" } else { "" };
     let (whole, rest) = (nanoseconds.unsigned_abs() / 1_000_000_000, nanoseconds.unsigned_abs() % 1_000_000_000);
@@ -65,7 +65,7 @@ pub(in crate::cel) fn duration_text(nanoseconds: i64) -> String {
     format!("{sign}{whole}.{}s", fraction.trim_end_matches('0'))
 }
 
-/// RFC 3339 in UTC, with as many digits as are needed.
+/// Formats a timestamp as RFC 3339 in UTC, with as many fractional digits as needed.
 pub(in crate::cel) fn timestamp_text(at: i128) -> String {
     Timestamp::from_nanosecond(at).map(|at| at.to_string()).unwrap_or_default()
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cel::value::{Key, Outcome, Val};
+use crate::cel::value::{CelKey, CelValue, EvalResult};
 
-/// A URL in its parts.
+/// Parts of a URL.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::cel) struct Url {
     scheme: String,
@@ -16,7 +16,7 @@ pub(in crate::cel) struct Url {
 }
 
 impl Url {
-    /// Reads an absolute URL or an absolute path.
+    /// Parses an absolute URL or an absolute path.
     pub fn parse(text: &str) -> Result<Self, String> {
         let failed = |why: &str| format!("URL parse error during conversion from string: parse {text:?}: {why}");
         if text.is_empty() {
@@ -85,33 +85,33 @@ impl Url {
     }
 }
 
-/// The port after the last colon outside of brackets.
+/// Returns the port after the last colon outside brackets.
 fn port_of(host: &str) -> Option<&str> {
     let after = host.rfind(']').map_or(0, |at| at + 1);
     host[after..].rfind(':').map(|at| &host[after + at + 1..])
 }
 
-pub(in crate::cel) fn method<'a>(name: &str, url: &Url) -> Option<Outcome<'a>> {
+pub(in crate::cel) fn method<'a>(name: &str, url: &Url) -> Option<EvalResult<'a>> {
     Some(Ok(match name {
-        "getScheme" => Val::text(url.scheme.as_str()),
-        "getHost" => Val::text(url.host.as_str()),
-        "getHostname" => Val::text(url.hostname()),
-        "getPort" => Val::text(port_of(&url.host).unwrap_or("")),
-        "getEscapedPath" => Val::text(url.escaped_path()),
+        "getScheme" => CelValue::text(url.scheme.as_str()),
+        "getHost" => CelValue::text(url.host.as_str()),
+        "getHostname" => CelValue::text(url.hostname()),
+        "getPort" => CelValue::text(port_of(&url.host).unwrap_or("")),
+        "getEscapedPath" => CelValue::text(url.escaped_path()),
         "getQuery" => query(&url.query),
-        "string" => Val::text(url.text.as_str()),
+        "string" => CelValue::text(url.text.as_str()),
         _ => return None,
     }))
 }
 
-fn query<'a>(text: &str) -> Val<'a> {
-    let mut map: BTreeMap<Key, Vec<Val<'a>>> = BTreeMap::new();
+fn query<'a>(text: &str) -> CelValue<'a> {
+    let mut map: BTreeMap<CelKey, Vec<CelValue<'a>>> = BTreeMap::new();
     for pair in text.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')) {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         let (Some(key), Some(value)) = (unescaped(key), unescaped(value)) else { continue };
-        map.entry(Key::Text(Arc::from(key))).or_default().push(Val::text(value));
+        map.entry(CelKey::Text(Arc::from(key))).or_default().push(CelValue::text(value));
     }
-    Val::Map(Arc::new(map.into_iter().map(|(key, values)| (key, Val::list(values))).collect()))
+    CelValue::Map(Arc::new(map.into_iter().map(|(key, values)| (key, CelValue::list(values))).collect()))
 }
 
 fn unescaped(text: &str) -> Option<String> {

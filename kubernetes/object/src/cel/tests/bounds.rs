@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::Value;
-use crate::cel::{Place, Rules, check_rules};
+use crate::cel::{CelRules, RuleContext, check_rules};
 use crate::schema::Schema;
 
 fn issues(rule: &str) -> Vec<String> {
     let schema = json!({"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}},
         "x-kubernetes-validations": [{"rule": rule}]});
-    check_rules(&schema, "rules", Place { root: true, times: Some(1), ..Place::default() })
+    check_rules(&schema, "rules", RuleContext { root: true, times: Some(1), ..RuleContext::default() })
         .0
         .iter()
         .map(ToString::to_string)
@@ -20,12 +20,12 @@ fn issues(rule: &str) -> Vec<String> {
 fn run(rule: &str, object: &Value) -> Vec<String> {
     let schema = json!({"type": "object", "properties": {"l": {"type": "array", "items": {"type": "integer"}}},
         "x-kubernetes-validations": [{"rule": rule}]});
-    let rules = Rules::new(Arc::new(Schema::from_json(&schema)));
+    let rules = CelRules::new(Arc::new(Schema::from_json(&schema)));
     rules.validate(object, None).0.iter().map(|error| error.detail.clone()).collect()
 }
 
 #[test]
-fn a_rule_without_end_is_stopped() {
+fn an_endless_rule_is_stopped() {
     let items: Vec<i64> = (0..2000).collect();
     let rule = "self.l.all(a, self.l.all(b, self.l.all(c, a + b + c >= 0)))";
     let failed = run(rule, &json!({"l": items}));
@@ -67,7 +67,7 @@ fn deep_rules_are_refused() {
     assert!(issues(&format!("{}true", "!".repeat(4_000))).is_empty());
 }
 
-/// Rules that mostly parse, of all kinds of values.
+/// Generates rules that usually parse, with values of all kinds.
 fn rule() -> impl Strategy<Value = String> {
     let leaf = prop::sample::select(vec![
         "self.n",
@@ -173,7 +173,7 @@ proptest! {
     }
 
     #[test]
-    fn what_checks_runs_without_overload_errors(a in -5i64..5, b in -5i64..5, op in "(\\+|-|\\*|/|%)", cmp in "(<|<=|==|!=|>|>=)") {
+    fn checked_rules_run_without_overload_errors(a in -5i64..5, b in -5i64..5, op in "(\\+|-|\\*|/|%)", cmp in "(<|<=|==|!=|>|>=)") {
         let rule = format!("{a} {op} {b} {cmp} self.l[0]");
         prop_assert!(issues(&rule).is_empty());
         for failed in run(&rule, &json!({"l": [1]})) {

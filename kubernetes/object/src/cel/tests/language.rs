@@ -3,11 +3,11 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::Value;
-use crate::cel::Rules;
+use crate::cel::CelRules;
 use crate::schema::Schema;
 
-/// What a rule on the root says about an object with this `spec`: nothing, or why not.
-fn says(rule: &str, spec: Value) -> Option<String> {
+/// Runs a rule on the root of an object with this `spec`. Returns the error, if any.
+fn rule_error(rule: &str, spec: Value) -> Option<String> {
     let schema = json!({"type": "object", "x-kubernetes-validations": [{"rule": rule}], "properties": {"spec": {
     "type": "object", "properties": {
         "n": {"type": "integer"}, "f": {"type": "number"}, "s": {"type": "string"}, "b": {"type": "boolean"},
@@ -19,7 +19,7 @@ fn says(rule: &str, spec: Value) -> Option<String> {
         "raw": {"type": "string", "format": "byte"}, "any": {"x-kubernetes-int-or-string": true},
         "a-b.c": {"type": "string"}, "namespace": {"type": "string"},
     }}}});
-    let rules = Rules::new(Arc::new(Schema::from_json(&schema)));
+    let rules = CelRules::new(Arc::new(Schema::from_json(&schema)));
     let (errors, _) =
         rules.validate(&json!({"apiVersion": "a/v1", "kind": "T", "metadata": {"name": "x"}, "spec": spec}), None);
     errors.first().map(|error| error.detail.clone())
@@ -29,7 +29,7 @@ fn holds(rule: &str) {
     let spec = json!({"n": 5, "f": 1.5, "s": "hello", "b": true, "l": [3, 1, 2], "t": ["a", "b"], "set": ["x", "y"],
         "m": {"k": 1, "j": 2}, "at": "2020-01-02T03:04:05Z", "d": "90m", "raw": "YWI=", "any": "5%", "a-b.c": "z",
         "namespace": "ns"});
-    assert_eq!(says(rule, spec), None, "{rule}");
+    assert_eq!(rule_error(rule, spec), None, "{rule}");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn macros_and_libraries_work() {
 }
 
 #[test]
-fn failures_are_told_in_the_words_of_the_server() {
+fn failures_have_the_servers_text() {
     let cases = [
         ("self.spec.n > 5", "failed rule: self.spec.n > 5"),
         ("self.spec.s == 'x'", "no such key: s evaluating rule: self.spec.s == 'x'"),
@@ -104,6 +104,6 @@ fn failures_are_told_in_the_words_of_the_server() {
     ];
     for (rule, expected) in cases {
         let spec = json!({"n": 5, "l": [1], "m": {}, "any": 5});
-        assert_eq!(says(rule, spec).as_deref(), Some(expected), "{rule}");
+        assert_eq!(rule_error(rule, spec).as_deref(), Some(expected), "{rule}");
     }
 }

@@ -1,11 +1,11 @@
-//! JSON pointers into a document: the container an operation works on, and the key in it.
+//! JSON pointers: the container an operation changes, and the key in it.
 
 use crate::{Map, Value};
 
 const INVALID_INDEX: &str = "invalid index referenced";
 
-/// A place in a document, which need not exist yet.
-pub(super) struct Pointed<'a> {
+/// Target of a pointer. The key need not exist yet.
+pub(super) struct PointerTarget<'a> {
     container: Container<'a>,
     key: String,
 }
@@ -15,11 +15,11 @@ enum Container<'a> {
     Array(&'a mut Vec<Value>),
 }
 
-/// The place `path` names, if everything on the way to it is there.
-pub(super) fn find<'a>(target: &'a mut Value, path: &str) -> Option<Pointed<'a>> {
+/// Resolves `path`, if all its parents exist.
+pub(super) fn find<'a>(target: &'a mut Value, path: &str) -> Option<PointerTarget<'a>> {
     let mut parts: Vec<&str> = path.split('/').collect();
     let last = parts.pop()?;
-    // What stands before the first slash is not looked at.
+    // The text before the first slash is ignored.
     let way = parts.get(1..)?;
     let mut node = target;
     for part in way {
@@ -38,15 +38,15 @@ pub(super) fn find<'a>(target: &'a mut Value, path: &str) -> Option<Pointed<'a>>
         Value::Array(list) => Container::Array(list),
         _ => return None,
     };
-    Some(Pointed { container, key: unescape(last) })
+    Some(PointerTarget { container, key: unescape(last) })
 }
 
-impl Pointed<'_> {
+impl PointerTarget<'_> {
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The value there; an absent field of an object is no error.
+    /// Returns the target value. An absent field of an object is not an error.
     pub fn get(&self) -> Result<Option<&Value>, String> {
         match &self.container {
             Container::Object(map) => Ok(map.get(&self.key)),
@@ -76,7 +76,7 @@ impl Pointed<'_> {
             Container::Array(list) => {
                 let improper = |e| format!("value was not a proper array index: '{}': {e}", self.key);
                 let index = integer(&self.key).map_err(improper)?;
-                let index = within(index, list.len() + 1)?;
+                let index = check_index(index, list.len() + 1)?;
                 list.insert(index, value);
             }
         }
@@ -97,10 +97,10 @@ impl Pointed<'_> {
 }
 
 fn existing(key: &str, length: usize) -> Result<usize, String> {
-    within(integer(key)?, length)
+    check_index(integer(key)?, length)
 }
 
-fn within(index: i64, length: usize) -> Result<usize, String> {
+fn check_index(index: i64, length: usize) -> Result<usize, String> {
     let counted = if index < 0 { index + length as i64 } else { index };
     let inside = (0..length as i64).contains(&counted);
     if inside { Ok(counted as usize) } else { Err(format!("Unable to access invalid index: {index}: {INVALID_INDEX}")) }

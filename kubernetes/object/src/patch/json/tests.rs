@@ -7,7 +7,7 @@ fn patched(target: Value, patch: Value) -> Value {
     apply(target, &patch).unwrap()
 }
 
-fn refused(target: Value, patch: Value) -> String {
+fn error_of(target: Value, patch: Value) -> String {
     apply(target, &patch).unwrap_err().to_string()
 }
 
@@ -74,7 +74,7 @@ fn refusals() {
         (json!({"op": "increment", "path": "/a"}), "Unexpected kind: increment"),
         (json!({"path": "/a"}), "Unexpected kind: unknown"),
     ] {
-        assert_eq!(refused(json!({"a": 1, "l": [1]}), json!([operation])), expected, "{operation}");
+        assert_eq!(error_of(json!({"a": 1, "l": [1]}), json!([operation])), expected, "{operation}");
         assert_eq!(apply(json!({"a": 1, "l": [1]}), &json!([operation])).unwrap_err().status().code, 422);
     }
 }
@@ -82,15 +82,15 @@ fn refusals() {
 #[test]
 fn patches_that_are_none() {
     assert_eq!(
-        refused(json!({}), json!({})),
+        error_of(json!({}), json!({})),
         "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
     );
     assert_eq!(
-        refused(json!({}), json!(["x"])),
+        error_of(json!({}), json!(["x"])),
         "error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp"
     );
     assert_eq!(
-        refused(json!({}), json!([{"op": 1}])),
+        error_of(json!({}), json!([{"op": 1}])),
         "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string"
     );
     let operation = json!({"op": "test", "path": "/a", "value": null});
@@ -106,5 +106,5 @@ fn copies_are_bounded() {
     let target = json!({"a": "x".repeat(100_000)});
     let operation = json!({"op": "copy", "from": "/a", "path": "/b"});
     let patch = Value::Array(vec![operation; 40]);
-    assert!(refused(target, patch).starts_with("Unable to complete the copy"));
+    assert!(error_of(target, patch).starts_with("Unable to complete the copy"));
 }

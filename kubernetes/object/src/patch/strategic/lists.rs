@@ -1,37 +1,37 @@
-//! Merging lists: scalars as sets, maps by their merge key, in the order the patch asks for.
+//! Merge of lists: scalars as sets, maps by their merge key, in the order that the patch requests.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lookup::{Field, Typed};
-use super::order::{Order, identity};
+use super::lookup::{PatchField, PatchSchema};
+use super::order::{ItemOrder, identity};
 use super::{
-    DIRECTIVE, Outcome, SET_ELEMENT_ORDER, bad_patch_type, bad_request, bad_type, directive_key, merge_maps,
+    DIRECTIVE, SET_ELEMENT_ORDER, StrategicResult, bad_patch_type, bad_request, bad_type, directive_key, merge_maps,
     no_merge_key, strategy, unexpected, without_directives,
 };
 use crate::patch::PatchError;
 use crate::schema::Schema;
-use crate::{Map, Value, gofmt};
+use crate::{Map, Value, go_format};
 
-type List = Vec<Value>;
+type JsonArray = Vec<Value>;
 
-/// What the items of a list are.
+/// Kind of a list's items.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Items {
+pub(super) enum ItemKind {
     Maps,
     Scalars,
 }
 
-/// Merges a patch's list into the object's.
-pub(super) fn merge(target: List, patch: List, field: &Field<'_>) -> Outcome<List> {
+/// Merges a patch's list into the object's list.
+pub(super) fn merge(target: JsonArray, patch: JsonArray, field: &PatchField<'_>) -> StrategicResult<JsonArray> {
     if target.is_empty() && patch.is_empty() {
         return Ok(target);
     }
     let items = kind_of(&target, &patch)?;
     let key = field.merge_key;
-    if items == Items::Scalars {
+    if items == ItemKind::Scalars {
         let mut seen = BTreeSet::new();
         let both = target.iter().chain(&patch).filter(|v| seen.insert(identity(v, "", items))).cloned().collect();
-        return Order { items, key }.arrange(both, &patch, &target);
+        return ItemOrder { items, key }.arrange(both, &patch, &target);
     }
     if key.is_empty() {
         let name = field.typed.schema.map_or("struct", go_kind);
@@ -41,32 +41,33 @@ pub(super) fn merge(target: List, patch: List, field: &Field<'_>) -> Outcome<Lis
     let order = patch.clone();
     let before = target.clone();
     let merged = merge_items(target, patch, key, field.typed)?;
-    Order { items: Items::Maps, key }.arrange(merged, &order, &before)
+    ItemOrder { items: ItemKind::Maps, key }.arrange(merged, &order, &before)
 }
 
 fn go_kind(schema: &Schema) -> &'static str {
     match schema.kind {
-        crate::schema::Type::String => "string",
+        crate::schema::SchemaType::String => "string",
         _ => "struct",
     }
 }
 
-fn kind_of(target: &[Value], patch: &[Value]) -> Outcome<Items> {
+fn kind_of(target: &[Value], patch: &[Value]) -> StrategicResult<ItemKind> {
     let mut all = target.iter().chain(patch);
     let Some(first) = all.next() else { return Err(unexpected("no elements in any of the given slices".to_string())) };
     if first.is_array() {
         return Err(PatchError::Unprocessable("lists of lists are not supported".to_string()));
     }
-    if first.is_null() || !all.all(|v| gofmt::type_name(v) == gofmt::type_name(first)) {
-        let list = |l: &[Value]| gofmt::value(&Value::Array(l.to_vec()));
+    if first.is_null() || !all.all(|v| go_format::type_name(v) == go_format::type_name(first)) {
+        let list = |l: &[Value]| go_format::value(&Value::Array(l.to_vec()));
         let lists = format!("[{} {}]", list(target), list(patch));
         return Err(unexpected(format!("list element types are not identical: {lists}")));
     }
-    Ok(if first.is_object() { Items::Maps } else { Items::Scalars })
+    Ok(if first.is_object() { ItemKind::Maps } else { ItemKind::Scalars })
 }
 
-// `{"$patch": "delete", <key>: ..}` removes items, `{"$patch": "replace"}` puts the patch's items in place of all.
-fn apply_directives(mut target: List, patch: List, key: &str) -> Outcome<(List, List)> {
+// Applies the directives of items: `{"$patch": "delete", <key>: ..}` removes items, `{"$patch": "replace"}` replaces
+// all items with those of the patch.
+fn apply_directives(mut target: JsonArray, patch: JsonArray, key: &str) -> StrategicResult<(JsonArray, JsonArray)> {
     let mut plain = Vec::with_capacity(patch.len());
     let mut deleted = BTreeSet::new();
     let mut replace = false;
@@ -92,7 +93,12 @@ fn apply_directives(mut target: List, patch: List, key: &str) -> Outcome<(List, 
     Ok((target, plain))
 }
 
-fn merge_items(mut target: List, patch: List, key: &str, typed: Typed<'_>) -> Outcome<List> {
+fn merge_items(
+    mut target: JsonArray,
+    patch: JsonArray,
+    key: &str,
+    typed: PatchSchema<'_>,
+) -> StrategicResult<JsonArray> {
     let mut positions = BTreeMap::new();
     for (index, item) in target.iter().enumerate() {
         if let Some(value) = item.get(key) {
@@ -116,8 +122,8 @@ fn merge_items(mut target: List, patch: List, key: &str, typed: Typed<'_>) -> Ou
     Ok(target)
 }
 
-/// Carries out the `$setElementOrder/<list>` directives, each together with the patch's list.
-pub(super) fn merge_ordered(target: &mut Map, patch: &mut Map, typed: Typed<'_>) -> Outcome<()> {
+/// Applies the `$setElementOrder/<list>` directives, each together with the patch's list.
+pub(super) fn merge_ordered(target: &mut Map, patch: &mut Map, typed: PatchSchema<'_>) -> StrategicResult<()> {
     let directives: Vec<String> = patch.keys().filter(|k| k.starts_with(SET_ELEMENT_ORDER)).cloned().collect();
     for directive in directives {
         let order = patch.remove(&directive).unwrap_or(Value::Null);
@@ -128,7 +134,7 @@ pub(super) fn merge_ordered(target: &mut Map, patch: &mut Map, typed: Typed<'_>)
         let new = list_of(patch, name)?;
         let field = typed.list(name)?;
         let strategy = strategy(&field)?;
-        let arrangement = Order { items: Items::Maps, key: field.merge_key };
+        let arrangement = ItemOrder { items: ItemKind::Maps, key: field.merge_key };
         arrangement.check(new.as_deref().unwrap_or_default(), &order)?;
         let merged = match (live.clone(), new.clone()) {
             (None, None) => continue,
@@ -139,27 +145,30 @@ pub(super) fn merge_ordered(target: &mut Map, patch: &mut Map, typed: Typed<'_>)
         };
         let live = live.unwrap_or_default();
         let items = kind_of(&live, new.as_deref().unwrap_or_default())?;
-        if items == Items::Maps && field.merge_key.is_empty() {
+        if items == ItemKind::Maps && field.merge_key.is_empty() {
             return Err(bad_request(words));
         }
-        let live =
-            if items == Items::Maps { as_seen_after(live, new.as_deref().unwrap_or_default(), &field) } else { live };
-        let arranged = Order { items, key: field.merge_key }.arrange(merged, &order, &live)?;
+        let live = if items == ItemKind::Maps {
+            live_after_deletions(live, new.as_deref().unwrap_or_default(), &field)
+        } else {
+            live
+        };
+        let arranged = ItemOrder { items, key: field.merge_key }.arrange(merged, &order, &live)?;
         target.insert(name.to_string(), Value::Array(arranged));
         patch.remove(name);
     }
     Ok(())
 }
 
-// Upstream deletes from the list it later asks for the server's order, and new items take the freed places. That decides where the
-// server's own items go, so it is done here as well.
-fn as_seen_after(live: List, patch: &[Value], field: &Field<'_>) -> List {
+// Returns the live list as kube-apiserver sees it when it orders items. It deletes from that list in place, and new
+// items take the freed slots. This decides the position of the server's own items, so the same is done here.
+fn live_after_deletions(live: JsonArray, patch: &[Value], field: &PatchField<'_>) -> JsonArray {
     let key = field.merge_key;
-    let id = |item: &Value| identity(item, key, Items::Maps);
+    let id = |item: &Value| identity(item, key, ItemKind::Maps);
     let directive = |item: &Value, word: &str| item.get(DIRECTIVE).and_then(Value::as_str) == Some(word);
     let deleted: BTreeSet<String> = patch.iter().filter(|i| directive(i, "delete")).map(id).collect();
     let before = live.len();
-    let mut seen: List = live.into_iter().filter(|item| !deleted.contains(&id(item))).collect();
+    let mut seen: JsonArray = live.into_iter().filter(|item| !deleted.contains(&id(item))).collect();
     let freed = before - seen.len();
     if !patch.iter().any(|i| directive(i, "replace")) {
         let mut known: BTreeSet<String> = seen.iter().map(id).collect();
@@ -169,7 +178,7 @@ fn as_seen_after(live: List, patch: &[Value], field: &Field<'_>) -> List {
     seen
 }
 
-fn list_of(map: &Map, name: &str) -> Outcome<Option<List>> {
+fn list_of(map: &Map, name: &str) -> StrategicResult<Option<JsonArray>> {
     match map.get(name) {
         None => Ok(None),
         Some(Value::Array(list)) => Ok(Some(list.clone())),
@@ -177,8 +186,8 @@ fn list_of(map: &Map, name: &str) -> Outcome<Option<List>> {
     }
 }
 
-/// Carries out one `$deleteFromPrimitiveList/<list>` directive.
-pub(super) fn delete_from(target: &mut Map, name: &str, gone: Value, typed: Typed<'_>) -> Outcome<()> {
+/// Applies one `$deleteFromPrimitiveList/<list>` directive.
+pub(super) fn delete_from(target: &mut Map, name: &str, gone: Value, typed: PatchSchema<'_>) -> StrategicResult<()> {
     if gone.is_null() {
         target.remove(name);
         return Ok(());
@@ -188,7 +197,7 @@ pub(super) fn delete_from(target: &mut Map, name: &str, gone: Value, typed: Type
         return Ok(());
     }
     let field = typed.list(name)?;
-    if kind_of(list, &gone)? == Items::Maps {
+    if kind_of(list, &gone)? == ItemKind::Maps {
         let merged = merge(std::mem::take(list), gone, &field)?;
         *list = merged;
     } else {

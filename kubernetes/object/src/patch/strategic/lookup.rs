@@ -1,37 +1,37 @@
-//! What the schema says about a field's patching.
+//! Patch metadata of fields, from the schema.
 
-use super::{Outcome, unexpected};
+use super::{StrategicResult, unexpected};
 use crate::schema::{Definitions, Schema};
 
-/// A node of the schema, or none where anything goes.
+/// Node of the schema, or none for free-form data.
 #[derive(Clone, Copy)]
-pub(super) struct Typed<'a> {
+pub(super) struct PatchSchema<'a> {
     pub definitions: &'a Definitions,
     pub schema: Option<&'a Schema>,
 }
 
-/// A field with its strategy and merge key.
-pub(super) struct Field<'a> {
-    /// The field's own schema, or its items' for a list.
-    pub typed: Typed<'a>,
+/// Field with its strategy and merge key.
+pub(super) struct PatchField<'a> {
+    /// Schema of the field, or of its items for a list.
+    pub typed: PatchSchema<'a>,
     pub strategies: &'a [Box<str>],
     pub merge_key: &'a str,
 }
 
-impl<'a> Typed<'a> {
-    /// The field of that name, as a map.
-    pub fn field(self, name: &str) -> Outcome<Field<'a>> {
-        let Some(schema) = self.schema else { return Ok(self.anything()) };
+impl<'a> PatchSchema<'a> {
+    /// Returns a field as a map.
+    pub fn field(self, name: &str) -> StrategicResult<PatchField<'a>> {
+        let Some(schema) = self.schema else { return Ok(self.free_form()) };
         let resolved = self.definitions.resolve(schema);
         if let Some(field) = resolved.properties.get(name) {
-            return Ok(Field {
-                typed: Typed { schema: Some(field), ..self },
+            return Ok(PatchField {
+                typed: PatchSchema { schema: Some(field), ..self },
                 strategies: &field.patch_strategy,
                 merge_key: field.patch_merge_key.as_deref().unwrap_or_default(),
             });
         }
         if resolved.properties.is_empty() && resolved.additional.is_none() {
-            return Ok(self.anything());
+            return Ok(self.free_form());
         }
         if resolved.properties.is_empty() {
             let words = "merging an object in json but data type is not struct, instead is: map";
@@ -42,14 +42,14 @@ impl<'a> Typed<'a> {
         Err(unexpected(format!("unable to find api field in struct {of} for the json field {name:?}")))
     }
 
-    /// The field of that name, as a list: its schema is the items'.
-    pub fn list(self, name: &str) -> Outcome<Field<'a>> {
+    /// Returns a field as a list, with the schema of its items.
+    pub fn list(self, name: &str) -> StrategicResult<PatchField<'a>> {
         let field = self.field(name)?;
         let items = field.typed.schema.and_then(|s| self.definitions.resolve(s).items.as_deref());
-        Ok(Field { typed: Typed { schema: items, ..self }, ..field })
+        Ok(PatchField { typed: PatchSchema { schema: items, ..self }, ..field })
     }
 
-    fn anything(self) -> Field<'a> {
-        Field { typed: Typed { schema: None, ..self }, strategies: &[], merge_key: "" }
+    fn free_form(self) -> PatchField<'a> {
+        PatchField { typed: PatchSchema { schema: None, ..self }, strategies: &[], merge_key: "" }
     }
 }

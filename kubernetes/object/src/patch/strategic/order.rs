@@ -1,29 +1,29 @@
-//! The order of a merged list: the patch's items as the patch has them, the object's own where they were.
+//! Order of a merged list: the patch's items in the patch's order, the object's own items at their previous positions.
 
 use std::collections::BTreeMap;
 
-use super::lists::Items;
-use super::{DIRECTIVE, Outcome, bad_type, no_merge_key, unexpected};
-use crate::{Value, gofmt};
+use super::lists::ItemKind;
+use super::{DIRECTIVE, StrategicResult, bad_type, no_merge_key, unexpected};
+use crate::{Value, go_format};
 
-/// How items are told apart when a list is put in order.
+/// Identification of items for ordering a list.
 #[derive(Clone, Copy)]
-pub(super) struct Order<'a> {
-    pub items: Items,
+pub(super) struct ItemOrder<'a> {
+    pub items: ItemKind,
     pub key: &'a str,
 }
 
-/// What makes an item the same as another: itself, or the value of its merge key.
-pub(super) fn identity(item: &Value, key: &str, items: Items) -> String {
+/// Returns the identity of an item: the item itself, or the value of its merge key.
+pub(super) fn identity(item: &Value, key: &str, items: ItemKind) -> String {
     match items {
-        Items::Scalars => item.to_string(),
-        Items::Maps => item.get(key).unwrap_or(&Value::Null).to_string(),
+        ItemKind::Scalars => item.to_string(),
+        ItemKind::Maps => item.get(key).unwrap_or(&Value::Null).to_string(),
     }
 }
 
-impl Order<'_> {
-    /// `merged`, with the items that `wanted` has in its order, and all others placed by `live`.
-    pub fn arrange(self, merged: Vec<Value>, wanted: &[Value], live: &[Value]) -> Outcome<Vec<Value>> {
+impl ItemOrder<'_> {
+    /// Returns `merged` with the items of `wanted` in the order of `wanted`, and all other items positioned by `live`.
+    pub fn arrange(self, merged: Vec<Value>, wanted: &[Value], live: &[Value]) -> StrategicResult<Vec<Value>> {
         let wanted = self.positions(wanted)?;
         let live = self.positions(live)?;
         self.positions(&merged)?;
@@ -35,11 +35,11 @@ impl Order<'_> {
         Ok(interleave(own, patched, |item| live.get(&id(item)).copied()))
     }
 
-    // Where each item first stands; maps must all have their key.
-    fn positions(self, list: &[Value]) -> Outcome<BTreeMap<String, usize>> {
+    // Returns the first position of each item. Every map must have its key.
+    fn positions(self, list: &[Value]) -> StrategicResult<BTreeMap<String, usize>> {
         let mut positions = BTreeMap::new();
         for (index, item) in list.iter().enumerate() {
-            if self.items == Items::Maps {
+            if self.items == ItemKind::Maps {
                 let map = item.as_object().ok_or_else(|| bad_type("map[string]interface {}", item))?;
                 map.get(self.key).ok_or_else(|| no_merge_key(map, self.key))?;
             }
@@ -48,8 +48,8 @@ impl Order<'_> {
         Ok(positions)
     }
 
-    /// Whether the patch's list has its items in the order of `$setElementOrder`, and none that is not there.
-    pub fn check(self, patch: &[Value], order: &[Value]) -> Outcome<()> {
+    /// Checks that the patch's list has its items in the order of `$setElementOrder`, and no others.
+    pub fn check(self, patch: &[Value], order: &[Value]) -> StrategicResult<()> {
         if patch.is_empty() || order.is_empty() {
             return Ok(());
         }
@@ -59,7 +59,7 @@ impl Order<'_> {
             if by_key && !item.is_object() {
                 return Err(bad_type("map[string]interface {}", item));
             }
-            // Deletions and other directives have no place in the order.
+            // Deletions and other directives are not part of the order.
             if item.get(DIRECTIVE).is_none() {
                 kept.push(item);
             }
@@ -74,7 +74,7 @@ impl Order<'_> {
         if remaining.peek().is_none() {
             return Ok(());
         }
-        let list = |l: &[Value]| gofmt::value(&Value::Array(l.to_vec()));
+        let list = |l: &[Value]| go_format::value(&Value::Array(l.to_vec()));
         Err(unexpected(format!(
             "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
             list(patch),
@@ -82,7 +82,7 @@ impl Order<'_> {
         )))
     }
 
-    fn same(self, a: &Value, b: &Value) -> Outcome<bool> {
+    fn same(self, a: &Value, b: &Value) -> StrategicResult<bool> {
         if self.key.is_empty() {
             return Ok(a == b);
         }
@@ -94,7 +94,7 @@ impl Order<'_> {
     }
 }
 
-// The object's own items go before a patched one only where they stood before it.
+// Interleaves the object's own items: one comes before a patched item only if it did so before.
 fn interleave(own: Vec<Value>, patched: Vec<Value>, position: impl Fn(&Value) -> Option<usize>) -> Vec<Value> {
     let mut out = Vec::with_capacity(own.len() + patched.len());
     let mut own = own.into_iter().peekable();

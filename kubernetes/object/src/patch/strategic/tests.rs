@@ -27,7 +27,7 @@ fn schema() -> (Definitions, Schema) {
     (definitions, Schema::from_json(&json!({"$ref": "#/x/io.test.Thing"})))
 }
 
-fn patch(target: Value, patch: Value) -> Outcome<Value> {
+fn patch(target: Value, patch: Value) -> StrategicResult<Value> {
     let (definitions, schema) = schema();
     apply(&definitions, &schema, target, patch)
 }
@@ -36,7 +36,7 @@ fn check(target: Value, with: Value, expected: Value) {
     assert_eq!(patch(target.clone(), with.clone()).unwrap(), expected, "{target} + {with}");
 }
 
-fn refused(target: Value, with: Value, expected: &str) {
+fn check_error(target: Value, with: Value, expected: &str) {
     assert_eq!(patch(target, with).unwrap_err().to_string(), expected);
 }
 
@@ -61,7 +61,7 @@ fn maps() {
     check(json!({}), json!({"one": {"$patch": "delete"}}), json!({}));
     check(json!({"whole": {"name": "a", "value": 1}}), json!({"whole": {"value": 2}}), json!({"whole": {"value": 2}}));
     check(json!({"name": "a"}), json!({"$patch": "replace", "labels": {}}), json!({"labels": {}}));
-    refused(
+    check_error(
         json!({"one": {}}),
         json!({"one": {"$patch": "bogus"}}),
         "unknown patch type: bogus in map: map[$patch:bogus]",
@@ -93,22 +93,22 @@ fn lists_of_maps_merge_by_key() {
         json!({"items": [{"name": "a"}, {"name": "b", "value": 2}]}),
     );
     check(target.clone(), json!({"items": null}), json!({}));
-    refused(
+    check_error(
         target.clone(),
         json!({"items": [{"value": 1}]}),
         "map: map[value:1] does not contain declared merge key: name",
     );
-    refused(
+    check_error(
         target.clone(),
         json!({"items": ["x"]}),
         "list element types are not identical: [[map[name:a value:1] map[name:b value:2]] [x]]",
     );
-    refused(
+    check_error(
         target.clone(),
         json!({"items": [{"$patch": "merge"}]}),
         "merging lists cannot yet be specified in the patch",
     );
-    refused(json!({"keyless": [{}]}), json!({"keyless": [{}]}), "cannot merge lists without merge key for struct");
+    check_error(json!({"keyless": [{}]}), json!({"keyless": [{}]}), "cannot merge lists without merge key for struct");
     check(json!({"atomic": [{"name": "a"}]}), json!({"atomic": [{"name": "b"}]}), json!({"atomic": [{"name": "b"}]}));
     check(
         json!({"items": [{"name": "a", "nested": [{"name": "x", "value": 1}]}]}),
@@ -122,7 +122,7 @@ fn lists_of_scalars_merge_as_sets() {
     check(json!({"strings": ["a", "b"]}), json!({"strings": ["b", "c"]}), json!({"strings": ["a", "b", "c"]}));
     check(json!({"numbers": [1, 2]}), json!({"$deleteFromPrimitiveList/numbers": [1]}), json!({"numbers": [2]}));
     check(json!({}), json!({"$deleteFromPrimitiveList/numbers": [1]}), json!({}));
-    refused(
+    check_error(
         json!({"numbers": [1]}),
         json!({"$deleteFromPrimitiveList": [1]}),
         "invalid patch format of primitive list",
@@ -143,12 +143,12 @@ fn set_element_order() {
         json!({"strings": ["b", "c", "d", "a"]}),
     );
     check(target.clone(), json!({"$setElementOrder/items": [{"name": "b"}]}), target.clone());
-    refused(
+    check_error(
         target.clone(),
         json!({"$setElementOrder/items": [{"name": "a"}], "items": [{"name": "z"}]}),
         "The order in patch list:\n[map[name:z]]\n doesn't match $setElementOrder list:\n[map[name:a]]\n",
     );
-    refused(target, json!({"$setElementOrder/items": 1}), "expected a []interface {}, but received a int64");
+    check_error(target, json!({"$setElementOrder/items": 1}), "expected a []interface {}, but received a int64");
 }
 
 #[test]
@@ -158,16 +158,16 @@ fn retain_keys() {
         json!({"strategy": {"$retainKeys": ["name"], "name": "recreate"}}),
         json!({"strategy": {"name": "recreate"}}),
     );
-    refused(
+    check_error(
         json!({"strategy": {}}),
         json!({"strategy": {"$retainKeys": ["name"], "value": 1}}),
         "invalid patch format of retainKeys",
     );
-    refused(json!({"strategy": {}}), json!({"strategy": {"$retainKeys": 1}}), "invalid patch format of retainKeys");
+    check_error(json!({"strategy": {}}), json!({"strategy": {"$retainKeys": 1}}), "invalid patch format of retainKeys");
     assert_eq!(patch(json!({"strategy": {}}), json!({"strategy": {"$retainKeys": 1}})).unwrap_err().status().code, 400);
 }
 
 #[test]
 fn not_an_object() {
-    refused(json!({}), json!([]), "json: cannot unmarshal array into Go value of type map[string]interface {}");
+    check_error(json!({}), json!([]), "json: cannot unmarshal array into Go value of type map[string]interface {}");
 }

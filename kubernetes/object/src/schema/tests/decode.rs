@@ -36,7 +36,7 @@ fn every_served_kind_has_a_definition_that_can_be_read() {
 }
 
 #[test]
-fn unknown_fields_go_and_are_named() {
+fn unknown_fields_are_dropped_and_named() {
     let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "Metadata": {}, "spec": {
         "replicass": 1,
         "template": {"spec": {"containers": [{"name": "a", "foo": 1, "env": [{"name": "x", "valu": "y"}]}]}}}});
@@ -70,7 +70,7 @@ fn zero_values_are_those_that_go_writes() {
 }
 
 #[test]
-fn nulls_and_empties_go() {
+fn nulls_and_empty_values_are_dropped() {
     let secret = json!({"metadata": {"labels": {}, "annotations": null, "name": "", "generation": 0},
         "data": {"a": "", "b": null}, "immutable": false, "type": ""});
     let (object, _) = decoded("v1", "Secret", secret);

@@ -1,4 +1,4 @@
-//! A server of files over HTTP, with a password if one is given: git's oldest way, which needs nothing but files.
+//! HTTP file server with an optional password, for git's dumb protocol.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -8,34 +8,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-/// Until it is dropped.
-pub(super) struct Server {
+/// Server that runs until it is dropped.
+pub(super) struct HttpFileServer {
     address: SocketAddr,
-    heard: Arc<Mutex<Vec<String>>>,
+    received: Arc<Mutex<Vec<String>>>,
     ended: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-enum Answer {
+enum ServedContent {
     Files { folder: PathBuf, password: Option<String> },
     Redirect(String),
 }
 
-impl Server {
-    /// Serves a folder; `password` is `name:password`.
+impl HttpFileServer {
+    /// Serves a folder. `password` has the form `name:password`.
     pub(super) fn start(folder: &Path, password: Option<&str>) -> Self {
-        // What a server without git needs to find in the repository.
+        // Git's dumb protocol needs the files that this command writes.
         let made = Command::new("git").args(["update-server-info"]).current_dir(folder).status().unwrap();
         assert!(made.success());
-        Self::answering(Answer::Files { folder: folder.to_path_buf(), password: password.map(ToString::to_string) })
+        Self::spawn(ServedContent::Files { folder: folder.to_path_buf(), password: password.map(ToString::to_string) })
     }
 
-    /// Sends everybody elsewhere.
+    /// Redirects every request.
     pub(super) fn redirecting(to: &str) -> Self {
-        Self::answering(Answer::Redirect(to.to_string()))
+        Self::spawn(ServedContent::Redirect(to.to_string()))
     }
 
-    fn answering(answer: Answer) -> Self {
+    fn spawn(answer: ServedContent) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let heard = Arc::new(Mutex::new(Vec::new()));
@@ -47,25 +47,25 @@ impl Server {
                     if ended.load(Ordering::SeqCst) {
                         return;
                     }
-                    // Clients that go away are no concern of this test.
+                    // Clients may close the connection early.
                     let _ = serve(stream.unwrap(), &answer, &heard);
                 }
             })
         };
-        Self { address, heard, ended, thread: Some(thread) }
+        Self { address, received: heard, ended, thread: Some(thread) }
     }
 
     pub(super) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// Every line of every request.
-    pub(super) fn heard(&self) -> Vec<String> {
-        self.heard.lock().unwrap().clone()
+    /// Returns every line of every request.
+    pub(super) fn received_lines(&self) -> Vec<String> {
+        self.received.lock().unwrap().clone()
     }
 }
 
-impl Drop for Server {
+impl Drop for HttpFileServer {
     fn drop(&mut self) {
         self.ended.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(self.address);
@@ -73,7 +73,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(mut stream: TcpStream, answer: &Answer, heard: &Mutex<Vec<String>>) -> std::io::Result<()> {
+fn serve(mut stream: TcpStream, answer: &ServedContent, heard: &Mutex<Vec<String>>) -> std::io::Result<()> {
     let mut lines = Vec::new();
     for line in BufReader::new(stream.try_clone()?).lines() {
         let line = line?;
@@ -90,8 +90,10 @@ fn serve(mut stream: TcpStream, answer: &Answer, heard: &Mutex<Vec<String>>) -> 
         stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body))
     };
     let (folder, password) = match answer {
-        Answer::Redirect(to) => return say(&mut stream, "302 Found", &format!("Location: {to}{target}\r\n"), b""),
-        Answer::Files { folder, password } => (folder, password),
+        ServedContent::Redirect(to) => {
+            return say(&mut stream, "302 Found", &format!("Location: {to}{target}\r\n"), b"");
+        }
+        ServedContent::Files { folder, password } => (folder, password),
     };
     if let Some(password) = password {
         let wanted = format!("authorization: basic {}", base64(password.as_bytes()).to_ascii_lowercase());

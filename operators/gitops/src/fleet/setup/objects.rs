@@ -1,29 +1,29 @@
-//! The objects.
+//! Objects of an Argo CD instance.
 
 use serde_json::{Value, json};
 
 use crate::argo::{API_VERSION, DEFAULT_PROJECT, application, project};
 
-/// Argo CD reads only configuration that says it is its own.
+/// Label without which Argo CD ignores its configuration.
 const PART_OF: (&str, &str) = ("app.kubernetes.io/part-of", "argocd");
 
-/// As whom Argo CD's controller works.
+/// ServiceAccount of Argo CD's application controller.
 const CONTROLLER: &str = "argocd-application-controller";
 
-/// As whom its server of repositories works.
+/// ServiceAccount of Argo CD's repo server.
 const REPO_SERVER: &str = "argocd-repo-server";
 
-/// What an Argo CD may do in the cluster it runs on.
+/// Scope of an Argo CD instance on the cluster it runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reach {
-    /// Deploy everywhere there, as Argo CD's own installation has it.
+pub enum InstanceScope {
+    /// Deploys to the whole cluster, like Argo CD's standard installation.
     Cluster,
-    /// Read and write its own namespace only; somebody else grants it others.
+    /// Reads and writes its own namespace only; access to others is granted separately.
     Namespace,
 }
 
-/// The kinds that an Argo CD serves, for a cluster that has none yet: with an open schema, as those of a release would be checked by
-/// that release. A cluster that has them keeps its own.
+/// Returns Argo CD's CustomResourceDefinitions for a cluster without them. Their schema is open, because the schema of
+/// a release would validate that release only. Existing definitions are kept.
 pub fn definitions() -> Vec<Value> {
     vec![
         definition(
@@ -54,7 +54,7 @@ fn definition(plural: &str, kind: &str, short: &[&str], columns: &[(&str, &str)]
     if kind == application::KIND {
         properties["operation"] = open;
     }
-    // There is no status subresource: Argo CD writes all of an Application at once, and so do we.
+    // There is no status subresource, because Argo CD and the service write Applications as a whole.
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -80,9 +80,9 @@ fn definition(plural: &str, kind: &str, short: &[&str], columns: &[(&str, &str)]
     })
 }
 
-/// What an Argo CD of this namespace reads, and what it may do. `key` is what its server signs with; it is written once and never
-/// changed.
-pub fn configuration(namespace: &str, key: &str, reach: Reach) -> Vec<Value> {
+/// Returns the configuration and RBAC objects of an Argo CD in this namespace. `key` is the signing key of its server,
+/// which is written once and never changed.
+pub fn configuration(namespace: &str, key: &str, reach: InstanceScope) -> Vec<Value> {
     let named = |kind: &str, version: &str, name: &str| {
         json!({
             "apiVersion": version,
@@ -108,12 +108,12 @@ pub fn configuration(namespace: &str, key: &str, reach: Reach) -> Vec<Value> {
         settings(
             "argocd-cm",
             json!({
-                // The label is how leftovers of a deployment are found; the annotation is how Argo CD finds them.
+                // Argo CD tracks resources by annotation; the label is used to find leftover resources of a deployment.
                 "application.resourceTrackingMethod": "annotation+label",
                 "resource.exclusions": EXCLUSIONS,
             }),
         ),
-        // Argo CD 3 keeps the health of resources to itself unless it is told to say it.
+        // Argo CD 3 does not write the health of resources to the status by default.
         settings("argocd-cmd-params-cm", json!({ "controller.resource.health.persist": "true" })),
         settings("argocd-rbac-cm", json!({})),
         settings("argocd-ssh-known-hosts-cm", json!({ "ssh_known_hosts": "" })),
@@ -134,16 +134,16 @@ pub fn configuration(namespace: &str, key: &str, reach: Reach) -> Vec<Value> {
     let mut binding = named("RoleBinding", RBAC, CONTROLLER);
     bind(&mut binding, "Role", CONTROLLER, namespace);
     objects.extend([role, binding]);
-    if reach == Reach::Cluster {
-        objects.extend(everywhere(namespace));
+    if reach == InstanceScope::Cluster {
+        objects.extend(cluster_admin_rbac(namespace));
     }
     objects
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
-/// The rights of Argo CD's own installation.
-fn everywhere(namespace: &str) -> [Value; 2] {
+/// Returns the cluster-wide permissions of Argo CD's standard installation.
+fn cluster_admin_rbac(namespace: &str) -> [Value; 2] {
     let name = format!("{namespace}-{CONTROLLER}");
     let role = json!({
         "apiVersion": RBAC,
@@ -168,7 +168,7 @@ fn bind(binding: &mut Value, kind: &str, role: &str, namespace: &str) {
     binding["subjects"] = json!([{ "kind": "ServiceAccount", "name": CONTROLLER, "namespace": namespace }]);
 }
 
-/// What changes all the time and is nobody's deployment.
+/// Kinds that change constantly and are never deployed.
 const EXCLUSIONS: &str = "- apiGroups: ['', discovery.k8s.io]
   kinds: [Endpoints, EndpointSlice]
 - apiGroups: [coordination.k8s.io]

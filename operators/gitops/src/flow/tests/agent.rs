@@ -2,18 +2,18 @@ use serde_json::{Value, json};
 use switchboard_ledger::ids::*;
 use switchboard_ledger::rows::{Application, RepositoryCredentials, SyncOperation};
 
-use super::world::START;
+use super::fixture::START;
 use crate::argo::application::FINALIZER;
 use crate::argo::repository_secret;
-use crate::argo::spec_field::{Wanted, write};
-use crate::flow::Write;
-use crate::flow::agent::{self, Around, CUT, LAST_REMOVAL_MS, REMOVAL_MS, Step};
+use crate::argo::spec_field::{ApplicationSpec, write};
+use crate::flow::KubernetesWrite;
+use crate::flow::agent::{self, AgentStep, ApplicationContext, LAST_REMOVAL_MS, REMOVAL_MS, REMOVAL_TIMED_OUT};
 
 fn row(environment: Option<&str>) -> Application {
     Application {
         id: "app".into(),
         name: "gitopsdepl-1".into(),
-        spec_field: write(&Wanted {
+        spec_field: write(&ApplicationSpec {
             name: "gitopsdepl-1",
             namespace: "argocd",
             destination_namespace: "n",
@@ -37,9 +37,9 @@ fn live() -> Value {
     object
 }
 
-fn writes(step: Step) -> Vec<Write> {
+fn writes(step: AgentStep) -> Vec<KubernetesWrite> {
     match step {
-        Step::Write(writes) => writes,
+        AgentStep::Write(writes) => writes,
         other => panic!("{other:?}"),
     }
 }
@@ -48,30 +48,39 @@ fn writes(step: Step) -> Vec<Write> {
 fn an_application_comes_after_its_project_and_its_secret() {
     let project = json!({ "kind": "AppProject", "metadata": { "name": "p" }, "spec": {} });
     let secret = json!({ "kind": "Secret", "metadata": { "name": "s" }, "data": {} });
-    let around = Around { project: Some(&project), secret: Some(&secret), ..Around::default() };
-    let made = writes(agent::keep(&row(Some("me")), "argocd", None, &around));
+    let around = ApplicationContext { project: Some(&project), secret: Some(&secret), ..ApplicationContext::default() };
+    let made = writes(agent::ensure_application(&row(Some("me")), "argocd", None, &around));
     let kinds: Vec<&str> = made
         .iter()
         .map(|write| match write {
-            Write::Create(object) => object["kind"].as_str().unwrap(),
+            KubernetesWrite::Create(object) => object["kind"].as_str().unwrap(),
             other => panic!("{other:?}"),
         })
         .collect();
     assert_eq!(kinds, ["AppProject", "Secret", "Application"]);
-    let standing = Around { live_project: Some(&project), live_secret: Some(&secret), ..around };
-    assert_eq!(agent::keep(&row(Some("me")), "argocd", Some(&live()), &standing), Step::Done(Ok(())));
+    let standing = ApplicationContext { live_project: Some(&project), live_secret: Some(&secret), ..around };
+    assert_eq!(
+        agent::ensure_application(&row(Some("me")), "argocd", Some(&live()), &standing),
+        AgentStep::Done(Ok(()))
+    );
 }
 
 #[test]
 fn a_target_that_was_removed_gets_no_new_application() {
-    assert_eq!(agent::keep(&row(None), "argocd", None, &Around::default()), Step::Done(Ok(())));
+    assert_eq!(
+        agent::ensure_application(&row(None), "argocd", None, &ApplicationContext::default()),
+        AgentStep::Done(Ok(()))
+    );
 }
 
-/// The original says that all went well.
+/// managed-gitops reports success here.
 #[test]
 fn a_row_that_cannot_be_read_is_a_failure() {
     let broken = Application { spec_field: "\t- :".into(), ..row(Some("me")) };
-    assert!(matches!(agent::keep(&broken, "argocd", None, &Around::default()), Step::Done(Err(_))));
+    assert!(matches!(
+        agent::ensure_application(&broken, "argocd", None, &ApplicationContext::default()),
+        AgentStep::Done(Err(_))
+    ));
 }
 
 #[test]
@@ -79,8 +88,9 @@ fn an_edit_on_the_application_is_reverted() {
     let mut edited = live();
     edited["spec"]["source"]["targetRevision"] = json!("evil");
     edited["spec"]["ignoreDifferences"] = json!([{ "kind": "Deployment" }]);
-    let made = writes(agent::keep(&row(Some("me")), "argocd", Some(&edited), &Around::default()));
-    let [Write::Update(object)] = &*made else { panic!("{made:?}") };
+    let made =
+        writes(agent::ensure_application(&row(Some("me")), "argocd", Some(&edited), &ApplicationContext::default()));
+    let [KubernetesWrite::Update(object)] = &*made else { panic!("{made:?}") };
     assert_eq!(object["spec"]["source"]["targetRevision"], "main");
     assert_eq!(object["spec"].get("ignoreDifferences"), None, "the whole spec is the row's");
     assert_eq!(object["metadata"]["resourceVersion"], "7");
@@ -96,44 +106,52 @@ fn deleted(ms_ago: i64, finalizers: Value) -> Value {
 
 #[test]
 fn a_removal_takes_what_was_deployed_with_it() {
-    let around = Around::default();
-    let first = writes(agent::remove(&[live()], &around, false, START));
-    let [Write::Merge(_, patch)] = &*first else { panic!("{first:?}") };
+    let around = ApplicationContext::default();
+    let first = writes(agent::remove_applications(&[live()], &around, false, START));
+    let [KubernetesWrite::Merge(_, patch)] = &*first else { panic!("{first:?}") };
     assert_eq!(patch["metadata"]["finalizers"], json!([FINALIZER]));
     let mut marked = live();
     marked["metadata"]["finalizers"] = json!([FINALIZER]);
-    assert!(matches!(&*writes(agent::remove(&[marked], &around, false, START)), [Write::Delete(_)]));
-    // Nothing is looked at again before it is late, unless it changes.
-    let waits = |ms_ago| agent::remove(&[deleted(ms_ago, json!([FINALIZER]))], &around, false, START);
-    assert_eq!(waits(1000), Step::Wait((REMOVAL_MS - 1000 + 1) as u64));
-    let cut = agent::remove(&[deleted(REMOVAL_MS + 1000, json!([]))], &around, false, START);
-    assert_eq!(cut, Step::Wait((LAST_REMOVAL_MS - REMOVAL_MS - 1000 + 1) as u64));
-    assert_eq!(agent::remove(&[], &around, false, START), Step::Done(Ok(())));
+    assert!(matches!(
+        &*writes(agent::remove_applications(&[marked], &around, false, START)),
+        [KubernetesWrite::Delete(_)]
+    ));
+    // Without a change, the next check is when the time limit is exceeded.
+    let waits = |ms_ago| agent::remove_applications(&[deleted(ms_ago, json!([FINALIZER]))], &around, false, START);
+    assert_eq!(waits(1000), AgentStep::Wait((REMOVAL_MS - 1000 + 1) as u64));
+    let cut = agent::remove_applications(&[deleted(REMOVAL_MS + 1000, json!([]))], &around, false, START);
+    assert_eq!(cut, AgentStep::Wait((LAST_REMOVAL_MS - REMOVAL_MS - 1000 + 1) as u64));
+    assert_eq!(agent::remove_applications(&[], &around, false, START), AgentStep::Done(Ok(())));
 }
 
-/// Defect 12: a removal that took too long is said to have gone well.
+/// Defect 12: managed-gitops reports success for a removal that exceeded its time limit.
 #[test]
 fn a_removal_that_takes_too_long_is_cut_and_told() {
-    let around = Around::default();
+    let around = ApplicationContext::default();
     let stuck = deleted(REMOVAL_MS + 1000, json!([FINALIZER]));
-    assert!(agent::is_cut(&stuck, START) && !agent::is_cut(&deleted(1000, json!([])), START));
-    let made = writes(agent::remove(std::slice::from_ref(&stuck), &around, false, START));
-    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    assert!(agent::is_forced(&stuck, START) && !agent::is_forced(&deleted(1000, json!([])), START));
+    let made = writes(agent::remove_applications(std::slice::from_ref(&stuck), &around, false, START));
+    let [KubernetesWrite::Merge(_, patch)] = &*made else { panic!("{made:?}") };
     assert_eq!(patch["metadata"]["finalizers"], json!([]));
-    assert_eq!(agent::remove(&[], &around, true, START), Step::Done(Err(CUT.to_string())));
-    let still = agent::remove(&[deleted(LAST_REMOVAL_MS + 1000, json!([]))], &around, false, START);
-    assert!(matches!(still, Step::Done(Err(_))), "{still:?}");
+    assert_eq!(
+        agent::remove_applications(&[], &around, true, START),
+        AgentStep::Done(Err(REMOVAL_TIMED_OUT.to_string()))
+    );
+    let still = agent::remove_applications(&[deleted(LAST_REMOVAL_MS + 1000, json!([]))], &around, false, START);
+    assert!(matches!(still, AgentStep::Done(Err(_))), "{still:?}");
 }
 
 #[test]
 fn the_last_removal_takes_the_project_with_it() {
     let project = json!({ "metadata": { "name": "app-project-u", "namespace": "argocd" } });
-    let around = Around { live_project: Some(&project), ..Around::default() };
-    let made = writes(agent::remove(&[], &around, false, START));
-    assert!(matches!(&*made, [Write::Delete(target)] if target.name == "app-project-u" && target.kind == "AppProject"));
-    // Argo CD removes nothing of an Application whose project is gone.
-    let used = Around { is_project_used: true, ..around };
-    assert!(matches!(agent::remove(&[], &used, false, START), Step::Wait(_)));
+    let around = ApplicationContext { live_project: Some(&project), ..ApplicationContext::default() };
+    let made = writes(agent::remove_applications(&[], &around, false, START));
+    assert!(
+        matches!(&*made, [KubernetesWrite::Delete(target)] if target.name == "app-project-u" && target.kind == "AppProject")
+    );
+    // Argo CD deletes no resources of an Application without its project.
+    let used = ApplicationContext { is_project_used: true, ..around };
+    assert!(matches!(agent::remove_applications(&[], &used, false, START), AgentStep::Wait(_)));
 }
 
 fn sync(desired_state: DesiredState) -> SyncOperation {
@@ -150,33 +168,33 @@ fn sync(desired_state: DesiredState) -> SyncOperation {
 #[test]
 fn a_sync_waits_for_an_application_that_is_about_to_be_made() {
     let (id, row) = (SyncOperationId::from("so"), sync(DesiredState::Running));
-    assert!(matches!(agent::sync(Some(&row), &id, None, true), Step::Wait(_)));
-    assert!(matches!(agent::sync(Some(&row), &id, None, false), Step::Done(Err(_))));
+    assert!(matches!(agent::sync(Some(&row), &id, None, true), AgentStep::Wait(_)));
+    assert!(matches!(agent::sync(Some(&row), &id, None, false), AgentStep::Done(Err(_))));
 }
 
-/// Defect 20: the original loses a sync when its agent is started anew.
+/// Defect 20: managed-gitops loses a sync when its agent restarts.
 #[test]
 fn a_sync_is_found_again_where_it_was() {
     let id = SyncOperationId::from("so");
     let row = sync(DesiredState::Running);
     let asked = writes(agent::sync(Some(&row), &id, Some(&live()), false));
-    let [Write::Merge(_, patch)] = &*asked else { panic!("{asked:?}") };
+    let [KubernetesWrite::Merge(_, patch)] = &*asked else { panic!("{asked:?}") };
     assert_eq!(patch["operation"]["sync"]["revision"], "abc");
     assert_eq!(patch["operation"]["sync"]["syncOptions"], json!(["PrunePropagationPolicy=background"]));
     assert_eq!(patch["metadata"]["resourceVersion"], "7");
     let mut application = live();
     application["operation"] = patch["operation"].clone();
-    assert!(matches!(agent::sync(Some(&row), &id, Some(&application), false), Step::Wait(_)));
-    // Argo CD takes it up, and an agent that knows nothing of it looks.
+    assert!(matches!(agent::sync(Some(&row), &id, Some(&application), false), AgentStep::Wait(_)));
+    // Argo CD starts the operation, and a restarted agent reads the Application.
     application["operation"] = Value::Null;
     application["status"] = json!({ "operationState": { "phase": "Running", "operation": patch["operation"] } });
-    assert!(matches!(agent::sync(Some(&row), &id, Some(&application), false), Step::Wait(_)));
+    assert!(matches!(agent::sync(Some(&row), &id, Some(&application), false), AgentStep::Wait(_)));
     application["status"]["operationState"]["phase"] = json!("Succeeded");
-    assert_eq!(agent::sync(Some(&row), &id, Some(&application), false), Step::Done(Ok(())));
+    assert_eq!(agent::sync(Some(&row), &id, Some(&application), false), AgentStep::Done(Ok(())));
     application["status"]["operationState"]["phase"] = json!("Failed");
     application["status"]["operationState"]["message"] = json!("one or more objects failed to apply");
     let failed = agent::sync(Some(&row), &id, Some(&application), false);
-    assert_eq!(failed, Step::Done(Err("one or more objects failed to apply".into())));
+    assert_eq!(failed, AgentStep::Done(Err("one or more objects failed to apply".into())));
 }
 
 #[test]
@@ -185,7 +203,7 @@ fn a_sync_waits_for_another_one_to_end() {
     application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "other" }] });
     assert!(matches!(
         agent::sync(Some(&sync(DesiredState::Running)), &"so".into(), Some(&application), false),
-        Step::Wait(_)
+        AgentStep::Wait(_)
     ));
 }
 
@@ -198,21 +216,22 @@ fn a_sync_that_is_stopped_is_stopped_and_no_other() {
     application["operation"] = ours.clone();
     application["status"] = json!({ "operationState": { "phase": "Running", "operation": ours } });
     let made = writes(agent::sync(Some(&row), &id, Some(&application), false));
-    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    let [KubernetesWrite::Merge(_, patch)] = &*made else { panic!("{made:?}") };
     assert_eq!(patch["status"]["operationState"], json!({ "phase": "Terminating" }));
     application["status"]["operationState"]["phase"] = json!("Terminating");
-    assert!(matches!(agent::sync(Some(&row), &id, Some(&application), false), Step::Wait(_)));
+    assert!(matches!(agent::sync(Some(&row), &id, Some(&application), false), AgentStep::Wait(_)));
     application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "other" }] });
     application["status"] = json!({});
-    assert_eq!(agent::sync(None, &id, Some(&application), false), Step::Done(Ok(())));
-    // One that Argo CD has not begun is taken back.
+    assert_eq!(agent::sync(None, &id, Some(&application), false), AgentStep::Done(Ok(())));
+    // An operation that Argo CD has not started is removed.
     application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "so" }] });
     let made = writes(agent::sync(None, &id, Some(&application), false));
-    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    let [KubernetesWrite::Merge(_, patch)] = &*made else { panic!("{made:?}") };
     assert_eq!(patch["operation"], Value::Null);
 }
 
-/// Defects 1 and 3.4b: a rotated credential never reaches Argo CD; a key is written under another name than it is read.
+/// Defects 1 and 3.4b: managed-gitops never sends a rotated credential, and writes a key under another name than it
+/// reads.
 #[test]
 fn a_credential_that_was_rotated_arrives() {
     let before = RepositoryCredentials {
@@ -228,58 +247,66 @@ fn a_credential_that_was_rotated_arrives() {
     };
     let mut live = repository_secret::object(&before, "argocd", true);
     live["metadata"]["resourceVersion"] = json!("1");
-    assert_eq!(agent::credential(Some(&before), "argocd", std::slice::from_ref(&live), true), Step::Done(Ok(())));
+    assert_eq!(agent::credential(Some(&before), "argocd", std::slice::from_ref(&live), true), AgentStep::Done(Ok(())));
     let after = RepositoryCredentials { ssh_key: Some("new".into()), ..before };
     let made = writes(agent::credential(Some(&after), "argocd", std::slice::from_ref(&live), true));
-    let [Write::Update(object)] = &*made else { panic!("{made:?}") };
+    let [KubernetesWrite::Update(object)] = &*made else { panic!("{made:?}") };
     assert_eq!(object["data"]["sshPrivateKey"], json!("bmV3"));
     assert_eq!(object["data"].get("ssh"), None);
-    assert_eq!(agent::credential(Some(&after), "argocd", std::slice::from_ref(object), true), Step::Done(Ok(())));
-    assert!(matches!(&*writes(agent::credential(None, "argocd", &[live], true)), [Write::Delete(_)]));
+    assert_eq!(agent::credential(Some(&after), "argocd", std::slice::from_ref(object), true), AgentStep::Done(Ok(())));
+    assert!(matches!(&*writes(agent::credential(None, "argocd", &[live], true)), [KubernetesWrite::Delete(_)]));
 }
 
-/// Defect 12: the Secret of an environment that had no Applications stays for ever.
+/// Defect 12: managed-gitops never deletes the Secret of an environment without Applications.
 #[test]
 fn the_secret_of_an_environment_goes_with_it() {
     let secret = json!({ "metadata": { "name": "managed-env-me", "namespace": "argocd" } });
     let made = writes(agent::environment(None, &[secret]));
-    assert!(matches!(&*made, [Write::Delete(target)] if target.kind == "Secret" && target.name == "managed-env-me"));
+    assert!(
+        matches!(&*made, [KubernetesWrite::Delete(target)] if target.kind == "Secret" && target.name == "managed-env-me")
+    );
 }
 
-/// The row is another Argo CD's by now: to delete what was deployed would be to delete what that one deploys.
+/// The row belongs to another instance, which deploys the same resources.
 #[test]
 fn an_application_of_another_instance_goes_without_what_it_deployed() {
-    let [Write::Delete(_)] = &*writes(agent::let_go(&[live()])) else { panic!("it is deleted as it is") };
+    let [KubernetesWrite::Delete(_)] = &*writes(agent::release_applications(&[live()])) else {
+        panic!("it is deleted as it is")
+    };
     let mut bound = live();
     bound["metadata"]["finalizers"] = json!([FINALIZER]);
-    let made = writes(agent::let_go(std::slice::from_ref(&bound)));
-    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    let made = writes(agent::release_applications(std::slice::from_ref(&bound)));
+    let [KubernetesWrite::Merge(_, patch)] = &*made else { panic!("{made:?}") };
     assert_eq!(patch["metadata"]["finalizers"], json!([]), "whoever bound it to its children does not take them along");
     bound["metadata"]["finalizers"] = json!([]);
     bound["metadata"]["deletionTimestamp"] = json!("2026-11-16T08:00:00Z");
-    assert!(matches!(agent::let_go(&[bound]), Step::Wait(_)));
-    assert_eq!(agent::let_go(&[]), Step::Done(Ok(())));
+    assert!(matches!(agent::release_applications(&[bound]), AgentStep::Wait(_)));
+    assert_eq!(agent::release_applications(&[]), AgentStep::Done(Ok(())));
 }
 
-/// Argo CD deletes an Application only when no sync is under way, and ours are tried again for ever.
+/// Argo CD deletes an Application only if no sync is in progress, and syncs are retried forever.
 #[test]
 fn a_removal_ends_a_sync() {
-    let remove = |object: &Value| agent::remove(std::slice::from_ref(object), &Around::default(), false, START);
+    let remove = |object: &Value| {
+        agent::remove_applications(std::slice::from_ref(object), &ApplicationContext::default(), false, START)
+    };
     let mut busy = live();
     busy["operation"] = json!({ "sync": {} });
     busy["status"]["operationState"] = json!({ "phase": "Running" });
     let made = writes(remove(&busy));
-    assert!(matches!(&*made, [Write::Merge(_, patch)] if patch["metadata"]["finalizers"] == json!([FINALIZER])));
+    assert!(
+        matches!(&*made, [KubernetesWrite::Merge(_, patch)] if patch["metadata"]["finalizers"] == json!([FINALIZER]))
+    );
     busy["metadata"]["finalizers"] = json!([FINALIZER]);
     busy["metadata"]["deletionTimestamp"] = json!("2026-09-21T14:13:20Z");
     let made = writes(remove(&busy));
-    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    let [KubernetesWrite::Merge(_, patch)] = &*made else { panic!("{made:?}") };
     assert_eq!(patch["status"]["operationState"]["phase"], "Terminating");
     assert_eq!(patch["metadata"]["resourceVersion"], "7");
     busy["status"] = json!({});
     let made = writes(remove(&busy));
-    let [Write::Merge(_, patch)] = &*made else { panic!("{made:?}") };
+    let [KubernetesWrite::Merge(_, patch)] = &*made else { panic!("{made:?}") };
     assert_eq!(patch.get("operation"), Some(&Value::Null), "one that has not begun need not end");
     busy["status"] = json!({ "operationState": { "phase": "Terminating" } });
-    assert!(matches!(remove(&busy), Step::Wait(_)));
+    assert!(matches!(remove(&busy), AgentStep::Wait(_)));
 }

@@ -3,116 +3,116 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use switchboard_ledger::ids::*;
 use switchboard_ledger::rows::*;
-use switchboard_ledger::{Change, Filter};
+use switchboard_ledger::{Filter, RowChange};
 
-use super::world::{START, UID, UID2, World, status, web};
+use super::fixture::{FlowFixture, START, UID, UID2, status, web};
 use crate::argo::{self, status::pack};
-use crate::flow::deployment::{Environment, removal_id, removal_of};
-use crate::flow::{Write, agent, tenant};
+use crate::flow::deployment::{TargetEnvironment, removal_id, removal_of};
+use crate::flow::{KubernetesWrite, agent, tenant};
 use crate::kinds::deployment::{
     BAD_ENVIRONMENT_ON_CREATE, BAD_ENVIRONMENT_ON_UPDATE, FINALIZER, NO_OWN_CLUSTER, PATH_REQUIRED,
 };
 
 #[tokio::test]
 async fn guarantees_rows_and_wish_are_one_transaction() {
-    let mut world = World::new().await;
-    let decision = world.decide("web", Some(&web(UID)), None).await;
+    let mut fixture = FlowFixture::new().await;
+    let decision = fixture.decide("web", Some(&web(UID)), None).await;
     assert!(decision.writes.is_empty());
-    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    let [application] = &*fixture.all::<Application>().await else { panic!("one Application") };
     assert_eq!(application.name, format!("gitopsdepl-{UID}"));
-    assert_eq!(application.environment.as_ref(), Some(&world.own));
+    assert_eq!(application.environment.as_ref(), Some(&fixture.own));
     assert!(application.spec_field.contains("  project: app-project-tenant\n"), "{}", application.spec_field);
-    let [operation] = &*world.all::<Operation>().await else { panic!("one Operation") };
+    let [operation] = &*fixture.all::<Operation>().await else { panic!("one Operation") };
     assert_eq!(operation.resource_id, application.id.as_str());
     assert_eq!(operation.state, OperationState::Waiting);
-    let [repository] = &*world.all::<AppProjectRepository>().await else { panic!("one repository") };
+    let [repository] = &*fixture.all::<AppProjectRepository>().await else { panic!("one repository") };
     assert_eq!(repository.repo_url, "https://git.example/Shop/web");
-    assert_eq!(world.all::<ApplicationOwner>().await.len(), 1);
-    assert_eq!(world.all::<ClusterAccess>().await.len(), 1);
+    assert_eq!(fixture.all::<ApplicationOwner>().await.len(), 1);
+    assert_eq!(fixture.all::<ClusterAccess>().await.len(), 1);
 }
 
 #[tokio::test]
 async fn guarantees_nothing_is_written_when_nothing_changed() {
-    let mut world = World::new().await;
-    world.decide("web", Some(&web(UID)), None).await;
-    world.complete(Ok(())).await;
-    let again = world.decide("web", Some(&web(UID)), None).await;
+    let mut fixture = FlowFixture::new().await;
+    fixture.decide("web", Some(&web(UID)), None).await;
+    fixture.complete(Ok(())).await;
+    let again = fixture.decide("web", Some(&web(UID)), None).await;
     assert_eq!(again, Default::default());
 }
 
 #[tokio::test]
 async fn a_change_asks_once_while_nobody_has_begun() {
-    let mut world = World::new().await;
-    world.decide("web", Some(&web(UID)), None).await;
+    let mut fixture = FlowFixture::new().await;
+    fixture.decide("web", Some(&web(UID)), None).await;
     let mut other = web(UID);
     other.spec.source.path = "elsewhere".into();
-    world.decide("web", Some(&other), None).await;
-    assert_eq!(world.all::<Operation>().await.len(), 1, "the one that waits will see it");
-    world.complete(Ok(())).await;
+    fixture.decide("web", Some(&other), None).await;
+    assert_eq!(fixture.all::<Operation>().await.len(), 1, "the one that waits will see it");
+    fixture.complete(Ok(())).await;
     other.spec.r#type = "manual".into();
-    world.decide("web", Some(&other), None).await;
-    assert_eq!(world.all::<Operation>().await.len(), 2);
-    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    fixture.decide("web", Some(&other), None).await;
+    assert_eq!(fixture.all::<Operation>().await.len(), 2);
+    let [application] = &*fixture.all::<Application>().await else { panic!("one Application") };
     assert!(application.spec_field.contains("syncpolicy: null"), "{}", application.spec_field);
 }
 
 #[tokio::test]
 async fn guarantees_a_resource_made_anew_is_another() {
-    let mut world = World::new().await;
-    world.decide("web", Some(&web(UID)), None).await;
-    world.complete(Ok(())).await;
-    world.decide("web", Some(&web(UID2)), None).await;
-    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    let mut fixture = FlowFixture::new().await;
+    fixture.decide("web", Some(&web(UID)), None).await;
+    fixture.complete(Ok(())).await;
+    fixture.decide("web", Some(&web(UID2)), None).await;
+    let [application] = &*fixture.all::<Application>().await else { panic!("one Application") };
     assert_eq!(application.name, format!("gitopsdepl-{UID2}"));
-    let operations = world.all::<Operation>().await;
+    let operations = fixture.all::<Operation>().await;
     let removal = operations.iter().find(|row| row.id == removal_id(&UID.into())).unwrap();
     assert_ne!(removal.resource_id, application.id.as_str());
-    assert_eq!(world.all::<DeploymentToApplication>().await.len(), 1);
+    assert_eq!(fixture.all::<DeploymentToApplication>().await.len(), 1);
 }
 
-/// One repository that no row takes keeps no other from being written down.
+/// A repository that does not fit its column does not block the others.
 #[tokio::test]
 async fn a_repository_that_no_row_holds_is_left_out() {
-    let mut world = World::new().await;
+    let mut fixture = FlowFixture::new().await;
     let mut long = web(UID2);
     long.spec.source.repo_url = format!("https://git.example/{}", "x".repeat(3000));
-    let told = world.decide("long", Some(&long), None).await;
+    let told = fixture.decide("long", Some(&long), None).await;
     let said = &status(&told).unwrap()["conditions"][0];
     assert_eq!((&said["type"], &said["status"]), (&json!("ErrorOccurred"), &json!("True")));
     assert!(said["message"].as_str().unwrap().starts_with("spec.source.repoURL has 3020 characters"), "{said}");
-    assert!(world.all::<Application>().await.is_empty());
+    assert!(fixture.all::<Application>().await.is_empty());
     let odd = "https://git.example/a\0b";
     let wanted = [long.spec.source.repo_url.as_str(), odd, "https://git.example/shop"].map(str::to_string).into();
-    let changes = tenant::repositories(&world.user.id, &[], &wanted, || "r".to_string(), START);
-    world.ledger.commit(&changes).await.unwrap();
-    let [row] = &*world.all::<AppProjectRepository>().await else { panic!("one repository") };
+    let changes = tenant::repositories(&fixture.user.id, &[], &wanted, || "r".to_string(), START);
+    fixture.ledger.commit(&changes).await.unwrap();
+    let [row] = &*fixture.all::<AppProjectRepository>().await else { panic!("one repository") };
     assert_eq!(row.repo_url, "https://git.example/shop");
 }
 
-/// What an earlier version wrote down, too.
+/// Patterns written by an earlier version are removed as well.
 #[tokio::test]
 async fn a_pattern_is_no_repository_of_a_project() {
-    let world = World::new().await;
+    let fixture = FlowFixture::new().await;
     let row = |url: &str| AppProjectRepository {
         id: url.into(),
-        user: world.user.id.clone(),
+        user: fixture.user.id.clone(),
         repo_url: url.into(),
         created_on: START,
     };
     let (before, kept) = (row("*"), row("https://git.example/shop"));
-    world.ledger.commit(&[Change::insert(&before), Change::insert(&kept)]).await.unwrap();
+    fixture.ledger.commit(&[RowChange::insert(&before), RowChange::insert(&kept)]).await.unwrap();
     let wanted = ["*", "https://git.example/*", "https://git.example/shop"].map(str::to_string).into();
     let rows = [before, kept.clone()];
-    let changes = tenant::repositories(&world.user.id, &rows, &wanted, || "r".to_string(), START);
-    world.ledger.commit(&changes).await.unwrap();
-    assert_eq!(world.all::<AppProjectRepository>().await, [kept]);
+    let changes = tenant::repositories(&fixture.user.id, &rows, &wanted, || "r".to_string(), START);
+    fixture.ledger.commit(&changes).await.unwrap();
+    assert_eq!(fixture.all::<AppProjectRepository>().await, [kept]);
 }
 
 #[tokio::test]
 async fn a_resource_that_is_gone_leaves_no_rows() {
-    let mut world = World::new().await;
-    world.decide("web", Some(&web(UID)), None).await;
-    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    let mut fixture = FlowFixture::new().await;
+    fixture.decide("web", Some(&web(UID)), None).await;
+    let [application] = &*fixture.all::<Application>().await else { panic!("one Application") };
     let state = ApplicationState { application: application.id.clone(), status: None };
     let sync = SyncOperation {
         id: "so".into(),
@@ -122,40 +122,40 @@ async fn a_resource_that_is_gone_leaves_no_rows() {
         desired_state: DesiredState::Running,
         created_on: START,
     };
-    world.ledger.commit(&[Change::insert(&state), Change::insert(&sync)]).await.unwrap();
-    world.decide("web", None, None).await;
-    assert!(world.all::<Application>().await.is_empty());
-    assert!(world.all::<ApplicationState>().await.is_empty());
-    assert!(world.all::<ApplicationOwner>().await.is_empty());
-    assert!(world.all::<DeploymentToApplication>().await.is_empty());
-    assert!(world.all::<AppProjectRepository>().await.is_empty());
-    assert_eq!(world.all::<SyncOperation>().await[0].application, None);
-    assert_eq!(world.decide("web", None, None).await, Default::default(), "and nothing more is asked for");
+    fixture.ledger.commit(&[RowChange::insert(&state), RowChange::insert(&sync)]).await.unwrap();
+    fixture.decide("web", None, None).await;
+    assert!(fixture.all::<Application>().await.is_empty());
+    assert!(fixture.all::<ApplicationState>().await.is_empty());
+    assert!(fixture.all::<ApplicationOwner>().await.is_empty());
+    assert!(fixture.all::<DeploymentToApplication>().await.is_empty());
+    assert!(fixture.all::<AppProjectRepository>().await.is_empty());
+    assert_eq!(fixture.all::<SyncOperation>().await[0].application, None);
+    assert_eq!(fixture.decide("web", None, None).await, Default::default(), "and nothing more is asked for");
 }
 
 #[tokio::test]
 async fn a_finalizer_holds_until_the_agent_is_done_and_failure_is_told() {
-    let mut world = World::new().await;
+    let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.metadata.finalizers = vec!["other".into(), FINALIZER.into()];
-    world.decide("web", Some(&resource), None).await;
-    world.complete(Ok(())).await;
+    fixture.decide("web", Some(&resource), None).await;
+    fixture.complete(Ok(())).await;
     resource.metadata.deletion_timestamp = Some("2026-11-16T08:00:00Z".into());
-    world.decide("web", Some(&resource), None).await;
-    let waiting = world.decide("web", Some(&resource), None).await;
+    fixture.decide("web", Some(&resource), None).await;
+    let waiting = fixture.decide("web", Some(&resource), None).await;
     assert!(waiting.writes.is_empty(), "{waiting:?}");
 
-    // Defect 12: the original says that all went well.
-    world.complete(Err("it took too long")).await;
-    let told = world.decide("web", Some(&resource), None).await;
+    // Defect 12: managed-gitops reports success here.
+    fixture.complete(Err("it took too long")).await;
+    let told = fixture.decide("web", Some(&resource), None).await;
     let message = status(&told).unwrap()["conditions"][0]["message"].as_str().unwrap();
     assert_eq!(message, "unable to delete the resources of the GitOpsDeployment: it took too long");
-    world.now = world.now.plus_ms(60_000);
-    world.decide("web", Some(&resource), None).await;
-    world.complete(Ok(())).await;
-    let released = world.decide("web", Some(&resource), None).await;
+    fixture.now = fixture.now.plus_ms(60_000);
+    fixture.decide("web", Some(&resource), None).await;
+    fixture.complete(Ok(())).await;
+    let released = fixture.decide("web", Some(&resource), None).await;
     let patch = released.writes.iter().find_map(|write| match write {
-        Write::Merge(target, patch) => Some((target.name.as_str(), patch)),
+        KubernetesWrite::Merge(target, patch) => Some((target.name.as_str(), patch)),
         _ => None,
     });
     assert_eq!(patch, Some(("web", &json!({ "metadata": { "finalizers": ["other"] } }))));
@@ -163,72 +163,75 @@ async fn a_finalizer_holds_until_the_agent_is_done_and_failure_is_told() {
 
 #[tokio::test]
 async fn a_deletion_that_was_cut_lets_its_resource_go_in_the_end() {
-    let mut world = World::new().await;
+    let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.metadata.finalizers = vec![FINALIZER.into()];
-    world.decide("web", Some(&resource), None).await;
-    world.complete(Ok(())).await;
+    fixture.decide("web", Some(&resource), None).await;
+    fixture.complete(Ok(())).await;
     resource.metadata.deletion_timestamp = Some("2026-11-16T08:00:00Z".into());
-    world.decide("web", Some(&resource), None).await;
-    world.complete(Err(agent::CUT)).await;
-    let told = world.decide("web", Some(&resource), None).await;
-    assert!(status(&told).unwrap()["conditions"][0]["message"].as_str().unwrap().contains(agent::CUT));
-    // The agent looks again, and finds nothing.
-    world.now = world.now.plus_ms(30_000);
-    world.decide("web", Some(&resource), None).await;
+    fixture.decide("web", Some(&resource), None).await;
+    fixture.complete(Err(agent::REMOVAL_TIMED_OUT)).await;
+    let told = fixture.decide("web", Some(&resource), None).await;
+    assert!(status(&told).unwrap()["conditions"][0]["message"].as_str().unwrap().contains(agent::REMOVAL_TIMED_OUT));
+    // The agent runs again and finds nothing.
+    fixture.now = fixture.now.plus_ms(30_000);
+    fixture.decide("web", Some(&resource), None).await;
     let open = Filter::all().is("state", OperationState::Waiting);
-    let [row] = &*world.ledger.list::<Operation>(&open).await.unwrap() else { panic!("one removal") };
-    let step = agent::remove(&[], &agent::Around::default(), agent::was_cut(row), world.now);
-    assert_eq!(step, agent::Step::Done(Ok(())));
-    world.complete(Ok(())).await;
-    let released = world.decide("web", Some(&resource), None).await;
-    assert!(matches!(&*released.writes, [Write::Merge(_, patch)] if patch["metadata"]["finalizers"] == json!([])));
+    let [row] = &*fixture.ledger.list::<Operation>(&open).await.unwrap() else { panic!("one removal") };
+    let step =
+        agent::remove_applications(&[], &agent::ApplicationContext::default(), agent::was_forced(row), fixture.now);
+    assert_eq!(step, agent::AgentStep::Done(Ok(())));
+    fixture.complete(Ok(())).await;
+    let released = fixture.decide("web", Some(&resource), None).await;
+    assert!(
+        matches!(&*released.writes, [KubernetesWrite::Merge(_, patch)] if patch["metadata"]["finalizers"] == json!([]))
+    );
 }
 
 #[tokio::test]
 async fn an_environment_that_cannot_be_used_is_told_and_nothing_is_changed() {
-    let mut world = World::new().await;
+    let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.spec.destination.environment = "stage".into();
     resource.spec.destination.namespace = "n".into();
-    let told = world.decide("web", Some(&resource), Some(Environment::Unusable)).await;
+    let told = fixture.decide("web", Some(&resource), Some(TargetEnvironment::Unusable)).await;
     assert_eq!(status(&told).unwrap()["conditions"][0]["message"], BAD_ENVIRONMENT_ON_CREATE);
-    assert!(world.all::<Application>().await.is_empty());
-    let own = world.own.clone();
-    world.decide("web", Some(&resource), Some(Environment::Of(&own))).await;
-    let [before] = &*world.all::<Application>().await else { panic!("one Application") };
+    assert!(fixture.all::<Application>().await.is_empty());
+    let own = fixture.own.clone();
+    fixture.decide("web", Some(&resource), Some(TargetEnvironment::Managed(&own))).await;
+    let [before] = &*fixture.all::<Application>().await else { panic!("one Application") };
     assert!(before.spec_field.contains(&format!("name: {}\n", argo::environment_name(&own))));
-    let told = world.decide("web", Some(&resource), Some(Environment::Unusable)).await;
+    let told = fixture.decide("web", Some(&resource), Some(TargetEnvironment::Unusable)).await;
     assert_eq!(status(&told).unwrap()["conditions"][0]["message"], BAD_ENVIRONMENT_ON_UPDATE);
-    assert_eq!(world.all::<Application>().await.first(), Some(before));
+    assert_eq!(fixture.all::<Application>().await.first(), Some(before));
 }
 
 #[tokio::test]
 async fn input_that_is_wrong_is_told_until_it_is_right() {
-    let mut world = World::new().await;
+    let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.spec.source.path.clear();
-    let told = world.decide("web", Some(&resource), None).await;
+    let told = fixture.decide("web", Some(&resource), None).await;
     let said = status(&told).unwrap();
     assert_eq!(said["conditions"][0]["message"], PATH_REQUIRED);
     resource.status = serde_json::from_value(said.clone()).unwrap();
-    assert!(world.decide("web", Some(&resource), None).await.writes.is_empty(), "said once");
+    assert!(fixture.decide("web", Some(&resource), None).await.writes.is_empty(), "said once");
     resource.spec.source.path = "deploy".into();
-    let right = world.decide("web", Some(&resource), None).await;
+    let right = fixture.decide("web", Some(&resource), None).await;
     assert_eq!(status(&right).unwrap()["conditions"][0]["reason"], "ErrorOccurredResolved");
 }
 
-/// Defect 2: the original resolves the backend's own error with every report of Argo CD.
+/// Defect 2: managed-gitops resolves the backend's error with every report of Argo CD.
 #[tokio::test]
 async fn a_report_of_argo_cd_does_not_resolve_what_the_backend_found() {
-    let mut world = World::new().await;
-    world.decide("web", Some(&web(UID)), None).await;
-    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    let mut fixture = FlowFixture::new().await;
+    fixture.decide("web", Some(&web(UID)), None).await;
+    let [application] = &*fixture.all::<Application>().await else { panic!("one Application") };
     let report = pack(&json!({ "sync": { "status": "Synced" }, "health": { "status": "Healthy" } })).unwrap();
     let state = ApplicationState { application: application.id.clone(), status: Some(report) };
-    world.ledger.commit(&[Change::put(&state)]).await.unwrap();
-    world.complete(Err("the agent could not")).await;
-    let told = world.decide("web", Some(&web(UID)), None).await;
+    fixture.ledger.commit(&[RowChange::put(&state)]).await.unwrap();
+    fixture.complete(Err("the agent could not")).await;
+    let told = fixture.decide("web", Some(&web(UID)), None).await;
     let said = status(&told).unwrap();
     assert_eq!(said["health"]["status"], "Healthy");
     assert_eq!(said["conditions"][0]["status"], "True");
@@ -237,73 +240,73 @@ async fn a_report_of_argo_cd_does_not_resolve_what_the_backend_found() {
 
 #[tokio::test]
 async fn what_runs_is_told_of_while_what_is_wanted_is_wrong() {
-    let mut world = World::new().await;
-    world.decide("web", Some(&web(UID)), None).await;
-    let [application] = &*world.all::<Application>().await else { panic!("one Application") };
+    let mut fixture = FlowFixture::new().await;
+    fixture.decide("web", Some(&web(UID)), None).await;
+    let [application] = &*fixture.all::<Application>().await else { panic!("one Application") };
     let report = pack(&json!({ "sync": { "status": "Synced" }, "health": { "status": "Degraded" } })).unwrap();
     let state = ApplicationState { application: application.id.clone(), status: Some(report) };
-    world.ledger.commit(&[Change::put(&state)]).await.unwrap();
+    fixture.ledger.commit(&[RowChange::put(&state)]).await.unwrap();
     let mut resource = web(UID);
     resource.spec.source.path.clear();
-    let told = world.decide("web", Some(&resource), None).await;
+    let told = fixture.decide("web", Some(&resource), None).await;
     let said = status(&told).unwrap();
     assert_eq!(
         (&said["health"]["status"], &said["conditions"][0]["message"]),
         (&json!("Degraded"), &json!(PATH_REQUIRED))
     );
-    let told = world.decide("web", Some(&web(UID)), Some(Environment::Unusable)).await;
+    let told = fixture.decide("web", Some(&web(UID)), Some(TargetEnvironment::Unusable)).await;
     let said = status(&told).unwrap();
     assert_eq!(said["health"]["status"], "Degraded");
     assert_eq!(said["conditions"][0]["message"], NO_OWN_CLUSTER, "there is no ManagedEnvironment to look at");
 }
 
-/// Defect 3: the original waits for ever.
+/// Defect 3: managed-gitops waits forever.
 #[tokio::test]
 async fn an_operation_that_takes_too_long_is_told() {
-    let mut world = World::new().await;
-    world.decide("web", Some(&web(UID)), None).await;
-    world.now = world.now.plus_ms(crate::flow::operation::DEADLINE_MS + 1000);
-    let told = world.decide("web", Some(&web(UID)), None).await;
+    let mut fixture = FlowFixture::new().await;
+    fixture.decide("web", Some(&web(UID)), None).await;
+    fixture.now = fixture.now.plus_ms(crate::flow::operation::DEADLINE_MS + 1000);
+    let told = fixture.decide("web", Some(&web(UID)), None).await;
     assert_eq!(status(&told).unwrap()["conditions"][0]["message"], "an unknown error occurred");
 }
 
 #[tokio::test]
 async fn a_tenant_is_a_namespace_by_its_uid() {
-    let world = World::new().await;
-    let anew = crate::flow::tenant::Namespace { name: "shop".into(), uid: "another".into() };
+    let fixture = FlowFixture::new().await;
+    let anew = crate::flow::tenant::TenantNamespace { name: "shop".into(), uid: "another".into() };
     let (user, changes) = crate::flow::tenant::user(None, &anew, || UserId::from("tenant2"), START);
-    world.ledger.commit(&changes).await.unwrap();
-    assert_ne!(user.id, world.user.id);
+    fixture.ledger.commit(&changes).await.unwrap();
+    assert_ne!(user.id, fixture.user.id);
     let named = Filter::all().is("display_name", "shop");
-    assert_eq!(world.ledger.list::<ClusterUser>(&named).await.unwrap().len(), 2);
+    assert_eq!(fixture.ledger.list::<ClusterUser>(&named).await.unwrap().len(), 2);
 }
 
-/// Operations that failed are forgotten after a day, and all of them with a restore.
+/// Failed Operations are deleted after a day, and a restore loses all of them.
 #[tokio::test]
 async fn guarantees_a_removal_that_was_lost_is_asked_for_again() {
-    let mut world = World::new().await;
+    let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.metadata.finalizers = vec![FINALIZER.into()];
-    world.decide("web", Some(&resource), None).await;
+    fixture.decide("web", Some(&resource), None).await;
     resource.metadata.deletion_timestamp = Some("2026-11-16T08:00:00Z".into());
-    world.decide("web", Some(&resource), None).await;
-    for row in world.all::<Operation>().await {
-        world.ledger.commit(&[Change::delete(&row)]).await.unwrap();
+    fixture.decide("web", Some(&resource), None).await;
+    for row in fixture.all::<Operation>().await {
+        fixture.ledger.commit(&[RowChange::delete(&row)]).await.unwrap();
     }
-    let other = EngineInstance { id: "other".into(), namespace: "argocd-2".into(), ..world.instance.clone() };
-    world.ledger.commit(&[Change::insert(&other)]).await.unwrap();
-    world.asked = [world.instance.id.clone(), other.id].into();
-    let again = world.decide("web", Some(&resource), None).await;
+    let other = EngineInstance { id: "other".into(), namespace: "argocd-2".into(), ..fixture.instance.clone() };
+    fixture.ledger.commit(&[RowChange::insert(&other)]).await.unwrap();
+    fixture.instances = [fixture.instance.id.clone(), other.id].into();
+    let again = fixture.decide("web", Some(&resource), None).await;
     assert!(again.writes.is_empty(), "it is not let go: {again:?}");
-    let asked = world.all::<Operation>().await;
-    assert_eq!(asked.iter().map(|row| row.instance.clone()).collect::<BTreeSet<_>>(), world.asked);
-    assert!(asked.iter().all(|row| crate::flow::operation::is_of_service(&row.id)), "{asked:?}");
+    let asked = fixture.all::<Operation>().await;
+    assert_eq!(asked.iter().map(|row| row.instance.clone()).collect::<BTreeSet<_>>(), fixture.instances);
+    assert!(asked.iter().all(|row| crate::flow::operation::is_created_by_service(&row.id)), "{asked:?}");
     assert!(asked.iter().all(|row| removal_of(&row.id) == Some(removal_id(&UID.into()))), "{asked:?}");
-    // One of them is done, the other is not.
+    // One removal has finished, the other has not.
     let over = Operation { state: OperationState::Completed, ..asked[0].clone() };
-    world.ledger.commit(&[Change::update(&asked[0], &over)]).await.unwrap();
-    assert!(world.decide("web", Some(&resource), None).await.writes.is_empty());
-    world.complete(Ok(())).await;
-    let done = world.decide("web", Some(&resource), None).await;
-    assert!(matches!(&done.writes[..], [Write::Merge(..)]), "{done:?}");
+    fixture.ledger.commit(&[RowChange::update(&asked[0], &over)]).await.unwrap();
+    assert!(fixture.decide("web", Some(&resource), None).await.writes.is_empty());
+    fixture.complete(Ok(())).await;
+    let done = fixture.decide("web", Some(&resource), None).await;
+    assert!(matches!(&done.writes[..], [KubernetesWrite::Merge(..)]), "{done:?}");
 }

@@ -1,116 +1,117 @@
-//! Why an environment can be used or cannot: the word of its condition, and the status that goes with it.
+//! Reasons of an environment's condition, and their status.
 
-use crate::kinds::Truth;
+use crate::kinds::ConditionStatus;
 
-/// Why an environment can be used or cannot.
+/// Reason of an environment's condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
-    /// It can.
+pub enum EnvironmentReason {
+    /// The environment can be used.
     Succeeded,
-    /// Its URL will not do.
+    /// The URL is not supported.
     UnsupportedApiUrl,
-    /// Kubernetes failed, or the Secret is missing.
+    /// A Kubernetes request failed, or the Secret is missing.
     KubernetesError,
-    /// The database failed.
+    /// A database request failed.
     DatabaseError,
-    /// The Secret is of another type.
+    /// The Secret has another type.
     InvalidSecretType,
-    /// The Secret holds no kubeconfig.
+    /// The Secret contains no kubeconfig.
     MissingKubeConfigField,
-    /// No client can be made of it.
+    /// No client can be created.
     UnableToCreateClient,
-    /// The credentials it holds cannot be used.
+    /// The credentials cannot be used.
     UnableToCreateClusterCredentials,
-    /// The service account could not be made.
+    /// The service account cannot be created.
     UnableToInstallServiceAccount,
-    /// The cluster does not take the credentials.
+    /// The cluster rejects the credentials.
     UnableToValidateClusterCredentials,
     /// No context of the kubeconfig uses the cluster.
     UnableToLocateContext,
-    /// The kubeconfig is none.
+    /// The kubeconfig is invalid.
     UnableToParseKubeconfigData,
-    /// A namespace of the list is no name.
+    /// The list contains an invalid namespace.
     InvalidNamespaceList,
-    /// A client's settings cannot be told from it.
+    /// The client configuration cannot be read.
     UnableToRetrieveRestConfig,
-    /// Nobody knows.
+    /// The cause is unknown.
     UnknownError,
 }
 
-impl Reason {
-    /// All of them.
-    pub const ALL: [Reason; 15] = [
-        Reason::Succeeded,
-        Reason::UnsupportedApiUrl,
-        Reason::KubernetesError,
-        Reason::DatabaseError,
-        Reason::InvalidSecretType,
-        Reason::MissingKubeConfigField,
-        Reason::UnableToCreateClient,
-        Reason::UnableToCreateClusterCredentials,
-        Reason::UnableToInstallServiceAccount,
-        Reason::UnableToValidateClusterCredentials,
-        Reason::UnableToLocateContext,
-        Reason::UnableToParseKubeconfigData,
-        Reason::InvalidNamespaceList,
-        Reason::UnableToRetrieveRestConfig,
-        Reason::UnknownError,
+impl EnvironmentReason {
+    /// All reasons.
+    pub const ALL: [EnvironmentReason; 15] = [
+        EnvironmentReason::Succeeded,
+        EnvironmentReason::UnsupportedApiUrl,
+        EnvironmentReason::KubernetesError,
+        EnvironmentReason::DatabaseError,
+        EnvironmentReason::InvalidSecretType,
+        EnvironmentReason::MissingKubeConfigField,
+        EnvironmentReason::UnableToCreateClient,
+        EnvironmentReason::UnableToCreateClusterCredentials,
+        EnvironmentReason::UnableToInstallServiceAccount,
+        EnvironmentReason::UnableToValidateClusterCredentials,
+        EnvironmentReason::UnableToLocateContext,
+        EnvironmentReason::UnableToParseKubeconfigData,
+        EnvironmentReason::InvalidNamespaceList,
+        EnvironmentReason::UnableToRetrieveRestConfig,
+        EnvironmentReason::UnknownError,
     ];
 
-    /// The one of a word.
-    pub fn named(word: &str) -> Option<Reason> {
-        Reason::ALL.into_iter().find(|reason| reason.as_str() == word)
+    /// Parses a reason.
+    pub fn parse(word: &str) -> Option<EnvironmentReason> {
+        EnvironmentReason::ALL.into_iter().find(|reason| reason.as_str() == word)
     }
 
-    /// The status of the condition. Which of them are told as `Unknown` is the original's choice: programs look at it.
-    pub fn status(self) -> Truth {
+    /// Returns the status of the condition. Programs depend on the statuses, which are those of managed-gitops.
+    pub fn status(self) -> ConditionStatus {
         match self {
-            Reason::Succeeded => Truth::True,
-            Reason::UnsupportedApiUrl
-            | Reason::DatabaseError
-            | Reason::UnableToCreateClusterCredentials
-            | Reason::UnableToValidateClusterCredentials
-            | Reason::InvalidNamespaceList
-            | Reason::UnknownError => Truth::Unknown,
-            Reason::KubernetesError
-            | Reason::InvalidSecretType
-            | Reason::MissingKubeConfigField
-            | Reason::UnableToCreateClient
-            | Reason::UnableToInstallServiceAccount
-            | Reason::UnableToLocateContext
-            | Reason::UnableToParseKubeconfigData
-            | Reason::UnableToRetrieveRestConfig => Truth::False,
+            EnvironmentReason::Succeeded => ConditionStatus::True,
+            EnvironmentReason::UnsupportedApiUrl
+            | EnvironmentReason::DatabaseError
+            | EnvironmentReason::UnableToCreateClusterCredentials
+            | EnvironmentReason::UnableToValidateClusterCredentials
+            | EnvironmentReason::InvalidNamespaceList
+            | EnvironmentReason::UnknownError => ConditionStatus::Unknown,
+            EnvironmentReason::KubernetesError
+            | EnvironmentReason::InvalidSecretType
+            | EnvironmentReason::MissingKubeConfigField
+            | EnvironmentReason::UnableToCreateClient
+            | EnvironmentReason::UnableToInstallServiceAccount
+            | EnvironmentReason::UnableToLocateContext
+            | EnvironmentReason::UnableToParseKubeconfigData
+            | EnvironmentReason::UnableToRetrieveRestConfig => ConditionStatus::False,
         }
     }
 
-    /// Whether it came of a question to the cluster, which is asked again by itself. The others need somebody who writes something else.
-    pub fn is_of_cluster(self) -> bool {
+    /// Whether the reason results from a check on the cluster, which is repeated automatically. The others require a
+    /// change of the input.
+    pub fn is_from_cluster(self) -> bool {
         matches!(
             self,
-            Reason::UnableToCreateClient
-                | Reason::UnableToInstallServiceAccount
-                | Reason::UnableToValidateClusterCredentials
+            EnvironmentReason::UnableToCreateClient
+                | EnvironmentReason::UnableToInstallServiceAccount
+                | EnvironmentReason::UnableToValidateClusterCredentials
         )
     }
 
-    /// The word of the condition.
+    /// Name of the reason.
     pub fn as_str(self) -> &'static str {
         match self {
-            Reason::Succeeded => "Succeeded",
-            Reason::UnsupportedApiUrl => "UnsupportedAPIURL",
-            Reason::KubernetesError => "KubernetesError",
-            Reason::DatabaseError => "DatabaseError",
-            Reason::InvalidSecretType => "InvalidSecretType",
-            Reason::MissingKubeConfigField => "MissingKubeConfigField",
-            Reason::UnableToCreateClient => "UnableToCreateClient",
-            Reason::UnableToCreateClusterCredentials => "UnableToCreateClusterCredentials",
-            Reason::UnableToInstallServiceAccount => "UnableToInstallServiceAccount",
-            Reason::UnableToValidateClusterCredentials => "UnableToValidateClusterCredentials",
-            Reason::UnableToLocateContext => "UnableToLocateContext",
-            Reason::UnableToParseKubeconfigData => "UnableToParseKubeconfigData",
-            Reason::InvalidNamespaceList => "InvalidNamespaceList",
-            Reason::UnableToRetrieveRestConfig => "UnableToRetrieveRestConfig",
-            Reason::UnknownError => "UnknownError",
+            EnvironmentReason::Succeeded => "Succeeded",
+            EnvironmentReason::UnsupportedApiUrl => "UnsupportedAPIURL",
+            EnvironmentReason::KubernetesError => "KubernetesError",
+            EnvironmentReason::DatabaseError => "DatabaseError",
+            EnvironmentReason::InvalidSecretType => "InvalidSecretType",
+            EnvironmentReason::MissingKubeConfigField => "MissingKubeConfigField",
+            EnvironmentReason::UnableToCreateClient => "UnableToCreateClient",
+            EnvironmentReason::UnableToCreateClusterCredentials => "UnableToCreateClusterCredentials",
+            EnvironmentReason::UnableToInstallServiceAccount => "UnableToInstallServiceAccount",
+            EnvironmentReason::UnableToValidateClusterCredentials => "UnableToValidateClusterCredentials",
+            EnvironmentReason::UnableToLocateContext => "UnableToLocateContext",
+            EnvironmentReason::UnableToParseKubeconfigData => "UnableToParseKubeconfigData",
+            EnvironmentReason::InvalidNamespaceList => "InvalidNamespaceList",
+            EnvironmentReason::UnableToRetrieveRestConfig => "UnableToRetrieveRestConfig",
+            EnvironmentReason::UnknownError => "UnknownError",
         }
     }
 }

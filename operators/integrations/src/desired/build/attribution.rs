@@ -1,23 +1,23 @@
-//! Which integration and shard an object of a namespace is, when the chart made all of them at once.
+//! Assignment of objects to integrations and shards if the chart rendered a whole namespace.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Divided, Kept};
-use crate::desired::{Object, Target};
+use super::{CachedRender, ShardedEntry};
+use crate::desired::{DesiredNamespace, DesiredObject};
 
-/// Integrations and shards by the end of their objects' names.
+/// Indexes of entry and shard by the suffix of object names.
 pub struct Attribution(BTreeMap<String, (usize, usize)>);
 
 impl Attribution {
-    pub fn of(entries: &[Divided]) -> Self {
+    pub fn from_entries(entries: &[ShardedEntry]) -> Self {
         let mut ends = BTreeMap::new();
         for (entry, one) in entries.iter().enumerate() {
             let name = &one.entry.integration;
             for (shard, of) in one.shards.iter().enumerate() {
                 ends.entry(format!("{name}{}", of.suffix)).or_insert((entry, shard));
             }
-            // What runs at times has one object, whatever its shards are.
+            // A CronJob is one object for all shards.
             ends.entry(name.to_string()).or_insert((entry, 0));
         }
         Self(ends)
@@ -28,15 +28,15 @@ impl Attribution {
         std::iter::once(name).chain(ends).find_map(|end| self.0.get(end).copied())
     }
 
-    /// Divides what was made among those it was made for; the rest is shared.
-    pub fn divide(&self, kept: &Kept, entries: &[Divided], target: &mut Target) {
-        let mut of_entries: Vec<Vec<Object>> = entries.iter().map(|_| Vec::new()).collect();
+    /// Distributes the rendered objects to their integrations. The rest is shared.
+    pub fn divide(&self, kept: &CachedRender, entries: &[ShardedEntry], target: &mut DesiredNamespace) {
+        let mut of_entries: Vec<Vec<DesiredObject>> = entries.iter().map(|_| Vec::new()).collect();
         let mut shared = Vec::new();
         for object in kept.objects.iter() {
             match self.owner(&object.name) {
                 Some((entry, shard)) => {
                     let shard = entries[entry].shards.get(shard).cloned();
-                    of_entries[entry].push(Object { shard, ..object.clone() });
+                    of_entries[entry].push(DesiredObject { shard, ..object.clone() });
                 }
                 None => shared.push(object.clone()),
             }

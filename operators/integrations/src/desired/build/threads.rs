@@ -1,13 +1,13 @@
-//! Work divided over threads, results in order.
+//! Parallel map with ordered results.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// The most threads that are used.
+/// Maximum number of threads.
 const MAX_THREADS: usize = 16;
 
-/// What `work` makes of each item.
-pub fn all<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// Applies `work` to each item on several threads.
+pub fn parallel_map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS).min(items.len());
     if threads <= 1 {
         return items.iter().map(work).collect();

@@ -1,44 +1,44 @@
-//! Answers of a server as datafiles again.
+//! Conversion of a server's answers to datafiles.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::super::{Bundle, Datafile, Lines};
-use crate::problem::Problem;
+use super::super::{Bundle, Datafile, FieldLines};
+use crate::problem::DataProblem;
 
-/// Datafiles by path, and what could not be read of them.
+/// Datafiles by path, with problems.
 #[derive(Default)]
-pub struct Files {
+pub struct ServerFiles {
     files: BTreeMap<String, Value>,
-    problems: Vec<Problem>,
-    /// Schemas of what could not be read.
-    named: BTreeMap<Arc<str>, String>,
+    problems: Vec<DataProblem>,
+    /// Schemas of unreadable files.
+    schemas_of_unread: BTreeMap<Arc<str>, String>,
 }
 
-impl Files {
-    /// The settings of the whole app-interface.
+impl ServerFiles {
+    /// Adds the settings of app-interface.
     pub fn settings(&mut self, data: Value) {
         self.plain("/app-interface/app-interface-settings-1.yml", data);
     }
 
-    /// Cloud accounts.
+    /// Adds cloud accounts.
     pub fn accounts(&mut self, data: Value) {
         self.plain("/aws/account-1.yml", data);
     }
 
-    /// OCM organizations.
+    /// Adds OCM organizations.
     pub fn organizations(&mut self, data: Value) {
         self.plain("/openshift/openshift-cluster-manager-1.yml", data);
     }
 
-    /// Clusters: what shards are made of. Where a namespace is, its own file says.
+    /// Adds clusters for sharding. The clusters of namespaces are in the namespaces' own files.
     pub fn clusters(&mut self, data: Value) {
         self.plain("/openshift/cluster-1.yml", data);
     }
 
-    /// Integrations, and the namespaces they are in.
+    /// Adds integrations and their namespaces.
     pub fn integrations(&mut self, data: Value) {
         for mut file in self.listed(data) {
             let Some(path) = self.path(&mut file) else { continue };
@@ -49,11 +49,11 @@ impl Files {
         }
     }
 
-    /// All of them.
+    /// Creates the bundle.
     pub fn finish(self, sha: &str) -> Bundle {
         let files = self.files.into_iter();
-        let files = files.map(|(path, value)| Datafile::new(&path, value, Lines::default()));
-        Bundle::new(sha, files, self.problems).naming(self.named)
+        let files = files.map(|(path, value)| Datafile::new(&path, value, FieldLines::default()));
+        Bundle::new(sha, files, self.problems).with_schemas(self.schemas_of_unread)
     }
 
     fn plain(&mut self, schema: &str, data: Value) {
@@ -64,8 +64,8 @@ impl Files {
         }
     }
 
-    /// A namespace becomes a file of its own, which says of cluster and environment what the server said: the form that
-    /// app-interface calls lean. Overrides name the file of their shard again.
+    /// Moves the namespace of an entry to its own file, in app-interface's lean form with inline cluster and
+    /// environment. Overrides get back the `$ref` of their shard.
     fn managed(&mut self, integration: &str, managed: &mut Value) {
         let namespace = managed["namespace"].take();
         if let Value::Object(mut namespace) = namespace
@@ -84,7 +84,7 @@ impl Files {
         }
     }
 
-    /// The server gives free objects out as text.
+    /// Parses a field that the server returns as JSON text.
     fn text_of_json(&mut self, integration: &str, file: &mut Map<String, Value>, object: &str, field: &str) {
         let Some(value) = file.get_mut(object).and_then(|object| object.get_mut(field)) else { return };
         let Value::String(text) = &*value else { return };
@@ -92,7 +92,7 @@ impl Files {
             Ok(parsed) => *value = parsed,
             Err(error) => {
                 let message = format!("the server's {object}.{field} is no JSON: {error}");
-                self.problems.push(Problem::of_file(integration, message));
+                self.problems.push(DataProblem::of_file(integration, message));
                 *value = Value::Null;
             }
         }
@@ -103,23 +103,23 @@ impl Files {
             Some(Value::String(path)) => Some(path),
             _ => {
                 let name = file.get("name").and_then(Value::as_str).unwrap_or("a datafile");
-                self.problems.push(Problem::of_file("", format!("the server gave no path for {name}")));
+                self.problems.push(DataProblem::of_file("", format!("the server gave no path for {name}")));
                 None
             }
         }
     }
 
-    /// A file that the server could give nothing of but its path.
-    pub fn reported(&mut self, path: &str, schema: &str, said: &[String]) {
-        self.problems.push(Problem::of_file(path, format!("the server reports: {}", said.join("; "))));
-        self.named.insert(Arc::from(path), schema.to_string());
+    /// Adds a problem for a file of which the server could return only the path.
+    pub fn unreadable(&mut self, path: &str, schema: &str, said: &[String]) {
+        self.problems.push(DataProblem::of_file(path, format!("the server reports: {}", said.join("; "))));
+        self.schemas_of_unread.insert(Arc::from(path), schema.to_string());
     }
 
     fn listed(&mut self, mut data: Value) -> Vec<Map<String, Value>> {
         let Value::Array(files) = data["files"].take() else { return Vec::new() };
         let (files, others): (Vec<Value>, Vec<Value>) = files.into_iter().partition(Value::is_object);
         for other in others {
-            self.problems.push(Problem::of_file("", format!("the server gave {other} for a datafile")));
+            self.problems.push(DataProblem::of_file("", format!("the server gave {other} for a datafile")));
         }
         let object = |file| if let Value::Object(file) = file { Some(file) } else { None };
         files.into_iter().filter_map(object).collect()
@@ -132,7 +132,7 @@ impl Files {
     }
 }
 
-/// A server says null for a field that a file does not have. What people wrote themselves stays as they wrote it.
+/// Removes nulls, which the server returns for missing fields. User-defined objects are kept unchanged.
 fn without_nulls(file: &mut Map<String, Value>) {
     file.retain(|_, value| !value.is_null());
     for (_, value) in file.iter_mut().filter(|(key, _)| !["parameters", "labels"].contains(&key.as_str())) {

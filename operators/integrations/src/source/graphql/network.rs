@@ -1,4 +1,4 @@
-//! Questions over HTTP and HTTPS.
+//! Transport over HTTP and HTTPS.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,17 +13,17 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::{Ask, MAX_ANSWER_BYTES, Transport};
+use super::{MAX_ANSWER_BYTES, ServerRequest, Transport};
 
-/// The network. TLS is verified with the machine's own authorities (`SSL_CERT_FILE` names others).
+/// HTTP transport. TLS certificates are verified with the system's CAs, or those of `SSL_CERT_FILE`.
 #[derive(Debug, Default)]
-pub struct Http {
+pub struct HttpTransport {
     tls: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
 
-impl Transport for Http {
-    /// Blocks its thread, whatever that thread is: the runtime it needs runs on another one.
-    fn call(&self, ask: &Ask) -> Result<(u16, Vec<u8>), String> {
+impl Transport for HttpTransport {
+    /// Blocks the calling thread. The async runtime runs on another thread, so the caller may have its own.
+    fn call(&self, ask: &ServerRequest) -> Result<(u16, Vec<u8>), String> {
         std::thread::scope(|scope| {
             let asking = scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -42,8 +42,8 @@ impl Transport for Http {
     }
 }
 
-impl Http {
-    async fn exchange(&self, ask: &Ask) -> Result<(u16, Vec<u8>), String> {
+impl HttpTransport {
+    async fn exchange(&self, ask: &ServerRequest) -> Result<(u16, Vec<u8>), String> {
         let uri: http::Uri = ask.url.parse().map_err(|error| format!("{error}"))?;
         let secure = uri.scheme_str() == Some("https");
         let host = uri.host().ok_or("the address has no host")?.trim_matches(['[', ']']).to_string();
@@ -74,7 +74,7 @@ fn authorities() -> Result<Arc<ClientConfig>, String> {
     Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
-fn request(ask: &Ask, uri: &http::Uri) -> Result<http::Request<Full<Bytes>>, String> {
+fn request(ask: &ServerRequest, uri: &http::Uri) -> Result<http::Request<Full<Bytes>>, String> {
     let authority = uri.authority().map(|authority| authority.as_str()).unwrap_or_default();
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     let method = if ask.body.is_some() { "POST" } else { "GET" };

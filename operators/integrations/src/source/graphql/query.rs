@@ -1,64 +1,64 @@
-//! What a run asks a server for.
+//! Queries of a run.
 //!
-//! Fields are asked for where the original asks for them: a field more that must not be null would make a bundle fail that
-//! the original can read. `path` is never null on a datafile.
+//! The queries contain the same fields as qontract-reconcile's: an additional non-null field could fail for bundles
+//! that qontract-reconcile can read. `path` is never null.
 
 use serde_json::Value;
 
-use super::files::Files;
+use super::files::ServerFiles;
 use crate::model;
 
-/// What an answer is put into.
-pub type Take = fn(&mut Files, Value);
+/// Function that stores the files of an answer.
+pub type StoreFiles = fn(&mut ServerFiles, Value);
 
-/// The integrations and the schemas they may read.
+/// Query for integrations and the schemas they may read.
 pub const SCHEMAS: &str = "{ integrations: integrations_v1 { name description schemas } }";
 
-/// A question of a run.
-pub struct Question {
-    /// What it is about.
+/// Query of a run.
+pub struct GraphqlQuery {
+    /// Content, for messages.
     pub what: &'static str,
-    /// The schema of the files it is about.
+    /// Schema of the files.
     pub schema: &'static str,
-    /// The query.
+    /// GraphQL text.
     pub text: &'static str,
-    /// What becomes of the answer.
-    pub take: Take,
+    /// Function that stores the files of the answer.
+    pub store: StoreFiles,
 }
 
-impl Question {
-    const fn of(what: &'static str, schema: &'static str, text: &'static str, take: Take) -> Self {
-        Self { what, schema, text, take }
+impl GraphqlQuery {
+    const fn new(what: &'static str, schema: &'static str, text: &'static str, take: StoreFiles) -> Self {
+        Self { what, schema, text, store: take }
     }
 
-    /// The field of the server's that gives the files out.
+    /// Returns the server's field with the files.
     fn root(&self) -> &'static str {
         let behind = self.text.split_once("files: ").map_or("", |(_, behind)| behind);
         behind.split([' ', '(']).next().unwrap_or_default()
     }
 
-    /// The paths of all its files, and nothing that could be wrong in one.
+    /// Returns a query for the paths of all files only, which cannot fail because of their content.
     pub fn paths(&self) -> String {
         format!("query Paths {{ files: {} {{ path }} }}", self.root())
     }
 
-    /// The same of one file alone.
+    /// Returns the query for a single file.
     pub fn of_path(&self, path: &str) -> String {
         let (root, path) = (self.root(), Value::from(path));
         self.text.replacen(&format!("files: {root} {{"), &format!("files: {root}(path: {path}) {{"), 1)
     }
 }
 
-/// All questions of a run.
-pub const ALL: [Question; 5] = [
-    Question::of("settings", "/app-interface/app-interface-settings-1.yml", SETTINGS, Files::settings),
-    Question::of("integrations", model::INTEGRATION, INTEGRATIONS, Files::integrations),
-    Question::of("accounts", model::AWS_ACCOUNT, ACCOUNTS, Files::accounts),
-    Question::of("organizations", model::OCM_ORGANIZATION, ORGANIZATIONS, Files::organizations),
-    Question::of("clusters", model::CLUSTER, CLUSTERS, Files::clusters),
+/// All queries of a run.
+pub const ALL: [GraphqlQuery; 5] = [
+    GraphqlQuery::new("settings", "/app-interface/app-interface-settings-1.yml", SETTINGS, ServerFiles::settings),
+    GraphqlQuery::new("integrations", model::INTEGRATION, INTEGRATIONS, ServerFiles::integrations),
+    GraphqlQuery::new("accounts", model::AWS_ACCOUNT, ACCOUNTS, ServerFiles::accounts),
+    GraphqlQuery::new("organizations", model::OCM_ORGANIZATION, ORGANIZATIONS, ServerFiles::organizations),
+    GraphqlQuery::new("clusters", model::CLUSTER, CLUSTERS, ServerFiles::clusters),
 ];
 
-/// What organizations can be asked for beside that: which integrations they disable, where the server's types have it.
+/// Query for organizations with the integrations they disable, which newer servers support.
 pub const ORGANIZATIONS_THAT_DISABLE: &str =
     "query Organizations { files: ocm_instances_v1 { path name orgId disable { integrations } } }";
 

@@ -4,24 +4,24 @@ use std::cell::RefCell;
 
 use super::*;
 
-/// Answers in order, and what was asked.
+/// Transport with prepared responses that records its requests.
 #[derive(Default)]
-struct Script {
+struct ScriptedTransport {
     answers: RefCell<Vec<Result<(u16, &'static str), String>>>,
-    asked: RefCell<Vec<Ask>>,
+    asked: RefCell<Vec<ServerRequest>>,
     paused: RefCell<Vec<u64>>,
 }
 
-impl Script {
-    fn of(answers: impl IntoIterator<Item = Result<(u16, &'static str), String>>) -> Self {
+impl ScriptedTransport {
+    fn new(answers: impl IntoIterator<Item = Result<(u16, &'static str), String>>) -> Self {
         let mut answers: Vec<_> = answers.into_iter().collect();
         answers.reverse();
         Self { answers: RefCell::new(answers), ..Self::default() }
     }
 }
 
-impl Transport for Script {
-    fn call(&self, ask: &Ask) -> Result<(u16, Vec<u8>), String> {
+impl Transport for ScriptedTransport {
+    fn call(&self, ask: &ServerRequest) -> Result<(u16, Vec<u8>), String> {
         self.asked.borrow_mut().push(ask.clone());
         let answer = self.answers.borrow_mut().pop().unwrap_or_else(|| Err("nobody there".to_string()));
         answer.map(|(status, body)| (status, body.as_bytes().to_vec()))
@@ -32,30 +32,30 @@ impl Transport for Script {
     }
 }
 
-fn server() -> Server {
-    Server::new("https://data.example.com:8443/graphql?x=1").unwrap()
+fn server() -> QontractServer {
+    QontractServer::new("https://data.example.com:8443/graphql?x=1").unwrap()
 }
 
 #[test]
 fn an_address_is_that_of_a_server_whatever_its_path() {
-    let script = Script::of([Ok((200, "abc\n"))]);
+    let script = ScriptedTransport::new([Ok((200, "abc\n"))]);
     assert_eq!(server().sha(&script).unwrap(), "abc");
     assert_eq!(script.asked.borrow()[0].url, "https://data.example.com:8443/sha256");
     for wrong in ["", "data.example.com", "ftp://a/b", "http://"] {
-        assert!(matches!(Server::new(wrong), Err(GraphqlError::Address(_))), "{wrong}");
+        assert!(matches!(QontractServer::new(wrong), Err(GraphqlError::Address(_))), "{wrong}");
     }
-    let refused = Server::new("https://user:canary@host/graphql").unwrap_err();
+    let refused = QontractServer::new("https://user:canary@host/graphql").unwrap_err();
     assert!(matches!(refused, GraphqlError::Login) && !refused.to_string().contains("canary"), "{refused}");
 }
 
-/// Spec 1.2: five attempts on any failure, after 1, 2, 3 and 4 seconds.
+/// Spec 1.2: five attempts for any failure, with delays of 1, 2, 3 and 4 seconds.
 #[test]
 fn a_question_is_asked_five_times_with_growing_pauses() {
     let failures = || [Err("refused".to_string()), Ok((500, "oops")), Ok((200, "not a sha!")), Ok((404, ""))];
-    let script = Script::of(failures().into_iter().chain([Ok((200, "abc"))]));
+    let script = ScriptedTransport::new(failures().into_iter().chain([Ok((200, "abc"))]));
     assert_eq!(server().sha(&script).unwrap(), "abc");
     assert_eq!(*script.paused.borrow(), [1, 2, 3, 4]);
-    let script = Script::of(failures().into_iter().chain([Ok((503, "No loaded data."))]));
+    let script = ScriptedTransport::new(failures().into_iter().chain([Ok((503, "No loaded data."))]));
     let error = server().sha(&script).unwrap_err();
     assert_eq!(error.to_string(), "could not ask https://data.example.com:8443/sha256 for the sha of its bundle");
     let source = std::error::Error::source(&error).unwrap().to_string();
@@ -67,25 +67,28 @@ fn a_question_is_asked_five_times_with_growing_pauses() {
 fn any_error_of_a_server_fails_the_whole_answer() {
     let partial =
         r#"{"data":{"integrations":[]},"errors":[{"message":"no","path":["a",0,"b"]},{"message":"neither"}]}"#;
-    let script = Script::of([Ok((200, "abc")), Ok((200, "{}"))].into_iter().chain((0..5).map(|_| Ok((200, partial)))));
+    let script = ScriptedTransport::new(
+        [Ok((200, "abc")), Ok((200, "{}"))].into_iter().chain((0..5).map(|_| Ok((200, partial)))),
+    );
     let error = server().fetch(&script).unwrap_err();
     assert_eq!(error.to_string(), "could not ask https://data.example.com:8443/graphqlsha/abc for settings");
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(source, "the server reports: a[0].b: no; neither");
 }
 
-/// What is no list is no answer: an empty one would delete what is made of it.
+/// A missing list is an error: an empty one would delete all workloads of the files.
 #[test]
 fn an_answer_without_a_list_is_none() {
     for wrong in [r#"{"data":{"files":null}}"#, r#"{"data":{}}"#, r#"{"data":{"files":{}}}"#] {
-        let script =
-            Script::of([Ok((200, "abc")), Ok((200, "{}"))].into_iter().chain((0..5).map(|_| Ok((200, wrong)))));
+        let script = ScriptedTransport::new(
+            [Ok((200, "abc")), Ok((200, "{}"))].into_iter().chain((0..5).map(|_| Ok((200, wrong)))),
+        );
         let error = server().fetch(&script).unwrap_err();
         assert_eq!(error.to_string(), "could not ask https://data.example.com:8443/graphqlsha/abc for settings");
         let source = std::error::Error::source(&error).unwrap().to_string();
         assert!(source.contains("`files` is no list"), "{source}");
     }
-    let mut files = files::Files::default();
+    let mut files = files::ServerFiles::default();
     files.clusters(serde_json::json!({"files": [null, {"path": "/c.yml", "name": "c"}]}));
     let bundle = files.finish("sha");
     assert_eq!((bundle.files().count(), bundle.problems().len()), (1, 1));
@@ -93,8 +96,8 @@ fn an_answer_without_a_list_is_none() {
 
 #[test]
 fn the_token_is_sent_and_never_shown() {
-    let script = Script::default();
-    let server = server().authorized(Some(Secret::new("Basic hunter2")));
+    let script = ScriptedTransport::default();
+    let server = server().authorized(Some(AuthorizationHeader::new("Basic hunter2")));
     let error = server.fetch(&script).unwrap_err();
     assert_eq!(script.asked.borrow()[0].authorization.as_ref().unwrap().reveal(), "Basic hunter2");
     let shown = format!("{server:?} {error:?} {error} {:?}", script.asked.borrow());
@@ -103,7 +106,7 @@ fn the_token_is_sent_and_never_shown() {
 
 #[test]
 fn answers_become_datafiles_with_references_and_without_nulls() {
-    let mut files = files::Files::default();
+    let mut files = files::ServerFiles::default();
     files.integrations(serde_json::json!({"files": [{
         "path": "/i.yml", "name": "i", "upstream": null,
         "managed": [{

@@ -5,11 +5,11 @@ use serde_json::json;
 use super::*;
 
 fn value(text: &str) -> Value {
-    read(text, Times::Text).unwrap()
+    read(text, DateHandling::Text).unwrap()
 }
 
 fn message(text: &str) -> String {
-    read(text, Times::Refused).unwrap_err().to_string()
+    read(text, DateHandling::Refused).unwrap_err().to_string()
 }
 
 #[test]
@@ -23,10 +23,10 @@ fn maps_lists_merges_and_aliases() {
 fn every_field_has_its_line() {
     let (_, lines) =
         read_with_lines("$schema: /a\nmanaged:\n- namespace:\n    $ref: /n.yml\n  spec:\n    a/b: 1\n").unwrap();
-    assert_eq!(lines.of("/managed/0/namespace/$ref"), Some(4));
-    assert_eq!(lines.of("/managed/0/spec/a~1b"), Some(6));
-    assert_eq!(lines.of("/managed/0/spec/missing/deep"), lines.of("/managed/0/spec"));
-    assert_eq!(Lines::default().of("/x"), None);
+    assert_eq!(lines.line_of("/managed/0/namespace/$ref"), Some(4));
+    assert_eq!(lines.line_of("/managed/0/spec/a~1b"), Some(6));
+    assert_eq!(lines.line_of("/managed/0/spec/missing/deep"), lines.line_of("/managed/0/spec"));
+    assert_eq!(FieldLines::default().line_of("/x"), None);
 }
 
 #[test]

@@ -17,24 +17,24 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-use super::{Call, MAX_ANSWER_BYTES};
-use crate::apparatus::answer::Answer;
+use super::{ApparatusCall, MAX_ANSWER_BYTES};
+use crate::apparatus::answer::CallAnswer;
 
 /// Says which event is told: a program that knows it already was told before an answer was lost, or a process died.
 const MARK_HEADER: &str = "Idempotency-Key";
 
 /// Sends a call; what was answered, and what it said.
-pub(super) fn send(call: &Call) -> (Answer, Option<Vec<u8>>) {
+pub(super) fn send(call: &ApparatusCall) -> (CallAnswer, Option<Vec<u8>>) {
     if tokio::runtime::Handle::try_current().is_err() {
         return wait(call);
     }
     // Whoever decides on an event loop, as the probe does, cannot run another on the same thread.
     let waited = std::thread::scope(|scope| scope.spawn(|| wait(call)).join());
-    waited.unwrap_or_else(|_| (Answer::Broken("the call was given up".to_string()), None))
+    waited.unwrap_or_else(|_| (CallAnswer::Broken("the call was given up".to_string()), None))
 }
 
-fn wait(call: &Call) -> (Answer, Option<Vec<u8>>) {
-    let broken = |error: io::Error| (Answer::Broken(error.to_string()), None);
+fn wait(call: &ApparatusCall) -> (CallAnswer, Option<Vec<u8>>) {
+    let broken = |error: io::Error| (CallAnswer::Broken(error.to_string()), None);
     // Of its own: a decision runs on a thread that waits, and no connection outlives a call.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -42,28 +42,28 @@ fn wait(call: &Call) -> (Answer, Option<Vec<u8>>) {
     };
     runtime.block_on(async {
         match tokio::time::timeout(call.timeout, exchange(call)).await {
-            Err(_) => (Answer::TimedOut, None),
+            Err(_) => (CallAnswer::TimedOut, None),
             Ok(Err(answer)) => (answer, None),
-            Ok(Ok((status, said))) => (Answer::Status(status), Some(said)),
+            Ok(Ok((status, said))) => (CallAnswer::Status(status), Some(said)),
         }
     })
 }
 
-async fn exchange(call: &Call) -> Result<(u16, Vec<u8>), Answer> {
-    let odd = |what: &str| Answer::Broken(what.to_string());
+async fn exchange(call: &ApparatusCall) -> Result<(u16, Vec<u8>), CallAnswer> {
+    let odd = |what: &str| CallAnswer::Broken(what.to_string());
     let uri: Uri = call.url.parse().map_err(|_| odd("the URL cannot be read"))?;
     let host = uri.host().ok_or_else(|| odd("the URL names no host"))?.trim_matches(['[', ']']).to_string();
     let tls = uri.scheme_str() == Some("https");
     let port = uri.port_u16().unwrap_or(if tls { 443 } else { 80 });
     let stream = TcpStream::connect((host.as_str(), port)).await;
-    let stream = stream.map_err(|error| Answer::NotRunning(error.to_string()))?;
+    let stream = stream.map_err(|error| CallAnswer::NotRunning(error.to_string()))?;
     let request = request(call, &uri)?;
     if !tls {
         return converse(TokioIo::new(stream), request).await;
     }
     let name = ServerName::try_from(host).map_err(|_| odd("the host of the URL cannot have a certificate"))?;
-    let connector = TlsConnector::from(verifying().map_err(|error| Answer::Broken(error.to_string()))?);
-    let stream = connector.connect(name, stream).await.map_err(|error| Answer::Broken(error.to_string()))?;
+    let connector = TlsConnector::from(verifying().map_err(|error| CallAnswer::Broken(error.to_string()))?);
+    let stream = connector.connect(name, stream).await.map_err(|error| CallAnswer::Broken(error.to_string()))?;
     converse(TokioIo::new(stream), request).await
 }
 
@@ -79,7 +79,7 @@ fn verifying() -> Result<Arc<ClientConfig>, rustls::Error> {
     Ok(CONFIG.get_or_init(|| config).clone())
 }
 
-fn request(call: &Call, uri: &Uri) -> Result<Request<Full<Bytes>>, Answer> {
+fn request(call: &ApparatusCall, uri: &Uri) -> Result<Request<Full<Bytes>>, CallAnswer> {
     let authority = uri.authority().map(|authority| authority.as_str()).unwrap_or_default();
     let (user, host) = authority.rsplit_once('@').map_or((None, authority), |(user, host)| (Some(user), host));
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -102,14 +102,14 @@ fn request(call: &Call, uri: &Uri) -> Result<Request<Full<Bytes>>, Answer> {
         }
         None => Bytes::new(),
     };
-    request.body(Full::new(body)).map_err(|error| Answer::Broken(error.to_string()))
+    request.body(Full::new(body)).map_err(|error| CallAnswer::Broken(error.to_string()))
 }
 
-async fn converse<T>(io: T, request: Request<Full<Bytes>>) -> Result<(u16, Vec<u8>), Answer>
+async fn converse<T>(io: T, request: Request<Full<Bytes>>) -> Result<(u16, Vec<u8>), CallAnswer>
 where
     T: Read + Write + Unpin + Send + 'static,
 {
-    let broken = |error: hyper::Error| Answer::Broken(error.to_string());
+    let broken = |error: hyper::Error| CallAnswer::Broken(error.to_string());
     let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.map_err(broken)?;
     let driver = tokio::spawn(connection);
     let response = sender.send_request(request).await.map_err(broken)?;
@@ -118,6 +118,6 @@ where
     driver.abort();
     match said {
         Ok(said) => Ok((status, said.to_bytes().to_vec())),
-        Err(error) => Err(Answer::Broken(format!("the answer cannot be read: {error}"))),
+        Err(error) => Err(CallAnswer::Broken(format!("the answer cannot be read: {error}"))),
     }
 }

@@ -1,18 +1,18 @@
 #![allow(clippy::unwrap_used)]
 
 use serde_json::json;
-use switchboard_ledger::Moment;
+use switchboard_ledger::DbTimestamp;
 use switchboard_ledger::ids::OperationResource;
 use switchboard_ledger::rows::{ClusterUser, RepositoryCredentials};
 
-use super::super::follow::tests::{agent, ledger, operation};
+use super::super::row_events::tests::{agent, ledger, operation};
 use super::*;
 
-/// What is written may change nothing, and then no watch tells of it.
+/// A write that changes nothing causes no event.
 #[tokio::test]
-async fn what_is_begun_is_looked_at_again_whatever_came_of_what_was_written() {
+async fn a_started_operation_is_rechecked() {
     let (ledger, instance) = ledger().await;
-    let now = Moment::default();
+    let now = DbTimestamp::default();
     let user =
         ClusterUser { id: "u".into(), user_name: "uid".into(), created_on: now, display_name: Some("shop".into()) };
     let credential = RepositoryCredentials {
@@ -32,50 +32,52 @@ async fn what_is_begun_is_looked_at_again_whatever_came_of_what_was_written() {
         owner: Some(user.id.clone()),
         ..operation("op", &instance, OperationState::Waiting)
     };
-    ledger.commit(&[Change::insert(&user), Change::insert(&credential), Change::insert(&row)]).await.unwrap();
+    ledger.commit(&[RowChange::insert(&user), RowChange::insert(&credential), RowChange::insert(&row)]).await.unwrap();
     let operations = Operations(agent(&ledger));
-    let ring = Ring {
+    let request = OperationRequest {
         now: "2026-11-18T00:00:00Z".into(),
         stamp: "2026-11-18T00:00:00Z".into(),
         namespace: "argocd".into(),
         name: "operation-op".into(),
-        is_rung: false,
+        has_object: false,
         operation: "op".into(),
         live: None,
     };
-    let names = operations.names(&ring).await.unwrap();
-    let Told::Plan(plan) = operations.work(&ring, &Live::default(), &names).await.unwrap() else {
+    let names = operations.names(&request).await.unwrap();
+    let OperationResponse::Plan(plan) = operations.advance(&request, &LiveObjects::default(), &names).await.unwrap()
+    else {
         panic!("these are its names")
     };
-    assert_eq!((plan.mutations.len(), plan.again), (1, Some(OPEN_LOOK)), "{plan:?}");
-    let begun: Operation = ledger.get(&"op".into()).await.unwrap().unwrap();
-    assert_eq!(begun.state, OperationState::InProgress);
+    assert_eq!((plan.mutations.len(), plan.requeue_after), (1, Some(OPEN_RECHECK_DELAY)), "{plan:?}");
+    let started: Operation = ledger.get(&"op".into()).await.unwrap().unwrap();
+    assert_eq!(started.state, OperationState::InProgress);
 }
 
 #[tokio::test]
-async fn an_application_that_was_just_made_is_not_looked_up() {
+async fn a_created_application_needs_no_query() {
     let (ledger, _) = ledger().await;
     let operations = Operations(agent(&ledger));
     let made = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
         "metadata": {"name": "web", "namespace": "argocd", "labels": {DATABASE_ID: "row"}},
         "spec": {"project": "shop", "source": {"repoURL": "https://git.example/web", "path": "."}}});
-    let mut plan = Plan::in_order();
-    plan.push(Mutation::create(&APPLICATIONS, made.clone()).at(Place::Management));
+    let mut plan = Plan::ordered();
+    plan.push(Mutation::create(&APPLICATIONS, made.clone()).on(ClusterType::Management));
     let mut served = made;
     served["metadata"]["uid"] = "u".into();
     served["metadata"]["resourceVersion"] = "7".into();
     served["metadata"]["generation"] = 1.into();
-    let is_known = |object: &Value| operations.0.memory().is_known(Print::of(object).as_ref()).is_ok();
-    let forgotten = operations.0.memory().forgotten();
+    let is_known =
+        |object: &Value| operations.0.application_cache().is_known(ApplicationFingerprint::of(object).as_ref()).is_ok();
+    let invalidations = operations.0.application_cache().invalidations();
     assert!(!is_known(&served));
-    operations.made(&plan, forgotten);
+    operations.cache_created(&plan, invalidations);
     assert!(is_known(&served));
     let mut edited = served.clone();
     edited["spec"]["project"] = "other".into();
     assert!(!is_known(&edited));
-    let row = switchboard_ledger::Signal::Changed { table: "application".into(), key: "row".into() };
-    assert_eq!(operations.0.memory().heard(&[row]), [Unit::object("argocd", "web")]);
+    let row = switchboard_ledger::ChangeEvent::Row { table: "application".into(), key: "row".into() };
+    assert_eq!(operations.0.application_cache().invalidate_changed(&[row]), [Unit::object("argocd", "web")]);
     assert!(!is_known(&served), "its row is another now");
-    operations.made(&plan, forgotten);
+    operations.cache_created(&plan, invalidations);
     assert!(!is_known(&served), "what was decided on the row as it was says nothing");
 }

@@ -1,71 +1,74 @@
-//! As much of PromQL as tells whether the two sides of an operation ever meet: series are their labels, and values do not count.
+//! Subset of PromQL that checks whether both operands of an operation have series with matching labels. Values are
+//! ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The labels of a series, without its name.
+/// Labels of a series, without its name.
 pub type Labels = BTreeMap<String, String>;
 
-/// What an expression gives: nothing is a number, which goes with everything.
-type Given = Option<BTreeSet<Labels>>;
+/// Result of an expression; `None` is a number, which matches every series.
+type SeriesSet = Option<BTreeSet<Labels>>;
 
-/// Operators, those that bind closest last.
+/// Operators by precedence, the lowest first.
 const LEVELS: [&[&str]; 5] =
     [&["or"], &["and", "unless"], &["==", "!=", ">", "<", ">=", "<="], &["+", "-"], &["*", "/", "%"]];
 
-/// What is left of the labels of the series that are on a page when an expression was asked; says which operation never has anything
-/// on both of its sides.
-pub fn ask(expression: &str, page: &str) -> Result<BTreeSet<Labels>, String> {
-    let mut asked = Asked { words: words(expression), at: 0, page };
-    let given = asked.level(0)?;
-    match asked.words.get(asked.at) {
-        Some(word) => Err(format!("`{word}` is not understood")),
+/// Returns the labels of the series that an expression selects from a page.
+///
+/// # Errors
+/// When the operands of an operation have no matching series.
+pub fn evaluate(expression: &str, page: &str) -> Result<BTreeSet<Labels>, String> {
+    let mut parser = PromqlParser { tokens: tokens(expression), at: 0, page };
+    let given = parser.level(0)?;
+    match parser.tokens.get(parser.at) {
+        Some(token) => Err(format!("`{token}` is not understood")),
         None => given.ok_or_else(|| "it is a number".to_string()),
     }
 }
 
-struct Asked<'a> {
-    words: Vec<String>,
+struct PromqlParser<'a> {
+    tokens: Vec<String>,
     at: usize,
     page: &'a str,
 }
 
-impl Asked<'_> {
+impl PromqlParser<'_> {
     fn next(&mut self) -> String {
         self.at += 1;
-        self.words.get(self.at - 1).cloned().unwrap_or_default()
+        self.tokens.get(self.at - 1).cloned().unwrap_or_default()
     }
 
-    fn is(&self, word: &str) -> bool {
-        self.words.get(self.at).is_some_and(|found| found == word)
+    fn is_next(&self, token: &str) -> bool {
+        self.tokens.get(self.at).is_some_and(|found| found == token)
     }
 
-    /// Whether the next word is this one, which is then behind us.
-    fn takes(&mut self, word: &str) -> bool {
-        let is = self.is(word);
-        self.at += usize::from(is);
-        is
+    /// Consumes the next word if it is this one.
+    fn accept(&mut self, token: &str) -> bool {
+        let is_next = self.is_next(token);
+        self.at += usize::from(is_next);
+        is_next
     }
 
-    fn level(&mut self, level: usize) -> Result<Given, String> {
+    fn level(&mut self, level: usize) -> Result<SeriesSet, String> {
         let Some(operators) = LEVELS.get(level) else { return self.one() };
         let mut left = self.level(level + 1)?;
-        while operators.iter().any(|operator| self.is(operator)) {
+        while operators.iter().any(|operator| self.is_next(operator)) {
             let operator = self.next();
-            let matched = self.matched();
+            let matching_labels = self.matching_labels();
             let right = self.level(level + 1)?;
-            left = joined(&operator, left, right, &matched)?;
+            left = join_sides(&operator, left, right, &matching_labels)?;
         }
         Ok(left)
     }
 
-    /// `on (a, b)` or `ignoring (a, b)`: by which labels sides are matched.
-    fn matched(&mut self) -> Box<dyn Fn(&Labels) -> Labels> {
-        let (on, ignoring) = (self.takes("on"), self.takes("ignoring"));
+    /// Parses `on (a, b)` or `ignoring (a, b)`; returns the labels to match by.
+    fn matching_labels(&mut self) -> Box<dyn Fn(&Labels) -> Labels> {
+        let (on, ignoring) = (self.accept("on"), self.accept("ignoring"));
         let mut names = BTreeSet::new();
-        if (on || ignoring) && self.takes("(") {
-            while !self.takes(")") {
+        if (on || ignoring) && self.accept("(") {
+            while !self.accept(")") {
                 names.insert(self.next());
-                self.takes(",");
+                self.accept(",");
             }
         }
         Box::new(move |labels| {
@@ -73,46 +76,51 @@ impl Asked<'_> {
         })
     }
 
-    fn one(&mut self) -> Result<Given, String> {
-        let word = self.next();
-        if word == "(" {
+    fn one(&mut self) -> Result<SeriesSet, String> {
+        let token = self.next();
+        if token == "(" {
             let given = self.level(0)?;
-            return if self.takes(")") { Ok(given) } else { Err("`)` is missing".to_string()) };
+            return if self.accept(")") { Ok(given) } else { Err("`)` is missing".to_string()) };
         }
-        if word.starts_with(|c: char| c.is_ascii_digit()) {
+        if token.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(None);
         }
-        if !self.takes("(") {
-            return self.selected(&word).map(Some);
+        if !self.accept("(") {
+            return self.selected(&token).map(Some);
         }
         let mut arguments = Vec::new();
-        while !self.takes(")") {
+        while !self.accept(")") {
             arguments.push(self.level(0)?);
-            self.takes(",");
+            self.accept(",");
         }
-        match word.as_str() {
+        match token.as_str() {
             "count" | "vector" | "absent" => Ok(Some(BTreeSet::from([Labels::new()]))),
             "min_over_time" | "clamp_min" | "rate" => Ok(arguments.swap_remove(0)),
             other => Err(format!("`{other}` is not known here")),
         }
     }
 
-    /// The series of a name, as far as braces say.
+    /// Returns the series of a name that match the braces.
     fn selected(&mut self, name: &str) -> Result<BTreeSet<Labels>, String> {
         let mut found: BTreeSet<Labels> =
             self.page.lines().filter_map(series).filter(|(of, _)| of == name).map(|(_, labels)| labels).collect();
-        if self.takes("{") {
-            while !self.takes("}") {
+        if self.accept("{") {
+            while !self.accept("}") {
                 let (label, operator, value) = (self.next(), self.next(), self.next());
                 found.retain(|labels| operator != "=" || labels.get(&label) == Some(&value));
-                self.takes(",");
+                self.accept(",");
             }
         }
         if found.is_empty() { Err(format!("nobody tells such a `{name}`")) } else { Ok(found) }
     }
 }
 
-fn joined(operator: &str, left: Given, right: Given, matched: &dyn Fn(&Labels) -> Labels) -> Result<Given, String> {
+fn join_sides(
+    operator: &str,
+    left: SeriesSet,
+    right: SeriesSet,
+    matching_labels: &dyn Fn(&Labels) -> Labels,
+) -> Result<SeriesSet, String> {
     let (left, right) = match (left, right) {
         (Some(left), Some(right)) => (left, right),
         (left, right) => return Ok(left.or(right)),
@@ -120,15 +128,16 @@ fn joined(operator: &str, left: Given, right: Given, matched: &dyn Fn(&Labels) -
     if operator == "or" {
         return Ok(Some(left.union(&right).cloned().collect()));
     }
-    let others: BTreeSet<Labels> = right.iter().map(matched).collect();
-    let both: BTreeSet<Labels> = left.iter().filter(|labels| others.contains(&matched(labels))).cloned().collect();
+    let others: BTreeSet<Labels> = right.iter().map(matching_labels).collect();
+    let both: BTreeSet<Labels> =
+        left.iter().filter(|labels| others.contains(&matching_labels(labels))).cloned().collect();
     match both.is_empty() {
         true => Err(format!("`{operator}` has nothing on both sides: {left:?} and {right:?}")),
         false => Ok(Some(both)),
     }
 }
 
-/// Name and labels of a line of a page.
+/// Parses the name and the labels of a series.
 fn series(line: &str) -> Option<(String, Labels)> {
     let (told, _) = line.rsplit_once(' ').filter(|_| !line.starts_with('#'))?;
     let (name, labels) = told.split_once('{').unwrap_or((told, ""));
@@ -136,12 +145,12 @@ fn series(line: &str) -> Option<(String, Labels)> {
     Some((name.to_string(), pairs.map(|(name, value)| (name.into(), value.trim_matches('"').into())).collect()))
 }
 
-/// Names, numbers, texts without their quotes, and signs; how far back is looked, in brackets, is left out.
-fn words(expression: &str) -> Vec<String> {
-    let (mut words, mut rest) = (Vec::new(), expression.trim_start());
+/// Splits an expression into names, numbers, strings without quotes, and operators. Ranges in brackets are skipped.
+fn tokens(expression: &str) -> Vec<String> {
+    let (mut tokens, mut rest) = (Vec::new(), expression.trim_start());
     while let Some(first) = rest.chars().next() {
         let is_word = |c: char| c.is_ascii_alphanumeric() || "_.".contains(c);
-        let (word, length) = match first {
+        let (token, length) = match first {
             '[' => ("", rest.find(']').map_or(rest.len(), |end| end + 1)),
             '"' => {
                 let text = rest[1..].split('"').next().unwrap_or_default();
@@ -158,15 +167,15 @@ fn words(expression: &str) -> Vec<String> {
             }
         };
         if first != '[' {
-            words.push(word.to_string());
+            tokens.push(token.to_string());
         }
         rest = rest[length..].trim_start();
     }
-    words
+    tokens
 }
 
 #[test]
-fn sides_that_never_meet_are_found() {
+fn operands_without_common_labels_are_found() {
     let page = "a{of=\"x\"} 1\nb{of=\"y\"} 1\nc{of=\"x\"} 1\nc{of=\"y\"} 2\nd 1";
     for wrong in [
         "a > b",
@@ -178,7 +187,7 @@ fn sides_that_never_meet_are_found() {
         "e",
         "a{of=\"y\"}",
     ] {
-        assert!(ask(wrong, page).is_err(), "{wrong}");
+        assert!(evaluate(wrong, page).is_err(), "{wrong}");
     }
     for right in [
         "a > ignoring(of) 0.1 * clamp_min(b, 10)",
@@ -189,6 +198,6 @@ fn sides_that_never_meet_are_found() {
         "d == 0 or absent(d)",
         "rate(c{of=~\"x.*\"}[5m])",
     ] {
-        assert!(ask(right, page).is_ok(), "{right}: {:?}", ask(right, page));
+        assert!(evaluate(right, page).is_ok(), "{right}: {:?}", evaluate(right, page));
     }
 }

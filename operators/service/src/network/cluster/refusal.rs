@@ -1,54 +1,55 @@
-//! What a tenant is told of a cluster that cannot be used.
+//! Messages for tenants about a cluster that cannot be used.
 
-use switchboard_gitops::kinds::environment::Reason;
+use switchboard_gitops::kinds::environment::EnvironmentReason;
 use switchboard_gitops::repository::without_login;
 
-use crate::error::told;
+use crate::error::error_chain;
 
-/// Why a cluster cannot be used, and what its tenant is told.
-pub type Failed = (Reason, String);
+/// Reason and message of a cluster that cannot be used.
+pub type ClusterFailure = (EnvironmentReason, String);
 
-/// The original's sentences, which programs and people look for; what was met follows them.
+/// Messages of managed-gitops, which programs and users search for. The cause follows in parentheses.
 const NOT_VALID: &str = "Unable to validate the credentials provided in the ManagedEnvironment Secret. Verify the API URL, and service account token are correct.";
 const NOT_PERMITTED: &str = "Provided service account does not have permission to access resources in the cluster. Verify that the service account has the correct Role and RoleBinding.";
 const NOT_TRUSTED: &str = "Certificate signed by unknown authority. Note that the '.spec.allowInsecureSkipTLSVerify' field can be used to ignore this error.";
 
-/// The code of an answer to somebody who is known and may not.
+/// Status code for insufficient permissions.
 const FORBIDDEN: u16 = 403;
-/// How a name that nobody knows is told of, by one resolver or another.
-const UNKNOWN_NAME: [&str; 4] =
+/// Messages of resolvers for an unknown host.
+const DNS_ERRORS: [&str; 4] =
     ["failed to lookup address", "Name or service not known", "No address associated", "dns error"];
-/// How a certificate is told of that nobody vouches for; the second is one that vouches for itself.
-const UNTRUSTED: [&str; 2] = ["UnknownIssuer", "CaUsedAsEndEntity"];
+/// Messages for an untrusted certificate; the second one is for a self-signed certificate.
+const CERTIFICATE_ERRORS: [&str; 2] = ["UnknownIssuer", "CaUsedAsEndEntity"];
 
-/// What a tenant is told. What the cluster itself said is its own; a cluster that was not found is told as the original does.
-pub(super) fn failed(host: &str, error: &kube::Error, refused: Reason) -> Failed {
+/// Translates an error to a reason and a message. Messages of the API server are quoted; unknown hosts are reported as
+/// in managed-gitops.
+pub(super) fn cluster_failure(host: &str, error: &kube::Error, refused: EnvironmentReason) -> ClusterFailure {
     if let kube::Error::Api(status) = error {
         let said = match refused {
-            Reason::UnableToValidateClusterCredentials if status.code == FORBIDDEN => {
-                with(NOT_PERMITTED, &status.message)
+            EnvironmentReason::UnableToValidateClusterCredentials if status.code == FORBIDDEN => {
+                with_detail(NOT_PERMITTED, &status.message)
             }
-            Reason::UnableToValidateClusterCredentials => with(NOT_VALID, &status.message),
+            EnvironmentReason::UnableToValidateClusterCredentials => with_detail(NOT_VALID, &status.message),
             _ => status.message.clone(),
         };
         return (refused, said);
     }
-    // What the client met is whole without the client's word for it, which repeats it.
-    let why = if let kube::Error::Service(met) = error { told(met.as_ref()) } else { told(error) };
+    // The prefix of the client error repeats its source.
+    let why = if let kube::Error::Service(met) = error { error_chain(met.as_ref()) } else { error_chain(error) };
     let host = without_login(host);
     let has = |words: &[&str]| words.iter().any(|words| why.contains(words));
     let said = |why: &str| format!("Get \"{host}/api?timeout=32s\": {why}");
-    if has(&UNKNOWN_NAME) {
+    if has(&DNS_ERRORS) {
         let name = host.trim_start_matches("https://").split([':', '/']).next().unwrap_or_default();
-        return (Reason::UnableToCreateClient, said(&format!("dial tcp: lookup {name}: no such host")));
+        return (EnvironmentReason::UnableToCreateClient, said(&format!("dial tcp: lookup {name}: no such host")));
     }
-    if has(&UNTRUSTED) {
-        return (refused, with(NOT_TRUSTED, &said(&why)));
+    if has(&CERTIFICATE_ERRORS) {
+        return (refused, with_detail(NOT_TRUSTED, &said(&why)));
     }
-    (Reason::UnableToCreateClient, said(&why))
+    (EnvironmentReason::UnableToCreateClient, said(&why))
 }
 
-fn with(sentence: &str, detail: &str) -> String {
+fn with_detail(sentence: &str, detail: &str) -> String {
     if detail.is_empty() { sentence.to_string() } else { format!("{sentence} ({detail})") }
 }
 
@@ -56,37 +57,38 @@ fn with(sentence: &str, detail: &str) -> String {
 mod tests {
     use super::*;
 
-    fn answered(code: u16, message: &str) -> kube::Error {
+    fn api_error(code: u16, message: &str) -> kube::Error {
         kube::Error::Api(Box::new(kube::core::Status { code, message: message.into(), ..Default::default() }))
     }
 
     #[test]
-    fn credentials_that_are_refused_are_told_in_the_originals_words_and_why() {
-        let validate = Reason::UnableToValidateClusterCredentials;
+    fn rejected_credentials_are_reported_like_managed_gitops() {
+        let validate = EnvironmentReason::UnableToValidateClusterCredentials;
         for (error, sentence, detail) in [
-            (answered(401, "Unauthorized"), NOT_VALID, "Unauthorized"),
-            (answered(404, "namespaces \"a\" not found"), NOT_VALID, "namespaces \"a\" not found"),
-            (answered(403, "namespaces is forbidden"), NOT_PERMITTED, "namespaces is forbidden"),
+            (api_error(401, "Unauthorized"), NOT_VALID, "Unauthorized"),
+            (api_error(404, "namespaces \"a\" not found"), NOT_VALID, "namespaces \"a\" not found"),
+            (api_error(403, "namespaces is forbidden"), NOT_PERMITTED, "namespaces is forbidden"),
             (
                 kube::Error::Service("invalid peer certificate: UnknownIssuer".into()),
                 NOT_TRUSTED,
                 "Get \"https://h/api?timeout=32s\": invalid peer certificate: UnknownIssuer",
             ),
         ] {
-            let (reason, said) = failed("https://h", &error, validate);
+            let (reason, said) = cluster_failure("https://h", &error, validate);
             assert_eq!(reason, validate, "{said}");
             assert!(said.starts_with(sentence) && said.ends_with(&format!("{detail})")), "{said}");
         }
-        assert_eq!(failed("https://h", &answered(503, ""), validate).1, NOT_VALID);
-        let install = Reason::UnableToInstallServiceAccount;
-        assert_eq!(failed("https://h", &answered(403, "no"), install), (install, "no".to_string()));
+        assert_eq!(cluster_failure("https://h", &api_error(503, ""), validate).1, NOT_VALID);
+        let install = EnvironmentReason::UnableToInstallServiceAccount;
+        assert_eq!(cluster_failure("https://h", &api_error(403, "no"), install), (install, "no".to_string()));
     }
 
     #[test]
-    fn a_login_in_an_address_is_not_repeated() {
+    fn a_login_in_a_url_is_not_repeated() {
         for why in ["dns error", "connection refused"] {
             let error = kube::Error::Service(why.into());
-            let (_, said) = failed("https://bob:hunter2@api.example:6443", &error, Reason::UnknownError);
+            let (_, said) =
+                cluster_failure("https://bob:hunter2@api.example:6443", &error, EnvironmentReason::UnknownError);
             assert!(said.starts_with("Get \"https://api.example:6443/api?timeout=32s\": "), "{said}");
             assert!(!said.contains("bob") && !said.contains("hunter2"), "{said}");
         }

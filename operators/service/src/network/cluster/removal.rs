@@ -1,99 +1,100 @@
-//! Taking a service account of ours off a tenant's cluster, with what the tenant gave, or, when that works no longer, as the account.
+//! Removal of a created service account from a tenant's cluster, with the tenant's credentials or, if they are no
+//! longer valid, with the account's own.
 
 use kube::Client;
 use serde_json::{Value, json};
 use switchboard_gitops::kubeconfig;
 use switchboard_gitops::repository::without_login;
-use switchboard_ledger::rows::left::ServiceAccount;
+use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
 
-use super::{Reach, account_name, objects, send};
-use crate::asked::text;
-use crate::error::told;
+use super::{ClusterConnector, account_name, objects, send};
+use crate::error::error_chain;
+use crate::request::text;
 
-/// Why something of ours is there yet.
-enum Left {
-    /// It is not known who asks: a token that has expired, or one of nobody.
+/// Error of a removal.
+enum RemovalError {
+    /// The cluster did not authenticate the client: the token has expired, or its account is deleted.
     Unknown,
-    /// Whoever asks may not.
+    /// The client lacks permissions.
     Forbidden(String),
-    /// Anything else.
+    /// Any other error.
     Failed(String),
 }
 
-/// Removes what is ours.
+/// Removes the created objects.
 ///
 /// # Guarantees
-/// - Nothing is said to be gone because the tenant's credential is. // test: an_account_goes_when_what_the_tenant_gave_works_no_longer
-pub(super) async fn remove(reach: &dyn Reach, account: &ServiceAccount) -> Result<(), String> {
+/// - Expired tenant credentials do not count as a removal. // test: an_account_is_removed_with_expired_tenant_credentials
+pub(super) async fn remove(connector: &dyn ClusterConnector, account: &ServiceAccount) -> Result<(), String> {
     let host = account.host.as_str();
     let config = account.kube_config.as_ref().map_or("", |config| config.expose());
     let access = kubeconfig::read(config, host).map_err(|(_, message)| message)?;
-    let client = reach.client(host, &access, account.allow_insecure).await.map_err(|(_, message)| message)?;
+    let client = connector.client(host, &access, account.allow_insecure).await.map_err(|(_, message)| message)?;
     let uid = account.resource_uid.as_str();
     let why = match as_tenant(&client, uid).await {
         Ok(()) => return Ok(()),
-        Err(Left::Failed(why)) => return Err(why),
-        Err(Left::Unknown) => "the cluster takes the credential no longer that it was made with".to_string(),
-        Err(Left::Forbidden(why)) => why,
+        Err(RemovalError::Failed(why)) => return Err(why),
+        Err(RemovalError::Unknown) => "the cluster takes the credential no longer that it was made with".to_string(),
+        Err(RemovalError::Forbidden(why)) => why,
     };
     let Some(token) = &account.token else { return Err(why) };
     let own = access.as_account(token);
-    let client = reach.client(host, &own, account.allow_insecure).await.map_err(|(_, message)| message)?;
-    match as_itself(&client, uid).await {
+    let client = connector.client(host, &own, account.allow_insecure).await.map_err(|(_, message)| message)?;
+    match delete_with_own_token(&client, uid).await {
         Ok(()) => Ok(()),
-        // Its token is worth nothing any more, because it is gone, or because its Secret is.
-        Err(Left::Unknown) => {
+        // The token is invalid because the account or the token's Secret is deleted.
+        Err(RemovalError::Unknown) => {
             let name = account_name(uid);
             let host = without_login(host);
             tracing::info!(host, "service account {name} has no token any more: nothing more can be removed with it");
             Ok(())
         }
-        Err(Left::Forbidden(own)) => Err(format!("{why}; as the account itself: {own}")),
-        Err(Left::Failed(why)) => Err(why),
+        Err(RemovalError::Forbidden(own)) => Err(format!("{why}; as the account itself: {own}")),
+        Err(RemovalError::Failed(why)) => Err(why),
     }
 }
 
-/// One after the other, the account's rights first: while they are there it can remove all of it by itself, and without them what
-/// is left of it is no danger.
-async fn as_tenant(client: &Client, uid: &str) -> Result<(), Left> {
+/// Deletes the objects one by one, the permissions of the account first. As long as the account has permissions it can
+/// remove everything itself; without permissions it is harmless.
+async fn as_tenant(client: &Client, uid: &str) -> Result<(), RemovalError> {
     let [account, role, binding, token] = objects(uid);
     for object in [binding, role, account, token] {
-        gone(client, &object).await?;
+        delete_object(client, &object).await?;
     }
     Ok(())
 }
 
-/// With one request, for whatever goes first takes the account's rights or its token with it, and nothing could go after it. So all of
-/// it is made the role's, and the role goes: with it go all rights at once, and the cluster collects the rest.
-async fn as_itself(client: &Client, uid: &str) -> Result<(), Left> {
+/// Deletes everything with a single request, because deleting any object first would revoke the account's permissions
+/// or its token. All objects become dependents of the role, and the garbage collector deletes them with it.
+async fn delete_with_own_token(client: &Client, uid: &str) -> Result<(), RemovalError> {
     let [account, role, binding, token] = objects(uid);
-    let Some(found) = sent(client, "GET", &path(&role), Value::Null).await? else {
-        // It has rights that are not from us, and they stay.
+    let Some(found) = send_request(client, "GET", &path(&role), Value::Null).await? else {
+        // The account has permissions from elsewhere, which stay.
         return as_tenant(client, uid).await;
     };
     let owner = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
         "name": text(&found, "/metadata/name"), "uid": text(&found, "/metadata/uid")});
     for object in [&token, &account, &binding] {
-        sent(client, "PATCH", &path(object), json!({"metadata": {"ownerReferences": [owner]}})).await?;
+        send_request(client, "PATCH", &path(object), json!({"metadata": {"ownerReferences": [owner]}})).await?;
     }
-    gone(client, &role).await
+    delete_object(client, &role).await
 }
 
-async fn gone(client: &Client, object: &(String, Value)) -> Result<(), Left> {
-    sent(client, "DELETE", &path(object), Value::Null).await.map(drop)
+async fn delete_object(client: &Client, object: &(String, Value)) -> Result<(), RemovalError> {
+    send_request(client, "DELETE", &path(object), Value::Null).await.map(drop)
 }
 
 fn path((path, body): &(String, Value)) -> String {
     format!("{path}/{}", text(body, "/metadata/name"))
 }
 
-/// The answer; none if there is no such object.
-async fn sent(client: &Client, method: &str, path: &str, body: Value) -> Result<Option<Value>, Left> {
+/// Sends a request; `None` if the object does not exist.
+async fn send_request(client: &Client, method: &str, path: &str, body: Value) -> Result<Option<Value>, RemovalError> {
     match send(client, method, path, body).await {
         Ok(answer) => Ok(Some(answer)),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-        Err(kube::Error::Api(status)) if status.code == 401 => Err(Left::Unknown),
-        Err(kube::Error::Api(status)) if status.code == 403 => Err(Left::Forbidden(status.message.clone())),
-        Err(error) => Err(Left::Failed(told(&error))),
+        Err(kube::Error::Api(status)) if status.code == 401 => Err(RemovalError::Unknown),
+        Err(kube::Error::Api(status)) if status.code == 403 => Err(RemovalError::Forbidden(status.message.clone())),
+        Err(error) => Err(RemovalError::Failed(error_chain(&error))),
     }
 }

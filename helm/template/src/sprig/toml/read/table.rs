@@ -1,29 +1,29 @@
-//! Where values go: the tree of tables, and which of them may still be written.
+//! Tree of tables of a document, and the rules for which of them may still be written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::value::{Map, Shape, Str, Type, Value};
+use crate::value::{GoMap, ReflectType, Str, TypeShape, Value};
 
-/// `[]map[string]interface {}`, what `[[a]]` makes.
-pub(super) const TABLES: Type = Type(&Shape::Slice(Type::MAP));
+/// `[]map[string]interface {}`, the type of `[[a]]`.
+pub(super) const TABLES: ReflectType = ReflectType(&TypeShape::Slice(ReflectType::MAP));
 
-type Key = Vec<Vec<u8>>;
+type KeyPath = Vec<Vec<u8>>;
 
-/// The document as far as it is read, and the place in it.
-pub(super) struct Tables {
+/// The document read so far, and the current position in it.
+pub(super) struct TableTree {
     pub root: Value,
-    context: Key,
+    context: KeyPath,
     name: Vec<u8>,
-    /// Tables that were only implied, by `a.b = 1` or `[a.b]`, and may be written out once.
-    implied: BTreeSet<Key>,
-    arrays: BTreeSet<Key>,
+    /// Tables that only exist implicitly because of `a.b = 1` or `[a.b]`. Each may be defined once.
+    implied: BTreeSet<KeyPath>,
+    arrays: BTreeSet<KeyPath>,
 }
 
-/// A place to return to.
-pub(super) struct Place(Key, Vec<u8>);
+/// A position to return to.
+pub(super) struct TablePosition(KeyPath, Vec<u8>);
 
 fn empty() -> Value {
-    Value::typed_map(Type::MAP, BTreeMap::new())
+    Value::typed_map(ReflectType::MAP, BTreeMap::new())
 }
 
 fn shown(key: &[Vec<u8>]) -> String {
@@ -35,7 +35,7 @@ fn shown(key: &[Vec<u8>]) -> String {
     key.iter().map(part).collect::<Vec<_>>().join(".")
 }
 
-/// The table that a value stands for: itself, or the last of several.
+/// Returns the table that a value represents: the map itself, or the last one of an array of tables.
 fn table_of(value: &Value) -> Option<Value> {
     match value {
         Value::Map(..) => Some(value.clone()),
@@ -44,11 +44,11 @@ fn table_of(value: &Value) -> Option<Value> {
     }
 }
 
-fn map(value: &Value) -> &Map {
+fn map(value: &Value) -> &GoMap {
     value.as_map().expect("tables are maps")
 }
 
-/// Puts a value of an inline table under its dotted key.
+/// Inserts a value of an inline table under its dotted key.
 pub(super) fn insert(root: &Value, key: &[Vec<u8>], value: Value) -> Result<(), String> {
     let (last, parents) = key.split_last().expect("a key has a part");
     let mut here = root.clone();
@@ -64,13 +64,13 @@ pub(super) fn insert(root: &Value, key: &[Vec<u8>], value: Value) -> Result<(), 
     Ok(())
 }
 
-impl Tables {
-    pub(super) fn new() -> Tables {
+impl TableTree {
+    pub(super) fn new() -> TableTree {
         let (context, name) = (Vec::new(), Vec::new());
-        Tables { root: empty(), context, name, implied: BTreeSet::new(), arrays: BTreeSet::new() }
+        TableTree { root: empty(), context, name, implied: BTreeSet::new(), arrays: BTreeSet::new() }
     }
 
-    /// The key that errors name.
+    /// Returns the key that errors contain.
     pub(super) fn current(&self) -> String {
         match (self.name.as_slice(), shown(&self.context)) {
             ([], context) => context,
@@ -79,7 +79,7 @@ impl Tables {
         }
     }
 
-    fn full(&self) -> Key {
+    fn full(&self) -> KeyPath {
         [self.context.as_slice(), std::slice::from_ref(&self.name)].concat()
     }
 
@@ -88,11 +88,11 @@ impl Tables {
         self.arrays.insert(key);
     }
 
-    /// Goes to the table of a header, making what is missing.
+    /// Moves to the table of a header and creates missing tables.
     pub(super) fn open(&mut self, key: &[Vec<u8>], array: bool) -> Result<(), String> {
         let (last, parents) = key.split_last().expect("a key has a part");
         let mut here = self.root.clone();
-        let mut context: Key = Vec::new();
+        let mut context: KeyPath = Vec::new();
         for part in parents {
             context.push(part.clone());
             if !map(&here).contains(part) {
@@ -121,9 +121,9 @@ impl Tables {
         Ok(())
     }
 
-    /// Goes under a dotted key; gives the place to return to.
-    pub(super) fn enter(&mut self, key: &[Vec<u8>]) -> Result<Place, String> {
-        let outer = Place(self.context.clone(), Vec::new());
+    /// Moves to a dotted key and returns the previous position.
+    pub(super) fn enter(&mut self, key: &[Vec<u8>]) -> Result<TablePosition, String> {
+        let outer = TablePosition(self.context.clone(), Vec::new());
         let (last, parents) = key.split_last().expect("a key has a part");
         self.name = last.clone();
         for part in parents {
@@ -134,25 +134,25 @@ impl Tables {
         Ok(outer)
     }
 
-    /// Goes into an inline table that is the value of the current key.
-    pub(super) fn enter_inline(&mut self, in_array: bool) -> Result<Place, String> {
-        let outer = Place(self.context.clone(), std::mem::take(&mut self.name));
+    /// Moves into an inline table that is the value of the current key.
+    pub(super) fn enter_inline(&mut self, in_array: bool) -> Result<TablePosition, String> {
+        let outer = TablePosition(self.context.clone(), std::mem::take(&mut self.name));
         let table = [self.context.as_slice(), std::slice::from_ref(&outer.1)].concat();
         self.implied.insert(table.clone());
         self.open(&table, in_array)?;
         Ok(outer)
     }
 
-    pub(super) fn leave(&mut self, place: Place) {
-        Place(self.context, self.name) = place;
+    pub(super) fn leave(&mut self, place: TablePosition) {
+        TablePosition(self.context, self.name) = place;
     }
 
-    /// Returns to a table; errors go on naming the last key in it.
-    pub(super) fn step_out(&mut self, place: Place) {
+    /// Returns to a table. Errors still contain the last key inside it.
+    pub(super) fn step_out(&mut self, place: TablePosition) {
         self.context = place.0;
     }
 
-    /// Gives the current key its value.
+    /// Sets the value of the current key.
     pub(super) fn set(&mut self, value: Value) -> Result<(), String> {
         let name = self.name.clone();
         self.put(&name, value)
@@ -173,7 +173,7 @@ impl Tables {
         if !self.implied.remove(&key) {
             return Err(format!("Key '{}' has already been defined.", shown(&key)));
         }
-        // What was implied stays; an array that an inline table in it marked gets its elements.
+        // An implicit table stays. An array that an inline table in it has marked gets its elements.
         if self.arrays.contains(&key) {
             map(&here).insert(Str::new(name), value);
         }

@@ -1,16 +1,16 @@
-//! Values: strings, numbers, times.
+//! Decoding of values: strings, numbers, times.
 
-use super::{EOF, MAX_DEPTH, Reader, Scanned, is_newline, shown};
-use crate::sprig::cast::{NotInt, parse_float, parse_int};
-use crate::sprig::clock::Time;
+use super::{EOF, MAX_DEPTH, ScanResult, TomlReader, is_newline, shown};
+use crate::sprig::cast::{ParseIntError, parse_float, parse_int};
 use crate::sprig::runes;
 use crate::sprig::text::quoted;
 use crate::sprig::time::{Zone, parse_in};
+use crate::sprig::time_values::TimeValue;
 use crate::value::Value;
 
 const NEWLINE_IN_STRING: &str = "strings cannot contain newlines";
 
-/// Layouts of TOML's times, and the zone of those that name none.
+/// Layouts of TOML's times, and the zone of those without one.
 const LAYOUTS: [(&[u8], &str); 7] = [
     (b"2006-01-02T15:04:05.999999999Z07:00", ""),
     (b"2006-01-02T15:04:05.999999999", "datetime-local"),
@@ -21,8 +21,8 @@ const LAYOUTS: [(&[u8], &str); 7] = [
     (b"15:04", "time-local"),
 ];
 
-impl Reader<'_> {
-    pub(super) fn value(&mut self, in_array: bool) -> Scanned<Value> {
+impl TomlReader<'_> {
+    pub(super) fn value(&mut self, in_array: bool) -> ScanResult<Value> {
         if self.depth >= MAX_DEPTH {
             return self.scanner.fail("values nest too deeply");
         }
@@ -32,7 +32,7 @@ impl Reader<'_> {
         value
     }
 
-    fn value_here(&mut self, in_array: bool) -> Scanned<Value> {
+    fn value_here(&mut self, in_array: bool) -> ScanResult<Value> {
         self.scanner.skip(super::is_blank)?;
         let start = self.scanner.at;
         let first = self.scanner.peek()?;
@@ -68,7 +68,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether one of the words stands at the start; it is taken.
+    /// Consumes one of the words at the start. Returns whether it was there.
     fn word(&mut self, start: usize, words: &[&str]) -> bool {
         let found = words.iter().find(|word| self.scanner.text[start..].starts_with(word.as_bytes()));
         if let Some(word) = found {
@@ -77,7 +77,7 @@ impl Reader<'_> {
         found.is_some()
     }
 
-    fn signed(&mut self, start: usize) -> Scanned<Value> {
+    fn signed(&mut self, start: usize) -> ScanResult<Value> {
         match self.scanner.peek()? {
             'i' | 'n' if self.word(start + 1, &["inf", "nan"]) => return self.float(start),
             'i' | 'n' => {
@@ -99,7 +99,7 @@ impl Reader<'_> {
         self.decimal(start)
     }
 
-    fn decimal(&mut self, start: usize) -> Scanned<Value> {
+    fn decimal(&mut self, start: usize) -> ScanResult<Value> {
         self.scanner.skip(|rune| rune.is_ascii_digit() || rune == '_')?;
         if matches!(self.scanner.peek()?, '.' | 'e' | 'E') {
             self.scanner.skip(|rune| rune.is_ascii_digit() || matches!(rune, '_' | '.' | '-' | '+' | 'e' | 'E'))?;
@@ -108,7 +108,7 @@ impl Reader<'_> {
         self.integer(start)
     }
 
-    fn number_or_date(&mut self) -> Scanned<Value> {
+    fn number_or_date(&mut self) -> ScanResult<Value> {
         let start = self.scanner.at;
         let rest = &self.scanner.text[start..];
         if let [b'0', base @ (b'b' | b'o' | b'x'), ..] = rest {
@@ -126,7 +126,7 @@ impl Reader<'_> {
             return self.integer(start);
         }
         self.scanner.skip(|rune| rune.is_ascii_digit())?;
-        // A date has two digits before its first separator at least.
+        // A date has at least two digits before its first separator.
         let digits = self.scanner.at - start;
         if matches!(self.scanner.peek()?, '-' | ':') && (digits > 1 || rest[0] != b'0') {
             let dated =
@@ -137,7 +137,7 @@ impl Reader<'_> {
         self.decimal(start)
     }
 
-    fn integer(&mut self, start: usize) -> Scanned<Value> {
+    fn integer(&mut self, start: usize) -> ScanResult<Value> {
         let text = self.written(start);
         let shown = quoted(&text);
         if !underscores_fit(&text) {
@@ -148,8 +148,8 @@ impl Reader<'_> {
         }
         match parse_int(&text, 0) {
             Ok(number) => Ok(Value::Int64(number)),
-            Err(NotInt::Range(_)) => self.scanner.fail(format!("{text} is out of range for int64")),
-            Err(NotInt::Syntax) => self.scanner.fail(format!("Expected integer value, but got '{text}'.")),
+            Err(ParseIntError::Range(_)) => self.scanner.fail(format!("{text} is out of range for int64")),
+            Err(ParseIntError::Syntax) => self.scanner.fail(format!("Expected integer value, but got '{text}'.")),
         }
     }
 
@@ -157,7 +157,7 @@ impl Reader<'_> {
         String::from_utf8_lossy(&self.scanner.text[start..self.scanner.at]).into_owned()
     }
 
-    fn float(&mut self, start: usize) -> Scanned<Value> {
+    fn float(&mut self, start: usize) -> ScanResult<Value> {
         let text = self.written(start);
         let shown = quoted(&text);
         let mut parts = text.split(['.', 'e', 'E']).filter(|part| !part.is_empty()).peekable();
@@ -182,7 +182,7 @@ impl Reader<'_> {
         }
     }
 
-    fn date(&mut self, start: usize) -> Scanned<Value> {
+    fn date(&mut self, start: usize) -> ScanResult<Value> {
         let text = self.written(start).trim().replace(['t', ' '], "T").replace('z', "Z");
         for (layout, name) in LAYOUTS {
             let zone = match name {
@@ -190,16 +190,16 @@ impl Reader<'_> {
                 name => Zone::Fixed { name: name.to_string(), offset_seconds: 0 },
             };
             if let Ok(moment) = parse_in(layout, text.as_bytes(), &zone)
-                && !misses_zero(text.as_bytes(), layout)
+                && !lacks_leading_zero(text.as_bytes(), layout)
             {
-                return Ok(Value::from_object(Time(moment)));
+                return Ok(Value::from_object(TimeValue(moment)));
             }
         }
         self.scanner.fail(format!("invalid datetime: {}", quoted(&text)))
     }
 
-    /// A string value, its first quote taken: plain, or of several lines.
-    fn string_value(&mut self, quote: char) -> Scanned<Value> {
+    /// Reads a string on one or several lines. The first quote has been read.
+    fn string_value(&mut self, quote: char) -> ScanResult<Value> {
         let several = self.scanner.text[self.scanner.at..].starts_with(&[quote as u8, quote as u8]);
         if several {
             self.scanner.at += 2;
@@ -208,7 +208,7 @@ impl Reader<'_> {
         if quote == '"' { self.basic_string().map(Value::string) } else { self.raw_string().map(Value::string) }
     }
 
-    pub(super) fn raw_string(&mut self) -> Scanned<Vec<u8>> {
+    pub(super) fn raw_string(&mut self) -> ScanResult<Vec<u8>> {
         let start = self.scanner.at;
         loop {
             match self.scanner.next()? {
@@ -220,7 +220,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn basic_string(&mut self) -> Scanned<Vec<u8>> {
+    pub(super) fn basic_string(&mut self) -> ScanResult<Vec<u8>> {
         let (start, mut out) = (self.scanner.at, Vec::new());
         loop {
             match self.scanner.next()? {
@@ -233,8 +233,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Behind a backslash of a string that began at `from`.
-    fn escape(&mut self, from: usize, out: &mut Vec<u8>) -> Scanned<()> {
+    /// Reads an escape after a backslash, in a string that began at `from`.
+    fn escape(&mut self, from: usize, out: &mut Vec<u8>) -> ScanResult<()> {
         let rune = self.scanner.next()?;
         let (digits, count) = match rune {
             'b' => return plain(out, 8),
@@ -267,8 +267,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Behind three quotes, up to the next three.
-    fn multiline(&mut self, quote: char) -> Scanned<Vec<u8>> {
+    /// Reads text after three quotes, up to the next three.
+    fn multiline(&mut self, quote: char) -> ScanResult<Vec<u8>> {
         let (start, mut out) = (self.scanner.at, Vec::new());
         let close = [quote as u8; 3];
         if !self.scanner.accept('\n')? && self.scanner.text[self.scanner.at..].starts_with(b"\r\n") {
@@ -297,8 +297,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A backslash at the end of a line takes all white space up to the next word.
-    fn multiline_escape(&mut self, from: usize, out: &mut Vec<u8>) -> Scanned<()> {
+    /// Reads an escape. A backslash at the end of a line removes all white space up to the next word.
+    fn multiline_escape(&mut self, from: usize, out: &mut Vec<u8>) -> ScanResult<()> {
         let rest = &self.scanner.text[self.scanner.at..];
         let space = rest.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n')).count();
         if rest[..space].contains(&b'\n') {
@@ -312,7 +312,7 @@ impl Reader<'_> {
     }
 }
 
-fn plain(out: &mut Vec<u8>, byte: u8) -> Scanned<()> {
+fn plain(out: &mut Vec<u8>, byte: u8) -> ScanResult<()> {
     out.push(byte);
     Ok(())
 }
@@ -343,8 +343,8 @@ fn underscores_fit(text: &str) -> bool {
     accept
 }
 
-/// Go reads numbers without their zeros; the separators tell.
-fn misses_zero(text: &[u8], layout: &[u8]) -> bool {
+/// Whether a number lacks its leading zero, as the separators show. Go parses such numbers.
+fn lacks_leading_zero(text: &[u8], layout: &[u8]) -> bool {
     let separators = layout.iter().enumerate().take_while(|(_, c)| !matches!(c, b'.' | b'Z'));
     separators.into_iter().any(|(at, c)| !c.is_ascii_digit() && text.get(at) != Some(c))
 }

@@ -3,10 +3,10 @@
 use super::*;
 use crate::kinds::Requester;
 
-/// A cluster with these Services.
-struct Services(Vec<Value>);
+/// Cluster with these Services.
+struct FixtureServices(Vec<Value>);
 
-impl crate::kinds::World for Services {
+impl crate::kinds::ClusterReader for FixtureServices {
     fn get(&self, _resource: &str, _namespace: &str, _name: &str) -> Option<Value> {
         None
     }
@@ -15,13 +15,13 @@ impl crate::kinds::World for Services {
     }
 }
 
-fn holding(addresses: std::ops::Range<u8>) -> Services {
+fn holding(addresses: std::ops::Range<u8>) -> FixtureServices {
     let service = |n: u8| json!({"metadata": {"name": format!("s{n}")}, "spec": {"clusterIP": format!("10.0.0.{n}")}});
-    Services(addresses.map(service).collect())
+    FixtureServices(addresses.map(service).collect())
 }
 
-fn allocated(world: &Services, random: u64, mut service: Value) -> Result<Value, Status> {
-    let env = Env { now: "", random, user: Requester::default(), world };
+fn allocated(fixture: &FixtureServices, random: u64, mut service: Value) -> Result<Value, Status> {
+    let env = WriteContext { now: "", random, user: Requester::default(), cluster: fixture };
     allocate(&mut service, None, &env)?;
     Ok(service["spec"].clone())
 }
@@ -43,7 +43,7 @@ fn the_lower_part_is_used_when_the_upper_is_full() {
 }
 
 #[test]
-fn a_full_range_is_said() {
+fn a_full_range_is_an_error() {
     let refused = allocated(&holding(1..255), 3, json!({"spec": {"type": "ClusterIP"}})).unwrap_err();
     assert!(refused.message.contains("range is full"));
 }
@@ -58,7 +58,7 @@ fn ports_of_one_service_differ() {
 }
 
 #[test]
-fn an_external_name_gets_nothing() {
+fn an_external_name_gets_no_address() {
     let spec = json!({"type": "ExternalName", "externalName": "a.b"});
     assert_eq!(allocated(&holding(0..0), 9, json!({"spec": spec})).unwrap(), spec);
 }

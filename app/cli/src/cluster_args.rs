@@ -1,0 +1,196 @@
+//! Cluster selection like kubectl's: `--kubeconfig`, `--context`, `KUBECONFIG`, `~/.kube/config`, or the service
+//! account of the pod.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use kube::config::{InClusterError, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use switchboard_kernel::config::{ClusterConfig, Config};
+
+use crate::failure::CommandError;
+use crate::storage_location::StorageLocation;
+
+/// Flags that select a cluster.
+#[derive(Args, Clone, Debug, Default)]
+pub struct ClusterArgs {
+    /// Kubeconfig file [default: as kubectl does]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: the current context]
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+/// Reason why no cluster could be selected.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterArgsError {
+    /// The kubeconfig file does not exist.
+    #[error("there is no kubeconfig {}\nhint: check the path; `switchboard up` prints the path of its own, and `kubectl config view` shows yours", .0.display())]
+    Missing(PathBuf),
+    /// The kubeconfig file cannot be read or parsed.
+    #[error("could not read the kubeconfig {}{place}\nhint: `kubectl --kubeconfig {} config view` says what is wrong with it", file.display(), file.display())]
+    Read {
+        /// Path of the kubeconfig.
+        file: PathBuf,
+        /// Position of the parse error, as the end of the message. It never quotes the text: a kubeconfig holds tokens.
+        place: String,
+        /// I/O error of the read.
+        #[source]
+        source: Option<io::Error>,
+    },
+    /// The kubeconfig has no context of this name.
+    #[error("{} has no context {name}\nhint: {}", display_name(file), context_names(known))]
+    NoContext {
+        /// The kubeconfig; `None` if several files were merged.
+        file: Option<PathBuf>,
+        /// Name of the missing context.
+        name: String,
+        /// Names of the existing contexts.
+        known: Vec<String>,
+    },
+    /// The kubeconfig has no current context.
+    #[error(
+        "{} has no current context\nhint: name one with --context NAME: {}",
+        display_name(file),
+        context_names(known)
+    )]
+    NoCurrent {
+        /// The kubeconfig; `None` if several files were merged.
+        file: Option<PathBuf>,
+        /// Names of the existing contexts.
+        known: Vec<String>,
+    },
+    /// Neither a flag, a variable, a kubeconfig nor a pod names a cluster.
+    #[error(
+        "no cluster is known: there is no kubeconfig\nhint: give one with --kubeconfig FILE, or set KUBECONFIG; `switchboard up` starts a cluster and prints the path of one"
+    )]
+    Nowhere,
+    /// The settings of the kubeconfig cannot be used.
+    #[error("could not use the kubeconfig\nhint: `kubectl get --raw /version` with the same kubeconfig says more")]
+    Use(#[source] CommandError),
+}
+
+fn display_name(file: &Option<PathBuf>) -> String {
+    file.as_ref().map_or_else(|| "the kubeconfig".to_string(), |file| format!("the kubeconfig {}", file.display()))
+}
+
+fn context_names(known: &[String]) -> String {
+    if known.is_empty() { "it has none".to_string() } else { format!("it has {}", known.join(", ")) }
+}
+
+impl ClusterArgs {
+    /// Reads the client configuration of the selected cluster.
+    pub async fn config(&self) -> Result<kube::Config, ClusterArgsError> {
+        let Some((file, kubeconfig)) = self.read()? else {
+            let pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
+            let why = |error: InClusterError| {
+                if pod { ClusterArgsError::Use(error.into()) } else { ClusterArgsError::Nowhere }
+            };
+            return kube::Config::incluster().map_err(why);
+        };
+        let known: Vec<String> = kubeconfig.contexts.iter().map(|context| context.name.clone()).collect();
+        let current = kubeconfig.current_context.as_ref().filter(|name| !name.is_empty());
+        match (&self.context, current) {
+            (Some(name), _) | (None, Some(name)) if !known.contains(name) => {
+                return Err(ClusterArgsError::NoContext { file, name: name.clone(), known });
+            }
+            (None, None) => return Err(ClusterArgsError::NoCurrent { file, known }),
+            _ => {}
+        }
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
+        config.map_err(|error| ClusterArgsError::Use(error.into()))
+    }
+
+    /// Builds a client for the selected cluster.
+    pub async fn client(&self) -> Result<kube::Client, ClusterArgsError> {
+        kube::Client::try_from(self.config().await?).map_err(|error| ClusterArgsError::Use(error.into()))
+    }
+
+    /// Applies the flags to the clusters of a configuration that set neither kubeconfig nor context.
+    pub fn apply_to(&self, config: &mut Config) {
+        let given = self.kubeconfig.is_some() || self.context.is_some();
+        for cluster in config.clusters.values_mut().filter(|one| given && **one == ClusterConfig::default()) {
+            let Self { kubeconfig, context } = self.clone();
+            *cluster = ClusterConfig { kubeconfig, context };
+        }
+    }
+
+    /// Falls back to the cluster of `switchboard up` if kubectl would find no cluster.
+    #[must_use]
+    pub fn or_up_cluster(self) -> Self {
+        let kubeconfig = self.kubeconfig.or_else(up_kubeconfig);
+        Self { kubeconfig, ..self }
+    }
+
+    /// Reads the kubeconfig and the path of its file. `None` if there is no kubeconfig; the path is `None` if several
+    /// files were merged.
+    fn read(&self) -> Result<Option<(Option<PathBuf>, Kubeconfig)>, ClusterArgsError> {
+        if let Some(file) = &self.kubeconfig {
+            return read_file(file).map(Some);
+        }
+        // Like kubectl: missing files of the list are skipped, unless the list has one entry.
+        if let Some(list) = std::env::var_os("KUBECONFIG").filter(|list| !list.is_empty()) {
+            let files: Vec<PathBuf> =
+                std::env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()).collect();
+            if let [file] = files.as_slice() {
+                return read_file(file).map(Some);
+            }
+            let read = Kubeconfig::from_env().map_err(|error| read_error(Path::new(&list), error))?;
+            return Ok(read.map(|kubeconfig| (None, kubeconfig)));
+        }
+        match std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".kube/config")) {
+            Some(file) if file.exists() => read_file(&file).map(Some),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn read_file(file: &Path) -> Result<(Option<PathBuf>, Kubeconfig), ClusterArgsError> {
+    match std::fs::metadata(file) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Err(ClusterArgsError::Missing(file.to_path_buf())),
+        _ => {}
+    }
+    let read = Kubeconfig::read_from(file).map_err(|error| read_error(file, error))?;
+    Ok((Some(file.to_path_buf()), read))
+}
+
+fn read_error(file: &Path, error: KubeconfigError) -> ClusterArgsError {
+    let (place, source) = match error {
+        KubeconfigError::ReadConfig(source, _) => (String::new(), Some(source)),
+        other => (parse_position(&deepest(&other)), None),
+    };
+    ClusterArgsError::Read { file: file.to_path_buf(), place, source }
+}
+
+/// Returns the message of the innermost cause.
+fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
+    std::iter::successors(Some(error), |error| error.source()).last().map(ToString::to_string).unwrap_or_default()
+}
+
+/// Extracts the position from a parser's message, as in `: invalid at line 2, column 9`, and drops the rest.
+fn parse_position(said: &str) -> String {
+    let number = |word: &str| {
+        let rest = said.split(&format!("{word} ")).nth(1)?;
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        (!digits.is_empty()).then_some(digits)
+    };
+    match (number("line"), number("column")) {
+        (Some(line), Some(column)) => format!(": it is not understood at line {line}, column {column}"),
+        _ => ": it is not understood".to_string(),
+    }
+}
+
+/// Returns the kubeconfig of `switchboard up` if kubectl would find no cluster.
+fn up_kubeconfig() -> Option<PathBuf> {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let has = std::env::var_os("KUBECONFIG").is_some()
+        || std::env::var_os("KUBERNETES_SERVICE_HOST").is_some()
+        || home.is_some_and(|home| home.join(".kube/config").exists());
+    let own = StorageLocation::default_path()?.join("kubeconfig");
+    (!has && own.exists()).then_some(own)
+}
+
+#[cfg(test)]
+mod tests;

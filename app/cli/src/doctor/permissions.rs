@@ -1,0 +1,177 @@
+//! Check that operators may read and write the types they declare, by access reviews of the clusters.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use switchboard_kernel::config::Config;
+use switchboard_kernel::operator::{AccessRule, Operator};
+use switchboard_kernel::resource::Resource;
+use switchboard_kernel::topology::ClusterName;
+
+use super::cluster::root_cause;
+use super::report::{DoctorCheck, DoctorReport};
+use crate::failure::message;
+use crate::hosted::{self, ClusterClients};
+use crate::run;
+
+/// Verbs that a read needs.
+const READ: [&str; 2] = ["list", "watch"];
+/// Verbs that a write needs: the read before it, and the write.
+const WRITE: [&str; 3] = ["get", "create", "patch"];
+/// Maximum number of access reviews; each verb of each type needs one.
+const MAX_QUESTIONS: usize = 500;
+
+/// One access review.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct AccessQuery {
+    cluster: ClusterName,
+    /// User to impersonate; empty for the kernel's own user.
+    user: String,
+    resource: Resource,
+    namespace: String,
+    name: String,
+    verb: &'static str,
+}
+
+/// Checks every operator of a configuration, and the operators of the services hosted with them.
+pub async fn check(
+    config: &Config,
+    clusters: &ClusterClients,
+    beside: Vec<Arc<dyn Operator>>,
+    report: &mut DoctorReport,
+) {
+    let mut operators: Vec<_> = run::configured_operators(config).into_iter().map(|(operator, _)| operator).collect();
+    // Only the program itself knows the types it reads and writes.
+    if config.clusters.keys().all(|name| clusters.clients.contains_key(name)) {
+        let learned = match tempfile::tempdir() {
+            Ok(folder) => hosted::load(config, clusters, folder.path()).await.map(|guests| guests.operators()),
+            Err(error) => Err(error.into()),
+        };
+        match learned {
+            Ok(guests) => operators.extend(guests),
+            Err(error) => report.add(DoctorCheck::failed("operators", &message(&*error))),
+        }
+    }
+    let mut answered: BTreeMap<AccessQuery, Result<bool, String>> = BTreeMap::new();
+    for operator in operators.into_iter().chain(beside) {
+        let check = format!("operator {}", operator.name());
+        report.add(check_operator(&check, &operator, config, clusters, &mut answered).await);
+    }
+}
+
+async fn check_operator(
+    check: &str,
+    operator: &Arc<dyn Operator>,
+    config: &Config,
+    clusters: &ClusterClients,
+    answered: &mut BTreeMap<AccessQuery, Result<bool, String>>,
+) -> DoctorCheck {
+    let (mut denied, mut unknown, mut failed) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for question in required_access(operator, config) {
+        let Some(client) = clusters.clients.get(&question.cluster) else {
+            unknown.insert(format!("cluster {} does not answer", question.cluster));
+            continue;
+        };
+        if !answered.contains_key(&question) && answered.len() < MAX_QUESTIONS {
+            let answer = review(client, &question).await;
+            answered.insert(question.clone(), answer);
+        }
+        match answered.get(&question) {
+            Some(Ok(true)) => {}
+            Some(Ok(false)) => drop(denied.insert(question)),
+            Some(Err(error)) => drop(failed.insert(error.clone())),
+            None => drop(unknown.insert(format!("more than {MAX_QUESTIONS} questions were not asked"))),
+        }
+    }
+    if !denied.is_empty() {
+        return denied_check(check, &denied);
+    }
+    if let Some(why) = failed.first() {
+        let hint = "the kernel's own account needs `create` on selfsubjectaccessreviews, and `impersonate` on the service accounts that operators write as";
+        return DoctorCheck::error(check, format!("could not ask whether it may do all it declares: {why}"), hint);
+    }
+    match unknown.first() {
+        Some(why) => {
+            let found = format!("it is not known whether it may do all it declares: {why}");
+            DoctorCheck::warning(check, found, "see to the clusters first, then look again")
+        }
+        None => DoctorCheck::ok(check, "may read and write all it declares"),
+    }
+}
+
+fn denied_check(check: &str, denied: &BTreeSet<AccessQuery>) -> DoctorCheck {
+    let mut lines: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for question in denied {
+        let (resource, cluster) = (&question.resource, &question.cluster);
+        let kind = if *resource == Resource::ANY { "every kind".to_string() } else { resource.to_string() };
+        let within =
+            if question.namespace.is_empty() { String::new() } else { format!(" in namespace {}", question.namespace) };
+        let who = if question.user.is_empty() { String::new() } else { format!(", as {}", question.user) };
+        lines.entry(format!("{kind}{within} of cluster {cluster}{who}")).or_default().push(question.verb);
+    }
+    let found: Vec<String> = lines.iter().map(|(what, verbs)| format!("may not {} {what}", verbs.join(", "))).collect();
+    let every = denied.iter().all(|question| question.resource == Resource::ANY);
+    if every {
+        // An operator that writes kinds chosen by users is rarely granted all kinds.
+        let hint = "it can do its work only for kinds that it, or the service accounts it writes as, may write; `why` names the others";
+        return DoctorCheck::warning(check, found.join("\n"), hint);
+    }
+    let hint = "grant it with a ClusterRole and a binding, or through `rbac.rules` of the Helm chart; `kubectl auth can-i VERB KIND` asks the same";
+    DoctorCheck::error(check, found.join("\n"), hint)
+}
+
+/// Returns the access reviews for the declared inputs and outputs of an operator.
+fn required_access(operator: &Arc<dyn Operator>, config: &Config) -> BTreeSet<AccessQuery> {
+    let declaration = operator.declaration();
+    let user = declaration.service_account.as_ref().map(|account| account.user()).unwrap_or_default();
+    let mut questions = BTreeSet::new();
+    let mut require = |declared: &AccessRule, user: &str, verbs: &[&'static str]| {
+        let namespaces = config.topology.namespaces(declared.cluster_type);
+        let namespace = declared.namespace.as_deref().map(|name| namespaces.to_cluster(name).into_owned());
+        for verb in verbs {
+            questions.insert(AccessQuery {
+                cluster: operator
+                    .home_cluster()
+                    .unwrap_or_else(|| config.topology.cluster(declared.cluster_type).clone()),
+                user: user.to_string(),
+                resource: declared.resource.clone(),
+                namespace: namespace.clone().unwrap_or_default(),
+                name: declared.name.as_deref().filter(|name| !name.ends_with('*')).unwrap_or_default().to_string(),
+                verb,
+            });
+        }
+    };
+    // Reads use the kernel's user, since the kernel fills the cache. Writes use the operator's user.
+    declaration.readable().iter().for_each(|declared| require(declared, "", &READ));
+    declaration.outputs.iter().for_each(|declared| require(declared, &user, &WRITE));
+    questions
+}
+
+/// Creates a SelfSubjectAccessReview as the user that the operator writes as.
+async fn review(client: &kube::Client, question: &AccessQuery) -> Result<bool, String> {
+    // A list or watch of one object carries no name in its review.
+    let name = if READ.contains(&question.verb) || question.verb == "create" { "" } else { &question.name };
+    let body = json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": "SelfSubjectAccessReview",
+        "spec": {"resourceAttributes": {
+            "group": question.resource.group, "version": question.resource.version,
+            "resource": question.resource.plural, "namespace": question.namespace,
+            "name": name, "verb": question.verb,
+        }},
+    });
+    let mut request = http::Request::post("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+        .header("Content-Type", "application/json");
+    if !question.user.is_empty() {
+        request = request.header("Impersonate-User", &question.user);
+    }
+    let request = request.body(body.to_string().into_bytes()).map_err(|error| error.to_string())?;
+    match client.request::<Value>(request).await {
+        Ok(answer) => Ok(answer["status"]["allowed"] == true),
+        Err(kube::Error::Api(status)) if status.code == 403 && !question.user.is_empty() => {
+            Err(format!("the kernel may not write as {}: it lacks the right to impersonate it", question.user))
+        }
+        Err(error) => Err(root_cause(&error)),
+    }
+}

@@ -1,0 +1,39 @@
+//! Flags of the commands for administrators of the service: the database, and the cluster of the Argo CD instances.
+
+use clap::Args;
+use switchboard_ledger::Ledger;
+
+use super::database::DatabaseArgs;
+use crate::cluster_args::ClusterArgs;
+use crate::failure::CommandError;
+use crate::output_format::OutputFormat;
+
+/// Database, cluster and output format of an administrative command.
+#[derive(Args)]
+#[command(mut_arg("kubeconfig", |arg| arg.help("The cluster of the instances [default: as kubectl does]")))]
+pub struct AdminArgs {
+    #[command(flatten)]
+    database: DatabaseArgs,
+    #[command(flatten)]
+    reach: ClusterArgs,
+    /// Output format
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: OutputFormat,
+}
+
+impl AdminArgs {
+    /// Opens the database, which must exist.
+    pub async fn open_ledger(&self) -> Result<Ledger, CommandError> {
+        self.database.open_existing().await
+    }
+
+    /// Opens the database; creates a missing file.
+    pub async fn open_or_create_ledger(&self) -> Result<Ledger, CommandError> {
+        Ok(self.database.open(false).await?.0)
+    }
+
+    /// Builds a client for the cluster of the Argo CD instances.
+    pub async fn client(&self) -> Result<kube::Client, CommandError> {
+        Ok(self.reach.clone().or_up_cluster().client().await?)
+    }
+}

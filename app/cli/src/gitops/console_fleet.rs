@@ -1,0 +1,170 @@
+//! Fleet of the hosted service for the console: placements by the names users know, and their moves.
+
+use std::collections::BTreeMap;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use switchboard_console::fleet::{
+    self as shown, FleetInstanceSummary, FleetPlacement, FleetRefusal, FleetStatus, MoveProgress, PlacementName,
+    RefusalKind,
+};
+use switchboard_kernel::timestamp::Timestamp;
+use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, MoveStep, UserId};
+use switchboard_ledger::rows::fleet::{Move, Placement};
+use switchboard_ledger::{Filter, Ledger};
+use switchboard_service::fleet::{self, Fleet, FleetError, FleetInstance};
+
+use crate::failure;
+
+/// Fleet of the service that this process hosts.
+pub struct HostedFleet {
+    fleet: Fleet,
+    ledger: Ledger,
+}
+
+/// Display names of rows.
+struct PlacementNames {
+    units: fleet::PlacementNames,
+    instances: BTreeMap<EngineInstanceId, String>,
+}
+
+impl HostedFleet {
+    /// Creates the fleet over the service's database.
+    pub fn new(fleet: Fleet, ledger: Ledger) -> Self {
+        Self { fleet, ledger }
+    }
+
+    async fn fleet_status(&self) -> Result<FleetStatus, FleetError> {
+        let entries = self.fleet.list().await?;
+        let names = self.names(&entries).await?;
+        let placements: Vec<Placement> = self.ledger.list(&Filter::all()).await?;
+        let units = placements.iter().map(|row| FleetPlacement {
+            name: names.unit(&row.user, &row.environment),
+            instance: names.instance(&row.instance),
+            moving: row.moving.is_some(),
+        });
+        let moves: Vec<Move> = self.ledger.list(&Filter::all()).await?;
+        Ok(FleetStatus {
+            instances: entries.iter().map(member).collect(),
+            units: units.collect(),
+            moves: moves.iter().map(|row| names.placement_move(row)).collect(),
+        })
+    }
+
+    async fn names(&self, entries: &[FleetInstance]) -> Result<PlacementNames, FleetError> {
+        let instances = entries.iter().map(|entry| &entry.candidate.instance);
+        Ok(PlacementNames {
+            units: self.fleet.placement_names().await?,
+            instances: instances.map(|row| (row.id.clone(), row.namespace.clone())).collect(),
+        })
+    }
+
+    async fn move_to(&self, unit: &PlacementName, to: &str) -> Result<shown::PlacementMove, FleetError> {
+        let target = self.fleet.instance(to).await?;
+        let (found, _) = self.fleet.find_placement(&unit.tenant, unit.environment.as_deref()).await?;
+        let row = self.fleet.begin_move(&found, &target).await?;
+        Ok(self.names(&self.fleet.list().await?).await?.placement_move(&row))
+    }
+}
+
+impl shown::FleetProvider for HostedFleet {
+    fn status(&self) -> BoxFuture<'_, Result<FleetStatus, FleetRefusal>> {
+        async { self.fleet_status().await.map_err(|error| refusal(&error)) }.boxed()
+    }
+
+    fn begin<'a>(
+        &'a self,
+        unit: &'a PlacementName,
+        to: &'a str,
+    ) -> BoxFuture<'a, Result<shown::PlacementMove, FleetRefusal>> {
+        async move { self.move_to(unit, to).await.map_err(|error| refusal(&error)) }.boxed()
+    }
+}
+
+impl PlacementNames {
+    /// Returns the names that `fleet move` accepts for a placement.
+    fn unit(&self, user: &UserId, environment: &ManagedEnvironmentId) -> PlacementName {
+        PlacementName { tenant: self.units.tenant(user), environment: self.units.environment(environment) }
+    }
+
+    fn instance(&self, id: &EngineInstanceId) -> String {
+        self.instances.get(id).cloned().unwrap_or_else(|| id.to_string())
+    }
+
+    fn placement_move(&self, row: &Move) -> shown::PlacementMove {
+        shown::PlacementMove {
+            unit: self.unit(&row.user, &row.environment),
+            from: self.instance(&row.source),
+            to: self.instance(&row.target),
+            course: match row.step {
+                MoveStep::Done => MoveProgress::Arrived,
+                MoveStep::Rollback => MoveProgress::Returning,
+                MoveStep::RolledBack => MoveProgress::Returned,
+                _ => MoveProgress::Going,
+            },
+            step: row.step.as_str().to_string(),
+            began: timestamp(row.created_on),
+            since: timestamp(row.last_step_update),
+            message: row.human_readable_state.clone().unwrap_or_default(),
+        }
+    }
+}
+
+fn timestamp(of_row: switchboard_ledger::DbTimestamp) -> Timestamp {
+    Timestamp(u64::try_from(of_row.unix_us / 1000).unwrap_or_default())
+}
+
+fn member(entry: &FleetInstance) -> FleetInstanceSummary {
+    let one = &entry.candidate;
+    let takes = one.member.as_ref();
+    FleetInstanceSummary {
+        namespace: one.instance.namespace.clone(),
+        state: takes.map_or("unregistered", |member| member.state.as_str()).to_string(),
+        applications: one.applications,
+        max_applications: takes.map(|member| member.max_applications),
+        units: one.environments,
+        max_units: takes.map(|member| member.max_environments),
+        moving: entry.moving,
+    }
+}
+
+/// Converts an error to the message and hint that the command line prints.
+fn refusal(error: &FleetError) -> FleetRefusal {
+    let why = match error {
+        FleetError::NoInstance(_) | FleetError::NoPlacement { .. } | FleetError::NoMove => RefusalKind::Missing,
+        FleetError::Cannot(_) | FleetError::Ambiguous { .. } => RefusalKind::Conflict,
+        _ => RefusalKind::Failed,
+    };
+    let told = failure::message(error);
+    let (what, hint) = told.split_once("\nhint: ").unwrap_or((&told, ""));
+    let what = what.trim_start_matches("error: ").replace("\n  ", ": ");
+    FleetRefusal { kind: why, message: what, hint: hint.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use switchboard_gitops::fleet::moves::MoveError;
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_the_command_line_says() {
+        let missing = refusal(&FleetError::NoInstance("nowhere".to_string()));
+        assert_eq!(missing.message, "could not find an Argo CD instance in namespace `nowhere`");
+        assert_eq!(
+            (missing.kind, &*missing.hint),
+            (RefusalKind::Missing, "`switchboard gitops fleet list` names them")
+        );
+        let there = refusal(&FleetError::Cannot(MoveError::AlreadyThere));
+        assert_eq!(there.kind, RefusalKind::Conflict);
+        assert!(there.hint.starts_with("nothing is to be done"), "{there:?}");
+        let uids = vec!["a".to_string(), "b".to_string()];
+        let several = refusal(&FleetError::Ambiguous { what: "tenant", name: "team".to_string(), uids });
+        assert_eq!(several.message, "could not tell which tenant is meant: 2 are called `team`, by uid `a`, `b`");
+        assert_eq!(
+            (several.kind, several.hint.starts_with("give the uid")),
+            (RefusalKind::Conflict, true),
+            "{several:?}"
+        );
+    }
+}

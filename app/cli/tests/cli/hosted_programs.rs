@@ -1,0 +1,448 @@
+//! Operators that are programs, including misbehaving ones.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
+
+use k8s_openapi::api::core::v1::{Event, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Api;
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::process::{CONTEXT, run, said, switchboard};
+use crate::up_process::{UpProcess, eventually};
+
+/// Program that misbehaves on request, compiled once.
+pub static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/misbehaving/operator.rs");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stray");
+    let rustc = std::env::var("RUSTC").unwrap_or("rustc".to_string());
+    let compiled = Command::new(rustc).args(["--edition=2024", "-o"]).arg(&target).arg(source).status().unwrap();
+    assert!(compiled.success());
+    target
+});
+
+/// Returns a configuration with a program, hosted without delays.
+fn operator(name: &str, env: &str, more: &str) -> String {
+    let program = STRAY.display();
+    format!(
+        "- name: {name}\n  command: [{program}]\n  env: {{{env}}}\n  {more}\n  limits: {{debounce: 0s, coolDown: 0s, backoff: {{first: 100ms, max: 1s}}}}\n"
+    )
+}
+
+async fn put_words(board: &UpProcess, words: &str) {
+    let map =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "stray-in"}, "data": {"words": words}});
+    board.maps().await.patch("stray-in", &PatchParams::apply("test").force(), &Patch::Apply(map)).await.unwrap();
+}
+
+/// Waits until a field of the operator's output matches.
+async fn out(board: &UpProcess, field: &str, wanted: &str) {
+    let maps = board.maps().await;
+    eventually(wanted, || async {
+        let data = maps.get_opt("stray-out").await.unwrap()?.data?;
+        (data.get(field).map(String::as_str) == Some(wanted)).then_some(())
+    })
+    .await;
+}
+
+fn failing(reason: &'static str) -> impl Fn(&Value) -> bool {
+    move |row| row["word"] == "Failing" && row["reason"].as_str().is_some_and(|text| text.contains(reason))
+}
+
+#[tokio::test]
+async fn a_program_is_hosted_woken_by_what_it_declared_and_replayed_without_running() {
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "", "")));
+    out(&board, "aloud", "nothing").await;
+    put_words(&board, "good day").await;
+    out(&board, "aloud", "good day").await;
+    // An undeclared object does not trigger a run; a declared one does.
+    board.guest("somebody-else").await;
+    put_words(&board, "good night").await;
+    out(&board, "aloud", "good night").await;
+    board.row("stray", |row| row["word"] == "Ready" && row["writes"] == 3).await;
+
+    // The input may hold Secrets, so other users have no access.
+    let work = board.folder.path().join("state/guests/stray");
+    let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
+    assert!(work.join("input/namespaces/default/core/configmaps.yaml").is_file());
+    assert_eq!(mode(&work) & 0o777, 0o700);
+
+    let why = board.json(&["why", "configmap/stray-out"]);
+    let decision = why["written"]["decision"].as_u64().unwrap_or_else(|| panic!("{why}")).to_string();
+    let UpProcess { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let replayed = crate::up_process::ask(&folder.path().join("state"), &["replay", &decision]);
+    assert_eq!(replayed.status.code(), Some(0), "{replayed:?}");
+    let journal = journal(folder.path());
+    assert!(journal.contains("stray-in"), "{journal}");
+    assert!(!journal.contains("somebody-else"), "a run was caused by, or read, what is not declared: {journal}");
+}
+
+/// Returns the text of a state directory's journal.
+fn journal(folder: &Path) -> String {
+    let files = std::fs::read_dir(folder.join("state/journal")).unwrap();
+    files.map(|file| String::from_utf8_lossy(&std::fs::read(file.unwrap().path()).unwrap()).into_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its_reason() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let target = listener.local_addr().unwrap();
+    let reasons = [
+        ("socket", "failed: Network is unreachable"),
+        ("outside", "failed: nothing outside can be read or written"),
+        ("forks", "failed: no more after "),
+        ("fills", "MiB of disk full: nothing of it is written"),
+        ("hoards", "MiB of memory and was killed: nothing of it is written"),
+        ("shares", "failed: after 0 MiB: Operation not permitted"),
+        ("sparse", "left an odd output: the files of the output say they are "),
+        ("never", "did not end in its time and was killed: nothing of it is written"),
+        ("panics", "controller stray-Speaker panicked, and what it wrote before is left out: boom"),
+        ("killed", "was killed by signal 9 half-way: nothing of it is written"),
+        ("crash", "exited with 2 without controller-results.yaml: nothing of it is written"),
+        ("silent", "exited with 0 without controller-results.yaml: nothing of it is written"),
+        ("deep", "its body cannot be read: yaml: recursion limit exceeded"),
+        ("bomb", "its body cannot be read: yaml: document contains excessive aliasing"),
+        ("binary", "its body cannot be read: yaml: line 3: it is not UTF-8 text"),
+        ("half", "its body cannot be read: yaml: line 3: found unexpected end of stream"),
+        ("odd", "its metadata file cannot be read: it has no resourceType.Resource"),
+        ("misshapen", "its metadata is no map"),
+        ("roundabout", "cannot stand in a path"),
+        ("nested", "left an odd output: the folders of the output lie more than 16 deep"),
+        ("many", "exited with 0, with its 16 MiB of disk full: nothing of it is written"),
+        ("link", "stray-out.yaml in the output is neither a file nor a folder"),
+    ];
+    let mut config = "limits: {maxConcurrent: 2}\noperators:\n".to_string();
+    for (mode, _) in reasons {
+        let env = format!("STRAY: {mode}, STRAY_TARGET: \"{target}\"");
+        let more = if mode == "never" { "timeout: 3s" } else { "memory: 128Mi\n  processes: 40\n  disk: 16Mi" };
+        config += &operator(&format!("stray-{mode}"), &env, more);
+    }
+    let board = UpProcess::up(&config);
+    for (mode, reason) in reasons {
+        let name = format!("stray-{mode}");
+        board.row(&name, failing(reason)).await;
+        let told = String::from_utf8(board.ask(&["why-not", &name]).stdout).unwrap();
+        assert!(told.contains("Failing"), "{told}");
+    }
+    assert_eq!(board.maps().await.get_opt("stray-out").await.unwrap(), None);
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err(), "somebody came out of the sandbox");
+
+    // The journal has the output of programs after the kernel has stopped.
+    let UpProcess { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let journal = journal(folder.path());
+    for (_, reason) in reasons {
+        assert!(journal.contains(reason), "the journal does not say: {reason}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_declared_is_refused_and_the_rest_written() {
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: undeclared", "")));
+    out(&board, "aloud", "nothing").await;
+    board.row("stray", failing("configmaps/default/somebody-elses of the configuration cluster is not among")).await;
+    assert_eq!(board.maps().await.get_opt("somebody-elses").await.unwrap(), None);
+}
+
+/// Returns the MiB of memory in a row of `top`.
+fn held(row: &Value) -> Option<u64> {
+    row["reason"].as_str()?.split_once("held ")?.1.split_once(" MiB")?.0.parse().ok()
+}
+
+#[tokio::test]
+async fn changed_limits_reach_a_program_without_a_restart() {
+    let config =
+        |memory: &str| format!("operators:\n{}", operator("stray", "STRAY: hoards", &format!("memory: {memory}")));
+    let board = UpProcess::up(&config("96Mi"));
+    let few = board.row("stray", |row| held(row).is_some()).await;
+    assert!(held(&few).unwrap() < 256, "{few}");
+    std::fs::write(board.file("switchboard.yaml"), config("256Mi")).unwrap();
+    board.row("stray", |row| held(row).is_some_and(|held| held >= 256)).await;
+    assert!(board.said().contains("took up the changed configuration: limits of stray"), "{}", board.said());
+}
+
+#[tokio::test]
+async fn one_hosted_alone_takes_up_changed_limits_as_well() {
+    let board = UpProcess::up(crate::up_process::NOBODY);
+    let write = |memory: &str| {
+        let one = operator("stray", "STRAY: hoards", &format!("memory: {memory}"));
+        board.outside(&format!("operators:\n{one}"))
+    };
+    let config = write("96Mi");
+    let (state, said) = (board.file("alone"), board.file("alone-said"));
+    let mut command = switchboard(&["individual", "--operator", "stray", "--config"]);
+    command.arg(config).arg("--state-dir").arg(&state).stdout(Stdio::null());
+    let _alone = KillOnDrop(command.stderr(std::fs::File::create(&said).unwrap()).spawn().unwrap());
+    let holds = |wanted: std::ops::Range<u64>| {
+        let state = state.clone();
+        async move {
+            eventually(&format!("{wanted:?} MiB held"), || async {
+                let top = crate::up_process::ask(&state, &["top", "-o", "json"]);
+                let top: Value = serde_json::from_slice(&top.stdout).ok()?;
+                held(&top["operators"][0]).filter(|held| wanted.contains(held))
+            })
+            .await
+        }
+    };
+    holds(96..256).await;
+    // An invalid value changes nothing.
+    write("96 elephants");
+    let told = |words: &'static str| {
+        let said = said.clone();
+        async move {
+            eventually(words, || async { std::fs::read_to_string(&said).unwrap().contains(words).then_some(()) }).await;
+        }
+    };
+    told("the configuration before it stays in force").await;
+    holds(96..256).await;
+    write("256Mi");
+    told("took up the changed configuration: limits of stray").await;
+    holds(256..1024).await;
+}
+
+#[tokio::test]
+async fn a_type_that_is_served_later_is_noticed() {
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: widgets", "")));
+    out(&board, "aloud", "no widget").await;
+    let said = board.said();
+    assert!(
+        said.contains("stray declares widgets.stray.example.com of stray.example.com/v1, which no cluster serves"),
+        "{said}"
+    );
+    let client = board.serving.client(CONTEXT).await;
+    let names = json!({"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"});
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let definition = json!({"metadata": {"name": "widgets.stray.example.com"}, "spec": {"group": "stray.example.com",
+        "scope": "Cluster", "names": names, "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}});
+    create(Api::<CustomResourceDefinition>::all(client.clone()), definition).await;
+    let widgets =
+        kube::core::ApiResource::from_gvk(&kube::core::GroupVersionKind::gvk("stray.example.com", "v1", "Widget"));
+    let widgets = Api::<DynamicObject>::all_with(client, &widgets);
+    let one = json!({"apiVersion": "stray.example.com/v1", "kind": "Widget", "metadata": {"name": "one"}});
+    eventually("a widget", || async {
+        let object: DynamicObject = serde_json::from_value(one.clone()).unwrap();
+        widgets.create(&PostParams::default(), &object).await.ok()
+    })
+    .await;
+    out(&board, "aloud", "a widget").await;
+    board.row("stray", |row| row["word"] == "Ready").await;
+}
+
+#[tokio::test]
+async fn what_is_made_again_and_again_is_made_three_times() {
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: generates", "")));
+    board.row("stray", failing("makes stray-made-* of configmaps again and again: 3 are there")).await;
+    let maps = board.maps().await.list(&Default::default()).await.unwrap();
+    let made = maps.items.iter().filter(|map| map.metadata.generate_name.as_deref() == Some("stray-made-"));
+    assert_eq!(made.count(), 3);
+}
+
+/// The event names contain the time, like those of library-go's recorder.
+#[tokio::test]
+async fn what_a_program_tells_in_every_run_is_one_event_that_counts() {
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: tells", "")));
+    // More events than seconds, so some of them share a time and a name.
+    for number in 0..12 {
+        let words = format!("good day {number}");
+        put_words(&board, &words).await;
+        out(&board, "aloud", &words).await;
+    }
+    board.row("stray", |row| row["word"] == "Ready").await;
+    let events: Api<Event> = Api::default_namespaced(board.serving.client(CONTEXT).await);
+    let told = events.list(&Default::default()).await.unwrap().items;
+    let told: Vec<_> = told.into_iter().filter(|event| event.reason.as_deref() == Some("Spoke")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].count.unwrap() >= 12, "{told:?}");
+    assert!(told[0].last_timestamp > told[0].first_timestamp, "{told:?}");
+}
+
+/// The time and the cost of a run always differ, and are no reason to write.
+#[tokio::test]
+async fn a_program_that_answers_its_own_writes_is_found_to_loop_and_slowed() {
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: loops", "")));
+    board.row("stray", failing("writes .data.aloud of configmaps/default/stray-out again and again")).await;
+    board.waits("stray", "slowed").await;
+}
+
+/// library-go's recorder reports an unrecordable request with an error that looks like a server's.
+#[tokio::test]
+async fn what_its_library_cannot_record_is_told_once_with_a_way_out() {
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: degraded", "")));
+    let words = "its library cannot record deletions in a namespace";
+    let told =
+        |row: &Value| row["word"] == "Blocked" && row["reason"].as_str().is_some_and(|text| text.contains(words));
+    board.row("stray", told).await;
+    put_words(&board, "again").await;
+    board.row("stray", |row| row["runs"].as_u64() >= Some(2)).await;
+    let why = String::from_utf8(board.ask(&["why-not", "stray"]).stdout).unwrap();
+    assert!(why.contains(words) && why.contains("apply-configuration-live"), "{why}");
+    let UpProcess { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let said = std::fs::read_to_string(folder.path().join("said")).unwrap();
+    assert_eq!(said.matches(words).count(), 1, "{said}");
+    assert!(journal(folder.path()).contains(words));
+}
+
+async fn create<K>(api: Api<K>, object: Value)
+where
+    K: kube::Resource + Clone + DeserializeOwned + serde::Serialize + std::fmt::Debug,
+{
+    api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
+}
+
+/// Lets a service account write ConfigMaps.
+async fn let_write(client: &kube::Client, namespace: &str, account: &str) {
+    let rule = json!({"apiGroups": [""], "resources": ["configmaps"], "verbs": ["get", "create", "patch"]});
+    create(Api::<ClusterRole>::all(client.clone()), json!({"metadata": {"name": "stray"}, "rules": [rule]})).await;
+    let binding = json!({
+        "metadata": {"name": "stray"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "stray"},
+        "subjects": [{"kind": "ServiceAccount", "namespace": namespace, "name": account}],
+    });
+    create(Api::<ClusterRoleBinding>::all(client.clone()), binding).await;
+}
+
+/// The inputs and cost of the live command always differ: only the program itself triggers it.
+#[tokio::test]
+async fn a_live_command_that_answers_its_own_writes_is_found_to_loop_and_slowed() {
+    let account = "live: true\n  serviceAccount: kube-system/default";
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: answers", account)));
+    let_write(&board.serving.client(CONTEXT).await, "kube-system", "default").await;
+    board.row("stray", failing("writes .data.live of configmaps/default/stray-out again and again")).await;
+    board.waits("stray", "slowed").await;
+}
+
+#[tokio::test]
+async fn live_runs_that_see_and_write_nothing_new_are_quiet_in_the_journal() {
+    let account = "live: true\n  serviceAccount: kube-system/default\n  resync: 1s";
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "", account)));
+    let_write(&board.serving.client(CONTEXT).await, "kube-system", "default").await;
+    let row = board.row("stray", |row| row["word"] == "Ready").await;
+    let runs = row["runs"].as_u64().unwrap();
+    board.row("stray", |row| row["runs"].as_u64() >= Some(runs + 5)).await;
+    let UpProcess { serving, folder } = board;
+    assert_eq!(serving.stop().0, Some(0));
+    let journal = journal(folder.path());
+    // Runs that saw the written objects, and those that were buffered when the process ended.
+    let kept = journal.matches("apply-configuration-live").count() as u64;
+    assert!(journal.contains("proxy says 200") && kept <= runs + 1, "{kept} of {runs} and 5 more");
+}
+
+#[tokio::test]
+async fn the_live_command_has_an_identity_of_its_own_and_leaves_through_the_proxy() {
+    let account = "live: true\n  serviceAccount: default/stray\n  egress: [login.example.com]";
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "", account)));
+    let client = board.serving.client(CONTEXT).await;
+    // The program writes with its service account, which lacks the permission so far.
+    board
+        .row("stray", failing("could not apply configmaps/default/stray-out: configmaps \"stray-out\" is forbidden"))
+        .await;
+    assert_eq!(board.maps().await.get_opt("stray-out").await.unwrap(), None);
+    let_write(&client, "default", "stray").await;
+    // The offline command needs no token; the live command does.
+    out(&board, "aloud", "nothing").await;
+    board.row("stray", failing("could not get a token for service account default/stray")).await;
+    create(Api::<ServiceAccount>::default_namespaced(client), json!({"metadata": {"name": "stray"}})).await;
+    out(&board, "live", "proxy says 200, a token is there").await;
+    board.row("stray", |row| row["word"] == "Ready").await;
+}
+
+#[tokio::test]
+async fn the_live_command_goes_nowhere_else() {
+    let account = "live: true\n  serviceAccount: kube-system/default\n  egress: [login.example.com]";
+    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: wanders", account)));
+    board.row("stray", failing("may not connect to not-allowed.example.com:443")).await;
+}
+
+#[test]
+fn what_cannot_be_hosted_is_said_before_anything_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("switchboard.yaml");
+    let start = |config: &str| {
+        std::fs::write(&file, config).unwrap();
+        let state = folder.path().join("state");
+        let arguments = ["up", "--ephemeral", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()];
+        let output = run(&[&arguments[..], &["--state-dir", state.to_str().unwrap()]].concat());
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        said(&output)
+    };
+    let told = start("operators: [{name: a, command: bin/missing}]\n");
+    assert!(told.contains("error: could not host a\n  there is no program"), "{told}");
+    assert!(told.contains("hint: `command` is a path"), "{told}");
+    let told = start("operators: [{name: a, command: /bin/false}]\n");
+    assert!(told.contains("/bin/false does not say what it reads and writes: input-resources exited with 1"), "{told}");
+    let told = start("operators: [{name: a, command: /bin/true}]\n");
+    assert!(told.contains("/bin/true does not say what it reads and writes: input-resources prints nothing"), "{told}");
+    let told = start(&format!("operators: [{{name: a, command: {}, live: true}}]\n", STRAY.display()));
+    assert!(told.contains("`live` needs a `serviceAccount`"), "{told}");
+}
+
+/// Both processes use their default directories, like a team that migrates operators one by one.
+#[tokio::test]
+async fn one_hosted_alone_stands_beside_a_run() {
+    let board = UpProcess::up(crate::up_process::NOBODY);
+    let data = board.file("data");
+    let config = board.outside("operators: {}\n");
+    let start = |arguments: &[&str], said: &str| {
+        let said = std::fs::File::create(board.file(said)).unwrap();
+        let mut command = switchboard(arguments);
+        command.env("XDG_DATA_HOME", &data).stdout(Stdio::null()).stderr(said);
+        KillOnDrop(command.spawn().unwrap())
+    };
+    let kubeconfig = board.serving.kubeconfig.display().to_string();
+    let _run = start(&["run", "--config", config.to_str().unwrap()], "run");
+    let _alone = start(&["individual", "--operator", "greeter", "--kubeconfig", &kubeconfig], "alone");
+    board.words().await;
+    board.guest("ada").await;
+    assert_eq!(board.greeting("ada").await, "Good day, ada!");
+    let told = |name: &str| std::fs::read_to_string(board.file(name)).unwrap();
+    eventually("a run beside it", || async { told("run").contains("hosting no operator").then_some(()) }).await;
+    let own = data.join("switchboard/individual/greeter");
+    assert!(told("alone").contains(&format!("hint: ask it with `switchboard top --state-dir {}`", own.display())));
+    let top = crate::up_process::ask(&own, &["top"]);
+    assert!(String::from_utf8_lossy(&top.stdout).contains("greeter"), "{top:?}");
+}
+
+/// Without a sandbox there is no process namespace that ends with the host.
+#[tokio::test]
+async fn a_program_without_a_sandbox_ends_with_its_host() {
+    let board = UpProcess::up(crate::up_process::NOBODY);
+    let loose = operator("loose", "STRAY: never", "sandbox: off\n  timeout: 10m");
+    let config = board.outside(&format!("operators:\n{loose}"));
+    let state = board.file("alone");
+    let said = std::fs::File::create(board.file("said-alone")).unwrap();
+    let mut command = switchboard(&["run", "--config", config.to_str().unwrap(), "--state-dir"]);
+    let mut host = KillOnDrop(command.arg(&state).stdout(Stdio::null()).stderr(said).spawn().unwrap());
+    let work = state.join("guests/loose/run-").display().to_string();
+    let running = || {
+        let commands = std::fs::read_dir("/proc").unwrap().flatten();
+        let commands = commands.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
+        commands.filter(|command| command.contains(&work)).count()
+    };
+    eventually("a run", || async { (running() > 0).then_some(()) }).await;
+    assert!(Command::new("kill").arg(host.0.id().to_string()).status().unwrap().success());
+    // Only writes are waited for.
+    let told = std::fs::read_to_string(board.file("said-alone")).unwrap();
+    assert_eq!(host.0.wait().unwrap().code(), Some(0), "{told}");
+    eventually("the end of the program", || async { (running() == 0).then_some(()) }).await;
+    let left = std::fs::read_dir(state.join("guests/loose")).unwrap().flatten();
+    let left: Vec<_> = left.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains("run-")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Process that is killed when the test ends.
+struct KillOnDrop(std::process::Child);
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

@@ -1,0 +1,120 @@
+//! Actions on pages: buttons for signed-in users, and commands for all.
+
+use maud::{Markup, html};
+
+use crate::access::SessionUser;
+use crate::action::{ConsoleAction, move_command};
+use crate::flags::CommandFlags;
+use crate::fleet::FleetPlacement;
+use crate::load::overview::OperatorRow;
+use crate::load::placements::display_name;
+use crate::login;
+
+/// Renders the actions on an operator.
+pub fn operator_actions(
+    row: &OperatorRow,
+    unit: Option<&str>,
+    flags: &CommandFlags,
+    user: Option<&SessionUser>,
+) -> Markup {
+    let name = row.name.clone();
+    let pause = if row.paused {
+        (ConsoleAction::Resume(name.clone()), "Resume")
+    } else {
+        (ConsoleAction::Pause(name.clone()), "Pause")
+    };
+    let wake = match unit {
+        Some(unit) => (ConsoleAction::Reconcile(name.clone(), Some(unit.to_string())), "Run this unit now"),
+        None => (ConsoleAction::Reconcile(name.clone(), None), "Run all units now"),
+    };
+    html! {
+        div.acts id="acts" data-live {
+            @for (act, label) in [pause, wake] {
+                @let fields = [("operator", Some(name.as_str())), ("unit", unit.filter(|_| act.name() == "wake"))];
+                (button(&act, label, &fields, flags, user))
+            }
+        }
+    }
+}
+
+/// Renders the action on a deployment.
+pub fn deployment_action(namespace: &str, name: &str, flags: &CommandFlags, user: Option<&SessionUser>) -> Markup {
+    let act = ConsoleAction::Sync { namespace: namespace.to_string(), name: name.to_string() };
+    button(&act, "Sync", &[("namespace", Some(namespace)), ("name", Some(name))], flags, user)
+}
+
+/// Renders the move of a placement to one of the target instances.
+pub fn move_action(
+    unit: &FleetPlacement,
+    targets: &[&str],
+    flags: &CommandFlags,
+    user: Option<&SessionUser>,
+) -> Markup {
+    let (command, id) = (move_command(&unit.name, flags), format!("to-{}", display_name(&unit.name)));
+    let Some(first) = targets.first().filter(|_| !unit.moving) else { return html! {} };
+    html! {
+        form.act method="post" action="/actions/move" {
+            @if let Some(user) = user { input type="hidden" name="csrf_token" value=(user.csrf_token); }
+            input type="hidden" name="tenant" value=(unit.name.tenant);
+            @if let Some(environment) = &unit.name.environment { input type="hidden" name="environment" value=(environment); }
+            span.choice {
+                select id=(id) name="to" aria-label={ "Where to move " (display_name(&unit.name)) } data-choice {
+                    @for target in targets { option value=(target) { (target) } }
+                }
+                @if user.is_some() { button type="submit" { "Move" } } @else { a.button href=(login::href("/fleet")) { "Move" } }
+            }
+            code { (command) " " span data-chosen { (first) } }
+        }
+    }
+}
+
+fn button(
+    act: &ConsoleAction,
+    label: &str,
+    fields: &[(&str, Option<&str>)],
+    flags: &CommandFlags,
+    user: Option<&SessionUser>,
+) -> Markup {
+    let command = act.command(flags);
+    html! {
+        form.act method="post" action={ "/actions/" (act.name()) } {
+            @if let Some(user) = user { input type="hidden" name="csrf_token" value=(user.csrf_token); }
+            @for (name, value) in fields { @if let Some(value) = value { input type="hidden" name=(name) value=(value); } }
+            @if user.is_some() { button type="submit" title=(command) { (label) } }
+            @else { a.button href=(login::href(&act.page())) title=(command) { (label) } }
+            code { (command) }
+        }
+    }
+}
+
+/// Renders the sign-in page; `back` is the path to return to.
+pub fn sign_in(wrong: Option<&str>, back: &str) -> Markup {
+    html! {
+        div.head { div { h1 { "Sign in" } p.soft { "Reading needs no token on this machine; whatever changes something does. A token of Kubernetes says who you are, and the rights you have there are the rights you have here." } } }
+        @if let Some(wrong) = wrong { p.said.wrong role="alert" { (wrong) } }
+        section.panel aria-label="Token" {
+            div.body {
+                form.row method="post" action="/signin" autocomplete="off" {
+                    input type="hidden" name="back" value=(back);
+                    label.grow { "Token" input type="password" name="token" required autocomplete="off" spellcheck="false"; }
+                    button.main-act type="submit" { "Sign in" }
+                }
+            }
+        }
+        section.panel aria-label="How to get a token" {
+            header { h2 { "How to get one" } }
+            pre.code tabindex="0" role="group" aria-label="Commands" { code {
+                "kubectl create serviceaccount me\n"
+                "kubectl apply -f - <<'EOF'\n"
+                "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: act},\n"
+                " rules: [{apiGroups: [switchboard.dev], resources: [operators], verbs: [pause, wake]},\n"
+                "         {apiGroups: [managed-gitops.redhat.com], resources: [gitopsdeploymentsyncruns], verbs: [create]},\n"
+                "         {apiGroups: [managed-gitops.redhat.com], resources: [gitopsengineinstances], verbs: [move]}]}\n"
+                "EOF\n"
+                "kubectl create clusterrolebinding me --clusterrole=act --serviceaccount=default:me\n"
+                "kubectl create token me\n"
+            } }
+            p.empty.small { "The right for each button, and what is written down of its use: " a href="/help/CONSOLE" { "about this console" } "." }
+        }
+    }
+}

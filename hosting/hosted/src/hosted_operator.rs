@@ -1,0 +1,374 @@
+//! A program as an operator of the kernel.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use switchboard_gather::contract::ResourceType;
+use switchboard_gather::discovery::Discovery;
+use switchboard_kernel::config::{OperatorConfig, ProcessConfig};
+use switchboard_kernel::limits::Limits;
+use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, ServiceAccount, Unit};
+use switchboard_kernel::plan::Plan;
+use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_sandbox::egress::{EgressRuleError, EgressRules};
+use switchboard_sandbox::{PreparedSandbox, Sandbox, SandboxError, SandboxJob, SandboxLimits};
+
+use crate::contract::Contract;
+use crate::declaration::{self, ContractKinds};
+use crate::discovery;
+use crate::generated::GeneratedObjects;
+use crate::inputs::RunInputs;
+use crate::live::{WorkloadAccess, WorkloadAccessError};
+use crate::plan::plan;
+use crate::recorded_contract;
+use crate::run::{ProgramRunner, RunTime, error_chain};
+use crate::run_result::RunResult;
+
+/// Why a program cannot be hosted.
+#[derive(Debug, thiserror::Error)]
+pub enum HostingError {
+    /// The program is not there.
+    #[error("there is no program {}", .0.display())]
+    NoProgram(PathBuf),
+    /// A file that it is to read is not there.
+    #[error("there is no file or folder {} that `files` names", .0.display())]
+    NoFile(PathBuf),
+    /// It could not be run.
+    #[error("could not run {command}")]
+    Run {
+        /// Which of its commands.
+        command: &'static str,
+        /// Why.
+        #[source]
+        source: SandboxError,
+    },
+    /// It ended badly.
+    #[error("{} does not say what it reads and writes: {why}", program.display())]
+    NoContract {
+        /// Which program.
+        program: PathBuf,
+        /// How it ended.
+        why: String,
+    },
+    /// It says something that cannot be understood.
+    #[error("could not understand {command} of {}: {why}", program.display())]
+    InvalidContract {
+        /// Which program.
+        program: PathBuf,
+        /// Which of its commands.
+        command: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// The work folder cannot be used.
+    #[error("could not use the work folder {}", .0.display())]
+    Folder(PathBuf, #[source] io::Error),
+    /// An egress rule is wrong.
+    #[error("could not read `egress`")]
+    Egress(#[source] EgressRuleError),
+    /// There is no sandbox.
+    #[error("could not make a sandbox")]
+    Sandbox(#[source] SandboxError),
+    /// The live command has no identity.
+    #[error("`live` needs a `serviceAccount`: the program talks to the user workload cluster as itself")]
+    NoAccount,
+    /// The user workload cluster cannot be given to a program.
+    #[error("could not give the program access to the user workload cluster")]
+    Access(#[source] WorkloadAccessError),
+}
+
+/// A program with the four commands, and how it is run.
+#[derive(Clone, Debug)]
+pub struct ProgramSpec {
+    /// The operator's name.
+    pub name: String,
+    /// The program, by its path from the root.
+    pub program: PathBuf,
+    /// What comes before the command.
+    pub arguments: Vec<String>,
+    /// Its environment.
+    pub env: BTreeMap<String, String>,
+    /// What it may read beside its input.
+    pub files: Vec<PathBuf>,
+    /// Which of its controllers run; all when empty.
+    pub controllers: Vec<String>,
+    /// Whether it is confined.
+    pub sandbox: bool,
+    /// Within which bounds.
+    pub limits: SandboxLimits,
+    work: PathBuf,
+}
+
+impl ProgramSpec {
+    /// Of a configuration. Its work folder is below `work`.
+    ///
+    /// # Errors
+    /// When the program is not there, or something of what it may read.
+    pub fn of(name: &str, config: &OperatorConfig, process: &ProcessConfig, work: &Path) -> Result<Self, HostingError> {
+        let program =
+            resolve_program(&process.program).ok_or_else(|| HostingError::NoProgram(process.program.clone()))?;
+        // Left out it would be missed later, by a program that says something else of it.
+        let there =
+            |file: &PathBuf| absolute(file).filter(|path| path.exists()).ok_or(HostingError::NoFile(file.clone()));
+        let files = process.files.iter().map(there).collect::<Result<_, _>>()?;
+        let bounds =
+            SandboxLimits { disk_bytes: process.disk_bytes, processes: process.processes, ..SandboxLimits::default() };
+        let bounds = limited(bounds, &config.limits(), process.live);
+        Ok(Self {
+            name: name.to_string(),
+            program,
+            arguments: process.arguments.clone(),
+            env: process.env.clone(),
+            files,
+            controllers: process.controllers.clone(),
+            sandbox: process.sandbox,
+            limits: bounds,
+            work: work.join(name),
+        })
+    }
+
+    /// One of its commands as a job.
+    pub(crate) fn job(&self, command: &str) -> SandboxJob {
+        let mut job = SandboxJob::new(&self.program).args(self.arguments.iter().cloned()).args([command]);
+        job.env = self.env.clone();
+        job.readable = self.files.clone();
+        job.limits = self.limits;
+        job.unconfined = !self.sandbox;
+        job
+    }
+
+    /// Where its input is written.
+    pub(crate) fn input(&self) -> PathBuf {
+        self.work.join("input")
+    }
+}
+
+/// The bounds of a run within an operator's limits.
+fn limited(bounds: SandboxLimits, limits: &Limits, live: bool) -> SandboxLimits {
+    // The kernel gives a run up after its timeout; the program is ended a little before, to say why. Two commands share
+    // the time.
+    let wall = limits.timeout.mul_f64(if live { 0.45 } else { 0.9 });
+    SandboxLimits { wall, memory_bytes: limits.memory_bytes, ..bounds }
+}
+
+/// The program of a path, or of a name in `PATH`, by its path from the root.
+pub fn resolve_program(program: &Path) -> Option<PathBuf> {
+    let path = if program.components().count() > 1 || program.is_absolute() {
+        program.to_path_buf()
+    } else {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())?
+    };
+    absolute(&path).filter(|path| path.is_file())
+}
+
+/// The path from the root. Its last part stays as it is: programs look at the name they are called by.
+fn absolute(path: &Path) -> Option<PathBuf> {
+    let path = std::path::absolute(path).ok()?;
+    Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
+}
+
+/// A program as an operator.
+pub struct HostedOperator {
+    name: String,
+    contract: Contract,
+    kinds: ContractKinds,
+    declaration: Declaration,
+    /// Absent where nothing is run: for what was decided before.
+    runner: Option<Arc<ProgramRunner>>,
+    live: Option<Arc<(WorkloadAccess, ServiceAccount, EgressRules)>>,
+    is_live: bool,
+    /// What it declares and no cluster serves.
+    unserved: Vec<ResourceType>,
+    work: PathBuf,
+    prepared: Mutex<Option<PreparedRun>>,
+}
+
+/// What is about to be asked about: a question is a number, not the objects.
+struct PreparedRun {
+    fingerprint: String,
+    inputs: RunInputs,
+    sandbox: PreparedSandbox,
+    /// Nothing of it will be written.
+    dry_run: bool,
+}
+
+impl HostedOperator {
+    /// Asks a program what it reads and writes, and makes an operator of it.
+    ///
+    /// `discovery` says what the clusters serve, `access` leads to the user workload cluster for the live command.
+    ///
+    /// # Errors
+    /// When it cannot be asked, or not understood.
+    pub fn load(
+        program: ProgramSpec,
+        account: Option<ServiceAccount>,
+        discovery: &Discovery,
+        live: Option<(WorkloadAccess, &[String])>,
+    ) -> Result<Self, HostingError> {
+        let work = program.work.clone();
+        let sandbox = Sandbox::new(&work).map_err(HostingError::Sandbox)?;
+        let contract = Contract::query(&program, &sandbox)?;
+        let (kinds, unserved) = ContractKinds::of(&contract, discovery);
+        let declaration = declaration::declaration(&contract, &kinds, account.clone());
+        let live = match live {
+            Some((access, egress)) => {
+                let account = account.ok_or(HostingError::NoAccount)?;
+                let rules = EgressRules::read(egress).map_err(HostingError::Egress)?;
+                let rules = rules.and(access.server().map_err(HostingError::Access)?);
+                Some(Arc::new((access, account, rules)))
+            }
+            None => None,
+        };
+        let name = program.name.clone();
+        let runner = Some(Arc::new(ProgramRunner::new(program, sandbox, &work, discovery::advertised(discovery))?));
+        recorded_contract::save(&work, &contract, &kinds, live.is_some())?;
+        let is_live = live.is_some();
+        let prepared = Mutex::default();
+        Ok(Self { name, contract, kinds, declaration, runner, live, is_live, unserved, work, prepared })
+    }
+
+    /// What it declares and no cluster serves: taken as absent.
+    pub fn unserved(&self) -> &[ResourceType] {
+        &self.unserved
+    }
+
+    /// The same program, when by now something is served of what was absent. It is not asked again.
+    ///
+    /// # Errors
+    /// When its work folder cannot be used.
+    pub fn with_discovery(&self, discovery: &Discovery) -> Result<Option<Self>, HostingError> {
+        let (kinds, unserved) = ContractKinds::of(&self.contract, discovery);
+        if unserved.len() >= self.unserved.len() {
+            return Ok(None);
+        }
+        recorded_contract::save(&self.work, &self.contract, &kinds, self.is_live)?;
+        if let Some(runner) = &self.runner {
+            runner.set_discovery(discovery::advertised(discovery));
+        }
+        let account = self.declaration.service_account.clone();
+        Ok(Some(Self {
+            name: self.name.clone(),
+            contract: self.contract.clone(),
+            declaration: declaration::declaration(&self.contract, &kinds, account),
+            kinds,
+            runner: self.runner.clone(),
+            live: self.live.clone(),
+            is_live: self.is_live,
+            unserved,
+            work: self.work.clone(),
+            prepared: Mutex::default(),
+        }))
+    }
+
+    /// Ends a run that would outlive this process, which is one without a sandbox. Nothing is run from then on.
+    pub fn stop(&self) {
+        if let Some(runner) = &self.runner {
+            runner.stop();
+        }
+    }
+
+    /// Takes up changed limits, from the next run on.
+    pub fn set_limits(&self, limits: &Limits) {
+        if let Some(runner) = &self.runner {
+            runner.update_limits(|bounds| limited(bounds, limits, self.is_live));
+        }
+    }
+
+    /// A program as it was when it was last learned there: enough to decide again from what was recorded.
+    pub fn load_recorded(name: &str, work: &Path) -> Option<Self> {
+        let work = work.join(name);
+        let (contract, kinds, is_live) = recorded_contract::load(&work)?;
+        let declaration = declaration::declaration(&contract, &kinds, None);
+        let (name, runner, live, prepared) = (name.to_string(), None, None, Mutex::default());
+        Some(Self { name, contract, kinds, declaration, runner, live, is_live, unserved: Vec::new(), work, prepared })
+    }
+
+    fn answer(&self, answer: Result<Value, String>) -> Result<RunResult, DecideError> {
+        let answer = answer.map_err(DecideError::Failed)?;
+        serde_json::from_value(answer)
+            .map_err(|error| DecideError::Failed(format!("a recorded run cannot be read: {error}")))
+    }
+}
+
+/// What a run says of the outside: all but what it cost. The time it was told stands in the question alone.
+fn without_usage(answer: &Value) -> Value {
+    let mut answer = answer.clone();
+    if let Some(parts) = answer.as_object_mut() {
+        parts.remove("usage");
+    }
+    answer
+}
+
+impl ExternalOperator for HostedOperator {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn declaration(&self) -> Declaration {
+        self.declaration.clone()
+    }
+
+    /// Programs find in them what they applied before; without, they would apply it again in every run, with a new time in it.
+    fn needs_managed_fields(&self) -> bool {
+        true
+    }
+
+    fn call(&self, request: &Value) -> Result<Value, String> {
+        let now = request["now"].as_str().unwrap_or_default();
+        let runner = self.runner.as_ref().ok_or("the program is not run here")?;
+        let answer = match (request["command"].as_str(), self.live.as_deref()) {
+            (Some("apply-configuration"), _) => {
+                let prepared = self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take();
+                let prepared = prepared.filter(|prepared| request["input"] == prepared.fingerprint.as_str());
+                let PreparedRun { inputs, sandbox, dry_run, .. } = prepared.ok_or("its input is not there any more")?;
+                runner.offline(sandbox, &inputs, &self.kinds, RunTime { now, dry_run })
+            }
+            (Some("apply-configuration-live"), Some((access, account, rules))) => {
+                let kubeconfig = access.kubeconfig(account).map_err(|error| error_chain(&error))?;
+                // It is not asked in a dry run.
+                runner.live(kubeconfig, rules.clone(), RunTime { now, dry_run: false })
+            }
+            _ => Err("this is no question to a program".to_string()),
+        }?;
+        serde_json::to_value(&answer).map_err(|error| error.to_string())
+    }
+
+    /// The offline command sees files alone; the live one has the cluster's address and may write there itself.
+    fn has_side_effects(&self, request: &Value) -> bool {
+        request["command"] != "apply-configuration"
+    }
+
+    fn decide(&self, _unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+        let now = view.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        // Made meanwhile; it goes again when there is nothing to run it for.
+        let sandbox =
+            self.runner.as_ref().map(|runner| runner.prepare(&now)).transpose().map_err(DecideError::Failed)?;
+        let inputs = RunInputs::read(&self.contract, &self.kinds, view);
+        let made = GeneratedObjects::read(&self.contract, &self.kinds, view);
+        let (inputs, made) = (inputs?, made?);
+        let (number, objects, dry_run) = (inputs.fingerprint(), inputs.len(), view.is_dry_run());
+        let prepared = sandbox.map(|sandbox| PreparedRun { fingerprint: number.clone(), inputs, sandbox, dry_run });
+        *self.prepared.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = prepared;
+        let request = json!({"command": "apply-configuration", "input": number, "objects": objects, "now": now});
+        let mut answers = vec![self.answer(outside.query_deterministic(request))?];
+        if self.is_live {
+            let request = json!({"command": "apply-configuration-live", "input": number, "now": now});
+            match self.answer(outside.query_with_digest(request, without_usage)) {
+                Ok(answer) => answers.push(answer),
+                // What the offline command wants stands by itself.
+                Err(stop) => {
+                    let plan = plan(&answers, &self.contract, &self.kinds, &made);
+                    return Ok(plan.failing(stop.to_string()));
+                }
+            }
+        }
+        Ok(plan(&answers, &self.contract, &self.kinds, &made))
+    }
+}
+
+#[cfg(test)]
+mod tests;

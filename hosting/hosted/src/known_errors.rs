@@ -1,0 +1,45 @@
+//! Words by which the library that Go programs write through says that it cannot record something.
+//!
+//! library-go's `manifestclient` holds the namespace of a request against that of its body. The body of a deletion has none, and a
+//! Namespace is asked for as if it were in itself: every deletion in a namespace and every update, apply or deletion of a
+//! Namespace is refused there, before anything is written down. The controller takes it for an error of the server, and often
+//! tells it in a condition only: the operator looks degraded, and nothing is wrong with the cluster.
+
+use serde_json::Value;
+
+use crate::run_result::RunResult;
+
+/// What stands around the two namespaces.
+const NAMESPACE_MISMATCH: [&str; 2] = ["request namespace ", " does not equal body namespace "];
+/// How many places are named.
+const MAX_NAMED: usize = 3;
+/// How deep a body is looked into.
+const MAX_DEPTH: usize = 32;
+
+/// Where a run says so, and what can be done about it.
+pub(crate) fn find(answer: &RunResult) -> Option<String> {
+    let failed = answer.results.iter().filter(|one| one.errors.iter().any(|error| matches(&error.message)));
+    let mut named: Vec<String> = failed.map(|one| format!("controller {}", one.controller_name)).collect();
+    let told = answer.mutations.iter().filter(|one| contains(&one.body, MAX_DEPTH));
+    named.extend(told.filter_map(|one| Some(format!("what it writes, {}", one.without_body()?))));
+    let (first, more) = (named.first()?, named.len().min(MAX_NAMED));
+    let named = if named.len() == 1 { first.clone() } else { named[..more].join("; ") };
+    Some(format!(
+        "its library cannot record deletions in a namespace, nor updates of Namespaces, in any version so far: \
+         do these in apply-configuration-live, or leave the controller out by `controllers`; said by {named}"
+    ))
+}
+
+fn matches(text: &str) -> bool {
+    text.find(NAMESPACE_MISMATCH[0]).is_some_and(|at| text[at..].contains(NAMESPACE_MISMATCH[1]))
+}
+
+fn contains(value: &Value, depth: usize) -> bool {
+    let deeper = |value: &Value| depth > 0 && contains(value, depth - 1);
+    match value {
+        Value::String(text) => matches(text),
+        Value::Array(items) => items.iter().any(deeper),
+        Value::Object(fields) => fields.values().any(deeper),
+        _ => false,
+    }
+}

@@ -1,0 +1,69 @@
+//! Watches a program until it ends, or ends it.
+
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use rustix::process::{Pid, PidfdFlags, WaitOptions, WaitStatus, pidfd_open, wait};
+
+use super::memory_usage::{disk, held_bytes};
+use crate::job::{RunEnd, RunUsage, SandboxLimits};
+use crate::wire::{LauncherMessage, readable};
+
+/// How often memory is looked at. What grows faster is stopped by the limit on what one process maps.
+const CHECK_INTERVAL: Duration = Duration::from_millis(10);
+
+pub(super) fn watch(program: &Child, limits: &SandboxLimits, began: Instant) -> LauncherMessage {
+    let first = Pid::from_child(program);
+    let ended = pidfd_open(first, PidfdFlags::empty());
+    let end = loop {
+        if let Some(end) = reap(first) {
+            break end;
+        }
+        let left = limits.wall.saturating_sub(began.elapsed());
+        if left.is_zero() {
+            break RunEnd::Deadline;
+        }
+        let held = held_bytes();
+        if held > limits.memory_bytes {
+            break RunEnd::Memory(held);
+        }
+        match &ended {
+            Ok(ended) => drop(readable(ended, left.min(CHECK_INTERVAL))),
+            Err(_) => std::thread::sleep(left.min(CHECK_INTERVAL)),
+        }
+    };
+    LauncherMessage::Ended { end, usage: usage(began) }
+}
+
+/// Takes in what has ended, orphans included; says how the program did when it is among them.
+fn reap(first: Pid) -> Option<RunEnd> {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == first => return Some(end(status)),
+            Ok(Some(_)) => {}
+            // Nothing left to wait for, though the program was never seen to end.
+            Err(rustix::io::Errno::CHILD) => return Some(RunEnd::Signalled(0)),
+            Ok(None) | Err(_) => return None,
+        }
+    }
+}
+
+fn end(status: WaitStatus) -> RunEnd {
+    let signal = || RunEnd::Signalled(status.terminating_signal().unwrap_or_default());
+    status.exit_status().map_or_else(signal, RunEnd::Exited)
+}
+
+fn usage(began: Instant) -> RunUsage {
+    let (disk_bytes, disk_full) = disk().unwrap_or_default();
+    let mut usage = RunUsage { wall: began.elapsed(), disk_bytes, disk_full, ..RunUsage::default() };
+    if let Ok(children) = getrusage(UsageWho::RUSAGE_CHILDREN) {
+        let time = |value: nix::sys::time::TimeVal| {
+            let micros = i128::from(value.tv_sec()) * 1_000_000 + i128::from(value.tv_usec());
+            Duration::from_micros(u64::try_from(micros).unwrap_or_default())
+        };
+        usage.cpu = time(children.user_time()) + time(children.system_time());
+        usage.peak_memory_bytes = u64::try_from(children.max_rss()).unwrap_or_default() << 10;
+    }
+    usage
+}

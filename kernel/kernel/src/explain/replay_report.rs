@@ -1,0 +1,67 @@
+//! Report of `replay`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::decision::{Decision, DecisionId};
+use crate::operator::UnitId;
+use crate::replay::ReplayComparison;
+
+/// Result of replaying a decision.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplayReport {
+    /// Number of the decision.
+    pub decision: DecisionId,
+    /// Unit of the decision, if it is still known.
+    pub unit: Option<UnitId>,
+    /// Comparison of both results.
+    #[serde(flatten)]
+    pub replayed: ReplayComparison,
+}
+
+impl ReplayReport {
+    /// Creates the report of a decision.
+    pub fn of(id: DecisionId, decision: Option<&Decision>, replayed: ReplayComparison) -> Self {
+        Self { decision: id, unit: decision.map(|decision| decision.unit.clone()), replayed }
+    }
+}
+
+impl fmt::Display for ReplayReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whose = self.unit.as_ref().map(|unit| format!(" of {unit}")).unwrap_or_default();
+        let decision = format!("decision {}{whose}", self.decision);
+        match &self.replayed {
+            ReplayComparison::Same => writeln!(f, "{decision}: the same is decided again"),
+            ReplayComparison::Gone => {
+                writeln!(f, "{decision} cannot be replayed: it, or what it read, is not kept")
+            }
+            ReplayComparison::TooMuch { why } => writeln!(f, "{decision} cannot be replayed: {why}"),
+            ReplayComparison::Undecided { why } => {
+                writeln!(f, "{decision}: it cannot be told whether the same is decided again")?;
+                writeln!(f, "  {why}")
+            }
+            ReplayComparison::Different { lines, .. } => {
+                writeln!(f, "{decision}: something else is decided now")?;
+                list(f, lines)
+            }
+            ReplayComparison::Redacted { objects, equal: alike, lines } => {
+                let result = match alike {
+                    true => "the same is decided again, as far as can be told",
+                    false => "it cannot be told whether the same is decided again",
+                };
+                writeln!(f, "{decision}: {result}")?;
+                writeln!(f, "  masked values were read from {}", objects.join(", "))?;
+                if !alike {
+                    writeln!(f, "  with the masks in their place, this is another:")?;
+                }
+                list(f, lines)
+            }
+        }
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, lines: &[String]) -> fmt::Result {
+    lines.iter().try_for_each(|line| writeln!(f, "  {}", line.trim_end()))
+}

@@ -1,0 +1,143 @@
+//! In-memory reader for an operator's own tests.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+use switchboard_object::selector::LabelSelector;
+
+use crate::object::Object;
+use crate::operator::{DecideError, Operator, Unit};
+use crate::plan::Plan;
+use crate::resource::{ListQuery, ObjectKey, Resource, TableKey};
+use crate::timestamp::Timestamp;
+use crate::topology::{ClusterName, ClusterType, Topology};
+use crate::view::{Reader, View};
+
+/// Reader with the given objects of one cluster. Kinds without objects read as empty.
+///
+/// ```
+/// use switchboard_kernel::resource::Resource;
+/// use switchboard_kernel::fake_view::FakeView;
+///
+/// const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+/// let object = serde_json::json!({"metadata": {"name": "web", "namespace": "shop"}});
+/// let view = FakeView::of(&CONFIG_MAPS, [object]).at("2026-01-01T00:00:00Z");
+/// # let _ = view;
+/// ```
+#[derive(Clone, Default)]
+pub struct FakeView {
+    objects: BTreeMap<ObjectKey, Object>,
+    /// Last revision used; an object that replaces another one gets a new revision.
+    revision: u64,
+    now: Timestamp,
+}
+
+impl FakeView {
+    /// Creates a view with objects of one kind.
+    pub fn of(resource: &Resource, objects: impl IntoIterator<Item = Value>) -> Self {
+        Self::default().with(resource, objects)
+    }
+
+    /// Adds objects, each at a new revision.
+    #[must_use]
+    pub fn with(mut self, resource: &Resource, objects: impl IntoIterator<Item = Value>) -> Self {
+        let table = TableKey { cluster: cluster(), resource: Arc::new(resource.clone()) };
+        for mut object in objects {
+            self.revision += 1;
+            let revision = self.revision;
+            object["metadata"]["resourceVersion"] = revision.to_string().into();
+            let text = |name: &str| Arc::from(object["metadata"][name].as_str().unwrap_or_default());
+            let key = ObjectKey { table: table.clone(), namespace: text("namespace"), name: text("name") };
+            let json = Arc::from(object.to_string().into_bytes());
+            self.objects.insert(key.clone(), Object { key, revision, json });
+        }
+        self
+    }
+
+    /// Sets the time.
+    ///
+    /// # Panics
+    /// When the text is not an RFC 3339 time.
+    #[must_use]
+    pub fn at(mut self, time: &str) -> Self {
+        let time: jiff::Timestamp = time.parse().expect("a scene is given an RFC 3339 time");
+        self.now = Timestamp(u64::try_from(time.as_millisecond()).unwrap_or_default());
+        self
+    }
+
+    /// Lets an operator decide on these objects.
+    ///
+    /// # Errors
+    /// The operator's error.
+    pub fn decide(&self, operator: &dyn Operator, unit: &Unit) -> Result<Plan, DecideError> {
+        let inputs = Arc::new(operator.declaration().readable());
+        let topology = Arc::new(Topology::standalone(&cluster()));
+        operator.decide(unit, &View::new(Arc::new(self.clone()), topology, inputs, self.now))
+    }
+}
+
+fn cluster() -> ClusterName {
+    ClusterName::new(&ClusterType::Configuration.to_string())
+}
+
+impl Reader for FakeView {
+    fn get(&self, key: &ObjectKey) -> Option<Option<Object>> {
+        Some(self.objects.get(key).cloned())
+    }
+
+    fn list(&self, query: &ListQuery, selector: &LabelSelector) -> Option<Vec<Object>> {
+        let wanted = |object: &&Object| {
+            object.key.table == query.table
+                && query.selection.namespace.as_ref().is_none_or(|n| *n == object.key.namespace)
+                && selector.matches(Some(&object.labels()))
+        };
+        Some(self.objects.values().filter(wanted).cloned().collect())
+    }
+
+    fn revision(&self, _cluster: &ClusterName) -> u64 {
+        self.revision
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::operator::{Declaration, Units};
+    use crate::resource::Selection;
+
+    const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+    const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
+
+    /// Operator that declares its units but no inputs.
+    struct UnitsOnly(Resource);
+
+    impl Operator for UnitsOnly {
+        fn name(&self) -> &str {
+            "of-units"
+        }
+
+        fn declaration(&self) -> Declaration {
+            let units = Units::Each {
+                cluster_type: ClusterType::default(),
+                resource: CONFIG_MAPS,
+                selection: Selection::all(),
+            };
+            Declaration { inputs: BTreeSet::new(), outputs: BTreeSet::new(), service_account: None, units }
+        }
+
+        fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
+            view.get(&self.0, unit.namespace(), unit.name()).map(|_| Plan::nothing())
+        }
+    }
+
+    #[test]
+    fn what_units_are_may_be_read_without_being_declared_twice_and_nothing_else() {
+        let unit = Unit::object("shop", "web");
+        assert_eq!(FakeView::default().decide(&UnitsOnly(CONFIG_MAPS), &unit), Ok(Plan::nothing()));
+        let refused = FakeView::default().decide(&UnitsOnly(SECRETS), &unit);
+        assert!(matches!(refused, Err(DecideError::Failed(_))), "{refused:?}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Destination clusters and the state of their operators.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use switchboard_kernel::operator::DecideError;
+use switchboard_kernel::plan::Plan;
+
+use super::reconciliation::{COMPARISON_CONDITIONS, Reconciliation};
+use crate::destination::DestinationCluster;
+use crate::object_fields::text;
+use crate::status::set_conditions;
+
+/// Delay before the operator of a cluster that has not been started yet is queried again.
+const UNTRIED_CLUSTER_RETRY: Duration = Duration::from_secs(1);
+
+/// Result of starting the operator of a cluster, with the reason of a failure.
+type OperatorStart = Result<(), String>;
+
+/// Results by the namespace and name of the Secret that declares the cluster.
+#[derive(Debug, Default)]
+pub struct DestinationOperators(Mutex<BTreeMap<(String, String), OperatorStart>>);
+
+impl DestinationOperators {
+    /// Records the result of starting a cluster's operator.
+    pub fn record(&self, secret: (String, String), reached: OperatorStart) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(secret, reached);
+    }
+
+    /// Removes all clusters except those of these Secrets.
+    pub fn retain(&self, secrets: &BTreeSet<(String, String)>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|secret, _| secrets.contains(secret));
+    }
+
+    /// Returns whether a cluster has its operator; null if it has not been started yet.
+    pub(super) fn query(&self, secret: &Value) -> Result<Value, String> {
+        let key = (text(secret, "/namespace").to_string(), text(secret, "/name").to_string());
+        match self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            None => Ok(Value::Null),
+            Some(Ok(())) => Ok(json!(true)),
+            Some(Err(why)) => Err(why.clone()),
+        }
+    }
+}
+
+impl Reconciliation<'_> {
+    /// Returns the plan for an Application whose cluster has no operator, or `None` if it has one.
+    pub(super) fn without_operator(&mut self, cluster: &DestinationCluster) -> Option<Result<Plan, DecideError>> {
+        let (namespace, name) = cluster.secret.as_ref()?;
+        match self.external.query(json!({"cluster": {"namespace": namespace, "name": name}})) {
+            Ok(Value::Null) => {
+                let waits = format!("the cluster {} to be reached", cluster.name);
+                Some(Ok(Plan::nothing().waiting(waits).requeue_after(UNTRIED_CLUSTER_RETRY)))
+            }
+            Ok(_) => None,
+            Err(why) => {
+                let message = format!("Failed to load live state: error getting cluster: {why}");
+                let wrong = [("ComparisonError", message.clone())];
+                set_conditions(&mut self.next["status"], &COMPARISON_CONDITIONS, &wrong, self.now);
+                self.set_unknown();
+                Some(Ok(self.patch_plan().blocked(message)))
+            }
+        }
+    }
+}

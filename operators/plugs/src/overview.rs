@@ -1,0 +1,166 @@
+//! Who is plugged in where, and how that stands: the ground of `plugs status` and `plugs graph`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+use switchboard_kernel::state::Health;
+
+/// Plugs and sockets at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlugOverview {
+    /// By namespace and name.
+    pub sockets: Vec<SocketRow>,
+    /// By namespace and name.
+    pub plugs: Vec<PlugRow>,
+}
+
+/// A socket.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SocketRow {
+    /// `namespace/name`.
+    pub name: String,
+    /// Its interface, with version, when it has a name.
+    pub interface: String,
+    /// How many plugs are coupled to it.
+    pub coupled: usize,
+    /// How many want to be.
+    pub plugs: usize,
+    /// How many may be.
+    pub limit: Option<u64>,
+    /// One of the five states.
+    pub state: Health,
+    /// What the condition says.
+    pub message: String,
+    /// When it was made.
+    pub created: String,
+}
+
+/// A plug, which is also the integration it asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlugRow {
+    /// `namespace/name`.
+    pub name: String,
+    /// The socket it wants, `namespace/name`; empty when it names none.
+    pub socket: String,
+    /// Whether that socket is there.
+    pub socket_exists: bool,
+    /// Whether it is coupled.
+    pub coupled: bool,
+    /// One of the five states.
+    pub state: Health,
+    /// The reason of the condition.
+    pub reason: String,
+    /// What went wrong, or what the condition says.
+    pub message: String,
+    /// When it was made.
+    pub created: String,
+}
+
+impl PlugOverview {
+    /// Of the objects as they are.
+    pub fn of(plugs: &[Value], sockets: &[Value]) -> Self {
+        let mut plugs: Vec<PlugRow> = plugs.iter().map(PlugRow::of).collect();
+        let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        for plug in &plugs {
+            let (wanted, coupled) = counts.entry(plug.socket.clone()).or_default();
+            *wanted += 1;
+            *coupled += usize::from(plug.coupled);
+        }
+        let mut sockets: Vec<SocketRow> = sockets.iter().map(|socket| SocketRow::of(socket, &counts)).collect();
+        sockets.sort_by(|a, b| a.name.cmp(&b.name));
+        for plug in &mut plugs {
+            plug.socket_exists = sockets.binary_search_by(|socket| socket.name.cmp(&plug.socket)).is_ok();
+        }
+        plugs.sort_by(|a, b| a.name.cmp(&b.name));
+        Self { sockets, plugs }
+    }
+
+    /// The socket of a plug, when it is there.
+    pub fn socket(&self, plug: &PlugRow) -> Option<&SocketRow> {
+        self.sockets.iter().find(|socket| socket.name == plug.socket)
+    }
+}
+
+impl SocketRow {
+    fn of(socket: &Value, counts: &BTreeMap<String, (usize, usize)>) -> Self {
+        let name = qualified_name(socket);
+        let (plugs, coupled) = counts.get(&name).copied().unwrap_or_default();
+        let interface = &socket["spec"]["interface"];
+        let text = |field: &str| interface[field].as_str().unwrap_or_default();
+        let version = if text("version").is_empty() { String::new() } else { format!("/{}", text("version")) };
+        let (state, _, message) = health(socket);
+        // A socket that nobody uses is as it should be.
+        let state = if state == Health::Working && reason(socket) == "SocketEmpty" { Health::Ready } else { state };
+        Self {
+            interface: format!("{}{version}", text("name")),
+            coupled,
+            plugs,
+            limit: socket["spec"]["limit"].as_u64(),
+            state,
+            message,
+            created: created(socket),
+            name,
+        }
+    }
+}
+
+impl PlugRow {
+    fn of(plug: &Value) -> Self {
+        let own = plug["metadata"]["namespace"].as_str().unwrap_or("default");
+        let wanted = &plug["spec"]["socket"];
+        let socket = wanted["name"].as_str().map_or_else(String::new, |name| {
+            format!("{}/{name}", wanted["namespace"].as_str().filter(|given| !given.is_empty()).unwrap_or(own))
+        });
+        let (state, reason, message) = health(plug);
+        let coupled = condition(plug, "Coupled").is_some_and(|one| one["status"] == "True");
+        let name = qualified_name(plug);
+        Self { name, socket, socket_exists: false, coupled, state, reason, message, created: created(plug) }
+    }
+}
+
+fn qualified_name(object: &Value) -> String {
+    let text = |field: &str| object["metadata"][field].as_str();
+    format!("{}/{}", text("namespace").unwrap_or("default"), text("name").unwrap_or_default())
+}
+
+fn created(object: &Value) -> String {
+    object["metadata"]["creationTimestamp"].as_str().unwrap_or_default().to_string()
+}
+
+fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a Value> {
+    object.pointer("/status/conditions")?.as_array()?.iter().find(|one| one["type"] == kind)
+}
+
+fn reason(object: &Value) -> &str {
+    condition(object, "Coupled").and_then(|one| one["reason"].as_str()).unwrap_or_default()
+}
+
+/// State, reason and message of a plug or socket by its conditions.
+fn health(object: &Value) -> (Health, String, String) {
+    let message = |one: &Value| one["message"].as_str().unwrap_or_default().to_string();
+    let reason = reason(object).to_string();
+    if let Some(failed) = condition(object, "Failed").filter(|one| one["status"] == "True") {
+        return (Health::Failing, reason, message(failed));
+    }
+    if let Some(program) = condition(object, "ApparatusReady").filter(|one| one["status"] == "False") {
+        return (Health::Waiting, reason, format!("apparatus: {}", message(program)));
+    }
+    let Some(coupled) = condition(object, "Coupled") else {
+        return (Health::Working, reason, "not looked at yet".to_string());
+    };
+    let word = match reason.as_str() {
+        _ if coupled["status"] == "True" => Health::Ready,
+        "SocketNotCreated" | "LimitReached" | "ApparatusNotReady" => Health::Waiting,
+        "NotAllowed" | "InterfaceMismatch" => Health::Blocked,
+        "Error" => Health::Failing,
+        _ => Health::Working,
+    };
+    (word, reason, message(coupled))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,93 @@
+//! The interface: what each side must bring, and what it may.
+
+use std::collections::BTreeMap;
+
+use super::{ComputeError, CouplingPair, CouplingSide, Values};
+use crate::model::{Interface, Property};
+
+/// Whether plug and socket speak of the same interface, where both say which.
+///
+/// # Errors
+/// What the plug wants and the socket offers.
+pub fn check_interface(pair: CouplingPair<'_>) -> Result<(), String> {
+    let offered = pair.socket.interface.as_ref().and_then(|interface| interface.name.as_ref());
+    let Some(wanted) = &pair.plug.interface else { return Ok(()) };
+    let Some(offered) = offered else {
+        return Err(format!(
+            "spec.interface: plug wants the interface {wanted}, and the socket does not say which it has"
+        ));
+    };
+    let same_version = |version: &String| offered.version.as_ref().is_none_or(|other| other == version);
+    if offered.name == wanted.name && wanted.version.as_ref().is_none_or(same_version) {
+        return Ok(());
+    }
+    Err(format!("spec.interface: plug wants the interface {wanted}, and the socket has {offered}; couple to another"))
+}
+
+fn properties<'a>(
+    interface: Option<&'a Interface>,
+    side: CouplingSide,
+    what: &str,
+) -> Option<&'a BTreeMap<String, Property>> {
+    let schemas = interface.map(|interface| if what == "config" { &interface.config } else { &interface.result })?;
+    match side {
+        CouplingSide::Plug => schemas.plug.as_ref(),
+        CouplingSide::Socket => schemas.socket.as_ref(),
+    }
+}
+
+/// What the interface lets through of a side's `config` or `result`: declared values, defaults for those not given. A side
+/// for which nothing is declared passes whole. An empty text is as good as none, for all four alike.
+///
+/// # Errors
+/// [`Trouble`] when a required value is missing, or one is not as declared. The value itself is never told.
+pub fn apply_interface(
+    interface: Option<&Interface>,
+    side: CouplingSide,
+    what: &'static str,
+    values: Values,
+) -> Result<Values, ComputeError> {
+    let (passed, missing) = apply_interface_partially(interface, side, what, values)?;
+    let Some(name) = missing.first() else { return Ok(passed) };
+    let words = format!("{} {what} property '{name}' is required", side.as_str());
+    // A result may come later: whatever makes it wakes the plug.
+    Err(if what == "result" { ComputeError::Missing(words) } else { ComputeError::Invalid(words) })
+}
+
+/// The same of values that are not all there: what passes, and the names of what is required and missing.
+///
+/// # Errors
+/// [`Trouble`] when a value is not as declared.
+pub fn apply_interface_partially(
+    interface: Option<&Interface>,
+    side: CouplingSide,
+    what: &'static str,
+    mut values: Values,
+) -> Result<(Values, Vec<String>), ComputeError> {
+    let Some(declared) = properties(interface, side, what) else { return Ok((values, Vec::new())) };
+    let (mut passed, mut missing) = (Values::new(), Vec::new());
+    for (name, property) in declared {
+        let named = || format!("{} {what} property '{name}'", side.as_str());
+        let given = values.remove(name);
+        let text = match (given.filter(|text| !text.is_empty()), &property.default) {
+            (Some(text), _) => text,
+            (None, _) if property.required => {
+                missing.push(name.clone());
+                continue;
+            }
+            (None, Some(default)) => default.clone(),
+            (None, None) => continue,
+        };
+        if let Some(problem) = property.violation(&text) {
+            return Err(ComputeError::Invalid(format!("{} {problem}", named())));
+        }
+        passed.insert(name.clone(), text);
+    }
+    Ok((passed, missing))
+}
+
+/// The names that the interface marks as secret.
+pub fn secret_names(interface: Option<&Interface>, side: CouplingSide, what: &'static str) -> Vec<String> {
+    let declared = properties(interface, side, what).into_iter().flatten();
+    declared.filter(|(_, property)| property.secret).map(|(name, _)| name.clone()).collect()
+}

@@ -1,0 +1,144 @@
+//! Units of the Secrets and projects that the service created for Argo CD. Edited and deleted objects are requested
+//! again; objects without a row are deleted once no Application needs them.
+
+use std::collections::BTreeSet;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use switchboard_gitops::argo::{DATABASE_ID, SupportingObject, supporting_object_of};
+use switchboard_gitops::repository::normalize;
+use switchboard_kernel::operator::{AccessRule, DecideError, Declaration, ExternalOperator, Unit, Units};
+use switchboard_kernel::plan::{Mutation, Plan};
+use switchboard_kernel::resource::{Resource, Selection};
+use switchboard_kernel::topology::ClusterType;
+use switchboard_kernel::view::{ExternalClient, View};
+
+use super::{Agent, PROJECTS_NAME, SECRETS_NAME, desired_objects};
+use crate::request::{secret, stamp, text};
+use crate::resources::{APPLICATIONS, PROJECTS, SECRETS};
+
+/// Operator of Secrets or of projects.
+pub struct ArgoCdObjects {
+    agent: Agent,
+    kind: Resource,
+}
+
+/// Request of a unit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ObjectRequest {
+    pub(super) now: String,
+    pub(super) stamp: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) object: Option<Value>,
+}
+
+/// Response to a unit.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ObjectResponse {
+    pub(super) plan: Plan,
+    /// Whether no row knows the object.
+    pub(super) is_orphan: bool,
+}
+
+impl ArgoCdObjects {
+    /// Returns the operator of Secrets.
+    pub fn secrets(agent: Agent) -> ArgoCdObjects {
+        ArgoCdObjects { agent, kind: SECRETS }
+    }
+
+    /// Returns the operator of projects.
+    pub fn projects(agent: Agent) -> ArgoCdObjects {
+        ArgoCdObjects { agent, kind: PROJECTS }
+    }
+}
+
+impl ExternalOperator for ArgoCdObjects {
+    fn name(&self) -> &str {
+        if self.kind == SECRETS { SECRETS_NAME } else { PROJECTS_NAME }
+    }
+
+    fn declaration(&self) -> Declaration {
+        let of = |kind: &Resource| AccessRule::every(kind).on(ClusterType::Management);
+        // Projects of the service have no label to select them by.
+        let selection = if self.kind == SECRETS { Selection::all().with_labels(DATABASE_ID) } else { Selection::all() };
+        Declaration {
+            inputs: [&APPLICATIONS, &SECRETS].into_iter().map(of).collect(),
+            outputs: BTreeSet::from([of(&self.kind)]),
+            service_account: None,
+            units: Units::Each { cluster_type: ClusterType::Management, resource: self.kind.clone(), selection },
+        }
+    }
+
+    fn call(&self, request: &Value) -> Result<Value, String> {
+        let (agent, request) =
+            (self.agent.clone(), ObjectRequest::deserialize(request).map_err(|error| error.to_string())?);
+        let response = self.agent.store().block_on(async move || {
+            agent.store().transact(async |view| desired_objects::decide_on(view, &request, &agent).await).await
+        })?;
+        serde_json::to_value(response).map_err(|error| error.to_string())
+    }
+
+    fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+        let Some(thing) = supporting_object_of(unit.name()) else { return Ok(Plan::nothing()) };
+        let object = view.on(ClusterType::Management).get(&self.kind, unit.namespace(), unit.name())?;
+        let object = object.map(|object| object.value());
+        let request = ObjectRequest {
+            now: view.now().to_string(),
+            stamp: stamp(view),
+            namespace: unit.namespace().to_string(),
+            name: unit.name().to_string(),
+            object: if self.kind == SECRETS { object.clone().map(secret) } else { object.clone() },
+        };
+        let answer = outside.query(serde_json::to_value(&request)?).map_err(DecideError::Failed)?;
+        let response: ObjectResponse = serde_json::from_value(answer)?;
+        match object.filter(|_| response.is_orphan) {
+            Some(object) if is_used(view, unit, &thing, &object)? => {
+                Ok(Plan::nothing().waiting("what is deployed with it to let it go"))
+            }
+            Some(_) => {
+                let mut plan = Plan::ordered();
+                plan.push(Mutation::delete(&self.kind, unit.namespace(), unit.name()).on(ClusterType::Management));
+                Ok(plan)
+            }
+            None => Ok(response.plan),
+        }
+    }
+}
+
+/// Whether an Application of the instance needs the object. The unit is triggered when one changes.
+fn is_used(view: &View, unit: &Unit, thing: &SupportingObject, object: &Value) -> Result<bool, DecideError> {
+    let management = view.on(ClusterType::Management);
+    let here = Selection::namespace(unit.namespace());
+    let applications = management.list(&APPLICATIONS, &here)?;
+    let mut specs = applications.iter().map(|object| object.value()["spec"].clone());
+    Ok(match thing {
+        SupportingObject::Environment(_) => specs.any(|spec| spec["destination"]["name"] == *unit.name()),
+        SupportingObject::Project(_) => specs.any(|spec| spec["project"] == *unit.name()),
+        SupportingObject::Credential(_) => {
+            // A Secret with a project serves the Applications of that project only, and so does a Secret that could
+            // replace it.
+            let (url, of) = (url_of(object), decoded(object, "/data/project"));
+            let reads = |spec: &Value| normalize(&text(spec, "/source/repoURL")) == url;
+            let is_read = specs.any(|spec| reads(&spec) && (of.is_empty() || spec["project"] == *of));
+            let others = if is_read { management.list(&SECRETS, &here.with_labels(DATABASE_ID))? } else { Vec::new() };
+            let mut others = others.iter().map(|other| other.value());
+            let serves = |other: &Value| url_of(other) == url && decoded(other, "/data/project") == of;
+            is_read && !others.any(|other| text(&other, "/metadata/name") != unit.name() && serves(&other))
+        }
+    })
+}
+
+/// Returns the normalized URL of a repository Secret; empty for a cluster Secret.
+fn url_of(secret: &Value) -> String {
+    normalize(&decoded(secret, "/data/url"))
+}
+
+/// Returns a value of a Secret; empty if it is missing.
+fn decoded(secret: &Value, pointer: &str) -> String {
+    let bytes = STANDARD.decode(text(secret, pointer)).ok();
+    bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+}

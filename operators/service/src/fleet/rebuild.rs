@@ -1,0 +1,33 @@
+//! Requests to rebuild the objects of an instance whose namespace was recreated.
+
+use switchboard_gitops::flow::operation::{OperationRequest, request};
+use switchboard_ledger::ids::{OperationId, OperationResource, UserId};
+use switchboard_ledger::rows::{Application, EngineInstance, RepositoryCredentials};
+use switchboard_ledger::{DbTimestamp, Filter, LedgerView, RowChange};
+
+use super::FleetError;
+use crate::{ids, rows};
+
+/// Returns Operations for every object of the instance.
+pub async fn changes(
+    view: &mut LedgerView,
+    instance: &EngineInstance,
+    now: DbTimestamp,
+) -> Result<Vec<RowChange>, FleetError> {
+    let mut wanted: Vec<(OperationResource, String, UserId)> = Vec::new();
+    for row in view.list::<Application>(&Filter::all().is("engine_instance_inst_id", &instance.id)).await? {
+        if let Some(owner) = rows::owner_of(view, &row.id).await? {
+            wanted.push((OperationResource::Application, row.id.to_string(), owner.user));
+        }
+    }
+    for row in view.list::<RepositoryCredentials>(&Filter::all().is("repo_cred_engine_id", &instance.id)).await? {
+        wanted.push((OperationResource::RepositoryCredentials, row.id.to_string(), row.user));
+    }
+    let mut changes = Vec::new();
+    for (resource, resource_id, owner) in &wanted {
+        let existing = rows::operations(view, resource_id).await?;
+        let wish = OperationRequest { instance: &instance.id, resource: *resource, resource_id, owner };
+        changes.extend(request(&existing, &wish, || OperationId::from(ids::new()), now));
+    }
+    Ok(changes)
+}
