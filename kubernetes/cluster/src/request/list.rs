@@ -64,8 +64,7 @@ impl ListOptions {
         if errors.is_empty() { Ok(options) } else { Err(invalid_options("ListOptions", &errors)) }
     }
 
-    /// Sets the default of `sendInitialEvents`: true for a watch of the newest state with bookmarks, as older clients
-    /// expect.
+    /// Sets `sendInitialEvents` for a watch without a revision or with revision 0, as older clients expect.
     fn default_initial_events(&mut self) {
         let legacy = self.resource_version.is_empty() || self.resource_version == "0";
         if self.watch && self.send_initial_events.is_none() && legacy {
