@@ -1,6 +1,6 @@
 //! Driver of the core: watches, threads, writes, the clock and the journal.
 //!
-//! One task owns the [`Core`]; everything else communicates with it over channels, so there is no lock.
+//! A single task owns the [`Core`]; everything else communicates with it over channels, so there is no lock.
 //!
 //! ```text
 //!  watch tasks ──▶ ┌──────┐ ──▶ threads that decide ──┐

@@ -232,7 +232,7 @@ impl Journal {
     /// others.
     ///
     /// # Errors
-    /// The same as [`Journal::append`].
+    /// Errors of [`Journal::append`].
     pub fn append_with_secrets(
         &mut self,
         decision: &Decision,

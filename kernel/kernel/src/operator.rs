@@ -113,9 +113,9 @@ impl fmt::Display for UnitId {
 /// Division of an operator's work into units.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Units {
-    /// One unit, triggered by changes to everything it has read.
+    /// A single unit, triggered by changes to everything it has read.
     Whole,
-    /// One unit for each selected object. A unit runs once more after its object is deleted.
+    /// A unit for each selected object. A unit runs once more after its object is deleted.
     Each {
         /// Cluster type of the objects.
         cluster_type: ClusterType,

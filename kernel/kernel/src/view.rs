@@ -175,7 +175,7 @@ impl View {
     /// objects whose status summarizes their many readers.
     ///
     /// # Errors
-    /// The same as [`View::get`].
+    /// Errors of [`View::get`].
     pub fn get_ignoring_status(
         &self,
         resource: &Resource,
@@ -196,7 +196,7 @@ impl View {
     /// operator's topology.
     ///
     /// # Errors
-    /// The same as [`View::get`], and [`DecideError::Failed`] when the label selector is invalid.
+    /// Errors of [`View::get`], and [`DecideError::Failed`] when the label selector is invalid.
     pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, DecideError> {
         self.on(ClusterType::default()).list(resource, selection)
     }
@@ -243,7 +243,7 @@ impl ClusterView<'_> {
     /// Reads an object like [`View::get`].
     ///
     /// # Errors
-    /// The same as [`View::get`].
+    /// Errors of [`View::get`].
     pub fn get(&self, resource: &Resource, namespace: &str, name: &str) -> Result<Option<Object>, DecideError> {
         self.check(resource, Some(namespace).filter(|n| !n.is_empty()), Some(name))?;
         let key = self.view.topology.object(self.cluster_type, resource, namespace, name);
@@ -258,7 +258,7 @@ impl ClusterView<'_> {
     /// Lists objects like [`View::list`].
     ///
     /// # Errors
-    /// The same as [`View::list`].
+    /// Errors of [`View::list`].
     pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, DecideError> {
         self.check(resource, selection.namespace.as_deref(), None)?;
         let selector = selection.selector().map_err(|error| {
@@ -331,7 +331,7 @@ impl<'a> ExternalClient<'a> {
     /// A unit that keeps writing although nothing it read has changed is then found to loop, whatever the answers are.
     ///
     /// # Errors
-    /// The same as [`ExternalClient::query`].
+    /// Errors of [`ExternalClient::query`].
     pub fn query_deterministic(&self, request: Value) -> Result<Value, String> {
         self.send(request, true, |_| None)
     }
@@ -342,7 +342,7 @@ impl<'a> ExternalClient<'a> {
     /// caused the query.
     ///
     /// # Errors
-    /// The same as [`ExternalClient::query`].
+    /// Errors of [`ExternalClient::query`].
     pub fn query_with_digest(
         &self,
         request: Value,

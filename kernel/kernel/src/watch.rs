@@ -128,7 +128,7 @@ fn may_be_custom(resource: &Resource) -> bool {
 /// Update from a watch.
 #[derive(Clone, Debug)]
 pub enum WatchUpdate {
-    /// Event for the cache. After [`WatchUpdate::Lost`], the first event means that the watch works again.
+    /// Event for the cache. After [`WatchUpdate::Failed`], the first event means that the watch works again.
     Event(TableEvent),
     /// The API server cannot be read; the watch retries. Cached objects stay, and may be outdated.
     Failed {

@@ -1,4 +1,4 @@
-//! One planted bug for each class of mistake; the probe finds it with the faults of that class only.
+//! A planted bug for each class of mistake; the probe finds it with the faults of that class only.
 
 #![allow(clippy::unwrap_used)]
 

@@ -217,7 +217,7 @@ impl Handle {
     /// journal's files. Everything recorded before is written too.
     ///
     /// # Errors
-    /// The same as [`Handle::journal`].
+    /// Errors of [`Handle::journal`].
     pub async fn flush(&self, told: Vec<DecisionId>) -> Result<(), HostStopped> {
         let question = |reply: oneshot::Sender<()>| -> HostRequest {
             HostRequest::Journal(Box::new(move |journal| {

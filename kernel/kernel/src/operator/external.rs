@@ -11,7 +11,7 @@ use crate::view::{ExternalClient, View};
 
 /// Operator that queries systems outside Kubernetes.
 ///
-/// Its queries and their answers are recorded, so that a decision can be replayed without these systems.
+/// Queries and their answers are recorded, so that a decision can be replayed without these systems.
 pub trait ExternalOperator: Send + Sync + 'static {
     /// Returns the name of the operator.
     fn name(&self) -> &str;

@@ -167,7 +167,7 @@ impl UnitEntry {
             self.resync_at(limits).map(|at| (at, Wait::NothingChanged)),
         ];
         let (at, wait) = wanted.into_iter().flatten().min_by_key(|(at, _)| *at)?;
-        // It would have run by then anyway, but something it read has changed.
+        // The unit would have run by then anyway, but something it read has changed.
         let changed = wait == Wait::NothingChanged && self.triggered_at.is_some();
         let wanted = (at, if changed { Wait::Debounced { until: at } } else { wait });
         let retry = if self.changed { self.early_retry_at(limits) } else { self.retry_at(limits) };
