@@ -191,7 +191,7 @@ fn modules_are_nouns_of_the_domain() {
 }
 
 /// The kernel's modules that touch the world; all others of it decide.
-const SHELL: &[&str] = &["applier", "gate", "host", "journal", "listener", "watch"];
+const SHELL: &[&str] = &["applier", "host", "journal", "listener", "rate_limiter", "watch"];
 
 fn decides(path: &Path) -> bool {
     let Ok(module) = path.strip_prefix("kernel/kernel/src") else {

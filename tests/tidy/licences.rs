@@ -21,9 +21,9 @@ fn allowed(expression: &str, allow: &[String]) -> bool {
     any(&mut words, allow)
 }
 
-type Words<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
+type Tokens<'a> = std::iter::Peekable<std::str::SplitWhitespace<'a>>;
 
-fn any(words: &mut Words, allow: &[String]) -> bool {
+fn any(words: &mut Tokens, allow: &[String]) -> bool {
     let mut held = all(words, allow);
     while words.next_if_eq(&"OR").is_some() {
         held |= all(words, allow);
@@ -31,7 +31,7 @@ fn any(words: &mut Words, allow: &[String]) -> bool {
     held
 }
 
-fn all(words: &mut Words, allow: &[String]) -> bool {
+fn all(words: &mut Tokens, allow: &[String]) -> bool {
     let mut held = one(words, allow);
     while words.next_if_eq(&"AND").is_some() {
         held &= one(words, allow);
@@ -39,7 +39,7 @@ fn all(words: &mut Words, allow: &[String]) -> bool {
     held
 }
 
-fn one(words: &mut Words, allow: &[String]) -> bool {
+fn one(words: &mut Tokens, allow: &[String]) -> bool {
     if words.next_if_eq(&"(").is_some() {
         let held = any(words, allow);
         words.next();

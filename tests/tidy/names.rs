@@ -96,7 +96,7 @@ const DENIED: &[&str] = &[
     "who",
     "whom",
     "whose",
-    "why",
+
     "woken",
     "word",
     "wrong",

@@ -16,6 +16,7 @@ mod crypto;
 mod decimal;
 mod encoding;
 pub mod json;
+mod letter_case;
 mod regexp;
 mod runes;
 mod semver;
@@ -26,7 +27,6 @@ mod time;
 mod time_values;
 pub mod toml;
 mod url;
-mod words;
 
 pub use regexp::{MAX_COMPILED_BYTES, Regexp};
 pub use semver::{ConstraintsV3, SemVersion, SemverError, SemverGeneration};

@@ -48,14 +48,14 @@ impl SystemInputs {
 
     /// Go's `Local` is a zone of its own even if it is UTC: it prints as UTC, but is named `Local`.
     pub(super) fn now(&self) -> Result<GoTime, Error> {
-        let now = self.now.ok_or_else(|| Error::call("no clock: the time was not given to this template"))?;
+        let now = self.now.ok_or_else(|| Error::call("no clock: this template has no access to the time"))?;
         let nanos = u32::try_from(now.subsec_nanosecond().rem_euclid(1_000_000_000)).unwrap_or(0);
         let seconds = now.as_nanosecond().div_euclid(1_000_000_000) as i64;
         Ok(GoTime::unix(seconds, nanos, self.local()))
     }
 
     pub(super) fn entropy(&self) -> Result<&dyn Entropy, Error> {
-        let missing = || Error::call("no randomness: none was given to this template");
+        let missing = || Error::call("no randomness: this template has no access to a random source");
         self.entropy.as_deref().ok_or_else(missing)
     }
 }

@@ -111,7 +111,7 @@ impl fmt::Display for NoCapacity {
 /// # Guarantees
 /// - A placement is on one instance, however many callers place it.                 // test: guarantees_a_unit_is_never_split
 /// - A cordoned or full instance gets no new placement.                             // test: guarantees_cordoned_and_full_instances_get_nothing_new
-/// - Concurrent placements and moves never exceed the limits of an instance.        // test: an_instance_gets_no_more_than_it_takes_however_many_come_at_once
+/// - Concurrent placements and moves never exceed the limits of an instance.        // test: an_instance_never_exceeds_its_limits
 ///
 /// # Caveats
 /// - A placement keeps its instance when the tenant adds Applications: it is never split, so its Applications may exceed the limit of the

@@ -30,7 +30,7 @@ fn der(certificate: &Certificate) -> Vec<u8> {
 }
 
 #[test]
-fn rsa_keys_sign_and_come_back_from_pem() {
+fn rsa_keys_sign_and_round_trip_through_pem() {
     let key = PrivateKey::for_certificate(&chance());
     let public = UnparsedPublicKey::new(&RSA_PKCS1_2048_8192_SHA256, key.public_bits());
     assert!(public.verify(b"message", &key.sign(b"message")).is_ok());
@@ -40,7 +40,7 @@ fn rsa_keys_sign_and_come_back_from_pem() {
 }
 
 #[test]
-fn curve_keys_sign_and_come_back_from_pem() {
+fn curve_keys_sign_and_round_trip_through_pem() {
     for kind in ["ecdsa", "ed25519"] {
         let text = generate(kind, true, &chance());
         let key = PrivateKey::from_pem(&text).unwrap();
@@ -63,7 +63,7 @@ fn the_same_seed_makes_the_same_key() {
 }
 
 #[test]
-fn an_authority_signs_a_certificate_that_says_what_was_asked() {
+fn authorities_sign_certificates_with_the_requested_contents() {
     let key = |seed: &[u8]| PrivateKey::from_pem(&generate("ecdsa", true, &SeededEntropy::new(seed))).unwrap();
     let authority = self_signed(&request(b"the authority", true), &key(b"1"), &chance()).unwrap();
     let leaf = signed(&request(b"shop", false), &key(b"2"), &authority, &chance()).unwrap();
@@ -92,7 +92,7 @@ fn an_authority_signs_a_certificate_that_says_what_was_asked() {
 }
 
 #[test]
-fn a_key_of_another_does_not_sign() {
+fn foreign_keys_do_not_sign() {
     let key = |seed: &[u8]| PrivateKey::from_pem(&generate("ed25519", true, &SeededEntropy::new(seed))).unwrap();
     let authority = self_signed(&request(b"a", true), &key(b"1"), &chance()).unwrap();
     let mixed = Certificate { cert: authority.cert, key: key(b"2").to_pem() };
@@ -112,7 +112,7 @@ fn seeded_bytes_do_not_repeat_and_fill_any_length() {
 }
 
 #[test]
-fn keys_on_big_numbers_come_back_from_pem() {
+fn dsa_keys_round_trip_through_pem() {
     for (kind, head) in [("rsa", "RSA PRIVATE KEY"), ("dsa", "DSA PRIVATE KEY")] {
         let text = generate(kind, true, &chance());
         assert!(text.starts_with(&format!("-----BEGIN {head}-----\n")), "{text}");

@@ -15,19 +15,19 @@ fn flags_end_with_their_group() {
 }
 
 #[test]
-fn a_repetition_behind_flags_repeats_what_was_before_them() {
+fn repetition_after_flags_applies_to_the_previous_operand() {
     let regexp = Regexp::new(b"^a{2}(?i)?$").unwrap();
     assert!(regexp.is_match(b"aa") && regexp.is_match(b"") && !regexp.is_match(b"a"));
 }
 
 #[test]
-fn expressions_that_would_be_huge_are_refused() {
+fn huge_expressions_are_rejected() {
     assert!(Regexp::new(b"((a{100}){10}){2}").unwrap_err().contains("invalid repeat count"));
     assert!(Regexp::new("(".repeat(2000).as_bytes()).unwrap_err().contains("nests too deeply"));
 }
 
 #[test]
-fn groups_of_one_name_may_be_many() {
+fn groups_may_share_a_name() {
     let regexp = Regexp::new(b"(?P<x>a)|(?P<x>b)").unwrap();
     assert_eq!(regexp.replace_all(b"ab", b"<$x>", 9, &mut budget()).unwrap(), b"<a><b>");
 }

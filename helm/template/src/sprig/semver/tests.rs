@@ -15,7 +15,7 @@ fn prereleases_are_ordered_by_their_parts() {
 }
 
 #[test]
-fn a_group_asks_for_prereleases_as_a_whole_in_the_third_generation_only() {
+fn only_v3_groups_select_prereleases_as_a_whole() {
     let version = "1.5.0-rc.1";
     assert!(ConstraintsV3::parse(">=1.0.0-0 <2").unwrap().check(&third(version)));
     assert!(!ConstraintsV3::parse(">=1.0.0 <2").unwrap().check(&third(version)));
@@ -24,7 +24,7 @@ fn a_group_asks_for_prereleases_as_a_whole_in_the_third_generation_only() {
 }
 
 #[test]
-fn what_is_no_constraint_is_refused_in_gos_words() {
+fn constraint_errors_have_the_texts_of_go() {
     assert_eq!(ConstraintsV3::parse("nope").unwrap_err().to_string(), r#"improper constraint: "nope""#);
     assert_eq!(ConstraintsV1::parse("nope").unwrap_err().to_string(), "improper constraint: nope");
 }

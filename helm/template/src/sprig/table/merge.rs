@@ -40,7 +40,7 @@ pub(super) fn merge(args: &[Value], rules: MergeRules) -> FunctionResult {
 fn merge_maps(into: &Rc<GoMap>, from: &Rc<GoMap>, rules: MergeRules, depth: usize) -> Result<(), Error> {
     let (overwrite, old) = (rules.overwrite, rules.sprig == SprigVersion::V2);
     if depth > MAX_DEPTH {
-        return Err(Error::call("merge: maps nest too deeply"));
+        return Err(Error::call("merge: maps are nested too deeply"));
     }
     for (key, theirs) in from.snapshot() {
         let ours = into.get(&key);

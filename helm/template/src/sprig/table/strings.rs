@@ -6,7 +6,7 @@ use super::{FunctionResult, FunctionTable, bytes, int, sig};
 use crate::error::Error;
 use crate::exec::Execution;
 use crate::format::quote;
-use crate::sprig::{SprigVersion, crypto, encoding, runes, text as strings, words};
+use crate::sprig::{SprigVersion, crypto, encoding, letter_case, runes, text as strings};
 use crate::value::{ReflectKind, ReflectType, Str, Value};
 
 pub(super) fn add(table: &mut FunctionTable) {
@@ -44,21 +44,21 @@ fn add_shapes(table: &mut FunctionTable) {
         Ok(Value::string(strings::indent(b"\n", bytes(args, 1), spaces)))
     });
     table.add(&["wrap"], sig!(INT, STRING => STRING), |_, args| {
-        Ok(Value::string(words::wrap(bytes(args, 1), int(args, 0), b"", false)))
+        Ok(Value::string(letter_case::wrap(bytes(args, 1), int(args, 0), b"", false)))
     });
     table.add(&["wrapWith"], sig!(INT, STRING, STRING => STRING), |execution, args| {
         // The worst case is a line break after every byte.
         execution.charge_bytes(bytes(args, 2).len().saturating_mul(1 + bytes(args, 1).len()))?;
-        Ok(Value::string(words::wrap(bytes(args, 2), int(args, 0), bytes(args, 1), true)))
+        Ok(Value::string(letter_case::wrap(bytes(args, 2), int(args, 0), bytes(args, 1), true)))
     });
     table.add(&["abbrev"], sig!(INT, STRING => STRING), |_, args| {
         let (width, text) = (int(args, 0), bytes(args, 1));
-        Ok(Value::string(if width < 4 { text.to_vec() } else { words::abbreviate(text, 0, width) }))
+        Ok(Value::string(if width < 4 { text.to_vec() } else { letter_case::abbreviate(text, 0, width) }))
     });
     table.add(&["abbrevboth"], sig!(INT, INT, STRING => STRING), |_, args| {
         let (left, right, text) = (int(args, 0), int(args, 1), bytes(args, 2));
         let kept = right < 4 || (left > 0 && right < 7);
-        Ok(Value::string(if kept { text.to_vec() } else { words::abbreviate(text, left, right) }))
+        Ok(Value::string(if kept { text.to_vec() } else { letter_case::abbreviate(text, left, right) }))
     });
 }
 
@@ -103,18 +103,18 @@ fn add_cases(table: &mut FunctionTable) {
     });
     add_map(table, &["upper"], runes::upper);
     add_map(table, &["lower"], runes::lower);
-    add_map(table, &["title"], words::title);
-    add_map(table, &["untitle"], words::uncapitalize);
-    add_map(table, &["nospace"], words::delete_white_space);
-    add_map(table, &["initials"], words::initials);
-    add_map(table, &["swapcase"], words::swap_case);
-    add_map(table, &["snakecase"], |text| words::lower_case(text, b'_'));
-    add_map(table, &["kebabcase"], |text| words::lower_case(text, b'-'));
+    add_map(table, &["title"], letter_case::title);
+    add_map(table, &["untitle"], letter_case::uncapitalize);
+    add_map(table, &["nospace"], letter_case::delete_white_space);
+    add_map(table, &["initials"], letter_case::initials);
+    add_map(table, &["swapcase"], letter_case::swap_case);
+    add_map(table, &["snakecase"], |text| letter_case::lower_case(text, b'_'));
+    add_map(table, &["kebabcase"], |text| letter_case::lower_case(text, b'-'));
     // Sprig v2 calls the function of xstrings whose result begins with a lowercase letter since 1.5.
     add_map(
         table,
         &["camelcase"],
-        if big { |text| words::camel_case(text, true) } else { |text| words::camel_case(text, false) },
+        if big { |text| letter_case::camel_case(text, true) } else { |text| letter_case::camel_case(text, false) },
     );
     add_map(table, &["b64enc"], |text| encoding::base64_encode(text).into_bytes());
     add_map(table, &["b32enc"], |text| encoding::base32_encode(text).into_bytes());

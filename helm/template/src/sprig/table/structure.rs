@@ -85,7 +85,7 @@ pub(super) fn deep_copy(value: &Value) -> FunctionResult {
 
 fn copy_at(value: &Value, depth: usize) -> FunctionResult {
     if depth > MAX_DEPTH {
-        return Err(Error::call("value nests too deeply"));
+        return Err(Error::call("value is nested too deeply"));
     }
     crate::stack::grow(|| match value {
         Value::List(kind, list) if !list.is_nil() => {

@@ -76,7 +76,7 @@ fn add_environment(table: &mut FunctionTable) {
     table.add(&["expandenv"], sig!(STRING => STRING), |execution, args| expand(execution, &text(args, 0)));
     table.add(&["getHostByName"], sig!(STRING => STRING), |execution, args| {
         let inputs = system_inputs(execution);
-        let missing = || Error::call("no network: none was given to this template");
+        let missing = || Error::call("no network: this template has no access to a resolver");
         let addresses = inputs.resolver.as_ref().ok_or_else(missing)?.addresses(&text(args, 0));
         if addresses.is_empty() {
             return Err(Error::call("invalid argument to Intn"));
@@ -87,7 +87,7 @@ fn add_environment(table: &mut FunctionTable) {
 
 /// Returns an environment variable, or an empty text if it is not set.
 fn variable(execution: &Execution<'_>, name: &str) -> Result<String, Error> {
-    let missing = || Error::call("no environment: none was given to this template");
+    let missing = || Error::call("no environment: this template has no access to variables");
     let environment = system_inputs(execution).environment.as_ref().ok_or_else(missing)?;
     Ok(environment.get(name).cloned().unwrap_or_default())
 }

@@ -103,7 +103,7 @@ const fn method(name: &'static str, params: &'static [ReflectType], result: Refl
 }
 
 fn receiver_version(value: &Value) -> Result<&VersionValue, Error> {
-    value.object::<VersionValue>().ok_or_else(|| Error::call("receiver is no semver.Version"))
+    value.object::<VersionValue>().ok_or_else(|| Error::call("receiver is not a semver.Version"))
 }
 
 /// Returns the argument to compare with, or Go's error for nil.

@@ -74,7 +74,7 @@ type KeyPath = [Vec<u8>];
 impl TomlEmitter {
     fn encode(&mut self, key: &KeyPath, value: &Value) -> Result<(), String> {
         if key.len() > MAX_DEPTH {
-            return Err("toml: value nests too deeply".to_string());
+            return Err("toml: value is nested too deeply".to_string());
         }
         crate::stack::grow(|| self.encode_here(key, value))
     }

@@ -19,7 +19,7 @@ fn changed(resource: &Resource, mut object: Value) -> Value {
 }
 
 #[test]
-fn an_object_and_a_namespace_are_found_under_the_other_name() {
+fn an_object_and_a_namespace_are_found_under_their_mapped_names() {
     let secret = json!({"metadata": {"name": "a", "namespace": "auth"}, "data": {"namespace": "auth"}});
     let expected = json!({"metadata": {"name": "a", "namespace": "acme-auth"}, "data": {"namespace": "auth"}});
     assert_eq!(changed(&resource("", "Secret", "secrets"), secret), expected);
@@ -132,8 +132,8 @@ fn every_typed_reference_is_changed() {
     let accounts = |namespace: &str| format!("system:serviceaccounts:{namespace}");
     let service = |namespace: &str| json!({"service": {"name": "a", "namespace": namespace, "port": 1}});
     let mirror = |namespace: &str| json!([{"requestMirror": {"backendRef": {"name": "a", "namespace": namespace}}}]);
-    type Made<'a> = (&'static str, &'static str, &'a dyn Fn(&str) -> Value);
-    let cases: [Made<'_>; 8] = [
+    type Manifest<'a> = (&'static str, &'static str, &'a dyn Fn(&str) -> Value);
+    let cases: [Manifest<'_>; 8] = [
         (FLOWS, "FlowSchema", &|n| {
             json!({"spec": {"rules": [{
                 "subjects": [{"serviceAccount": {"namespace": n, "name": "*"}}, {"user": {"name": account(n)}}, {"group": {"name": accounts(n)}}],

@@ -24,7 +24,7 @@ const LAYOUTS: [(&[u8], &str); 7] = [
 impl TomlReader<'_> {
     pub(super) fn value(&mut self, in_array: bool) -> ScanResult<Value> {
         if self.depth >= MAX_DEPTH {
-            return self.scanner.fail("values nest too deeply");
+            return self.scanner.fail("values are nested too deeply");
         }
         self.depth += 1;
         let value = crate::stack::grow(|| self.value_here(in_array));
