@@ -104,7 +104,7 @@ impl RepositoryAddress {
         &self.text
     }
 
-    /// User name and password that the original address contained.
+    /// User name and password that were removed from the text.
     pub(crate) fn login(&self) -> Option<&Login> {
         self.login.as_ref()
     }

@@ -139,7 +139,7 @@ const EMPTY_STATUS: &str = "status:
 /// Removes the destination cluster, for an Application whose environment was deleted, so that Argo CD forgets the
 /// cluster.
 ///
-/// A text in another format than that of [`write`] is returned unchanged.
+/// A text in another format than that of [`write()`] is returned unchanged.
 pub fn without_target(text: &str) -> String {
     let lines = text.split_inclusive('\n');
     lines.map(|line| if line.starts_with(TARGET_LINE) { NO_TARGET_LINE } else { line }).collect()

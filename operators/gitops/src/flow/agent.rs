@@ -115,11 +115,11 @@ fn with_required_fields(wanted: &Value, live: &Value) -> Value {
 
 /// Deletes Applications without a row together with their resources, then the project if the tenant no longer needs it.
 ///
-/// `was_cut` means that an Application was deleted without its resources, which is then reported as an error.
+/// `was_forced` means that an Application was deleted without its resources, which is then reported as an error.
 pub fn remove_applications(
     live: &[Value],
     around: &ApplicationContext<'_>,
-    was_cut: bool,
+    was_forced: bool,
     now: DbTimestamp,
 ) -> AgentStep {
     let mut writes = Vec::new();
@@ -144,7 +144,7 @@ pub fn remove_applications(
     };
     match last {
         Some(write) => AgentStep::Write(vec![write]),
-        None if was_cut => AgentStep::Done(Err(REMOVAL_TIMED_OUT.to_string())),
+        None if was_forced => AgentStep::Done(Err(REMOVAL_TIMED_OUT.to_string())),
         None => AgentStep::Done(Ok(())),
     }
 }
@@ -225,12 +225,12 @@ fn target(object: &Value, kind: &'static str) -> WriteTarget {
     WriteTarget { api_version: API_VERSION, kind, namespace: text("namespace"), name: text("name") }
 }
 
-/// Starts or stops a sync. After a restart, the agent finds it in the Application. `is_coming` means that the
+/// Starts or stops a sync. After a restart, the agent finds it in the Application. `has_row` means that the
 /// Application has a row, so that a missing object is about to be created.
-pub fn sync(row: Option<&SyncOperation>, id: &SyncOperationId, live: Option<&Value>, is_coming: bool) -> AgentStep {
+pub fn sync(row: Option<&SyncOperation>, id: &SyncOperationId, live: Option<&Value>, has_row: bool) -> AgentStep {
     let Some(live) = live else {
         return match row.map(|row| row.desired_state) {
-            Some(DesiredState::Running) if is_coming => AgentStep::Wait(POLL_MS),
+            Some(DesiredState::Running) if has_row => AgentStep::Wait(POLL_MS),
             Some(DesiredState::Running) => AgentStep::Done(Err(NO_APPLICATION.to_string())),
             _ => AgentStep::Done(Ok(())),
         };
