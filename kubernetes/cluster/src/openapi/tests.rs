@@ -60,6 +60,37 @@ fn explain_finds_kind_and_description_of_a_custom_resource() {
 }
 
 #[test]
+fn built_in_kinds_have_descriptions_in_both_documents() {
+    let registry = Registry::built_in();
+    let v3 = v3_document(&registry.group("apps").unwrap().versions[0]);
+    let v2 = v2_document(&registry);
+    for definitions in [&v3["components"]["schemas"], &v2["definitions"]] {
+        let spec = &definitions["io.k8s.api.apps.v1.DeploymentSpec"];
+        assert_eq!(spec["description"], "DeploymentSpec is the specification of the desired behavior of the Deployment.");
+        let strategy = &spec["properties"]["strategy"];
+        assert_eq!(strategy["description"], "The deployment strategy to use to replace existing pods with new ones.");
+    }
+    let reference = &v2["definitions"]["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["strategy"]["$ref"];
+    assert_eq!(reference, "#/definitions/io.k8s.api.apps.v1.DeploymentStrategy");
+}
+
+#[test]
+fn a_custom_kind_keeps_its_own_descriptions() {
+    // The group and version make the definition's name that of a built-in one.
+    let crd = json!({"spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"type": "object"}}}]}});
+    let kind = GroupVersionKind::new("apps.api.k8s.io", "v1", "Deployment");
+    let mut resource = Arc::unwrap_or_clone(widget());
+    resource.schema = LazySchema::custom(Bytes::from(crd.to_string()), "v1".into());
+    resource.kind = kind;
+    let registry = Registry::built_in().with_custom("apps.api.k8s.io", "deployments", vec![Arc::new(resource)]);
+    let document = v3_document(&registry.group("apps.api.k8s.io").unwrap().versions[0]);
+    let schemas = &document["components"]["schemas"];
+    assert_eq!(schemas["io.k8s.api.apps.v1.Deployment"].get("description"), None);
+    let metadata = schemas["io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"]["description"].as_str().unwrap();
+    assert!(metadata.starts_with("ObjectMeta is metadata that all persisted resources must have"), "{metadata}");
+}
+
+#[test]
 fn patches_state_field_validation_so_that_kubectl_leaves_it_to_the_server() {
     let registry = Registry::built_in();
     let document = v3_document(&registry.group("apps").unwrap().versions[0]);
