@@ -1,10 +1,11 @@
-//! Charts: this crate beside a `helm template` process and Helm's engine as a library, on the same inputs, turn by turn.
+//! Rendering of charts: this crate, a `helm template` process, and Helm's engine as a library, with the same inputs in
+//! turn.
 //!
-//! The integrations chart with 1, 100, 1,000 and 2,000 shards, an umbrella of 100 and of 200 subcharts with `tpl` everywhere, and ten public
-//! charts where `../shared/data` has them. The fastest of some rounds is taken of each: noise only makes slower.
-//! `ONLY=<part of a name>` leaves the other charts out. The engine is measured beside the engine; beside the process all that is
-//! done with a loaded chart and read values, up to the text that is printed. What misses a goal is said at the end, which is then
-//! a failure.
+//! The charts are the integrations chart with 1, 100, 1,000 and 2,000 shards, an umbrella chart with 100 and 200
+//! subcharts that use `tpl` everywhere, and ten public charts if they exist in `../shared/data`. The fastest of several
+//! rounds counts, because noise only slows runs down. `ONLY=<part of a name>` selects charts. The engine is compared
+//! with the engine; the process is compared with everything from loaded chart and values to the printed text. Missed
+//! goals are reported at the end, and make the bench fail.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -19,16 +20,16 @@ use switchboard_chart::render::{CompiledChart, RenderRequest};
 use switchboard_chart::values;
 use switchboard_template::sprig::SystemInputs;
 
-/// How many times faster than Helm's engine, and than a process of it, this crate must be.
+/// Minimum speedup over Helm's engine, and over a Helm process.
 const ENGINE_GOAL: f64 = 3.0;
 const PROCESS_GOAL: f64 = 20.0;
-/// What twice as much may cost.
+/// Maximum cost of twice the input.
 const DOUBLE_GOAL: f64 = 2.2;
 
 use switchboard_suite::BoxError;
 
 const TURNS: usize = 5;
-/// How often the library renders in a turn.
+/// Number of renderings by the library in a turn.
 const ROUNDS: usize = 5;
 const PUBLIC: [&str; 10] = [
     "podinfo",
@@ -113,7 +114,7 @@ fn times(other: Duration, ours: Duration) -> f64 {
     other.as_secs_f64() / ours.as_secs_f64()
 }
 
-/// The fastest of each.
+/// Fastest time of each.
 struct RenderTimes {
     engine: Duration,
     library: Duration,
@@ -144,7 +145,7 @@ fn measured(case: &ChartCase, engine: &mut HelmEngine, programs: &Path) -> Resul
     Ok(taken)
 }
 
-/// What was to be reached, and was not.
+/// Goals that were missed.
 #[derive(Default)]
 struct ChartGoals {
     seen: Vec<(String, Duration)>,
@@ -158,7 +159,7 @@ impl ChartGoals {
         }
     }
 
-    /// Twice as much may cost little more than twice the time.
+    /// Checks that twice the input takes little more than twice the time.
     fn double(&mut self, less: &str, more: &str) {
         let taken = |name: &str| self.seen.iter().find(|(seen, _)| seen == name).map(|(_, taken)| *taken);
         let (Some(one), Some(two)) = (taken(less), taken(more)) else { return };
@@ -224,7 +225,7 @@ fn cases(folder: &Path) -> Result<Vec<ChartCase>, BoxError> {
     Ok(cases)
 }
 
-/// Values of the integrations chart with one integration of so many shards.
+/// Returns values of the integrations chart with one integration and the given number of shards.
 fn sharded(shards: usize) -> String {
     let specs: Vec<String> = (0..shards)
         .map(|shard| {
@@ -239,7 +240,7 @@ fn sharded(shards: usize) -> String {
     )
 }
 
-/// A chart of subcharts whose values are templates.
+/// Writes a chart of subcharts whose values are templates.
 fn umbrella(folder: &Path, subcharts: usize) -> std::io::Result<()> {
     let write = |name: String, text: String| {
         let path = folder.join(name);

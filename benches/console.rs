@@ -1,6 +1,7 @@
-//! The console over many objects: how long its pages take with 10,000 plugs and 10,000 applications cached.
+//! Console with many objects: response times of its pages with 10,000 plugs and 10,000 applications.
 //!
-//! `cargo bench --bench console`; `OBJECTS=1000` for fewer. Fails when the overview or the map takes longer than [`BOUND`].
+//! `cargo bench --bench console`; `OBJECTS=1000` for fewer objects. Fails if the overview or the map takes longer than
+//! [`PAGE_GOAL`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -23,23 +24,23 @@ use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_kernel::view::View;
 use switchboard_plugs::model::{PLUGS, SOCKETS};
 
-/// How many plugs, and how many applications.
+/// Number of plugs, and number of applications.
 const OBJECTS: usize = 10_000;
-/// Plugs of one socket.
+/// Number of plugs per socket.
 const PLUGS_A_SOCKET: usize = 40;
-/// Requests at a time while objects are made.
+/// Number of concurrent requests while objects are created.
 const AT_ONCE: usize = 32;
-/// How often a page is asked for.
+/// Number of requests per page.
 const TIMES: usize = 20;
-/// How long the overview and the map may take.
+/// Maximum response time of the overview and the map.
 const PAGE_GOAL: Duration = Duration::from_secs(1);
-/// How old a page's data may be before it is read anew: times in between are of a warm page.
+/// Maximum age of a page's cached data: requests in between are served from the cache.
 const CACHE_EXPIRY: Duration = Duration::from_millis(350);
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 const APPLICATIONS: Resource = Resource::namespaced("argoproj.io", "v1alpha1", "Application", "applications");
 
-/// Reads everything, so that everything is cached, and wants nothing.
+/// Reads everything, so that everything is cached, and writes nothing.
 struct CachingOperator;
 
 impl Operator for CachingOperator {
@@ -176,7 +177,7 @@ async fn fill(client: &Client, most: usize) {
         .await;
 }
 
-/// A kind that was just defined is served a moment later.
+/// Creates an object, with retries, because a new kind is served after a short delay.
 async fn send(client: &Client, path: &str, object: Value) {
     let begun = Instant::now();
     loop {

@@ -1,7 +1,7 @@
-//! A hosted program against an operator inside this process: what a run that changes nothing costs, and what the host adds
-//! on top of the program itself when one of 1,000 input objects changed.
+//! Hosted program compared with an operator in this process: cost of a run without changes, and overhead of the host if
+//! one of 1,000 input objects has changed.
 //!
-//! `cargo bench --bench guest`; the table goes into docs/BENCHMARKS.md. It ends with an error when the goal is missed.
+//! `cargo bench --bench hosted`; the table is part of docs/BENCHMARKS.md. The bench fails if the goal is missed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,10 +23,9 @@ use switchboard_kernel::view::View;
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const OBJECTS: usize = 1_000;
 const ROUNDS: usize = 40;
-/// What the host may add.
+/// Maximum overhead of the host.
 const GOAL: Duration = Duration::from_millis(10);
-/// How often all rounds are run. A machine that has other things to do slows any of them, and none is too fast by chance: the best
-/// one counts.
+/// Number of repetitions of all rounds. The best one counts, because other load can only slow them down.
 const TRIES: usize = 5;
 
 fn main() {
@@ -58,7 +57,7 @@ fn main() {
     }
 }
 
-/// The program of the suite, optimised.
+/// Compiles the suite's program with optimizations.
 fn compile(folder: &Path) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/misbehaving/operator.rs");
     let target = folder.join("stray");
@@ -79,9 +78,9 @@ fn hosted_operator(program: &Path, folder: &Path, sandbox: bool) -> ExternalAdap
 }
 
 struct RunFigures {
-    /// From the view to the plan.
+    /// Time from the view to the plan.
     wall: Duration,
-    /// The program alone, from its start to its end.
+    /// Time of the program alone.
     program: Duration,
     cpu: Duration,
     peak_memory_bytes: u64,
@@ -112,7 +111,7 @@ fn measure(operator: &dyn Operator, change: impl Fn(FakeView, usize) -> FakeView
         let peak_memory_bytes = usage["peakMemoryBytes"].as_u64().unwrap_or_default();
         runs.push(RunFigures { wall, program: time("wall"), cpu: time("cpu"), peak_memory_bytes });
     }
-    // The first writes everything.
+    // The first run writes everything.
     runs.split_off(1)
 }
 
@@ -136,13 +135,13 @@ fn native() {
     println!("native: wall {wall:.2?}, CPU {cpu:.2?}, no process of its own; peak of this whole process {peak:.1} MiB");
 }
 
-/// The time this thread has had on a processor; zero where the kernel does not say.
+/// Returns the CPU time of this thread; zero if the kernel does not report it.
 fn on_processor() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     Duration::from_nanos(text.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or_default())
 }
 
-/// The most this process has held.
+/// Returns the peak memory of this process.
 fn peak_memory_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));

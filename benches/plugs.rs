@@ -1,8 +1,8 @@
-//! One socket with many plugs: what it costs to couple them, to change the socket, and to change something else. And, with the
-//! feature `real`, the existing operator beside ours on one real kube-apiserver.
+//! One socket with many plugs: cost of coupling them, of a changed socket, and of an unrelated change. With the feature
+//! `real`, also integration-operator and Switchboard on one kube-apiserver.
 //!
-//! `cargo bench --bench plugs`; `PLUGS=1000` for fewer. `SWITCHBOARD_ORIGINAL_OPERATOR` is the path of the existing
-//! operator's binary, built elsewhere; without it the comparison says so and is left out.
+//! `cargo bench --bench plugs`; `PLUGS=1000` for fewer plugs. `SWITCHBOARD_ORIGINAL_OPERATOR` is the path of
+//! integration-operator's binary, built elsewhere; without it, the comparison is skipped with a message.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,14 +16,15 @@ use switchboard_kernel::journal::{Journal, JournalLimits};
 use switchboard_kernel::limits::{GlobalLimits, Limits};
 use switchboard_kernel::topology::{ClusterName, Topology};
 
-/// Plugs of the large run; a tenth of it goes first, to see whether the work is linear.
+/// Number of plugs of the large run. A tenth of it runs first, to check that the cost is linear.
 const PLUGS: usize = 10_000;
-/// Requests at a time while plugs are made.
+/// Number of concurrent requests while plugs are created.
 const AT_ONCE: usize = 32;
 const POLL: Duration = Duration::from_millis(50);
-/// Looking takes at most this part of the time: to list ten thousand objects is work that is not measured here.
+/// Maximum share of time for polling, because a list of ten thousand objects is expensive and not part of the
+/// measurement.
 const MAX_POLL_SHARE: u32 = 20;
-/// What has not come about by then will not.
+/// Timeout.
 const TIMEOUT: Duration = Duration::from_secs(1800);
 
 fn main() {
@@ -107,14 +108,14 @@ async fn post_plug(client: &Client, number: usize) {
     post(client, &format!("{GROUP}/plugs"), plug(number)).await;
 }
 
-/// How many ConfigMaps say this host.
+/// Returns the number of ConfigMaps with this host.
 async fn reached(client: &Client, host: &str) -> usize {
     let list = send(client, "GET", "/api/v1/namespaces/crowd/configmaps", "application/json", Value::Null).await;
     let items = list.and_then(|list| list["items"].as_array().cloned()).unwrap_or_default();
     items.iter().filter(|map| map["data"]["host"] == host).count()
 }
 
-/// How often it was looked until all say this host.
+/// Waits until all ConfigMaps have this host, and returns the number of polls.
 async fn until(client: &Client, host: &str, count: usize) -> u32 {
     let began = Instant::now();
     let mut looks = 0;
@@ -134,7 +135,7 @@ async fn counts(handle: &Handle) -> (u64, u64) {
     state.operators.iter().fold((0, 0), |(runs, writes), one| (runs + one.runs, writes + one.writes))
 }
 
-/// Waits until nothing has run for a while.
+/// Waits until no unit has run for a while.
 async fn until_idle(handle: &Handle) -> (u64, u64) {
     let mut last = counts(handle).await;
     let mut since = Instant::now();
@@ -204,11 +205,11 @@ mod beside {
     use super::{make, prepare, until};
 
     const PLUGS: usize = 200;
-    /// How long an operator has to start, and how long it is then looked at while nothing happens.
+    /// Startup time of an operator, followed by the duration of the idle measurement.
     const SETTLES: Duration = Duration::from_secs(5);
     const IDLE: Duration = Duration::from_secs(5);
 
-    /// Ended when dropped.
+    /// Operator process, killed when dropped.
     struct OperatorProcess(Child);
 
     impl Drop for OperatorProcess {
@@ -247,7 +248,7 @@ mod beside {
         command
     }
 
-    /// On a server of its own: neither sees what the other left.
+    /// Measures an operator on a separate server.
     async fn measure(name: &str, command: impl Fn(&Path) -> Command) {
         let real = RealCluster::start().expect("the real components are there");
         let target = TestTarget::open(&real.kubeconfig()).await.expect("its kubeconfig is good");
@@ -255,7 +256,7 @@ mod beside {
         let mut command = command(&real.kubeconfig());
         let operator = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
         let operator = OperatorProcess(operator.expect("the operator can be started"));
-        // What the server asks itself, and the operator while nothing is to be done, is not counted.
+        // Requests of the server itself and of the idle operator are not counted.
         tokio::time::sleep(SETTLES).await;
         let idle = requests(&target.admin).await;
         tokio::time::sleep(IDLE).await;
@@ -270,7 +271,7 @@ mod beside {
         println!("| {name} | {took:.1?} | {asked:.0} | {} |", memory(operator.0.id()));
     }
 
-    /// What the server has answered so far, but for its own.
+    /// Returns the number of requests, without those of the server itself.
     async fn requests(client: &Client) -> f64 {
         let request = http::Request::get("/metrics").body(Vec::new()).expect("a request can be made");
         let text = client.request_text(request).await.unwrap_or_default();

@@ -1,8 +1,8 @@
-//! How many runs a second the probe makes on one core: the greeter through its case, under every fault of the schedule.
+//! Number of fault-test runs per second on one core: the greeter's case under every fault of the schedule.
 //!
-//! A run neither sleeps nor waits, so the time that the process had a core is the time it takes on a core of its own, and other work on
-//! the machine hardly counts. Both that and the time on the wall are told, of the fastest and of the middle one of some
-//! rounds; the middle one by the time on a core must reach the goal.
+//! A run neither sleeps nor waits, so its CPU time is its duration on an idle core, and other load on the machine
+//! hardly matters. Both CPU time and elapsed time are reported, for the fastest and the median round. The median CPU
+//! time must meet the goal.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use switchboard_probe::{Probe, ProbeCase};
 use switchboard_suite::BoxError;
 
 const ROUNDS: usize = 15;
-/// Runs a second on one core.
+/// Minimum number of runs per second on one core.
 const GOAL: f64 = 200.0;
-/// How many ticks of `/proc` a second has: Linux tells user space nothing else.
+/// Clock ticks of `/proc` per second; the value in user space is fixed.
 const TICKS: u64 = 100;
 
 fn main() -> Result<(), BoxError> {
@@ -49,10 +49,10 @@ fn main() -> Result<(), BoxError> {
     }
 }
 
-/// How long this process has had a core.
+/// Returns the CPU time of this process.
 fn on_core() -> Result<Duration, BoxError> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // The name of the program, in brackets, may hold blanks. Behind it, the twelfth and the next are user and system time.
+    // The command name in parentheses may contain spaces. Behind it, user and system time are fields 12 and 13.
     let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace().skip(11).take(2);
     let ticks: u64 = fields.map(str::parse::<u64>).sum::<Result<u64, _>>()?;
     Ok(Duration::from_millis(ticks * 1000 / TICKS))

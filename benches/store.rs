@@ -1,5 +1,5 @@
-//! The store alone against the disk's own limit: durable creates with 1 and 64 writers, and what a flush costs without a store;
-//! then what reading costs: a list of 10,000 and a change told to 1,000 watchers.
+//! The store compared with the limit of the disk: durable creates with 1 and 64 writers, and the cost of a flush
+//! without a store. Then the cost of reads: a list of 10,000 objects, and a change delivered to 1,000 watchers.
 
 use std::io::Write;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn show(what: &str, each: Duration) {
     println!("  {what:<32} {:>10} {:>12.0}/s", format!("{each:.1?}"), 1.0 / each.as_secs_f64());
 }
 
-/// Appending an object's bytes to a file and flushing it.
+/// Appends an object to a file and flushes it.
 fn flush(dir: &Path) -> Result<Duration, BoxError> {
     let mut file = std::fs::File::create(dir.join("floor"))?;
     let bytes = vec![b'x'; OBJECT_BYTES];
@@ -51,7 +51,7 @@ fn flush(dir: &Path) -> Result<Duration, BoxError> {
     Ok(start.elapsed() / FLUSHES)
 }
 
-/// Time per create.
+/// Returns the time per create.
 fn creates(runtime: &Runtime, store: &ObjectStore, writers: usize, each: usize) -> Result<Duration, BoxError> {
     let body = Bytes::from(vec![b'x'; OBJECT_BYTES]);
     let start = Instant::now();
@@ -81,7 +81,7 @@ fn list(store: &ObjectStore) -> Result<Duration, BoxError> {
     Ok(start.elapsed() / LISTS)
 }
 
-/// From the start of a write until every watcher has it.
+/// Returns the time from the start of a write until every watcher has received it.
 fn fan_out(runtime: &Runtime, store: &ObjectStore, watchers: usize) -> Result<Duration, BoxError> {
     const CHANGES: u32 = 50;
     let (told, mut tellings) = tokio::sync::mpsc::unbounded_channel();

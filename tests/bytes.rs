@@ -1,7 +1,8 @@
-//! How many bytes the kernel's cache takes for its objects, at rest and while all of them are listed again, and what one more
-//! operator takes: the figures that `make bench` prints beside others, held to their bounds.
+//! Memory of the kernel's cache, at rest and during a relist, and memory of one more operator: the figures of `make
+//! bench`, checked against limits.
 //!
-//! It has a `main` of its own, as the bench has: each figure is measured in a process of its own, which is this program again.
+//! This test has a `main` of its own like the bench: each figure is measured in a separate process, which is this
+//! program again.
 
 #[path = "../benches/cache/added_operator.rs"]
 mod added_operator;
@@ -16,13 +17,13 @@ use added_operator::OperatorCost;
 use memory::MemoryFigures;
 use process::{BoxError, MIB};
 
-/// A part of the bench's 100,000: what each takes does not depend on how many there are.
+/// A part of the bench's 100,000 objects; the memory per object does not depend on their number.
 const OBJECTS: usize = 20_000;
-/// A namespace of a thousand for each operator.
+/// One namespace with a thousand objects for each operator.
 const READ: usize = 30_000;
-/// What ConfigMaps of one kilobyte may take, in bytes of their JSON.
+/// Maximum memory of ConfigMaps of one kilobyte, relative to the size of their JSON.
 const STEADY: f64 = 1.6;
-/// What may be held while they are listed again, of what is held at rest.
+/// Maximum memory during a relist, relative to the memory at rest.
 const RELIST: f64 = 1.3;
 
 fn main() -> Result<(), BoxError> {
@@ -31,7 +32,7 @@ fn main() -> Result<(), BoxError> {
     match words.as_slice() {
         ["memory", whose, objects] => memory::measure(whose, objects.parse()?),
         ["eleventh", units, objects] => added_operator::measure(units.parse()?, objects.parse()?),
-        // Whoever lists tests or picks some by name means others.
+        // A run that lists tests or selects some by name does not concern this one.
         words if words.contains(&"--list") || words.iter().any(|word| !word.starts_with("--")) => Ok(()),
         _ => check(),
     }
@@ -49,7 +50,7 @@ fn check() -> Result<(), BoxError> {
     for units in [1, 1_000] {
         let OperatorCost { bytes, watches, all_watches } = OperatorCost::with_units(units, READ)?;
         println!("the eleventh operator, {units} units: {:.0} KiB, {watches} watches", bytes / 1024.0);
-        // ConfigMaps and Secrets, for all of them together.
+        // One watch for ConfigMaps and one for Secrets, shared by all operators.
         assert_eq!((watches, all_watches), (0, 2), "the eleventh operator adds no watch");
         assert!(bytes < MIB, "the eleventh operator adds {bytes} bytes");
     }

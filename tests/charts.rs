@@ -1,5 +1,5 @@
-//! Public charts through the binary, with the answers of the real Helm. They lie beside the checkout, in `../shared/data`;
-//! what else is there is in `helm/chart/tests/recorded.rs`.
+//! Renders public charts with the binary and compares them with the output of Helm. The charts are next to the
+//! checkout, in `../shared/data`; `helm/chart/tests/recorded.rs` tests the others.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -34,7 +34,7 @@ fn public_charts_render_as_with_helm() {
     assert_none_failed(&failed, cases.len());
 }
 
-/// Runs a public chart's case; what differs from Helm's answer, if anything.
+/// Runs the case of a public chart and returns the difference to Helm's output, if any.
 fn difference(case: &Path) -> Option<String> {
     let arguments = read(&case.join("args"));
     let mut command = Command::new(binary().unwrap());

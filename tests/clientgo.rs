@@ -1,4 +1,4 @@
-//! A client-go program (tests/clientgo) passes on the embedded server.
+//! Runs a client-go program (tests/clientgo) against the embedded server.
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;

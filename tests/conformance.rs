@@ -1,6 +1,8 @@
-//! The real kube-apiserver is the oracle: every case of tests/conformance is answered as it answered.
+//! Conformance tests with kube-apiserver as the reference: the embedded server gives the recorded answers of every case
+//! in tests/conformance.
 //!
-//! `CASE=<part of a path>` selects cases, `REPORT=<file>` keeps what differs. With the feature `real`, `UPDATE=1` rewrites the recorded answers.
+//! `CASE=<part of a path>` selects cases, and `REPORT=<file>` writes the differences to a file. With the feature
+//! `real`, `UPDATE=1` rewrites the recorded answers.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;

@@ -1,6 +1,7 @@
-//! The console in a real Chromium: every page whole, accessible and quiet, live, by mouse and by keys, on a phone.
+//! Tests of the console in Chromium: every page is complete, accessible and free of console errors, updates live, and
+//! works with mouse, keyboard and phone.
 //!
-//! `UPDATE=1` keeps the pictures of the pages in docs/images; otherwise they are made and thrown away.
+//! `UPDATE=1` stores the screenshots in docs/images; otherwise they are discarded.
 #![allow(clippy::unwrap_used)]
 
 #[path = "console/browser.rs"]
@@ -14,7 +15,7 @@ use browser::{Browser, ENTER, ESCAPE, TAB};
 use fixture::{CANARY, ConsoleFixture, greeted_config_map};
 use serde_json::{Value, json};
 
-/// Name of the picture, path, and what is there when it is whole.
+/// Name of the screenshot, path, and a text that shows that the page is complete.
 const PAGES: [(&str, &str, &str); 15] = [
     ("overview", "/", "greeter"),
     ("operator", "/operators/plugs", "Decisions"),
@@ -46,10 +47,10 @@ fn images() -> PathBuf {
     folder
 }
 
-/// Folders of the machine the pictures are made on say nothing to who looks at them.
+/// Script that replaces local paths, which are meaningless for readers of the screenshots.
 const SETTLE_PATHS: &str = "const texts = document.createTreeWalker(document.getElementById('content'), NodeFilter.SHOW_TEXT); while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/file:\\/\\/\\/\\S*\\//g, 'file:///srv/');";
 
-/// What is not accessible on the page that is open, in words.
+/// Returns descriptions of the accessibility violations on the current page.
 async fn accessibility_violations(browser: &Browser, axe: &str) -> Vec<String> {
     browser.script(axe).await;
     let run = "const done = arguments[arguments.length - 1]; axe.run(document, {resultTypes: ['violations']}).then((found) => done(found.violations), (error) => done([{id: String(error), nodes: []}]));";
@@ -62,7 +63,7 @@ async fn accessibility_violations(browser: &Browser, axe: &str) -> Vec<String> {
     found.as_array().into_iter().flatten().map(one).collect()
 }
 
-/// Waits until what the examples need has been decided.
+/// Waits until the operators have processed the examples.
 async fn until_settled(browser: &Browser, town: &ConsoleFixture) {
     browser.load(&format!("{}/objects/default/configmaps/default/ada-greeting", town.url)).await;
     browser.until_shows("#why", "greeter default/ada").await;
@@ -74,17 +75,17 @@ async fn until_settled(browser: &Browser, town: &ConsoleFixture) {
         .await;
     browser.load(&format!("{}/fleet", town.url)).await;
     browser.until_shows("#units", "team").await;
-    // Two Applications of the example, and what two tenants asked for.
+    // Two Applications of the example, and those of two tenants.
     let well = "return [...document.querySelectorAll('#applications tr')].filter((row) => row.textContent.includes('Synced') && row.textContent.includes('Healthy')).length >= 4";
     browser.until("what is deployed from git", well).await;
 }
 
-/// May move units to any Argo CD.
+/// Returns rules that allow moving placements to any Argo CD.
 fn mover_rules() -> Value {
     json!([{"apiGroups": ["managed-gitops.redhat.com"], "resources": ["gitopsengineinstances"], "verbs": ["move"]}])
 }
 
-/// Moves a unit, as a program does, and waits until it is there.
+/// Moves a placement with the API, and waits until the move is complete.
 async fn move_placement(browser: &Browser, town: &ConsoleFixture, tenant: &str, to: &str) {
     let (token, body) =
         (town.token_with("program", mover_rules()).await, json!({"tenant": tenant, "to": to}).to_string());
@@ -115,20 +116,20 @@ async fn every_page_is_whole_accessible_quiet_and_without_secrets_in_both_themes
     {
         browser.set_color_scheme(theme).await;
         for (name, path, whole) in pages.iter().copied() {
-            // What a fleet is takes more than a screen.
+            // The description of a fleet needs more than one screen.
             let height = if name == "fleet" && look != "phone" { 1560 } else { height };
             browser.resize(width, height, look == "phone").await;
             browser.load(&format!("{}{path}", town.url)).await;
             browser.until_shows("main", whole).await;
             browser.script(SETTLE_PATHS).await;
-            // Few pictures of a phone are worth their bytes.
+            // Only few screenshots of a phone are worth their size.
             if look != "phone" || matches!(name, "overview" | "object" | "fleet") {
                 std::fs::write(images.join(format!("console-{name}-{look}.png")), browser.screenshot().await).unwrap();
             }
             wrong.extend(
                 accessibility_violations(&browser, &axe).await.into_iter().map(|one| format!("{name}, {look}: {one}")),
             );
-            // That a page is not there, a browser always says.
+            // The browser itself reports the missing page.
             let said =
                 browser.console_messages().await.into_iter().filter(|one| name != "trouble" || !one.contains("404"));
             wrong.extend(said.map(|one| format!("{name}, {look} said: {one}")));
@@ -211,7 +212,7 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
     town.create("/api/v1/namespaces/default/configmaps", greeted_config_map("grace", "Grace")).await;
     browser.until_shows("#timeline", "default/grace").await;
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
-    // A part that was not there when the page was loaded.
+    // The element did not exist when the page was loaded.
     assert_eq!(browser.script("return document.getElementById('reason')").await, Value::Null);
     town.create(
         "/api/v1/namespaces/default/configmaps",
@@ -220,7 +221,7 @@ async fn a_page_follows_what_happens_and_says_when_it_cannot() {
     .await;
     browser.until_shows("#reason", "data.name").await;
     assert_eq!(browser.script("return window.unchanged").await, json!(true), "the page was not loaded anew");
-    // A kind that nobody watches.
+    // A kind without a watch.
     browser.load(&format!("{}/objects?cluster=default&kind=serviceaccounts&namespace=default", town.url)).await;
     browser.until_shows("[data-live-mark]", "live").await;
     town.create("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": "latecomer"}})).await;
@@ -247,16 +248,16 @@ async fn who_has_the_right_pauses_an_operator_and_who_has_not_is_told_so() {
     sign_in(&town.token("operator", &["pause"]).await).await;
     browser.until_shows(".side-end", "system:serviceaccount:default:operator").await;
     browser.until_shows("h1", "greeter").await;
-    browser.click("form[action='/actions/wake'] button").await;
-    browser.until_shows(".said.wrong", "may not wake").await;
+    browser.click("form[action='/actions/reconcile'] button").await;
+    browser.until_shows(".said.wrong", "may not reconcile").await;
     browser.click("form[action='/actions/pause'] button").await;
-    browser.until_shows(".said", "greeter is paused").await;
+    browser.until_shows(".said", "greeter paused").await;
     browser.until_shows("#standing", "paused").await;
     browser.until_shows("#acts", "switchboard resume greeter").await;
     browser.click("form[action='/actions/resume'] button").await;
-    browser.until_shows(".said", "greeter goes on").await;
+    browser.until_shows(".said", "greeter resumed").await;
     browser.click(".side-end form button").await;
-    browser.until_shows(".side-end", "Sign in to act").await;
+    browser.until_shows(".side-end", "Sign in").await;
     let source = browser.script("return document.documentElement.outerHTML + document.cookie").await.to_string();
     assert!(!source.contains("switchboard-session"), "no script reads the session");
 }
@@ -266,11 +267,11 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     let (town, browser) = (ConsoleFixture::start().await, Browser::open().await);
     until_settled(&browser, &town).await;
     let deployed = town.get("/api/v1/namespaces/team/configmaps/pages").await;
-    // Whichever Argo CD has the unit, the other one is where it goes.
+    // The target is the Argo CD that does not have the placement.
     let from = browser.script("return [...document.querySelectorAll('#units tr')].find((row) => row.textContent.includes('team')).children[1].textContent").await;
     let from = from.as_str().unwrap().trim().to_string();
     let to = if from == "argocd" { "argocd-2" } else { "argocd" };
-    // Between them stand the flags of the database.
+    // The database flags are between them.
     let (command, target) = ("switchboard gitops fleet move team --database sqlite:/", format!(" --to {to}"));
     browser.until_shows("#units code", command).await;
     browser.until_shows("#units code", &target).await;
@@ -288,7 +289,7 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     browser.until_shows(".said.wrong", "may not move gitopsengineinstances").await;
     assert!(town.has_logged(&["asked for", command, &target, "refused"]), "what was refused is written down");
     browser.click(".side-end form button").await;
-    // Who signed out is led away; whoever goes elsewhere before that may be led away from there.
+    // Signing out redirects; a navigation before the redirect would be overridden.
     browser.until_shows("h1", "Overview").await;
     browser.load(&format!("{}/signin?back=%2Ffleet", town.url)).await;
     sign_in(&town.token_with("mover", mover_rules()).await).await;
@@ -302,7 +303,7 @@ async fn who_has_the_right_moves_a_unit_and_sees_it_arrive() {
     browser.until_shows("#units code", " --to nowhere").await;
     browser.click(&format!("{form} button")).await;
     browser.until_shows(".said.wrong", "could not find an Argo CD instance in namespace `nowhere`").await;
-    browser.until_shows(".said.wrong", "`switchboard gitops fleet list` names them").await;
+    browser.until_shows(".said.wrong", "list the instances with `switchboard gitops fleet list`").await;
     browser.until_shows("#units code", &target).await;
     browser.click(&format!("{form} button")).await;
     browser.until_shows(".said", &format!("team is on its way from {from} to {to}")).await;

@@ -1,4 +1,5 @@
-//! Operators in other languages, by the multi-operator contract: the sample operator it came with, and examples/beacon.
+//! Operators in other languages under the multi-operator contract: the sample operator of multi-operator-manager, and
+//! examples/beacon.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -15,11 +16,11 @@ use switchboard_suite::process;
 use switchboard_suite::real::{RealCluster, workspace};
 use switchboard_suite::tool::{self, CliTool};
 
-/// What is not done within this will not be.
+/// Timeout of a step.
 const TIMEOUT: Duration = Duration::from_secs(120);
 const POLL: Duration = Duration::from_millis(100);
 
-/// A directory from which cases find their operator as `./NAME`.
+/// Returns a folder in which cases find their operator as `./NAME`.
 fn work_folder(operator: &str) -> tempfile::TempDir {
     let bench = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(program(operator), bench.path().join(operator)).unwrap();
@@ -99,7 +100,7 @@ fn the_beacon_declares_what_its_cases_use() {
     }
 }
 
-/// Each case with nothing in its input but what the operator declares: what it does not declare it does not use.
+/// Runs each case with only the declared inputs, so that an undeclared input would show.
 #[test]
 fn the_beacon_needs_nothing_but_what_it_declares() {
     let inputs = InputResources::read(&String::from_utf8(beacon(&["input-resources"]).stdout).unwrap()).unwrap();
@@ -147,7 +148,7 @@ fn the_live_command_notes_what_it_saw_in_the_configuration_cluster() {
     let [noted] = noted[..] else { panic!("{:?}", output.mutations) };
     assert_eq!((noted.cluster, noted.action), (OutputCluster::Configuration, Action::Apply));
     assert_eq!(noted.body_value().unwrap()["data"]["clusterVersion"], "v1.36.1");
-    // What cannot be reached is told in the status, and nothing is noted.
+    // An unreachable cluster is reported in the status, and no note is written.
     let broken = folder.path().join("kubeconfig");
     let text = fs::read_to_string(real.kubeconfig()).unwrap();
     let server = text.lines().find(|line| line.trim_start().starts_with("server:")).unwrap();
@@ -160,7 +161,7 @@ fn the_live_command_notes_what_it_saw_in_the_configuration_cluster() {
     assert_eq!((&condition["type"], &condition["status"]), (&"SurroundingsDegraded".into(), &"True".into()));
 }
 
-/// A process that does not outlive its test.
+/// Process killed when dropped.
 struct ResidentProcess(Child);
 
 impl Drop for ResidentProcess {
@@ -170,7 +171,7 @@ impl Drop for ResidentProcess {
     }
 }
 
-/// Installs the operator's manifests and gives a kubeconfig of its service account.
+/// Installs the operator's manifests and returns a kubeconfig of its service account.
 fn install(kubectl: &CliTool, admin: &Path, folder: &Path) -> PathBuf {
     let manifests = workspace().join("examples/beacon/manifests");
     for file in ["00-crd.yaml", "10-access.yaml"] {

@@ -1,11 +1,11 @@
-//! Replays the fuzzers' corpus on stable: what once was found stays fixed.
+//! Replays the fuzzers' corpus on stable Rust, as a regression test.
 #![allow(clippy::unwrap_used)]
 
 use std::path::Path;
 
 type FuzzTarget = (&'static str, fn(&[u8]));
 
-/// Each fuzz target's name and what it does with its input. A new target in tests/fuzz/ gets a line here.
+/// Name and function of each fuzz target. A new target in tests/fuzz/ needs an entry here.
 const TARGETS: &[FuzzTarget] = &[
     ("cel", switchboard_object::cel::fuzz),
     ("json", switchboard_object::fuzz::json),

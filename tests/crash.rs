@@ -1,8 +1,8 @@
-//! Kills the server under load, fifty times, and checks everything its clients were told.
+//! Kills the server fifty times under load, and checks all responses to its clients.
 //!
-//! Each life of the server: list what is there, resume the watches where the life before cut them off, begin a fresh watch with
-//! initial events, write over several connections, kill -9 after a random number of acknowledgements. The record of all lives
-//! goes to the history checker.
+//! In each life of the server, the test lists all objects, resumes the watches of the previous life, starts a watch
+//! with initial events, writes over several connections, and kills the process with SIGKILL after a random number of
+//! acknowledged writes. The history checker verifies the record of all lives.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -24,11 +24,11 @@ const KILLS: u32 = 50;
 const WRITERS: u64 = 8;
 const RESUMED_WATCHERS: usize = 2;
 const KEYS: u64 = 6;
-/// A life without enough acknowledgements by then has gone wrong.
+/// Timeout for the acknowledgements of one life.
 const LIFE_TIMEOUT: Duration = Duration::from_secs(60);
 const NAMESPACE: &str = "default";
 
-/// An object that shows whether it is whole: its id, filler, and a checksum over both.
+/// Returns an object whose integrity can be verified: it holds an id, a filler and a checksum of both.
 fn object(name: &str, id: &str, filler: u64, expect: Option<u64>) -> ConfigMap {
     let filler = "x".repeat(filler as usize);
     let sum = checksum(id, &filler);
@@ -60,7 +60,7 @@ fn revision_of(object: &ConfigMap) -> u64 {
     object.resource_version().unwrap().parse().unwrap()
 }
 
-/// Objects of others (the root certificate's) are not part of the record.
+/// Excludes objects of controllers, such as the root certificate.
 fn own_objects() -> ListParams {
     ListParams::default().labels("crash=test")
 }
@@ -71,7 +71,7 @@ async fn list(api: &Api<ConfigMap>, life: u32) -> ListSnapshot {
     ListSnapshot { life, revision: list.metadata.resource_version.unwrap().parse().unwrap(), objects }
 }
 
-/// Counts acknowledgements and calls for the kill.
+/// Counts acknowledged writes and triggers the kill.
 struct KillTrigger {
     left: AtomicU64,
     kill: Notify,
@@ -85,13 +85,13 @@ impl KillTrigger {
     }
 }
 
-/// Creates, updates and deletes until the server is gone.
+/// Creates, updates and deletes objects until the server is killed.
 async fn write(client: Client, life: u32, writer: u64, trigger: Arc<KillTrigger>) -> Vec<HistoryWrite> {
     let api: Api<ConfigMap> = Api::namespaced(client, NAMESPACE);
     let mut random = RandomNumbers::new(u64::from(life) * WRITERS + writer);
     let mut writes = Vec::new();
     for step in 0.. {
-        // Every other object is shared by all writers, so that they collide.
+        // Half of the objects are shared by all writers, so that writes conflict.
         let number = random.below(KEYS);
         let name = if number.is_multiple_of(2) { format!("shared-{number}") } else { format!("own-{writer}-{number}") };
         let Ok(stored) = api.get_opt(&name).await else { break };
@@ -126,7 +126,7 @@ async fn write(client: Client, life: u32, writer: u64, trigger: Arc<KillTrigger>
     writes
 }
 
-/// Follows a watch until the server is gone, or until it has told of revision `until`.
+/// Reads a watch until the server is killed, or until it has reached revision `until`.
 async fn watch(client: Client, after: u64, until: u64) -> WatchStream {
     let api: Api<ConfigMap> = Api::namespaced(client, NAMESPACE);
     let mut stream = WatchStream { after, events: Vec::new() };
@@ -159,7 +159,7 @@ fn history_event(event: WatchEvent<ConfigMap>) -> Option<HistoryEvent> {
     }
 }
 
-/// A watch that begins with everything there is: a list and a stream in one.
+/// Starts a watch with initial events, which is a list and a stream in one.
 async fn watch_with_initial_events(client: Client, life: u32) -> Option<(ListSnapshot, WatchStream)> {
     let api: Api<ConfigMap> = Api::namespaced(client, NAMESPACE);
     let parameters = WatchParams::default().labels("crash=test").initial_events();
@@ -183,7 +183,7 @@ async fn watch_with_initial_events(client: Client, life: u32) -> Option<(ListSna
     Some((listing, stream))
 }
 
-/// The record so far, and how far each resumed watcher has come.
+/// Record so far, and the progress of each resumed watcher.
 #[derive(Default)]
 struct CrashRecord {
     history: History,
@@ -191,7 +191,7 @@ struct CrashRecord {
 }
 
 impl CrashRecord {
-    /// Lists, then resumes the watches.
+    /// Lists all objects, then resumes the watches.
     async fn begin(&mut self, server: &mut UpProcess, life: u32, until: u64) -> Vec<JoinHandle<WatchStream>> {
         let client = server.client().await.unwrap();
         let listing = list(&Api::namespaced(client, NAMESPACE), life).await;
@@ -226,7 +226,7 @@ impl CrashRecord {
             writers.push(tokio::spawn(write(client, life, writer, trigger.clone())));
         }
         tokio::time::timeout(LIFE_TIMEOUT, trigger.kill.notified()).await.expect("writers get somewhere");
-        // Anywhere in a flush, not only right after one.
+        // At any point of a flush, not only right after it.
         tokio::time::sleep(Duration::from_micros(random.below(4_000))).await;
         server.kill();
         for writer in writers {
@@ -234,13 +234,14 @@ impl CrashRecord {
         }
         self.end(watchers).await;
         if let Some((listing, stream)) = fresh.await.unwrap() {
-            // Begun beside the writers, so it may lack what they did in this life, but nothing of the lives before.
+            // The list runs concurrently with the writers, so it may lack writes of this life, but none of earlier
+            // lives.
             self.history.listings.push(listing);
             self.history.watchers.push(vec![stream]);
         }
     }
 
-    /// Lets the resumed watches see everything up to the end.
+    /// Waits until the resumed watches have received everything.
     async fn catch_up(&mut self, server: &mut UpProcess, life: u32) {
         let api: Api<ConfigMap> = Api::namespaced(server.client().await.unwrap(), NAMESPACE);
         let last = api.create(&PostParams::default(), &object("last", "last", 1, None)).await.unwrap();
@@ -268,7 +269,7 @@ async fn fifty_kills_under_load_break_no_promise() {
     for life in 0..KILLS {
         let mut server = UpProcess::start(&data).unwrap();
         if life > 0 && random.below(10) == 0 {
-            // A crash while it starts must do no harm either.
+            // Crashes during startup must be harmless too.
             tokio::time::sleep(Duration::from_millis(random.below(60))).await;
             server.kill();
             server = UpProcess::start(&data).unwrap();

@@ -1,4 +1,5 @@
-//! The chart of Switchboard itself: installed by the real Helm on the real API server, and used with the rights it gives and no others.
+//! Tests of Switchboard's own chart: installed by Helm on kube-apiserver, and used with exactly the rights that it
+//! grants.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -18,7 +19,7 @@ use switchboard_suite::tool::CliTool;
 const CHART: &str = "deploy/chart";
 const NAMESPACE: &str = "chart-of-switchboard";
 const ACCOUNT: &str = "sb-switchboard";
-/// What has not come about within this will not.
+/// Timeout of a step.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 struct KernelProcess(Child);
@@ -30,7 +31,7 @@ impl Drop for KernelProcess {
     }
 }
 
-/// A kubeconfig that is the service account's, and nobody else's.
+/// Writes a kubeconfig of the service account only.
 fn account_kubeconfig(kubectl: &CliTool, file: &Path) {
     let view: Value =
         serde_json::from_str(&kubectl.ok(&["config", "view", "--raw", "--minify", "-o", "json"])).unwrap();
@@ -50,7 +51,7 @@ fn switchboard(folder: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Starts the kernel; gives it with the address of its metrics, and that of its console when it has one.
+/// Starts the kernel, and returns it with the addresses of its metrics and, if enabled, of its console.
 fn run(folder: &Path) -> (KernelProcess, String, String) {
     let line = ["run", "--config", "switchboard.yaml", "--state-dir", "state", "--kubeconfig", "account.kubeconfig"];
     let mut child = switchboard(folder, &line).stderr(Stdio::piped()).spawn().unwrap();
@@ -73,7 +74,7 @@ fn run(folder: &Path) -> (KernelProcess, String, String) {
     panic!("the kernel did not start");
 }
 
-/// Asks a probe until it says yes.
+/// Requests a health endpoint until it succeeds.
 fn until_probe_succeeds(address: &str, path: &str) {
     let end = Instant::now() + TIMEOUT;
     loop {
@@ -141,7 +142,7 @@ fn the_chart_gives_what_its_operators_need_and_nothing_else() {
     assert_eq!(doctor().0, Some(1), "without the account nothing works any more");
 }
 
-/// Values of an operator that writes as an account of its own, of plugs, and of a console.
+/// Values with an operator that has its own service account, with plugs, and with a console.
 const WITH_ACCOUNTS: &str = "
 config:
   operators:
@@ -168,7 +169,7 @@ spec:
     - template: {apiVersion: v1, kind: ConfigMap, metadata: {name: made}, data: {by: plug}}
 "#;
 
-/// The status of an answer of the console.
+/// Returns the HTTP status of a console response.
 fn console_status(address: &str, token: Option<&str>) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
@@ -194,7 +195,7 @@ fn the_charts_account_writes_as_the_accounts_it_was_given_and_reviews_tokens() {
     let config = config.replace("0.0.0.0:9090", "127.0.0.1:0").replace("0.0.0.0:7467", "0.0.0.0:0");
     fs::write(folder.join("switchboard.yaml"), config).unwrap();
 
-    // The groups of an account come with it: no right to impersonate groups is needed, and none is given.
+    // Groups of a service account are implied, so the right to impersonate groups is neither needed nor granted.
     let user = format!("system:serviceaccount:{namespace}:{ACCOUNT}");
     let may = |verb: &str, kind: &str| kubectl.run(&["auth", "can-i", verb, kind, "--as", &user]).code == 0;
     assert!(may("impersonate", "serviceaccounts/greeter") && may("create", "tokenreviews.authentication.k8s.io"));
@@ -248,7 +249,7 @@ fn the_charts_account_writes_as_the_accounts_it_was_given_and_reviews_tokens() {
 
 #[test]
 fn our_own_rendering_of_it_is_helms() {
-    // No cluster is asked.
+    // Rendering needs no cluster.
     let helm = CliTool::new("helm4", Path::new("nowhere"), NAMESPACE);
     for values in [
         &["--set", "state.persistent=true"][..],
@@ -265,7 +266,7 @@ fn our_own_rendering_of_it_is_helms() {
             "--set",
             "config.gitops.agent=true,database.existingSecret=db,database.keysKey=keys,webhook.existingSecret=hook",
         ],
-        // Nobody is there to use it.
+        // Not used in this test.
         &["--set", "webhook.existingSecret=hook"],
     ] {
         let line = [&["template", "sb", CHART, "--kube-version", "1.37"], values].concat();
@@ -276,14 +277,14 @@ fn our_own_rendering_of_it_is_helms() {
     }
 }
 
-/// Values of a GitOps Service that is given all it has to keep secret.
+/// Values of a GitOps Service with all its Secrets.
 const WITH_SECRETS: &str = "
 config: {operators: {}, gitops: {namespace: argocd}}
 database: {existingSecret: db, keysKey: keys}
 webhook: {existingSecret: hook, key: token}
 ";
 
-/// What the kubelet makes of a Secret.
+/// Returns the content of a Secret as the kubelet would provide it.
 fn secret(name: &str, key: &str) -> &'static str {
     match (name, key) {
         ("db", "url") => "sqlite:there.db",
@@ -308,7 +309,7 @@ fn the_charts_gitops_service_is_given_its_keys_and_the_secret_of_events() {
     let all = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
 
-    // As the kubelet does: variables and files of Secrets.
+    // Variables and files from Secrets, as the kubelet provides them.
     let variables = all(&pod["containers"][0]["env"]);
     let variables: Vec<(String, &str)> = variables
         .iter()
@@ -346,7 +347,7 @@ fn the_charts_gitops_service_is_given_its_keys_and_the_secret_of_events() {
     assert!(doctor(&keyless, "gitops credentials").contains("how credentials are to be kept"), "without, it is stuck");
 }
 
-/// `kubectl switchboard` is the same binary under another name.
+/// The plugin is the same binary under another name.
 #[test]
 fn kubectl_finds_it_as_a_plugin() {
     let served = SharedServer::start();
@@ -357,7 +358,7 @@ fn kubectl_finds_it_as_a_plugin() {
     let plugin = |arguments: &[&str]| {
         let mut command = kubectl.command(&[]);
         let program = command.get_program().to_os_string();
-        // A plugin's arguments are its own: nothing of kubectl's stands behind them.
+        // kubectl passes only the plugin's own arguments.
         command = Command::new(program);
         command.args(["switchboard"]).args(arguments).env("PATH", &path).env("KUBECONFIG", served.kubeconfig());
         command.output().unwrap()

@@ -1,19 +1,19 @@
-//! What the documents tell a reader to type is typed here, line by line.
+//! Runs the commands of the documentation.
 //!
-//! Every block marked `sh`, and every `$` line of those marked `console`, of README.md and of the pages in `docs/` is run, in a folder of its own for each page:
+//! Every block marked `sh`, and every `$` line in a block marked `console`, in README.md and in `docs/` is run, in one
+//! folder for each page:
 //!
-//! - `switchboard` lines are run always. `up` and `serve` start a server, `run` and `individual` a kernel over it, all the others
-//!   are run to their end. What asks a kernel or a cluster must be understood always, and must succeed with the feature
-//!   `real`, when kubectl has put something there to ask about.
-//! - `kubectl`, `helm` and `curl` lines are run with the feature `real`, against the server that stands above them.
-//! - `switchboard gitops` lines must succeed always below an `up` that hosts the GitOps Service: they need nobody else.
-//! - `export` holds for the lines below it, as in a shell.
-//! - Anything else is for a shell and is run always, a here-document as one line. It is one shell from the first line of a page to the last: who was led
-//!   into a folder stays there.
+//! - `switchboard` lines always run. `up` and `serve` start a server, and `run` starts a kernel; all other commands run to their end.
+//!   Commands that query a kernel or a cluster must parse, and with the feature `real` they must succeed, because kubectl has then
+//!   created the objects.
+//! - `kubectl`, `helm` and `curl` lines run with the feature `real`, against the server of the page.
+//! - `switchboard gitops` lines must always succeed after an `up` with the GitOps Service, because they need no further component.
+//! - `export` applies to later lines, as in a shell.
+//! - Other lines run in a shell, a here-document as one line. The working directory is kept for the whole page.
 //!
-//! What stands in a sentence or a table, with words for what a reader puts there, is not run but must be understood.
+//! Commands in sentences and tables, with placeholders, do not run but must parse.
 //!
-//! `make run` is run as the Makefile has it, other targets are checked by `tests/tidy.rs`. Blocks that show what is printed are marked `text`.
+//! `make run` runs as in the Makefile; `tests/tidy.rs` checks other targets. Blocks with output are marked `text`.
 #![allow(clippy::unwrap_used)]
 
 #[path = "docs/client.rs"]
@@ -30,39 +30,39 @@ use std::time::{Duration, Instant};
 
 use switchboard_suite::process;
 
-/// What is not answered within this will not be.
+/// Timeout of a command.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
-/// What was killed is gone within this.
+/// Timeout for the exit of a killed process.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// The command line is not understood.
+/// Exit code for a usage error.
 const USAGE: i32 = 64;
-/// What a page may lean on beside what it makes itself.
+/// Folders of the repository that a page may use.
 const SHARED_FOLDERS: [&str; 3] = ["tests", "examples", "deploy"];
-/// Commands that ask a kernel, a cluster or a server.
+/// Commands that query a kernel, a cluster or a server.
 const QUERY_COMMANDS: [&str; 11] =
-    ["why", "why-not", "top", "pause", "resume", "wake", "replay", "plan", "doctor", "gitops", "plugs status"];
+    ["why", "why-not", "top", "pause", "resume", "reconcile", "replay", "plan", "doctor", "gitops", "plugs status"];
 /// Commands of the GitOps Service that need neither a cluster nor a kernel.
 const STANDALONE_COMMANDS: [&str; 2] = ["migrate", "crds"];
-/// What an `up` hosts the GitOps Service with.
+/// Option of `up` that enables the GitOps Service.
 const SERVICE_OPTION: &str = "--example deployments";
-/// How commands begin in sentences, and what a page leaves out before that.
+/// Beginnings of commands in sentences, and the prefix that the page omits.
 const COMMAND_PREFIXES: [(&str, &str); 3] =
     [("switchboard ", ""), ("gitops ", "switchboard "), ("fleet ", "switchboard gitops ")];
-/// Words that stand for what a reader puts there, where not any text will do.
+/// Values of placeholders for which an arbitrary text is not valid.
 const PLACEHOLDERS: [(&str, &str); 2] = [("DECISION", "1"), ("OPERATOR", "greeter")];
-/// Pages that are printed by the binary itself: usage, not commands.
+/// Generated pages, which contain usage instead of commands.
 const GENERATED_PAGES: &str = "docs/reference";
-/// Commands that cannot be run, with the reason. They stand in blocks marked `text`.
+/// Commands that cannot run, with the reason. They are in blocks marked `text`.
 const NEVER_RUN: [(&str, &str); 1] = [("kubectl -n platform exec ", "no pod runs without a kubelet")];
-/// Commands of clients that only the feature `real` has.
+/// Clients that are available only with the feature `real`.
 const CLIENTS: [&str; 3] = ["kubectl", "helm", "curl"];
 
 struct DocsProcess(Child);
 
 impl Drop for DocsProcess {
     fn drop(&mut self) {
-        // With all that it started: `make` does not end what it runs. The next one needs what they hold.
+        // Kills the whole process group: `make` does not kill its children, and the next process needs their ports.
         let group = format!("-{}", self.0.id());
         let signal = |name: &str| Command::new("kill").args([name, "--", &group]).stderr(Stdio::null()).status();
         let _ = signal("-KILL");
@@ -78,7 +78,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// README.md and every page below `docs/`, as paths from the root.
+/// Returns README.md and all pages below `docs/`, relative to the root.
 fn documents() -> Vec<PathBuf> {
     let mut found = vec![PathBuf::from("README.md")];
     let mut waiting = vec![PathBuf::from("docs")];
@@ -97,8 +97,8 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// The commands of a page, in order, without comments; a here-document is one of them. Blocks marked `sh` hold nothing else;
-/// in those marked `console` they stand behind a `$`, and what they print between them.
+/// Returns the commands of a page in order, without comments; a here-document is one command. Blocks marked `sh`
+/// contain only commands; in blocks marked `console`, commands follow a `$`, with their output in between.
 fn commands(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let (mut block, mut end): (Option<&str>, Option<String>) = (None, None);
@@ -131,22 +131,22 @@ fn commands(text: &str) -> Vec<String> {
     out
 }
 
-/// A reader of one page: a folder, a server, kernels over it.
+/// State of one page: a folder, a server, and kernels.
 struct PageReader {
     page: String,
     folder: tempfile::TempDir,
     kubeconfig: String,
     kernels: Vec<DocsProcess>,
     server: Option<DocsProcess>,
-    /// What was exported, and what it is.
+    /// Exported variables and their values.
     exported: Vec<(String, String)>,
     /// Whether the server hosts the GitOps Service.
     has_service: bool,
-    /// Where the lines before led to.
+    /// Working directory after the previous lines.
     working_dir: PathBuf,
-    /// The checkout that `make` is called in.
+    /// Checkout in which `make` runs.
     checkout: PathBuf,
-    /// What a server said when it started.
+    /// Log file of the server's start.
     log_file: PathBuf,
 }
 
@@ -193,7 +193,7 @@ impl PageReader {
         self.shell(line).output().unwrap()
     }
 
-    /// Starts a server, on a free port whatever the line says.
+    /// Starts a server on a free port.
     fn start(&mut self, line: &str) {
         self.kernels.clear();
         self.server = None;
@@ -205,11 +205,11 @@ impl PageReader {
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut kubeconfig).unwrap();
         self.server = Some(DocsProcess(child));
         assert!(!kubeconfig.is_empty(), "{}: `{line}` did not start", self.page);
-        // A path from the folder is one from everywhere.
+        // Made absolute, because the working directory may change.
         self.kubeconfig = self.working_dir.join(kubeconfig.trim()).display().to_string();
     }
 
-    /// `make run` as it stands in the Makefile, with the binary that is there instead of a build of it.
+    /// Runs `make run` as in the Makefile, but with the existing binary instead of a build.
     fn make_run(&mut self) {
         let cargo = self.folder.path().join("bin/cargo");
         let script =
@@ -219,7 +219,7 @@ impl PageReader {
         self.start(&format!("make -s -C {} run CARGO={}", self.checkout.display(), cargo.display()));
     }
 
-    /// Starts a kernel over the server, and waits until it says what it hosts.
+    /// Starts a kernel and waits until it logs its operators.
     fn start_kernel(&mut self, line: &str) {
         let mut child = self.shell(&format!("exec {line}"));
         let mut child = child.process_group(0).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
@@ -227,12 +227,12 @@ impl PageReader {
         let kernel = DocsProcess(child);
         let mut lines = said.lines().map_while(Result::ok);
         assert!(lines.any(|line| line.starts_with("hosting ")), "{}: `{line}` did not start", self.page);
-        // Nobody may be kept waiting for a reader of what it says.
+        // Drains the output, so that the process never blocks.
         std::thread::spawn(move || lines.for_each(drop));
         self.kernels.push(kernel);
     }
 
-    /// Keeps what a line exports.
+    /// Stores an exported variable.
     fn export(&mut self, line: &str) {
         let is_name = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         for name in
@@ -244,7 +244,8 @@ impl PageReader {
         }
     }
 
-    /// Asks until there is an answer; a journal is written a moment after the cluster. A bad one counts only if it must be good.
+    /// Runs a query until it succeeds, because a journal entry is written shortly after the write. Failure matters only
+    /// if `must` is set.
     fn query(&self, line: &str, must: bool) {
         let end = Instant::now() + TIMEOUT;
         loop {
@@ -260,7 +261,8 @@ impl PageReader {
         }
     }
 
-    /// Runs to the end, which must be a good one; gives what it prints. The next line begins where this one led to.
+    /// Runs a command that must succeed, and returns its output. The next line starts in the resulting working
+    /// directory.
     fn run(&mut self, line: &str) -> String {
         let led = self.folder.path().join(".led");
         let ran = self.output(&format!("{line}\ncode=$?\npwd >{}\nexit $code", led.display()));
@@ -284,16 +286,16 @@ impl PageReader {
             ("make", Some("run")) => self.make_run(),
             ("make", _) => {}
             ("switchboard", Some("up" | "serve")) => self.start(&format!("{line} --listen 127.0.0.1:0")),
-            ("switchboard", Some("run" | "individual")) => self.start_kernel(line),
+            ("switchboard", Some("run")) => self.start_kernel(line),
             ("switchboard", Some("gitops")) if matches!(words.get(2), Some(&("backend" | "agent"))) => {
-                // They need kinds that only kubectl puts there.
+                // The kinds exist only if kubectl creates them.
                 if cfg!(feature = "real") {
                     self.start_kernel(line)
                 } else {
                     self.query(&format!("{line} --help"), true)
                 }
             }
-            // Who reads what it prints is not here.
+            // The consumer of the output is not available.
             ("switchboard", _) if line.contains(" | kubectl ") && !cfg!(feature = "real") => {
                 drop(self.run(line.split(" | ").next().unwrap_or(line)));
             }
@@ -324,7 +326,7 @@ fn every_command_of_the_documents_works() {
     }
 }
 
-/// What stands in blocks of a page that nobody runs.
+/// Returns the text of blocks that are not run.
 fn text_blocks(page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     let mut block: Option<&str> = None;
@@ -340,7 +342,7 @@ fn text_blocks(page: &Path) -> Vec<String> {
     out
 }
 
-/// Commands that stand in sentences and tables, with what a reader puts in place of their words.
+/// Returns the commands in sentences and tables, with values for their placeholders.
 fn inline_commands(page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(root().join(page)).unwrap();
     let prose: String = text.split("```").step_by(2).collect::<Vec<_>>().join("\n");
@@ -364,12 +366,12 @@ fn inline_commands(page: &Path) -> Vec<String> {
     spans.map(plain).filter_map(whole).collect()
 }
 
-/// What a reader puts in place of a word.
+/// Returns the value for a placeholder.
 fn placeholder_value(word: &str) -> &str {
     PLACEHOLDERS.iter().find(|(placeholder, _)| *placeholder == word).map_or(word, |(_, one)| *one)
 }
 
-/// A verb that went, or a flag that has another name now, is noticed wherever it is told of.
+/// Detects removed commands and renamed flags anywhere in the documentation.
 #[test]
 fn commands_in_sentences_are_understood() {
     let mut wrong = Vec::new();
@@ -385,7 +387,7 @@ fn commands_in_sentences_are_understood() {
     assert_eq!(wrong, Vec::<String>::new());
 }
 
-/// Nothing that looks like a command hides in a block that nobody runs.
+/// A block that is not run must not contain commands.
 #[test]
 fn commands_stand_in_blocks_that_are_run() {
     let mut hidden = Vec::new();
@@ -418,10 +420,10 @@ fn commands_stand_in_blocks_that_are_run() {
     }
 }
 
-/// Pages beside the documentation, for those who work on it: their links count as well.
+/// Pages outside of the documentation whose links are checked too.
 const OTHER_PAGES: [&str; 5] = ["ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", "BUGS.md", "CHANGELOG.md"];
 
-/// Links between the pages lead somewhere.
+/// Links must lead to existing files.
 #[test]
 fn links_lead_to_files_that_are_there() {
     let mut lost = Vec::new();
@@ -438,7 +440,7 @@ fn links_lead_to_files_that_are_there() {
     assert_eq!(lost, Vec::<String>::new());
 }
 
-/// A page that the index does not name is not found; those beside it are seen by who looks at it.
+/// Pages must be listed in the index to be found; pages next to it are visible anyway.
 #[test]
 fn the_index_names_every_page_below_it() {
     let index = std::fs::read_to_string(root().join("docs/README.md")).unwrap();
@@ -449,7 +451,7 @@ fn the_index_names_every_page_below_it() {
     assert_eq!(missing, Vec::<String>::new(), "hint: add it to docs/README.md");
 }
 
-/// A picture that no page shows is one that nobody sees.
+/// Images must be used by a page.
 #[test]
 fn every_picture_is_shown() {
     let pages: String = documents().iter().map(|page| std::fs::read_to_string(root().join(page)).unwrap()).collect();

@@ -1,4 +1,5 @@
-//! Directories as operators and their hosts exchange them: a client over a dump, and what multi-operator-manager's own cases say.
+//! Directories exchanged between operators and their hosts: a client over a dump, and the cases of
+//! multi-operator-manager.
 #![allow(clippy::unwrap_used)]
 
 #[path = "gather/client.rs"]

@@ -1,5 +1,5 @@
-//! The GitOps Service on everything real: kube-apiserver, kube-controller-manager, PostgreSQL, two Argo CD instances, git over HTTPS
-//! and SSH. What no machine of ours has is a kubelet: a test kubelet says how Deployments are.
+//! End-to-end tests of the GitOps Service with kube-apiserver, kube-controller-manager, PostgreSQL, two Argo CD
+//! instances, and git over HTTPS and SSH. Only the kubelet is simulated: it reports the status of Deployments.
 
 #![allow(clippy::unwrap_used)]
 

@@ -36,7 +36,7 @@ fn a_release_lives_through_install_upgrade_rollback_and_uninstall() {
     assert!(helm.ok(&["get", "manifest", "shop"]).contains("kind: Deployment"));
     assert!(helm.ok(&["status", "shop"]).contains("STATUS: deployed"));
 
-    // What somebody else changed is put back by the three-way merge.
+    // The three-way merge reverts changes by other clients.
     kubectl.ok(&[
         "patch",
         "configmap",

@@ -1,5 +1,5 @@
-//! Operators that are programs, hosted live: examples/beacon against the real kube-apiserver, and the sample operator that the
-//! contract came with. What they reach is the same however they are hosted.
+//! Live hosting of programs: examples/beacon on kube-apiserver, and the sample operator of multi-operator-manager. The
+//! end state is the same for all ways of hosting.
 #![allow(clippy::unwrap_used)]
 
 #[path = "hosting/beacon.rs"]

@@ -1,4 +1,4 @@
-//! The integrations manager on clusters: the embedded one always, and the real kube-apiserver with the feature `real`.
+//! The integrations manager on the embedded cluster, and with the feature `real` on kube-apiserver.
 #![allow(clippy::unwrap_used)]
 
 #[path = "integrations/defects.rs"]
@@ -26,12 +26,12 @@ use switchboard_kernel::topology::{ClusterName, Topology};
 const TIMEOUT: Duration = Duration::from_secs(60);
 const SPEC: &str = "resources: {requests: {cpu: 100m, memory: 1024Mi}, limits: {memory: '2000000000'}}";
 
-/// Data of two environments; what runs is given.
+/// Returns a bundle with two environments and the given integrations.
 fn data(namespace: &str, integrations: &[(&str, String)]) -> Bundle {
     data_with(namespace, integrations, "")
 }
 
-/// The same with something more in the file of the second account.
+/// Returns a bundle with additional content in the file of the second account.
 fn data_with(namespace: &str, integrations: &[(&str, String)], second: &str) -> Bundle {
     let lean = |name: &str, environment: &str| {
         format!(
@@ -65,7 +65,7 @@ fn desired(bundle: &Bundle, environment: Option<&str>) -> DesiredObjects {
     desired
 }
 
-/// A cluster and a namespace on it that nobody else uses.
+/// A namespace for one test.
 struct ManagerFixture {
     client: Client,
     namespace: String,
@@ -80,12 +80,12 @@ impl ManagerFixture {
         Self { client, namespace: namespace.to_string() }
     }
 
-    /// Lets the operator look until nothing is left to do; gives what it wrote.
+    /// Runs the operator until nothing is left to do, and returns its writes.
     async fn run(&self, desired: DesiredObjects) -> Vec<String> {
         self.run_as("target", desired, false).await
     }
 
-    /// The same for a cluster of that name in the data.
+    /// Runs the operator for a cluster with the given name in the bundle.
     async fn run_as(&self, name: &str, desired: DesiredObjects, compat: bool) -> Vec<String> {
         let shelf = Arc::new(DesiredStore::new(DeletionGuard::default(), compat, false));
         shelf.replace(Arc::new(desired));
@@ -144,7 +144,8 @@ async fn send(client: &Client, method: &str, path: &str, body: &Value) -> Value 
     client.request(request.body(body.to_string().into_bytes()).unwrap()).await.unwrap()
 }
 
-/// Must hold: create, no-op, one image, one shard less, foreign objects, a switch, an environment, the manager itself.
+/// Guarantees: creation, no-op, a changed image, a removed shard, foreign objects, a feature flag, an environment, and
+/// the manager itself.
 async fn check_lifecycle(client: Client) {
     let world = ManagerFixture::new(client, "life").await;
     let foreign = |name: &str, marks: Value| {
@@ -203,7 +204,7 @@ async fn check_lifecycle(client: Client) {
     let stopped = world.get("deployments", "qontract-reconcile-terraform-resources-acc-2").await.unwrap();
     assert_eq!(stopped["spec"]["replicas"], 0);
 
-    // One shard less: an account that disables the integration.
+    // Without one shard: an account disables the integration.
     let without = data_with(
         "life",
         &[
@@ -232,12 +233,12 @@ async fn check_lifecycle(client: Client) {
     for name in ["by-hand", "theirs"] {
         assert!(world.get("deployments", name).await.is_some(), "{name} is not ours");
     }
-    // All environments: only what is new there is made.
+    // All environments: only the new objects are created.
     let made = world.run(desired(&all(off, &more), None)).await;
     assert!(made.contains(&"create deployments.apps/NS-prod/qontract-reconcile-only-prod".to_string()), "{made:?}");
 }
 
-/// Objects as the original leaves them behind, and as somebody leaves them who deploys by hand.
+/// Tests existing objects, created by qontract-reconcile or by hand.
 async fn check_existing_objects(client: Client) {
     let world = ManagerFixture::new(client, "before").await;
     let bundle = data(
@@ -268,7 +269,7 @@ async fn check_existing_objects(client: Client) {
     assert_eq!(by_hand.run(wanted).await, Vec::<String>::new());
 }
 
-/// What the original made of the example, to the letter, is left as it is by a first run that is as the original.
+/// The first run in compatibility mode changes nothing in the objects that qontract-reconcile created from the example.
 async fn check_upstream_objects(client: Client) {
     let world = ManagerFixture::new(client, "integrations").await;
     let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/integrations");
@@ -277,7 +278,7 @@ async fn check_upstream_objects(client: Client) {
     settings.scope.environment = Some("stage".to_string());
     let bundle = switchboard_integrations::source::bundle::read(&example.join("bundle.json")).unwrap();
     let mut wanted = DesiredBuilder::new(IntegrationsChart::builtin(), settings).build(&bundle);
-    // The original cannot read what is beyond it.
+    // qontract-reconcile cannot read other namespaces.
     wanted.namespaces.retain(|(cluster, namespace), _| **cluster == *"stage-01" && **namespace == *"integrations");
     (wanted.empty, wanted.disabled) = (Vec::new(), Vec::new());
     let expected = std::fs::read(example.join("expected/all/stage-01/integrations.json")).unwrap();
@@ -292,7 +293,7 @@ async fn check_upstream_objects(client: Client) {
         world.create(&plural, &object).await;
     }
     assert_eq!(world.run_as("stage-01", wanted.clone(), true).await, Vec::<String>::new());
-    // It is looked at, all the same.
+    // The object is read nevertheless.
     let name = "qontract-reconcile-aws-ami-share";
     let mut live = world.get("deployments", name).await.unwrap();
     live["spec"]["replicas"] = 3.into();
@@ -301,7 +302,7 @@ async fn check_upstream_objects(client: Client) {
     assert_eq!(written, [format!("update deployments.apps/NS/{name}")]);
 }
 
-/// A cluster that cannot be reached holds up itself alone.
+/// An unreachable cluster does not affect other clusters.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unreachable_cluster_does_not_hold_up_the_others() {
     let world = ManagerFixture::new(switchboard_cluster::Cluster::ephemeral().await.client(), "near").await;

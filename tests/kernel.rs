@@ -1,5 +1,5 @@
-//! The same operator code on the embedded cluster, from a recorded decision, and, with the feature `real`, on a real
-//! kube-apiserver. The probe is the fourth place; it has tests of its own.
+//! The same operator code on the embedded cluster, in a replay of a recorded decision, and, with the feature `real`, on
+//! kube-apiserver. The fault tests are separate.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,7 +30,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const WIDGETS: Resource = Resource::namespaced("kernel.example.com", "v1", "Widget", "widgets");
 
-/// A kernel at work on one cluster.
+/// A running kernel for one cluster.
 struct RunningKernel {
     handle: Handle,
     host: tokio::task::JoinHandle<()>,
@@ -107,7 +107,8 @@ async fn text(client: &Client, path: &str) -> Option<String> {
     get(client, path).await?.pointer("/data/text")?.as_str().map(str::to_string)
 }
 
-/// The life of a greeting: waited for, made, changed, mended after somebody else, kept over a restart, gone.
+/// Lifecycle of a greeting: waiting, created, updated, repaired after a change by another writer, kept across a
+/// restart, and deleted.
 async fn check_greeting_lifecycle(client: Client, dir: &Path) {
     let maps = namespace(&client, "greets").await;
     let greeting = format!("{maps}/ada-greeting");
@@ -190,7 +191,7 @@ fn definition() -> Value {
                 "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})
 }
 
-/// A kind that comes later, and an account that may not write until it is allowed to.
+/// Tests a kind that is defined later, and a service account that gets its rights later.
 async fn check_late_kind(client: Client) {
     let kernel =
         RunningKernel::start(&client, vec![Arc::new(WidgetCounter)], Journal::in_memory(JournalLimits::default()));
@@ -279,7 +280,7 @@ async fn writes_that_change_nothing_cost_no_budget() {
         kernel
     };
     let first = settle(Limits::none(), CONFIG_MAP_COUNT as u64).await;
-    // One guest may have run twice before another ran at all.
+    // One unit may run twice before another one runs at all.
     let greeted = async || (first.operator("greeter").await.writes >= CONFIG_MAP_COUNT as u64).then_some(());
     eventually("all are greeted", greeted).await;
     first.stop().await;
@@ -303,7 +304,7 @@ async fn an_object_that_is_not_selected_any_more_is_no_unit() {
     kernel.stop().await;
 }
 
-/// Asks the outside for the weather, and counts how often.
+/// Sends an external request and counts it.
 struct WeatherOperator(Arc<AtomicUsize>);
 
 impl ExternalOperator for WeatherOperator {

@@ -1,4 +1,4 @@
-//! The kube-rs runtime works over the in-process client: reflector, controller, finalizer.
+//! The kube-rs runtime over the in-process client: reflector, controller, finalizer.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ async fn reflector_follows_the_server() {
     }
 }
 
-/// Copies a ConfigMap's value into a Secret that it owns, and counts the clean-ups.
+/// Copies a ConfigMap's value into an owned Secret, and counts cleanups.
 struct SecretCopier {
     client: Client,
     cleaned: AtomicUsize,

@@ -1,6 +1,6 @@
-//! kubectl works on the embedded server as it does on the real one.
+//! kubectl behaves on the embedded server as on kube-apiserver.
 //!
-//! `SWITCHBOARD_CLIENT_KUBECONFIG` points the same tests at another server, the real one for instance.
+//! `SWITCHBOARD_CLIENT_KUBECONFIG` runs the same tests against another server, for example kube-apiserver.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader};
@@ -53,7 +53,7 @@ spec:
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 ";
 
-/// kubectl with a namespace of its own.
+/// Returns kubectl with a namespace of its own.
 fn kubectl(namespace: &str) -> (SharedServer, CliTool) {
     let served = SharedServer::start();
     let tool = CliTool::new("kubectl", served.kubeconfig(), namespace);
@@ -109,7 +109,7 @@ fn apply_server_side_reports_conflicts_and_forces() {
         &config_map("{k: w}"),
     );
     assert_eq!(k.ok(&["get", "configmap", "a", "-o", "jsonpath={.data.k}"]), "w");
-    // From client-side to server-side and on, as kubectl migrates the ownership.
+    // Migrates ownership from client-side to server-side apply, like kubectl.
     k.ok_with(&["apply", "-f", "-"], DEPLOYMENT);
     assert_eq!(
         k.ok_with(&["apply", "--server-side", "-f", "-"], DEPLOYMENT),
@@ -276,7 +276,7 @@ fn delete_cascades_in_background_foreground_or_not() {
             "apiVersion: v1\nkind: Secret\nmetadata:\n  name: child\n  ownerReferences:\n  - {{apiVersion: v1, kind: ConfigMap, name: owner, uid: {uid}}}\n"
         );
         k.ok_with(&["create", "-f", "-"], &child);
-        // The garbage collector of the real server must have seen the child before the owner goes.
+        // The garbage collector of kube-apiserver must have observed the child before the owner is deleted.
         eventually("the child is seen", || k.run(&["get", "secret", "child"]).code == 0);
         let flag = format!("--cascade={cascade}");
         assert_eq!(

@@ -1,6 +1,6 @@
-//! The conformance cases of Plug and Socket: on the embedded cluster, and with the feature `real` on a real kube-apiserver.
+//! Conformance cases of Plug and Socket, on the embedded cluster, and with the feature `real` on kube-apiserver.
 //!
-//! `CASE=14` runs those whose names begin so.
+//! `CASE=14` selects cases by the beginning of their names.
 #![allow(clippy::unwrap_used)]
 
 #[path = "plugs/api.rs"]
@@ -38,13 +38,13 @@ use case::PlugCase;
 use case_run::CaseRun;
 use kinds::list_path;
 
-/// Cases at a time.
+/// Maximum number of concurrent cases.
 const MAX_CONCURRENT_CASES: usize = 4;
 
-/// How long a step may take. The longest waits ten seconds for a program that is gone.
+/// Timeout of a step. The longest step waits ten seconds for a program that has stopped.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// A kind that is not served after this will not be.
+/// Timeout until a kind is served.
 const SERVED_TIMEOUT: Duration = Duration::from_secs(60);
 
 async fn install(client: &Client) {
@@ -55,7 +55,7 @@ async fn install(client: &Client) {
             crd["metadata"]["name"].as_str().unwrap()
         );
         send(client, "APPLY", &path, crd.clone()).await.unwrap();
-        // A server serves what it has been told of a moment later.
+        // A kind is served shortly after its definition is created.
         let list = list_path(crd["spec"]["names"]["kind"].as_str().unwrap(), "default");
         let end = std::time::Instant::now() + SERVED_TIMEOUT;
         while let Err(error) = send(client, "GET", &list, Value::Null).await {
@@ -118,7 +118,7 @@ async fn the_cases_hold_on_a_real_kube_apiserver() {
     install(&target.admin).await;
     let cases = selected_cases();
     let mut failed = Vec::new();
-    // One after the other: every operator sees every plug of the cluster.
+    // Sequentially, because every operator sees all plugs of the cluster.
     for (name, case) in &cases {
         failed.extend(run(target.admin.clone(), name, case, TIMEOUT).await.err());
     }
@@ -134,7 +134,7 @@ fn every_case_of_the_list_is_there() {
     }
 }
 
-/// Line 207 of the specification lists them; the README's are its examples.
+/// Listed in line 207 of the specification; the README's samples are its examples.
 #[test]
 fn every_sample_of_the_existing_operator_has_a_case() {
     let names: Vec<String> = case::all().into_iter().map(|(name, _)| name).collect();

@@ -1,5 +1,5 @@
-//! Kills a process that writes to a store, again and again, and checks what is found afterwards. The log is kept short here, so
-//! that kills also hit new logs and snapshots; tests/crash.rs does the same to the whole server.
+//! Kills a process that writes to a store repeatedly, and checks the store afterwards. The log is short, so that kills
+//! also hit new logs and snapshots. tests/crash.rs tests the whole server.
 #![allow(clippy::unwrap_used)]
 
 use std::io::{BufRead, BufReader, Write as _};
@@ -20,7 +20,7 @@ fn bounds() -> StoreLimits {
     StoreLimits { log_bytes: 60_000, ..StoreLimits::default() }
 }
 
-/// `<id> <filler> <id>`: half of it is recognizably half.
+/// Returns `<id> <filler> <id>`, so that a partial write is detectable.
 fn body(id: &str, filler: u64) -> Bytes {
     Bytes::from(format!("{id} {} {id}", "x".repeat(filler as usize)))
 }
@@ -31,7 +31,7 @@ fn id_of(bytes: &[u8]) -> Option<String> {
     (parts.len() == 3 && parts[0] == parts[2]).then(|| parts[0].to_owned())
 }
 
-/// Not a test of its own: what the killed process runs.
+/// Not a test of its own: the code of the killed process.
 #[test]
 fn child() {
     let Some(dir) = std::env::var_os(CHILD) else { return };
@@ -47,11 +47,11 @@ fn child() {
     });
 }
 
-/// Writes until killed, telling on stdout what it is about to do and what came of it.
+/// Writes until killed, and prints each intent and result to stdout.
 async fn write_until_killed(store: ObjectStore, life: u64, writer: u64) {
     let mut random = RandomNumbers::new(life * WRITERS + writer);
     for step in 0.. {
-        // Every other object is shared by all writers, so that they collide.
+        // Half of the objects are shared by all writers, so that writes conflict.
         let number = random.below(KEYS);
         let name = if number.is_multiple_of(2) { format!("shared-{number}") } else { format!("own-{writer}-{number}") };
         let key = StoreKey::new("root", "configmaps", "shop", &name);
@@ -81,11 +81,11 @@ async fn write_until_killed(store: ObjectStore, life: u64, writer: u64) {
 
 fn print_line(line: String) {
     let mut stdout = std::io::stdout().lock();
-    // The parent hangs up when it has killed us; there is nobody to complain to.
+    // Ignore a closed pipe: the parent closes it after the kill.
     let _ = stdout.write_all(format!("{line}\n").as_bytes());
 }
 
-/// One life: starts the child, kills it after some acknowledgements, adds what it said to the record.
+/// Performs one life: starts the child, kills it after some acknowledgements, and adds its output to the record.
 fn life(dir: &Path, life: u32, kill_after: u64, history: &mut History) {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "child", "--nocapture"]).env(CHILD, dir).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -125,7 +125,7 @@ fn life(dir: &Path, life: u32, kill_after: u64, history: &mut History) {
     history.writes.extend(tries.into_values());
 }
 
-/// Opens what the crash left, lists it and resumes the watch from `seen`.
+/// Opens the store after a crash, lists it, and resumes the watch from `seen`.
 fn inspect(dir: &Path, life: u32, seen: u64) -> (ListSnapshot, WatchStream, u64) {
     let store = ObjectStore::open(dir, bounds()).unwrap();
     let page = store.list("", None, 0, None).unwrap();
@@ -160,7 +160,7 @@ fn a_second_process_is_refused_while_the_first_lives() {
     command.args(["--exact", "child", "--nocapture"]).env(CHILD, dir.path()).stdout(Stdio::piped());
     let mut process = command.spawn().unwrap();
     let mut lines = BufReader::new(process.stdout.take().unwrap()).lines().map(Result::unwrap);
-    // Its first write tells that it has the store open.
+    // The first write shows that the child has opened the store.
     lines.find(|line| line.contains("done")).unwrap();
     let error = ObjectStore::open(dir.path(), bounds()).unwrap_err();
     let lock = dir.path().join("lock");

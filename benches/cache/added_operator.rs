@@ -1,4 +1,4 @@
-//! What one more operator adds to a process that hosts ten over 100,000 cached objects.
+//! Cost of one more operator in a process that hosts ten over 100,000 cached objects.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,10 +17,11 @@ use switchboard_kernel::view::View;
 use crate::process::{self, BoxError, resident};
 use crate::sample::{CONFIG_MAPS, PER_NAMESPACE, SECRETS, cluster, config_map, name, namespace};
 
-/// One operator is smaller than what the allocator asks the system for at a time: so many more are added, and the mean is told.
+/// Number of added operators, whose mean is reported: a single one uses less memory than the allocator requests at a
+/// time.
 const ADDED_OPERATORS: usize = 20;
 
-/// What an operator added.
+/// Cost of an added operator.
 pub struct OperatorCost {
     pub bytes: f64,
     pub watches: u64,
@@ -28,7 +29,7 @@ pub struct OperatorCost {
 }
 
 impl OperatorCost {
-    /// An operator of so many units, over so many objects.
+    /// Measures an operator with the given numbers of units and objects.
     pub fn with_units(units: usize, objects: usize) -> Result<Self, BoxError> {
         match process::numbers(&["eleventh", &units.to_string(), &objects.to_string()])?.as_slice() {
             &[bytes, watches, all_watches] => {
@@ -39,7 +40,7 @@ impl OperatorCost {
     }
 }
 
-/// Reads ConfigMaps and Secrets: as one unit, or as one for each ConfigMap of a namespace.
+/// Reads ConfigMaps and Secrets, as one unit or as one unit for each ConfigMap of a namespace.
 struct ReadingOperator {
     name: String,
     units: Units,
@@ -77,7 +78,7 @@ impl Operator for ReadingOperator {
     }
 }
 
-/// Prints what [`Added::with_units`] reads.
+/// Prints the values that [`OperatorCost::with_units`] reads.
 pub fn measure(units: usize, objects: usize) -> Result<(), BoxError> {
     let (topology, mut now) = (Topology::standalone(&cluster()), Timestamp(0));
     let mut core = Core::new(now, 1, topology, GlobalLimits::default(), DecisionId(1));
@@ -94,7 +95,7 @@ pub fn measure(units: usize, objects: usize) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Does what the core wants until it wants nothing, and gives how many watches it wanted.
+/// Performs the requests of the core until it has none, and returns the number of requested watches.
 fn settle(core: &mut Core, now: &mut Timestamp, objects: usize) -> Result<u64, BoxError> {
     let mut watches = 0;
     loop {
@@ -103,7 +104,7 @@ fn settle(core: &mut Core, now: &mut Timestamp, objects: usize) -> Result<u64, B
             if core.is_quiet() {
                 return Ok(watches);
             }
-            // What is left waits for its turn within the limits over all operators.
+            // Remaining units wait for the rate limits across all operators.
             *now = core.next().filter(|next| next > now).ok_or_else(|| core.unsettled_reasons().join("; "))?;
         }
         for order in orders {

@@ -1,4 +1,4 @@
-//! The instructions that one changed ConfigMap costs, counted by callgrind: from its bytes to the unit that wakes.
+//! Number of instructions for one changed ConfigMap, from its bytes to the triggered unit, as counted by callgrind.
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
@@ -22,17 +22,17 @@ pub const FEW: usize = 1_000;
 const UNITS: usize = 1_000;
 const CHANGES: usize = 200;
 
-/// What callgrind counted.
+/// Result of callgrind.
 pub struct InstructionCount {
     pub instructions: f64,
 }
 
 impl InstructionCount {
-    /// With so many objects in the cache.
+    /// Measures a change with the given number of cached objects.
     pub fn measure(objects: usize) -> io::Result<Self> {
         let out = tempfile::NamedTempFile::new()?;
         let mut valgrind = Command::new("valgrind");
-        // Filling the cache is not counted, only what happens inside this function.
+        // Counts only this function, without filling the cache.
         valgrind.args(["--tool=callgrind", "--toggle-collect=*counted_change*"]);
         valgrind.arg(format!("--callgrind-out-file={}", out.path().display()));
         valgrind.arg(std::env::current_exe()?).args(["change", &objects.to_string()]);
@@ -47,7 +47,7 @@ impl InstructionCount {
     }
 }
 
-/// What is counted: run by callgrind.
+/// Runs the measured code under callgrind.
 pub fn run_counted(objects: usize) -> Result<(), BoxError> {
     let table = table(&CONFIG_MAPS);
     let mut cache = Cache::default();
@@ -60,7 +60,7 @@ pub fn run_counted(objects: usize) -> Result<(), BoxError> {
     for step in 0..CHANGES {
         let index = step * (UNITS / CHANGES);
         let bytes = config_map(index, 2 + step as u64);
-        // As in a kernel whose units read: each change has to leave somebody's view as it was.
+        // A snapshot, as held by running units, so that each change must preserve it.
         let reading = cache.snapshot();
         let woken = counted_change(&mut cache, &wakes, &table, bytes)?;
         assert_eq!(woken, [unit(index)], "one unit reads it");
@@ -85,7 +85,7 @@ fn unit(index: usize) -> UnitId {
     UnitId { operator: OperatorName::new("shop"), unit: Unit::object(&namespace(index), &name(index)) }
 }
 
-/// A thousand units, each of which reads one ConfigMap and lists a namespace of its own.
+/// Returns a thousand units, each of which reads one ConfigMap and lists a namespace.
 fn readers(cache: &Cache) -> Result<TriggerIndex, BoxError> {
     let (picture, topology) = (cache.snapshot(), Arc::new(Topology::standalone(&cluster())));
     let inputs = Arc::new(BTreeSet::from([AccessRule::every(&CONFIG_MAPS)]));

@@ -1,7 +1,7 @@
-//! The kernel's cache: how much it takes beside a kube-rs reflector store of the same objects, what a relisting takes on top,
-//! what one change costs, and what one more operator costs.
+//! The kernel's cache: its memory compared with a kube-rs reflector store of the same objects, additional memory during
+//! a relist, cost of one change, and cost of one more operator.
 //!
-//! Every figure is measured in a process of its own, this program again, so that none sees what another has left behind.
+//! Every figure is measured in a separate process, which is this program again, so that measurements are independent.
 
 mod added_operator;
 mod change;
@@ -18,11 +18,11 @@ use process::{BoxError, MIB};
 
 const OBJECTS: usize = 100_000;
 
-/// What the objects may take, of their JSON.
+/// Maximum memory of the objects, relative to their JSON.
 const STEADY: f64 = 1.6;
-/// What a relisting may take at most, of what they take at rest.
+/// Maximum memory during a relist, relative to the memory at rest.
 const RELIST: f64 = 1.3;
-/// What a change may cost with a hundred times the objects.
+/// Maximum cost of a change with a hundred times the objects.
 const FLAT: f64 = 1.2;
 
 fn main() -> Result<(), BoxError> {
@@ -32,12 +32,12 @@ fn main() -> Result<(), BoxError> {
         ["memory", whose, objects] => memory::measure(whose, objects.parse()?),
         ["eleventh", units, objects] => added_operator::measure(units.parse()?, objects.parse()?),
         ["change", objects] => change::run_counted(objects.parse()?),
-        // Cargo says `--bench`.
+        // Cargo passes `--bench`.
         _ => report(),
     }
 }
 
-/// Holds figures against goals, and remembers what was missed.
+/// Compares figures with goals, and collects missed goals.
 #[derive(Default)]
 struct CacheGoals(Vec<String>);
 

@@ -1,4 +1,4 @@
-//! What the same objects take in the kernel's cache and in a reflector's store, at rest and while they are listed again.
+//! Memory of the same objects in the kernel's cache and in a reflector's store, at rest and during a relist.
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::runtime::reflector::store::{Writer, store};
@@ -8,10 +8,10 @@ use switchboard_kernel::cache::{Cache, TableEvent};
 use crate::process::{self, BoxError, peak, reset_peak, resident};
 use crate::sample::{CONFIG_MAPS, config_map, table};
 
-/// Which objects are others than before in the relistings that are measured: none, one in ten, all.
+/// Changed objects in the measured relists: none, one in ten, all.
 const CHANGED_ONE_IN: [Option<usize>; 3] = [None, Some(10), Some(1)];
 
-/// What one of them took, in bytes. What the process took before it held anything is not in it.
+/// Memory of a store in bytes, without the initial memory of the process.
 pub struct MemoryFigures {
     pub json: u64,
     steady: u64,
@@ -19,7 +19,7 @@ pub struct MemoryFigures {
 }
 
 impl MemoryFigures {
-    /// Of so many objects.
+    /// Measures a store with the given number of objects.
     pub fn measure_store(whose: &str, objects: usize) -> Result<Self, BoxError> {
         match process::numbers(&["memory", whose, &objects.to_string()])?.as_slice() {
             &[json, steady, nothing, some, all] => Ok(Self { json, steady, peaks: [nothing, some, all] }),
@@ -27,19 +27,19 @@ impl MemoryFigures {
         }
     }
 
-    /// Of the bytes of the JSON.
+    /// Returns the memory at rest, relative to the JSON.
     pub fn steady(&self) -> f64 {
         self.steady as f64 / self.json as f64
     }
 
-    /// Of what it takes at rest.
+    /// Returns the memory during a relist, relative to the memory at rest.
     pub fn relist(&self, which: usize) -> f64 {
         self.peaks[which] as f64 / self.steady as f64
     }
 }
 
 trait MeasuredStore {
-    /// Takes in a whole list, one object after the other as a watch brings them, and gives the bytes of it.
+    /// Applies a complete list, one object at a time as in a watch, and returns its size.
     fn list(&mut self, objects: usize, revision: impl Fn(usize) -> u64) -> Result<u64, BoxError>;
 }
 
@@ -72,7 +72,7 @@ impl MeasuredStore for Writer<ConfigMap> {
     }
 }
 
-/// Prints what [`Taken::by`] reads.
+/// Prints the values that [`MemoryFigures::measure_store`] reads.
 pub fn measure(whose: &str, objects: usize) -> Result<(), BoxError> {
     match whose {
         "switchboard" => figures(&mut Cache::default(), objects),
@@ -93,7 +93,7 @@ fn figures(holder: &mut impl MeasuredStore, objects: usize) -> Result<(), BoxErr
     for (round, one_in) in CHANGED_ONE_IN.into_iter().enumerate() {
         reset_peak()?;
         let changed = |index: usize| one_in.is_some_and(|step| index.is_multiple_of(step));
-        // All that changed in an earlier round changes in a later one too.
+        // Objects that changed in an earlier round change in later ones too.
         holder.list(objects, |index| if changed(index) { 2 + round as u64 } else { 1 + earlier(round, index) })?;
         print!(" {}", peak()? - before);
     }
@@ -101,7 +101,7 @@ fn figures(holder: &mut impl MeasuredStore, objects: usize) -> Result<(), BoxErr
     Ok(())
 }
 
-/// What an object's revision has grown by in the rounds before.
+/// Returns the increase of an object's revision in earlier rounds.
 fn earlier(round: usize, index: usize) -> u64 {
     let changed = |one_in: &Option<usize>| one_in.is_some_and(|step| index.is_multiple_of(step));
     CHANGED_ONE_IN[..round].iter().rposition(changed).map_or(0, |last| last as u64 + 1)

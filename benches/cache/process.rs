@@ -1,4 +1,4 @@
-//! This program again as a process of its own, and what the kernel says of its memory.
+//! Runs this program as a separate process, and reads memory figures of the Linux kernel.
 
 use std::process::{Command, Stdio};
 
@@ -6,7 +6,7 @@ pub use switchboard_suite::BoxError;
 
 pub const MIB: f64 = (1 << 20) as f64;
 
-/// Runs this program with other arguments and gives the numbers it prints.
+/// Runs this program with other arguments, and returns the printed numbers.
 pub fn numbers(arguments: &[&str]) -> Result<Vec<u64>, BoxError> {
     let mut child = Command::new(std::env::current_exe()?);
     let output = child.args(arguments).stderr(Stdio::inherit()).output()?;
@@ -16,12 +16,12 @@ pub fn numbers(arguments: &[&str]) -> Result<Vec<u64>, BoxError> {
     Ok(String::from_utf8(output.stdout)?.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
 }
 
-/// Bytes resident now.
+/// Returns the resident set size in bytes.
 pub fn resident() -> Result<u64, BoxError> {
     status("VmRSS:")
 }
 
-/// The most bytes resident since the last [`reset_peak`].
+/// Returns the peak resident set size since the last [`reset_peak`].
 pub fn peak() -> Result<u64, BoxError> {
     status("VmHWM:")
 }

@@ -1,4 +1,4 @@
-//! ConfigMaps of one kilobyte, as an API server sends them to a client that does not want managed fields.
+//! ConfigMaps of one kilobyte, as received from an API server without managed fields.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub fn name(index: usize) -> String {
     format!("settings-{index:06}")
 }
 
-/// The JSON of one of them, exactly [`OBJECT_BYTES`] long, whatever its revision.
+/// Returns the JSON of a ConfigMap, exactly [`OBJECT_BYTES`] long for every revision.
 pub fn config_map(index: usize, revision: u64) -> Bytes {
     let (namespace, name) = (namespace(index), name(index));
     let head = format!(

@@ -1,8 +1,8 @@
-//! Goals, and which of them were missed.
+//! Goals of the bench.
 
 use std::process::ExitCode;
 
-/// What was missed so far.
+/// Missed goals.
 #[derive(Default)]
 pub struct GitopsGoals {
     missed: Vec<String>,
@@ -23,7 +23,7 @@ impl GitopsGoals {
         }
     }
 
-    /// Says what was missed; an error if anything was.
+    /// Prints the missed goals and returns the exit code.
     pub fn exit_code(self) -> ExitCode {
         for missed in &self.missed {
             println!("goal missed: {missed}");

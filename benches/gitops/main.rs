@@ -1,10 +1,11 @@
-//! Deployments from creation to Argo CD's Application, on the real API server and PostgreSQL: how fast, what an idle one costs in
-//! memory, and what it asks of the database; and ten times as many on the embedded cluster and SQLite, where one of the last should
-//! take as much of the processors as one of the first. No Argo CD runs: what is measured ends where its work begins.
+//! Deployments, from their creation to Argo CD's Application, with kube-apiserver and PostgreSQL: throughput, memory of
+//! an idle deployment, and database load. Then ten times as many on the embedded cluster and SQLite, where the last
+//! ones must cost as much CPU time as the first ones. No Argo CD runs, because the measurement ends at the Application.
 //!
-//! `DEPLOYMENTS=100` makes it smaller, `SIDES=ours,embedded` leaves the others out (`bare`, `original`).
-//! `SWITCHBOARD_ORIGINAL_BACKEND` and `SWITCHBOARD_ORIGINAL_AGENT` are the paths of the original's binaries, built elsewhere; without
-//! them the comparison says so and is left out. It ends with an error, behind all tables, when a goal is missed.
+//! `DEPLOYMENTS=100` reduces the number, and `SIDES=ours,embedded` leaves out the others (`bare`, `original`).
+//! `SWITCHBOARD_ORIGINAL_BACKEND` and `SWITCHBOARD_ORIGINAL_AGENT` are the paths of managed-gitops binaries, built
+//! elsewhere; without them, the comparison is skipped with a message. The bench fails after all tables if a goal is
+//! missed.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,22 +29,23 @@ use switchboard_suite::process::{UpProcess, binary};
 use switchboard_suite::real::RealCluster;
 use work::{WorkCounters, transactions};
 
-/// Tenants that share the deployments.
+/// Number of tenants that share the deployments.
 const TENANTS: usize = 20;
 
-/// Requests that create deployments at a time.
+/// Number of concurrent requests that create deployments.
 const CREATE_AT_ONCE: usize = 16;
 
-/// How long nothing happens while questions are counted.
+/// Duration of the idle measurement.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// How long work may go on until what is left of it is called idle.
+/// Maximum duration of remaining work before the idle measurement.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long programs may take until nothing of their start is under way.
+/// Startup time of the programs.
 const SETTLE: Duration = Duration::from_secs(10);
 
-/// How long nothing must have happened until it is called idle. PostgreSQL counts what a connection did up to ten seconds after it.
+/// Duration without transactions after which the database is idle. PostgreSQL reports a connection's statistics up to
+/// ten seconds late.
 const QUIET_PERIOD: Duration = Duration::from_secs(25);
 
 const DATABASE: &str = "gitops";
@@ -96,7 +98,7 @@ fn main() -> std::process::ExitCode {
 
 const SIDES: [&str; 4] = ["bare", "ours", "original", "embedded"];
 
-/// Whether a side is among those that are asked for; all are if none is named.
+/// Whether a side is selected. By default, all sides are.
 fn is_wanted(side: &str) -> bool {
     let Ok(sides) = std::env::var("SIDES") else { return true };
     let wanted: Vec<&str> = sides.split(',').map(str::trim).collect();
@@ -104,29 +106,29 @@ fn is_wanted(side: &str) -> bool {
     wanted.contains(&side)
 }
 
-/// How many times the original's throughput there should be.
+/// Minimum throughput relative to managed-gitops.
 const TIMES_GOAL: f64 = 10.0;
 
-/// How many times what one of the first part takes one of the last may take, and still be called linear.
+/// Maximum cost of a deployment of the last part relative to the first part.
 const LINEAR_GOAL: f64 = 1.3;
 
-/// What was measured of a side.
+/// Figures of a side.
 struct SideFigures {
-    /// Deployments a second, from the first creation to the last Application.
+    /// Deployments per second, from the first creation to the last Application.
     a_second: f64,
-    /// Transactions while nothing happened.
+    /// Transactions while idle.
     idle: i64,
 }
 
-/// How many parts the deployments of the embedded cluster come in.
+/// Number of parts of the deployments on the embedded cluster.
 const PARTS: usize = 4;
 
-/// Both roles in one process with the embedded cluster and SQLite: what a deployment of each part takes of the processors. How long it takes
-/// says more of what else the machine does.
+/// Measures both roles in one process with the embedded cluster and SQLite: CPU time per deployment of each part.
+/// Elapsed time would depend more on other load of the machine.
 async fn embedded(count: usize) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("switchboard.yaml");
-    // As wide as what the roles have when they are alone.
+    // As high as the limits of roles in separate processes.
     let limits = "limits: {requestsPerSecond: 4000}";
     std::fs::write(&config, format!("console: off\n{limits}\ngitops: {{namespace: {NAMESPACE}}}\n")).unwrap();
     let data = folder.path().join("data");
@@ -145,7 +147,7 @@ async fn embedded(count: usize) -> Vec<f64> {
         futures::stream::iter(from..to).for_each_concurrent(CREATE_AT_ONCE, |number| create(&client, number)).await;
         until_deployed(&mut all, to).await;
         let took = begin.elapsed().as_secs_f64();
-        // What follows is part of it, and not of the next: otherwise the first would be the only one with none before it.
+        // Includes the remaining work of the part; otherwise it would count for the next part.
         until_idle(up.id()).await;
         let each = (work::seconds_of(up.id()) - before) * 1000.0 / (to - from) as f64;
         let resident = resident_kib(up.id()) as f64 / 1024.0;
@@ -165,7 +167,7 @@ async fn tenants(client: &kube::Client) {
     }
 }
 
-/// An API server and a database of their own, with the tenants' kinds.
+/// API server and database, with the tenants' kinds.
 struct BenchServers {
     real: RealCluster,
     postgres: PostgresServer,
@@ -182,13 +184,13 @@ impl BenchServers {
         let client = kube::Client::try_from(config).unwrap();
         kinds(&real, folder.path());
         managed_gitops::engine_kinds(&real);
-        // It counts as somebody's transactions, whenever it comes.
+        // Autovacuum would add transactions at arbitrary times.
         postgres.psql("postgres", "alter system set autovacuum = off").unwrap();
         postgres.psql("postgres", "select pg_reload_conf()").unwrap();
         BenchServers { real, postgres, client, folder }
     }
 
-    /// What follows of the work settles before anything is called idle; who never settles is not waited for.
+    /// Waits until the remaining work is done, up to a timeout.
     async fn idle(&self) {
         let end = Instant::now() + IDLE_TIMEOUT;
         let mut last = transactions(&self.postgres);
@@ -202,7 +204,7 @@ impl BenchServers {
         }
     }
 
-    /// A side, with its roles at work; they end with it.
+    /// Measures a side with its running roles, which are killed at the end.
     async fn measure(&self, name: &str, count: usize, roles: &mut [Child; 2]) -> SideFigures {
         tenants(&self.client).await;
         tokio::time::sleep(SETTLE).await;
@@ -241,10 +243,10 @@ impl BenchServers {
     }
 }
 
-/// Deployments a second when both objects of each are made by this program, and nobody else works: no service is faster.
+/// Returns deployments per second if this program creates both objects of each: an upper bound for any service.
 async fn bare(count: usize) -> f64 {
     let ground = BenchServers::new().await;
-    // Nobody uses it, and what is done in it is counted.
+    // The measured database is otherwise unused.
     ground.postgres.database(DATABASE).unwrap();
     managed_gitops::engine(&ground).await;
     tenants(&ground.client).await;
@@ -322,7 +324,7 @@ async fn create(client: &kube::Client, number: usize) {
     api.create(&PostParams::default(), &serde_json::from_value(object).unwrap()).await.unwrap();
 }
 
-/// The tenants' kinds.
+/// Installs the tenants' kinds.
 fn kinds(real: &RealCluster, folder: &Path) {
     let file = folder.join("kinds.yaml");
     std::fs::write(&file, switchboard_gitops::kinds::CRDS.join("\n---\n")).unwrap();

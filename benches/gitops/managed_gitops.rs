@@ -1,4 +1,4 @@
-//! The original's backend and agent, as its own Makefile starts them.
+//! Backend and agent of managed-gitops, started as in its Makefile.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,19 +11,19 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 use super::{BenchServers, DATABASE, NAMESPACE, SideFigures, run_to_end};
 use switchboard_suite::real::RealCluster;
 
-/// Where it looks for PostgreSQL, and nowhere else.
+/// Fixed address of PostgreSQL in managed-gitops.
 const POSTGRES: &str = "127.0.0.1:5432";
 
-/// Its agent asks for tables that its backend makes.
+/// Timeout of the backend's migration, which the agent depends on.
 const MIGRATION: Duration = Duration::from_secs(20);
 
-/// Paths of its backend and of its agent, if both are named.
+/// Returns the paths of backend and agent, if both are specified.
 pub fn binaries() -> Option<[PathBuf; 2]> {
     let path = |name: &str| std::env::var_os(name).map(PathBuf::from);
     Some([path("SWITCHBOARD_ORIGINAL_BACKEND")?, path("SWITCHBOARD_ORIGINAL_AGENT")?])
 }
 
-/// The original, with servers of its own.
+/// Measures managed-gitops with separate servers.
 pub async fn measure(count: usize, [backend, agent]: &[PathBuf; 2]) -> SideFigures {
     let ground = BenchServers::new().await;
     ground.postgres.database(DATABASE).unwrap();
@@ -39,7 +39,7 @@ pub async fn measure(count: usize, [backend, agent]: &[PathBuf; 2]) -> SideFigur
         let name = program.file_name().unwrap();
         let log = File::create(ground.folder.path().join(name)).unwrap();
         Command::new(program)
-            // It reads its migrations beside itself.
+            // The backend reads its migrations from a path relative to its own.
             .current_dir(program.parent().unwrap())
             .args(["--zap-log-level", "error"])
             .env("KUBECONFIG", ground.real.kubeconfig())
@@ -63,7 +63,8 @@ pub async fn measure(count: usize, [backend, agent]: &[PathBuf; 2]) -> SideFigur
     measured
 }
 
-/// The kinds of Argo CD as it publishes them, for both sides: `fleet add` makes open ones where there are none.
+/// Installs the published definitions of Argo CD for both sides; without them, `fleet add` would install permissive
+/// ones.
 pub fn engine_kinds(real: &RealCluster) {
     let bin = std::env::var_os("SWITCHBOARD_REAL_BIN").expect("`make bench` sets SWITCHBOARD_REAL_BIN");
     let kinds = Path::new(&bin).join("argocd-kinds");
@@ -75,7 +76,7 @@ pub fn engine_kinds(real: &RealCluster) {
     run_to_end(&mut command);
 }
 
-/// The namespace of Argo CD, which `fleet add` makes for ours.
+/// Creates the namespace of Argo CD, which `fleet add` creates for Switchboard.
 pub async fn engine(ground: &BenchServers) {
     let namespace = json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": NAMESPACE } });
     let namespaces = super::api(&ground.client, "v1", "Namespace", "");

@@ -1,4 +1,4 @@
-//! How far a side has come: how many Applications there are, and whether a process has done what follows.
+//! Progress of a side: the number of Applications, and whether a process is idle.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -12,15 +12,14 @@ use tokio::sync::watch;
 use super::NAMESPACE;
 use super::work::seconds_of;
 
-/// How long until everything must be there.
+/// Timeout for all Applications.
 const TIMEOUT: Duration = Duration::from_secs(900);
 
-/// How long is looked whether a process rests, and how much of a processor it may take then.
+/// Time window of the idle check, followed by the maximum load of an idle process.
 const IDLE_WINDOW: Duration = Duration::from_secs(2);
 const IDLE_LOAD: f64 = 0.05;
 
-/// How many Applications there are, from now on. It watches, and once for all that is measured: to list them all again and again would be
-/// the most of the work.
+/// Returns the current number of Applications from a single watch; repeated lists would dominate the measurement.
 pub fn applications(client: &kube::Client) -> watch::Receiver<usize> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("argoproj.io", "v1alpha1", "Application"));
     let applications: Api<PartialObjectMeta<DynamicObject>> =
@@ -28,10 +27,10 @@ pub fn applications(client: &kube::Client) -> watch::Receiver<usize> {
     let (tell, told) = watch::channel(0);
     tokio::spawn(async move {
         let mut seen: BTreeSet<String> = BTreeSet::new();
-        // A server that has just begun does not serve the kind yet: it is asked again.
+        // With retries, because a new server does not serve the kind yet.
         let changes = watcher(applications, watcher::Config::default()).default_backoff().applied_objects();
         let mut changes = changes.filter_map(async |change| change.ok()).boxed();
-        // It ends with whoever wants to know.
+        // Ends with the last receiver.
         while let Some(object) = tokio::select! { next = changes.next() => next, () = tell.closed() => None } {
             seen.insert(object.metadata.name.unwrap());
             let _ = tell.send(seen.len());
@@ -40,13 +39,13 @@ pub fn applications(client: &kube::Client) -> watch::Receiver<usize> {
     told
 }
 
-/// Ends when there are so many Applications.
+/// Waits for the given number of Applications.
 pub async fn until_deployed(applications: &mut watch::Receiver<usize>, count: usize) {
     let all = tokio::time::timeout(TIMEOUT, applications.wait_for(|seen| *seen >= count)).await;
     all.expect("all Applications are there in time").expect("somebody counts them");
 }
 
-/// Ends when a process has done whatever follows: it takes next to nothing of the processors any more.
+/// Waits until a process is idle.
 pub async fn until_idle(process: u32) {
     let end = Instant::now() + TIMEOUT;
     let mut before = seconds_of(process);

@@ -1,4 +1,4 @@
-//! Where the work goes: what every process takes of the processors, what is asked of the API server, and what of the database.
+//! Resource usage: CPU time of all processes, requests to the API server, and transactions of the database.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,10 +7,10 @@ use switchboard_ledger::postgres_server::PostgresServer;
 
 use super::{BenchServers, DATABASE};
 
-/// The clock of `/proc`: so many ticks are a second on every Linux there is.
+/// Clock ticks of `/proc` per second, on every Linux.
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// All that was done until now.
+/// Counters at a point in time.
 pub struct WorkCounters {
     seconds: BTreeMap<String, f64>,
     requests: BTreeMap<String, f64>,
@@ -26,7 +26,7 @@ impl WorkCounters {
         }
     }
 
-    /// What each of so many deployments took since `before`, in words.
+    /// Formats the usage per deployment since `before`.
     pub fn per_deployment(&self, before: &WorkCounters, count: usize) -> String {
         let count = count as f64;
         let rest = |now: &BTreeMap<String, f64>, before: &BTreeMap<String, f64>| -> Vec<(String, f64)> {
@@ -51,10 +51,10 @@ impl WorkCounters {
     }
 }
 
-/// The parts of the API server, which have left whoever started them.
+/// Components of the API server, which are not descendants of this process.
 const SERVERS: [&str; 2] = ["kube-apiserver", "etcd"];
 
-/// Seconds of processor time of this process, of all that it started, and of the API server, by name.
+/// Returns the CPU seconds of this process, its descendants and the API server, by name.
 fn seconds(ground: &BenchServers) -> BTreeMap<String, f64> {
     let mut all: BTreeMap<u32, (u32, String, f64)> = BTreeMap::new();
     for entry in fs::read_dir("/proc").unwrap().flatten() {
@@ -84,13 +84,13 @@ fn seconds(ground: &BenchServers) -> BTreeMap<String, f64> {
     named
 }
 
-/// Seconds of processor time of a process.
+/// Returns the CPU seconds of a process.
 pub fn seconds_of(process: u32) -> f64 {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).expect("the process is there");
     stat(&text).expect("the kernel's own form").2
 }
 
-/// The parent, the name, and the seconds of a process and of the children that it has waited for.
+/// Returns the parent, the name, and the CPU seconds of a process and its reaped children.
 fn stat(text: &str) -> Option<(u32, String, f64)> {
     let (before, after) = text.rsplit_once(") ")?;
     let name = before.split_once(" (")?.1.to_string();
@@ -99,14 +99,14 @@ fn stat(text: &str) -> Option<(u32, String, f64)> {
     Some((fields.get(1)?.parse().ok()?, name, ticks / TICKS_PER_SECOND))
 }
 
-/// Both roles of ours are one program.
+/// Returns the role, because both roles of Switchboard are one program.
 fn role(process: u32) -> Option<String> {
     let line = fs::read_to_string(format!("/proc/{process}/cmdline")).ok()?;
     let mut words = line.split('\0').skip_while(|word| *word != "gitops");
     words.nth(1).filter(|word| matches!(*word, "backend" | "agent")).map(|word| format!("switchboard {word}"))
 }
 
-/// Requests that the API server answered, by verb and resource.
+/// Returns the API server's requests by verb and resource.
 async fn requests(client: &kube::Client) -> BTreeMap<String, f64> {
     let request = http::Request::get("/metrics").body(Vec::new()).unwrap();
     let text = client.request_text(request).await.unwrap_or_default();
@@ -124,7 +124,7 @@ async fn requests(client: &kube::Client) -> BTreeMap<String, f64> {
     found
 }
 
-/// Transactions of the database so far; those that look are another database's.
+/// Returns the number of transactions. The statistics themselves are queried from another database.
 pub fn transactions(postgres: &PostgresServer) -> i64 {
     let sql = format!("select xact_commit + xact_rollback from pg_stat_database where datname = '{DATABASE}'");
     postgres.psql("postgres", &sql).unwrap().parse().unwrap()

@@ -1,4 +1,4 @@
-//! What the client does to a system.
+//! Load of the client.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::measure::BoxError;
 use crate::raw::RawConnection;
 use crate::system::System;
 
-/// The size of an ordinary ConfigMap's data.
+/// Size of an ordinary ConfigMap's data.
 const DATA_BYTES: usize = 1_000;
 
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
@@ -24,11 +24,11 @@ fn config_map(name: &str) -> String {
     json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": name}, "data": {"data": data}}).to_string()
 }
 
-/// Creates `each` ConfigMaps from each of `writers` connections; the time per create.
+/// Creates `each` ConfigMaps from each of `writers` connections, and returns the time per create.
 pub async fn create(system: &System, batch: &str, writers: usize, each: usize) -> Result<Duration, BoxError> {
     let mut connections = Vec::new();
     for _ in 0..writers {
-        // Connected before the clock runs.
+        // Connect before the measurement.
         connections.push(system.endpoint.connect().await?);
     }
     let begun = Instant::now();
@@ -47,7 +47,7 @@ pub async fn create(system: &System, batch: &str, writers: usize, each: usize) -
     Ok(begun.elapsed() / u32::try_from(writers * each)?)
 }
 
-/// Lists all ConfigMaps of the namespace in one answer, as bytes.
+/// Lists all ConfigMaps of the namespace in one response, as bytes.
 pub async fn list(system: &System, at_least: usize) -> Result<Duration, BoxError> {
     let connection = system.endpoint.connect().await?;
     let begun = Instant::now();
@@ -59,8 +59,8 @@ pub async fn list(system: &System, at_least: usize) -> Result<Duration, BoxError
     Ok(elapsed)
 }
 
-/// Opens `watchers` watches, then creates `changes` objects one after the other; from the sending of a create until every watcher
-/// has been told, on average.
+/// Opens `watchers` watches, then creates `changes` objects one after the other. Returns the average time from the
+/// start of a create until every watch has received it.
 pub async fn fan_out(system: &System, watchers: usize, changes: usize) -> Result<Duration, BoxError> {
     let mut writer = system.endpoint.connect().await?;
     let marker: Value = serde_json::from_slice(writer.post(PATH, &config_map("fan-out-begin")).await?)?;
@@ -90,7 +90,7 @@ pub async fn fan_out(system: &System, watchers: usize, changes: usize) -> Result
     Ok(total / u32::try_from(changes)?)
 }
 
-/// Counts what the watchers were told; only the last one wakes who waits for all.
+/// Counts the events of all watches, and notifies the waiting task only for the last one.
 #[derive(Default)]
 struct WatchCounter {
     events: AtomicUsize,
@@ -118,7 +118,7 @@ async fn open(system: &System, path: &str) -> Result<RawConnection, BoxError> {
     Ok(connection)
 }
 
-/// Creates CRDs with an ordinary schema and waits until all are served.
+/// Creates CRDs with an ordinary schema, and waits until all are served.
 pub async fn define(client: &Client, count: usize) -> Result<(), BoxError> {
     futures::stream::iter(0..count)
         .map(|number| async move {
@@ -143,7 +143,7 @@ pub async fn define(client: &Client, count: usize) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// A CRD the size of an ordinary one: about forty fields with descriptions.
+/// Returns a CRD of ordinary size: about forty fields with descriptions.
 fn crd(number: usize) -> Value {
     let fields: BTreeMap<String, Value> = (0..40)
         .map(|field| {

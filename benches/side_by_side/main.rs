@@ -1,8 +1,8 @@
-//! Switchboard side by side with the real kube-apiserver and etcd, both durable, on the same machine with the same client.
+//! Switchboard compared with kube-apiserver and etcd, both durable, on the same machine with the same client.
 //!
-//! Runs are interleaved, so that a busy machine is unfair to both; the table shows medians and their ratio. Nothing is written
-//! unless `BENCH_OUT=<file>` asks for the table in a file. `ROUNDS` (3) is the number of runs, `ONLY=ours` or `ONLY=real` leaves
-//! the other side out, `PART=creates`, `list`, `fan-out` or `definitions` leaves the other rows out.
+//! Runs are interleaved, so that other load affects both equally; the table shows medians and their ratio.
+//! `BENCH_OUT=<file>` writes the table to a file. `ROUNDS` (3) is the number of runs, `ONLY=ours` or `ONLY=real`
+//! selects one system, and `PART=creates`, `list`, `fan-out` or `definitions` selects rows.
 
 mod load;
 mod measure;

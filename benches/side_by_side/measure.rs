@@ -1,4 +1,4 @@
-//! What is measured, in which order.
+//! Order of the measurements.
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ pub use switchboard_suite::BoxError;
 const ONE_WRITER_CREATES: usize = 200;
 const MANY_WRITERS: usize = 64;
 const MANY_WRITERS_EACH: usize = 40;
-/// Writers of what is only there to be listed.
+/// Number of writers that create objects for lists.
 const FILLERS: usize = 16;
 const LISTED: usize = 10_000;
 const LISTS: usize = 10;
@@ -20,10 +20,10 @@ const WATCHERS: usize = 1_000;
 const WATCHED_CHANGES: usize = 20;
 const DEFINITIONS: usize = 500;
 const FLUSHES: u32 = 200;
-/// Memory is read when what the load stirred up has settled.
+/// Delay before memory is read.
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Everything once on fresh systems, or the one part `PART` names.
+/// Runs all measurements on new systems, or the one selected by `PART`.
 pub async fn round(side: SystemKind, results: &mut BenchResults) -> Result<(), BoxError> {
     let part = std::env::var("PART").unwrap_or_default();
     let wanted = |name: &str| part.is_empty() || part == name;
@@ -37,7 +37,7 @@ pub async fn round(side: SystemKind, results: &mut BenchResults) -> Result<(), B
             lists(&system, side, results, part.is_empty()).await?;
         }
         if wanted("fan-out") {
-            // No object of the start may be taken for one of the watched.
+            // Objects created at startup must not count as watched changes.
             tokio::time::sleep(SETTLE).await;
             let fan_out = load::fan_out(&system, WATCHERS, WATCHED_CHANGES).await?;
             results.add(side, BenchRow::FanOut, fan_out.as_secs_f64());
@@ -77,7 +77,7 @@ async fn lists(
     Ok(())
 }
 
-/// What appending an object to a file and flushing it costs on this disk.
+/// Returns the time to append an object to a file and flush it.
 pub fn flush() -> Result<f64, BoxError> {
     let mut file = tempfile::tempfile_in(base())?;
     let bytes = vec![b'x'; 1_300];

@@ -1,7 +1,7 @@
-//! A client that costs next to nothing: TLS and as little of HTTP/1.1 as telling one answer from the next takes.
+//! Client with minimal cost: TLS, and the minimum of HTTP/1.1 that separates responses.
 //!
-//! Client and server share the machine's cores. What an ordinary client spends on parsing an answer would be counted as the
-//! server's time on both sides and hide the difference between them.
+//! Client and server share the cores of the machine. The parsing cost of an ordinary client would count as time of both
+//! servers and hide the difference between them.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use tokio_rustls::client::TlsStream;
 
 use crate::measure::BoxError;
 
-/// More than a TLS record holds.
+/// More than the size of a TLS record.
 const READ_BYTES: usize = 64 << 10;
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
-/// Where and as whom to connect, read once from a kubeconfig.
+/// Address and credentials, read once from a kubeconfig.
 #[derive(Clone)]
 pub struct RawEndpoint {
     address: String,
@@ -50,7 +50,7 @@ impl RawEndpoint {
 }
 
 impl RawConnection {
-    /// Posts JSON and reads the answer, which must be `201 Created`; its body.
+    /// Posts JSON, and returns the body of the response, which must be `201 Created`.
     pub async fn post(&mut self, path: &str, body: &str) -> Result<&[u8], BoxError> {
         let length = body.len();
         let request = format!(
@@ -66,7 +66,7 @@ impl RawConnection {
         Ok(&self.buffer[head..])
     }
 
-    /// Gets a path and reads everything until the server closes the connection; the number of bytes.
+    /// Sends a GET, reads until the server closes the connection, and returns the number of bytes.
     pub async fn get_all(mut self, path: &str) -> Result<usize, BoxError> {
         self.send_get(path, "close").await?;
         self.head(b"HTTP/1.1 200 ").await?;
@@ -76,23 +76,23 @@ impl RawConnection {
             match self.stream.read_buf(&mut self.buffer).await {
                 Ok(0) => return Ok(total),
                 Ok(read) => total += read,
-                // A server need not say goodbye in TLS; its HTTP framing has told the end.
+                // A server may omit the TLS close notification, because the HTTP framing shows the end.
                 Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(total),
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    /// Begins a watch: returns once the server has answered with the head.
+    /// Starts a watch, and returns after the response headers.
     pub async fn watch(&mut self, path: &str) -> Result<(), BoxError> {
         self.send_get(path, "keep-alive").await?;
         let head = self.head(b"HTTP/1.1 200 ").await?;
         if self.buffer.len() > head { Err("a watch without changes begins with an event".into()) } else { Ok(()) }
     }
 
-    /// Waits for bytes of a watch; how many events ended in them.
+    /// Reads bytes of a watch, and returns the number of completed events.
     pub async fn events(&mut self) -> Result<usize, BoxError> {
-        // What ends an event may be split between two reads.
+        // The end of an event may be split between two reads.
         let last = self.buffer.last().copied();
         self.buffer.clear();
         self.buffer.extend(last);
@@ -108,13 +108,13 @@ impl RawConnection {
 
     async fn send(&mut self, request: &str) -> Result<(), BoxError> {
         self.stream.write_all(request.as_bytes()).await?;
-        // Written is only what TLS has taken in.
+        // A TLS write is only buffered until it is flushed.
         self.stream.flush().await?;
         self.buffer.clear();
         Ok(())
     }
 
-    /// Reads up to the end of the head; where the body begins.
+    /// Reads the headers, and returns the beginning of the body.
     async fn head(&mut self, expected: &[u8]) -> Result<usize, BoxError> {
         loop {
             self.read().await?;

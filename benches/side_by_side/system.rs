@@ -1,4 +1,4 @@
-//! The two systems under measure as processes.
+//! Processes of the two compared systems.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,7 +14,7 @@ use crate::raw::RawEndpoint;
 
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Which of the two.
+/// Compared system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SystemKind {
     Switchboard,
@@ -27,12 +27,12 @@ impl SystemKind {
     }
 }
 
-/// A started system with an empty store of its own.
+/// Running system with an empty store.
 pub struct System {
     running: SystemProcesses,
-    /// How the cheap client comes in.
+    /// Endpoint of the minimal client.
     pub endpoint: RawEndpoint,
-    /// From the start of its first process to the first answer.
+    /// Time from the start of the first process to the first response.
     pub start: Duration,
     pub client: Client,
     _dir: tempfile::TempDir,
@@ -53,9 +53,10 @@ impl System {
     }
 
     async fn ours(dir: tempfile::TempDir) -> Result<System, BoxError> {
-        // Building is not starting.
+        // Built before the measurement.
         switchboard_suite::process::binary()?;
-        // As the other side runs no controllers, ours hosts no operators: the sample one would cache every ConfigMap.
+        // Hosts no operators, because the other system runs no controllers; the sample operator would cache all
+        // ConfigMaps.
         let config = dir.path().join("switchboard.yaml");
         std::fs::write(&config, "operators: {}\n")?;
         let begun = Instant::now();
@@ -66,7 +67,7 @@ impl System {
         Ok(System { running: SystemProcesses::Ours(ours), endpoint: door, start, client, _dir: dir })
     }
 
-    /// Started twice: the first time makes the certificates, which is not what is measured.
+    /// Starts the components twice: the first start creates certificates, which is not part of the measurement.
     async fn real(dir: tempfile::TempDir) -> Result<System, BoxError> {
         let real = dir.path().to_owned();
         if !script("up", &real).status()?.success() || !script("down", &real).status()?.success() {
@@ -92,7 +93,7 @@ impl System {
         Ok(System { running: SystemProcesses::Real { dir: real, up }, endpoint: door, start, client, _dir: dir })
     }
 
-    /// Resident memory of all its processes, in bytes.
+    /// Returns the resident memory of all processes in bytes.
     pub fn memory(&self) -> Result<u64, BoxError> {
         let pids = match &self.running {
             SystemProcesses::Ours(ours) => vec![ours.id()],
@@ -113,12 +114,13 @@ impl Drop for System {
     }
 }
 
-/// The same disk for both: `BENCH_DIR` or the temporary directory.
+/// Returns the folder of both systems, on the same disk: `BENCH_DIR` or the temporary directory.
 pub fn base() -> PathBuf {
     std::env::var_os("BENCH_DIR").map_or_else(std::env::temp_dir, Into::into)
 }
 
-/// etcd with its flushes, and no kube-controller-manager: only the API server and its store are compared.
+/// Returns a script of tests/real: etcd with flushes, without kube-controller-manager, so that only API server and
+/// store are compared.
 fn script(name: &str, dir: &Path) -> Command {
     let mut command = Command::new(workspace().join("real").join(name));
     command.env("SWITCHBOARD_REAL_DIR", dir).env("SWITCHBOARD_REAL_ETCD_FLAGS", "");

@@ -1,11 +1,11 @@
-//! One table of medians and ratios.
+//! Table of medians and ratios.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::system::SystemKind;
 
-/// What is compared; less is better everywhere.
+/// Compared figure; less is better for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum BenchRow {
     Start,

@@ -1,6 +1,6 @@
-// beacon-operator runs a beacon: a small server that shows what users tell it to show.
+// beacon-operator runs a beacon: a small server that shows texts of users.
 //
-// One binary, run in two ways: `start` keeps it resident, the other four commands run it once on a directory.
+// The binary runs in two ways: `start` runs it resident, and the other four commands run it once over a directory.
 package main
 
 import (

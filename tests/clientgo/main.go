@@ -1,6 +1,6 @@
-// Drives an API server with client-go as controllers do: typed clients, shared informers, server-side apply, retries on
-// conflict, paged lists and leader election. Speaks JSON. Prints one line for each part that passed; the first failure
-// ends the program.
+// Uses an API server with client-go like a controller: typed clients, shared informers, server-side apply, retries on
+// conflict, paged lists and leader election, all with JSON. Prints one line for each passed part; the first failure ends
+// the program.
 package main
 
 import (
@@ -258,7 +258,7 @@ func informer(ctx context.Context, w world) {
 	_, err = maps.Update(ctx, changed, metav1.UpdateOptions{})
 	must("update", err)
 	must("delete", maps.Delete(ctx, "before", metav1.DeleteOptions{}))
-	// Leaves the selector, so the informer sees it go.
+	// The object no longer matches the selector, so the informer receives a deletion.
 	_, err = maps.Patch(ctx, "after", types.MergePatchType, []byte(`{"metadata":{"labels":{"part":"other"}}}`), metav1.PatchOptions{})
 	must("patch", err)
 	eventually("the informer saw all events", func() bool {

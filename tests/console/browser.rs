@@ -1,4 +1,4 @@
-//! A real Chromium, driven by its own driver over the WebDriver protocol.
+//! Client for Chromium and its driver over the WebDriver protocol.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -11,20 +11,20 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-/// How long something may take to be so in the browser.
+/// Timeout of conditions in the browser.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(50);
-/// The name of an element in an answer, by the protocol.
+/// Key of an element id in WebDriver responses.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// Enter, as the protocol types it.
+/// Enter key in the WebDriver protocol.
 pub const ENTER: &str = "\u{E007}";
-/// Tab.
+/// Tab key.
 pub const TAB: &str = "\u{E004}";
-/// Escape.
+/// Escape key.
 pub const ESCAPE: &str = "\u{E00C}";
 
-/// One window, closed when dropped.
+/// Browser window, closed when dropped.
 pub struct Browser {
     driver: Child,
     port: u16,
@@ -32,7 +32,7 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Opens one.
+    /// Opens a window.
     pub async fn open() -> Self {
         let program = std::env::var("SWITCHBOARD_CHROMEDRIVER").unwrap_or_else(|_| "chromedriver".to_string());
         let mut driver = Command::new(program)
@@ -91,27 +91,27 @@ impl Browser {
         self.request(method, &format!("/session/{}{path}", self.session), &body).await
     }
 
-    /// Loads a page, until it is whole.
+    /// Loads a page and waits until it is complete.
     pub async fn load(&self, url: &str) {
         self.session_request("POST", "/url", json!({"url": url})).await;
     }
 
-    /// Where it is.
+    /// Returns the current URL.
     pub async fn url(&self) -> String {
         self.session_request("GET", "/url", Value::Null).await.as_str().unwrap().to_string()
     }
 
-    /// What a piece of script comes to.
+    /// Runs a script and returns its result.
     pub async fn script(&self, text: &str) -> Value {
         self.session_request("POST", "/execute/sync", json!({"script": text, "args": []})).await
     }
 
-    /// The same of a script that calls back.
+    /// Runs a script that returns its result through a callback.
     pub async fn async_script(&self, text: &str) -> Value {
         self.session_request("POST", "/execute/async", json!({"script": text, "args": []})).await
     }
 
-    /// Waits until a script comes to true.
+    /// Waits until a script returns true.
     pub async fn until(&self, what: &str, script: &str) {
         let end = Instant::now() + TIMEOUT;
         while self.script(script).await != Value::Bool(true) {
@@ -125,7 +125,7 @@ impl Browser {
         }
     }
 
-    /// Waits until an element holds a text.
+    /// Waits until an element contains a text.
     pub async fn until_shows(&self, selector: &str, text: &str) {
         let script = format!(
             "return [...document.querySelectorAll({})].some((one) => one.textContent.includes({}))",
@@ -135,20 +135,20 @@ impl Browser {
         self.until(&format!("`{text}` in {selector}"), &script).await;
     }
 
-    /// The text of the first such element.
+    /// Returns the text of the first matching element.
     pub async fn text(&self, selector: &str) -> String {
         let found = self.script(&format!("return document.querySelector({})?.innerText || ''", json!(selector))).await;
         found.as_str().unwrap_or_default().to_string()
     }
 
-    /// Clicks the first such element.
+    /// Clicks the first matching element.
     pub async fn click(&self, selector: &str) {
         let found = self.session_request("POST", "/element", json!({"using": "css selector", "value": selector})).await;
         let element = found[ELEMENT].as_str().unwrap().to_string();
         self.session_request("POST", &format!("/element/{element}/click"), json!({})).await;
     }
 
-    /// Types into whatever has the focus.
+    /// Types into the focused element.
     pub async fn type_keys(&self, text: &str) {
         let acts: Vec<Value> = text
             .chars()
@@ -163,13 +163,13 @@ impl Browser {
             .await;
     }
 
-    /// A picture of the window, as PNG.
+    /// Returns a screenshot of the window as PNG.
     pub async fn screenshot(&self) -> Vec<u8> {
         let text = self.session_request("GET", "/screenshot", Value::Null).await;
         base64::engine::general_purpose::STANDARD.decode(text.as_str().unwrap()).unwrap()
     }
 
-    /// What the browser's console said since it was last asked, debug lines apart.
+    /// Returns the messages of the browser console since the last call, without debug messages.
     pub async fn console_messages(&self) -> Vec<String> {
         let all = self.session_request("POST", "/se/log", json!({"type": "browser"})).await;
         let of = all.as_array().cloned().unwrap_or_default();
@@ -177,13 +177,13 @@ impl Browser {
         bad.map(|line| line["message"].as_str().unwrap_or_default().to_string()).collect()
     }
 
-    /// As the system of a reader who prefers `light` or `dark`.
+    /// Sets the preferred color scheme to `light` or `dark`.
     pub async fn set_color_scheme(&self, theme: &str) {
         let media = json!({"features": [{"name": "prefers-color-scheme", "value": theme}, {"name": "prefers-reduced-motion", "value": "reduce"}]});
         self.devtools("Emulation.setEmulatedMedia", media).await;
     }
 
-    /// A window of this size.
+    /// Resizes the window.
     pub async fn resize(&self, width: u32, height: u32, phone: bool) {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": phone});
         self.devtools("Emulation.setDeviceMetricsOverride", size).await;
@@ -196,7 +196,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // A driver that is killed leaves its browser behind, which then takes the time of the tests after it.
+        // Terminated explicitly: a killed driver would leave its browser running, which would slow down later tests.
         if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", self.port)) {
             let _ = stream.set_read_timeout(Some(TIMEOUT));
             let _ = write!(stream, "DELETE /session/{} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", self.session);

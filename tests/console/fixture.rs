@@ -1,4 +1,4 @@
-//! `switchboard up` as `make run` starts it, with something to look at.
+//! `switchboard up` with the options of `make run`, and with objects for the pages.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -11,7 +11,7 @@ use switchboard_suite::process::{binary, client};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A running Switchboard, killed when dropped.
+/// Running Switchboard, killed when dropped.
 pub struct ConsoleFixture {
     process: Child,
     pub url: String,
@@ -21,7 +21,7 @@ pub struct ConsoleFixture {
 }
 
 impl ConsoleFixture {
-    /// The examples at work, with a free port for everything.
+    /// Starts Switchboard with the examples and free ports.
     pub async fn start() -> Self {
         let home = tempfile::tempdir().unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -64,7 +64,8 @@ impl ConsoleFixture {
         town
     }
 
-    /// Things beside the examples: a greeting, a plug without a socket, one that is not allowed, applications, a second Argo CD.
+    /// Creates objects besides the examples: a greeting, a plug without a socket, a forbidden plug, applications and a
+    /// second Argo CD.
     async fn create_objects(&self) {
         self.create("/api/v1/namespaces/default/configmaps", greeted_config_map("ada", "Ada")).await;
         self.create(
@@ -80,9 +81,9 @@ impl ConsoleFixture {
         self.create_applications().await;
     }
 
-    /// A second Argo CD, two more tenants, and an application whose repository does not answer.
+    /// Creates a second Argo CD, two more tenants, and an application with an unreachable repository.
     async fn create_applications(&self) {
-        // Who asks before there is a second Argo CD is on the first.
+        // Created before the second Argo CD, so that this tenant is on the first.
         let path = format!("{DEPLOYMENTS}/namespaces/team/gitopsdeployments/guestbook");
         let mut team = self.get(&path).await;
         while team["status"]["health"]["status"] != "Healthy" {
@@ -115,7 +116,7 @@ impl ConsoleFixture {
             self.create("/api/v1/namespaces", json!({"metadata": {"name": tenant}})).await;
             self.create_deployment(tenant, name, kind, path).await;
         }
-        // Nobody listens there; the login in the URL is nobody's business.
+        // No server listens there, and the credentials in the URL must not be displayed.
         let away = format!("https://deploy:{CANARY}@127.0.0.1:9/shop/mail.git");
         let application = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "mail"},
             "spec": {"project": "default", "source": {"repoURL": away, "path": "deploy", "targetRevision": "main"},
@@ -123,7 +124,7 @@ impl ConsoleFixture {
         self.create("/apis/argoproj.io/v1alpha1/namespaces/argocd/applications", application).await;
     }
 
-    /// What a tenant wants deployed, from the repository of the example.
+    /// Creates a deployment of a tenant from the example's repository.
     pub async fn create_deployment(&self, tenant: &str, name: &str, kind: &str, path: &str) {
         let team = self.get(&format!("{DEPLOYMENTS}/namespaces/team/gitopsdeployments/guestbook")).await;
         let source = json!({"repoURL": team["spec"]["source"]["repoURL"], "path": path, "targetRevision": "main"});
@@ -132,18 +133,18 @@ impl ConsoleFixture {
         self.create(&format!("{DEPLOYMENTS}/namespaces/{tenant}/gitopsdeployments"), deployment).await;
     }
 
-    /// An object that is there.
+    /// Returns an existing object.
     pub async fn get(&self, path: &str) -> Value {
         let request = http::Request::get(path).body(Vec::new()).unwrap();
         self.client.request(request).await.unwrap_or_else(|error| panic!("{path}: {error}"))
     }
 
-    /// Whether the process said a line that holds all of these words.
+    /// Whether the process has logged a line with all of these words.
     pub fn has_logged(&self, words: &[&str]) -> bool {
         self.log.lock().unwrap().iter().any(|line| words.iter().all(|word| line.contains(word)))
     }
 
-    /// Makes an object.
+    /// Creates an object.
     pub async fn create(&self, path: &str, object: Value) {
         assert!(self.try_create(path, object).await, "{path} did not take it");
     }
@@ -154,13 +155,13 @@ impl ConsoleFixture {
         self.client.request::<Value>(request.unwrap()).await.is_ok()
     }
 
-    /// The token of a service account with these rights on operators.
+    /// Returns a token of a service account with these verbs on operators.
     pub async fn token(&self, name: &str, verbs: &[&str]) -> String {
         self.token_with(name, json!([{"apiGroups": ["switchboard.dev"], "resources": ["operators"], "verbs": verbs}]))
             .await
     }
 
-    /// The token of a service account with these rights.
+    /// Returns a token of a service account with these rules.
     pub async fn token_with(&self, name: &str, rules: Value) -> String {
         self.create("/api/v1/namespaces/default/serviceaccounts", json!({"metadata": {"name": name}})).await;
         let rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -177,7 +178,7 @@ impl ConsoleFixture {
         made["status"]["token"].as_str().unwrap().to_string()
     }
 
-    /// Ends it without a word.
+    /// Kills the process.
     pub fn kill(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -192,10 +193,10 @@ impl Drop for ConsoleFixture {
 
 const DEPLOYMENTS: &str = "/apis/managed-gitops.redhat.com/v1alpha1";
 
-/// What no page may show.
+/// Secret value that no page may display.
 pub const CANARY: &str = "canary-0d61c2-value";
 
-/// Somebody to greet.
+/// Returns a ConfigMap for the greeter.
 pub fn greeted_config_map(name: &str, called: &str) -> Value {
     json!({"metadata": {"name": name, "labels": {"greeter.example.com/greet": "yes"}}, "data": {"name": called}})
 }

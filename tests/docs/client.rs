@@ -1,4 +1,4 @@
-//! As much of kubectl as the first pages use, over plain HTTP: where the real one is not there, those pages are walked all the same.
+//! The subset of kubectl used by the first pages, over plain HTTP, so that these pages are tested even without kubectl.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use switchboard_object::yaml;
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A line of kubectl, taken apart.
+/// A parsed kubectl command.
 struct KubectlLine {
     namespace: String,
     words: Vec<String>,
@@ -40,7 +40,7 @@ impl KubectlLine {
     }
 }
 
-/// Words as a shell has them; quotes hold them together.
+/// Splits a line into words like a shell, respecting quotes.
 fn words(line: &str) -> Vec<String> {
     let (mut out, mut open, mut quote) = (Vec::new(), None::<String>, None);
     for c in line.chars() {
@@ -74,7 +74,7 @@ fn path(namespace: &str, name: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/configmaps/{name}")
 }
 
-/// Looks until it is as wanted: there at all, or with that text.
+/// Waits until an object exists, or has the given text.
 async fn wait(client: &Client, at: &str, wanted: &str) {
     let (field, text) = wanted.split_once("}=").unwrap_or(("", ""));
     let pointer = field.trim_start_matches("jsonpath={").replace('.', "/");
@@ -89,7 +89,7 @@ async fn wait(client: &Client, at: &str, wanted: &str) {
     }
 }
 
-/// Does what a line of kubectl does; gives what it prints.
+/// Executes a kubectl command and returns its output.
 pub fn kubectl(kubeconfig: &str, folder: &Path, line: &str) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

@@ -1,11 +1,12 @@
-//! The newcomer's path, from README.md alone, in a checkout of its own: `make run`, the page, the first kubectl command, the first own operator.
+//! First steps of a new user, from README.md alone, in a separate checkout: `make run`, the console, the first kubectl
+//! command, and the first own operator.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use super::*;
 
-/// What must be told, sooner or later: a journal is written a moment after the cluster, and operators take a moment.
+/// Expected output of commands, possibly after a delay of the journal and the operators.
 const EXPECTED_OUTPUT: [(&str, &str); 5] = [
     ("switchboard why-not greeter", "ConfigMap greeting to appear"),
     ("switchboard why configmap/ada-greeting", "Good day, Ada!"),
@@ -14,13 +15,13 @@ const EXPECTED_OUTPUT: [(&str, &str); 5] = [
     ("switchboard why configmap/welcome", "was last written by welcome"),
 ];
 
-/// Copies what git tracks, as a clone would have it.
+/// Copies all files that git tracks, like a clone.
 fn checkout(into: &Path) {
     let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().unwrap();
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
     for name in String::from_utf8(listed.stdout).unwrap().split_terminator('\0') {
         let (from, to) = (root().join(name), into.join(name));
-        // What was removed and not yet committed is not there.
+        // Files that are deleted but not committed are skipped.
         if from.is_file() {
             std::fs::create_dir_all(to.parent().unwrap()).unwrap();
             std::fs::copy(from, to).unwrap();
@@ -28,7 +29,7 @@ fn checkout(into: &Path) {
     }
 }
 
-/// What a browser gets at an address.
+/// Returns the response of an HTTP GET.
 fn page(url: &str) -> String {
     let host = url.trim_start_matches("http://").trim_end_matches('/');
     let mut stream = TcpStream::connect(host).unwrap();
@@ -39,7 +40,7 @@ fn page(url: &str) -> String {
 }
 
 impl PageReader {
-    /// What a line prints; kubectl's by the real one where it is.
+    /// Returns the output of a line, using the real kubectl if available.
     fn output_of(&mut self, line: &str) -> String {
         if line.starts_with("kubectl ") && !cfg!(feature = "real") {
             return client::kubectl(&self.kubeconfig, &self.working_dir, line);
@@ -58,7 +59,7 @@ impl PageReader {
         }
     }
 
-    /// Types a line as a newcomer does: whatever it is, it must succeed.
+    /// Runs a line, which must succeed.
     fn follow(&mut self, line: &str) -> String {
         let words: Vec<&str> = line.split_whitespace().collect();
         match (words[0], words.get(1).copied()) {
@@ -71,7 +72,7 @@ impl PageReader {
     }
 }
 
-/// What a server said when it started, behind these words.
+/// Returns the rest of the log line that follows these words.
 fn startup_value(reader: &PageReader, words: &str) -> String {
     let said = std::fs::read_to_string(&reader.log_file).unwrap();
     let line = said.lines().find_map(|line| line.strip_prefix(words));
@@ -88,10 +89,10 @@ fn a_newcomer_with_the_readme_alone_gets_there() {
     let lines = commands(&text);
     assert_eq!(lines[0], "make run");
     reader.follow(&lines[0]);
-    // The line that it prints is the one that points kubectl at it.
+    // The logged line sets the kubeconfig for kubectl.
     assert_eq!(startup_value(&reader, "hint: export KUBECONFIG="), reader.kubeconfig);
     let url = startup_value(&reader, "console at ");
-    // Whatever is at work says so, if not at once.
+    // The page lists everything that runs, possibly after a delay.
     let at_work = ["Overview", "greeter", "plugs", "integrations", "gitops", "engine"];
     let end = Instant::now() + TIMEOUT;
     while let Some(word) = at_work.iter().find(|word| !page(&url).contains(**word)) {

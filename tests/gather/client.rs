@@ -1,4 +1,4 @@
-//! A `kube::Client` over a must-gather: it reads the dump, and what it writes becomes a mutation directory.
+//! A `kube::Client` over a must-gather: reads come from the dump, and writes are recorded as a mutation directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,7 +44,7 @@ fn dump(root: &Path) {
     );
 }
 
-/// What a program that hosts kube-rs code over a dump writes.
+/// Returns the clients and the recorder of a program that runs kube-rs code over a dump.
 async fn clients_over(dump: &Path, out: &Path) -> (Cluster, Arc<MutationRecorder>) {
     let read = MustGather::open(dump).unwrap();
     assert_eq!(read.problems(), []);
@@ -108,7 +108,7 @@ impl DumpFixture {
         Api::namespaced(self.cluster.client(), "shop")
     }
 
-    /// What was recorded, read back from the directory.
+    /// Returns the recorded mutations, read from the directory.
     fn recorded(&self) -> Vec<Mutation> {
         let read = read_directory(&self.folder.path().join("out")).unwrap();
         assert_eq!(read.problems, []);
@@ -133,7 +133,7 @@ async fn reflectors_sync_from_a_dump() {
         }
     };
     tokio::time::timeout(TIMEOUT, synced).await.unwrap();
-    // A kind the dump has no object of: an informer of it syncs all the same.
+    // A kind without objects in the dump: an informer must still sync.
     let operators = ApiResource::from_gvk_with_plural(
         &GroupVersionKind::gvk("config.openshift.io", "v1", "ClusterOperator"),
         "clusteroperators",
@@ -165,7 +165,7 @@ async fn every_write_is_recorded_and_none_is_made() {
     maps.patch("c", &apply, &Patch::Apply(&applied)).await.unwrap();
     maps.delete("b", &DeleteParams::foreground()).await.unwrap();
     let deployments: Api<Deployment> = Api::namespaced(setting.cluster.client(), "shop");
-    // The Deployment of the dump lacks what a server fills in; that is not held against the request.
+    // The Deployment in the dump lacks server-side defaults, which must not fail the request.
     deployments
         .patch_scale("web", &PatchParams::default(), &Patch::Merge(json!({"spec": {"replicas": 3}})))
         .await
@@ -244,7 +244,7 @@ async fn what_a_server_refuses_is_refused_and_not_recorded() {
         setting.maps().replace("a", &PostParams::default(), &stale).await.unwrap_err().to_string().contains("modified")
     );
     setting.maps().create(&PostParams { dry_run: true, ..PostParams::default() }, &config_map("new")).await.unwrap();
-    // A deletion says so in its body, as kubectl does.
+    // Deletions specify a dry run in the body, like kubectl.
     let pretend = DeleteParams { dry_run: true, ..DeleteParams::default() };
     setting.maps().delete("a", &pretend).await.unwrap();
     setting.maps().delete_collection(&pretend, &ListParams::default()).await.unwrap();
@@ -261,7 +261,7 @@ async fn a_request_says_its_controller() {
     assert_eq!(setting.recorded()[0].controller_instance_name, "Demo");
 }
 
-/// What is deleted stays where it is; kubectl waits until an object with the uid it was told is gone.
+/// Deleted objects stay in the dump, but kubectl waits until the returned uid does not exist any more.
 #[tokio::test]
 async fn whoever_deletes_is_told_of_nobody_to_wait_for() {
     let setting = DumpFixture::new().await;
@@ -269,7 +269,7 @@ async fn whoever_deletes_is_told_of_nobody_to_wait_for() {
     let request = http::Request::delete("/api/v1/namespaces/shop/configmaps/a").body(Vec::new()).unwrap();
     let answer: serde_json::Value = setting.cluster.client().request(request).await.unwrap();
     assert_eq!((&answer["status"], &answer["details"]["name"]), (&json!("Success"), &json!("a")), "{answer}");
-    // Not none either: an object of a dump may have none.
+    // Not an empty uid, because objects of a dump may have none.
     assert_eq!(answer["details"]["uid"], "00000000-0000-0000-0000-000000000000", "{answer}");
     assert!(setting.maps().get("a").await.is_ok(), "it stays");
 }

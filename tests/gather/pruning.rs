@@ -1,5 +1,5 @@
-//! Property: an operator decides the same on a dump that was pruned to what it declares as on the whole. Native operators; the
-//! same for programs is in `tests/hosting/pruned.rs`.
+//! Property test: a native operator decides the same on a dump pruned to its declared inputs as on the whole dump.
+//! `tests/hosting/pruning.rs` tests the same for programs.
 
 use std::collections::BTreeSet;
 
@@ -18,12 +18,12 @@ use switchboard_kernel::view::View;
 use switchboard_suite::dump;
 use switchboard_suite::random::RandomNumbers;
 
-/// How many dumps are tried.
+/// Number of random dumps.
 const DUMPS: u64 = 60;
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 
-/// Reads one object by name and a namespace's Secrets, and writes down what it saw of them.
+/// Reads one object by name and the Secrets of a namespace, and records them.
 struct NarrowOperator;
 
 impl Operator for NarrowOperator {
@@ -58,7 +58,8 @@ impl Operator for NarrowOperator {
     }
 }
 
-/// ConfigMaps and Secrets that are greeted or not, with words or without, in namespaces that are asked about or not.
+/// Returns random ConfigMaps and Secrets, with and without the label or the words, inside and outside of the declared
+/// namespaces.
 fn random_objects(random: &mut RandomNumbers) -> Vec<Value> {
     let mut objects = Vec::new();
     for kind in ["ConfigMap", "Secret"] {
@@ -102,7 +103,7 @@ fn what_is_decided_on_a_pruned_dump_is_what_is_decided_on_the_whole() {
             dropped += objects.len() - pruned.objects.len();
             let to = folder.path().join(operator.name());
             std::fs::create_dir_all(&to).unwrap();
-            // Without discovery, which is the same for all and long to read.
+            // Without discovery, which is the same for all dumps and slow to read.
             InputFolder::new(&to, InputFormat::Json, ContractRules::Native).write(&pruned.input(), None).unwrap();
             let pruned = run(operator, MustGather::open(&to).unwrap());
             assert_eq!(pruned, run(operator, whole), "{} on world {seed}", operator.name());

@@ -1,4 +1,4 @@
-//! The cases of multi-operator-manager and library-go, which stand beside the checkout.
+//! Cases of multi-operator-manager and library-go, stored next to the checkout.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +42,7 @@ fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Reads a directory and writes it again: the same files, to the byte.
+/// Reads a directory and writes it again. The files must be identical.
 #[track_caller]
 fn round_trip(root: &Path, naming: Naming) -> Vec<Mutation> {
     let read = read_directory(root).unwrap();
@@ -60,7 +60,7 @@ fn round_trip(root: &Path, naming: Naming) -> Vec<Mutation> {
     read.mutations
 }
 
-/// Whatever is not kept as it was sent is emitted again as it stands.
+/// Writes mutations again whose original bytes are not kept.
 #[track_caller]
 fn assert_rewritten(mutations: &[Mutation]) {
     for mutation in mutations {
@@ -147,7 +147,7 @@ fn the_reader_fixtures_are_read() {
     assert_eq!(names(&from, "", "secrets", "non-existent-namespace").len(), 0);
     assert_eq!(names(&from, "config.openshift.io", "clusteroperators", "").len(), 0);
     assert_eq!(names(&from, "", "secrets", "openshift-apiserver").len(), 11);
-    // The original overlooks the single file beside the list.
+    // multi-operator-manager ignores a single file next to a list.
     let original = ManifestClient::new(&data().join("manifestclient/must-gather-01"));
     let list = original.list(&ResourceType::new("", "v1", "secrets"), "openshift-apiserver", "").unwrap();
     assert_eq!(list["items"].as_array().unwrap().len(), 10);

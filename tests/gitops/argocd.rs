@@ -1,4 +1,4 @@
-//! A real Argo CD: its controller and repo-server as processes of this machine, its configuration in a namespace.
+//! An Argo CD instance: controller and repo-server as local processes, with the configuration in a namespace.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,12 +15,12 @@ pub struct ArgoCd {
 }
 
 impl ArgoCd {
-    /// Starts one for a namespace that `fleet add` has prepared. It trusts these git servers.
+    /// Starts an instance in a namespace that `fleet add` has prepared. The instance trusts the test's git servers.
     pub fn start(program: &Path, kubeconfig: &Path, folder: PathBuf, namespace: &str, git: &GitServer) -> ArgoCd {
         for name in ["tls", "ssh"] {
             std::fs::create_dir_all(folder.join(name)).unwrap();
         }
-        // What Argo CD mounts from its ConfigMaps.
+        // Files that Argo CD usually mounts from its ConfigMaps.
         std::fs::write(folder.join("tls/127.0.0.1"), &git.authority).unwrap();
         std::fs::write(folder.join("ssh/ssh_known_hosts"), format!("{}\n", git.known_hosts)).unwrap();
         let mut instance = ArgoCd {
@@ -41,7 +41,7 @@ impl ArgoCd {
             .arg(&self.kubeconfig)
             .args(["--namespace", &self.namespace, "--directory"])
             .arg(&self.folder)
-            // By this it knows the cluster it runs on.
+            // Identifies the cluster that Argo CD runs on.
             .env("KUBECONFIG", &self.kubeconfig)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
@@ -57,7 +57,7 @@ impl ArgoCd {
         }
     }
 
-    /// The end of what it said, for a test that fails.
+    /// Returns the end of the log, for a failed test.
     pub fn log(&self) -> String {
         let text = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();

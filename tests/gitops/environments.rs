@@ -1,4 +1,4 @@
-//! Environments of a tenant: clusters that it brings along, by kubeconfigs.
+//! Environments of a tenant: external clusters, specified by kubeconfigs.
 
 use std::time::{Duration, Instant};
 
@@ -17,17 +17,18 @@ use super::roles::{KillTarget, RoleProcesses};
 const CONNECTION: &str = "ConnectionInitializationSucceeded";
 const BINDINGS: &str = "rbac.authorization.k8s.io/v1";
 
-/// How soon Argo CD has forgotten an environment that is removed.
+/// Timeout until Argo CD has removed a deleted environment.
 const REMOVAL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Two environments by a kubeconfig: one with a service account that is made on it and goes with it, one with the certificate of the
-/// kubeconfig, for one of its namespaces. Its authority is nobody's but its own. And one by a service account with few rights.
+/// Tests three environments: one by a kubeconfig with a service account that is created on the cluster and deleted with
+/// the environment, one by a client certificate with a private CA, limited to one namespace, and one by a service
+/// account with few rights.
 pub async fn check_environments(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("far").await;
     let kubeconfig = std::fs::read_to_string(stage.real.kubeconfig()).unwrap();
     secret(stage, "far", "cluster", "managed-environment", json!({ "kubeconfig": kubeconfig })).await;
     commit(stage, "far", "gold", "web").await;
-    // Argo CD makes it.
+    // Created by Argo CD.
     stage.tenants.lock().unwrap().push("target-prod".to_string());
     let made = environment(stage, "prod", "cluster", json!({ "createNewServiceAccount": true })).await;
     let account = format!("argocd-manager-{}", made["metadata"]["uid"].as_str().unwrap());
@@ -68,7 +69,7 @@ pub async fn check_environments(stage: &GitopsFixture, roles: &mut RoleProcesses
     stage.delete(GITOPS, ENVIRONMENT, "far", "prod").await;
     roles.kill_and_restart(stage, KillTarget::Both);
     stage.until(("v1", "ServiceAccount", "kube-system", &account), "gone", is_deleted).await;
-    // Not sooner: what was deployed as `deployer` goes so, too.
+    // Deleted last, because deletion of the deployed objects needs `deployer` as well.
     stage.delete(BINDINGS, "ClusterRoleBinding", "", "deployer").await;
 }
 
@@ -83,7 +84,7 @@ async fn environment(stage: &GitopsFixture, name: &str, login: &str, more: Value
     stage.create(json!({ "apiVersion": GITOPS, "kind": ENVIRONMENT, "metadata": metadata, "spec": spec })).await
 }
 
-/// A deployment into a namespace of an environment, which is made if it is not there.
+/// Creates a deployment into a namespace of an environment, and the namespace if necessary.
 async fn deploy(stage: &GitopsFixture, name: &str, repository: &str, environment: &str, namespace: &str) {
     let url = format!("{}/{repository}", stage.git.https);
     let destination = json!({ "environment": environment, "namespace": namespace });
@@ -92,7 +93,7 @@ async fn deploy(stage: &GitopsFixture, name: &str, repository: &str, environment
     stage.create(made).await;
 }
 
-/// The namespace of the Argo CD that has a deployment, its Application, and the Secret of its cluster.
+/// Returns the namespace of the deployment's Argo CD, its Application, and its cluster Secret.
 async fn placement_of(stage: &GitopsFixture, name: &str) -> (String, Value, Value) {
     let live = stage.get(GITOPS, DEPLOYMENT, "far", name).await.unwrap();
     let application = format!("gitopsdepl-{}", live["metadata"]["uid"].as_str().unwrap());
@@ -112,7 +113,7 @@ fn name_of(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_string()
 }
 
-/// The stage's kubeconfig with a token in place of its certificate.
+/// Returns the fixture's kubeconfig with a token instead of a client certificate.
 fn with_token(stage: &GitopsFixture, token: &str) -> Value {
     let text = std::fs::read_to_string(stage.real.kubeconfig()).unwrap();
     let mut config: Value = serde_json::to_value(switchboard_object::yaml::read(&text).unwrap().value).unwrap();
@@ -120,7 +121,7 @@ fn with_token(stage: &GitopsFixture, token: &str) -> Value {
     json!({ "kubeconfig": config.to_string() })
 }
 
-/// A service account of the tenant, with a role in a namespace, or in all of them.
+/// Creates a service account of the tenant with a role in one namespace or in all.
 async fn create_bound_account(stage: &GitopsFixture, name: &str, role: (&str, &str), namespace: Option<&str>) {
     let kind = if namespace.is_some() { "RoleBinding" } else { "ClusterRoleBinding" };
     stage
@@ -137,7 +138,7 @@ async fn account(stage: &GitopsFixture, name: &str) {
     stage.create(json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata })).await;
 }
 
-/// The kubeconfig gets another login: a token in place of a certificate.
+/// Replaces the client certificate of a kubeconfig by a token.
 async fn check_rotated_credentials(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     account(stage, "deployer").await;
     create_bound_account(stage, "deployer", ("ClusterRole", "cluster-admin"), None).await;
@@ -152,7 +153,7 @@ async fn check_rotated_credentials(stage: &GitopsFixture, roles: &mut RoleProces
     }
 }
 
-/// A token that nobody knows, one without rights, and one with the rights of a single namespace, which is all that is deployed to.
+/// Tests an unknown token, a token without rights, and a token that is limited to the deployment's namespace.
 async fn check_limited_tokens(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("target-narrow").await;
     secret(stage, "far", "narrow", "managed-environment", with_token(stage, "nobodys")).await;
@@ -202,8 +203,8 @@ async fn check_limited_tokens(stage: &GitopsFixture, roles: &mut RoleProcesses) 
     stage.delete(GITOPS, ENVIRONMENT, "far", "narrow").await;
 }
 
-/// Argo CD makes the namespaces that deployments ask for, no other, and none for a tenant who deploys to Argo CD's own cluster, too:
-/// what a project permits counts there as well.
+/// Argo CD creates only the namespaces of deployments. For a tenant that also deploys to Argo CD's own cluster it
+/// creates none, because the project's permissions apply there too.
 async fn check_permitted_namespaces(stage: &GitopsFixture) {
     let (home, application, _) = placement_of(stage, "prod").await;
     let project = application["spec"]["project"].as_str().unwrap().to_string();
@@ -244,7 +245,7 @@ async fn check_permitted_namespaces(stage: &GitopsFixture) {
     stage.until(("v1", "ConfigMap", "far", "settings"), "gone", is_deleted).await;
 }
 
-/// An environment goes before what is deployed to it: Argo CD forgets the cluster, and what is there stays.
+/// Deletes an environment before its deployments: Argo CD removes the cluster, and the deployed objects stay.
 async fn check_deleted_environment(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     let (home, application, login) = placement_of(stage, "stage").await;
     let (application, login) = (name_of(&application), name_of(&login));

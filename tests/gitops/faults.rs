@@ -1,4 +1,4 @@
-//! What stands goes on when PostgreSQL or the API server goes away, and leaves nothing behind when it goes itself.
+//! Outages of PostgreSQL and the API server, and deletion without leftovers.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::fixture::GitopsFixture;
 use super::flows::{CREDENTIAL, DEPLOYMENT, GITOPS, SYNC_RUN, commit, deployment, has_colour, has_status, is_deleted};
 use super::roles::{KillTarget, RoleProcesses};
 
-/// PostgreSQL is restarted while something is asked for.
+/// Restarts PostgreSQL while a deployment is created.
 pub async fn check_database_outage(stage: &mut GitopsFixture) {
     stage.postgres.stop("QUIT");
     stage.namespace("late").await;
@@ -21,7 +21,7 @@ pub async fn check_database_outage(stage: &mut GitopsFixture) {
     stage.until((GITOPS, DEPLOYMENT, "shop", "web"), "synced", has_status("Synced", "Healthy")).await;
 }
 
-/// The API server crashes while something is asked for.
+/// Crashes the API server while a deployment is created.
 pub async fn check_cluster_outage(stage: &GitopsFixture) {
     stage.namespace("later").await;
     commit(stage, "later", "navy", "web").await;
@@ -32,7 +32,7 @@ pub async fn check_cluster_outage(stage: &GitopsFixture) {
     stage.until((GITOPS, DEPLOYMENT, "later", "web"), "synced", has_status("Synced", "Healthy")).await;
 }
 
-/// What was deployed goes with its deployment, and nothing is left of it.
+/// Deletes deployments: the deployed objects are deleted too, and nothing else is left.
 pub async fn check_deleted_deployments(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     let all = ["shop", "slow", "closed", "keyed", "late", "later"];
     for namespace in all {

@@ -1,5 +1,5 @@
-//! Everything real at once: API server, controller manager, PostgreSQL, two Argo CD instances, git servers; and the `switchboard`
-//! binary between them.
+//! Fixture with API server, controller manager, PostgreSQL, two Argo CD instances and git servers, and the
+//! `switchboard` binary between them.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -23,26 +23,26 @@ use super::git::GitServer;
 use super::kubelet::DeploymentKubelet;
 use super::snapshot::{self, StateSnapshot};
 
-/// How long anything may take that Argo CD does; it compares every few seconds.
+/// Timeout for steps of Argo CD, which compares every few seconds.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 const POLL: Duration = Duration::from_millis(100);
 
-/// After how long Argo CD is asked to look at git once more.
+/// Interval in which Argo CD is requested to refresh from git.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 
 pub const INSTANCES: [&str; 2] = ["argocd-one", "argocd-two"];
 
-/// Fields are dropped in this order: who uses something goes before it.
+/// Fields are dropped in this order: users of a service before the service.
 pub struct GitopsFixture {
     pub argocd: Vec<ArgoCd>,
     _kubelet: DeploymentKubelet,
     pub git: GitServer,
     pub client: Client,
     pub ledger: Ledger,
-    /// Namespaces of tenants so far.
+    /// Namespaces of tenants.
     pub tenants: Mutex<Vec<String>>,
-    /// What there was before the first of them: rows, and objects.
+    /// Rows and objects before the first tenant.
     pub initial: (StateSnapshot, StateSnapshot),
     pub url: String,
     pub postgres: PostgresServer,
@@ -101,7 +101,7 @@ impl GitopsFixture {
         stage
     }
 
-    /// `switchboard gitops …` on this database, and on this cluster if it needs one.
+    /// Returns a `switchboard gitops …` command with this database, and with this cluster if needed.
     pub fn command(&self, arguments: &[&str], with_cluster: bool) -> Command {
         let mut command = Command::new(binary().unwrap());
         command.arg("gitops").args(arguments).args(["--database", &self.url, "--plaintext-credentials"]);
@@ -141,7 +141,7 @@ impl GitopsFixture {
     }
 
     pub async fn get(&self, version: &str, kind: &str, namespace: &str, name: &str) -> Option<Value> {
-        // An API server that is away comes back.
+        // An unavailable API server returns later.
         let found = self.api(version, kind, namespace).get_opt(name).await.ok().flatten();
         found.map(|object| serde_json::to_value(object).unwrap())
     }
@@ -151,8 +151,8 @@ impl GitopsFixture {
         api.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
-    /// Waits until an object is as it should be. Argo CD looks at git every few minutes; here it is asked to every few seconds,
-    /// for one look may come before a new password does.
+    /// Waits until an object satisfies a condition. Argo CD polls git every few minutes, so refreshes are requested
+    /// every few seconds. A single refresh could precede a new password.
     pub async fn until(
         &self,
         (version, kind, namespace, name): (&str, &str, &str, &str),
@@ -194,23 +194,23 @@ impl GitopsFixture {
         self.api(version, kind, namespace).delete(name, &Default::default()).await.unwrap();
     }
 
-    /// Asks for a look at every Application, as the webhooks of a git server do: the Redis of these instances forgets nothing, and so
-    /// they believe to know where a branch is.
+    /// Requests a refresh of every Application, like the webhook of a git server: the Redis of these instances never
+    /// expires cached revisions of branches.
     pub async fn refresh_applications(&self) {
         let patch = json!({ "metadata": { "annotations": { "argocd.argoproj.io/refresh": "normal" } } });
         for namespace in INSTANCES {
             let api = self.api(ARGO, "Application", namespace);
-            // An API server that is away comes back.
+            // An unavailable API server returns later.
             let Ok(all) = api.list(&Default::default()).await else { return };
             for application in all {
                 let name = application.metadata.name.unwrap_or_default();
-                // One that is gone meanwhile needs no look.
+                // Ignore Applications that were deleted in the meantime.
                 let _ = api.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await;
             }
         }
     }
 
-    /// The namespace of the instance that has an Application.
+    /// Returns the namespace of the instance that has an Application.
     pub async fn instance_namespace(&self, name: &str) -> String {
         let mut found = Vec::new();
         for namespace in INSTANCES {
@@ -222,7 +222,7 @@ impl GitopsFixture {
         found[0].to_string()
     }
 
-    /// Waits until there are rows of a table.
+    /// Waits until a table has rows.
     pub async fn until_rows<R: Row>(&self, least: usize) {
         let end = Instant::now() + TIMEOUT;
         while self.ledger.list::<R>(&Filter::all()).await.unwrap().len() < least {
@@ -231,7 +231,7 @@ impl GitopsFixture {
         }
     }
 
-    /// Waits until there is no such row.
+    /// Waits until no such row exists.
     pub async fn until_no_row<R: Row>(&self, such: impl Fn(&R) -> bool) {
         let end = Instant::now() + TIMEOUT;
         while self.ledger.list::<R>(&Filter::all()).await.unwrap().iter().any(&such) {
@@ -240,7 +240,7 @@ impl GitopsFixture {
         }
     }
 
-    /// A token of a service account.
+    /// Returns a token of a service account.
     pub async fn token(&self, namespace: &str, name: &str) -> String {
         let body = json!({ "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {} }).to_string();
         let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
@@ -249,7 +249,7 @@ impl GitopsFixture {
         made["status"]["token"].as_str().unwrap().to_string()
     }
 
-    /// Waits until a cluster's Secret of any Argo CD holds this.
+    /// Waits until a cluster Secret of any Argo CD contains a text.
     pub async fn until_argo_secret_contains(&self, text: &str) {
         let end = Instant::now() + TIMEOUT;
         loop {
@@ -266,7 +266,7 @@ impl GitopsFixture {
         }
     }
 
-    /// Waits until no row and no object is left of any deployment, environment or credential.
+    /// Waits until no row and no object of any deployment, environment or credential exists.
     pub async fn until_empty(&self) {
         let end = Instant::now() + TIMEOUT;
         loop {

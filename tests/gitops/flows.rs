@@ -1,6 +1,6 @@
-//! Flows of the service, from a tenant's resource to what Argo CD deploys, and back.
+//! Flows of the service, from a tenant's resource to the deployed objects, and back.
 //!
-//! They stand on one stage, one after the other: to set it takes longer than most of them.
+//! All flows share one fixture and run one after the other, because the setup takes longer than most of them.
 
 use serde_json::{Value, json};
 
@@ -92,7 +92,7 @@ async fn flows_of_the_service() {
     check_nothing_left(&stage).await;
 }
 
-/// What git says is deployed, how it stands is told, and what somebody edits is undone.
+/// An automated deployment applies the content of git, reports its status, and reverts changes by other writers.
 async fn check_automated_sync(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("shop").await;
     commit(stage, "shop", "blue", "web").await;
@@ -119,7 +119,7 @@ async fn check_automated_sync(stage: &GitopsFixture, roles: &mut RoleProcesses) 
     roles.kill_and_restart(stage, KillTarget::Agent);
     let undone = |object: Option<&Value>| object.is_some_and(|object| object["spec"]["source"]["path"] == "deploy");
     stage.until((ARGO, "Application", &instance, &name), "as it was", undone).await;
-    // What the tenant itself changes is deployed.
+    // Changes to the deployment itself are applied.
     let other = [(
         "other/settings.yaml",
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {colour: teal}\n",
@@ -146,7 +146,7 @@ fn sync_run(namespace: &str, name: &str, revision: Option<&str>) -> Value {
     run
 }
 
-/// A manual deployment waits for a sync run: of a revision, or of its own.
+/// A manual deployment waits for a sync run, of a given revision or of its own.
 async fn check_manual_sync(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("slow").await;
     let revision = commit(stage, "slow", "red", "web").await;
@@ -168,7 +168,7 @@ async fn check_manual_sync(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.until(("v1", "ConfigMap", "slow", "settings"), "orange", has_colour("orange")).await;
 }
 
-/// A run that is deleted stops a sync that would never end.
+/// Deleting a sync run terminates an endless sync.
 async fn check_terminated_sync(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("stuck").await;
     let hook = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: before\n  annotations: {argocd.argoproj.io/hook: PreSync}\nspec:\n  template:\n    spec: {restartPolicy: Never, containers: [{name: c, image: c}]}\n";
@@ -212,7 +212,8 @@ pub async fn credential(stage: &GitopsFixture, namespace: &str, name: &str, url:
         .await;
 }
 
-/// A private repository over HTTPS: refused, then let in, and let in again with another password.
+/// A private repository over HTTPS: refused without a credential, then accepted, and accepted again with a new
+/// password.
 async fn check_https_repository(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("closed").await;
     commit(stage, "private-web", "black", "web").await;
@@ -253,7 +254,7 @@ async fn check_ssh_repository(stage: &GitopsFixture, roles: &mut RoleProcesses) 
     stage.until(("v1", "ConfigMap", "keyed", "settings"), "grey", has_colour("grey")).await;
 }
 
-/// A deployment with its finalizer stays until what it deployed is gone.
+/// A deployment with a finalizer exists until its objects are deleted.
 async fn check_finalizer(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("held").await;
     let child = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, finalizers: [test.example/hold]}\ndata: {colour: plum}\n";

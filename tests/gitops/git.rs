@@ -1,4 +1,4 @@
-//! Repositories that the test commits to, served over HTTPS and SSH.
+//! Git repositories of the test, served over HTTPS and SSH.
 
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
-/// A git server for as long as the test runs.
+/// A git server, stopped when dropped.
 pub struct GitServer {
     process: Child,
     folder: PathBuf,
@@ -40,7 +40,7 @@ impl GitServer {
         }
     }
 
-    /// Commits these files, in place of all others, to the repository's branch `main`; answers the revision.
+    /// Commits these files to branch `main`, replacing all others, and returns the revision.
     pub fn commit(&self, repository: &str, files: &[(&str, &str)]) -> String {
         let (bare, work) =
             (self.folder.join(format!("{repository}.git")), self.folder.join(format!("{repository}.work")));
@@ -78,12 +78,12 @@ impl GitServer {
         git(&work, &["rev-parse", "HEAD"])
     }
 
-    /// Who may read repositories whose name begins with `private`.
+    /// Sets the credentials of repositories whose name begins with `private`.
     pub fn set_password(&self, user: &str, password: &str) {
         std::fs::write(self.folder.join("password"), format!("{user}:{password}\n")).unwrap();
     }
 
-    /// Makes a key that may read over SSH, and no other; answers its private half.
+    /// Creates the only key with SSH access, and returns its private part.
     pub fn set_key(&self) -> String {
         let file = self.folder.join("key");
         let _ = std::fs::remove_file(&file);

@@ -1,4 +1,4 @@
-//! What a tenant's repository says, against what is the tenant's: nothing of another is touched, named or read.
+//! Isolation between tenants: a repository cannot modify, reference or read objects of another tenant.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::fixture::{GitopsFixture, INSTANCES};
 use super::flows::{DEPLOYMENT, GITOPS, deployment, is_deleted};
 use super::roles::{KillTarget, RoleProcesses};
 
-/// What a repository tries to make, by the name of what would come of it: kind, namespace, name, and the manifest.
+/// Returns forbidden objects in a repository: kind, namespace, name, description and manifest.
 fn attempts() -> Vec<(&'static str, &'static str, &'static str, &'static str, String)> {
     let argocd = INSTANCES[0];
     let application = format!(
@@ -33,7 +33,7 @@ fn attempts() -> Vec<(&'static str, &'static str, &'static str, &'static str, St
     ]
 }
 
-/// What a repository says is for another tenant, for Argo CD itself or for the whole cluster is not deployed.
+/// Objects for another tenant, for Argo CD itself or for the cluster scope are not deployed.
 pub async fn check_isolation(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     stage.namespace("thief").await;
     let url = format!("{}/thief", stage.git.https);

@@ -1,4 +1,4 @@
-//! A kubelet for tests: it runs nothing, and says of each Deployment how it would be.
+//! Simulated kubelet, which reports a status for each Deployment without running anything.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use kube::api::{Api, ListParams, Patch, PatchParams};
 use kube::core::{ApiResource, DynamicObject, GroupVersionKind};
 use serde_json::{Value, json};
 
-/// An image of this name never starts.
+/// Name of an image that never starts.
 pub const BROKEN: &str = "broken";
 
 const REPORT_INTERVAL: Duration = Duration::from_millis(200);
@@ -19,7 +19,7 @@ impl DeploymentKubelet {
             let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("apps", "v1", "Deployment"));
             let all: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
             loop {
-                // An API server that is away comes back, or the test ends.
+                // Ignore errors: an unavailable API server returns, or the test ends.
                 for deployment in all.list(&ListParams::default()).await.into_iter().flatten() {
                     report(&client, &resource, &serde_json::to_value(deployment).unwrap()).await;
                 }
@@ -36,7 +36,7 @@ async fn report(client: &kube::Client, resource: &ApiResource, deployment: &Valu
         return;
     }
     let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), text("namespace"), resource);
-    // One that is gone meanwhile needs no status.
+    // Ignore Deployments that were deleted in the meantime.
     let _ = api.patch_status(text("name"), &PatchParams::default(), &Patch::Merge(json!({ "status": status }))).await;
 }
 

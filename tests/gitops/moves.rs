@@ -1,4 +1,4 @@
-//! Units move from one Argo CD to the other, and nothing that was deployed notices.
+//! Moves of placements between Argo CD instances, without an effect on the deployed objects.
 
 use serde_json::Value;
 
@@ -6,21 +6,21 @@ use super::fixture::{GitopsFixture, INSTANCES};
 use super::flows::{ARGO, DEPLOYMENT, GITOPS, commit, has_colour, has_status};
 use super::roles::{KillTarget, RoleProcesses};
 
-/// A unit with one deployment.
+/// A placement with one deployment.
 pub struct MovedPlacement {
-    /// Its tenant.
+    /// Namespace of the tenant.
     pub tenant: &'static str,
-    /// Its environment; none for the tenant's own namespace.
+    /// Environment, or `None` for the tenant's own namespace.
     pub environment: Option<&'static str>,
-    /// Its deployment.
+    /// Name of the deployment.
     pub deployment: &'static str,
-    /// Where that deploys to.
+    /// Namespace of the deployed objects.
     pub children: &'static str,
-    /// What that deploys from.
+    /// Repository of the deployment.
     pub repository: &'static str,
 }
 
-/// A tenant with a public repository, and one whose repository needs the credential that moves along.
+/// Moves a tenant with a public repository, and a tenant whose repository credential must move too.
 pub async fn move_placements(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     let own = |tenant, repository| MovedPlacement {
         tenant,
@@ -33,7 +33,7 @@ pub async fn move_placements(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     move_placement(stage, roles, &own("closed", "private-web"), "amber").await;
 }
 
-/// Moves a unit, and deploys through where it is then: project and Secrets must be there.
+/// Moves a placement and deploys through the new instance, which requires its project and Secrets.
 pub async fn move_placement(
     stage: &GitopsFixture,
     roles: &mut RoleProcesses,
@@ -56,13 +56,13 @@ pub async fn move_placement(
     let before = children().await;
     let mut command = vec!["fleet", "move", unit.tenant, "--to", target];
     command.extend(unit.environment.iter().flat_map(|name| ["--environment", name]));
-    // An agent carries it, and another one from where the first was killed.
+    // One agent carries out the move; after it is killed, another one continues.
     let mut unattended = command.clone();
     unattended.push("--no-wait");
     stage.switchboard(&unattended, true);
     stage.until((ARGO, "Application", target, &name), "copied", |object| object.is_some()).await;
     roles.kill_and_restart(stage, KillTarget::Agent);
-    // Whoever asks for the same waits for its end.
+    // A second request for the same move waits for its end.
     stage.switchboard(&command, true);
     assert_eq!(stage.instance_namespace(&name).await, target);
     let there = stage.until(told, "still synced", has_status("Synced", "Healthy")).await;

@@ -1,4 +1,4 @@
-//! Backend and agent as processes of their own.
+//! Backend and agent as separate processes.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub struct RoleProcess {
 }
 
 impl RoleProcess {
-    /// Starts `switchboard gitops backend` or `agent`. It trusts the stage's git server.
+    /// Starts `switchboard gitops backend` or `agent`, trusting the fixture's git server.
     pub fn start(stage: &GitopsFixture, name: &'static str) -> RoleProcess {
         let mut command = stage.command(&[name], name == "backend");
         let own = stage.folder.path().join(name);
@@ -49,7 +49,7 @@ impl Drop for RoleProcess {
     }
 }
 
-/// Who is killed.
+/// Process to kill.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum KillTarget {
     Backend,
@@ -57,7 +57,7 @@ pub enum KillTarget {
     Both,
 }
 
-/// Both.
+/// Backend and agent.
 pub struct RoleProcesses {
     backend: RoleProcess,
     agent: RoleProcess,
@@ -68,7 +68,7 @@ impl RoleProcesses {
         RoleProcesses { backend: RoleProcess::start(stage, "backend"), agent: RoleProcess::start(stage, "agent") }
     }
 
-    /// Kills one of them or both, wherever they are, and starts them again.
+    /// Kills one process or both at any point, and restarts them.
     pub fn kill_and_restart(&mut self, stage: &GitopsFixture, whom: KillTarget) {
         if whom != KillTarget::Agent {
             self.backend.kill();

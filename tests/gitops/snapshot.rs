@@ -1,4 +1,4 @@
-//! What there is: every row of every table, every object of every kind in every namespace.
+//! Snapshot of all database rows and all objects of all kinds in all namespaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -17,10 +17,10 @@ use super::fixture::{GitopsFixture, INSTANCES, TIMEOUT};
 
 const POLL: Duration = Duration::from_millis(200);
 
-/// Kinds that come and go by themselves.
+/// Kinds whose objects come and go by themselves.
 const TRANSIENT_KINDS: [&str; 3] = ["Event", "Lease", "EndpointSlice"];
 
-/// All there is, by table or kind.
+/// All rows and objects, by table or kind.
 pub type StateSnapshot = BTreeMap<String, BTreeSet<String>>;
 
 pub async fn rows(ledger: &Ledger) -> StateSnapshot {
@@ -37,7 +37,7 @@ pub async fn rows(ledger: &Ledger) -> StateSnapshot {
         AppProjectManagedEnvironment ApplicationOwner Member Placement Move ServiceAccount TenantCluster
     }
     let operations: Vec<Operation> = ledger.list(&Filter::all()).await.unwrap();
-    // One that is over is kept for a while.
+    // Completed operations are kept for a while.
     let open =
         operations.iter().filter(|row| matches!(row.state, OperationState::Waiting | OperationState::InProgress));
     found.insert(Operation::TABLE.name.to_string(), open.map(|row| format!("{row:?}")).collect());
@@ -69,7 +69,7 @@ async fn objects_of_kind(client: &Client, resource: &ApiResource) -> BTreeSet<St
         let (namespace, name) =
             (object.metadata.namespace.unwrap_or_default(), object.metadata.name.unwrap_or_default());
         let labels = object.metadata.labels.unwrap_or_default();
-        // What Argo CD makes for itself, whenever it likes.
+        // Objects that Argo CD creates for itself at any time.
         let of_argo = INSTANCES.contains(&namespace.as_str())
             && match resource.kind.as_str() {
                 "Secret" => !labels.contains_key("databaseID"),
@@ -85,7 +85,7 @@ async fn objects_of_kind(client: &Client, resource: &ApiResource) -> BTreeSet<St
 }
 
 impl GitopsFixture {
-    /// Waits until there is nothing but what there was before the first tenant came.
+    /// Waits until only the initial rows and objects are left.
     pub async fn until_initial(&self) {
         let end = Instant::now() + TIMEOUT;
         loop {

@@ -1,4 +1,4 @@
-//! A whole tenant goes.
+//! Deletion of a whole tenant.
 
 use serde_json::json;
 use switchboard_ledger::rows::ClusterUser;
@@ -7,7 +7,7 @@ use super::fixture::GitopsFixture;
 use super::flows::{CREDENTIAL, GITOPS, commit, credential, deployment, has_colour, secret};
 use super::roles::{KillTarget, RoleProcesses};
 
-/// With its namespace goes all that a tenant has, while who removes it is killed.
+/// Deletes a tenant's namespace. Everything of the tenant is deleted, even if backend and agent are killed meanwhile.
 pub async fn check_deleted_namespace(stage: &GitopsFixture, roles: &mut RoleProcesses) {
     for whom in [KillTarget::Backend, KillTarget::Agent] {
         stage.namespace("brief").await;
@@ -31,11 +31,11 @@ pub async fn check_deleted_namespace(stage: &GitopsFixture, roles: &mut RoleProc
     }
 }
 
-/// After all tenants nothing is left of them: no row, no object of any kind anywhere.
+/// After the deletion of all tenants, no row and no object of any kind is left.
 pub async fn check_nothing_left(stage: &GitopsFixture) {
     let tenants = stage.tenants.lock().unwrap().clone();
     for namespace in tenants {
-        // Some are gone already.
+        // Some namespaces are already deleted.
         let _ = stage.api("v1", "Namespace", "").delete(&namespace, &Default::default()).await;
     }
     stage.until_initial().await;

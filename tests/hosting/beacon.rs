@@ -1,4 +1,4 @@
-//! examples/beacon on a ground: its manifests, what is wished of it, and what came of it.
+//! examples/beacon on test clusters: its manifests, its spec and its end state.
 
 use std::fs;
 
@@ -8,12 +8,12 @@ use switchboard_suite::real::workspace;
 use crate::cluster::{TestCluster, until};
 use crate::host_process::{FAST_LIMITS, program};
 
-/// Where a beacon lives: everything on one cluster, or its own namespaces simulated on one and its users on another.
+/// Clusters of a beacon: a single one, or one with simulated namespaces for the operator and another one for the users.
 #[derive(Clone, Copy)]
 pub struct BeaconClusters<'a> {
     pub management: &'a TestCluster,
     pub workload: &'a TestCluster,
-    /// Before the names of its namespaces on the management cluster.
+    /// Prefix of its namespaces on the management cluster.
     pub prefix: &'a str,
 }
 
@@ -22,7 +22,7 @@ fn manifest(file: &str) -> String {
 }
 
 impl BeaconClusters<'_> {
-    /// The manifest with real names of namespaces.
+    /// Returns the manifest with the real namespace names.
     fn real_manifest(&self, file: &str) -> String {
         let prefixed = format!("namespace: {}beacon-operator", self.prefix);
         let text = manifest(file).replace("namespace: beacon-operator", &prefixed);
@@ -30,7 +30,7 @@ impl BeaconClusters<'_> {
         text.replace("kind: Namespace\nmetadata:\n  name: beacon-operator", &named)
     }
 
-    /// Its definition, and whom it is with its rights but for one of the resources.
+    /// Installs the definition, and the service account with its rights except for one resource.
     pub fn install(&self, but: Option<&str>) {
         self.until_cleared();
         self.management.apply(&manifest("00-crd.yaml"));
@@ -41,12 +41,12 @@ impl BeaconClusters<'_> {
         self.workload.apply(&access);
     }
 
-    /// What its user wants of it.
+    /// Creates the objects that a user would create.
     pub fn create_objects(&self) {
         self.management.apply(&self.real_manifest("20-beacon.yaml"));
     }
 
-    /// How it is hosted, beside others.
+    /// Returns the hosting configuration, with further operators.
     pub fn config(&self, more: &str) -> String {
         let topology = match self.prefix {
             "" => String::new(),
@@ -73,13 +73,13 @@ impl BeaconClusters<'_> {
         format!("/api/v1/namespaces/{}beacon-operator/configmaps/harbour", self.prefix)
     }
 
-    /// What the beacon shows.
+    /// Returns the content shown by the beacon.
     pub fn shown_status(&self) -> Value {
         let path = format!("/api/v1/namespaces/{}beacon/configmaps/beacon-config", self.prefix);
         self.management.get(&path)["data"]["beacon.txt"].clone()
     }
 
-    /// Status and reason of a condition of the Beacon.
+    /// Returns status and reason of a condition of the Beacon.
     pub fn condition(&self, kind: &str) -> String {
         let beacon = self.management.get("/apis/beacon.example.com/v1/beacons/cluster");
         let conditions = beacon["status"]["conditions"].as_array().cloned().unwrap_or_default();
@@ -87,7 +87,7 @@ impl BeaconClusters<'_> {
         format!("{} {}", found["status"].as_str().unwrap_or("-"), found["reason"].as_str().unwrap_or("-"))
     }
 
-    /// All three controllers have done what they can while nobody runs the Deployment.
+    /// Waits until all three controllers are done, with a Deployment that does not run.
     pub fn until_settled(&self) {
         let kinds = ["WorkloadDegraded", "SurroundingsDegraded", "Progressing"];
         until("the conditions of all three controllers", || {
@@ -98,7 +98,7 @@ impl BeaconClusters<'_> {
         });
     }
 
-    /// What the controllers of a whole cluster would do, as often as the Deployment changes: it is up and running.
+    /// Reports the Deployment as running, as the controllers of a complete cluster would after every change.
     pub fn roll_out(&self) {
         let path = format!("{}/status?fieldManager=suite", self.deployment());
         until("a beacon that is available", || {
@@ -113,7 +113,8 @@ impl BeaconClusters<'_> {
         });
     }
 
-    /// Everything of the beacon, in the operator's own words, without what differs from time to time.
+    /// Returns all objects of the beacon, with the operator's namespace names, and without fields that differ between
+    /// runs.
     pub fn state(&self) -> Value {
         let own = format!("/api/v1/namespaces/{}beacon-operator", self.prefix);
         let maps = self.management.get(&format!("{own}/configmaps"))["items"].as_array().cloned().unwrap_or_default();
@@ -132,8 +133,8 @@ impl BeaconClusters<'_> {
         }
     }
 
-    /// Takes away all that is of the beacon, so that the next one begins with nothing. The next one waits for it: namespaces take
-    /// their time to go.
+    /// Deletes all objects of the beacon, so that the next test starts from scratch. Deletion of namespaces takes a
+    /// while, so the next test waits for it.
     pub fn clear(&self) {
         self.management.delete("/apis/beacon.example.com/v1/beacons/cluster");
         self.workload.delete("/api/v1/namespaces/kube-public/configmaps/beacon-info");
@@ -150,7 +151,7 @@ impl BeaconClusters<'_> {
     }
 }
 
-/// An object without what a server gives it or the clock; of its managers, who they are.
+/// Returns an object without fields set by the server or the clock; of managed fields, only the managers are kept.
 fn comparable(object: &Value) -> Value {
     let mut object = object.clone();
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -166,13 +167,13 @@ fn comparable(object: &Value) -> Value {
     for field in ["apiVersion", "kind"] {
         object.as_object_mut().map(|fields| fields.remove(field));
     }
-    // How often a Deployment was changed on the way is no part of where it arrived.
+    // The number of changes of a Deployment is not part of its end state.
     if object.pointer("/status/observedGeneration").is_some() {
         object["status"]["observedGeneration"] = Value::Null;
     }
     if let Some(conditions) = object.pointer_mut("/status/conditions").and_then(Value::as_array_mut) {
         conditions.iter_mut().for_each(|one| one["lastTransitionTime"] = Value::Null);
-        // Which controller came first is no part of it either.
+        // The order of the controllers is not part of the end state either.
         conditions.sort_by_key(|one| one["type"].to_string());
     }
     object

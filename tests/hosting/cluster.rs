@@ -1,4 +1,4 @@
-//! A cluster under operators: what is there is put and looked at by path.
+//! A cluster with access to objects by path.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -8,11 +8,11 @@ use serde_json::Value;
 use switchboard_object::yaml;
 use switchboard_suite::process;
 
-/// What has not come about after this will not.
+/// Timeout of conditions.
 const TIMEOUT: Duration = Duration::from_secs(90);
 const POLL: Duration = Duration::from_millis(50);
 
-/// A cluster, reached by its kubeconfig.
+/// A cluster, specified by its kubeconfig.
 pub struct TestCluster {
     pub kubeconfig: PathBuf,
     client: kube::Client,
@@ -32,7 +32,7 @@ impl TestCluster {
         self.runtime.block_on(self.client.request(request))
     }
 
-    /// What stands at a path; null when there is nothing.
+    /// Returns the object at a path, or null.
     pub fn get(&self, path: &str) -> Value {
         match self.send(Method::GET, path, "application/json", &Value::Null) {
             Ok(found) => found,
@@ -41,11 +41,11 @@ impl TestCluster {
         }
     }
 
-    /// Applies every document of a text, in order.
+    /// Applies all documents of a text in order.
     pub fn apply(&self, text: &str) {
         for document in yaml::read_all(text).unwrap() {
             let path = format!("{}?fieldManager=suite&force=true", path_of(&document.value));
-            // A custom resource right behind its definition may have to wait for it.
+            // A custom resource may not be served right after its definition is created.
             until(&path, || {
                 let made = self.send(Method::PATCH, &path, "application/apply-patch+yaml", &document.value);
                 match made {
@@ -57,12 +57,12 @@ impl TestCluster {
         }
     }
 
-    /// Changes what stands at a path.
+    /// Patches the object at a path.
     pub fn merge(&self, path: &str, patch: Value) {
         self.send(Method::PATCH, path, "application/merge-patch+json", &patch).unwrap();
     }
 
-    /// Takes away what stands at a path.
+    /// Deletes the object at a path.
     pub fn delete(&self, path: &str) {
         match self.send(Method::DELETE, path, "application/json", &Value::Null) {
             Ok(_) => {}
@@ -72,7 +72,7 @@ impl TestCluster {
     }
 }
 
-/// Where the objects of the suite are served.
+/// Returns the path of an object of the suite.
 fn path_of(object: &Value) -> String {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (version, kind) = (text("/apiVersion"), text("/kind"));
@@ -89,7 +89,7 @@ fn path_of(object: &Value) -> String {
     format!("{root}/{version}{namespace}/{plural}/{}", text("/metadata/name"))
 }
 
-/// Looks again and again until it is so.
+/// Polls until a condition holds.
 #[track_caller]
 pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! The binary that hosts, and what it is asked.
+//! A `switchboard` process that hosts operators, and queries to it.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -11,21 +11,21 @@ use switchboard_suite::{process, tool};
 
 use crate::cluster::until;
 
-/// Nothing waits that need not.
+/// Limits without unnecessary delays.
 pub const FAST_LIMITS: &str =
     "limits: {debounce: 0s, coolDown: 0s, resync: never, backoff: {first: 100ms, max: 500ms}}";
 
-/// The path of a program that `tests/real/build` made.
+/// Returns the path of a program built by `tests/real/build`.
 pub fn program(name: &str) -> PathBuf {
     tool::programs().join(name)
 }
 
-/// The command run to its end.
+/// Runs a command to its end.
 pub fn switchboard(arguments: &[&str]) -> Output {
     Command::new(process::binary().unwrap()).args(arguments).output().unwrap()
 }
 
-/// A process that hosts, killed when dropped.
+/// A hosting process, killed when dropped.
 pub struct HostProcess {
     child: Child,
     folder: tempfile::TempDir,
@@ -39,12 +39,12 @@ impl Drop for HostProcess {
 }
 
 impl HostProcess {
-    /// `switchboard run` with a configuration.
+    /// Starts `switchboard run` with a configuration.
     pub fn run(config: &str) -> Self {
         Self::start(&["run"], Some(config))
     }
 
-    /// The same in its own words; `--config` and `--state-dir` are added.
+    /// Starts a command, with `--config` and `--state-dir` added.
     pub fn start(words: &[&str], config: Option<&str>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(process::binary().unwrap());
@@ -65,7 +65,7 @@ impl HostProcess {
         hosted
     }
 
-    /// What it said so far.
+    /// Returns the log so far.
     pub fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("said")).unwrap()
     }
@@ -80,14 +80,14 @@ impl HostProcess {
         serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
     }
 
-    /// The operator's row of `top`.
+    /// Returns the operator's row of `top`.
     pub fn row(&self, operator: &str) -> Value {
         let top = self.json(&["top"]);
         let rows = top["operators"].as_array().unwrap();
         rows.iter().find(|row| row["name"] == operator).cloned().unwrap_or_default()
     }
 
-    /// The row once it is as wanted.
+    /// Waits until the row satisfies a condition, and returns it.
     pub fn until_row(&self, operator: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let mut row = Value::Null;
         until(&format!("{operator} as wanted, last {}", self.row(operator)), || {
@@ -97,7 +97,7 @@ impl HostProcess {
         row
     }
 
-    /// The row once the operator is Ready and nothing of it waits, runs or was woken.
+    /// Waits until the operator is Ready, with no unit pending, running or triggered, and returns its row.
     pub fn until_idle(&self, operator: &str) -> Value {
         let mut row = Value::Null;
         until(&format!("{operator} at rest, last {}", self.row(operator)), || {
@@ -109,7 +109,7 @@ impl HostProcess {
         row
     }
 
-    /// Stops it in order; what it decided, oldest first.
+    /// Shuts the process down, and returns its decisions, oldest first.
     pub fn stop(mut self) -> Vec<Decision> {
         assert!(Command::new("kill").arg(self.child.id().to_string()).status().unwrap().success());
         let ended = self.child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! Must hold: the Go example converges, is woken only by what it declared, and writes only as its service account.
+//! Guarantees: the Go example converges, only declared inputs trigger it, and it writes only as its service account.
 
 use serde_json::{Value, json};
 use switchboard_kernel::decision::{Cause, Decision, RunOutcome, WriteResult};
@@ -11,7 +11,7 @@ use crate::host_process::{FAST_LIMITS, HostProcess};
 const ACCOUNT: &str = "system:serviceaccount:beacon-operator:beacon-operator";
 const OPERATOR: &str = "beacon-operator";
 
-/// What the beacon declares to read: plural, namespace, name.
+/// Declared inputs of the beacon: plural, namespace, name.
 const DECLARED: [[&str; 3]; 7] = [
     ["beacons", "", "cluster"],
     ["namespaces", "", "beacon"],
@@ -39,7 +39,7 @@ fn the_go_example_converges_is_woken_only_by_what_it_declared_and_writes_only_as
     make_undeclared_changes(&ground);
     make_declared_changes(&world);
     let after = hosted.until_idle(OPERATOR)["runs"].as_u64().unwrap();
-    // Two changes, and the echoes of what it wrote about each.
+    // Two changes, and the changes caused by its own writes.
     assert!(after - before <= 8, "{} runs for two changes", after - before);
 
     let decisions = hosted.stop();
@@ -49,7 +49,8 @@ fn the_go_example_converges_is_woken_only_by_what_it_declared_and_writes_only_as
     assert_wrote_only_as_itself(&real.audit());
 }
 
-/// The refusal is named, what does not need the right is written, and nobody else is held up.
+/// With a missing right, the refusal is reported, independent objects are written, and other operators are not
+/// affected.
 fn check_missing_right(hosted: &HostProcess, world: &BeaconClusters<'_>) {
     let refusal = format!("deployments.apps \"beacon\" is forbidden: User \"{ACCOUNT}\" cannot patch resource");
     let named = |text: &Value| text.as_str().is_some_and(|text| text.contains(&refusal));
@@ -77,7 +78,7 @@ metadata: {name: ada, namespace: default, labels: {greeter.example.com/greet: 'y
 data: {name: Ada}
 ";
 
-/// Of every kind that it reads an object that it does not read; one of them in a namespace where it reads others.
+/// Changes an undeclared object of every declared kind, one of them in a declared namespace.
 fn make_undeclared_changes(ground: &TestCluster) {
     ground.apply(
         "
@@ -107,7 +108,7 @@ spec:
     );
 }
 
-/// Behind the others on the same watches: when these are seen, so were those.
+/// Changes declared objects. They follow the undeclared changes on the same watches, so both have been observed.
 fn make_declared_changes(world: &BeaconClusters<'_>) {
     let banner = format!("{}?fieldManager=suite", world.banner());
     world.management.merge(&banner, json!({"data": {"text": "The harbour is closed."}}));
@@ -136,8 +137,8 @@ fn is_refused(decision: &Decision) -> bool {
     })
 }
 
-/// By what the API server wrote down: whoever changed something of the beacon was its service account, by impersonation, and the
-/// token that the program itself was given changed nothing.
+/// Checks the audit log: all changes were made by impersonating the service account, and none with the program's own
+/// token.
 fn assert_wrote_only_as_itself(requests: &[Value]) {
     let mut written = 0;
     for request in requests.iter().filter(|request| request["stage"] == "ResponseComplete") {

@@ -1,5 +1,5 @@
-//! Property: a program decides the same on a dump that was pruned to what it declares as on the whole, when what it declares is
-//! complete. The sample operator's controllers are those of which that is so.
+//! Property test: a program decides the same on a dump pruned to its declared inputs as on the whole dump, if the
+//! declaration is complete. The selected controllers of the sample operator are those with a complete declaration.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ use switchboard_suite::real::workspace;
 
 use crate::host_process::{program, switchboard};
 
-/// How many dumps of each are tried; a run of a program takes a fifth of a second.
+/// Number of random dumps for each program; a run takes a fifth of a second.
 const DUMPS: u64 = 6;
 
 fn map(namespace: &str, name: &str, data: Value) -> Value {
@@ -20,7 +20,7 @@ fn map(namespace: &str, name: &str, data: Value) -> Value {
         "metadata": {"name": name, "namespace": namespace, "resourceVersion": "1"}})
 }
 
-/// What nobody asks about.
+/// Returns objects that are not declared.
 fn unrelated_objects(random: &mut RandomNumbers) -> Vec<Value> {
     let all = [
         map("beacon-operator", "draft", json!({"text": "not yet"})),
@@ -59,7 +59,7 @@ fn sample_objects(random: &mut RandomNumbers) -> Vec<Value> {
     random_part(vec![counter, map("openshift-authentication", "fail-check", json!({}))], random)
 }
 
-/// What a program leaves, in an order of its own.
+/// Returns the sorted output of a program.
 fn program_output(operator: &Path, controllers: &str, input: &Path, output: &Path) -> (Vec<String>, String) {
     let mut command = Command::new(operator);
     command.arg("apply-configuration").arg("--input-dir").arg(input).arg("--output-dir").arg(output);
@@ -82,7 +82,7 @@ fn check(name: &str, controllers: &str, world: fn(&mut RandomNumbers) -> Vec<Val
         let mut objects = world(&mut random);
         objects.extend(unrelated_objects(&mut random));
         dump::write(&at("whole"), &objects).unwrap();
-        // What the cluster serves belongs to a dump.
+        // The discovery of the cluster is part of a dump.
         let served = "examples/beacon/test-data/apply-configuration/first-run/input-dir/aggregated-discovery-apis.yaml";
         if name == "beacon-operator" {
             std::fs::copy(workspace().join(served), at("whole/aggregated-discovery-apis.yaml")).unwrap();

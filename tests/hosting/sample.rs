@@ -1,7 +1,8 @@
-//! Must hold: the sample operator's tests reach the same end state in both topologies, with three clusters apart and under
-//! `individual`, and it is the one that its expected output leads to.
+//! Guarantees: the sample operator reaches the same end state in both topologies, with three separate clusters, and as
+//! the only operator of a process. The end state is that of its expected output.
 //!
-//! It counts its own runs, so each hosting lets it run once. On embedded clusters: the sample operator is what is tested here.
+//! The sample operator counts its runs, so each hosting allows only one. The clusters are embedded, because the
+//! operator is tested here.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use switchboard_suite::real::workspace;
 use crate::cluster::{TestCluster, until};
 use crate::host_process::{HostProcess, program, switchboard};
 
-/// Between its first run, which finds nothing known yet, the second and a third there is time to stop it.
+/// Leaves time to stop the process between the second run and a third one. The first run finds an empty cache.
 const RUN_ONCE_LIMITS: &str = "limits: {debounce: 0s, coolDown: 4s, resync: never, backoff: {first: 24h, max: 24h}}";
 const INGRESS: &str = "/apis/config.openshift.io/v1/ingresses/cluster";
 const NAMESPACES: [&str; 3] = ["openshift-authentication", "openshift-example-operator", "openshift-config"];
@@ -28,18 +29,18 @@ fn cases() -> Vec<OperatorCase> {
     cases
 }
 
-/// Which clusters there are.
+/// Clusters of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SampleTopology {
-    /// One.
+    /// A single cluster.
     Standalone,
-    /// One with simulated namespaces, and that of the users.
+    /// One cluster with simulated namespaces, and one for the users.
     Hosted,
-    /// A configuration server of its own as well.
+    /// As hosted, with a separate configuration cluster.
     Apart,
 }
 
-/// The clusters, which may be the same, and what namespaces are called on the first two.
+/// Clusters, which may be identical, and the namespace prefix on the first two.
 struct SampleClusters {
     clusters: Vec<(TestCluster, SharedServer)>,
     topology: SampleTopology,
@@ -90,8 +91,9 @@ impl SampleClusters {
         }
     }
 
-    /// What the operator can have written, in its own words, without times. `conditions` are those of an object that it reads and
-    /// does not declare: hosted, its controllers do not find it, and leave them as they were.
+    /// Returns the possible output of the operator, with its own namespace names and without times. `conditions` are
+    /// those of an object that is read but not declared: a hosted controller does not find it and leaves them
+    /// unchanged.
     fn state(&self) -> Value {
         let events = format!("/api/v1/namespaces/{}openshift-example-operator/events", self.prefix());
         let events = self.management().get(&events)["items"].as_array().cloned().unwrap_or_default();
@@ -130,7 +132,7 @@ fn create(ground: &TestCluster, prefix: &str, object: &Value) {
     }
 }
 
-/// The kinds that the operator names, with as much schema as server-side apply needs.
+/// Returns the definitions of the operator's kinds, with the schema that server-side apply needs.
 fn definitions() -> String {
     let kinds = [
         ("config.openshift.io", "Authentication", "authentications"),
@@ -181,13 +183,13 @@ fn config(world: &SampleClusters, case: &OperatorCase) -> String {
     )
 }
 
-/// Hosts the operator until it has run once, and gives what came of it.
+/// Hosts the operator for one run and returns the end state.
 fn end_state(case: &OperatorCase, words: &[&str], topology: SampleTopology) -> Value {
     let world = SampleClusters::new(topology);
     world.create_inputs(case);
     let process = HostProcess::start(words, Some(&config(&world, case)));
     until("a run", || !world.configuration().get(INGRESS).is_null());
-    // In order: what is being written is written to its end.
+    // An orderly shutdown, so that pending writes complete.
     let decisions = process.stop();
     let decided =
         decisions.iter().filter(|one| matches!(one.outcome, switchboard_kernel::decision::RunOutcome::Decided { .. }));
@@ -195,7 +197,7 @@ fn end_state(case: &OperatorCase, words: &[&str], topology: SampleTopology) -> V
     world.state()
 }
 
-/// What the expected output leads to when it is carried out.
+/// Returns the end state of the expected output.
 fn expected_state(case: &OperatorCase) -> Value {
     let world = SampleClusters::new(SampleTopology::Standalone);
     world.create_inputs(case);
@@ -217,7 +219,7 @@ fn expected_state(case: &OperatorCase) -> Value {
 
 #[test]
 fn the_sample_operators_tests_reach_the_same_however_it_is_hosted() {
-    let alone = &["individual", "--operator", "sample"][..];
+    let alone = &["run", "--only", "sample"][..];
     let ways = [
         (&["run"][..], SampleTopology::Standalone),
         (&["run"], SampleTopology::Hosted),

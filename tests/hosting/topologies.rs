@@ -1,4 +1,5 @@
-//! Must hold: the same end state, modulo the mapping, in both topologies, under `individual`, by hand and resident.
+//! Guarantees: the end state is the same, except for the namespace mapping, in both topologies, as the only operator of
+//! a process, with manual runs, and for a resident process.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,10 +13,10 @@ use crate::cluster::{TestCluster, until};
 use crate::host_process::{FAST_LIMITS, HostProcess, program, switchboard};
 
 const OPERATOR: &str = "beacon-operator";
-/// How often directories go to and fro until nothing more is wanted.
+/// Maximum number of manual runs until no more mutations are produced.
 const MAX_ROUNDS: usize = 8;
 
-/// Begins with nothing, lets something host the beacon, and gives what came of it.
+/// Deletes everything, hosts the beacon in some way, and returns the end state.
 fn end_state<T>(world: &BeaconClusters<'_>, host: impl FnOnce() -> T, rests: impl FnOnce(&T)) -> Value {
     world.install(None);
     world.create_objects();
@@ -44,15 +45,15 @@ fn the_go_example_reaches_the_same_however_it_is_hosted() {
     let hosted = BeaconClusters { management: &hub, workload: &edge, prefix: "acme-" };
     let beacon = program(OPERATOR).display().to_string();
     let kubeconfig = hub.kubeconfig.display().to_string();
-    let alone = ["individual", "--operator", OPERATOR];
-    let by_path = ["individual", "--operator", &beacon, "--kubeconfig", &kubeconfig, "--live"];
+    let alone = ["run", "--only", OPERATOR];
+    let by_path = ["run", "--only", &beacon, "--kubeconfig", &kubeconfig, "--live"];
     let by_path = [&by_path[..], &["--service-account", "beacon-operator/beacon-operator"]].concat();
 
     let expected = end_state(&standalone, || HostProcess::run(&standalone.config("")), until_idle);
     assert_eq!(expected["info"]["data"], json!({"banners": "1", "clusterVersion": "v1.36.1"}));
     let same = |what: &str, state: Value| {
         assert_eq!(pretty(&state), pretty(&expected), "{what}");
-        // Shown when a later one fails.
+        // Displayed if a later comparison fails.
         println!("{what}: the same");
     };
     same("hosted", end_state(&hosted, || HostProcess::run(&hosted.config("")), until_idle));
@@ -66,7 +67,7 @@ fn pretty(state: &Value) -> String {
     serde_json::to_string_pretty(state).unwrap()
 }
 
-/// The operator as it ran before anybody hosted it.
+/// The operator as a process of its own.
 struct ResidentBeacon(Child);
 
 impl Drop for ResidentBeacon {
@@ -84,7 +85,7 @@ impl ResidentBeacon {
     }
 }
 
-/// The same with directories that go to and fro: collected, decided, carried out.
+/// Hosts the beacon manually: collects a dump, runs the program, and applies its output.
 fn run_by_hand(world: &BeaconClusters<'_>) -> Value {
     world.install(None);
     world.create_objects();
@@ -98,7 +99,7 @@ fn run_by_hand(world: &BeaconClusters<'_>) -> Value {
     let mut state = Value::Null;
     std::thread::scope(|scope| {
         let again = scope.spawn(|| {
-            // The Deployment is up, which the beacon is to tell.
+            // The Deployment is running, which the beacon must report.
             until("a changed Deployment", || {
                 !world.management.get(&world.deployment())["status"]["availableReplicas"].is_null()
             });
@@ -118,7 +119,7 @@ fn run_rounds(world: &BeaconClusters<'_>, folder: &Path) {
     assert!(wanted.len() < MAX_ROUNDS, "something is wanted each time: {wanted:?}");
 }
 
-/// One round; how many mutations were wanted.
+/// Performs one run and returns the number of mutations.
 fn run_round(world: &BeaconClusters<'_>, folder: &Path, options: &[&str]) -> usize {
     let beacon = program(OPERATOR).display().to_string();
     let kubeconfig = world.management.kubeconfig.display().to_string();
@@ -141,7 +142,7 @@ fn run_round(world: &BeaconClusters<'_>, folder: &Path, options: &[&str]) -> usi
     wanted.sum()
 }
 
-/// Native operators are hosted alone as well, and through a mapping.
+/// Native operators too can run alone and with a namespace mapping.
 #[test]
 fn a_native_operator_reaches_the_same_however_it_is_hosted() {
     let real = RealCluster::start_own().unwrap();
@@ -151,8 +152,8 @@ fn a_native_operator_reaches_the_same_however_it_is_hosted() {
     let greeter = format!("operators:\n- name: greeter\n  {FAST_LIMITS}\n");
     let mapped = ["configuration", "management", "userWorkload"].map(|place| format!("{place}: {{prefix: acme-}}"));
     let mapped = format!("topology: {{namespaces: {{{}}}}}\n", mapped.join(", "));
-    let flags = ["individual", "--operator", "greeter", "--kubeconfig", &kubeconfig.to_string()].map(str::to_string);
-    let alone = ["individual", "--operator", "greeter"].map(str::to_string);
+    let flags = ["run", "--only", "greeter", "--kubeconfig", &kubeconfig.to_string()].map(str::to_string);
+    let alone = ["run", "--only", "greeter"].map(str::to_string);
     let run = ["run".to_string()];
     let standalone = format!("{clusters}{greeter}");
     let hosted = format!("{clusters}{mapped}{greeter}");
@@ -174,7 +175,7 @@ fn a_native_operator_reaches_the_same_however_it_is_hosted() {
         let greeting = ground.get(&path);
         let word = greeting["metadata"]["namespace"].as_str().unwrap().replace(prefix, "").replace(&shop, "shop");
         reached.push(json!({"namespace": word, "data": greeting["data"]}));
-        // In its own words the operator names its own world.
+        // The operator uses its own namespace names.
         let units: Vec<String> = process.stop().iter().map(|decision| decision.unit.unit.to_string()).collect();
         assert!(units.contains(&format!("{shop}/ada")), "{units:?}");
     }

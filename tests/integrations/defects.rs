@@ -1,6 +1,6 @@
-//! Each defect of the original has a test by which we have none, and the test is there.
+//! Every known defect of qontract-reconcile has a test that shows its absence here.
 
-/// How many the list that was made of them has.
+/// Number of known defects.
 const DEFECTS: usize = 21;
 
 #[test]

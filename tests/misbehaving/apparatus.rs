@@ -1,4 +1,4 @@
-//! An apparatus without anything but the standard library: answers /config with what it was asked, and takes every event.
+//! An apparatus based on the standard library only: answers /config with the request, and accepts every event.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

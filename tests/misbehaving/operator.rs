@@ -1,11 +1,11 @@
-//! An operator binary with the four commands, that misbehaves on demand. The suite compiles it by itself, with nothing but
-//! the standard library, and hosts it: what it does wrong must come to nothing.
+//! Operator program with the four commands that misbehaves on demand. The suite compiles it without dependencies and
+//! hosts it; its misbehavior must have no effect.
 //!
-//! `STRAY` says how: good (when absent), socket, outside, forks, fills, hoards, shares, sparse, never, panics, killed,
-//! undeclared, link, generates, twice, tells, loops, answers, degraded, widgets, crash, silent. `STRAY_TARGET` is where `socket` connects to; with `do` it
-//! can be said as `socket=ADDRESS`.
+//! `STRAY` selects the mode: good (default), socket, outside, forks, fills, hoards, shares, sparse, never, panics,
+//! killed, undeclared, link, generates, twice, tells, loops, answers, degraded, widgets, crash, silent. `STRAY_TARGET`
+//! is the address for `socket`; with `do`, the address can be part of the mode: `socket=ADDRESS`.
 //!
-//! What it does when it behaves: the ConfigMap `default/stray-in` has a `words`; `default/stray-out` is to say them aloud.
+//! In mode good, the program copies `words` of ConfigMap `default/stray-in` in upper case to `default/stray-out`.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -53,10 +53,10 @@ managementResources: {}
 userWorkloadResources: {}
 ";
 
-/// What `widgets` reads as well: a type that a cluster may not serve.
+/// Additional input of `widgets`: a type that a cluster may not serve.
 const WIDGET: &str = "  - {group: stray.example.com, name: one, resource: widgets, version: v1}\n";
 
-/// What `loops` and `answers` read as well: what they write themselves.
+/// Additional input of `loops` and `answers`: their own output.
 const OWN: &str = "  - {group: \"\", name: stray-out, namespace: default, resource: configmaps, version: v1}\n";
 
 fn main() {
@@ -141,7 +141,7 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
                 named("stray-out", key, "x").replace("\"x\"", &format!("\"an error on the server ({condition})\""));
             mutation(output, "Apply", "stray-out", &body);
         }
-        // Says something new each time it sees what it said.
+        // Writes a new value whenever it reads its own output.
         "loops" => {
             let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
             mutation(output, "Apply", "stray-out", &said(key, &format!("n{nanos}")));
@@ -157,7 +157,7 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
             fs::write(folder(output, "Apply").join(file), text).unwrap();
         }
         "misshapen" => mutation(output, "Create", "stray-out", "apiVersion: v1\nkind: ConfigMap\nmetadata: hello\n"),
-        // What begins as a declared name, and leads elsewhere.
+        // Begins with a declared name, but leads elsewhere.
         "roundabout" => {
             mutation(output, "Delete", "stray-made-x", "apiVersion: v1\nkind: DeleteOptions\n");
             let file = folder(output, "Delete").join("0000-metadata-stray-made-x.yaml");
@@ -199,7 +199,7 @@ fn apply(arguments: &[String], mode: &str, key: &str) {
     results(output, "status: Succeeded");
 }
 
-/// What nobody can read, in place of a file that it should have left.
+/// Returns an unreadable file in place of an expected one.
 fn unreadable(mode: &str) -> (&'static str, Vec<u8>) {
     let body = "0000-body-stray-out.yaml";
     match mode {
@@ -228,7 +228,7 @@ fn unreadable(mode: &str) -> (&'static str, Vec<u8>) {
     }
 }
 
-/// Asks the API server with the identity it was given, through the proxy, and writes down how that went.
+/// Sends a request to the API server with the given identity, through the proxy, and records the result.
 fn live(arguments: &[String], mode: &str) {
     if mode == "socket" {
         return apply(arguments, mode, "live");
@@ -240,7 +240,7 @@ fn live(arguments: &[String], mode: &str) {
         connect("not-allowed.example.com:443");
         return results(Path::new(&output), "status: Succeeded");
     }
-    // Says something new each time it sees what it said, as `loops` does without a network.
+    // Writes a new value whenever it reads its own output, like `loops` without a network.
     if mode == "answers" {
         let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
         mutation(Path::new(&output), "Apply", "stray-out", &said("live", &format!("n{nanos}")));
@@ -253,7 +253,7 @@ fn live(arguments: &[String], mode: &str) {
     results(Path::new(&output), "status: Succeeded");
 }
 
-/// The status a proxy answers a CONNECT with.
+/// Returns the status of a proxy's response to CONNECT.
 fn connect(to: &str) -> String {
     let proxy = std::env::var("HTTPS_PROXY").unwrap_or_default();
     let Ok(mut stream) = TcpStream::connect(proxy.trim_start_matches("http://")) else { return "nothing".to_string() };
@@ -273,7 +273,7 @@ fn field(text: &str, name: &str) -> String {
         .to_string()
 }
 
-/// The words of `stray-in` in the list file where readers look.
+/// Returns `words` of `stray-in` from the list file that clients read.
 fn words(input: &str) -> String {
     let file = Path::new(input).join("namespaces/default/core/configmaps.yaml");
     let text = fs::read_to_string(file).unwrap_or_default();
@@ -310,7 +310,7 @@ fn mutation(output: &Path, action: &str, name: &str, body: &str) {
     fs::write(folder.join(format!("0000-body-{name}{generate}.yaml")), body).unwrap();
 }
 
-/// Tells what it does in every run, under a name that holds the time.
+/// Creates an Event in every run, with a name that contains the time.
 fn event(output: &Path, now: &str) {
     let folder = output.join("Configuration/Create/namespaces/default/core/events");
     fs::create_dir_all(&folder).unwrap();
@@ -342,13 +342,13 @@ unsafe extern "C" {
     fn shmget(key: i32, size: usize, flags: i32) -> i32;
 }
 
-/// Fills memory that several processes could share.
+/// Fills memory that can be shared by several processes.
 fn shared() -> Result<String, String> {
     const SIZE: usize = 1 << 20;
     const READ_WRITE: i32 = 3;
     const SHARED_ANONYMOUS: i32 = 0x21;
     for number in 0..100_000 {
-        // SAFETY: a new mapping, written within its bounds and never given back.
+        // SAFETY: a new mapping, written within its bounds and never unmapped.
         let filled = unsafe {
             let memory = mmap(std::ptr::null_mut(), SIZE, READ_WRITE, SHARED_ANONYMOUS, -1, 0);
             (memory as isize != -1).then(|| memory.write_bytes(1, SIZE))
@@ -361,7 +361,7 @@ fn shared() -> Result<String, String> {
 
 const FAILED: isize = -1;
 
-/// Fills shared memory and takes it out of its own account: 300 MiB, which it goes on holding.
+/// Fills 300 MiB of shared memory and removes it from its own accounting, while it is still held.
 fn hidden(file: Option<String>) -> Result<String, String> {
     const SIZE: usize = 1 << 20;
     const READ_WRITE: i32 = 3;
@@ -371,7 +371,7 @@ fn hidden(file: Option<String>) -> Result<String, String> {
         let open = file.as_ref().map(|file| fs::File::options().read(true).write(true).open(file));
         let open = open.transpose().map_err(|error| error.to_string())?;
         let (flags, file) = open.as_ref().map_or((0x21, -1), |file| (0x01, std::os::fd::AsRawFd::as_raw_fd(file)));
-        // SAFETY: a new mapping, written within its bounds and never given back.
+        // SAFETY: a new mapping, written within its bounds and never unmapped.
         let memory = unsafe { mmap(std::ptr::null_mut(), SIZE, READ_WRITE, flags, file, 0) };
         if memory as isize == FAILED {
             return Err(failed(number));
@@ -382,17 +382,17 @@ fn hidden(file: Option<String>) -> Result<String, String> {
             madvise(memory, SIZE, DONT_NEED);
         }
     }
-    // It is looked at every ten milliseconds.
+    // Memory is checked every ten milliseconds.
     std::thread::sleep(Duration::from_millis(200));
     Ok("300 MiB that nobody sees".to_string())
 }
 
-/// Holds nothing but the tables that lead to nothing: 512 MiB of them.
+/// Holds 512 MiB of page tables without any pages.
 fn tables() -> Result<String, String> {
     const SIZE: usize = 256 << 30;
     const STEP: usize = 2 << 20;
     const READ: i32 = 1;
-    // Private, of no file, and nothing set aside for it.
+    // Private, anonymous, without reserved memory.
     const FLAGS: i32 = 0x4022;
     // SAFETY: a new mapping, read within its bounds.
     let memory = unsafe { mmap(std::ptr::null_mut(), SIZE, READ, FLAGS, -1, 0) };
@@ -408,7 +408,7 @@ fn tables() -> Result<String, String> {
     Ok(format!("tables for {} GiB of {sum}", SIZE >> 30))
 }
 
-/// Sends to itself what it never reads.
+/// Sends data to itself that it never reads.
 fn queues() -> Result<String, String> {
     use std::os::unix::net::UnixStream;
     let mut held = Vec::new();
@@ -422,12 +422,12 @@ fn queues() -> Result<String, String> {
     Ok(format!("{} full sockets", held.len()))
 }
 
-/// Leaves in pipes what it never reads, and holds nothing but their ends.
+/// Leaves unread data in pipes, and holds only their ends.
 fn pipes() -> Result<String, String> {
     const GET_SIZE: i32 = 1032;
     let mut held = Vec::new();
     while let Ok((reader, mut writer)) = std::io::pipe() {
-        // SAFETY: a question about a file that is open. Many pipes of one user are smaller.
+        // SAFETY: queries an open file. Pipes are smaller if one user has many.
         let size = unsafe { fcntl(std::os::fd::AsRawFd::as_raw_fd(&reader), GET_SIZE) };
         writer.write_all(&vec![1; usize::try_from(size).unwrap_or_default()]).map_err(|error| error.to_string())?;
         held.push(reader);
@@ -436,53 +436,53 @@ fn pipes() -> Result<String, String> {
     Ok(format!("{} full pipes", held.len()))
 }
 
-/// Asks for a wider pipe, and for open files that the process does not know of.
+/// Requests a larger pipe, and a thread with its own table of open files.
 fn wider() -> Result<String, String> {
     const SET_SIZE: i32 = 1031;
     const UNSHARE: u32 = 2;
-    // A thread with the memory and the signals of the others.
+    // A thread that shares memory and signal handlers.
     const THREAD: i64 = 0x10000 | 0x800 | 0x100;
     let (reader, _writer) = std::io::pipe().map_err(|error| error.to_string())?;
     let last = || std::io::Error::last_os_error().to_string();
-    // SAFETY: asks for a size that is a number.
+    // SAFETY: sets a numeric size.
     let wide = unsafe { fcntl(std::os::fd::AsRawFd::as_raw_fd(&reader), SET_SIZE, 1 << 20) };
     let wide = if wide == -1 { last() } else { format!("{wide} bytes") };
-    // SAFETY: closes none of what is open.
+    // SAFETY: closes no open file.
     let parted = unsafe { syscall(436, 1_000_000_u32, 1_000_001_u32, UNSHARE) };
     let parted = if parted == -1 { last() } else { "parted".to_string() };
     let clone = if cfg!(target_arch = "x86_64") { 56 } else { 220 };
-    // SAFETY: none, should it succeed: two threads on one stack. It must not.
+    // SAFETY: none if the call succeeds, because two threads would share a stack. The call must fail.
     let thread = unsafe { syscall(clone, THREAD, 0_usize, 0_usize, 0_usize, 0_usize) };
     let thread = if thread == -1 { last() } else { std::process::abort() };
     Err([wide, parted, thread].join("; "))
 }
 
-/// Hoards in a second thread, behind the end of the first.
+/// Allocates memory in a second thread after the first one has exited.
 fn headless() -> Result<String, String> {
     let exit = if cfg!(target_arch = "x86_64") { 60 } else { 93 };
     let hoarding = std::thread::spawn(|| print!("{}", stray("hoards").unwrap_or_default()));
-    // SAFETY: ends this thread and nothing else; what it holds is never given back.
+    // SAFETY: ends only this thread, whose memory is never freed.
     unsafe { syscall(exit, 0) };
     Err(format!("it still has its head: {}", hoarding.is_finished()))
 }
 
-/// Asks for its number by the second name of that call.
+/// Calls getpid with its x32 number.
 fn second_name() -> Result<String, String> {
     // SAFETY: a call without arguments.
     let got = unsafe { syscall(39 | 0x4000_0000) };
     if got == -1 { Err(std::io::Error::last_os_error().to_string()) } else { Ok(format!("it is {got}")) }
 }
 
-/// Asks for memory that is no process's.
+/// Requests memory that belongs to no process.
 fn unowned() -> Result<String, String> {
-    // SAFETY: all take numbers and a text that ends.
+    // SAFETY: all calls take numbers and a terminated string.
     let got = unsafe {
         [memfd_create(c"stray".as_ptr(), 0), shmget(0, 1 << 20, 0o600), msgget(0, 0o600), semget(0, 1, 0o600)]
     };
     if got == [-1; 4] { Err("no memory without an owner".to_string()) } else { Ok(format!("{got:?}")) }
 }
 
-/// Does what it should not, and says what came of it.
+/// Misbehaves in the given mode, and returns the result.
 fn stray(mode: &str) -> Result<String, String> {
     let text = |error: std::io::Error| error.to_string();
     let (mode, said) = mode.split_once('=').map_or((mode, None), |(mode, said)| (mode, Some(said.to_string())));
@@ -520,7 +520,7 @@ fn stray(mode: &str) -> Result<String, String> {
             }
             Ok(format!("{} processes", children.len()))
         }
-        // Leaves one behind that outlives its parent.
+        // Leaves a process behind that outlives its parent.
         "orphan" => {
             Command::new("/bin/sh").args(["-c", "setsid sleep 3600 >/dev/null 2>&1 &"]).status().map_err(text)?;
             Ok("left one behind".to_string())
@@ -551,7 +551,7 @@ fn stray(mode: &str) -> Result<String, String> {
         "pipes" => pipes(),
         "wider" => wider(),
         "second-name" => second_name(),
-        // Files that take no room where they lie, and more than any host has in who reads them.
+        // Sparse files: no space on the disk, but more than the memory of any reader.
         "sparse" => {
             for number in 0..1000 {
                 let file = fs::File::create(format!("/switchboard/out/output/{number}")).map_err(text)?;

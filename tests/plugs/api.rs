@@ -1,12 +1,12 @@
-//! Requests as the person of a case makes them.
+//! Requests of the user in a case.
 
 use kube::Client;
 use serde_json::Value;
 
-/// The field manager of whoever a case speaks of.
+/// Field manager of the user in a case.
 pub const ADMIN: &str = "case-admin";
 
-/// Sends a request; a patch merges unless it is an apply. The error is the server's message.
+/// Sends a request. A patch is a merge patch unless it is an apply. The error is the server's message.
 pub async fn send(client: &Client, method: &str, path: &str, body: Value) -> Result<Value, String> {
     let (method, kind) = match method {
         "APPLY" => ("PATCH", "application/apply-patch+yaml"),
@@ -22,7 +22,7 @@ pub async fn send(client: &Client, method: &str, path: &str, body: Value) -> Res
     }
 }
 
-/// An object, or a list.
+/// Returns an object or a list.
 pub async fn get(client: &Client, path: &str) -> Option<Value> {
     send(client, "GET", path, Value::Null).await.ok()
 }

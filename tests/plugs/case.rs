@@ -1,4 +1,4 @@
-//! A conformance case: one YAML file with what people do, and what must come of it.
+//! Conformance case: a YAML file with user actions and expected results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,22 +8,23 @@ use serde_json::Value;
 
 use crate::server::ServerBehavior;
 
-/// One file below `tests/plugs/cases`. `${case}` stands for its namespace, `${apparatus}` for the URL of its test server.
+/// One file below `tests/plugs/cases`. `${case}` stands for its namespace, `${apparatus}` for the URL of its test
+/// server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlugCase {
-    /// What it shows, as one sentence.
+    /// Description in one sentence.
     pub title: String,
-    /// Further namespaces, each named after the case's own.
+    /// Further namespaces, with the case's namespace as a prefix.
     #[serde(default)]
     pub namespaces: Vec<String>,
-    /// `none`: the default service accounts may do nothing; otherwise they may do everything in their namespace.
+    /// With `none`, the default service accounts have no rights; otherwise they have all rights in their namespace.
     pub grants: Option<String>,
-    /// In order.
+    /// Steps in order.
     pub steps: Vec<PlugStep>,
 }
 
-/// What is done, then what must hold; in the order of the fields.
+/// Actions followed by expectations, in the order of the fields.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PlugStep {
@@ -31,51 +32,51 @@ pub struct PlugStep {
     pub apply: Vec<Value>,
     /// Merge patches by `Kind/name`.
     pub patch: BTreeMap<String, Value>,
-    /// The patch may be refused as well, with these words.
+    /// Words of the refusal if the patch may be refused.
     pub or_refused: Vec<String>,
-    /// `Kind/name`.
+    /// Objects to delete, as `Kind/name`.
     pub delete: Vec<String>,
-    /// Pods whose process ends with an error.
+    /// Pods whose process fails.
     pub crash: Vec<String>,
-    /// How the test server behaves from now on.
+    /// New behavior of the test server.
     pub apparatus: Option<ServerBehavior>,
-    /// Lets Jobs that wait for the gate go on.
+    /// Whether to release Jobs that wait for the gate.
     pub open_gate: bool,
-    /// Stops the operators and starts them again.
+    /// Whether to restart the operators.
     pub restart: bool,
-    /// An object that must be refused, and words of the refusal.
+    /// An object that must be refused, with words of the refusal.
     pub refused: Option<ExpectedRefusal>,
-    /// What must come about, by `Kind/name`.
+    /// Expected objects, by `Kind/name`.
     pub until: BTreeMap<String, Value>,
-    /// In how many seconds.
+    /// Timeout in seconds.
     pub within: Option<u64>,
-    /// Until nobody has anything left to do.
+    /// Whether to wait until all units are idle.
     pub settle: bool,
-    /// How many writes the operators made since they were started.
+    /// Number of writes by the operators since they were started.
     pub writes: Option<u64>,
-    /// How many at most.
+    /// Maximum number of writes.
     pub writes_at_most: Option<u64>,
-    /// The Kubernetes Events of an object by reason, in any order; warnings apart.
+    /// Reasons of an object's Kubernetes Events, in any order, without warnings.
     pub events: BTreeMap<String, Vec<String>>,
-    /// Objects with a warning among their Events.
+    /// Objects with a warning Event.
     pub warned: Vec<String>,
-    /// The calls to the test server since the last look, pings apart: `any`, or each with a part of its body.
+    /// Calls to the test server since the last check, without pings: `any`, or a part of the body of each.
     pub calls: Option<Value>,
-    /// How often these calls came, since the beginning.
+    /// Total number of calls, by call.
     pub tally: BTreeMap<String, Value>,
-    /// The last call.
+    /// Last call.
     pub last: Option<String>,
-    /// The clients that the test server has made.
+    /// Clients that exist on the test server.
     pub clients: Option<BTreeSet<String>>,
-    /// Keeps fields: `name: Kind/name path`.
+    /// Fields to save: `name: Kind/name path`.
     pub save: BTreeMap<String, String>,
-    /// They are what they were.
+    /// Fields that must equal their saved values.
     pub same: BTreeMap<String, String>,
-    /// They are not.
+    /// Fields that must differ from their saved values.
     pub differs: BTreeMap<String, String>,
-    /// How many objects of a kind there are, or of those whose names begin so: `ConfigMap of-`.
+    /// Number of objects by kind, optionally with a name prefix: `ConfigMap of-`.
     pub count: BTreeMap<String, usize>,
-    /// How long a list is: `Kind/name path`.
+    /// Length of a list: `Kind/name path`.
     pub length: BTreeMap<String, usize>,
 }
 
@@ -83,13 +84,13 @@ pub struct PlugStep {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedRefusal {
-    /// Which.
+    /// Object.
     pub object: Value,
     /// Words of the refusal.
     pub says: Vec<String>,
 }
 
-/// All cases, by the name of their file.
+/// Returns all cases by file name.
 pub fn all() -> Vec<(String, PlugCase)> {
     let mut cases = Vec::new();
     for entry in std::fs::read_dir(folder("cases")).unwrap() {
@@ -103,7 +104,7 @@ pub fn all() -> Vec<(String, PlugCase)> {
     cases
 }
 
-/// The objects of a file.
+/// Returns the objects of a file.
 pub fn objects(name: &str) -> Vec<Value> {
     let text = std::fs::read_to_string(folder("objects").join(format!("{name}.yaml"))).unwrap();
     serde_saphyr::from_multiple(&text).unwrap()

@@ -1,4 +1,4 @@
-//! One case at work: a cluster, the operators on it, and the processes that pods would be.
+//! Run of one case: a cluster, its operators, and the processes of pods.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::kubelet::CaseKubelet;
 use crate::server::{ApparatusServer, ReceivedCall, TestApparatus};
 
 const POLL: Duration = Duration::from_millis(20);
-/// How long nothing may happen until all counts as done.
+/// Time without activity after which the operators count as idle.
 const SETTLED_AFTER: Duration = Duration::from_millis(300);
 
 pub struct CaseRun {
@@ -35,7 +35,7 @@ pub struct CaseRun {
 }
 
 impl CaseRun {
-    /// With the case's namespaces, and the operators started.
+    /// Starts the operators with the case's namespaces.
     pub async fn start(client: Client, name: &str, case: &PlugCase, patience: Duration) -> Self {
         let namespace = format!("case-{name}");
         let mut namespaces = vec![namespace.clone()];
@@ -69,20 +69,20 @@ impl CaseRun {
         }
     }
 
-    /// Ends the operators.
+    /// Stops the operators.
     pub async fn stop(&mut self) {
         if let Some(kernel) = self.kernel.take() {
             kernel.stop().await;
         }
     }
 
-    /// Does a step; says what did not come about.
+    /// Performs a step and returns the unmet expectation, if any.
     pub async fn step(&mut self, step: &PlugStep) -> Result<(), String> {
         self.apply_step(step).await?;
         self.check_step(step).await?;
         let end = Instant::now() + self.timeout;
         loop {
-            // What a step tells of may still be on its way.
+            // Events of a step may be delayed.
             match self.check_events(step).await {
                 Err(problem) if Instant::now() > end => return Err(problem),
                 Err(_) => tokio::time::sleep(POLL).await,
@@ -93,7 +93,7 @@ impl CaseRun {
         Ok(())
     }
 
-    /// Who is not done yet, and why: for a case that failed.
+    /// Returns the unfinished units with their reasons, for a failed case.
     pub async fn status_summary(&self) -> String {
         let state = self.state().await;
         let units = state.operators.iter().flat_map(|operator| operator.units.iter().map(move |unit| (operator, unit)));
@@ -176,7 +176,7 @@ impl CaseRun {
         if step.settle { self.until_idle().await } else { Ok(()) }
     }
 
-    /// Waits until nobody has anything left to do.
+    /// Waits until all units are idle.
     async fn until_idle(&self) -> Result<(), String> {
         let end = Instant::now() + self.timeout;
         let mut quiet_since = Instant::now();
@@ -260,7 +260,7 @@ impl CaseRun {
         }
     }
 
-    /// What later steps look back to.
+    /// Saves fields for later steps.
     async fn save_fields(&mut self, step: &PlugStep) {
         if step.calls.is_some() {
             self.apparatus.new_calls(true);
@@ -299,14 +299,14 @@ impl CaseRun {
         Ok(())
     }
 
-    /// `Kind/name path.to.field`.
+    /// Returns a field, specified as `Kind/name path.to.field`.
     async fn field(&self, text: &str) -> Value {
         let (target, field) = text.split_once(' ').unwrap();
         let object = get(&self.client, &self.path(target)).await.unwrap_or_default();
         object.pointer(&format!("/{}", field.replace('.', "/"))).cloned().unwrap_or_default()
     }
 
-    /// The reasons of the normal Events of an object, and how many warnings there are.
+    /// Returns the reasons of an object's normal Events, and the number of warnings.
     async fn events(&self, target: &str) -> (Vec<String>, usize) {
         let parts: Vec<&str> = target.split('/').collect();
         let (kind, name) = (parts[0], parts[parts.len() - 1]);
@@ -379,7 +379,7 @@ fn check_words(message: &str, words: &[String]) -> Result<(), String> {
     }
 }
 
-/// Whether something is under way or about to be. Who failed and waits for its next try is not.
+/// Whether a unit runs or is about to run. A unit that waits for a retry does not count.
 fn is_busy(state: &KernelState) -> bool {
     let waits = state.operators.iter().flat_map(|operator| &operator.units).map(|unit| &unit.wait);
     waits.into_iter().any(|wait| !matches!(wait, Wait::NothingChanged | Wait::BackingOff { .. } | Wait::Paused))

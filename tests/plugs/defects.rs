@@ -1,6 +1,6 @@
-//! Each defect of the existing operator has a test by which we have none, and the test is there.
+//! Every known defect of integration-operator has a test that shows its absence here.
 
-/// How many there are of each letter, in the list that was made of them.
+/// Number of known defects for each letter of the list.
 const LETTERS: [(char, usize); 5] = [('A', 11), ('B', 7), ('C', 16), ('D', 7), ('E', 7)];
 
 #[test]

@@ -1,4 +1,4 @@
-//! The examples, applied as a reader applies them.
+//! The examples, applied as in their documentation.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -56,7 +56,7 @@ async fn apply(client: &Client, file: &str) {
         let path = format!("{list}/{}?fieldManager={ADMIN}&fieldValidation=Strict", word("/metadata/name"));
         let end = Instant::now() + TIMEOUT;
         while let Err(error) = send(client, "APPLY", &path, object.clone()).await {
-            // A process that has just begun tells its cluster of the kinds a moment after that answers.
+            // A new process creates the definitions shortly after its cluster answers.
             let is_early = error.to_string().contains("page not found") && Instant::now() < end;
             assert!(is_early, "{file}: {error}");
             tokio::time::sleep(POLL).await;
@@ -78,7 +78,7 @@ async fn until(client: &Client, target: &str, wanted: Value) -> Value {
 
 fn encoded(text: &str) -> String {
     use std::fmt::Write as _;
-    // Three bytes at a time; the texts of the examples are ASCII.
+    // Encodes three bytes at a time; the texts of the examples are ASCII.
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::new();
     for three in text.as_bytes().chunks(3) {
@@ -106,7 +106,7 @@ async fn a_rotated_password_reaches_the_application_and_no_status() {
     board.until("Deployment/shop/web", json!("present")).await;
     board.apply("postgres/4-rotated.yaml").await;
     board.until("Secret/shop/web-database", json!({"=data": {"url": url("battery-staple")}})).await;
-    // The beginning of the new password's hash: the application is rolled.
+    // Beginning of the hash of the new password, which triggers a rollout.
     let annotations = json!({"database": "481fd3283396"});
     let template = json!({"spec": {"template": {"metadata": {"annotations": annotations}}}});
     board.until("Deployment/shop/web", template).await;
@@ -138,7 +138,7 @@ async fn a_change_of_one_socket_reaches_its_many_plugs() {
     board.kernel.stop().await;
 }
 
-/// The example of an apparatus, with the binary, the configuration and the program that a reader has.
+/// Runs the example of an apparatus with the binary, configuration and program of the documentation.
 #[cfg(feature = "real")]
 #[tokio::test(flavor = "multi_thread")]
 async fn the_apparatus_in_python_gives_the_application_its_account() {

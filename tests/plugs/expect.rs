@@ -1,11 +1,12 @@
-//! Whether an object is as a case says.
+//! Comparison of objects with the expectations of a case.
 
 use serde_json::Value;
 
-/// What differs; nothing when it is as wanted.
+/// Returns the difference, if any.
 ///
-/// `absent` and `present` are for the whole object. Fields that begin with a capital are conditions: `True Reason: words of the
-/// message`, or `absent`. Fields that begin with `=` are compared whole, others as far as they are named; null is no field.
+/// `absent` and `present` refer to the whole object. Fields that begin with an upper-case letter are conditions: `True
+/// Reason: words of the message`, or `absent`. Fields that begin with `=` must match completely, others only in the
+/// named parts; null means that the field does not exist.
 pub fn difference(wanted: &Value, object: Option<&Value>) -> Option<String> {
     let object = match (wanted.as_str(), object) {
         (Some("absent"), Some(_)) => return Some("is there".to_string()),
@@ -51,7 +52,7 @@ fn condition(kind: &str, wanted: &Value, object: &Value) -> Option<String> {
     (!holds).then(|| format!("{kind} is {} {}: {}", text("status"), text("reason"), text("message")))
 }
 
-/// Whether a value holds what is wanted of it.
+/// Returns the first difference between a value and the expected parts, if any.
 pub fn partial_difference(wanted: &Value, given: Option<&Value>) -> Option<String> {
     match (wanted, given) {
         (Value::Null, None | Some(Value::Null)) => None,

@@ -1,5 +1,5 @@
-//! Each field of the three kinds wrong in turn: an admission error, or a condition that names the field and what to do. Which
-//! fields there are is read from the definitions, so that none is forgotten.
+//! An invalid value for each field of the three kinds in turn causes an admission error, or a condition with the
+//! field's path and a hint. The fields are read from the definitions, so that the test is complete.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,7 +22,7 @@ const NAMESPACE: &str = "fields";
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FieldRow {
-    /// The kind; a Plug and a Socket when absent.
+    /// Kind; a Plug and a Socket if absent.
     on: Option<String>,
     field: String,
     #[serde(default)]
@@ -33,7 +33,7 @@ struct FieldRow {
     /// Words of the refusal.
     #[serde(default)]
     refused: Vec<String>,
-    /// Why nothing can be wrong with it.
+    /// Reason why every value is valid.
     any: Option<String>,
 }
 
@@ -48,10 +48,10 @@ fn rows() -> Vec<FieldRow> {
     serde_saphyr::from_str(&std::fs::read_to_string(file).unwrap()).unwrap()
 }
 
-/// A field of a kind: `spec.vars[0].name` and its schema.
+/// A field of a kind: its path, such as `spec.vars[0].name`, and its schema.
 struct SchemaField {
     kind: String,
-    /// With `[0]` for items and `k` for keys of maps.
+    /// Path with `[0]` for items and `k` for keys of maps.
     path: Vec<FieldStep>,
     schema: Value,
 }
@@ -64,7 +64,7 @@ enum FieldStep {
 }
 
 impl SchemaField {
-    /// As messages name it.
+    /// Returns the path as in messages.
     fn display_path(&self) -> String {
         self.path.iter().fold("spec".to_string(), |shown, step| match step {
             FieldStep::Field(name) => format!("{shown}.{name}"),
@@ -73,7 +73,7 @@ impl SchemaField {
         })
     }
 
-    /// As rows name it; of a map of texts, the map.
+    /// Returns the path as in the table; for a string map, the path of the map.
     fn row_path(&self) -> String {
         let last = self.path.len() - usize::from(matches!(self.path.last(), Some(FieldStep::Key)));
         let named = self.path[..last].iter().fold(String::new(), |named, step| match step {
@@ -84,7 +84,7 @@ impl SchemaField {
         named.trim_start_matches('.').to_string()
     }
 
-    /// A spec with a value in its place.
+    /// Returns a spec with a value at the path.
     fn spec_with(&self, value: Value) -> Value {
         self.path.iter().rev().fold(value, |inner, step| match step {
             FieldStep::Field(name) => Value::Object(Map::from_iter([(name.clone(), inner)])),
@@ -93,7 +93,7 @@ impl SchemaField {
         })
     }
 
-    /// Values that its schema does not take.
+    /// Returns values that the schema refuses.
     fn invalid_values(&self) -> Vec<Value> {
         if self.schema["x-kubernetes-int-or-string"] == true {
             return vec![json!([])];
@@ -124,7 +124,7 @@ impl SchemaField {
         wrong
     }
 
-    /// Whether its schema takes everything that can be written there but for another type.
+    /// Whether the schema accepts all values of the right type.
     fn is_open(&self) -> bool {
         let text = self.schema["type"] == "string" && !self.schema["enum"].is_array();
         text || self.schema["x-kubernetes-preserve-unknown-fields"] == true
@@ -169,7 +169,7 @@ async fn create(client: &Client, object: Value) -> Result<Value, String> {
     send(client, "POST", &path, object).await
 }
 
-/// Rights on ConfigMaps and one Secret, objects that rows name, and a socket that takes every plug.
+/// Creates rights on ConfigMaps and one Secret, the objects used by the table, and a socket that accepts every plug.
 async fn create_fixtures(client: &Client) {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}});
     send(client, "POST", "/api/v1/namespaces", namespace).await.unwrap();
@@ -198,7 +198,7 @@ fn every_open_field_has_a_row_and_every_row_a_field() {
     let open = schema_fields().into_iter().filter(SchemaField::is_open);
     let missing: BTreeSet<(String, String)> = open
         .map(|leaf| (leaf.kind.clone(), leaf.row_path()))
-        // Whatever else is in an apparatus is a pod's: its containers stand for it.
+        // Other fields of an apparatus are fields of a pod; `containers` represents them.
         .filter(|(kind, field)| field != "apparatus" && !known.contains(&(kind.clone(), field.clone())))
         .collect();
     assert_eq!(missing, BTreeSet::new(), "fields without a row in tests/plugs/fields.yaml");
@@ -243,14 +243,14 @@ async fn a_value_of_another_type_is_refused_by_the_name_of_its_field() {
     assert!(tried > 200, "{tried} fields are tried");
 }
 
-/// The messages of an object's conditions.
+/// Returns the messages of an object's conditions.
 async fn messages(client: &Client, kind: &str, name: &str) -> Vec<String> {
     let found = get(client, &format!("{}/{name}", list_path(kind, NAMESPACE))).await.unwrap_or_default();
     let all = found.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
     all.iter().filter_map(|one| one["message"].as_str().map(str::to_string)).collect()
 }
 
-/// Makes what a row says, beside what makes it a pair; the objects that may tell of it.
+/// Creates the object of a row and its counterpart, and returns the objects that may report the error.
 async fn create_row_objects(
     client: &Client,
     row: &FieldRow,
@@ -325,7 +325,7 @@ async fn each_field_wrong_in_turn_is_named_and_stops_nothing_else() {
             wrong.push(format!("{kind} {} {}: {problem}", row.field, row.spec));
         }
     }
-    // Amid all of them, a pair couples, changes and parts.
+    // Meanwhile, another pair couples, updates and decouples.
     create(&client, object("Plug", "well", json!({"socket": {"name": "good"}}))).await.unwrap();
     until_message(&client, &[("Plug".to_string(), "well".to_string())], &["coupling succeeded".to_string()])
         .await

@@ -1,4 +1,4 @@
-//! The operators under test, hosted.
+//! Hosting of the operators under test.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,14 +13,14 @@ use switchboard_kernel::topology::{ClusterName, Topology};
 use switchboard_plugs::plug::PlugOptions;
 use tokio::task::JoinHandle;
 
-/// At work until it is stopped.
+/// A running kernel.
 pub struct CaseKernel {
     handle: Handle,
     host: JoinHandle<()>,
 }
 
 impl CaseKernel {
-    /// Without any wait but after failures, and then with a short one. The journal is below the folder.
+    /// Starts a kernel without delays, except for a short one after failures. The journal is below the folder.
     pub fn start(client: &Client, folder: &Path) -> Self {
         let name = ClusterName::new("main");
         let settings = HostSettings {

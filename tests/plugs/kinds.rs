@@ -1,6 +1,6 @@
-//! Where objects of the kinds that cases use are found.
+//! Paths of the kinds used by cases.
 
-/// Group and version, plural, and whether it is in a namespace.
+/// Returns group and version, plural, and whether the kind is namespaced.
 pub fn resource_of(kind: &str) -> (&'static str, &'static str, bool) {
     match kind {
         "Namespace" => ("api/v1", "namespaces", false),
@@ -21,7 +21,7 @@ pub fn resource_of(kind: &str) -> (&'static str, &'static str, bool) {
     }
 }
 
-/// The path of a kind's objects.
+/// Returns the path of a kind's objects.
 pub fn list_path(of: &str, namespace: &str) -> String {
     match resource_of(of) {
         (version, plural, true) => format!("/{version}/namespaces/{namespace}/{plural}"),
@@ -29,7 +29,7 @@ pub fn list_path(of: &str, namespace: &str) -> String {
     }
 }
 
-/// The path of `Kind/name` or `Kind/namespace/name`.
+/// Returns the path of `Kind/name` or `Kind/namespace/name`.
 pub fn path(target: &str, namespace: &str) -> String {
     match target.split('/').collect::<Vec<_>>().as_slice() {
         [kind, name] => format!("{}/{name}", list_path(kind, namespace)),

@@ -1,4 +1,5 @@
-//! Runs what cases want run: the commands of Jobs as local processes, pods of an apparatus as servers. Writes their status.
+//! Simulated kubelet: runs commands of Jobs as local processes, and pods of an apparatus as test servers, and writes
+//! their status.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -14,12 +15,12 @@ use crate::kinds::list_path;
 use crate::server::{ApparatusServer, TestApparatus};
 
 const SYNC_INTERVAL: Duration = Duration::from_millis(25);
-/// Pods with this label are those of an apparatus: the test server, whatever their image.
+/// Label of an apparatus' pods, which run as the test server regardless of their image.
 const SERVER_LABEL: &str = "/metadata/labels/apparatus";
-/// What a Job runs that leaves it to its image: there are no images here.
+/// Command of a Job that relies on its image, because images are not available.
 const NO_COMMAND: &str = "true";
 
-/// At work in some namespaces until dropped.
+/// Kubelet for some namespaces, stopped when dropped.
 pub struct CaseKubelet(JoinHandle<()>);
 
 impl CaseKubelet {
@@ -46,7 +47,7 @@ struct KubeletLoop {
     client: Client,
     apparatus: TestApparatus,
     gate: PathBuf,
-    /// By namespace and uid.
+    /// Servers by namespace and uid.
     pods: BTreeMap<(String, String), ApparatusServer>,
     jobs: BTreeMap<(String, String), tokio::process::Child>,
 }
@@ -120,7 +121,7 @@ impl KubeletLoop {
     }
 }
 
-/// The pod that a Job's controller would make.
+/// Returns the pod that the Job controller would create.
 fn pod_of(job: &Value) -> Value {
     let uid = job["metadata"]["uid"].as_str().unwrap_or_default();
     let owner = json!({"apiVersion": "batch/v1", "kind": "Job", "name": name(job), "uid": uid, "controller": true, "blockOwnerDeletion": true});

@@ -1,7 +1,8 @@
-//! A test server with the routes and the behaviour of the Keycloak apparatus: `/{anything}/ping`, `config` and the five events.
+//! Test server with the routes and the behavior of the Keycloak apparatus: `/{anything}/ping`, `config` and the five
+//! events.
 //!
-//! It answers as its framework does (201 to a POST, JSON bodies only), acts on `coupled` and `decoupled` alone, and keeps what
-//! it was told.
+//! Like its framework, the server answers a POST with 201 and accepts only JSON bodies. It acts on `coupled` and
+//! `decoupled` only, and records all calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -13,31 +14,31 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// How it behaves; what is not said stays as it was.
+/// Changes of the behavior; absent fields stay unchanged.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerBehavior {
-    /// What `/config` answers.
+    /// Response of `/config`.
     pub config: Option<Value>,
-    /// The status of `/ping`.
+    /// Status of `/ping`.
     pub ping: Option<u16>,
-    /// Paths that are never answered.
+    /// Paths without a response.
     pub hang: Option<BTreeSet<String>>,
     /// Statuses by path.
     pub status: Option<BTreeMap<String, u16>>,
-    /// Nobody listens.
+    /// Whether the server does not listen.
     pub down: Option<bool>,
 }
 
-/// A request that came.
+/// A received request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivedCall {
-    /// `POST /socket/coupled`.
+    /// Method and path: `POST /socket/coupled`.
     pub line: String,
     pub body: Value,
 }
 
-/// What all servers of a case share: the one that is elsewhere, and those that are pods.
+/// State shared by all servers of a case: the external one, and those of pods.
 #[derive(Clone, Default)]
 pub struct TestApparatus(Arc<Mutex<ApparatusState>>);
 
@@ -62,12 +63,12 @@ impl TestApparatus {
         };
     }
 
-    /// All calls so far.
+    /// Returns all calls.
     pub fn calls(&self) -> Vec<ReceivedCall> {
         self.0.lock().unwrap().calls.clone()
     }
 
-    /// Calls since the last look that counted.
+    /// Returns the calls since the last counting check.
     pub fn new_calls(&self, counts: bool) -> Vec<ReceivedCall> {
         let mut state = self.0.lock().unwrap();
         let (from, all) = (state.checked_calls, state.calls.len());
@@ -77,12 +78,12 @@ impl TestApparatus {
         state.calls[from..].to_vec()
     }
 
-    /// The clients it made and did not remove.
+    /// Returns the existing clients.
     pub fn clients(&self) -> BTreeSet<String> {
         self.0.lock().unwrap().clients.clone()
     }
 
-    /// Status and body of an answer; nothing for none at all.
+    /// Returns status and body of a response, or `None` for no response.
     fn answer(&self, method: &str, path: &str, json_given: bool, body: &[u8]) -> Option<(u16, Value)> {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
         let mut state = self.0.lock().unwrap();
@@ -115,14 +116,14 @@ impl TestApparatus {
     }
 }
 
-/// One listener; dropped, nobody listens.
+/// A listening server, stopped when dropped.
 pub struct ApparatusServer {
     pub address: SocketAddr,
     task: JoinHandle<()>,
 }
 
 impl ApparatusServer {
-    /// On a free port, or on one that was had before.
+    /// Starts a server on a free port, or on a given address.
     pub async fn start(apparatus: TestApparatus, address: Option<SocketAddr>) -> Self {
         let address = address.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 0)));
         let listener = TcpListener::bind(address).await.unwrap();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks a real kube-apiserver who may do what and writes its answers, as kubernetes/cluster/tests/access.rs reads them.
+"""Records authorization decisions of kube-apiserver for kubernetes/cluster/tests/access.rs.
 
 usage: tests/real/access.py KUBECONFIG >kubernetes/cluster/tests/access/matrix.jsonl
 """
@@ -44,7 +44,7 @@ for o in objs:
     ns=o['metadata'].get('namespace')
     p=f"/apis/{G}/v1/"+(f'namespaces/{ns}/' if ns else '')+pl[o['kind']]
     c,b=call('POST',p,o); assert c in(201,409),b
-time.sleep(2)  # the real server's policy follows its store a little later
+time.sleep(2)  # kube-apiserver applies changed RBAC objects with a delay
 users=[('access-sub',[]),('x',['access:sub']),('access-named',[]),('access-paths',[]),('access-stars',[]),('access-local',[]),('system:serviceaccount:access:web',['system:serviceaccounts','system:serviceaccounts:access']),('access-admin',[]),('access-edit',[]),('access-view',[]),('access-gone',[]),('system:kube-scheduler',[]),('system:kube-controller-manager',[]),('system:node:n1',['system:nodes']),('system:serviceaccount:kube-system:namespace-controller',['system:serviceaccounts']),('bob',['system:authenticated']),('root',['system:masters']),('system:anonymous',['system:unauthenticated'])]
 res=[('get','','pods','','access',''),('list','','pods','','access',''),('list','','pods','','',''),('create','','pods','exec','access','p'),('create','','secrets','','access',''),('get','','secrets','','access','s'),('get','','configmaps','','access','one'),('update','','configmaps','','access','two'),('get','','configmaps','','access','three'),('get','','configmaps','','access',''),('delete','','configmaps','','default','one'),('get','apps','deployments','scale','access','d'),('get','apps','deployments','','access','d'),('patch','apps','deployments','status','access','d'),('patch','extensions','deployments','status','',''),('create','batch','jobs','','access',''),('deletecollection','batch','cronjobs','status','',''),('list','','nodes','','',''),('update','','nodes','status','','n1'),('create','coordination.k8s.io','leases','','kube-system',''),('create','authorization.k8s.io','selfsubjectaccessreviews','','',''),('create','authorization.k8s.io','subjectaccessreviews','','',''),('impersonate','','serviceaccounts','','access','web'),('escalate',G,'roles','','access','r'),('bind',G,'clusterroles','','access','view'),('create',G,'rolebindings','','access',''),('watch','','namespaces','','',''),('delete','','namespaces','','','access'),('*','*','*','','',''),('get','example.com','widgets','','access','w')]
 paths=[('get','/healthz'),('get','/version'),('get','/version/'),('get','/api'),('get','/apis/apps/v1'),('get','/metrics'),('get','/metrics/cadvisor'),('get','/logs/a/b'),('get','/logs'),('post','/debug/pprof'),('get','/debugger'),('get','/openapi/v3'),('get','/')]
@@ -59,7 +59,7 @@ for spec in out:
     c,b=call('POST',f'/apis/authorization.k8s.io/v1/subjectaccessreviews',{'spec':spec})
     assert c==201,(c,b)
     st=b['status']
-    # which of several bindings is named depends on the real one's map order
+    # if several bindings apply, kube-apiserver names one in map order
     lines.append({'spec':spec,'allowed':st['allowed'],**({'reason':st['reason']} if not st['allowed'] and st.get('reason') else {})})
 for line in [{'objects': objs}] + lines:
     print(json.dumps(line, separators=(',', ':')))

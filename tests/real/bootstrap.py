@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the objects a fresh kube-apiserver begins with, one a line, as kubernetes/cluster/src/bootstrap.rs carries them.
+"""Writes the initial objects of a new kube-apiserver, one per line, for kubernetes/cluster/src/bootstrap.rs.
 
-usage: tests/real/bootstrap.py KUBECONFIG >kubernetes/cluster/data/bootstrap.txt     (of a server that tests/real/up has just started)
+usage: tests/real/bootstrap.py KUBECONFIG >kubernetes/cluster/data/bootstrap.txt     (of a new server started by tests/real/up)
 """
 import json
 import subprocess

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Runs the original integrations-manager over examples/integrations and writes what it made to examples/integrations/expected.
+"""Runs the integrations-manager of qontract-reconcile over examples/integrations and writes its output to examples/integrations/expected.
 
 usage: tests/real/integrations.py ORIGINAL SERVER [CASE...]
 
-ORIGINAL  a folder of qontract-reconcile whose requirements this Python has
-SERVER    the address of a qontract-server that serves the data without data/integrations/beyond: http://127.0.0.1:4000
+ORIGINAL  folder of qontract-reconcile, with its requirements installed in this Python
+SERVER    address of a qontract-server that serves the data without data/integrations/beyond: http://127.0.0.1:4000
 
-The program `helm` must be on the PATH, and `oc`, of which only `oc process --local` is asked. The original's own code makes
-the values, the parameters, the objects, their annotations and their hashes; of what it would ask elsewhere, the commit of
-an image's ref is answered from expected/cases.json. A case is what a manager is started with: flags and environment.
+The programs `helm` and `oc` must be in the PATH; of the latter, only `oc process --local` is used. The code of
+qontract-reconcile computes values, parameters, objects, annotations and hashes. Commits of image refs, which it would
+look up externally, come from expected/cases.json. A case consists of the manager's flags and environment.
 """
 import json
 import os
@@ -21,7 +21,7 @@ cases = json.loads((expected / "cases.json").read_text())
 wanted = sys.argv[3:] or list(cases)
 
 sys.path[:0] = [str(original), str(original / "qontract_utils"), str(original / "qontract_api_client")]
-os.chdir(original)  # where the original finds its chart
+os.chdir(original)  # qontract-reconcile reads its chart from here
 
 from reconcile import integrations_manager as manager  # noqa: E402
 from reconcile import queries  # noqa: E402
@@ -30,12 +30,12 @@ from reconcile.utils import gql  # noqa: E402
 from reconcile.utils.runtime import sharding  # noqa: E402
 from reconcile.utils.runtime.meta import IntegrationMeta  # noqa: E402
 
-UPDATE = "qontract.update"  # the one annotation that is a time
-KEPT = ("PATH", "HOME", "TMPDIR", "LANG")  # what the programs themselves need of our environment
+UPDATE = "qontract.update"  # the only annotation with a time
+KEPT = ("PATH", "HOME", "TMPDIR", "LANG")  # variables that the programs need
 
 
 def meta():
-    """The options of every integration, as the original's command line has them."""
+    """Returns the options of every integration from the command line of qontract-reconcile."""
     from reconcile.cli import get_integration_cli_meta
 
     return get_integration_cli_meta()
@@ -57,7 +57,7 @@ def strategies():
 
 
 def run(case, shards):
-    """What `run` of the original does up to its first question to a cluster."""
+    """Does the same as `run` of qontract-reconcile, up to its first request to a cluster."""
     found = integrations.query(query_func=gql.get_api().query).integrations or []
     found = manager.filter_integrations(found, case.get("upstream"))
     upstream = case.get("upstream") or manager.UPSTREAM_DEFAULT
@@ -87,7 +87,7 @@ def answer(name, case, shards):
             "namespace": place.name,
             "environment": place.environment.name,
             "values": json.loads(json.dumps(manager.build_helm_values(one.integration_specs), default=vars)),
-            # As they are handed over: `oc process NAME=VALUE`.
+            # In the format of `oc process NAME=VALUE`.
             "parameters": {key: f"{value}" for key, value in parameters.items()},
             "objects": index,
         })

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Sends the cases of kubernetes/cluster/tests/kinds to a real kube-apiserver and rewrites the answers they record.
+"""Sends the cases of kubernetes/cluster/tests/kinds to kube-apiserver and rewrites their recorded answers.
 
 usage: tests/real/kinds.py KUBECONFIG [PART-OF-A-CASE-NAME]
 
-A new case is a file with `create` (and `world`, `then` with `merge` and `subresource`); this fills in the rest.
-The server must run without the controller manager: it would change what is answered.
+A new case is a file with `create` (and `world`, `then` with `merge` and `subresource`); this script adds the rest.
+The server must run without kube-controller-manager, which would change the answers.
 """
 import base64
 import copy

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the protobuf messages of the built-in kinds as kubernetes/cluster/src/request/protobuf/table.rs reads them.
+"""Writes the protobuf messages of the built-in kinds for kubernetes/cluster/src/request/protobuf/table.rs.
 
-Numbers and types come from the API's generated.proto files, JSON names, inlining and pointers from its Go types.
+Numbers and types are read from the API's generated.proto files; JSON names, inlining and pointers from its Go types.
 
-usage: tests/real/protobuf.py >kubernetes/cluster/data/protobuf.txt     (in the root of the workspace, once tests/real/build has fetched the modules)
+usage: tests/real/protobuf.py >kubernetes/cluster/data/protobuf.txt     (in the root of the workspace, after tests/real/build)
 """
 import glob
 import json

@@ -1,4 +1,4 @@
-//! A conformance case: one YAML file with requests and the answers the real server gave.
+//! Conformance case: a YAML file with requests and the answers of kube-apiserver.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,91 +10,92 @@ use serde_json::Value;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConformanceCase {
-    /// What the case shows, as one sentence.
+    /// Description in one sentence.
     pub title: String,
-    /// Requests in order; each may use what earlier ones saved.
+    /// Requests in order; each may use values saved by earlier ones.
     pub steps: Vec<CaseStep>,
 }
 
-/// One request, or one reading of a watch opened earlier.
+/// One request, or one read of a watch opened earlier.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaseStep {
-    /// `METHOD /path?query`, or `READ <watch>`.
+    /// Request as `METHOD /path?query`, or `READ <watch>`.
     #[serde(rename = "do")]
     pub act: String,
-    /// Content-Type; `application/json` when there is a body and nothing else is said.
+    /// Content-Type; `application/json` by default if there is a body.
     #[serde(rename = "type")]
     pub content_type: Option<String>,
-    /// Accept; `application/json` when nothing else is said.
+    /// Accept header; `application/json` by default.
     pub accept: Option<String>,
     /// Further request headers.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// `user` or `user,group,...` to impersonate; `anonymous` sends no credentials at all.
+    /// User to impersonate, as `user` or `user,group,...`; `anonymous` sends no credentials at all.
     #[serde(rename = "as")]
     pub user: Option<String>,
     /// Bearer token to send instead of the administrator's certificate.
     pub token: Option<String>,
     /// Body, sent as JSON.
     pub body: Option<Value>,
-    /// Body, sent as it stands.
+    /// Body, sent unchanged.
     pub text: Option<String>,
-    /// Keeps the answer open as a watch of this name, for later `READ` steps.
+    /// Name under which the response stays open as a watch, for later `READ` steps.
     pub open: Option<String>,
-    /// How many watch events to read.
+    /// Number of watch events to read.
     pub events: Option<usize>,
-    /// Keep bookmarks that are not the end of initial events; their number depends on time.
+    /// Whether to keep bookmarks that do not end the initial events; their number depends on time.
     #[serde(default)]
     pub bookmarks: bool,
-    /// Repeat the request until these pointers of the answer have these values (`code` is the status code, null is absent).
+    /// Values of response fields by JSON pointer until which the request is repeated. `code` is the status code, null
+    /// means absent.
     #[serde(default)]
     pub until: BTreeMap<String, Value>,
-    /// Variables taken from the answer by JSON pointer.
+    /// Variables to save from the response, by JSON pointer.
     #[serde(default)]
     pub save: BTreeMap<String, String>,
-    /// Compare only the status code: the step prepares the ground for another.
+    /// Whether to compare only the status code, in a preparatory step.
     #[serde(default)]
     pub quiet: bool,
-    /// Compare only these pointers of the body.
+    /// JSON pointers of the only parts to compare.
     #[serde(default)]
     pub keep: Vec<String>,
-    /// Do not compare these pointers of the body.
+    /// JSON pointers of parts that are not compared.
     #[serde(default)]
     pub ignore: Vec<String>,
-    /// Decided differences of the embedded server: id in docs/DIFFERENCES.md and pointers into the answer it covers.
+    /// Accepted differences of the embedded server: id in docs/DIFFERENCES.md, and JSON pointers into the answer.
     #[serde(default)]
     pub differs: BTreeMap<String, Vec<String>>,
-    /// What the real server answered.
+    /// Answer of kube-apiserver.
     pub answer: Option<CaseAnswer>,
 }
 
-/// What a server answered, after masking.
+/// Answer of a server after masking.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaseAnswer {
     /// HTTP status code.
     pub code: u16,
-    /// Content-Type, without a `charset` that adds nothing.
+    /// Content-Type, without a redundant `charset`.
     #[serde(rename = "type")]
     pub content_type: Option<String>,
     /// Warning headers in order.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// The body: JSON, or a string if it is not JSON.
+    /// Body as JSON, or as a string if it is not JSON.
     #[serde(default)]
     pub body: Value,
     /// Watch events.
     pub events: Option<Vec<Value>>,
 }
 
-/// Why a case could not be read.
+/// Error reading a case.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadCaseError {
     /// The directory or file is unreadable.
     #[error("could not read {0}")]
     Read(PathBuf, #[source] std::io::Error),
-    /// The file is not a case.
+    /// The file is not a valid case.
     #[error("{0} is not a case: {1}")]
     Parse(PathBuf, String),
 }
@@ -106,7 +107,7 @@ impl ConformanceCase {
         serde_saphyr::from_str(&text).map_err(|e| ReadCaseError::Parse(path.into(), e.to_string()))
     }
 
-    /// Whether the runner must make a namespace for it.
+    /// Whether the runner must create a namespace for the case.
     pub fn needs_namespace(&self) -> bool {
         self.steps.iter().any(|step| {
             step.act.contains("${ns}")
@@ -116,7 +117,7 @@ impl ConformanceCase {
     }
 }
 
-/// All cases below `root`, by path.
+/// Reads all cases below `root`, sorted by path.
 pub fn read_all(root: &Path) -> Result<Vec<(PathBuf, ConformanceCase)>, ReadCaseError> {
     let mut found = Vec::new();
     let mut pending = vec![root.to_path_buf()];

@@ -1,4 +1,4 @@
-//! Writes a case back to its file, in one canonical form that reads well in a review.
+//! Writes a case to its file in a canonical format that is easy to review.
 
 use std::fmt::Write;
 
@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 
 use crate::case::{CaseAnswer, CaseStep, ConformanceCase};
 
-/// Values that fit on a line of this width are written in flow style.
+/// Maximum line width of flow style.
 const WIDTH: usize = 120;
-/// Keys that come first, because a reader looks for them first.
+/// Keys that come first for readability.
 const FIRST: [&str; 11] =
     ["do", "code", "type", "apiVersion", "kind", "metadata", "name", "generateName", "namespace", "reason", "message"];
 
-/// The text of a case.
+/// Returns the text of a case.
 pub fn write(case: &ConformanceCase) -> String {
     let mut out = format!("title: {}\nsteps:\n", plain_or_quoted(&case.title, false));
     for step in &case.steps {
@@ -74,7 +74,7 @@ fn nonempty(value: Value) -> Value {
     if empty { Value::Null } else { value }
 }
 
-/// `key: value` at the current position, continued at `indent`.
+/// Writes `key: value` at the current position, continued at `indent`.
 fn entry(out: &mut String, key: &str, value: &Value, indent: usize) {
     let key = plain_or_quoted(key, true);
     let _ = write!(out, "{key}:");
@@ -159,7 +159,7 @@ fn flow(value: &Value) -> String {
     }
 }
 
-/// A literal block for text of several lines, where YAML can hold it unchanged.
+/// Returns a literal block for multi-line text, if YAML can represent it unchanged.
 fn literal(text: &str, indent: usize) -> Option<String> {
     let body = text.trim_end_matches('\n');
     let strange = body.chars().any(|c| c.is_control() && c != '\n');
@@ -194,7 +194,7 @@ fn plain_or_quoted(text: &str, in_flow: bool) -> String {
     if starts_well && !word && (tight || loose) { text.to_string() } else { quoted(text) }
 }
 
-/// JSON's quotes are YAML's, but YAML wants more characters escaped.
+/// Quotes a string. JSON quoting is valid YAML, but YAML requires more escapes.
 fn quoted(text: &str) -> String {
     let mut out = String::new();
     for c in Value::String(text.to_string()).to_string().chars() {

@@ -1,4 +1,4 @@
-//! Compares a masked answer with the recorded one and says where they part.
+//! Comparison of a masked answer with the recorded one.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use crate::case::{CaseAnswer, CaseStep};
 
-/// At most this many differences are told for one step; the first ones name the cause.
+/// Maximum number of reported differences for one step; the first ones show the cause.
 const MAX_DIFFERENCES: usize = 6;
 
-/// Differences of one step, as readable lines; empty when the answers are equal.
+/// Returns the differences of one step as readable lines.
 pub fn differences(step: &CaseStep, real: &CaseAnswer, ours: &CaseAnswer, decided: bool) -> Vec<String> {
     if step.quiet {
         return if real.code == ours.code {
@@ -82,7 +82,7 @@ fn brief(value: &Value) -> String {
     }
 }
 
-/// Removes what a JSON pointer names; `*` stands for every key or index.
+/// Removes the value at a JSON pointer; `*` stands for every key or index.
 pub fn remove(value: &mut Value, pointer: &str) {
     let Some(rest) = pointer.strip_prefix('/') else { return };
     let (head, tail) = match rest.split_once('/') {

@@ -1,25 +1,26 @@
-//! Defects of the systems that are taken over, and what shows that we have none of them: a table, held against the tree.
+//! Table of known defects of upstream projects, with the tests that show their absence here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// What is said of one defect.
+/// Entry of one defect.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DefectRow {
-    /// Tests by name, or files and folders of cases from the root of the tree.
+    /// Names of tests, or files and folders of cases relative to the root.
     #[serde(default)]
     by: Vec<String>,
-    /// What is not done, and why.
+    /// Missing part, and the reason.
     later: Option<String>,
 }
 
-/// Whether a table has a row for each defect, and each row a test that is there, in the sources below these folders.
+/// Checks that a table has an entry for each defect, and that the tests of each entry exist in the sources below these
+/// folders.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The problem with the table.
 pub fn check(table: &str, listed: impl IntoIterator<Item = String>, folders: &[&str]) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(root.join(table)).map_err(|error| format!("{table}: {error}"))?;

@@ -1,4 +1,4 @@
-//! Dumps as a must-gather leaves them, made of objects.
+//! Must-gather dumps created from objects.
 
 use std::fs;
 use std::io;
@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-/// Writes one file for each object, where readers look for it.
+/// Writes one file for each object at its path in a must-gather.
 ///
 /// # Errors
-/// When a file cannot be written.
+/// If a file cannot be written.
 pub fn write(root: &Path, objects: &[Value]) -> io::Result<()> {
     for object in objects {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();

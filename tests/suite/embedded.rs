@@ -1,4 +1,4 @@
-//! The embedded server as a target: in this process, over TLS on loopback, with a kubeconfig.
+//! Embedded server as a target: in this process, over TLS on loopback, with a kubeconfig.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use switchboard_cluster::store::{ObjectStore, StoreLimits};
 
 use crate::target::TestTarget;
 
-/// Controllers act within milliseconds; what has not come about by then will not.
+/// Timeout; controllers act within milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A server in memory that listens until dropped.
+/// In-memory server, stopped when dropped.
 #[derive(Debug)]
 pub struct EmbeddedServer {
     directory: tempfile::TempDir,
@@ -27,7 +27,7 @@ pub struct EmbeddedServer {
 }
 
 impl EmbeddedServer {
-    /// Starts one.
+    /// Starts a server.
     pub async fn start() -> EmbeddedServer {
         let port = BoundPort::bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).await.expect("a port is free");
         let address = port.address();
@@ -46,12 +46,12 @@ impl EmbeddedServer {
         EmbeddedServer { directory, _listener: listener }
     }
 
-    /// The administrator's kubeconfig.
+    /// Returns the administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         self.directory.path().join("kubeconfig")
     }
 
-    /// The server as a target of cases.
+    /// Returns the server as a target of cases.
     pub async fn target(&self) -> TestTarget {
         let mut target = TestTarget::open(&self.kubeconfig()).await.expect("the server's own kubeconfig is good");
         target.timeout = TIMEOUT;
@@ -59,18 +59,17 @@ impl EmbeddedServer {
     }
 }
 
-/// A server for clients that are other processes: one of its own, or the one that `SWITCHBOARD_CLIENT_KUBECONFIG`
-/// names, to run the same tests elsewhere.
+/// Server for client processes: a new one, or the one of `SWITCHBOARD_CLIENT_KUBECONFIG`.
 #[derive(Debug)]
 pub struct SharedServer {
     kubeconfig: PathBuf,
-    // In this order: the server ends before its runtime.
+    // Dropped in this order: the server before its runtime.
     _embedded: Option<EmbeddedServer>,
     _runtime: Option<tokio::runtime::Runtime>,
 }
 
 impl SharedServer {
-    /// Starts it.
+    /// Starts the server.
     pub fn start() -> SharedServer {
         if let Some(given) = std::env::var_os("SWITCHBOARD_CLIENT_KUBECONFIG") {
             return SharedServer { kubeconfig: PathBuf::from(given), _embedded: None, _runtime: None };
@@ -80,7 +79,7 @@ impl SharedServer {
         SharedServer { kubeconfig: embedded.kubeconfig(), _embedded: Some(embedded), _runtime: Some(runtime) }
     }
 
-    /// The administrator's kubeconfig.
+    /// Returns the administrator's kubeconfig.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }

@@ -1,14 +1,14 @@
-//! Whether what clients were told fits together: a checker over the record of writes, watches and lists around crashes.
+//! Consistency checker for the record of writes, watches and lists around crashes.
 //!
-//! The words are upstream's for watches, and one for the store itself:
+//! The promises are those of Kubernetes for watches, and one for the store itself:
 //! - *ordered*: events of a watch come in revision order;
-//! - *unique*: no event comes twice, also across a resumed watch, and everybody sees the same event at a revision;
-//! - *resumable*: a watch resumed from its last revision goes on without a gap;
-//! - *atomic*: an object is as some writer sent it, whole, and built on the object that writer had seen;
-//! - *reliable*: every acknowledged write is seen by watches that reach it, and is there after any crash;
-//! - *bookmarkable*: after a bookmark nothing at or before its revision follows.
+//! - *unique*: no event is repeated, even across a resumed watch, and all watches receive the same event at a revision;
+//! - *resumable*: a watch resumed from its last revision continues without a gap;
+//! - *atomic*: an object is exactly what one writer sent, based on the object that the writer had read;
+//! - *reliable*: every acknowledged write is delivered to watches that reach its revision, and survives any crash;
+//! - *bookmarkable*: no event at or before the revision of a bookmark follows it.
 //!
-//! Pure: what happened comes in as data, what was wrong goes out.
+//! The checker is pure: records go in, violations come out.
 
 #[cfg(test)]
 mod tests;
@@ -16,101 +16,101 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What a client did and was told.
+/// A write by a client and its outcome.
 #[derive(Clone, Debug)]
 pub struct HistoryWrite {
-    /// The incarnation of the server it was sent to: a crash ends one, a restart begins the next.
+    /// Life of the server: a crash ends one, a restart begins the next.
     pub life: u32,
-    /// The object.
+    /// Name of the object.
     pub key: String,
-    /// Unique to this write and part of the object written; a delete has none.
+    /// Unique id in the written object; a delete has none.
     pub id: Option<String>,
-    /// The revision it builds on, `None` for a create.
+    /// Revision that the write is based on, `None` for a create.
     pub expect: Option<u64>,
-    /// What came back.
+    /// Outcome of the write.
     pub outcome: WriteOutcome,
 }
 
-/// The answer to a write.
+/// Outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteOutcome {
-    /// Done, at this revision.
+    /// Successful, at this revision.
     Acknowledged(u64),
-    /// Done, but the answer to a delete does not tell the revision.
+    /// Successful, but the response to a delete does not contain the revision.
     Deleted,
-    /// Not done, and never will be.
+    /// Refused, and never applied.
     Refused,
-    /// No answer: done or not done, but nothing in between.
+    /// No response: the write was either applied completely or not at all.
     Unknown,
 }
 
-/// What a watch said.
+/// Event of a watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HistoryEvent {
     /// An object was written.
     Put {
-        /// The object.
+        /// Name of the object.
         key: String,
-        /// Its revision.
+        /// Revision of the object.
         revision: u64,
-        /// The id in it; `None` when the object is not whole.
+        /// Id in the object; `None` if the object is not intact.
         id: Option<String>,
     },
     /// An object was deleted.
     Deleted {
-        /// The object.
+        /// Name of the object.
         key: String,
-        /// The delete's revision.
+        /// Revision of the deletion.
         revision: u64,
     },
-    /// Everything up to here has been said.
+    /// All events up to the revision were sent.
     Bookmark {
-        /// Up to here.
+        /// Revision of the bookmark.
         revision: u64,
     },
 }
 
-/// One watch request and what it answered until it ended.
+/// One watch request and its events.
 #[derive(Clone, Debug, Default)]
 pub struct WatchStream {
-    /// It asked for what came after this revision.
+    /// Revision after which the watch starts.
     pub after: u64,
-    /// What it said.
+    /// Received events.
     pub events: Vec<HistoryEvent>,
 }
 
-/// All objects as a list showed them.
+/// Response of a list request.
 #[derive(Clone, Debug, Default)]
 pub struct ListSnapshot {
-    /// The incarnation of the server it came from; taken before that one's writes.
+    /// Life of the server that answered, before the writes of that life.
     pub life: u32,
-    /// The list's revision.
+    /// Revision of the list.
     pub revision: u64,
-    /// Revision and id of each object; no id when the object is not whole.
+    /// Revision and id of each object; no id if the object is not intact.
     pub objects: BTreeMap<String, (u64, Option<String>)>,
 }
 
-/// Everything that was recorded.
+/// Complete record.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// The writes of all clients.
+    /// Writes of all clients.
     pub writes: Vec<HistoryWrite>,
-    /// The streams of each watcher, each resumed where the one before ended.
+    /// Streams of each watcher, each resumed at the end of the previous one.
     pub watchers: Vec<Vec<WatchStream>>,
-    /// The lists.
+    /// Lists.
     pub listings: Vec<ListSnapshot>,
 }
 
-/// Which promise was broken, and how.
+/// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The promise.
+    /// Promise.
     pub promise: Promise,
-    /// What was seen.
+    /// Observation.
     pub seen: String,
 }
 
-/// See the module.
+/// Promise, as described in the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs, reason = "the module explains the six words together")]
 pub enum Promise {
@@ -128,15 +128,15 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What is known to have happened at a revision.
+/// Known change at a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fact {
     key: String,
-    /// The id put, `None` for a delete.
+    /// Id of the written object, `None` for a delete.
     id: Option<String>,
 }
 
-/// Everything wrong with a history; nothing when all six promises held.
+/// Returns all violations in a history.
 pub fn check(history: &History) -> Vec<Violation> {
     let mut check = HistoryCheck { history, facts: BTreeMap::new(), deletes: BTreeMap::new(), found: Vec::new() };
     check.check_acknowledged();
@@ -158,7 +158,7 @@ pub fn check(history: &History) -> Vec<Violation> {
 struct HistoryCheck<'a> {
     history: &'a History,
     facts: BTreeMap<u64, Fact>,
-    /// When the object written at a revision was deleted.
+    /// Revisions at which the object of a revision was deleted.
     deletes: BTreeMap<(String, Option<u64>), u64>,
     found: Vec<Violation>,
 }
@@ -168,7 +168,7 @@ impl HistoryCheck<'_> {
         self.found.push(Violation { promise, seen });
     }
 
-    /// Takes down what happened at a revision, or that two accounts of it differ.
+    /// Records the change at a revision, or reports a contradiction.
     fn record_fact(&mut self, revision: u64, fact: Fact, from: &str) {
         match self.facts.get(&revision) {
             Some(known) if *known != fact => {
@@ -238,7 +238,7 @@ impl HistoryCheck<'_> {
         }
     }
 
-    /// Every fact must be some write's, once, and build on what that write expected.
+    /// Checks that every change matches exactly one write and its expected revision.
     fn check_chains(&mut self) {
         let by_id: BTreeMap<&str, &HistoryWrite> =
             self.history.writes.iter().filter_map(|write| Some((write.id.as_deref()?, write))).collect();
@@ -276,7 +276,7 @@ impl HistoryCheck<'_> {
         }
     }
 
-    /// An acknowledged delete whose revision the writer was not told must have been seen by somebody.
+    /// Checks that an acknowledged delete without a known revision was observed.
     fn check_deletes(&mut self) {
         for write in &self.history.writes {
             if write.outcome == WriteOutcome::Deleted && self.revision_of(write).is_none() {
@@ -286,7 +286,7 @@ impl HistoryCheck<'_> {
         }
     }
 
-    /// The revision of an acknowledged write.
+    /// Returns the revision of an acknowledged write.
     fn revision_of(&self, write: &HistoryWrite) -> Option<u64> {
         match write.outcome {
             WriteOutcome::Acknowledged(revision) => Some(revision),
@@ -295,7 +295,7 @@ impl HistoryCheck<'_> {
         }
     }
 
-    /// What happened between a watcher's first and last revision must have been said to it.
+    /// Checks that a watcher received all changes between its first and last revision.
     fn check_gaps(&mut self, streams: &[WatchStream]) {
         let Some(first) = streams.first() else { return };
         let mut reached = first.after;
@@ -324,7 +324,7 @@ impl HistoryCheck<'_> {
         }
     }
 
-    /// A list shows exactly what the facts up to its revision amount to, and lacks nothing acknowledged in earlier lives.
+    /// Checks that a list equals the changes up to its revision, and contains all acknowledged writes of earlier lives.
     fn check_list(&mut self, listing: &ListSnapshot) {
         for write in &self.history.writes {
             let Some(revision) = self.revision_of(write) else { continue };
@@ -361,7 +361,7 @@ impl HistoryCheck<'_> {
 }
 
 impl HistoryEvent {
-    /// The revision it speaks of.
+    /// Returns the revision of the event.
     pub fn revision(&self) -> u64 {
         match self {
             HistoryEvent::Put { revision, .. }

@@ -1,13 +1,13 @@
-//! What the workspace's tests and benchmarks share.
+//! Shared library of the workspace's tests and benchmarks.
 //!
 //! ```text
-//! tests/conformance/<area>/<name>.yaml ──case──▶ run ──▶ target (real | ours)
+//! tests/conformance/<area>/<name>.yaml ──case──▶ run ──▶ target (real | embedded)
 //!                                                 │
 //!                      compare ◀── mask ◀── answers
 //! ```
 //!
-//! A case is a list of requests with the answers the real kube-apiserver gave. Running it against any server and masking
-//! what differs from run to run (uids, revisions, times) must give the same answers again.
+//! A case is a list of requests with the answers of kube-apiserver. Every server must give the same answers, after
+//! values that differ between runs (uids, revisions, times) are masked.
 
 pub mod case;
 pub mod case_file;

@@ -1,4 +1,4 @@
-//! Masks what differs between two runs of the same case: uids, revisions, times, tokens, generated names, allocated
+//! Masks values that differ between runs of a case: uids, revisions, times, tokens, generated names, allocated
 //! addresses. A mask keeps identity: the same uid is the same `<uid1>` in all answers of a case.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the pattern is a constant")
 }
 
-/// Masks the answers of one run of one case, in order.
+/// Masks the answers of one run of a case, in order.
 #[derive(Debug)]
 pub struct AnswerMask {
     id: String,
@@ -37,7 +37,7 @@ pub struct AnswerMask {
 }
 
 impl AnswerMask {
-    /// `id` is the run's own name part; what the case itself writes is never masked.
+    /// Creates a mask. `id` is the unique name part of the run. Values written by the case itself are not masked.
     pub fn new(case: &ConformanceCase, id: &str) -> AnswerMask {
         let mut given = String::new();
         for step in &case.steps {
@@ -50,10 +50,10 @@ impl AnswerMask {
         AnswerMask { id: id.to_string(), case_text: given, seen: BTreeMap::new(), generated: Vec::new() }
     }
 
-    /// A whole body or watch event.
+    /// Masks a body or watch event.
     pub fn body(&mut self, value: &Value) -> Value {
         self.learn_generated(value);
-        // A bookmark's revision is the server's, which other writers move: it has no identity.
+        // The revision of a bookmark depends on other writers, so it has no identity.
         let mut value = value.clone();
         if value["type"] == "BOOKMARK" {
             mask_list_revision(&mut value["object"]);
@@ -69,7 +69,7 @@ impl AnswerMask {
         masked
     }
 
-    /// A line of text such as a warning.
+    /// Masks a line of text, such as a warning.
     pub fn text(&mut self, text: &str) -> String {
         self.string("", text)
     }
@@ -77,11 +77,11 @@ impl AnswerMask {
     fn walk(&mut self, key: &str, value: &Value) -> Value {
         match value {
             Value::Object(map) => {
-                // Sorted, so that numbers are given in the same order whatever order the server writes fields in.
+                // Sorted, so that the numbering does not depend on the order of fields.
                 let keys: BTreeSet<&String> = map.keys().collect();
                 let mut out = Map::new();
                 for name in keys {
-                    // A list's own revision is masked without identity: other writers on the server move it.
+                    // The revision of a list depends on other writers, so it is masked without identity.
                     let masked = if name == "metadata" && list_like(map) {
                         map[name].clone()
                     } else {
@@ -190,8 +190,8 @@ fn mask_list_revision(value: &mut Value) {
     }
 }
 
-/// Orders what the real server leaves to chance: managed fields are sorted by time in seconds, so two writes may or may
-/// not share one; the causes of an apply conflict come from a hash map.
+/// Sorts lists with a random order on kube-apiserver: managed fields are sorted by time in seconds, so two writes may
+/// share one, and the causes of an apply conflict come from a hash map.
 fn sort_unordered(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -212,7 +212,7 @@ fn sort_unordered(value: &mut Value) {
     }
 }
 
-/// The cells of a Table that count the time since something.
+/// Masks the cells of a Table that show an age.
 fn mask_ages(value: &mut Value) {
     let table = if value["object"]["kind"] == "Table" { &mut value["object"] } else { value };
     if table["kind"] != "Table" {
@@ -228,7 +228,7 @@ fn mask_ages(value: &mut Value) {
         .unwrap_or_default();
     for cells in table["rows"].as_array_mut().into_iter().flatten().filter_map(|row| row["cells"].as_array_mut()) {
         for (column, cell) in cells.iter_mut().enumerate() {
-            // Later events of a watch have no columns.
+            // Only the first event of a watch has columns.
             let age = columns.is_empty() || columns.contains(&column);
             if age && cell.as_str().is_some_and(|text| AGE.is_match(text)) {
                 *cell = Value::String("<age>".to_string());

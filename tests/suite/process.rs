@@ -1,4 +1,4 @@
-//! The `switchboard` binary as a process: started, found by its kubeconfig, stopped or killed.
+//! The `switchboard` binary as a process.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-/// A server that does not answer within this is not going to.
+/// Timeout until the server answers.
 const START_TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(2);
 
@@ -20,24 +20,24 @@ pub struct UpProcess {
     kubeconfig: PathBuf,
 }
 
-/// Why the server is not there.
+/// Error starting the server.
 #[derive(Debug, thiserror::Error)]
 pub enum UpProcessError {
-    /// A file or process could not be made.
+    /// A file or process could not be created.
     #[error("could not run {0}")]
     Run(&'static str, #[source] std::io::Error),
-    /// The binary does not compile.
+    /// The build failed.
     #[error("could not build the switchboard binary")]
     Build,
-    /// The process ended instead of serving.
+    /// The process exited.
     #[error("switchboard ended with {0} instead of serving")]
     Exited(std::process::ExitStatus),
-    /// It runs and does not answer.
+    /// The server does not answer.
     #[error("switchboard did not answer in time")]
     NotReady,
 }
 
-/// The binary of the profile this test is built with, built when it is not there or old.
+/// Returns the binary of the test's profile, built if it is missing or outdated.
 pub fn binary() -> Result<&'static Path, UpProcessError> {
     static BINARY: OnceLock<Option<PathBuf>> = OnceLock::new();
     BINARY.get_or_init(build).as_deref().ok_or(UpProcessError::Build)
@@ -52,7 +52,7 @@ fn build() -> Option<PathBuf> {
     let target = exe.parent()?.parent()?;
     let cargo = std::env::var_os("CARGO").unwrap_or("cargo".into());
     let mut command = Command::new(cargo);
-    // With the features of the whole workspace, as `make test` builds it: otherwise every dependency is built once more.
+    // With the features of the whole workspace, like `make test`; otherwise all dependencies would be built again.
     command.current_dir(env!("CARGO_MANIFEST_DIR")).args(["build", "--quiet", "--workspace", "--bin", "switchboard"]);
     command.arg("--target-dir");
     command.arg(target.parent()?);
@@ -64,15 +64,15 @@ fn build() -> Option<PathBuf> {
 }
 
 impl UpProcess {
-    /// Starts a durable server and returns at once; [`Up::client`] waits until it answers.
+    /// Starts a durable server and returns at once; [`UpProcess::client`] waits until it answers.
     pub fn start(data_dir: &Path) -> Result<UpProcess, UpProcessError> {
         UpProcess::start_with(data_dir, &[])
     }
 
-    /// The same with further arguments.
+    /// Starts a server with further arguments.
     pub fn start_with(data_dir: &Path, arguments: &[&OsStr]) -> Result<UpProcess, UpProcessError> {
         let kubeconfig = data_dir.with_extension("kubeconfig");
-        // The old one names the old port.
+        // The old file contains the old port.
         let _ = std::fs::remove_file(&kubeconfig);
         let mut command = Command::new(binary()?);
         command.arg("up").arg("--data-dir").arg(data_dir).args(["--listen", "127.0.0.1:0"]).args(arguments);
@@ -84,17 +84,17 @@ impl UpProcess {
         Ok(UpProcess { process, kubeconfig })
     }
 
-    /// The process id.
+    /// Returns the process id.
     pub fn id(&self) -> u32 {
         self.process.id()
     }
 
-    /// The administrator's kubeconfig.
+    /// Returns the administrator's kubeconfig.
     pub fn kubeconfig(&self) -> &Path {
         &self.kubeconfig
     }
 
-    /// A client with connections of its own, once the server is ready.
+    /// Returns a client with its own connections once the server is ready.
     pub async fn client(&mut self) -> Result<Client, UpProcessError> {
         let deadline = Instant::now() + START_TIMEOUT;
         while Instant::now() < deadline {
@@ -111,9 +111,9 @@ impl UpProcess {
         Err(UpProcessError::NotReady)
     }
 
-    /// SIGKILL: no goodbye. Returns when the process is gone.
+    /// Sends SIGKILL and waits for the exit.
     pub fn kill(&mut self) {
-        // Fails only when it is gone already.
+        // Fails only if the process has already exited.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
@@ -125,7 +125,7 @@ impl Drop for UpProcess {
     }
 }
 
-/// A client of a kubeconfig's current context that never retries; `None` while the file is not complete.
+/// Returns a client of the kubeconfig's current context without retries; `None` while the file is incomplete.
 pub async fn client(kubeconfig: &Path) -> Option<Client> {
     let file = Kubeconfig::read_from(kubeconfig).ok()?;
     let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.ok()?;
@@ -133,7 +133,7 @@ pub async fn client(kubeconfig: &Path) -> Option<Client> {
     Client::try_from(config).ok()
 }
 
-/// Whether the server says it is ready.
+/// Whether the server is ready.
 pub async fn is_ready(client: &Client) -> bool {
     let request = http::Request::get("/readyz").body(Vec::new()).expect("a constant request is valid");
     client.request_text(request).await.is_ok()

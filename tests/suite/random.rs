@@ -1,11 +1,11 @@
-//! Repeatable randomness for tests: the same seed gives the same run.
+//! Repeatable random numbers for tests.
 
-/// A small generator (splitmix64): good enough to vary a test, and nothing else.
+/// A small random number generator (splitmix64), for tests only.
 #[derive(Clone, Debug)]
 pub struct RandomNumbers(u64);
 
 impl RandomNumbers {
-    /// A sequence of its own for each seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> RandomNumbers {
         RandomNumbers(seed)
     }
@@ -18,7 +18,7 @@ impl RandomNumbers {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`.
+    /// Returns a number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.step() % end.max(1)
     }

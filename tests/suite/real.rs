@@ -1,4 +1,4 @@
-//! The real kube-apiserver, etcd and kube-controller-manager as loopback processes for the time of a test.
+//! kube-apiserver, etcd and kube-controller-manager as loopback processes for a test.
 
 use std::ffi::OsStr;
 use std::net::TcpStream;
@@ -9,44 +9,45 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Real components that run until dropped; one given by `SWITCHBOARD_REAL_DIR` is shared and left running.
+/// Real components, stopped when dropped. The shared ones of `SWITCHBOARD_REAL_DIR` keep running.
 #[derive(Debug)]
 pub struct RealCluster {
     dir: PathBuf,
     own: Option<tempfile::TempDir>,
 }
 
-/// Why the real components are not there.
+/// Error starting the components.
 #[derive(Debug, thiserror::Error)]
 pub enum RealError {
-    /// A directory or process could not be made.
+    /// A directory or process could not be created.
     #[error("could not run {0}")]
     Run(&'static str, #[source] std::io::Error),
-    /// `tests/real/up` said no.
+    /// `tests/real/up` failed.
     #[error("tests/real/up failed: {0}")]
     Up(String),
 }
 
-/// What the API server writes down of each request: who, what, and as whom, when it began to answer and when it had.
+/// Audit policy: metadata of each request, at the start and at the end of the response.
 const AUDIT_POLICY: &str = r#"{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"],
     "rules": [{"level": "Metadata"}]}"#;
 
-/// How often a component that was killed is started until it stays.
+/// Maximum number of start attempts for a killed component.
 const STARTS: usize = 3;
 
-/// The root of the workspace.
+/// Returns the root of the workspace.
 pub fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Whether a process still holds anything. Its sockets close after its memory is gone, so that only a dead one's port is free.
+/// Whether a process still holds resources. Sockets are closed after the memory is freed, so only the port of a dead
+/// process is free.
 fn is_running(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(')').next().and_then(|rest| rest.trim().chars().next()).is_some_and(|state| !"ZX".contains(state))
 }
 
 impl RealCluster {
-    /// Builds what is not built, and starts it.
+    /// Builds missing components and starts them.
     pub fn start() -> Result<RealCluster, RealError> {
         let (dir, own) = match std::env::var_os("SWITCHBOARD_REAL_DIR") {
             Some(dir) => (PathBuf::from(dir), None),
@@ -59,13 +60,13 @@ impl RealCluster {
         real.run_script("")
     }
 
-    /// One of the caller's own, whatever `SWITCHBOARD_REAL_DIR` says.
+    /// Starts separate components, regardless of `SWITCHBOARD_REAL_DIR`.
     pub fn start_own() -> Result<RealCluster, RealError> {
         let own = tempfile::tempdir().map_err(|e| RealError::Run("a temporary directory", e))?;
         RealCluster { dir: own.path().to_path_buf(), own: Some(own) }.run_script("")
     }
 
-    /// One of the caller's own that writes down every request.
+    /// Starts separate components with an audit log.
     pub fn start_audited() -> Result<RealCluster, RealError> {
         let own = tempfile::tempdir().map_err(|e| RealError::Run("a temporary directory", e))?;
         let policy = own.path().join("audit-policy.yaml");
@@ -87,19 +88,19 @@ impl RealCluster {
         Ok(self)
     }
 
-    /// The requests that [`Real::audited`] wrote down so far, in order.
+    /// Returns the audited requests so far, in order.
     pub fn audit(&self) -> Vec<Value> {
         let log = std::fs::read_to_string(self.dir.join("audit.log")).unwrap_or_default();
         log.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// The process id of a component, such as `kube-apiserver`.
+    /// Returns the process id of a component, such as `kube-apiserver`.
     pub fn process(&self, component: &str) -> Option<u32> {
         let file = std::fs::read_to_string(self.dir.join(format!("{component}.pid"))).ok()?;
         file.lines().next()?.parse().ok()
     }
 
-    /// Kills a component as a crash does, and starts it again as it was; returns when it serves.
+    /// Kills a component, restarts it, and waits until it serves.
     pub fn restart(&self, component: &str) -> Result<(), RealError> {
         let run = |error| RealError::Run("a component anew", error);
         let pid = self.process(component).ok_or_else(|| RealError::Up(format!("no {component} runs")))?;
@@ -118,11 +119,11 @@ impl RealCluster {
         Err(RealError::Up(format!("{component} does not come back: {}", self.last_lines(component))))
     }
 
-    /// Starts a component, and says whether it serves. One that finds the machine too busy gives up, and whoever looks after it in
-    /// a cluster starts it again.
+    /// Starts a component and returns whether it serves. On a busy machine a component may give up; in a cluster, the
+    /// kubelet would restart it.
     fn start_component(&self, component: &str, line: &[&OsStr]) -> Result<bool, RealError> {
         let run = |error| RealError::Run("a component anew", error);
-        // Of a shell that ends, so that nobody has to wait for it.
+        // Started by a short-lived shell, so that no zombie is left.
         let mut shell = Command::new("sh");
         shell.arg("-c").arg(r#"log=$1; shift; setsid nohup "$@" >>"$log" 2>&1 </dev/null & echo $!"#).arg("sh");
         let begun = shell.arg(self.dir.join(format!("{component}.log"))).args(line).output().map_err(run)?;
@@ -132,7 +133,7 @@ impl RealCluster {
         let port = line.iter().skip_while(|part| **part != "--secure-port").nth(1);
         let port = port.and_then(|port| port.to_str()?.parse::<u16>().ok());
         let serves = || match (component, port) {
-            // It listens long before it has done what it must do to stay.
+            // The port is open long before the component is ready.
             ("kube-apiserver", _) => self.is_ready(),
             (_, Some(port)) => TcpStream::connect(("127.0.0.1", port)).is_ok(),
             (_, None) => true,
@@ -152,14 +153,14 @@ impl RealCluster {
         ask.output().is_ok_and(|answer| answer.status.success())
     }
 
-    /// The last lines a component wrote, for whoever has to find out why it is not there.
+    /// Returns the last log lines of a component, for a failed test.
     pub fn last_lines(&self, component: &str) -> String {
         let text = std::fs::read_to_string(self.dir.join(format!("{component}.log"))).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(20)..].join("\n")
     }
 
-    /// The administrator's kubeconfig.
+    /// Returns the administrator's kubeconfig.
     pub fn kubeconfig(&self) -> PathBuf {
         self.dir.join("kubeconfig")
     }
@@ -174,7 +175,7 @@ impl RealCluster {
 impl Drop for RealCluster {
     fn drop(&mut self) {
         if self.own.is_some() {
-            // Nothing can be done about a failure here; the next `tests/real/down` on that directory reports it.
+            // Errors are ignored; the next `tests/real/down` on that directory reports them.
             let _ = self.script("tests/real/down").status();
         }
     }

@@ -14,41 +14,41 @@ use crate::compare;
 use crate::mask::AnswerMask;
 use crate::target::TestTarget;
 
-/// Longest wait for watch events.
+/// Timeout for watch events.
 const EVENT_WAIT: Duration = Duration::from_secs(10);
-/// Pause between two requests of an `until`.
+/// Interval between requests of an `until`.
 const POLL_PAUSE: Duration = Duration::from_millis(50);
 
-/// Why a case could not be run to its end.
+/// Error of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The server gave no answer at all.
+    /// The server did not answer.
     #[error("step {step} got no answer: {cause}")]
     NoAnswer {
-        /// Which step.
+        /// Step.
         step: String,
-        /// What the transport said.
+        /// Error of the transport.
         cause: String,
     },
-    /// The step itself makes no sense.
+    /// The step is invalid.
     #[error("step {0} is not understood")]
     Step(String),
-    /// An `until` did not come about.
+    /// An `until` condition was not met in time.
     #[error("step {step} waited in vain, last answer: {last}")]
     UntilTimedOut {
-        /// Which step.
+        /// Step.
         step: String,
-        /// The last answer seen.
+        /// Last answer.
         last: String,
     },
-    /// A `save` pointer found nothing.
+    /// The pointer of a `save` has no value.
     #[error("step {step} has no {pointer} to save in {body}")]
     Save {
-        /// Which step.
+        /// Step.
         step: String,
-        /// What was to be saved.
+        /// JSON pointer.
         pointer: String,
-        /// Where it was looked for.
+        /// Body of the answer.
         body: String,
     },
 }
@@ -65,9 +65,9 @@ struct ConformanceRun<'a> {
     mask: AnswerMask,
 }
 
-/// Runs `case` under the name part `id`, which is unique among the runs on that server.
+/// Runs `case` with the unique name part `id`.
 ///
-/// The namespace, if the case uses one, is made before and deleted after; its deletion is not waited for.
+/// If the case uses a namespace, it is created before the run, and deleted afterwards without waiting.
 pub async fn run(
     case: &ConformanceCase,
     target: &TestTarget,
@@ -104,12 +104,12 @@ impl ConformanceRun<'_> {
     async fn make_namespace(&mut self) -> Result<(), RunError> {
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "${ns}"}});
         self.send_plain("POST /api/v1/namespaces", Some(body)).await?;
-        // What controllers put into every namespace is there before the case looks.
+        // Wait for the objects that controllers create in every namespace.
         for path in ["serviceaccounts/default", "configmaps/kube-root-ca.crt"] {
             let act = format!("GET /api/v1/namespaces/${{ns}}/{path}");
             let step = plain_step(&act, None);
             match self.until(&step, &BTreeMap::from([("code".to_string(), json!(200))])).await {
-                // The case runs all the same, and its answers show what is missing.
+                // Continue: the answers of the case will show the missing objects.
                 Ok(_) | Err(RunError::UntilTimedOut { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -152,7 +152,7 @@ impl ConformanceRun<'_> {
         self.finish(step, raw)
     }
 
-    /// The answer, asked for again as long as the server says that it is not ready for that resource.
+    /// Returns the response, retried while the server reports that the resource is not ready.
     async fn ready_response(&mut self, step: &CaseStep) -> Result<StepResponse, RunError> {
         let start = Instant::now();
         loop {
@@ -306,7 +306,7 @@ impl ConformanceRun<'_> {
 
     fn fill(&self, text: &str) -> String {
         let mut out = text.to_string();
-        // `ns` before `id`: variables do not nest, but the order is then the same in every run.
+        // `ns` before `id`: variables do not nest, but the order must be the same in every run.
         for (name, value) in &self.variables {
             out = out.replace(&format!("${{{name}}}"), value);
         }
@@ -330,7 +330,7 @@ impl OpenWatch {
 }
 
 enum StepResponse {
-    /// A 200 whose body is still to be read: an object, a list, or a watch.
+    /// Status 200 with an unread body: an object, a list, or a watch.
     Stream(Response<Body>),
     Whole(RawAnswer),
 }
@@ -343,9 +343,10 @@ struct RawAnswer {
 }
 
 impl RawAnswer {
-    /// Whether a slow kube-apiserver is between two storages of one custom resource: the request was not carried out.
+    /// Whether kube-apiserver is replacing the storage of a custom resource, and did not execute the request.
     ///
-    /// It tears a storage down and builds the next one after a definition changed, and refuses requests that fall between.
+    /// After a definition has changed, kube-apiserver destroys the storage and creates a new one; requests in between
+    /// are refused.
     fn is_storage_restarting(&self) -> bool {
         let message = self.body["message"].as_str().unwrap_or_default();
         match self.code {

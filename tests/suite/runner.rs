@@ -1,4 +1,4 @@
-//! Runs many cases against one server and reports.
+//! Runs many cases against one server and reports the result.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,23 +12,23 @@ use crate::run::RunError;
 use crate::target::TestTarget;
 use crate::{case_file, compare, real, run};
 
-/// Cases in flight at the same time.
+/// Maximum number of concurrent cases.
 const MAX_CASES_AT_ONCE: usize = 16;
 
-/// How a case ended.
+/// Outcome of a case.
 #[derive(Debug)]
 pub struct CaseOutcome {
-    /// Where the case is written.
+    /// Path of the case.
     pub path: PathBuf,
-    /// The case.
+    /// Case.
     pub case: ConformanceCase,
-    /// Masked answers, as far as the run came.
+    /// Masked answers, up to an error.
     pub answers: Vec<CaseAnswer>,
-    /// Why the run stopped, if it did.
+    /// Error that stopped the run, if any.
     pub error: Option<RunError>,
 }
 
-/// The directory of the cases.
+/// Returns the directory of the cases.
 pub fn root() -> PathBuf {
     real::workspace().join("tests/conformance")
 }
@@ -55,7 +55,7 @@ pub async fn run_all(target: &TestTarget, filter: &str) -> Result<Vec<CaseOutcom
     Ok(outcomes)
 }
 
-/// A name part no other run on the same server has: letters and digits that no word of an answer contains by chance.
+/// Returns a unique name part, with letters and digits that do not occur in an answer by chance.
 fn fresh_id() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map(|d| d.as_nanos() as u64).unwrap_or_default();
@@ -70,7 +70,7 @@ fn fresh_id() -> String {
 }
 
 impl CaseOutcome {
-    /// What differs from the record, as text; empty when all is equal.
+    /// Returns the differences to the record as text; empty if there are none.
     pub fn failures(&self, decided: bool) -> String {
         let mut out = String::new();
         for (index, (step, answer)) in self.case.steps.iter().zip(&self.answers).enumerate() {
@@ -98,7 +98,7 @@ impl CaseOutcome {
         std::fs::write(&self.path, case_file::write(&case))
     }
 
-    /// The case's name: area and file without the ending.
+    /// Returns the case's name: area and file name without extension.
     pub fn name(&self) -> String {
         let path = self.path.strip_prefix(root()).unwrap_or(Path::new(&self.path));
         path.with_extension("").to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! A server under test: two clients of it, one with the administrator's certificate and one with no credentials.
+//! A server under test, with two clients: one with the administrator's certificate and one without credentials.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,33 +6,33 @@ use std::time::Duration;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
-/// The real controllers work in turns of seconds.
+/// Timeout; controllers of kube-controller-manager have periods of seconds.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Where requests go.
+/// Target of requests.
 #[derive(Clone)]
 pub struct TestTarget {
-    /// Presents the administrator's client certificate.
+    /// Client with the administrator's certificate.
     pub admin: Client,
-    /// Presents nothing, so that a bearer token decides.
+    /// Client without credentials, for bearer tokens.
     pub anonymous: Client,
-    /// Longest wait for an answer, and for controllers to bring about an `until`.
+    /// Timeout of a response, and of an `until` that depends on controllers.
     pub timeout: Duration,
 }
 
-/// Why a target could not be reached.
+/// Error creating a target.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// The kubeconfig is unreadable or incomplete.
     #[error("could not use the kubeconfig")]
     Config(#[source] kube::config::KubeconfigError),
-    /// The client could not be built.
+    /// The client could not be created.
     #[error("could not build a client")]
     Client(#[source] kube::Error),
 }
 
 impl TestTarget {
-    /// The current context of a kubeconfig file.
+    /// Opens the current context of a kubeconfig file.
     pub async fn open(kubeconfig: &Path) -> Result<TestTarget, TargetError> {
         let file = Kubeconfig::read_from(kubeconfig).map_err(TargetError::Config)?;
         let config =
@@ -40,9 +40,9 @@ impl TestTarget {
         TestTarget::from_config(config)
     }
 
-    /// From a configuration that holds the administrator's credentials.
+    /// Creates a target from a configuration with the administrator's credentials.
     pub fn from_config(mut config: Config) -> Result<TestTarget, TargetError> {
-        // A retried request would hide the answer under test.
+        // A retry would hide the answer under test.
         config.default_retry = false;
         let mut bare = config.clone();
         bare.auth_info = Default::default();

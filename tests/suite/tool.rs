@@ -1,4 +1,4 @@
-//! Command-line clients (kubectl, helm) as tests run them: their own home, one kubeconfig, one namespace.
+//! Command-line clients (kubectl, helm) with their own home, one kubeconfig and one namespace.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use crate::real;
 pub struct CliTool {
     program: PathBuf,
     kubeconfig: PathBuf,
-    /// The namespace given to every run.
+    /// Namespace of every run.
     pub namespace: String,
     home: tempfile::TempDir,
 }
 
-/// What a run left behind.
+/// Output of a run.
 #[derive(Debug, Clone)]
 pub struct ToolOutput {
     /// Exit code.
@@ -27,7 +27,7 @@ pub struct ToolOutput {
     pub err: String,
 }
 
-/// The directory that `tests/real/build` filled.
+/// Returns the directory of programs built by `tests/real/build`.
 pub fn programs() -> PathBuf {
     let output =
         Command::new(real::workspace().join("tests/real/build")).output().expect("tests/real/build can be run");
@@ -36,7 +36,7 @@ pub fn programs() -> PathBuf {
 }
 
 impl CliTool {
-    /// `name` of `tests/real/build`, talking to the server of `kubeconfig`.
+    /// Creates a client `name` of `tests/real/build` for the server of `kubeconfig`.
     pub fn new(name: &str, kubeconfig: &Path, namespace: &str) -> CliTool {
         CliTool {
             program: programs().join(name),
@@ -46,7 +46,7 @@ impl CliTool {
         }
     }
 
-    /// A command that is not started yet, for runs that go on.
+    /// Returns a command that is not started yet, for long runs.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command
@@ -76,13 +76,13 @@ impl CliTool {
         self.run_with_input(arguments, "")
     }
 
-    /// Runs and gives standard output; a failure is told with everything the program said.
+    /// Runs a command that must succeed, and returns standard output. A failure reports all output.
     #[track_caller]
     pub fn ok(&self, arguments: &[&str]) -> String {
         self.run(arguments).succeeded(arguments)
     }
 
-    /// As [`Tool::ok`], with input.
+    /// Like [`CliTool::ok`], with input.
     #[track_caller]
     pub fn ok_with(&self, arguments: &[&str], input: &str) -> String {
         self.run_with_input(arguments, input).succeeded(arguments)
@@ -90,7 +90,7 @@ impl CliTool {
 }
 
 impl ToolOutput {
-    /// Standard output of a run that must succeed.
+    /// Returns the standard output of a run that must succeed.
     #[track_caller]
     pub fn succeeded(self, arguments: &[&str]) -> String {
         assert_eq!(self.code, 0, "{}\n{}{}", arguments.join(" "), self.out, self.err);

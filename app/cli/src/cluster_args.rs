@@ -26,10 +26,10 @@ pub struct ClusterArgs {
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterArgsError {
     /// The kubeconfig file does not exist.
-    #[error("there is no kubeconfig {}\nhint: check the path; `switchboard up` prints the path of its own, and `kubectl config view` shows yours", .0.display())]
+    #[error("could not find the kubeconfig {}\nhint: check the path; `switchboard up` prints the path of its kubeconfig, `kubectl config view` shows yours", .0.display())]
     Missing(PathBuf),
     /// The kubeconfig file cannot be read or parsed.
-    #[error("could not read the kubeconfig {}{place}\nhint: `kubectl --kubeconfig {} config view` says what is wrong with it", file.display(), file.display())]
+    #[error("could not read the kubeconfig {}{place}\nhint: `kubectl --kubeconfig {} config view` shows what is wrong with it", file.display(), file.display())]
     Read {
         /// Path of the kubeconfig.
         file: PathBuf,
@@ -50,11 +50,7 @@ pub enum ClusterArgsError {
         known: Vec<String>,
     },
     /// The kubeconfig has no current context.
-    #[error(
-        "{} has no current context\nhint: name one with --context NAME: {}",
-        display_name(file),
-        context_names(known)
-    )]
+    #[error("{} has no current context\nhint: pass --context NAME; {}", display_name(file), context_names(known))]
     NoCurrent {
         /// The kubeconfig; `None` if several files were merged.
         file: Option<PathBuf>,
@@ -63,11 +59,11 @@ pub enum ClusterArgsError {
     },
     /// Neither a flag, a variable, a kubeconfig nor a pod names a cluster.
     #[error(
-        "no cluster is known: there is no kubeconfig\nhint: give one with --kubeconfig FILE, or set KUBECONFIG; `switchboard up` starts a cluster and prints the path of one"
+        "could not select a cluster: there is no kubeconfig\nhint: pass --kubeconfig FILE, or set KUBECONFIG; `switchboard up` starts a cluster and prints the path of its kubeconfig"
     )]
     Nowhere,
     /// The settings of the kubeconfig cannot be used.
-    #[error("could not use the kubeconfig\nhint: `kubectl get --raw /version` with the same kubeconfig says more")]
+    #[error("could not use the kubeconfig\nhint: `kubectl get --raw /version` with the same kubeconfig shows details")]
     Use(#[source] CommandError),
 }
 
@@ -76,7 +72,7 @@ fn display_name(file: &Option<PathBuf>) -> String {
 }
 
 fn context_names(known: &[String]) -> String {
-    if known.is_empty() { "it has none".to_string() } else { format!("it has {}", known.join(", ")) }
+    if known.is_empty() { "there are no contexts".to_string() } else { format!("contexts: {}", known.join(", ")) }
 }
 
 impl ClusterArgs {
@@ -110,8 +106,8 @@ impl ClusterArgs {
 
     /// Applies the flags to the clusters of a configuration that set neither kubeconfig nor context.
     pub fn apply_to(&self, config: &mut Config) {
-        let given = self.kubeconfig.is_some() || self.context.is_some();
-        for cluster in config.clusters.values_mut().filter(|one| given && **one == ClusterConfig::default()) {
+        let is_set = self.kubeconfig.is_some() || self.context.is_some();
+        for cluster in config.clusters.values_mut().filter(|one| is_set && **one == ClusterConfig::default()) {
             let Self { kubeconfig, context } = self.clone();
             *cluster = ClusterConfig { kubeconfig, context };
         }
@@ -170,15 +166,15 @@ fn deepest(error: &(dyn std::error::Error + 'static)) -> String {
 }
 
 /// Extracts the position from a parser's message, as in `: invalid at line 2, column 9`, and drops the rest.
-fn parse_position(said: &str) -> String {
+fn parse_position(message: &str) -> String {
     let number = |word: &str| {
-        let rest = said.split(&format!("{word} ")).nth(1)?;
+        let rest = message.split(&format!("{word} ")).nth(1)?;
         let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
         (!digits.is_empty()).then_some(digits)
     };
     match (number("line"), number("column")) {
-        (Some(line), Some(column)) => format!(": it is not understood at line {line}, column {column}"),
-        _ => ": it is not understood".to_string(),
+        (Some(line), Some(column)) => format!(": invalid at line {line}, column {column}"),
+        _ => ": invalid content".to_string(),
     }
 }
 

@@ -20,8 +20,8 @@ pub fn on_stdout(text: &str) -> String {
 
 /// Whether output is colored. `NO_COLOR` counts if it is not empty: no-color.org.
 pub fn enabled(terminal: bool, variable: &dyn Fn(&str) -> Option<String>) -> bool {
-    let said = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
-    terminal && !said("NO_COLOR") && variable("TERM").as_deref() != Some("dumb")
+    let is_set = |name: &str| variable(name).is_some_and(|value| !value.is_empty());
+    terminal && !is_set("NO_COLOR") && variable("TERM").as_deref() != Some("dumb")
 }
 
 fn paint(text: &str) -> String {
@@ -59,14 +59,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn diffs_and_state_words_have_colours() {
+    fn diffs_and_states_have_colors() {
         assert_eq!(paint("  + a: 1\n  - a: 2\n"), "\x1b[32m  + a: 1\x1b[0m\n\x1b[31m  - a: 2\x1b[0m\n");
         assert_eq!(paint("web   Ready   1\n"), "web   \x1b[32mReady\x1b[0m   1\n");
         assert_eq!(paint("Readyish\nno words\n"), "Readyish\nno words\n");
     }
 
     #[test]
-    fn colours_are_for_terminals_and_only_when_nobody_said_no() {
+    fn colors_need_a_terminal_and_no_opt_out() {
         assert!(enabled(true, &|_| None));
         assert!(!enabled(false, &|_| None));
         assert!(!enabled(true, &|name| (name == "NO_COLOR").then(|| "1".to_string())));

@@ -43,7 +43,10 @@ impl Contexts {
         self.cluster.logical(name).await;
         // A kubeconfig that the user edited is not overwritten; it lacks the new context.
         if is_new && let Err(error) = self.write() {
-            print_stderr(format_args!("warning: cluster {name} has no context\n{}", failure::message(&error)));
+            print_stderr(format_args!(
+                "warning: could not add a context for cluster {name}\n{}",
+                failure::message(&error)
+            ));
         }
         self.cluster.client_of(name)
     }

@@ -1,4 +1,4 @@
-//! `pause`, `resume` and `wake`: commands that a running kernel carries out.
+//! `pause`, `resume` and `reconcile`: commands that a running kernel carries out.
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -6,6 +6,7 @@ use switchboard_kernel::operator::Unit;
 
 use crate::failure::CommandError;
 use crate::kernel::StateDir;
+use crate::output_format::counted;
 use crate::stderr::print_stderr;
 
 /// Stop starting units of an operator; running units finish
@@ -23,8 +24,8 @@ impl Pause {
         let operator = self.operator;
         let body = json!({"operator": operator}).to_string();
         self.state.request::<Value>("POST", "/api/v1/pause", body).await?;
-        print_stderr(format_args!("{operator} is paused; runs under way end"));
-        print_stderr(format_args!("hint: `switchboard resume {operator}` lets it go on"));
+        print_stderr(format_args!("{operator} paused (running units finish)"));
+        print_stderr(format_args!("hint: resume with `switchboard resume {operator}`"));
         Ok(())
     }
 }
@@ -44,7 +45,7 @@ impl Resume {
         let operator = self.operator;
         let body = json!({"operator": operator}).to_string();
         self.state.request::<Value>("POST", "/api/v1/resume", body).await?;
-        print_stderr(format_args!("{operator} goes on"));
+        print_stderr(format_args!("{operator} resumed"));
         Ok(())
     }
 }
@@ -65,12 +66,8 @@ impl Reconcile {
     pub async fn run(self) -> Result<(), CommandError> {
         let body = json!({"operator": self.operator, "unit": self.unit}).to_string();
         let answer: Value = self.state.request("POST", "/api/v1/wake", body).await?;
-        let woken = answer["woken"].as_u64().unwrap_or_default();
-        print_stderr(format_args!(
-            "{woken} {} of {} will run",
-            if woken == 1 { "unit" } else { "units" },
-            self.operator
-        ));
+        let triggered = answer["woken"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
+        print_stderr(format_args!("triggered {} of {}", counted(triggered, "unit"), self.operator));
         Ok(())
     }
 }

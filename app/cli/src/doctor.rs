@@ -14,7 +14,7 @@ use clap::Args;
 use crate::cluster_args::ClusterArgs;
 use crate::failure::{self, CommandError};
 use crate::kernel::{self, StateDir};
-use crate::output_format::{OutputFormat, print};
+use crate::output_format::{OutputFormat, counted, print};
 use database::DatabaseTarget;
 use report::{DoctorCheck, DoctorReport};
 
@@ -31,7 +31,7 @@ pub struct Doctor {
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
     #[command(flatten)]
     state: StateDir,
 }
@@ -42,13 +42,13 @@ impl Doctor {
         let mut report = DoctorReport::default();
         let config = match kernel::read_config(&self.config) {
             Ok(mut config) => {
-                self.reach.apply_to(&mut config);
+                self.cluster_args.apply_to(&mut config);
                 let operators = config.operators.values().filter(|one| one.enabled).count();
                 let (file, clusters) = (self.config.display(), config.clusters.len());
-                let counted = format!("{file}: {operators} operators, {clusters} clusters");
-                report.add(DoctorCheck::ok("configuration", counted));
+                let found = format!("{file}: {}, {}", counted(operators, "operator"), counted(clusters, "cluster"));
+                report.add(DoctorCheck::ok("configuration", found));
                 for warning in config.warnings() {
-                    report.add(DoctorCheck::warning("configuration", warning, "docs/CONFIG.md says what it means"));
+                    report.add(DoctorCheck::warning("configuration", warning, "see docs/CONFIG.md"));
                 }
                 Some(config)
             }

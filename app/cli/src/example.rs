@@ -57,21 +57,21 @@ impl Example {
         match self {
             Example::Postgres => {
                 print_stderr(
-                    "hint: look at it with `switchboard plugs status --relations` and `kubectl -n shop get secret,deployment`",
+                    "hint: show it with `switchboard plugs status --relations` and `kubectl -n shop get secret,deployment`",
                 );
                 print_stderr(
-                    "hint: rotate the password with `kubectl apply -f examples/plugs/postgres/4-rotated.yaml`, and look again",
+                    "hint: rotate the password with `kubectl apply -f examples/plugs/postgres/4-rotated.yaml`, then show it again",
                 );
             }
             Example::Gitops => {
-                print_stderr("hint: look at what is deployed from git with `kubectl -n argocd get applications`");
+                print_stderr("hint: show the deployed applications with `kubectl -n argocd get applications`");
                 let folder = repository.trim_start_matches("file://");
                 print_stderr(format_args!(
-                    "hint: its repository is {folder}: commit a change there, and look again in three minutes"
+                    "hint: commit a change to its repository {folder}; it is deployed within three minutes"
                 ));
             }
             Example::Deployments => {
-                print_stderr("hint: look at what teams asked for with `switchboard gitops get -n team`")
+                print_stderr("hint: show the teams' applications with `switchboard gitops get -n team`")
             }
         }
         Ok(())
@@ -101,7 +101,7 @@ async fn apply(client: &kube::Client, object: &Value) -> Result<(), CommandError
     let failed = |source: CommandError| ExampleError { kind: kind.clone(), name: name.clone(), source };
     let of = [PLUGS, SOCKETS, APPLICATIONS, PROJECTS, DEPLOYMENTS].into_iter().find(|known| known.kind == *kind);
     let resource = of.or_else(|| built_in(&version, &kind).cloned());
-    let resource = resource.ok_or_else(|| failed("the kind is not known".into()))?;
+    let resource = resource.ok_or_else(|| failed("unknown kind".into()))?;
     let path = path(&resource, &text("/metadata/namespace"), &name);
     if kind == "Secret" && exists(client, &path).await.map_err(failed)? {
         // A restart must not overwrite a Secret that was rotated since.

@@ -52,7 +52,7 @@ fn target(text: &str) -> Result<(String, String), String> {
         Some((kind, name)) if !kind.is_empty() && !name.is_empty() && !name.contains('/') => {
             Ok((kind.to_string(), name.to_string()))
         }
-        _ => Err("write it as KIND/NAME, for example configmap/web".to_string()),
+        _ => Err("expected KIND/NAME, for example configmap/web".to_string()),
     }
 }
 
@@ -68,7 +68,7 @@ impl WhyObject {
         let state = self.state.state().await.ok();
         let journal = self.state.journal()?;
         let state = state.unwrap_or_else(|| {
-            print_stderr("note: no kernel runs here; this is what its journal tells");
+            print_stderr("note: no kernel is running here; the report is from its journal");
             KernelState { now: now(), ..KernelState::default() }
         });
         let (kind, name) = self.object.clone();
@@ -80,9 +80,9 @@ impl WhyObject {
             let kept = journal.reads(id)?.objects.into_iter().find(|kept| kept.key == *key);
             kept.map(|kept| kept.value)
         };
-        let reach = journal.range();
+        let range = journal.range();
         let report =
-            explain::explain_object(&target, self.field.as_ref(), &entries, &reach, &state, live.as_ref(), &read);
+            explain::explain_object(&target, self.field.as_ref(), &entries, &range, &state, live.as_ref(), &read);
         render_report(&report, self.output)
     }
 
@@ -152,7 +152,7 @@ fn check_known(target: &ObjectTarget, entries: &[JournalEntry], state: &KernelSt
         target.cluster.as_ref().filter(|_| !known.iter().any(|table| target.matches_cluster(&table.cluster)))
     {
         let names = named(known.iter().map(|table| table.cluster.to_string()).collect());
-        return Err(format!("no operator here reads or writes on a cluster {cluster}\nhint: there are: {names}").into());
+        return Err(format!("no operator here uses a cluster {cluster}\nhint: clusters: {names}").into());
     }
     let known: BTreeSet<&Arc<Resource>> = known.iter().map(|table| &table.resource).collect();
     if target.is_built_in() || known.iter().any(|resource| target.matches_kind(resource)) {
@@ -160,7 +160,7 @@ fn check_known(target: &ObjectTarget, entries: &[JournalEntry], state: &KernelSt
     }
     let names: Vec<String> = known.iter().take(MAX_NAMED).map(ToString::to_string).collect();
     let names = names.join(", ");
-    Err(format!("no operator here reads or writes a kind {}\nhint: they read and write {names}", target.kind).into())
+    Err(format!("no operator here uses a kind {}\nhint: kinds: {names}", target.kind).into())
 }
 
 fn now() -> switchboard_kernel::timestamp::Timestamp {
@@ -213,13 +213,13 @@ impl WhyNot {
         let report = explain::explain_idle(&self.operator, None, &state);
         if report.health.is_none() {
             let known = if report.operators.is_empty() { "none".to_string() } else { report.operators.join(", ") };
-            return Err(format!("no operator {} is hosted\nhint: there are: {known}", self.operator).into());
+            return Err(format!("no operator {} is running\nhint: operators: {known}", self.operator).into());
         }
         render_report(&report, self.output)
     }
 
     fn with_hint(&self, error: CommandError) -> CommandError {
-        format!("{error}\nhint: `switchboard why-not {}` names those that wait", self.operator).into()
+        format!("{error}\nhint: `switchboard why-not {}` lists the waiting units", self.operator).into()
     }
 }
 
@@ -267,17 +267,17 @@ impl Replay {
                 let known = operators::replay_operator(name, &decision.settings).await;
                 let known = known.or_else(|| crate::hosted::replay_operator(name, &self.state.path().ok()?));
                 let operator = known.ok_or_else(|| {
-                    format!("this binary has no operator {name}\nhint: replay with the binary that decided")
+                    format!("this binary has no operator {name}\nhint: replay with the binary that made the decision")
                 })?;
                 replay_within(operator, &journal, id, &[], replay_timeout(decision))
             }
         };
         if let ReplayComparison::TooMuch { why } = &replayed {
-            return Err(format!("decision {id} cannot be replayed: {why}").into());
+            return Err(format!("could not replay decision {id}: {why}").into());
         }
         if replayed == ReplayComparison::Gone {
             return Err(format!(
-                "decision {id} cannot be replayed: it, or what it read, is not kept\nhint: `switchboard why` shows the numbers of decisions; `journal` in the configuration says how long they are kept"
+                "could not replay decision {id}: the decision or its inputs are not in the journal\nhint: `switchboard why` shows the numbers of decisions; `journal` in the configuration sets their retention"
             )
             .into());
         }

@@ -30,23 +30,23 @@ pub fn message(error: &(dyn Error + 'static)) -> String {
     let text = error.to_string();
     let (what, mut own) = split_hint(&text);
     // A report of several errors brings its own prefix.
-    let mut told = if what.starts_with("error: ") { what.to_string() } else { format!("error: {what}") };
+    let mut printed = if what.starts_with("error: ") { what.to_string() } else { format!("error: {what}") };
     let deeper: Vec<String> = causes(error).skip(1).map(ToString::to_string).collect();
     for cause in &deeper {
         let (cause, hint) = split_hint(cause);
         // A transparent error repeats the message of its source.
-        if !told.ends_with(cause) {
-            told.push_str(&format!("\n  {cause}"));
+        if !printed.ends_with(cause) {
+            printed.push_str(&format!("\n  {cause}"));
         }
         own = hint.or(own);
     }
     let hint = own.or_else(|| hint(error)).unwrap_or(LAST_HINT);
-    told.push_str(&format!("\nhint: {hint}"));
-    told
+    printed.push_str(&format!("\nhint: {hint}"));
+    printed
 }
 
 /// Hint for errors without a specific one.
-const LAST_HINT: &str = "`switchboard doctor` checks configuration, clusters, rights and machine; SWITCHBOARD_LOG=debug has the same command say more";
+const LAST_HINT: &str = "check configuration, clusters, permissions and machine with `switchboard doctor`; set SWITCHBOARD_LOG=debug for more output";
 
 /// Splits a message from the hint at its end.
 fn split_hint(text: &str) -> (&str, Option<&str>) {
@@ -68,11 +68,11 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     } else if let Some(error) = error.downcast_ref::<SourceError>() {
         dump_hint(error)
     } else if let Some(JournalError::Busy(_)) = error.downcast_ref::<JournalError>() {
-        Some("stop the other process, or give another directory with --state-dir DIR")
+        Some("stop the other process, or pass another directory with --state-dir DIR")
     } else if let Some(error) = error.downcast_ref::<AskError>() {
         kernel_hint(error, kind)
     } else if let Some(KernelError::Refused(_)) = error.downcast_ref::<KernelError>() {
-        Some("`switchboard top` names the operators, `switchboard why-not OPERATOR` their units")
+        Some("`switchboard top` lists the operators, `switchboard why-not OPERATOR` their units")
     } else if let Some(hint) = causes(error).find_map(program_hint) {
         Some(hint)
     } else if let Some(hint) = causes(error).find_map(crate::gitops::hint) {
@@ -80,7 +80,7 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     } else if let Some(hint) = causes(error).find_map(server_hint) {
         Some(hint)
     } else if error.is::<KubeconfigError>() {
-        Some("give a file that may be written with --kubeconfig FILE")
+        Some("pass a writable file with --kubeconfig FILE")
     } else {
         None
     };
@@ -89,11 +89,11 @@ fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
 
 fn store_hint(error: &OpenError) -> Option<&'static str> {
     Some(match error {
-        OpenError::Locked { .. } => "stop the other process, or give another directory with --data-dir DIR",
+        OpenError::Locked { .. } => "stop the other process, or pass another directory with --data-dir DIR",
         OpenError::Damaged { .. } | OpenError::Missing { .. } => {
-            "nothing was changed; put the data directory back from a copy, or begin afresh with --data-dir DIR"
+            "nothing was changed; restore the data directory from a backup, or start with a new one: --data-dir DIR"
         }
-        OpenError::Newer { .. } => "start the version that wrote it, or a newer one",
+        OpenError::Newer { .. } => "start the version that wrote it, or a newer version",
         OpenError::Io { .. } => return None,
     })
 }
@@ -101,25 +101,25 @@ fn store_hint(error: &OpenError) -> Option<&'static str> {
 fn port_hint(error: &ListenError, kind: Option<ErrorKind>) -> Option<&'static str> {
     let ListenError::Bind { address, .. } = error else { return None };
     Some(match kind {
-        Some(ErrorKind::AddrInUse) => "another server has this port; --listen 127.0.0.1:0 picks a free one",
+        Some(ErrorKind::AddrInUse) => "another process uses this port; --listen 127.0.0.1:0 selects a free port",
         Some(ErrorKind::PermissionDenied) if address.port() < 1024 => {
-            "ports below 1024 are for privileged users; take a higher one, such as --listen 127.0.0.1:6443"
+            "ports below 1024 need privileges; use a higher port, such as --listen 127.0.0.1:6443"
         }
-        _ => "give an address of this machine with --listen ADDR:PORT",
+        _ => "pass an address of this machine with --listen ADDR:PORT",
     })
 }
 
 fn program_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     match (error.downcast_ref::<HostingError>(), error.downcast_ref::<SandboxError>()) {
         (Some(HostingError::NoProgram(_)), _) => {
-            Some("`command` is a path from the root or from the configuration's folder, or a name in PATH")
+            Some("set `command` to an absolute path, a path relative to the configuration file, or a name in PATH")
         }
         (Some(HostingError::NoFile(_)), _) => Some(
-            "paths under `files` begin at the root or at the configuration's folder; leave out what the program does not need",
+            "use absolute paths under `files`, or paths relative to the configuration file; list only files that the program needs",
         ),
-        (Some(HostingError::NoAccount), _) => Some("name one as `serviceAccount: namespace/name`"),
+        (Some(HostingError::NoAccount), _) => Some("set `serviceAccount: namespace/name`"),
         (_, Some(SandboxError::Unsupported { .. } | SandboxError::Setup { .. })) => Some(
-            "docs/HOSTING.md says what a sandbox needs; `sandbox: off` runs this operator without one, with all that this user may",
+            "see docs/HOSTING.md for the requirements of a sandbox; `sandbox: off` runs this operator without a sandbox, with the permissions of this user",
         ),
         _ => None,
     }
@@ -127,10 +127,10 @@ fn program_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
 
 fn kernel_hint(error: &AskError, kind: Option<ErrorKind>) -> Option<&'static str> {
     match error {
-        AskError::Port(..) => Some("`listen` in the configuration says where; port 0 takes any free one"),
+        AskError::Port(..) => Some("change `listen` in the configuration; port 0 selects a free port"),
         // The operating system returns this kind for a path that is too long.
         AskError::Socket(..) if kind == Some(ErrorKind::InvalidInput) => {
-            Some("give a directory with a shorter path with --state-dir DIR")
+            Some("pass a directory with a shorter path with --state-dir DIR")
         }
         AskError::Socket(..) => None,
     }
@@ -142,16 +142,16 @@ fn server_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let boxed = || error.downcast_ref::<Box<kube::Error>>().map(AsRef::as_ref);
     match error.downcast_ref::<kube::Error>().or_else(boxed)? {
         kube::Error::Api(status) => match status.code {
-            401 => Some("the credentials of the kubeconfig are not accepted: are they expired, or of another cluster?"),
-            403 => Some("this user may not do that; `kubectl auth can-i --list` shows what it may"),
-            404 => Some("is it the right cluster and namespace? `kubectl api-resources` shows the kinds there are"),
-            409 => Some("somebody else wrote at the same time; try again"),
-            413 | 422 => Some("the object is not as the server wants it; `kubectl explain KIND` says how it should be"),
-            429 | 500..=599 => Some("the server is busy or unwell; try again in a moment"),
+            401 => Some("check the credentials of the kubeconfig: they may be expired, or for another cluster"),
+            403 => Some("ask for the permission; `kubectl auth can-i --list` shows the permissions of this user"),
+            404 => Some("check cluster and namespace; `kubectl api-resources` lists the served kinds"),
+            409 => Some("another writer changed the object at the same time; try again"),
+            413 | 422 => Some("correct the object; `kubectl explain KIND` shows its fields"),
+            429 | 500..=599 => Some("the server is overloaded or failing; try again later"),
             _ => None,
         },
         kube::Error::HyperError(_) | kube::Error::Service(_) => {
-            Some("does the cluster run, and does this machine reach the address in the kubeconfig?")
+            Some("check that the cluster is running, and that this machine can reach the address in the kubeconfig")
         }
         _ => None,
     }
@@ -160,27 +160,25 @@ fn server_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
 fn dump_hint(error: &SourceError) -> Option<&'static str> {
     match error {
         SourceError::Archive { .. } => {
-            Some("give the directory `oc adm must-gather` wrote, or a whole .tar or .tar.gz of it")
+            Some("pass the directory that `oc adm must-gather` wrote, or a complete .tar or .tar.gz of it")
         }
-        SourceError::Open { .. } | SourceError::List { .. } => Some("check the path and that it may be read"),
-        SourceError::TooLarge { .. } => Some("serve a part of it: a folder that holds `namespaces`"),
+        SourceError::Open { .. } | SourceError::List { .. } => Some("check the path and its mode"),
+        SourceError::TooLarge { .. } => Some("serve a part of it: a folder with a subfolder `namespaces`"),
     }
 }
 
 fn system_hint(kind: ErrorKind) -> Option<&'static str> {
     Some(match kind {
-        ErrorKind::NotFound => "check the path: it is not there",
-        ErrorKind::IsADirectory => "a directory is where a file should be; give another path",
-        ErrorKind::InvalidData => "is it the right file? it is not text",
-        ErrorKind::BrokenPipe => "whoever read the output has gone away",
-        ErrorKind::ConnectionRefused => "nobody listens there; is the other side running?",
-        ErrorKind::TimedOut => "the other side did not answer in time; try again, and check the way to it",
-        ErrorKind::PermissionDenied => "check who owns it and that this user may read and write there",
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "the disk is full; make room, or use another one",
-        ErrorKind::ReadOnlyFilesystem => "the file system is read-only; use another one",
-        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-            "a file is where a directory should be; give another path"
-        }
+        ErrorKind::NotFound => "check the path: it does not exist",
+        ErrorKind::IsADirectory => "the path is a directory; pass the path of a file",
+        ErrorKind::InvalidData => "check the path: the file is not text",
+        ErrorKind::BrokenPipe => "the reader of the output closed the pipe",
+        ErrorKind::ConnectionRefused => "check that the server is running: nothing listens on this address",
+        ErrorKind::TimedOut => "check the network and try again: the server did not answer in time",
+        ErrorKind::PermissionDenied => "check owner and mode: this user must be able to read and write it",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free disk space, or use another disk",
+        ErrorKind::ReadOnlyFilesystem => "use a writable file system",
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => "the path is a file; pass the path of a directory",
         _ => return None,
     })
 }

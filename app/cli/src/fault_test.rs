@@ -1,4 +1,4 @@
-//! `switchboard probe`: runs an operator under every fault of a schedule, on an embedded cluster.
+//! `switchboard fault-test`: runs an operator under every fault of a schedule, on an embedded cluster.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,9 +34,9 @@ pub struct FaultTestCommand {
 enum CaseFileError {
     #[error("could not read the case `{}`", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("could not understand the case `{}`\nhint: a case has `operator`, `given` and `script`; examples/greeter/probe.yaml is one", path.display())]
+    #[error("could not parse the case `{}`\nhint: a case has `operator`, `given` and `script`; see examples/greeter/probe.yaml", path.display())]
     Understand { path: PathBuf, source: CaseError },
-    #[error("the case `{}` is for the operator `{wanted}`, not for `{given}`\nhint: switchboard probe {wanted} --case {}", path.display(), path.display())]
+    #[error("the case `{}` is for the operator `{wanted}`, not for `{given}`\nhint: run `switchboard fault-test {wanted} --case {}`", path.display(), path.display())]
     Other { path: PathBuf, wanted: String, given: String },
 }
 
@@ -74,7 +74,7 @@ impl FaultTestCommand {
         };
         let probe = probe.on_progress(move |done, all| {
             if let Some(line) = shown.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-                line.count("probing", done, all);
+                line.count("faults", done, all);
             }
         });
         let report = probe.run();

@@ -69,12 +69,12 @@ impl CompatArgs {
 
 /// The target directory is not empty.
 #[derive(Debug, thiserror::Error)]
-#[error("could not write into `{}`: it is not empty\nhint: give a fresh directory, or empty this one", .0.display())]
+#[error("could not write to `{}`: the directory is not empty\nhint: pass a new directory, or empty this one", .0.display())]
 struct NotEmptyError(PathBuf);
 
 /// The source path does not exist.
 #[derive(Debug, thiserror::Error)]
-#[error("there is no `{}`\nhint: --from takes {}", .0.display(), .1)]
+#[error("could not find `{}`\nhint: pass {} with --from", .0.display(), .1)]
 struct NotFoundError(PathBuf, &'static str);
 
 /// Checks that a source exists; a missing path must not count as an empty dump.

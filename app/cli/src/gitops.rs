@@ -130,7 +130,9 @@ pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         return fleet_hint(error);
     }
     if let Some(LineError::NotABackup | LineError::Truncated) = error.downcast_ref::<LineError>() {
-        return Some("give a whole file that `switchboard gitops backup` of this version wrote; nothing was changed");
+        return Some(
+            "pass a complete file that `switchboard gitops backup` of this version wrote; nothing was changed",
+        );
     }
     match error.downcast_ref::<BackupError>() {
         Some(BackupError::Ledger(error)) => ledger_hint(error),
@@ -140,14 +142,14 @@ pub fn hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
 
 fn seal_hint(error: &SealError) -> Option<&'static str> {
     match error {
-        SealError::UnknownKey { .. } => Some(
-            "put the line of that key back into the key file: first if it seals by now, else below the one that does",
-        ),
-        SealError::Refused { .. } => Some(
-            "is it the right key file? put the line of the key that it was sealed with back into it; nothing was changed",
-        ),
+        SealError::UnknownKey { .. } => {
+            Some("add the line of that key to the key file: as the first line if it encrypts new values, else below")
+        }
+        SealError::Refused { .. } => {
+            Some("check the key file: it must have the line of the key that encrypted the value; nothing was changed")
+        }
         SealError::BadKey(_) | SealError::NoKey => {
-            Some("a key is a line `ID:BASE64`; `echo key1:$(openssl rand -base64 32)` makes one")
+            Some("write a key as a line `ID:BASE64`; `echo key1:$(openssl rand -base64 32)` creates one")
         }
         _ => None,
     }
@@ -155,23 +157,23 @@ fn seal_hint(error: &SealError) -> Option<&'static str> {
 
 fn address_hint(error: &AddressError) -> &'static str {
     match error {
-        AddressError::Unknown => "give --database postgres://USER:PASSWORD@HOST/NAME, or --database sqlite:FILE",
+        AddressError::Unknown => "pass --database postgres://USER:PASSWORD@HOST/NAME, or --database sqlite:FILE",
         AddressError::Postgres(_) => {
-            "it is postgres://USER:PASSWORD@HOST/NAME; what is not a letter or a digit is written as %XX"
+            "write the URL as postgres://USER:PASSWORD@HOST/NAME, with special characters as %XX"
         }
-        AddressError::NoFile => "give --database sqlite:FILE",
+        AddressError::NoFile => "pass --database sqlite:FILE",
     }
 }
 
 fn fleet_hint(error: &FleetError) -> Option<&'static str> {
     Some(match error {
         FleetError::Cannot(MoveError::AlreadyThere) => {
-            "nothing is to be done; `switchboard gitops fleet list` shows what each has"
+            "nothing to do; `switchboard gitops fleet list` shows the placements of each instance"
         }
         FleetError::Cannot(MoveError::InProgress(_)) => {
-            "it ends by itself, there or where it was; `switchboard gitops fleet list` shows how many move"
+            "wait until the running move ends; `switchboard gitops fleet list` shows the number of moves"
         }
-        FleetError::NoMove => "create what it deploys again, and it is placed anew",
+        FleetError::NoMove => "recreate its deployments to create a new placement",
         // These variants are transparent, so their source is not among the causes.
         FleetError::Ledger(error) | FleetError::Service(ServiceError::Ledger(error)) => return ledger_hint(error),
         _ => return None,
@@ -181,15 +183,15 @@ fn fleet_hint(error: &FleetError) -> Option<&'static str> {
 fn migration_hint(error: &MigrationError) -> Option<&'static str> {
     Some(match error {
         MigrationError::OldManagedGitops(_) => {
-            "start the newest version of the original on it once: it migrates when it starts; then try again"
+            "start the newest version of managed-gitops once, which migrates the database; then try again"
         }
         MigrationError::Dirty(_) => {
-            "repair it with the original's migration tool, or put a backup back; then try again"
+            "repair it with the migration tool of managed-gitops, or restore a backup; then try again"
         }
-        MigrationError::Newer(_) => "use the version that was here, or a newer one",
-        MigrationError::Altered(_) => "use the version that made the database, or put a backup back",
-        MigrationError::Foreign(_) => "give the GitOps Service a database, or a schema, of its own",
-        MigrationError::MissingColumn { .. } => "somebody changed the tables; put a backup back",
+        MigrationError::Newer(_) => "use the version that wrote it, or a newer version",
+        MigrationError::Altered(_) => "use the version that created the database, or restore a backup",
+        MigrationError::Foreign(_) => "use a separate database or schema for the GitOps Service",
+        MigrationError::MissingColumn { .. } => "the tables were changed by hand; restore a backup",
         MigrationError::OutOfDate => "run `switchboard gitops migrate`",
         MigrationError::Ledger(error) => return ledger_hint(error),
     })
@@ -200,15 +202,13 @@ fn ledger_hint(error: &LedgerError) -> Option<&'static str> {
         return seal_hint(error);
     }
     Some(match error.connection_problem()? {
-        ConnectionProblem::Unreachable => {
-            "is the server running, and does this machine reach it? check host and port of --database"
-        }
+        ConnectionProblem::Unreachable => "check that the server is running, and host and port of --database",
         ConnectionProblem::Tls => {
-            "`?sslrootcert=FILE` names who vouches for the server's certificate; `?sslmode=disable` does without TLS"
+            "set the CA of the server's certificate with `?sslrootcert=FILE`, or disable TLS with `?sslmode=disable`"
         }
         ConnectionProblem::Denied => "check user and password of --database, and that this user may create tables",
         ConnectionProblem::NoDatabase => "create it first: `createdb NAME`",
-        ConnectionProblem::File => "check the file's path, and that this user may read and write there",
+        ConnectionProblem::File => "check the path, and that this user may read and write the file",
     })
 }
 

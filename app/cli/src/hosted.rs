@@ -87,7 +87,7 @@ impl HostedPrograms {
             // The watches report a cluster that does not answer.
             let Ok(served) = served(config, clusters).await else { continue };
             for operator in self.update_programs(&served) {
-                print_stderr(format_args!("{} is told of what is served by now", operator.name()));
+                print_stderr(format_args!("{}: a declared type is served now", operator.name()));
                 wait = LOOK_AGAIN_FIRST;
                 if in_force.add(handle, operator, None).await.is_err() {
                     return;
@@ -120,20 +120,20 @@ impl HostedPrograms {
 /// Loads the programs of a configuration.
 pub async fn load(config: &Config, clusters: &ClusterClients, dir: &Path) -> Result<HostedPrograms, CommandError> {
     let mut hosted = BTreeMap::new();
-    let wanted = config.operators.iter().filter(|(_, operator)| operator.enabled);
-    let wanted: Vec<_> =
-        wanted.filter_map(|(name, operator)| Some((name, operator, operator.process.as_ref()?))).collect();
-    if wanted.is_empty() {
+    let enabled_operators = config.operators.iter().filter(|(_, operator)| operator.enabled);
+    let enabled_operators: Vec<_> =
+        enabled_operators.filter_map(|(name, operator)| Some((name, operator, operator.process.as_ref()?))).collect();
+    if enabled_operators.is_empty() {
         return Ok(HostedPrograms::default());
     }
     let served = served(config, clusters).await?;
-    for (name, operator, process) in wanted {
+    for (name, operator, process) in enabled_operators {
         let guest = one(name, operator, process, config, clusters, &served, &dir.join(FOLDER)).await;
         let guest = guest.map_err(|source| HostingError { name: name.clone(), source })?;
         for of in guest.unserved() {
             let version = of.api_version();
             print_stderr(format_args!(
-                "warning: {name} declares {of} of {version}, which no cluster serves: it is absent until one does"
+                "warning: {name} declares {of} of {version}, which no cluster serves; it has no objects until a cluster serves it"
             ));
         }
         hosted.insert(name.clone(), Arc::new(guest));
@@ -154,7 +154,7 @@ async fn one(
     let workload = config.topology.cluster(ClusterType::UserWorkload);
     let access = match (process.live, clusters.clients.get(workload), clusters.configs.get(workload)) {
         (true, Some(client), Some(config)) => Some(WorkloadAccess::new(client.clone(), config.clone())),
-        (true, ..) => return Err(format!("`live` needs cluster {workload} to be reached over the network").into()),
+        (true, ..) => return Err(format!("`live` needs network access to cluster {workload}").into()),
         (false, ..) => None,
     };
     let (account, egress, served) = (operator.service_account.clone(), process.egress.clone(), served.clone());

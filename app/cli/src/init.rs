@@ -24,9 +24,9 @@ pub struct Init {
 /// Reason why nothing was written.
 #[derive(Debug, thiserror::Error)]
 enum InitError {
-    #[error("{} is there already, and is left as it is\nhint: give another name with --config FILE, or --config - to look at what would be written", .0.display())]
+    #[error("could not write {}: file already exists\nhint: choose another name with --config FILE, or print the text with --config -", .0.display())]
     There(PathBuf),
-    #[error("could not write {}\nhint: check that its folder is there and that this user may write there", .0.display())]
+    #[error("could not write {}\nhint: check that its folder exists and that this user may write to it", .0.display())]
     Write(PathBuf, #[source] std::io::Error),
 }
 
@@ -44,9 +44,9 @@ impl Init {
         file.write_all(TEXT.as_bytes()).map_err(|error| InitError::Write(path.clone(), error))?;
         let name = path.display();
         print_stderr(format_args!("wrote {name}"));
-        print_stderr(format_args!("hint: `switchboard doctor --config {name}` checks it against your clusters"));
+        print_stderr(format_args!("hint: `switchboard doctor --config {name}` checks it with your clusters"));
         print_stderr(format_args!(
-            "hint: `switchboard run --config {name}` hosts its operators; `plan` shows first what they would write"
+            "hint: `switchboard run --config {name}` runs its operators; `switchboard plan` shows what they would write"
         ));
         Ok(())
     }
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_works_as_it_is_and_with_its_examples() {
+    fn written_configuration_works_with_and_without_its_examples() {
         let plain = parse(TEXT);
         assert_eq!(plain.operators.keys().map(ToString::to_string).collect::<Vec<_>>(), ["greeter"]);
         assert!(plain.warnings().is_empty(), "{:?}", plain.warnings());
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn every_section_of_a_configuration_is_shown() {
+    fn every_section_of_a_configuration_is_written() {
         for section in ["clusters", "topology", "limits", "journal", "listen", "operators", "integrations"] {
             let shown = |line: &str| line.trim_start_matches('#').starts_with(&format!("{section}:"));
             assert!(TEXT.lines().any(shown), "{section}");

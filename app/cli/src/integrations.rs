@@ -44,7 +44,7 @@ enum IntegrationsCommand {
     /// Show what would be written on the live clusters of a configuration; write nothing
     Plan(plan::IntegrationsPlan),
     /// List the shards of integrations with their clusters and overrides
-    Who(list::IntegrationsList),
+    List(list::IntegrationsList),
 }
 
 impl IntegrationsArgs {
@@ -55,7 +55,7 @@ impl IntegrationsArgs {
             IntegrationsCommand::Diff(diff) => diff.run(),
             IntegrationsCommand::Lint(lint) => lint.run(),
             IntegrationsCommand::Plan(plan) => plan.run().await,
-            IntegrationsCommand::Who(who) => who.run(),
+            IntegrationsCommand::List(list) => list.run(),
         }
     }
 }
@@ -131,7 +131,7 @@ fn check_environment(environment: Option<&str>, bundles: &[&Bundle]) -> Result<(
         return Ok(());
     }
     let known: Vec<String> = known.into_iter().collect();
-    Err(format!("the data knows no environment `{wanted}`\nhint: it knows {}", known.join(", ")).into())
+    Err(format!("the data has no environment `{wanted}`\nhint: environments: {}", known.join(", ")).into())
 }
 
 /// Returns the environment variables of this process that are valid UTF-8.

@@ -25,7 +25,7 @@ const JOURNAL: &str = "journal";
 pub const KERNEL: &str = "kernel";
 
 /// Folder for the state directories of operators that run alone, in the user's data directory.
-const ALONE: &str = "individual";
+const ONLY: &str = "only";
 
 /// Timeout for the response of a running kernel.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
@@ -42,38 +42,36 @@ pub struct StateDir {
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
     /// The configuration could not be read.
-    #[error("could not read {}\nhint: name a file with --config FILE; `switchboard init` writes one, and docs/CONFIG.md says what stands in it", .0.display())]
+    #[error("could not read {}\nhint: pass a file with --config FILE; `switchboard init` writes one, and docs/CONFIG.md describes it", .0.display())]
     Config(PathBuf, #[source] io::Error),
     /// The state directory could not be created.
-    #[error("could not make the state directory {}", .0.display())]
+    #[error("could not create the state directory {}", .0.display())]
     State(PathBuf, #[source] io::Error),
     /// The journal does not exist.
-    #[error("there is no journal in {}\nhint: give the directory that `run` or `up` uses with --state-dir DIR", .0.display())]
+    #[error("could not find a journal in {}\nhint: pass the directory of `run` or `up` with --state-dir DIR", .0.display())]
     NoJournal(PathBuf),
     /// No kernel is running with this state directory.
-    #[error("no kernel runs on {}\nhint: start one with `switchboard run --config FILE`, or give its directory with --state-dir DIR", .0.display())]
+    #[error("no kernel is running with state directory {}\nhint: start one with `switchboard run --config FILE`, or pass its directory with --state-dir DIR", .0.display())]
     NotRunning(PathBuf),
     /// The kernel refused the request, with its message.
     #[error("{0}")]
     Refused(String),
     /// The response of the kernel is invalid.
-    #[error("could not understand the kernel on {}: {}", .0.display(), .1)]
+    #[error("invalid response of the kernel with state directory {}: {}", .0.display(), .1)]
     Answer(PathBuf, String),
 }
 
 impl StateDir {
-    /// Creates the flag; `None` is the default directory.
-    pub fn new(state_dir: Option<PathBuf>) -> Self {
-        Self { state_dir }
-    }
-
     /// Returns the directory without creating it.
     pub fn path(&self) -> Result<PathBuf, CommandError> {
         match &self.state_dir {
             Some(path) => Ok(path.clone()),
             None => match StorageLocation::default_path() {
                 Some(path) => Ok(path.join(KERNEL)),
-                None => Err("no state directory is known\nhint: give one with --state-dir DIR".into()),
+                None => {
+                    Err("no default state directory: neither XDG_DATA_HOME nor HOME is set\nhint: pass --state-dir DIR"
+                        .into())
+                }
             },
         }
     }
@@ -86,7 +84,7 @@ impl StateDir {
     /// Defaults to a separate directory for one operator: two kernels cannot share a directory.
     pub fn or_for_operator(self, operator: &str) -> Self {
         match (&self.state_dir, StorageLocation::default_path()) {
-            (None, Some(data)) => Self { state_dir: Some(data.join(ALONE).join(operator)) },
+            (None, Some(data)) => Self { state_dir: Some(data.join(ONLY).join(operator)) },
             _ => self,
         }
     }
@@ -119,8 +117,8 @@ impl StateDir {
         body: String,
     ) -> Result<T, CommandError> {
         let dir = self.path()?;
-        let asked = tokio::time::timeout(PATIENCE, exchange(&dir, method, path, body)).await;
-        asked.unwrap_or_else(|_| Err(KernelError::Answer(dir, format!("no answer within {PATIENCE:?}")).into()))
+        let outcome = tokio::time::timeout(PATIENCE, exchange(&dir, method, path, body)).await;
+        outcome.unwrap_or_else(|_| Err(KernelError::Answer(dir, format!("no answer within {PATIENCE:?}")).into()))
     }
 }
 
@@ -161,7 +159,7 @@ pub fn warn_of_damage(journal: &Journal) {
 /// Prints the flag that reaches the kernel, if its directory is not the default.
 pub fn print_state_dir_hint(dir: &Path) {
     if let Some(dir) = non_default_dir(dir) {
-        print_stderr(format_args!("hint: ask it with `switchboard top --state-dir {}`", dir.display()));
+        print_stderr(format_args!("hint: show its operators with `switchboard top --state-dir {}`", dir.display()));
     }
 }
 
@@ -179,8 +177,8 @@ fn non_default_dir(dir: &Path) -> Option<PathBuf> {
 
 /// Creates a state directory that only its owner can read.
 pub fn create_state_dir(dir: &Path) -> Result<PathBuf, KernelError> {
-    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
-    made.map_err(|error| KernelError::State(dir.to_path_buf(), error))?;
+    let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir);
+    created.map_err(|error| KernelError::State(dir.to_path_buf(), error))?;
     Ok(dir.join(JOURNAL))
 }
 

@@ -60,8 +60,8 @@ impl CurrentConfig {
     pub async fn replace(&self, new: Config, handle: &Handle) -> Result<LimitsByName, HostStopped> {
         let mut config = self.0.write().await;
         let state = handle.state().await?;
-        let there = state.operators.iter().map(|operator| &*operator.name);
-        let changed = changed(&config, &new, there);
+        let running = state.operators.iter().map(|operator| &*operator.name);
+        let changed = changed(&config, &new, running);
         let global = new.limits.clone();
         *config = new;
         handle.set_limits(global, changed.clone()).await?;
@@ -70,8 +70,8 @@ impl CurrentConfig {
 }
 
 /// Returns the operators whose limits differ between two configurations.
-fn changed<'a>(old: &Config, new: &Config, there: impl Iterator<Item = &'a str>) -> LimitsByName {
-    let of_new = there.map(|name| (OperatorName::new(name), of(new, name)));
+fn changed<'a>(old: &Config, new: &Config, running: impl Iterator<Item = &'a str>) -> LimitsByName {
+    let of_new = running.map(|name| (OperatorName::new(name), of(new, name)));
     of_new.filter(|(name, limits)| of(old, &name.0) != *limits).collect()
 }
 

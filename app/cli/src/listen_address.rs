@@ -11,8 +11,8 @@ pub fn parse(text: &str) -> Result<SocketAddr, String> {
         return Ok(address);
     }
     let port = text.strip_prefix("localhost:").and_then(|port| port.parse().ok());
-    let wanted = "expected an IP address and a port, such as 127.0.0.1:6443, [::1]:0 or localhost:0";
-    port.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))).ok_or_else(|| wanted.into())
+    let expected = "expected an IP address and a port, such as 127.0.0.1:6443, [::1]:0 or localhost:0";
+    port.map(|port| SocketAddr::from((Ipv4Addr::LOCALHOST, port))).ok_or_else(|| expected.into())
 }
 
 /// Returns the address for clients on this machine: loopback, if the server listens on all addresses. The certificate

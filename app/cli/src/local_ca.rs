@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn only_who_believes_the_noted_authority_alone_speaks_to_it() {
+    fn config_is_local_only_if_it_trusts_only_the_local_ca() {
         let folder = tempfile::tempdir().unwrap();
         assert!(!is_local(folder.path(), &believing(&[b"one"])), "nothing is noted");
         record(folder.path(), "something else").unwrap();

@@ -119,10 +119,10 @@ impl PodRunner {
                     Some(_) | None => return false,
                 },
                 ended = ends.recv() => match ended {
-                    Some(ProcessEvent::Exited { uid, namespace, name, how }) => {
+                    Some(ProcessEvent::Exited { uid, namespace, name, exit }) => {
                         if self.processes.remove(&uid).is_some() {
-                            print_stderr(format_args!("{namespace}/{name} ended: {}", how.message));
-                            self.status(&namespace, &name, ended_status(&how)).await;
+                            print_stderr(format_args!("{namespace}/{name} ended: {}", exit.message));
+                            self.status(&namespace, &name, ended_status(&exit)).await;
                         }
                     }
                     Some(ProcessEvent::Shutdown) | None => return true,
@@ -157,11 +157,11 @@ impl PodRunner {
                                 "warning: could not run {} for {namespace}/{name}: {error}",
                                 command[0]
                             ));
-                            let how = process::ProcessExit {
+                            let exit = process::ProcessExit {
                                 message: format!("could not run {}: {error}", command[0]),
                                 success: false,
                             };
-                            self.status(&namespace, &name, ended_status(&how)).await;
+                            self.status(&namespace, &name, ended_status(&exit)).await;
                             continue;
                         }
                     };
@@ -177,7 +177,7 @@ impl PodRunner {
     async fn patch(&self, namespace: &str, name: &str, body: Value) {
         let pods: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &self.resource);
         if let Err(error) = pods.patch(name, &PatchParams::default(), &Patch::Merge(&body)).await {
-            print_stderr(format_args!("warning: could not write where {namespace}/{name} listens: {error}"));
+            print_stderr(format_args!("warning: could not write the listen address of {namespace}/{name}: {error}"));
         }
     }
 

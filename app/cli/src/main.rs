@@ -28,7 +28,6 @@ mod plugs;
 mod progress;
 mod run;
 mod serve;
-mod single_operator;
 mod startup_message;
 mod stderr;
 mod storage_location;
@@ -44,19 +43,19 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes:
-  0   done, or stopped by a signal; everything in order
-  1   could not start, or could not go on; `probe`: a fault was not borne; `test`: a case failed;
-      `operator`: a controller failed, or something undeclared was wanted;
-      `doctor`: something is to be fixed; `replay`: cannot be told, as masked values were read
-  2   `plan`: something would be written; `replay`: something else is decided now;
+  0   success, or stopped by a signal
+  1   error; `fault-test`: a fault broke the operator; `test`: a case failed;
+      `operator`: a controller failed, or a write was not declared;
+      `doctor`: a check failed; `replay`: not comparable, as redacted values were read
+  2   `plan`: something would be written; `replay`: the decision differs now;
       `integrations diff` and `integrations plan`: something changes;
       `gitops migrate --dry-run`: something would be migrated
-  3   `gitops wait`, and --wait elsewhere: not reached within --timeout
-  64  the command line or SWITCHBOARD_LOG is not understood
+  3   `gitops wait`, and --wait of other commands: the timeout expired
+  64  invalid command line or SWITCHBOARD_LOG
 
-Data goes to stdout, all else to stderr. Colours are for terminals; NO_COLOR does without.
-As `kubectl-switchboard` in PATH, the same binary is `kubectl switchboard`.
-Logs go to stderr; SWITCHBOARD_LOG sets what is logged, for example `info` or `switchboard_cluster=debug`.";
+Data is printed to stdout, everything else to stderr. Terminals get colors unless NO_COLOR is set.
+Named `kubectl-switchboard` in PATH, the binary is a kubectl plugin: `kubectl switchboard`.
+Set the log filter with SWITCHBOARD_LOG, for example `info` or `switchboard_cluster=debug`.";
 
 /// Host every Kubernetes operator of a platform in one process
 #[derive(Parser)]
@@ -82,8 +81,6 @@ enum Command {
     Gitops(gitops::Gitops),
     /// Run the operators of a configuration
     Run(run::RunCommand),
-    /// Run one operator: of this binary, of a configuration, or a program
-    Individual(single_operator::SingleOperator),
     /// Show what the operators would write now, as a diff; write nothing
     Plan(plan::PlanCommand),
     /// Explain why an object is as it is: who wrote it, from which inputs, and what triggered the write
@@ -97,11 +94,11 @@ enum Command {
     /// Resume a paused operator
     Resume(control::Resume),
     /// Run the units of an operator soon, even if nothing changed
-    Wake(control::Reconcile),
+    Reconcile(control::Reconcile),
     /// Repeat a decision with the inputs it was made from, and compare the result
     Replay(explain::Replay),
     /// Test an operator under crashes, stale reads, missed events and lost responses, on a cluster of its own
-    Probe(fault_test::FaultTestCommand),
+    FaultTest(fault_test::FaultTestCommand),
     /// Run declarative test cases of operators: inputs and expected writes
     Test(test::TestArgs),
     /// Run a native operator once on a directory, with the commands of the multi-operator contract
@@ -165,16 +162,15 @@ async fn run(command: Command) -> Result<ExitCode, failure::CommandError> {
         Command::Gather(gather) => gather.run().await.map(well),
         Command::Gitops(gitops) => gitops.run().await,
         Command::Run(run) => run.run().await.map(|()| ExitCode::SUCCESS),
-        Command::Individual(individual) => individual.run().await.map(|()| ExitCode::SUCCESS),
         Command::Plan(plan) => plan.run().await.map(differs),
         Command::Why(why) => why.run().await.map(|()| ExitCode::SUCCESS),
         Command::WhyNot(why_not) => why_not.run().await.map(|()| ExitCode::SUCCESS),
         Command::Top(top) => top.run().await.map(|()| ExitCode::SUCCESS),
         Command::Pause(pause) => pause.run().await.map(|()| ExitCode::SUCCESS),
         Command::Resume(resume) => resume.run().await.map(|()| ExitCode::SUCCESS),
-        Command::Wake(wake) => wake.run().await.map(|()| ExitCode::SUCCESS),
+        Command::Reconcile(reconcile) => reconcile.run().await.map(|()| ExitCode::SUCCESS),
         Command::Replay(replay) => replay.run().await,
-        Command::Probe(probe) => probe.run().await.map(well),
+        Command::FaultTest(fault_test) => fault_test.run().await.map(well),
         Command::Test(test) => test.run().await.map(well),
         Command::Operator(operator) => operator.run().await.map(well),
         Command::Template(template) => template.run().await,
@@ -186,19 +182,19 @@ async fn run(command: Command) -> Result<ExitCode, failure::CommandError> {
 /// `SWITCHBOARD_LOG` is invalid. The command ends, since the user would miss the requested logs.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not read SWITCHBOARD_LOG\nhint: it is a level (error, warn, info, debug, trace), or levels of parts, such as `warn,switchboard_cluster=debug`"
+    "could not parse SWITCHBOARD_LOG\nhint: set a level (error, warn, info, debug, trace), or levels of modules, such as `warn,switchboard_cluster=debug`"
 )]
 struct LogError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 /// Logs as JSON to stderr; by default only what needs attention.
 fn log_to_stderr() -> Result<(), LogError> {
-    let asked = match std::env::var("SWITCHBOARD_LOG") {
-        Ok(asked) => asked,
+    let filter = match std::env::var("SWITCHBOARD_LOG") {
+        Ok(filter) => filter,
         Err(std::env::VarError::NotPresent) => String::new(),
         Err(error) => return Err(LogError(error.into())),
     };
-    let asked = if asked.trim().is_empty() { DEFAULT_LOG } else { &asked };
-    let filter = tracing_subscriber::EnvFilter::try_new(asked).map_err(|error| LogError(error.into()))?;
+    let filter = if filter.trim().is_empty() { DEFAULT_LOG } else { &filter };
+    let filter = tracing_subscriber::EnvFilter::try_new(filter).map_err(|error| LogError(error.into()))?;
     // A log line that cannot be written is dropped; reporting the error on the same stderr would end the process.
     let log = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(std::io::stderr);
     log.log_internal_errors(false).init();

@@ -80,8 +80,8 @@ struct ApplyLiveArgs {
 }
 
 fn moment(text: &str) -> Result<Timestamp, String> {
-    let time: jiff::Timestamp = text.parse().map_err(|_| "write it as 2026-01-02T03:04:05Z".to_string())?;
-    u64::try_from(time.as_millisecond()).map(Timestamp).map_err(|_| "it lies before 1970".to_string())
+    let time: jiff::Timestamp = text.parse().map_err(|_| "expected a time such as 2026-01-02T03:04:05Z".to_string())?;
+    u64::try_from(time.as_millisecond()).map(Timestamp).map_err(|_| "the time is before 1970".to_string())
 }
 
 impl OperatorCommand {
@@ -104,10 +104,10 @@ impl OperatorCommand {
         };
         // An operator may block, and its panic must not end the runtime.
         let ran = tokio::task::spawn_blocking(move || -> Result<RunOutput, CommandError> {
-            let given = apply.input()?;
+            let input_dump = apply.input()?;
             let ran = match workload {
-                Some(workload) => run_with_workload(&*operator, given, workload, &once)?,
-                None => run_once(&*operator, given, &once)?,
+                Some(workload) => run_with_workload(&*operator, input_dump, workload, &once)?,
+                None => run_once(&*operator, input_dump, &once)?,
             };
             let naming = Naming { key: apply.name_key.into(), ..Naming::default() };
             write_directory(&apply.output_dir, &ran.mutations, Some(&ran.results), naming)?;
@@ -122,8 +122,8 @@ async fn workload(declaration: &Declaration, kubeconfig: &Path) -> Result<MustGa
     let live = LiveCluster::connect(&ClusterArgs { kubeconfig: Some(kubeconfig.to_path_buf()), context: None }).await?;
     let inputs =
         declaration.readable().into_iter().filter(|input| input.cluster_type == ClusterType::UserWorkload).collect();
-    let there = Declaration { inputs, outputs: BTreeSet::new(), units: Units::Whole, ..declaration.clone() };
-    let found = live.gather(&input_resources(&there).apply_configuration_resources).await?;
+    let declared = Declaration { inputs, outputs: BTreeSet::new(), units: Units::Whole, ..declaration.clone() };
+    let found = live.gather(&input_resources(&declared).apply_configuration_resources).await?;
     found.problems.iter().for_each(|problem| print_stderr(format_args!("warning: {problem}")));
     let object = |(of, value): (ResourceType, Value)| DumpedObject {
         kind: GroupVersionKind::new(&of.group, &of.version, value["kind"].as_str().unwrap_or_default()),
@@ -144,11 +144,11 @@ impl ApplyArgs {
         if !self.input_dir.exists() {
             return Ok(MustGather::default());
         }
-        let given = MustGather::open(&self.input_dir)?;
-        for problem in given.problems() {
+        let input_dump = MustGather::open(&self.input_dir)?;
+        for problem in input_dump.problems() {
             print_stderr(format_args!("warning: {}: {}", problem.file, problem.message));
         }
-        Ok(given)
+        Ok(input_dump)
     }
 }
 

@@ -44,9 +44,9 @@ impl OutputFormat {
 }
 
 /// Prints a report.
-pub fn print(report: &(impl Display + Serialize), form: OutputFormat) -> Result<(), CommandError> {
-    let text = form.text(report)?;
-    write(&if form.is_table() { color::on_stdout(&text) } else { text })
+pub fn print(report: &(impl Display + Serialize), format: OutputFormat) -> Result<(), CommandError> {
+    let text = format.text(report)?;
+    write(&if format.is_table() { color::on_stdout(&text) } else { text })
 }
 
 /// Writes text to stdout.
@@ -57,6 +57,11 @@ pub fn write(text: &str) -> Result<(), CommandError> {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
     }
+}
+
+/// Formats a count with its noun: `1 error`, `0 warnings`.
+pub fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// Returns an age like kubectl: in the largest unit with at least two digits of precision.
@@ -91,8 +96,8 @@ mod tests {
     }
 
     #[test]
-    fn every_form_has_its_text() {
-        let text = |form: OutputFormat| form.text(&NameReport { name: "web" }).unwrap();
+    fn every_output_format_has_text() {
+        let text = |format: OutputFormat| format.text(&NameReport { name: "web" }).unwrap();
         assert_eq!(text(OutputFormat::Table), "web\n");
         assert_eq!(text(OutputFormat::Wide), "web and more\n");
         assert_eq!(text(OutputFormat::Json), "{\n  \"name\": \"web\"\n}\n");

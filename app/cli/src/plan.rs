@@ -34,7 +34,7 @@ const GITOPS: &str = "gitops";
 
 /// Show what the operators would write to the clusters now; write nothing
 #[derive(Args)]
-#[command(mut_arg("state_dir", |arg| arg.help("The state directory of the `up` whose cluster it is: the engine there reads this machine's repositories [default: kernel in the user's data directory]")))]
+#[command(mut_arg("state_dir", |arg| arg.help("State directory of the `up` that serves the cluster, whose engine reads repositories of this machine [default: kernel in the user's data directory]")))]
 pub struct PlanCommand {
     /// Configuration file
     #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
@@ -49,7 +49,7 @@ pub struct PlanCommand {
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
     #[command(flatten)]
     state: StateDir,
 }
@@ -57,13 +57,13 @@ pub struct PlanCommand {
 /// The plan is incomplete, so it is unknown whether something would be written.
 #[derive(Debug, thiserror::Error)]
 enum PlanCommandError {
-    #[error("could not plan {0} of the units, so it is not known whether something would be written")]
+    #[error("could not plan {0} units, so it is unknown whether something would be written")]
     Undecided(usize),
     #[error(
-        "could not plan {}, so it is not known whether something would be written\nhint: `--operator NAME` plans one operator alone", .0.join(", ")
+        "could not plan {}, so it is unknown whether something would be written\nhint: plan a single operator with `--operator NAME`", .0.join(", ")
     )]
     LeftOut(Vec<String>),
-    #[error("{file} hosts no operator {name}\nhint: it hosts {known}")]
+    #[error("{file} has no operator {name}\nhint: operators: {known}")]
     Unknown { file: String, name: String, known: String },
 }
 
@@ -79,7 +79,7 @@ impl PlanCommand {
     /// Prints the report. Returns whether something would be written.
     pub async fn run(self) -> Result<bool, CommandError> {
         let mut config = kernel::read_config(&self.config)?;
-        self.reach.apply_to(&mut config);
+        self.cluster_args.apply_to(&mut config);
         let clusters = hosted::connect(&config).await?;
         let folder = tempfile::tempdir()?;
         let (mut all, mut left_out) = self.all(&config, &clusters, folder.path()).await?;
@@ -134,7 +134,7 @@ impl PlanCommand {
             );
         }
         if config.gitops.is_some() {
-            let why = "its decisions are made with its database, and only clusters can be asked to pretend".to_string();
+            let why = "its decisions need its database, which has no dry run".to_string();
             left_out.push(SkippedItem { name: GITOPS.to_string(), reason: why });
         }
         let apart = |(operator, name, client)| PlanGroup { operators: vec![operator], cluster: Some((name, client)) };
@@ -144,8 +144,10 @@ impl PlanCommand {
     /// Whether Applications are stored on the cluster of this user's `up`: only then does the engine read repositories
     /// of this machine.
     fn is_local(&self, config: &Config, clusters: &ClusterClients) -> bool {
-        let there = clusters.configs.get(config.topology.cluster(ClusterType::Management));
-        there.zip(self.state.path().ok()).is_some_and(|(there, dir)| local_ca::is_local(&dir, there))
+        let config_of_management = clusters.configs.get(config.topology.cluster(ClusterType::Management));
+        config_of_management
+            .zip(self.state.path().ok())
+            .is_some_and(|(config_of_management, dir)| local_ca::is_local(&dir, config_of_management))
     }
 
     async fn look(
@@ -222,7 +224,7 @@ pub fn report(closed: &[FinishedRun]) -> PlanReport {
         match &closed.decision.outcome {
             RunOutcome::Failed { message } => report.undecided.push((unit.clone(), message.clone())),
             RunOutcome::NotCached { .. } => {
-                report.undecided.push((unit.clone(), "what it reads is not known".to_string()))
+                report.undecided.push((unit.clone(), "its inputs have not been read".to_string()))
             }
             RunOutcome::Decided { writes, status: standing } => {
                 if let UnitStatus::Failing(why) = standing {

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_is_as_full_as_the_work_is_done() {
+    fn bar_shows_progress() {
         assert_eq!(bar(0, 3), format!("[{}] 0 of 3", "-".repeat(30)));
         assert_eq!(bar(1, 3), format!("[{}{}] 1 of 3", "#".repeat(10), "-".repeat(20)));
         assert_eq!(bar(3, 3), format!("[{}] 3 of 3", "#".repeat(30)));

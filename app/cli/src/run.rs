@@ -1,5 +1,7 @@
 //! `switchboard run`: runs operators until a signal arrives.
 
+mod only;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,6 +28,10 @@ use crate::kernel::{self, StateDir};
 use crate::limits::{self, CurrentConfig};
 use crate::operators;
 use crate::stderr::print_stderr;
+use only::OnlyArgs;
+
+/// Configuration file that `run` reads by default.
+const DEFAULT_CONFIG: &str = "switchboard.yaml";
 
 /// Poll interval of the configuration file; SIGHUP triggers a check at once.
 const RELOAD_EVERY: Duration = Duration::from_secs(2);
@@ -33,14 +39,16 @@ const RELOAD_EVERY: Duration = Duration::from_secs(2);
 /// Run the operators of a configuration
 #[derive(Args)]
 pub struct RunCommand {
-    /// Configuration file
-    #[arg(long, value_name = "FILE", default_value = "switchboard.yaml")]
-    config: PathBuf,
+    /// Configuration file [default: switchboard.yaml; with --only: none]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    only: OnlyArgs,
     /// Send writes to the clusters as dry runs; write nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
     #[command(flatten)]
     state: StateDir,
 }
@@ -49,32 +57,69 @@ impl RunCommand {
     /// Runs until a signal arrives.
     pub async fn run(self) -> Result<(), CommandError> {
         let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-        // The default action of SIGHUP ends the process, so the handler is installed first.
-        let hangup = signal(SignalKind::hangup())?;
-        let (config, text) = kernel::read_with_text(&self.config)?;
-        let config = self.reached(config)?;
-        let followed = WatchedConfig::new(&self.config, text);
+        // The default action of SIGHUP ends the process, so the handler is installed first. Without a configuration
+        // file there is nothing to reload, and SIGHUP ends the process as usual.
+        let hangup = self.config_file().map(|_| signal(SignalKind::hangup())).transpose()?;
+        let (config, watched) = self.config()?;
         config.warnings().iter().for_each(|warning| print_stderr(format_args!("warning: {warning}")));
         let clusters = hosted::connect(&config).await?;
-        let running = RunningKernel::start(&config, clusters, &self.state.path()?, self.dry_run).await?;
+        let dir = self.state_dir(&config)?;
+        let running = RunningKernel::start(&config, clusters, &dir, self.dry_run).await?;
+        if self.only.is_set() {
+            kernel::print_state_dir_hint(&dir);
+        }
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
-            () = reload(followed, |new| self.reached(new), config, &running, hangup) => {}
+            () = self.reload(watched, config, &running, hangup) => {}
         }
         stop(running, &mut interrupt, &mut terminate).await
     }
 
+    fn config_file(&self) -> Option<&Path> {
+        let default = (!self.only.is_set()).then_some(Path::new(DEFAULT_CONFIG));
+        self.config.as_deref().or(default)
+    }
+
+    /// Returns the configuration and the file it was read from.
+    fn config(&self) -> Result<(Config, Option<WatchedConfig<'_>>), CommandError> {
+        let Some(file) = self.config_file() else { return Ok((self.with_flags(Config::default())?, None)) };
+        let (config, text) = kernel::read_with_text(file)?;
+        Ok((self.with_flags(config)?, Some(WatchedConfig::new(file, text))))
+    }
+
     /// Applies the flags of the command line to a configuration.
-    fn reached(&self, mut config: Config) -> Result<Config, CommandError> {
-        self.reach.apply_to(&mut config);
+    fn with_flags(&self, mut config: Config) -> Result<Config, CommandError> {
+        self.only.apply_to(&mut config, &self.cluster_args)?;
+        self.cluster_args.apply_to(&mut config);
         Ok(config)
+    }
+
+    /// Returns the state directory. An operator that runs alone has its own.
+    fn state_dir(&self, config: &Config) -> Result<PathBuf, CommandError> {
+        let hosted = config.operators.iter().find(|(_, operator)| operator.enabled && self.only.is_set());
+        let state = self.state.clone();
+        hosted.map_or(state.clone(), |(name, _)| state.or_for_operator(&name.to_string())).path()
+    }
+
+    /// Reloads the file; the flags of the command line still take precedence.
+    async fn reload(
+        &self,
+        watched: Option<WatchedConfig<'_>>,
+        config: Config,
+        running: &RunningKernel,
+        hangup: Option<Signal>,
+    ) {
+        match (watched, hangup) {
+            (Some(watched), Some(hangup)) => reload(watched, |new| self.with_flags(new), config, running, hangup).await,
+            _ => std::future::pending().await,
+        }
     }
 }
 
 /// The process stopped before its running work had finished.
 #[derive(Debug, thiserror::Error)]
-#[error("stopped at once: what was under way was not waited for")]
+#[error("stopped before running units had finished")]
 struct ForcedStop;
 
 /// Finishes running work and stops; a second signal stops at once.
@@ -147,7 +192,7 @@ impl RunningKernel {
         let service = match &config.gitops {
             // The service's database has no dry run.
             Some(_) if dry_run => {
-                print_stderr("gitops is left out: only clusters can be asked to pretend");
+                print_stderr("gitops is skipped: its database has no dry run");
                 None
             }
             Some(section) => Some(GitopsService::new(config, section, &clusters, dir).await?),
@@ -174,15 +219,15 @@ impl RunningKernel {
         let names = names.chain(manager.iter().map(|_| "integrations".to_string()));
         let names: Vec<String> = names.chain(service.iter().flat_map(GitopsService::names)).collect();
         print_stderr(format_args!(
-            "hosting {}",
-            if names.is_empty() { "no operator".to_string() } else { names.join(", ") }
+            "running {}",
+            if names.is_empty() { "no operators".to_string() } else { names.join(", ") }
         ));
         if dry_run {
-            print_stderr("nothing is written: the clusters are asked to pretend");
+            print_stderr("dry run: nothing is written");
         }
         let host = tokio::spawn(host.run());
-        let shelf = manager.as_ref().map(IntegrationsManager::shelf);
-        let fleet = service.as_ref().map(GitopsService::units);
+        let store = manager.as_ref().map(IntegrationsManager::store);
+        let fleet = service.as_ref().map(GitopsService::fleet);
         let rest: Vec<_> = service.iter().filter_map(GitopsService::rest).collect();
         let console = console.zip(reviews).map(|(console, reviews)| {
             print_stderr(format_args!("console at {}", console.description()));
@@ -191,7 +236,7 @@ impl RunningKernel {
             let source = ConsoleSource::new(handle.clone(), home).with_engines(engines);
             let flags = kernel::flags(dir);
             let flags = config.gitops.iter().fold(flags, |flags, section| hosting::flags(section, dir, flags));
-            let source = source.with_integrations(shelf).with_fleet(fleet).with_flags(flags);
+            let source = source.with_integrations(store).with_fleet(fleet).with_flags(flags);
             console.serve(source, reviews, rest)
         });
         let in_force = CurrentConfig::new(config.clone());
@@ -228,18 +273,23 @@ impl RunningKernel {
 
 /// Returns the enabled operators of a configuration.
 pub fn configured_operators(config: &Config) -> Vec<(Arc<dyn Operator>, Limits)> {
-    let wanted = config.operators.iter().filter(|(_, operator)| operator.enabled);
-    let with_limits = |(name, wanted): (&OperatorName, &OperatorConfig)| {
-        let members = members(config, name, wanted).into_iter();
-        let own = |one| (operators::with_service_account(one, wanted.service_account.clone()), wanted.limits());
+    let enabled_operators = config.operators.iter().filter(|(_, operator)| operator.enabled);
+    let with_limits = |(name, enabled_operators): (&OperatorName, &OperatorConfig)| {
+        let members = members(config, name, enabled_operators).into_iter();
+        let own = |one| {
+            (
+                operators::with_service_account(one, enabled_operators.service_account.clone()),
+                enabled_operators.limits(),
+            )
+        };
         members.map(own).collect::<Vec<_>>()
     };
-    wanted.flat_map(with_limits).collect()
+    enabled_operators.flat_map(with_limits).collect()
 }
 
 /// Returns the operators of a configuration entry. A related operator with an entry of its own is configured there.
-fn members(config: &Config, name: &OperatorName, wanted: &OperatorConfig) -> Vec<Arc<dyn Operator>> {
-    let mut family = operators::family(&name.0, &wanted.settings);
+fn members(config: &Config, name: &OperatorName, enabled_operators: &OperatorConfig) -> Vec<Arc<dyn Operator>> {
+    let mut family = operators::family(&name.0, &enabled_operators.settings);
     family.retain(|one| *one.name() == *name.0 || !config.operators.contains_key(&OperatorName::new(one.name())));
     family
 }
@@ -260,8 +310,8 @@ pub async fn client(name: &ClusterName, cluster: &ClusterConfig) -> Result<(kube
 }
 
 async fn connect(cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config), CommandError> {
-    let reach = ClusterArgs { kubeconfig: cluster.kubeconfig.clone(), context: cluster.context.clone() };
-    let mut config = reach.config().await?;
+    let cluster_args = ClusterArgs { kubeconfig: cluster.kubeconfig.clone(), context: cluster.context.clone() };
+    let mut config = cluster_args.config().await?;
     // The applier decides which requests are safe to retry; the client does not know.
     config.default_retry = false;
     Ok((kube::Client::try_from(config.clone())?, config))
@@ -270,23 +320,23 @@ async fn connect(cluster: &ClusterConfig) -> Result<(kube::Client, kube::Config)
 /// Configuration file with its last read text.
 pub struct WatchedConfig<'a> {
     file: &'a Path,
-    seen: Option<String>,
+    last_text: Option<String>,
 }
 
 impl<'a> WatchedConfig<'a> {
     /// Starts from a text that was read before. Every later change of the file counts, however long the start takes.
     pub fn new(file: &'a Path, text: String) -> Self {
-        Self { file, seen: Some(text) }
+        Self { file, last_text: Some(text) }
     }
 
     /// Returns the configuration of the file if its text changed.
     fn changed(&mut self) -> Option<Result<Config, CommandError>> {
         let read = kernel::read_text(self.file);
         let text = read.as_ref().ok().cloned();
-        if text == self.seen {
+        if text == self.last_text {
             return None;
         }
-        self.seen = text;
+        self.last_text = text;
         Some(read.and_then(|text| kernel::parse_config(self.file, &text)))
     }
 }
@@ -294,7 +344,7 @@ impl<'a> WatchedConfig<'a> {
 /// Applies changed limits while the process runs; `shape` adapts a new configuration. An invalid configuration changes
 /// nothing. Settings that need a restart are compared with the configuration of the start.
 pub async fn reload(
-    mut followed: WatchedConfig<'_>,
+    mut watched: WatchedConfig<'_>,
     shape: impl Fn(Config) -> Result<Config, CommandError>,
     started: Config,
     running: &RunningKernel,
@@ -305,14 +355,14 @@ pub async fn reload(
             _ = hangup.recv() => {}
             () = tokio::time::sleep(RELOAD_EVERY) => {}
         }
-        match followed.changed().map(|read| read.and_then(&shape)) {
+        match watched.changed().map(|read| read.and_then(&shape)) {
             None => {}
             Some(Ok(new)) => {
                 apply_changes(&started, &new, running).await;
             }
             Some(Err(error)) => {
                 print_stderr(failure::message(&*error));
-                print_stderr("the configuration before it stays in force");
+                print_stderr("the previous configuration stays in effect");
             }
         }
     }
@@ -324,11 +374,11 @@ async fn apply_changes(started: &Config, new: &Config, running: &RunningKernel) 
         running.programs.set_limits(&changed);
         let names: Vec<String> = changed.iter().map(|(name, _)| name.to_string()).collect();
         let whose = if names.is_empty() { String::new() } else { format!(": limits of {}", names.join(", ")) };
-        print_stderr(format_args!("took up the changed configuration{whose}"));
+        print_stderr(format_args!("applied the changed configuration{whose}"));
     }
     for change in changes.needs_restart {
         print_stderr(format_args!("warning: {change}"));
-        print_stderr("hint: restart to take it up");
+        print_stderr("hint: restart to apply it");
     }
 }
 
@@ -339,22 +389,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_to_the_configuration_while_the_process_starts_is_a_change() {
+    fn change_during_the_start_is_detected() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("switchboard.yaml");
         std::fs::write(&file, "operators:\n  greeter: {}\n").unwrap();
         let (config, text) = kernel::read_with_text(&file).unwrap();
         std::fs::write(&file, "operators: {}\n").unwrap();
-        let mut followed = WatchedConfig::new(&file, text);
-        let new = followed.changed().expect("another than was read").unwrap();
+        let mut watched = WatchedConfig::new(&file, text);
+        let new = watched.changed().expect("the text differs from the read one").unwrap();
         assert_eq!((config.operators.len(), new.operators.len()), (1, 0));
-        assert!(followed.changed().is_none(), "once is enough");
+        assert!(watched.changed().is_none(), "each change is reported once");
         std::fs::remove_file(&file).unwrap();
-        assert!(followed.changed().is_some_and(|read| read.is_err()) && followed.changed().is_none());
+        assert!(watched.changed().is_some_and(|read| read.is_err()) && watched.changed().is_none());
     }
 
     #[tokio::test]
-    async fn a_second_signal_stops_at_once() {
+    async fn second_signal_stops_at_once() {
         assert!(stop_or_force(std::future::ready(()), std::future::pending()).await.is_err());
         assert!(stop_or_force(std::future::pending(), std::future::ready(())).await.is_ok());
     }

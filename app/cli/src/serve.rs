@@ -31,7 +31,7 @@ const MAX_PROBLEMS_SHOWN: usize = 50;
 /// The dump is empty.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the dump `{}` holds no objects and no logs\nhint: a dump has `namespaces` or `cluster-scoped-resources` folders; is this the right path?",
+    "the dump `{}` holds no objects and no logs\nhint: check the path: a dump has folders `namespaces` or `cluster-scoped-resources`",
     path.display()
 )]
 struct EmptyDumpError {

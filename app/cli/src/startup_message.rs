@@ -9,9 +9,7 @@ use crate::stderr::print_stderr;
 
 /// The path could not be written to stdout.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "could not write the kubeconfig's path to stdout\nhint: stdout is closed or full; let it go to a reader or a file with room"
-)]
+#[error("could not write the kubeconfig's path to stdout\nhint: redirect stdout to a reader or a file with free space")]
 pub struct AnnounceError(#[source] io::Error);
 
 /// Prints the path of the kubeconfig to stdout, and the address and a hint to stderr.

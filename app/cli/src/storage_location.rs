@@ -24,10 +24,12 @@ const OTHERS: u32 = 0o077;
 #[derive(Debug, thiserror::Error)]
 pub enum StorageLocationError {
     /// No default data directory is known.
-    #[error("no data directory is known\nhint: give one with --data-dir DIR, or use --ephemeral")]
+    #[error(
+        "no default data directory: neither XDG_DATA_HOME nor HOME is set\nhint: pass --data-dir DIR, or use --ephemeral"
+    )]
     Unknown,
     /// The data directory could not be created.
-    #[error("could not make the data directory {path}")]
+    #[error("could not create the data directory {path}")]
     Make {
         /// Path of the directory.
         path: PathBuf,
@@ -36,7 +38,7 @@ pub enum StorageLocationError {
     },
     /// Key files exist, but the store does not.
     #[error(
-        "{path} is missing, but {key} beside it says that there was one\nhint: put the store back from a copy, or begin afresh: remove the whole data directory, or give another one with --data-dir DIR"
+        "{path} is missing, but {key} next to it shows that there was one\nhint: restore it from a backup, or start over: remove the whole data directory, or pass another one with --data-dir DIR"
     )]
     StoreGone {
         /// Path of the store.
@@ -61,8 +63,8 @@ impl StorageLocation {
             Some(path) => path.to_path_buf(),
             None => Self::default_path().ok_or(StorageLocationError::Unknown)?,
         };
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
-        made.map_err(|source| StorageLocationError::Make { path: path.clone(), source })?;
+        let created = DirBuilder::new().recursive(true).mode(0o700).create(&path);
+        created.map_err(|source| StorageLocationError::Make { path: path.clone(), source })?;
         Ok(Self::Directory(path))
     }
 
@@ -111,7 +113,7 @@ impl StorageLocation {
         for path in KEYS.map(|key| directory.join(key)) {
             let mode = path.metadata().map_or(0, |facts| facts.permissions().mode() & 0o777);
             if mode & OTHERS != 0 {
-                print_stderr(format_args!("warning: {} may be read by others: its mode is {mode:04o}", path.display()));
+                print_stderr(format_args!("warning: other users can read {}: its mode is {mode:04o}", path.display()));
                 print_stderr(format_args!("hint: chmod 600 {}", path.display()));
             }
         }

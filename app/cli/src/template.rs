@@ -122,8 +122,8 @@ impl TemplateCommand {
     pub async fn run(self) -> Result<ExitCode, CommandError> {
         match self.render().await {
             Ok(()) => Ok(ExitCode::SUCCESS),
-            Err(told) => {
-                print_stderr(format!("Error: {told}"));
+            Err(message) => {
+                print_stderr(format!("Error: {message}"));
                 Ok(ExitCode::FAILURE)
             }
         }
@@ -149,14 +149,14 @@ impl TemplateCommand {
         request.skip_schema = self.values.skip_schema_validation;
         request.system_inputs = ambient(self.enable_dns).or_hint(hint::CLOCK)?;
         let path = self.fetching.chart_path(&path, self.debug).or_hint(hint::CHART)?;
-        let given = self.values.options().values(&files::read).map_err(|error| error.to_string());
-        request.values = given.or_hint(hint::VALUES)?;
+        let user_values = self.values.options().values(&files::read).map_err(|error| error.to_string());
+        request.values = user_values.or_hint(hint::VALUES)?;
         let chart = self.load_chart(&path).or_hint(hint::CHART)?;
-        let asked = match server {
+        let cluster_info = match server {
             true => Some(cluster::ClusterInfo::connect(&self.access).await.or_hint(hint::CLUSTER)?),
             false => None,
         };
-        if let Some(cluster) = &asked {
+        if let Some(cluster) = &cluster_info {
             request.capabilities = cluster.capabilities.clone();
             request.lookup = Some(Arc::new(cluster.view()));
         }
@@ -169,7 +169,7 @@ impl TemplateCommand {
         talk.into_lines().iter().for_each(|line| warn(line));
         let rendered = rendered.map_err(|error| hint::add_hint(self.error_text(&error), hint::render_hint(&error)))?;
         self.check_labels().or_hint(hint::LABELS)?;
-        if let Some(cluster) = &asked {
+        if let Some(cluster) = &cluster_info {
             self.validate_manifests(cluster, &rendered, &release).await.or_hint(hint::VALIDATED)?;
         }
         self.write(&rendered, &release.name).or_hint(hint::WRITTEN)
@@ -227,7 +227,7 @@ impl TemplateCommand {
     /// Runs the checks that Helm runs against a cluster.
     async fn validate_manifests(
         &self,
-        asked: &cluster::ClusterInfo,
+        cluster_info: &cluster::ClusterInfo,
         rendered: &RenderedChart,
         release: &Release,
     ) -> Result<(), String> {
@@ -248,7 +248,7 @@ impl TemplateCommand {
             upgrade: self.is_upgrade,
             take_ownership: self.take_ownership,
         };
-        validation::validate(asked, documents, &look).await
+        validation::validate(cluster_info, documents, &look).await
     }
 
     fn name_and_chart(&self) -> Result<(String, String), String> {
@@ -271,22 +271,22 @@ impl TemplateCommand {
         if let (ChartRenderError::Manifest { files, .. }, true) = (error, self.debug) {
             let parts = files.iter().filter(|(_, text)| !text.trim().is_empty());
             let all: String = parts.map(|(name, text)| output::part(name, text)).collect();
-            let told = error.to_string();
-            return files::print(&format!("{}\n", all.trim())).err().unwrap_or(told);
+            let message = error.to_string();
+            return files::print(&format!("{}\n", all.trim())).err().unwrap_or(message);
         }
-        let mut told = error.to_string();
+        let mut message = error.to_string();
         if matches!(error, ChartRenderError::Name(_) | ChartRenderError::Dependencies(_))
-            && let Some((what, why)) = told.split_once(": ")
+            && let Some((what, why)) = message.split_once(": ")
         {
             print_stderr(format!("level=ERROR msg={what:?} error={why:?}"));
         }
         if error.follows_release_start() && !self.debug {
-            told.push_str("\n\nUse --debug flag to render out invalid YAML");
+            message.push_str("\n\nUse --debug flag to render out invalid YAML");
         }
         if let Some(place) = error.position() {
-            told.push_str(&format!("\n{place}"));
+            message.push_str(&format!("\n{place}"));
         }
-        told
+        message
     }
 
     fn output_options(&self) -> OutputOptions {
@@ -299,13 +299,14 @@ impl TemplateCommand {
     }
 
     fn write(&self, rendered: &RenderedChart, release: &str) -> Result<(), String> {
-        let wanted = self.output_options();
+        let write_options = self.output_options();
         let Some(folder) = &self.output_dir else {
-            let text = output::text(rendered, &wanted).map_err(|error| error.to_string()).or_hint(hint::SHOWN)?;
+            let text =
+                output::text(rendered, &write_options).map_err(|error| error.to_string()).or_hint(hint::SHOWN)?;
             return files::print(&text);
         };
         let inner = if self.release_name { folder.join(release) } else { folder.clone() };
-        files::write_all(rendered, &wanted, folder, &inner)
+        files::write_all(rendered, &write_options, folder, &inner)
     }
 }
 
@@ -323,8 +324,9 @@ fn release_name(template: &str) -> Result<String, String> {
     set.parse("name-template", template).map_err(|error| error.to_string())?;
     let ambient = ambient(false)?;
     let options = ExecutionOptions { hosts: &[&ambient], ..ExecutionOptions::default() };
-    let made = Arc::new(set).render("name-template", &Value::Nil, &options).map_err(|error| error.to_string())?;
-    Ok(String::from_utf8_lossy(&made).into_owned())
+    let rendered_name =
+        Arc::new(set).render("name-template", &Value::Nil, &options).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&rendered_name).into_owned())
 }
 
 /// Resolver of this machine.
@@ -347,7 +349,8 @@ impl Resolver for SystemResolver {
 fn ambient(names: bool) -> Result<SystemInputs, String> {
     let mut seed = [0; SEED_BYTES];
     let random = ring::rand::SystemRandom::new();
-    ring::rand::SecureRandom::fill(&random, &mut seed).map_err(|_| "this machine gives no randomness".to_string())?;
+    ring::rand::SecureRandom::fill(&random, &mut seed)
+        .map_err(|_| "could not read randomness from the system".to_string())?;
     let resolver: Option<Arc<dyn Resolver>> = if names { Some(Arc::new(SystemResolver)) } else { None };
     Ok(SystemInputs {
         now: Some(jiff::Timestamp::now()),

@@ -20,7 +20,7 @@ const LOCK: &str = "lock";
 /// The folder could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not make a temporary folder in {}\nhint: set TMPDIR to a directory that exists and may be written to, or give --kubeconfig FILE",
+    "could not create a temporary folder in {}\nhint: set TMPDIR to an existing, writable directory, or pass --kubeconfig FILE",
     within.display()
 )]
 pub struct TemporaryDirError {
@@ -49,10 +49,10 @@ impl TemporaryDir {
             let lock = lock.persist(folder.path().join(LOCK))?;
             Ok(Self { folder, _lock: lock })
         };
-        let made = make().map_err(|source| TemporaryDirError { within: within.into(), source })?;
+        let created = make().map_err(|source| TemporaryDirError { within: within.into(), source })?;
         // A leftover that cannot be deleted must not prevent the start.
-        let _ = made.sweep(within);
-        Ok(made)
+        let _ = created.sweep(within);
+        Ok(created)
     }
 
     /// Returns the path of the folder.
@@ -105,16 +105,16 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_goes_with_its_owner() {
+    fn directory_is_removed_with_its_owner() {
         let within = tempfile::tempdir().unwrap();
-        let made = TemporaryDir::create_in(within.path()).unwrap();
-        std::fs::write(made.kubeconfig(), "x").unwrap();
-        drop(made);
+        let created = TemporaryDir::create_in(within.path()).unwrap();
+        std::fs::write(created.kubeconfig(), "x").unwrap();
+        drop(created);
         assert_eq!(folders(within.path()), 0);
     }
 
     #[test]
-    fn leftovers_are_taken_away_and_nothing_else() {
+    fn only_leftovers_are_removed() {
         let within = tempfile::tempdir().unwrap();
         let folder = |name: &str| {
             let path = within.path().join(name);

@@ -70,7 +70,7 @@ const WITH_SERVICE: &str = "operators:\n  greeter: {}\n  plugs: {}\n  engine: {}
 
 fn cluster_name(text: &str) -> Result<String, String> {
     match switchboard_object::name::dns1123_label(text).first() {
-        None if text == DEFAULT_CONTEXT => Err("the first cluster's context has this name".into()),
+        None if text == DEFAULT_CONTEXT => Err("the name is used by the context of the default cluster".into()),
         None => Ok(text.to_string()),
         Some(why) => Err(why.clone()),
     }
@@ -109,7 +109,7 @@ impl Up {
         let home = match (&place, &temporary) {
             (StorageLocation::Directory(path), _) => path.clone(),
             (StorageLocation::Memory, Some(temporary)) => temporary.path().to_path_buf(),
-            (StorageLocation::Memory, None) => unreachable!("what is kept in memory has a temporary folder"),
+            (StorageLocation::Memory, None) => unreachable!("in-memory mode uses a temporary directory"),
         };
         let file = self.kubeconfig.clone().unwrap_or_else(|| home.join("kubeconfig"));
         let port = BoundPort::bind(self.listen).await?;
@@ -138,7 +138,7 @@ impl Up {
         // Without the file, a `plan` reads no repositories of this machine.
         if let Err(error) = local_ca::record(&dir, &authority) {
             print_stderr(format_args!(
-                "warning: could not note the authority in {}\n{}",
+                "warning: could not write the CA certificate to {}\n{}",
                 dir.display(),
                 failure::message(&error)
             ));
@@ -178,9 +178,9 @@ async fn clusters(
     file: &Path,
 ) -> Result<ClusterClients, CommandError> {
     let mut clusters = ClusterClients { embedded: Some(contexts.clone()), ..ClusterClients::default() };
-    for (name, wanted) in &config.clusters {
-        let (client, config) = if wanted.kubeconfig.is_some() || wanted.context.is_some() {
-            run::client(name, wanted).await?
+    for (name, cluster_config) in &config.clusters {
+        let (client, config) = if cluster_config.kubeconfig.is_some() || cluster_config.context.is_some() {
+            run::client(name, cluster_config).await?
         } else if &*name.0 == DEFAULT_CLUSTER {
             (cluster.client(), external_config(file, DEFAULT_CONTEXT).await?)
         } else {
@@ -211,9 +211,9 @@ async fn reload(followed: Option<WatchedConfig<'_>>, config: Config, running: &R
 
 /// Advances the clock of the store, which then drops old changes.
 async fn tick_store(store: ObjectStore) {
-    let begun = Instant::now();
+    let started = Instant::now();
     loop {
         tokio::time::sleep(TICK).await;
-        store.tick(begun.elapsed());
+        store.tick(started.elapsed());
     }
 }

@@ -46,22 +46,23 @@ pub fn report(error: &clap::Error) -> ExitCode {
 /// Formats an error or help of clap.
 pub fn text(error: &clap::Error, coloured: bool) -> String {
     let rendered = error.render();
-    let said = if coloured { rendered.ansi().to_string() } else { rendered.to_string() };
+    let printed = if coloured { rendered.ansi().to_string() } else { rendered.to_string() };
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return said,
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return printed,
         // The help is the hint; since it was not requested, it is printed as an error.
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             return format!(
-                "error: a command is missing\n\n{}\nhint: name one of the commands above\n",
-                said.trim_end()
+                "error: no command was given\n\n{}\nhint: pass one of the commands above\n",
+                printed.trim_end()
             );
         }
         _ => {}
     }
     // With colors, the words of the last line are separate spans; its beginning is the same.
-    let body = said.trim_end().rsplit_once('\n').filter(|(_, last)| last.starts_with("For more")).map(|(body, _)| body);
-    let body = body.or_else(|| said.trim_end().strip_suffix(MORE)).unwrap_or(&said).trim_end();
-    format!("{body}\n\nhint: the same command with --help shows all it takes\n")
+    let body =
+        printed.trim_end().rsplit_once('\n').filter(|(_, last)| last.starts_with("For more")).map(|(body, _)| body);
+    let body = body.or_else(|| printed.trim_end().strip_suffix(MORE)).unwrap_or(&printed).trim_end();
+    format!("{body}\n\nhint: run the command with --help for its arguments\n")
 }
 
 #[cfg(test)]

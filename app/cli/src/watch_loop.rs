@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_moment_of_a_look_is_no_difference() {
+    fn timestamps_are_not_compared() {
         assert!(is_unchanged("{\n  \"now\": 1,\n  \"a\": 1\n}", "{\n  \"now\": 2,\n  \"a\": 1\n}"));
         assert!(is_unchanged("now: 1\na: 1\n", "now: 2\na: 1\n"));
         assert!(!is_unchanged("now: 1\na: 1\n", "now: 1\na: 2\n"));

@@ -1,7 +1,7 @@
-// The console's own script: live parts, the theme, keys. Everything works without it, only less lively.
+// Script of the console: live updates, theme and keyboard. All pages work without it, but do not update.
 const root = document.documentElement;
-const QUIET_MS = 8000; // the server beats every two seconds
-const REFRESH_MS = 1000; // a page is asked for again at most this often
+const QUIET_MS = 8000; // the server sends an event at least every two seconds
+const REFRESH_MS = 1000; // minimum interval between reloads
 
 // --- theme -----------------------------------------------------------------------------------------------------------
 const themes = ["auto", "light", "dark"];
@@ -11,7 +11,7 @@ function paint(theme) {
   else root.setAttribute("data-theme", theme);
   if (themeButton) themeButton.textContent = "Theme: " + theme;
 }
-// Kept in a cookie, so that the next page comes in its colours and does not flash.
+// Stored in a cookie, so that the server renders the next page in the theme and it does not flash.
 let theme = root.dataset.theme || "auto";
 paint(theme);
 themeButton?.addEventListener("click", () => {
@@ -31,13 +31,13 @@ function clock(ms) { return new Date(ms).toLocaleTimeString(); }
 function stale(yes, why) {
   if (yes) {
     document.body.setAttribute("data-stale", "");
-    banner.textContent = "This page is stale: " + why + " What you see is from " + clock(heard) + ".";
+    banner.textContent = "This page is outdated: " + why + " It shows the state of " + clock(heard) + ".";
     banner.hidden = false;
-    mark.dataset.state = "stale"; mark.textContent = "stale";
+    mark.dataset.state = "stale"; mark.textContent = "Outdated";
   } else {
     document.body.removeAttribute("data-stale");
     banner.hidden = true;
-    mark.dataset.state = "live"; mark.textContent = "live";
+    mark.dataset.state = "live"; mark.textContent = "Live";
   }
 }
 
@@ -45,13 +45,13 @@ function busy() {
   const focus = document.activeElement;
   return focus && focus.closest("[data-live]") && focus.matches("input, select, textarea") || document.getSelection()?.toString();
 }
-function path(element) { // finds the same element in a part that was replaced
+function path(element) { // selector of the same element in a replaced part
   if (!element) return null;
   if (element.id) return "#" + CSS.escape(element.id);
   const href = element.getAttribute("href");
   return href ? element.localName + '[href="' + CSS.escape(href) + '"]' : null;
 }
-function choose(select) { // the command below a choice is the one of what is chosen
+function choose(select) { // updates the command to the selected option
   const shown = select.form?.querySelector("[data-chosen]");
   if (shown) shown.textContent = select.value;
 }
@@ -74,14 +74,14 @@ function follow(page) {
     for (const part of old.querySelectorAll("[data-live]")) swap(part, document.importNode(page.getElementById(part.id), true));
     return true;
   }
-  // A part came or went: then all of it is new, but for what was just said to the reader. Who types is not disturbed.
+  // A part was added or removed: replace everything except the result of the last action, unless the user is typing.
   if (document.activeElement?.matches("#content input, #content select, #content textarea")) return false;
   const [said, whole] = [old.querySelector(":scope > .said"), document.importNode(fresh, true)];
   if (said && !whole.querySelector(":scope > .said")) whole.prepend(said);
   swap(old, whole);
   return true;
 }
-function ended() { over = true; stale(true, "you are no longer signed in. Sign in again to go on."); }
+function ended() { over = true; stale(true, "your session has ended. Sign in again."); }
 async function refresh() {
   timer = 0;
   if (over) return;
@@ -89,7 +89,7 @@ async function refresh() {
   pending = true; asked = Date.now();
   try {
     const answer = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-    if (answer.redirected) { ended(); return; } // to where one signs in
+    if (answer.redirected) { ended(); return; } // to the sign-in page
     if (!answer.ok) throw new Error(String(answer.status));
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (!follow(page)) { timer = setTimeout(refresh, REFRESH_MS); return; }
@@ -98,7 +98,7 @@ async function refresh() {
     stale(false);
   } catch {
     failed = true;
-    stale(true, "it could not be loaded again.");
+    stale(true, "it could not be reloaded.");
   } finally {
     pending = false;
   }
@@ -116,17 +116,17 @@ if (mark && banner && document.querySelector("[data-live]")) {
       const pulse = JSON.parse(event.data);
       if (pulse.stopped) { stale(true, "the kernel has stopped."); return; }
       if (pulse.ended) { events.close(); ended(); return; }
-      // What could not be loaded is tried again: to hear something is not to see it.
+      // A failed reload is retried: an event alone does not update the page.
       if (pulse.version !== version || failed) { version = pulse.version; soon(); } else if (!pending) stale(false);
     });
-    events.addEventListener("error", () => { if (!over) stale(true, "Switchboard does not answer."); });
+    events.addEventListener("error", () => { if (!over) stale(true, "Switchboard does not respond."); });
   };
   listen();
-  // A page that is kept to go back to would keep its connection: of six there are, none would be left for the next page.
+  // A page in the back-forward cache would keep its connection, and browsers allow only six.
   addEventListener("pagehide", () => events.close());
   addEventListener("pageshow", (event) => { if (event.persisted) { heard = Date.now(); listen(); soon(); } });
   setInterval(() => { const every = Number(root.dataset.refresh || 0); if (every > 0 && !failed && Date.now() - asked >= every * 1000) soon(); }, 1000);
-  setInterval(() => { if (!over && Date.now() - heard > QUIET_MS) stale(true, "nothing was heard from Switchboard."); }, 1000);
+  setInterval(() => { if (!over && Date.now() - heard > QUIET_MS) stale(true, "the connection to Switchboard is lost."); }, 1000);
 }
 
 // --- keys ------------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (event.key === "g") { chord = "g"; setTimeout(() => { chord = ""; }, 1200); return; }
-  if (event.key === "j" || event.key === "k") { // through the rows of what is listed
+  if (event.key === "j" || event.key === "k") { // next or previous row of a list
     const links = [...document.querySelectorAll(".content td a, .content .line .title a, .content .draw a")];
     const at = links.indexOf(document.activeElement);
     links[Math.min(links.length - 1, Math.max(0, at + (event.key === "j" ? 1 : -1)))]?.focus();
@@ -155,5 +155,5 @@ document.addEventListener("keydown", (event) => {
 });
 
 // --- choices ---------------------------------------------------------------------------------------------------------
-document.querySelectorAll("select[data-choice]").forEach(choose); // a browser may remember another choice
+document.querySelectorAll("select[data-choice]").forEach(choose); // the browser may restore another selection
 document.addEventListener("change", (event) => { if (event.target.matches("select[data-choice]")) choose(event.target); });

@@ -129,7 +129,7 @@ impl Sessions {
     /// Refuses a form that does not come from a console page. A request with its own token cannot come from another
     /// site.
     pub fn check_same_origin(&self, headers: &HeaderMap, csrf_token: &str) -> Result<(), ConsoleProblem> {
-        let foreign = || ConsoleProblem::ForeignSite("this form did not come from a page of the console".to_string());
+        let foreign = || ConsoleProblem::ForeignSite("the form was not sent from a page of the console".to_string());
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         if text("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none") {
             return Err(foreign());
@@ -152,6 +152,6 @@ impl Sessions {
 fn random_hex() -> Result<String, ConsoleProblem> {
     let mut bytes = [0; CHANCE_BYTES];
     let filled = ring::rand::SystemRandom::new().fill(&mut bytes);
-    filled.map_err(|_| ConsoleProblem::Cluster("the machine has no chance to give".to_string()))?;
+    filled.map_err(|_| ConsoleProblem::Cluster("could not read randomness from the system".to_string()))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }

@@ -53,16 +53,16 @@ pub enum ConsoleAction {
 impl ConsoleAction {
     /// Parses an action from its name and fields.
     fn parse(word: &str, form: &ActionFields) -> Option<Self> {
-        let said = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
-        let operator = || said(&form.operator);
+        let non_empty = |field: &Option<String>| field.clone().filter(|text| !text.is_empty());
+        let operator = || non_empty(&form.operator);
         Some(match word {
             "pause" => ConsoleAction::Pause(operator()?),
             "resume" => ConsoleAction::Resume(operator()?),
-            "wake" => ConsoleAction::Reconcile(operator()?, said(&form.unit)),
+            "reconcile" => ConsoleAction::Reconcile(operator()?, non_empty(&form.unit)),
             "sync" => ConsoleAction::Sync { namespace: form.namespace.clone()?, name: form.name.clone()? },
             "move" => ConsoleAction::Move {
-                unit: PlacementName { tenant: said(&form.tenant)?, environment: said(&form.environment) },
-                to: said(&form.to)?,
+                unit: PlacementName { tenant: non_empty(&form.tenant)?, environment: non_empty(&form.environment) },
+                to: non_empty(&form.to)?,
             },
             _ => return None,
         })
@@ -73,7 +73,7 @@ impl ConsoleAction {
         match self {
             ConsoleAction::Pause(_) => "pause",
             ConsoleAction::Resume(_) => "resume",
-            ConsoleAction::Reconcile(..) => "wake",
+            ConsoleAction::Reconcile(..) => "reconcile",
             ConsoleAction::Sync { .. } => "sync",
             ConsoleAction::Move { .. } => "move",
         }
@@ -85,8 +85,10 @@ impl ConsoleAction {
         match self {
             ConsoleAction::Pause(operator) => format!("switchboard pause {operator}{kernel}"),
             ConsoleAction::Resume(operator) => format!("switchboard resume {operator}{kernel}"),
-            ConsoleAction::Reconcile(operator, None) => format!("switchboard wake {operator}{kernel}"),
-            ConsoleAction::Reconcile(operator, Some(unit)) => format!("switchboard wake {operator} {unit}{kernel}"),
+            ConsoleAction::Reconcile(operator, None) => format!("switchboard reconcile {operator}{kernel}"),
+            ConsoleAction::Reconcile(operator, Some(unit)) => {
+                format!("switchboard reconcile {operator} {unit}{kernel}")
+            }
             ConsoleAction::Sync { namespace, name } => format!("switchboard gitops sync {name} -n {namespace}"),
             ConsoleAction::Move { unit, to } => format!("{} {to}", move_command(unit, flags)),
         }
@@ -99,7 +101,7 @@ impl ConsoleAction {
                 ResourceAttributes::new("pause", GROUP, "operators", "").with_name(operator)
             }
             ConsoleAction::Reconcile(operator, _) => {
-                ResourceAttributes::new("wake", GROUP, "operators", "").with_name(operator)
+                ResourceAttributes::new("reconcile", GROUP, "operators", "").with_name(operator)
             }
             ConsoleAction::Sync { namespace, .. } => {
                 ResourceAttributes::new("create", GITOPS, "gitopsdeploymentsyncruns", namespace)
@@ -144,12 +146,12 @@ pub struct ActionFields {
 
 /// Returns the routes of the forms.
 pub(crate) fn forms() -> Router<Arc<App>> {
-    Router::new().route("/actions/{word}", post(by_form))
+    Router::new().route("/actions/{action}", post(by_form))
 }
 
 /// Returns the routes of the API, below `/api/v1`.
 pub(crate) fn api() -> Router<Arc<App>> {
-    Router::new().route("/actions/{word}", post(by_token))
+    Router::new().route("/actions/{action}", post(by_token))
 }
 
 async fn by_form(
@@ -159,9 +161,7 @@ async fn by_form(
     Form(form): Form<ActionFields>,
 ) -> Response {
     let Some(act) = ConsoleAction::parse(&word, &form) else {
-        return response::error_page(&ConsoleProblem::BadRequest(
-            "the form names nothing that can be done".to_string(),
-        ));
+        return response::error_page(&ConsoleProblem::BadRequest("the form has no valid action".to_string()));
     };
     let checked = app.sessions.check_same_origin(&headers, &form.csrf_token);
     let done = match checked {
@@ -169,7 +169,7 @@ async fn by_form(
         Err(problem) => Err(problem),
     };
     match done {
-        Ok(said) => app.sessions.set_flash(&headers, true, said),
+        Ok(non_empty) => app.sessions.set_flash(&headers, true, non_empty),
         Err(ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_)) => {
             return Redirect::to(&login::href(&act.page())).into_response();
         }
@@ -186,7 +186,7 @@ async fn by_token(
     Json(form): Json<ActionFields>,
 ) -> Response {
     let Some(act) = ConsoleAction::parse(&word, &form) else {
-        return response::problem(&ConsoleProblem::BadRequest("the body names nothing that can be done".to_string()));
+        return response::problem(&ConsoleProblem::BadRequest("the body has no valid action".to_string()));
     };
     // A browser sends a cookie with every request, but a token only on purpose.
     if !headers.contains_key(header::AUTHORIZATION) || response::cookie(&headers, COOKIE).is_some() {
@@ -195,7 +195,7 @@ async fn by_token(
     response::json(
         perform(&app, &headers, &act)
             .await
-            .map(|said| json!({"done": said, "command": act.command(app.source.flags())})),
+            .map(|non_empty| json!({"done": non_empty, "command": act.command(app.source.flags())})),
     )
 }
 
@@ -205,7 +205,7 @@ async fn perform(app: &App, headers: &HeaderMap, act: &ConsoleAction) -> Result<
         Ok(caller) => caller,
         Err(problem) => {
             let command = act.command(app.source.flags());
-            tracing::info!(target: "switchboard_console::audit", command, "somebody asked for `{command}`: refused: {problem}");
+            tracing::info!(target: "switchboard_console::audit", command, "unauthenticated request for `{command}` refused: {problem}");
             return Err(problem);
         }
     };
@@ -216,10 +216,10 @@ async fn perform(app: &App, headers: &HeaderMap, act: &ConsoleAction) -> Result<
     let (user, command) = (&caller.name, act.command(app.source.flags()));
     match &done {
         Ok(_) => {
-            tracing::info!(target: "switchboard_console::audit", user, command, "{user} asked for `{command}`: done")
+            tracing::info!(target: "switchboard_console::audit", user, command, "{user} requested `{command}`: done")
         }
         Err(problem) => {
-            tracing::info!(target: "switchboard_console::audit", user, command, "{user} asked for `{command}`: refused: {problem}");
+            tracing::info!(target: "switchboard_console::audit", user, command, "{user} requested `{command}`: refused: {problem}");
         }
     }
     app.source.invalidate_state().await;
@@ -227,7 +227,7 @@ async fn perform(app: &App, headers: &HeaderMap, act: &ConsoleAction) -> Result<
 }
 
 async fn carry_out(app: &App, caller: &Caller, act: &ConsoleAction) -> Result<String, ConsoleProblem> {
-    let nobody = |operator: &str| ConsoleProblem::NotFound(format!("no operator {operator} is hosted"));
+    let nobody = |operator: &str| ConsoleProblem::NotFound(format!("no operator {operator} is running"));
     let handle = &app.source.handle;
     match act {
         ConsoleAction::Pause(operator) | ConsoleAction::Resume(operator) => {
@@ -235,20 +235,20 @@ async fn carry_out(app: &App, caller: &Caller, act: &ConsoleAction) -> Result<St
             if !handle.pause(OperatorName::new(operator), paused).await? {
                 return Err(nobody(operator));
             }
-            Ok(if paused { format!("{operator} is paused; runs under way end") } else { format!("{operator} goes on") })
+            Ok(if paused { format!("{operator} paused (running units finish)") } else { format!("{operator} resumed") })
         }
         ConsoleAction::Reconcile(operator, unit) => {
-            let wanted = unit.as_ref().and_then(|unit| unit.parse::<Unit>().ok());
-            match handle.reconcile(OperatorName::new(operator), wanted).await? {
+            let parsed = unit.as_ref().and_then(|unit| unit.parse::<Unit>().ok());
+            match handle.reconcile(OperatorName::new(operator), parsed).await? {
                 None => Err(nobody(operator)),
-                Some(0) => Err(ConsoleProblem::NotFound(format!("{operator} has no such unit"))),
+                Some(0) => Err(ConsoleProblem::NotFound(format!("{operator} does not have the unit"))),
                 Some(woken) => Ok(format!("{} of {operator} will run", crate::components::count(woken, "unit"))),
             }
         }
         ConsoleAction::Sync { namespace, name } => sync(app, caller, namespace, name).await,
         ConsoleAction::Move { unit, to } => {
-            let begun = app.source.fleet().ok_or_else(FleetRefusal::not_hosted)?.begin(unit, to).await?;
-            Ok(format!("{} is on its way from {} to {}", unit.tenant, begun.from, begun.to))
+            let started = app.source.fleet().ok_or_else(FleetRefusal::not_hosted)?.begin(unit, to).await?;
+            Ok(format!("move of {} from {} to {} started", unit.tenant, started.from, started.to))
         }
     }
 }
@@ -257,14 +257,14 @@ async fn sync(app: &App, caller: &Caller, namespace: &str, name: &str) -> Result
     let client = app.source.client(&app.source.home.0.clone()).await?;
     let base = format!("/apis/{GITOPS}/v1alpha1/namespaces/{}", crate::components::percent_encode(namespace));
     let failed =
-        |error: &dyn std::fmt::Display| ConsoleProblem::Cluster(format!("could not ask for a sync of {name}: {error}"));
+        |error: &dyn std::fmt::Display| ConsoleProblem::Cluster(format!("could not start a sync of {name}: {error}"));
     let path = format!("{base}/gitopsdeployments/{}", crate::components::percent_encode(name));
     let request = Request::get(path).body(Vec::new()).map_err(|error| ConsoleProblem::BadRequest(error.to_string()))?;
     match client.request::<Value>(request).await {
         Ok(deployment) if !is_manual(&deployment) => return Err(automated(name).into()),
         Ok(_) => {}
         Err(kube::Error::Api(status)) if status.code == 404 => {
-            return Err(ConsoleProblem::NotFound(format!("there is no GitOpsDeployment {namespace}/{name}")));
+            return Err(ConsoleProblem::NotFound(format!("GitOpsDeployment {namespace}/{name} does not exist")));
         }
         Err(error) => return Err(failed(&error)),
     }
@@ -277,8 +277,8 @@ async fn sync(app: &App, caller: &Caller, namespace: &str, name: &str) -> Result
     let request =
         Request::post(path).header(header::CONTENT_TYPE, "application/json").body(run.to_string().into_bytes());
     let request = request.map_err(|error| ConsoleProblem::BadRequest(error.to_string()))?;
-    let made = client.request::<Value>(request).await.map_err(|error| failed(&error))?;
-    Ok(format!("sync run {} was made", made["metadata"]["name"].as_str().unwrap_or_default()))
+    let created = client.request::<Value>(request).await.map_err(|error| failed(&error))?;
+    Ok(format!("sync run {} created", created["metadata"]["name"].as_str().unwrap_or_default()))
 }
 
 /// An automated application is not synced by hand, as on the command line.
@@ -286,6 +286,6 @@ fn automated(name: &str) -> FleetRefusal {
     FleetRefusal {
         kind: RefusalKind::Conflict,
         message: format!("application `{name}` cannot be synced by hand: it is automated"),
-        hint: "it is deployed whenever something changed".to_string(),
+        hint: "it is deployed on every change".to_string(),
     }
 }

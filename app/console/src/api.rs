@@ -61,7 +61,7 @@ async fn decisions(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Res
 async fn decision(State(app): SharedApp, Path(id): Path<String>) -> Response {
     match id.parse() {
         Ok(number) => json(load::decision::load(&app.source, number).await),
-        Err(_) => json::<()>(Err(ConsoleProblem::BadRequest(format!("`{id}` is no number of a decision")))),
+        Err(_) => json::<()>(Err(ConsoleProblem::BadRequest(format!("`{id}` is not the number of a decision")))),
     }
 }
 
@@ -71,7 +71,9 @@ async fn kinds(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Respons
 
 async fn objects(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
     let (Some(cluster), Some(kind)) = (&asked.cluster, &asked.kind) else {
-        return json::<()>(Err(ConsoleProblem::BadRequest("name a cluster and a kind: ?cluster=…&kind=…".to_string())));
+        return json::<()>(Err(ConsoleProblem::BadRequest(
+            "cluster and kind are required: ?cluster=…&kind=…".to_string(),
+        )));
     };
     let (namespace, from) = (asked.namespace.unwrap_or_default(), asked.from.unwrap_or_default());
     json(load::browse::list(&app.source, cluster, kind, &namespace, &from).await)

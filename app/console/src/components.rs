@@ -91,7 +91,7 @@ pub fn operator_href(name: &str) -> String {
 /// Renders a diff; added and removed lines have a sign and a color.
 pub fn diff(lines: &[DiffLine]) -> Markup {
     html! {
-        div.diff tabindex="0" role="group" aria-label="What changes" {
+        div.diff tabindex="0" role="group" aria-label="Changes" {
             @for line in lines {
                 @match line.sign {
                     DiffSign::Added => div.add { (line.to_string()) },
@@ -203,7 +203,7 @@ pub fn pager(base: &str, page: usize, size: usize, total: usize) -> Markup {
         @if pages > 1 {
             nav.pager aria-label="Pages" {
                 @if page > 1 { a href=(format!("{base}{join}page={}", page - 1)) rel="prev" { "← Previous" } }
-                span { "Page " (page) " of " (pages) " · " (total) " in all" }
+                span { "Page " (page) " of " (pages) " · " (total) " in total" }
                 @if page < pages { a href=(format!("{base}{join}page={}", page + 1)) rel="next" { "Next →" } }
             }
         }
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_long_is_folded_and_labels_stand_apart() {
+    fn long_lines_are_folded_and_labels_are_separate() {
         let from = (0..9).map(|at| format!("           configmaps/default/c{at} at revision {at}")).collect::<Vec<_>>();
         let text = format!("it was written\n  because  it changed\n  from     a\n{}\n  owned by me", from.join("\n"));
         let shown = why(&text).into_string();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cause_is_told_without_who_passed_it_on() {
+    fn cause_omits_intermediate_errors() {
         let said =
             "Failed to load target state: rpc error: code = Unknown desc = no-such-folder: app path does not exist";
         assert_eq!(root_cause(said), "no-such-folder: app path does not exist");

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_can_be_pasted() {
+    fn shown_flags_can_be_pasted() {
         let flags = CommandFlags::new().kernel("--state-dir", "/var/lib/my board").fleet("--plaintext-credentials", "");
         assert_eq!(flags.kernel_flags(), " --state-dir '/var/lib/my board'");
         assert_eq!(flags.fleet_flags(), " --plaintext-credentials");

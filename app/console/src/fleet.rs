@@ -141,8 +141,8 @@ impl FleetRefusal {
     pub(crate) fn not_hosted() -> Self {
         Self {
             kind: RefusalKind::Missing,
-            message: "no GitOps Service is hosted here that could move a unit".to_string(),
-            hint: "`gitops: {}` in switchboard.yaml hosts one; or run the command with --database".to_string(),
+            message: "no GitOps Service is running here".to_string(),
+            hint: "add `gitops: {}` to switchboard.yaml, or run the command with --database".to_string(),
         }
     }
 }

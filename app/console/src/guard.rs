@@ -130,7 +130,7 @@ pub async fn guard_request(State(door): State<RequestGuard>, request: Request, n
     let checked = if known {
         check_reader(&door, &headers, &path).await
     } else {
-        Err(ConsoleProblem::ForeignSite("this is not a name of the console".to_string()))
+        Err(ConsoleProblem::ForeignSite("the host name is not allowed".to_string()))
     };
     let mut response = match checked {
         Ok(()) => crate::server::response::problem_for_bare_errors(next.run(request).await, &path).await,
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_known_names_and_own_addresses_are_for_us() {
+    fn only_known_hosts_and_own_addresses_are_accepted() {
         let hosts = AllowedHosts::new("127.0.0.1:7467".parse().unwrap(), vec!["console.example.org".to_string()]);
         for known in [
             "127.0.0.1:7467",

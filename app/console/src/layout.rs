@@ -109,7 +109,7 @@ fn sidebar(frame: &PageLayout) -> Markup {
                             button.plain type="submit" { "Sign out" }
                         }
                     }
-                    None => a href="/signin" { "Sign in to act" },
+                    None => a href="/signin" { "Sign in" },
                 }
             }
         }
@@ -125,7 +125,7 @@ fn top_bar(frame: &PageLayout) -> Markup {
                 kbd aria-hidden="true" { "/" }
             }
             span.grow {}
-            span.live data-live-mark role="status" { "as loaded" }
+            span.live data-live-mark role="status" { "Not live" }
             button.plain type="button" data-theme-toggle { "Theme" }
             button.plain type="button" data-keys aria-label="Keyboard help" { kbd { "?" } }
         }
@@ -138,7 +138,7 @@ fn footer() -> Markup {
             span { "Switchboard " (env!("CARGO_PKG_VERSION")) }
             a href="/api/v1/openapi.json" { "API" }
             a href="/help/CONSOLE" { "About this console" }
-            span { "Values of Secrets are never shown" }
+            span { "Values of Secrets are redacted" }
         }
     }
 }
@@ -147,9 +147,9 @@ fn keyboard_help() -> Markup {
     let rows = [
         ("/", "search"),
         ("?", "this help"),
-        ("j  k", "next and previous link of a list"),
-        ("t", "light, dark, as the system"),
-        ("Esc", "leave a field or this help"),
+        ("j  k", "next or previous link of a list"),
+        ("t", "light, dark or system theme"),
+        ("Esc", "leave a field or close this help"),
     ];
     html! {
         dialog id="keys" aria-labelledby="keys-title" {

@@ -58,7 +58,7 @@ async fn sign_in(State(app): SharedApp, headers: HeaderMap, Form(given): Form<Lo
     let site = headers.get("sec-fetch-site").and_then(|site| site.to_str().ok());
     if site.is_some_and(|site| site != "same-origin" && site != "none") {
         return response::error_page(&ConsoleProblem::ForeignSite(
-            "this form did not come from a page of the console".to_string(),
+            "the form was not sent from a page of the console".to_string(),
         ));
     }
     let back = safe_target(&given.back);
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_is_sent_to_another_site() {
+    fn redirect_stays_on_this_site() {
         for own_path in ["/", "/fleet", "/fleet?q=a%20b", "/operators/greeter"] {
             assert_eq!(safe_target(own_path), own_path);
         }

@@ -17,7 +17,7 @@ pub enum ConsoleProblem {
     #[error("{0}")]
     BadRequest(String),
     /// The request has no session and no token.
-    #[error("a token is needed for this")]
+    #[error("a token is required")]
     TokenRequired,
     /// The cluster does not accept the token.
     #[error("{0}")]
@@ -82,22 +82,22 @@ impl ConsoleProblem {
     /// Returns the hint for the user.
     pub fn hint(&self) -> &str {
         match self {
-            ConsoleProblem::NotFound(_) => "it may be gone by now; the search finds what there is",
-            ConsoleProblem::BadRequest(_) => "follow a link of the console, or see docs/CONSOLE.md for the API's paths",
+            ConsoleProblem::NotFound(_) => "it may be deleted; use the search to find existing objects",
+            ConsoleProblem::BadRequest(_) => {
+                "use a link of the console, or see docs/CONSOLE.md for the paths of the API"
+            }
             ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_) => {
                 "sign in with a token, or send it as `Authorization: Bearer …`"
             }
             ConsoleProblem::Forbidden(_) => {
-                "ask whoever grants rights on the cluster; docs/CONSOLE.md names the rights"
+                "ask an administrator of the cluster for the permission; see docs/CONSOLE.md"
             }
             ConsoleProblem::ForeignSite(_) => {
-                "use the address that Switchboard said when it started, or name this one under `console.hosts`"
+                "use the address that Switchboard printed at startup, or add this host name under `console.hosts`"
             }
-            ConsoleProblem::Cluster(_) => {
-                "the cluster may be away, or the console may lack rights there; the overview says what is known"
-            }
+            ConsoleProblem::Cluster(_) => "check the cluster and the console's permissions; the overview shows details",
             ConsoleProblem::Fleet(refused) => &refused.hint,
-            ConsoleProblem::TooMany(_) => "try again in some seconds, or close pages that nobody looks at",
+            ConsoleProblem::TooMany(_) => "try again in a few seconds, or close unused pages",
             ConsoleProblem::Rejected(kind, _) => kind.hint(),
             ConsoleProblem::Stopped(_) => "start Switchboard again",
         }
@@ -105,8 +105,8 @@ impl ConsoleProblem {
 
     /// Converts to an RFC 9457 response, in the format of the API.
     pub fn into_response(&self) -> Response {
-        let told = Told::new(self.kind(), self.to_string()).hint(self.hint());
-        if matches!(self, ConsoleProblem::TooMany(_)) { told.retry_after_s(RETRY_S) } else { told }.into_response()
+        let body = Told::new(self.kind(), self.to_string()).hint(self.hint());
+        if matches!(self, ConsoleProblem::TooMany(_)) { body.retry_after_s(RETRY_S) } else { body }.into_response()
     }
 }
 

@@ -142,7 +142,7 @@ fn status_text(standing: &switchboard_kernel::plan::UnitStatus) -> String {
     use switchboard_kernel::plan::UnitStatus;
     match standing {
         UnitStatus::Ready => String::new(),
-        UnitStatus::Waiting(on) => format!("waits for {on}"),
+        UnitStatus::Waiting(on) => format!("waiting for {on}"),
         UnitStatus::Blocked(needs) => format!("blocked: {needs}"),
         UnitStatus::Failing(why) => why.clone(),
     }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_off_is_no_failure() {
+    fn deferred_run_is_no_failure() {
         let (held, refused) = (WriteResult::OverBudget, WriteResult::Refused { reason: "no".into() });
         let stale = WriteResult::Stale { message: "newer".into() };
         for (results, outcome, failed) in [

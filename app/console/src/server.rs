@@ -26,7 +26,7 @@ use crate::source::ConsoleSource;
 const MAX_LISTENERS: usize = 256;
 
 /// Warning for a console that other machines can reach.
-const PLAIN_HTTP_WARNING: &str = "warning: the console speaks plain HTTP, tokens included, and other machines reach it\nhint: put something in front of it that ends TLS, or leave out `console.address`";
+const PLAIN_HTTP_WARNING: &str = "warning: the console uses plain HTTP, including tokens, and other machines can connect to it\nhint: put a TLS proxy in front of it, or remove `console.address`";
 
 /// Settings of the server.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +46,7 @@ impl From<&ConsoleConfig> for ConsoleSettings {
 /// The console could not listen on its address.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not listen on {0} for the console\nhint: give another address under `console.address`, or `console: off`"
+    "could not listen on {0} for the console\nhint: set another address under `console.address`, or `console: off`"
 )]
 pub struct BindError(SocketAddr, #[source] io::Error);
 
@@ -74,16 +74,16 @@ impl Console {
     /// # Errors
     /// Fails if the port is not available.
     pub async fn bind(settings: ConsoleSettings) -> Result<Self, BindError> {
-        let wanted = settings.address.unwrap_or(CONSOLE_ADDRESS);
-        let listener = match TcpListener::bind(wanted).await {
+        let preferred = settings.address.unwrap_or(CONSOLE_ADDRESS);
+        let listener = match TcpListener::bind(preferred).await {
             // The default port is not required: a second process gets a free one.
             Err(_) if settings.address.is_none() => {
-                let free = SocketAddr::new(wanted.ip(), 0);
+                let free = SocketAddr::new(preferred.ip(), 0);
                 TcpListener::bind(free).await.map_err(|error| BindError(free, error))?
             }
-            taken => taken.map_err(|error| BindError(wanted, error))?,
+            taken => taken.map_err(|error| BindError(preferred, error))?,
         };
-        let address = listener.local_addr().map_err(|error| BindError(wanted, error))?;
+        let address = listener.local_addr().map_err(|error| BindError(preferred, error))?;
         Ok(Self { listener, address, hosts: settings.hosts })
     }
 
@@ -102,7 +102,7 @@ impl Console {
         match self.address.ip() {
             ip if ip.is_unspecified() => {
                 let port = self.address.port();
-                format!("{url}, and port {port} of every address of this machine\n{PLAIN_HTTP_WARNING}")
+                format!("{url}, and on port {port} of all addresses of this machine\n{PLAIN_HTTP_WARNING}")
             }
             ip if !ip.is_loopback() => format!("{url}\n{PLAIN_HTTP_WARNING}"),
             _ => url,

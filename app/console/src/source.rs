@@ -44,7 +44,7 @@ pub struct ConsoleSource {
     /// Cluster that reviews tokens.
     pub(crate) home: ClusterName,
     engines: ClusterName,
-    shelf: Option<Arc<DesiredStore>>,
+    desired_store: Option<Arc<DesiredStore>>,
     fleet: Option<Arc<dyn FleetProvider>>,
     flags: CommandFlags,
     pulse: StateCache,
@@ -62,7 +62,7 @@ impl ConsoleSource {
             handle,
             engines: home.clone(),
             home,
-            shelf: None,
+            desired_store: None,
             fleet: None,
             flags: CommandFlags::default(),
             kinds: kinds::KindCache::default(),
@@ -72,8 +72,8 @@ impl ConsoleSource {
 
     /// Adds the desired objects of the integrations manager.
     #[must_use]
-    pub fn with_integrations(self, shelf: Option<Arc<DesiredStore>>) -> Self {
-        Self { shelf, ..self }
+    pub fn with_integrations(self, desired_store: Option<Arc<DesiredStore>>) -> Self {
+        Self { desired_store, ..self }
     }
 
     /// Sets a separate cluster for the Argo CD instances.
@@ -110,8 +110,8 @@ impl ConsoleSource {
     }
 
     /// Returns the desired objects of the integrations manager; `None` if it is not hosted.
-    pub(crate) fn shelf(&self) -> Option<&DesiredStore> {
-        self.shelf.as_deref()
+    pub(crate) fn desired_store(&self) -> Option<&DesiredStore> {
+        self.desired_store.as_deref()
     }
 
     pub(crate) async fn state(&self) -> Result<Arc<KernelState>, HostStopped> {
@@ -139,7 +139,7 @@ impl ConsoleSource {
         let clusters = self.clusters().await?;
         let known = || clusters.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let found = clusters.get(&ClusterName::new(cluster)).cloned();
-        found.ok_or_else(|| ConsoleProblem::NotFound(format!("there is no cluster {cluster}; there are: {}", known())))
+        found.ok_or_else(|| ConsoleProblem::NotFound(format!("no cluster {cluster}; clusters: {}", known())))
     }
 
     /// Returns a redactor with the values of all cached Secrets.
@@ -176,7 +176,7 @@ impl ConsoleSource {
         }
         let kinds = self.kinds(cluster).await?;
         let found = kinds.iter().find(|kind| kind.to_string() == name).cloned();
-        found.ok_or_else(|| ConsoleProblem::NotFound(format!("the cluster {cluster} serves no {name}")))
+        found.ok_or_else(|| ConsoleProblem::NotFound(format!("cluster {cluster} does not serve {name}")))
     }
 
     /// Reads a live object; `None` if it does not exist.
@@ -194,7 +194,7 @@ impl ConsoleSource {
         match ask(&self.client(cluster).await?, path, "application/json").await {
             Ok(answer) => Ok(answer),
             Err(QueryError::Absent) => {
-                Err(ConsoleProblem::NotFound(format!("the cluster {cluster} has nothing at {path}")))
+                Err(ConsoleProblem::NotFound(format!("cluster {cluster} does not serve {path}")))
             }
             Err(QueryError::Failed(why)) => Err(ConsoleProblem::Cluster(why)),
         }
@@ -212,7 +212,9 @@ impl ConsoleSource {
         let path = format!("{}?{query}", kind.path(namespace));
         match ask(&client, &path, "application/json;as=Table;v=v1;g=meta.k8s.io,application/json").await {
             Ok(table) => Ok(table),
-            Err(QueryError::Absent) => Err(ConsoleProblem::NotFound(format!("the cluster {cluster} serves no {kind}"))),
+            Err(QueryError::Absent) => {
+                Err(ConsoleProblem::NotFound(format!("cluster {cluster} does not serve {kind}")))
+            }
             Err(QueryError::Failed(why)) => Err(ConsoleProblem::Cluster(format!("could not list {kind}: {why}"))),
         }
     }
@@ -286,7 +288,7 @@ async fn ask(client: &kube::Client, path: &str, accept: &str) -> Result<Value, Q
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(kube::Error::Api(status))) if status.code == 404 => Err(QueryError::Absent),
         Ok(Err(kube::Error::Api(status))) => Err(QueryError::Failed(status.to_string())),
-        Ok(Err(error)) => Err(QueryError::Failed(format!("the API server cannot be reached: {error}"))),
+        Ok(Err(error)) => Err(QueryError::Failed(format!("could not reach the API server: {error}"))),
         Err(_) => Err(QueryError::Failed(format!("no answer within {PATIENCE:?}"))),
     }
 }

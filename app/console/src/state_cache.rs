@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_changes_with_what_was_done_and_not_with_the_time() {
+    fn version_depends_on_state_and_not_on_time() {
         let operator = OperatorState { name: "a".into(), runs: 1, ..OperatorState::default() };
         let state = KernelState { operators: vec![operator], ..KernelState::default() };
         assert_eq!(version(&state), version(&KernelState { now: Timestamp(9), ..state.clone() }));

@@ -117,7 +117,7 @@ impl Auth {
 
     /// Returns the caller a token belongs to.
     pub async fn caller(&self, token: &str) -> Result<Caller, ProblemDetails> {
-        let refused = || ProblemDetails::new(ProblemKind::Unauthenticated, "the cluster does not know this token");
+        let refused = || ProblemDetails::new(ProblemKind::Unauthenticated, "the cluster rejected the token");
         if token.is_empty() || token.len() > MAX_TOKEN_BYTES {
             return Err(refused());
         }
@@ -151,7 +151,7 @@ impl Auth {
         if self.is_allowed(caller, access).await? {
             return Ok(());
         }
-        Err(ProblemDetails::new(ProblemKind::Forbidden, format!("`{}` may not {access}", caller.name)))
+        Err(ProblemDetails::new(ProblemKind::Forbidden, format!("`{}` is not allowed to {access}", caller.name)))
     }
 }
 

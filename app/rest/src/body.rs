@@ -57,7 +57,7 @@ impl<S: Send + Sync> FromRequestParts<S> for PathName {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<PathName, ProblemDetails> {
         let path: Result<Path<String>, PathRejection> = Path::from_request_parts(parts, state).await;
         path.map(|Path(name)| PathName(name))
-            .map_err(|_| ProblemDetails::new(ProblemKind::NotFound, "the path names nothing"))
+            .map_err(|_| ProblemDetails::new(ProblemKind::NotFound, "the path has no valid name"))
     }
 }
 
@@ -67,8 +67,8 @@ impl<S: Send + Sync> FromRequestParts<S> for ResourceId {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<ResourceId, ProblemDetails> {
         let PathName(text) = PathName::from_request_parts(parts, state).await?;
         ResourceId::parse(&text).ok_or_else(|| {
-            ProblemDetails::new(ProblemKind::NotFound, format!("`{text}` is no id"))
-                .hint("an id is TENANT.NAME, such as shop.web")
+            ProblemDetails::new(ProblemKind::NotFound, format!("`{text}` is not an id"))
+                .hint("give the id as TENANT.NAME, such as shop.web")
         })
     }
 }
@@ -79,7 +79,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for QueryParams<T>
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<QueryParams<T>, ProblemDetails> {
         let asked = Query::<T>::try_from_uri(&parts.uri);
         asked.map(|Query(asked)| QueryParams(asked)).map_err(|error| {
-            ProblemDetails::new(ProblemKind::Malformed, format!("could not read the query: {}", error.body_text()))
+            ProblemDetails::new(ProblemKind::Malformed, format!("could not parse the query: {}", error.body_text()))
         })
     }
 }
@@ -98,8 +98,8 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ProblemDetails> {
     // A value of the wrong shape is syntactically valid JSON, so the two mistakes have different problem kinds.
     serde_json::from_slice(bytes).map_err(|error| match error.classify() {
-        Category::Data => ProblemDetails::new(ProblemKind::Invalid, format!("could not use the body: {error}")),
-        _ => ProblemDetails::new(ProblemKind::Malformed, format!("could not read the body as JSON: {error}")),
+        Category::Data => ProblemDetails::new(ProblemKind::Invalid, format!("could not process the body: {error}")),
+        _ => ProblemDetails::new(ProblemKind::Malformed, format!("could not parse the body as JSON: {error}")),
     })
 }
 
@@ -123,7 +123,7 @@ pub fn require_json(headers: &HeaderMap) -> Result<(), ProblemDetails> {
     }
     Err(ProblemDetails::new(
         ProblemKind::UnsupportedMediaType,
-        format!("the body is called `{essence}`, not application/json"),
+        format!("the content type is `{essence}`, not application/json"),
     ))
 }
 
@@ -147,7 +147,7 @@ mod tests {
         #[derive(Debug, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         struct SmallBody {
-            #[expect(dead_code, reason = "only its presence is judged")]
+            #[expect(dead_code, reason = "only its presence matters")]
             a: u8,
         }
         assert_eq!(parse::<SmallBody>(b"{").unwrap_err().kind(), ProblemKind::Malformed);

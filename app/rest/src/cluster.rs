@@ -97,7 +97,7 @@ impl ClusterApi {
         let made = self.send(of, Method::POST, of.path(namespace, ""), Some((object, "application/json"))).await;
         made.map_err(|problem| match problem.kind() {
             ProblemKind::NotFound => {
-                ProblemDetails::new(ProblemKind::NotFound, format!("there is no tenant `{namespace}`"))
+                ProblemDetails::new(ProblemKind::NotFound, format!("tenant `{namespace}` does not exist"))
             }
             _ => problem,
         })
@@ -136,9 +136,8 @@ impl ClusterApi {
             request = request.header(CONTENT_TYPE, media);
         }
         let bytes = body.map(|(object, _)| object.to_string().into_bytes()).unwrap_or_default();
-        let request = request
-            .body(bytes)
-            .map_err(|_| ProblemDetails::new(ProblemKind::NotFound, "this cannot be the name of anything"))?;
+        let request =
+            request.body(bytes).map_err(|_| ProblemDetails::new(ProblemKind::NotFound, "the name is invalid"))?;
         self.client.request(request).await.map_err(|error| problem_of(of, &error))
     }
 }
@@ -146,7 +145,7 @@ impl ClusterApi {
 /// Translates an error of the cluster into problem details.
 fn problem_of(of: &ResourcePath, error: &kube::Error) -> ProblemDetails {
     let kube::Error::Api(status) = error else {
-        tracing::warn!(resource = of.plural, error = %error, "could not ask the cluster");
+        tracing::warn!(resource = of.plural, error = %error, "could not send a request to the cluster");
         return unavailable();
     };
     let message = status.message.clone();
@@ -154,21 +153,21 @@ fn problem_of(of: &ResourcePath, error: &kube::Error) -> ProblemDetails {
         400 => ProblemDetails::new(ProblemKind::Malformed, message),
         // The caller's access was authorized before, so this comes from admission, a quota or a terminating namespace.
         403 => ProblemDetails::new(ProblemKind::Forbidden, message),
-        404 => ProblemDetails::new(ProblemKind::NotFound, format!("there is no such {}", of.display_name)),
+        404 => ProblemDetails::new(ProblemKind::NotFound, format!("the {} does not exist", of.display_name)),
         409 => ProblemDetails::new(ProblemKind::Conflict, message),
-        410 => ProblemDetails::new(ProblemKind::Expired, "the list began too long ago to go on"),
+        410 => ProblemDetails::new(ProblemKind::Expired, "the continue token has expired"),
         413 => ProblemDetails::new(ProblemKind::TooLarge, message),
         422 => ProblemDetails::new(ProblemKind::Invalid, message),
-        429 => ProblemDetails::new(ProblemKind::TooMany, "the cluster has too much to do").retry_after_s(RETRY_S),
+        429 => ProblemDetails::new(ProblemKind::TooMany, "the cluster limits its request rate").retry_after_s(RETRY_S),
         code => {
-            tracing::warn!(resource = of.plural, code, message, "the cluster failed");
+            tracing::warn!(resource = of.plural, code, message, "the cluster returned an error");
             unavailable()
         }
     }
 }
 
 fn unavailable() -> ProblemDetails {
-    ProblemDetails::new(ProblemKind::Unavailable, "the cluster does not answer").retry_after_s(RETRY_S)
+    ProblemDetails::new(ProblemKind::Unavailable, "the cluster does not respond").retry_after_s(RETRY_S)
 }
 
 /// Percent-encodes a query value.

@@ -139,7 +139,7 @@ pub fn document_part() -> OpenApiPart {
 /// Problem details for a database error. The error itself is only logged.
 fn database_problem(error: LedgerError) -> ProblemDetails {
     tracing::warn!(error = %error, "could not read the database");
-    ProblemDetails::new(ProblemKind::Unavailable, "the database does not answer").retry_after_s(5)
+    ProblemDetails::new(ProblemKind::Unavailable, "the database does not respond").retry_after_s(5)
 }
 
 /// Problem details for an object that does not match its CustomResourceDefinition.
@@ -159,7 +159,7 @@ fn readable_objects<T>(
         Err(_) => {
             tracing::warn!(
                 object = ResourceId::of(meta(item, "namespace"), meta(item, "name")),
-                "left out of a list of {}: it cannot be read",
+                "skipped an unreadable object in a list of {}",
                 of.plural
             );
             None

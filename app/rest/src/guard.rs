@@ -44,7 +44,7 @@ impl Guard {
     /// Returns the caller of a token; while the token is unknown, counts the request against the client's address.
     pub async fn caller(&self, token: &str, from: Option<IpAddr>) -> Result<Caller, ProblemDetails> {
         if self.0.auth.cached(token).is_none() {
-            let stranger = from.map_or_else(|| "everybody".to_string(), |address| address.to_string());
+            let stranger = from.map_or_else(|| "unknown address".to_string(), |address| address.to_string());
             self.0.unknown_tokens.take(&stranger).map_err(too_many)?;
         }
         self.0.auth.caller(token).await
@@ -67,7 +67,7 @@ impl Guard {
 }
 
 fn too_many(seconds: u64) -> ProblemDetails {
-    ProblemDetails::new(ProblemKind::TooMany, "too many requests of this tenant in a short time").retry_after_s(seconds)
+    ProblemDetails::new(ProblemKind::TooMany, "the tenant has exceeded its request rate").retry_after_s(seconds)
 }
 
 async fn admit(State(guard): State<Guard>, mut request: Request, next: Next) -> Response {
@@ -96,6 +96,6 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
         let found = Extension::<Caller>::from_request_parts(parts, state).await;
         found
             .map(|Extension(caller)| caller)
-            .map_err(|_| ProblemDetails::new(ProblemKind::Unauthenticated, "nobody said who asks"))
+            .map_err(|_| ProblemDetails::new(ProblemKind::Unauthenticated, "the request has no authenticated caller"))
     }
 }

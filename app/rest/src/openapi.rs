@@ -143,7 +143,7 @@ impl OpenApiPart {
             "additionalProperties": false,
             "properties": {
                 "entries": { "type": "array", "maxItems": MAX_LIMIT, "items": reference(name) },
-                "continue": { "type": "string", "description": "Send it as `continue` for the next page; absent at the end." },
+                "continue": { "type": "string", "description": "Value of `continue` for the next page; absent on the last page." },
             },
         });
         self.schema(&format!("{name}Page"), schema)
@@ -157,8 +157,11 @@ pub fn reference(schema: &str) -> Value {
 
 /// OpenAPI description of the document's own path.
 pub(crate) fn document_part() -> OpenApiPart {
-    let operation =
-        OpenApiOperation::open("getDocument", "document", "This document").response(200, "Document", "OpenAPI 3.1");
+    let operation = OpenApiOperation::open("getDocument", "document", "Read this document").response(
+        200,
+        "Document",
+        "OpenAPI 3.1",
+    );
     let schema = json!({
         "type": "object",
         "required": ["openapi", "info", "paths"],
@@ -180,7 +183,7 @@ pub fn document(parts: Vec<OpenApiPart>) -> Value {
         "info": {
             "title": "Switchboard",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "Who asks is told by a token of Kubernetes, what they may by its rights. A tenant is a namespace.",
+            "description": "A Kubernetes token authenticates the caller, and Kubernetes RBAC authorizes the request. A tenant is a namespace.",
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "servers": [{ "url": "/" }],
@@ -191,7 +194,7 @@ pub fn document(parts: Vec<OpenApiPart>) -> Value {
             "parameters": parameters(),
             "responses": responses(),
             "securitySchemes": {
-                "bearer": { "type": "http", "scheme": "bearer", "description": "A token of Kubernetes: `kubectl create token NAME`." },
+                "bearer": { "type": "http", "scheme": "bearer", "description": "Kubernetes token, for example from `kubectl create token NAME`." },
             },
         },
     })
@@ -201,15 +204,15 @@ fn parameters() -> Value {
     json!({
         "tenant": {
             "name": "tenant", "in": "query", "required": false,
-            "description": "Only what belongs to this tenant. Without it all tenants', for whoever may list in all namespaces.",
+            "description": "Limits the list to one tenant. Without it, the list covers all tenants and requires permission to list in all namespaces.",
             "schema": { "type": "string", "pattern": TENANT_PATTERN, "minLength": 1, "maxLength": 63 },
         },
         "limit": {
-            "name": "limit", "in": "query", "required": false, "description": "At most so many entries.",
+            "name": "limit", "in": "query", "required": false, "description": "Maximum number of entries.",
             "schema": { "type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": DEFAULT_LIMIT },
         },
         "continue": {
-            "name": "continue", "in": "query", "required": false, "description": "What the page before ended with.",
+            "name": "continue", "in": "query", "required": false, "description": "Value of `continue` from the previous page.",
             "schema": { "type": "string", "pattern": "^[-A-Za-z0-9_.=:/+]+$", "minLength": 1, "maxLength": MAX_CONTINUE_CHARS },
         },
         "id": {
@@ -218,12 +221,12 @@ fn parameters() -> Value {
             "example": "shop.web",
         },
         "row": {
-            "name": "id", "in": "path", "required": true, "description": "An id as a list says it.",
+            "name": "id", "in": "path", "required": true, "description": "Id from a list.",
             "schema": { "type": "string", "pattern": "^[-a-zA-Z0-9]+$", "minLength": 1, "maxLength": 48 },
         },
         "if-match": {
             "name": "If-Match", "in": "header", "required": false,
-            "description": "Only if it still is of this version, as the header ETag named it.",
+            "description": "Version from the ETag header; the request fails if the object has changed.",
             "schema": { "type": "string", "pattern": "^(\\*|\"[0-9]+\")$" },
         },
     })
@@ -236,7 +239,7 @@ fn responses() -> Value {
             "description": kind.title(),
             "content": { MEDIA_TYPE: { "schema": reference("Problem") } },
         });
-        let seconds = json!({ "description": "After how many seconds to ask again.", "schema": { "type": "integer", "minimum": 1 } });
+        let seconds = json!({ "description": "Seconds until the request can be retried.", "schema": { "type": "integer", "minimum": 1 } });
         match kind {
             ProblemKind::TooMany | ProblemKind::Unavailable => response["headers"] = json!({ "Retry-After": seconds }),
             ProblemKind::Unauthenticated => {
@@ -261,8 +264,8 @@ fn problem_schema() -> Value {
             "type": { "type": "string", "enum": words },
             "title": { "type": "string" },
             "status": { "type": "integer", "minimum": 400, "maximum": 599 },
-            "detail": { "type": "string", "description": "What failed this time." },
-            "hint": { "type": "string", "description": "What helps." },
+            "detail": { "type": "string", "description": "Description of this failure." },
+            "hint": { "type": "string", "description": "Hint for solving the problem." },
         },
     })
 }

@@ -40,9 +40,10 @@ impl PageQuery {
     pub fn limit(&self) -> Result<u32, ProblemDetails> {
         match self.limit.unwrap_or(DEFAULT_LIMIT) {
             limit @ 1..=MAX_LIMIT => Ok(limit),
-            other => {
-                Err(ProblemDetails::new(ProblemKind::Malformed, format!("limit is {other}, not 1 to {MAX_LIMIT}")))
-            }
+            other => Err(ProblemDetails::new(
+                ProblemKind::Malformed,
+                format!("limit is {other}, but must be from 1 to {MAX_LIMIT}"),
+            )),
         }
     }
 
@@ -51,9 +52,7 @@ impl PageQuery {
         match self.r#continue.as_deref() {
             None => Ok(None),
             Some(token) if is_token(token) => Ok(Some(token)),
-            Some(_) => {
-                Err(ProblemDetails::new(ProblemKind::Malformed, "continue is none that a page before ended with"))
-            }
+            Some(_) => Err(ProblemDetails::new(ProblemKind::Malformed, "continue is not a value from a previous page")),
         }
     }
 }

@@ -104,19 +104,19 @@ impl ProblemKind {
     /// Human-readable title.
     pub fn title(self) -> &'static str {
         match self {
-            ProblemKind::Malformed => "The request cannot be read",
-            ProblemKind::Unauthenticated => "Nobody knows who asks",
+            ProblemKind::Malformed => "The request is malformed",
+            ProblemKind::Unauthenticated => "The request is not authenticated",
             ProblemKind::Forbidden => "Not allowed",
             ProblemKind::NotFound => "Not found",
-            ProblemKind::MethodNotAllowed => "No such method here",
-            ProblemKind::Conflict => "In conflict with what is there",
-            ProblemKind::Expired => "The list is too old to go on",
-            ProblemKind::PreconditionFailed => "No longer the version that was named",
+            ProblemKind::MethodNotAllowed => "Method not allowed",
+            ProblemKind::Conflict => "Conflict with the current state",
+            ProblemKind::Expired => "The continue token has expired",
+            ProblemKind::PreconditionFailed => "The object has another version",
             ProblemKind::TooLarge => "The body is too long",
-            ProblemKind::UnsupportedMediaType => "The body is not of a type that is understood",
-            ProblemKind::Invalid => "The request cannot be done as it is",
+            ProblemKind::UnsupportedMediaType => "Unsupported media type",
+            ProblemKind::Invalid => "The request is invalid",
             ProblemKind::TooMany => "Too many requests",
-            ProblemKind::Unavailable => "Not available right now",
+            ProblemKind::Unavailable => "Temporarily unavailable",
         }
     }
 
@@ -125,21 +125,23 @@ impl ProblemKind {
         match self {
             ProblemKind::Malformed => "compare the request with /api/v1/openapi.json",
             ProblemKind::Unauthenticated => {
-                "send `Authorization: Bearer TOKEN`; `kubectl create token NAME` makes one for a service account"
+                "send `Authorization: Bearer TOKEN`; create a token for a service account with `kubectl create token NAME`"
             }
             ProblemKind::Forbidden => {
-                "rights come from Roles and RoleBindings of the namespace; `kubectl auth can-i` asks for them"
+                "add permissions with Roles and RoleBindings in the namespace; check them with `kubectl auth can-i`"
             }
-            ProblemKind::NotFound => "check the id, and that you may see its tenant",
-            ProblemKind::MethodNotAllowed => "the answer's header Allow names the methods of this path",
-            ProblemKind::Conflict => "read it again, then decide whether to write again",
-            ProblemKind::Expired => "begin the list from its start",
-            ProblemKind::PreconditionFailed => "read it again and send its new ETag as If-Match",
-            ProblemKind::TooLarge => "send less",
+            ProblemKind::NotFound => "check the id and your access to its tenant",
+            ProblemKind::MethodNotAllowed => "use a method from the Allow header of the response",
+            ProblemKind::Conflict => "read the object again, then decide whether to repeat the change",
+            ProblemKind::Expired => "start the list from the beginning",
+            ProblemKind::PreconditionFailed => "read the object again and send its new ETag as If-Match",
+            ProblemKind::TooLarge => "send a shorter body",
             ProblemKind::UnsupportedMediaType => "send `Content-Type: application/json`",
             ProblemKind::Invalid => "compare the fields with /api/v1/openapi.json",
-            ProblemKind::TooMany => "wait for as many seconds as the header Retry-After says",
-            ProblemKind::Unavailable => "try again soon; if it stays, ask whoever runs the service",
+            ProblemKind::TooMany => "retry after the seconds in the Retry-After header",
+            ProblemKind::Unavailable => {
+                "retry later; if the problem persists, contact the administrator of the service"
+            }
         }
     }
 }
@@ -224,13 +226,12 @@ impl IntoResponse for ProblemDetails {
 
 /// Problem details for unknown paths.
 pub async fn no_such_path() -> ProblemDetails {
-    ProblemDetails::new(ProblemKind::NotFound, "nothing is served at this path")
-        .hint("/api/v1/openapi.json lists the paths")
+    ProblemDetails::new(ProblemKind::NotFound, "there is no such path").hint("see /api/v1/openapi.json for the paths")
 }
 
 /// Problem details for a method that the path does not support. The router adds the `Allow` header.
 pub async fn no_such_method() -> ProblemDetails {
-    ProblemDetails::new(ProblemKind::MethodNotAllowed, "this path does not have this method")
+    ProblemDetails::new(ProblemKind::MethodNotAllowed, "the path does not support this method")
 }
 
 #[cfg(test)]

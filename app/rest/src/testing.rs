@@ -25,7 +25,7 @@ pub const WEBHOOK_SECRET: &str = "canary-of-the-service";
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
 /// Cluster with the tenants `shop` and `bank` and the administrator `ops/admin`. Each tenant has a service account `ci`
-/// with full access to the service's kinds in its namespace, and a service account `nobody` without access.
+/// with full access to the service's kinds in its namespace, and a service account `no-access` without access.
 pub struct TestCluster {
     pub cluster: Cluster,
     pub ledger: Ledger,
@@ -68,7 +68,7 @@ impl TestCluster {
     }
 
     async fn tenant(&self, tenant: &str) {
-        for name in ["ci", "nobody"] {
+        for name in ["ci", "no-access"] {
             self.post(&format!("/api/v1/namespaces/{tenant}/serviceaccounts"), json!({ "metadata": { "name": name } }))
                 .await;
         }

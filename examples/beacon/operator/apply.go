@@ -17,8 +17,8 @@ import (
 	"github.com/openshift/library-go/pkg/operator/v1helpers"
 )
 
-// applier applies what differs from what it applied before, and nothing else: a controller that writes the same again and
-// again keeps everybody busy who watches it.
+// applier applies only objects that differ from its last apply: a controller that repeats identical writes causes load for
+// all watchers.
 type applier struct {
 	kube      kubernetes.Interface
 	informers *operatorInformers
@@ -71,7 +71,7 @@ func (a applier) deployment(ctx context.Context, wanted *applyappsv1.DeploymentA
 	return nil
 }
 
-// applyStatus applies a controller's own part of the status; the client leaves it when it is there already.
+// applyStatus applies a controller's part of the status, unless it is unchanged.
 func applyStatus(ctx context.Context, client v1helpers.OperatorClient, manager string, status *applyoperatorv1.OperatorStatusApplyConfiguration) error {
 	return client.ApplyOperatorStatus(ctx, manager, status)
 }

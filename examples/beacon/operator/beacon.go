@@ -14,7 +14,7 @@ import (
 	applyoperatorv1 "github.com/openshift/client-go/operator/applyconfigurations/operator/v1"
 )
 
-// beacon is the part of a Beacon that the controllers read.
+// beacon contains the fields of a Beacon that the controllers read.
 type beacon struct {
 	metav1.ObjectMeta `json:"metadata"`
 	Spec              beaconSpec `json:"spec"`
@@ -26,7 +26,7 @@ type beaconSpec struct {
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Banners are ConfigMaps in the operator's namespace; the beacon shows the `text` of each.
 	Banners []bannerReference `json:"banners,omitempty"`
-	// Upstream is a URL whose answer the beacon shows; asked by the live controller alone.
+	// Upstream is a URL whose response the beacon shows; only the live controller requests it.
 	Upstream string `json:"upstream,omitempty"`
 }
 
@@ -34,7 +34,7 @@ type bannerReference struct {
 	Name string `json:"name"`
 }
 
-// managed is false while the user wants the operator to keep its hands off.
+// managed is false while the user has disabled the operator.
 func (b *beacon) managed() bool {
 	return b.Spec.ManagementState == "" || b.Spec.ManagementState == operatorv1.Managed
 }
@@ -55,7 +55,7 @@ func beaconFrom(store cache.Store, name string) (*beacon, error) {
 	return read, nil
 }
 
-// beaconType tells server-side apply's libraries how the lists of a status are merged; all else they deduce.
+// beaconType defines for server-side apply how the lists of a status are merged; other fields are deduced.
 var beaconType = func() typed.ParseableType {
 	parser, err := typed.NewParser(typed.YAMLObject(`types:
 - name: beacon
@@ -103,7 +103,7 @@ var beaconType = func() typed.ParseableType {
 	return parser.Type("beacon")
 }()
 
-// extractStatus is the part of the status that a field manager applied before; what is as wanted is not applied again.
+// extractStatus returns the part of the status that a field manager applied before, to skip unchanged applies.
 func extractStatus(object *unstructured.Unstructured, manager string) (*applyoperatorv1.OperatorStatusApplyConfiguration, error) {
 	applied := struct {
 		Status *applyoperatorv1.OperatorStatusApplyConfiguration `json:"status,omitempty"`
@@ -114,7 +114,7 @@ func extractStatus(object *unstructured.Unstructured, manager string) (*applyope
 	return applied.Status, nil
 }
 
-// extractSpec is asked for by the library; this operator never applies a spec.
+// extractSpec is required by the library; this operator never applies a spec.
 func extractSpec(*unstructured.Unstructured, string) (*applyoperatorv1.OperatorSpecApplyConfiguration, error) {
 	return nil, fmt.Errorf("the spec of a beacon is its user's")
 }

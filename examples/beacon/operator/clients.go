@@ -19,26 +19,26 @@ import (
 	"github.com/openshift/multi-operator-manager/pkg/library/libraryapplyconfiguration"
 )
 
-// Step 1 of the refactoring: all clients are made in one function, which returns them in one struct.
+// Step 1 of the refactoring: one function creates all clients and returns them in one struct.
 
-// clients is everything through which the operator reaches out of its process.
+// clients contains all external dependencies of the operator.
 type clients struct {
 	instance Instance
 	clock    clock.Clock
 	kube     kubernetes.Interface
 	operator v1helpers.OperatorClient
-	// operatorInformers come with the operator client: it reads the Beacon from them.
+	// operatorInformers belong to the operator client, which reads the Beacon from them.
 	operatorInformers dynamicinformer.DynamicSharedInformerFactory
 	events            events.Recorder
-	// outside is what only the live controller may use; nil where there is no network.
+	// outside is for the live controller only; nil without a network.
 	outside *outside
 }
 
-// outside is the world beyond the objects the operator is given.
+// outside contains dependencies besides the operator's input objects.
 type outside struct {
-	// userWorkload is the cluster where users run their workloads, live.
+	// userWorkload is a client of the user workload cluster.
 	userWorkload kubernetes.Interface
-	// http reaches upstreams, through HTTPS_PROXY and its like when they are set.
+	// http is for upstreams, and respects HTTPS_PROXY and similar variables.
 	http *http.Client
 }
 
@@ -61,7 +61,7 @@ func newClients(instance Instance, config *rest.Config, now clock.Clock) (*clien
 	}, nil
 }
 
-// residentClients are the clients of the operator that stays: watches, writes and the outside, all real.
+// residentClients returns the clients of the resident operator, with real watches and writes.
 func residentClients(instance Instance, context *controllercmd.ControllerContext) (*clients, error) {
 	made, err := newClients(instance, context.KubeConfig, context.Clock)
 	if err != nil {
@@ -72,7 +72,7 @@ func residentClients(instance Instance, context *controllercmd.ControllerContext
 	return made, nil
 }
 
-// Step 5 of the refactoring: the same clients over a directory. Reads come from it, writes are only noted.
+// Step 5 of the refactoring: the same clients over a directory. Reads come from the directory, and writes are recorded.
 
 func directoryClients(instance Instance, input libraryapplyconfiguration.ApplyConfigurationInput) (*clients, error) {
 	config := manifestclient.RecommendedRESTConfig()
@@ -81,13 +81,13 @@ func directoryClients(instance Instance, input libraryapplyconfiguration.ApplyCo
 	if err != nil {
 		return nil, err
 	}
-	// Not the correlating recorder: it sends from a goroutine of its own, and the process may end first.
+	// Not the correlating recorder, whose goroutine may not send before the process exits.
 	made.events = events.NewRecorder(
 		made.kube.CoreV1().Events(instance.operatorNamespace()), instance.component(), instance.reference(), input.Clock)
 	return made, nil
 }
 
-// liveClients read the same directory and note writes in the same way; beside that they reach the user workload cluster.
+// liveClients also read the directory and record writes, and have access to the user workload cluster.
 func liveClients(instance Instance, input libraryapplyconfiguration.ApplyConfigurationInput, kubeconfig string) (*clients, error) {
 	made, err := directoryClients(instance, input)
 	if err != nil {
@@ -105,7 +105,7 @@ func liveClients(instance Instance, input libraryapplyconfiguration.ApplyConfigu
 	return made, nil
 }
 
-// reference is whom events are about.
+// reference is the object of Events.
 func (i Instance) reference() *corev1.ObjectReference {
 	return &corev1.ObjectReference{
 		APIVersion: "apps/v1", Kind: "Deployment", Namespace: i.operatorNamespace(), Name: i.component(),

@@ -14,7 +14,7 @@ import (
 	"github.com/openshift/multi-operator-manager/pkg/library/libraryoutputresources"
 )
 
-// NewStartCommand runs the operator resident, as before the refactoring: all three controllers, until it is stopped.
+// NewStartCommand runs the operator resident, as before the refactoring: all three controllers, until stopped.
 func NewStartCommand(instance Instance) *cobra.Command {
 	start := func(ctx context.Context, controllerContext *controllercmd.ControllerContext) error {
 		made, err := residentClients(instance, controllerContext)
@@ -31,7 +31,7 @@ func NewStartCommand(instance Instance) *cobra.Command {
 	config := controllercmd.NewControllerCommandConfig(
 		instance.component(), version.Info{Major: "1", GitVersion: instance.Version}, start, clock.RealClock{}).
 		WithComponentOwnerReference(instance.reference())
-	// Nobody asks this example for metrics, and several of them run side by side on one machine.
+	// This example needs no metrics, and several instances may run on one machine.
 	config.DisableServing = true
 	command := config.NewCommandWithContext(context.Background())
 	command.Use = "start"
@@ -39,19 +39,19 @@ func NewStartCommand(instance Instance) *cobra.Command {
 	return command
 }
 
-// NewInputResourcesCommand prints what the operator reads.
+// NewInputResourcesCommand prints the operator's inputs.
 func NewInputResourcesCommand(instance Instance, streams genericiooptions.IOStreams) *cobra.Command {
 	return libraryinputresources.NewInputResourcesCommand(instance.inputResources, instance.outputResources, streams)
 }
 
-// NewOutputResourcesCommand prints what the operator writes.
+// NewOutputResourcesCommand prints the operator's outputs.
 func NewOutputResourcesCommand(instance Instance, streams genericiooptions.IOStreams) *cobra.Command {
 	return libraryoutputresources.NewOutputResourcesCommand(instance.outputResources, streams)
 }
 
-// Step 6 of the refactoring: the command is wired to the starter.
+// Step 6 of the refactoring: the command runs the starter.
 
-// NewApplyConfigurationCommand runs the offline controllers once over a directory. It needs no network.
+// NewApplyConfigurationCommand runs the offline controllers once over a directory, without a network.
 func NewApplyConfigurationCommand(instance Instance, streams genericiooptions.IOStreams) *cobra.Command {
 	run := func(ctx context.Context, input libraryapplyconfiguration.ApplyConfigurationInput) (*runResult, mutations, error) {
 		made, err := directoryClients(instance, input)
@@ -63,7 +63,7 @@ func NewApplyConfigurationCommand(instance Instance, streams genericiooptions.IO
 	return libraryapplyconfiguration.NewApplyConfigurationCommand(run, instance.outputResources, streams)
 }
 
-// NewApplyConfigurationLiveCommand runs the live controllers once: the same directory, and the outside.
+// NewApplyConfigurationLiveCommand runs the live controllers once over a directory, with access to the outside.
 func NewApplyConfigurationLiveCommand(instance Instance, streams genericiooptions.IOStreams) *cobra.Command {
 	var kubeconfig string
 	run := func(ctx context.Context, input libraryapplyconfiguration.ApplyConfigurationInput) (*runResult, mutations, error) {
@@ -94,7 +94,7 @@ func runOnce(ctx context.Context, starter libraryapplyconfiguration.OperatorStar
 	return result, wanted, err
 }
 
-// nothing is a failed run that wanted nothing. The library takes a nil answer apart and panics on it, and the reason is lost.
+// nothing is the result of a failed run without writes. With a nil result the library would panic and lose the error.
 func nothing(input libraryapplyconfiguration.ApplyConfigurationInput, err error) (*runResult, mutations, error) {
 	return &runResult{}, libraryapplyconfiguration.NewApplyConfigurationFromClient(input.MutationTrackingClient.GetMutations()), err
 }

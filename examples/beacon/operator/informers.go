@@ -8,12 +8,12 @@ import (
 	"github.com/openshift/multi-operator-manager/pkg/library/libraryapplyconfiguration"
 )
 
-// Step 2 of the refactoring: all informers are made from the clients, and from nothing else.
+// Step 2 of the refactoring: all informers are created from the clients only.
 
 type operatorInformers struct {
 	kube    v1helpers.KubeInformersForNamespaces
 	beacons cache.SharedIndexInformer
-	// simplified are all of them, as both ways of running start them.
+	// simplified contains all informers in the form that both ways of running start.
 	simplified []libraryapplyconfiguration.SimplifiedInformerFactory
 }
 

@@ -11,24 +11,24 @@ var (
 	beaconKind     = schema.GroupVersionKind{Group: "beacon.example.com", Version: "v1", Kind: "Beacon"}
 )
 
-// publicNamespace is where users of the workload cluster look things up. Every cluster has it.
+// publicNamespace holds information for users of the workload cluster. Every cluster has this namespace.
 const publicNamespace = "kube-public"
 
-// Instance is one operator: the names of everything it reads and writes.
+// Instance contains the names of all objects that an operator reads and writes.
 type Instance struct {
-	// Name is the Beacon it cares for.
+	// Name is the name of the Beacon.
 	Name string
-	// Image is what the Deployment runs; given by whoever runs the operator.
+	// Image is the image of the Deployment, from the operator's environment.
 	Image string
-	// Version is told in the status.
+	// Version is reported in the status.
 	Version string
 }
 
-// InstanceFromEnvironment reads everything the operator is told by its environment, in one place.
+// InstanceFromEnvironment reads all environment variables of the operator.
 //
-//	BEACON_INSTANCE         which Beacon, `cluster` unless set
-//	IMAGE                   the operand's image
-//	OPERAND_IMAGE_VERSION   its version
+//	BEACON_INSTANCE         name of the Beacon, `cluster` by default
+//	IMAGE                   image of the operand
+//	OPERAND_IMAGE_VERSION   version of the operand
 func InstanceFromEnvironment() Instance {
 	or := func(name, otherwise string) string {
 		if value := os.Getenv(name); value != "" {
@@ -50,16 +50,16 @@ func (i Instance) suffix() string {
 	return "-" + i.Name
 }
 
-// operandNamespace is where the beacon runs.
+// operandNamespace is the namespace of the beacon's Deployment.
 func (i Instance) operandNamespace() string { return "beacon" + i.suffix() }
 
-// operatorNamespace is where users put banners, and where the operator notes what it saw.
+// operatorNamespace is the namespace of the users' banners and of the operator's notes.
 func (i Instance) operatorNamespace() string { return "beacon-operator" + i.suffix() }
 
-// publicName is the ConfigMap that tells users of the workload cluster about the beacon.
+// publicName is the ConfigMap that informs users of the workload cluster about the beacon.
 func (i Instance) publicName() string { return "beacon-info" + i.suffix() }
 
-// component is the operator's own name, in events and as field manager.
+// component is the operator's name in Events and as field manager.
 func (i Instance) component() string { return "beacon-operator" + i.suffix() }
 
 const (

@@ -7,7 +7,7 @@ import (
 	"github.com/openshift/multi-operator-manager/pkg/library/libraryoutputresources"
 )
 
-// inputResources is everything the controllers read. What is not here is not in the directory they are given.
+// inputResources contains all inputs of the controllers. Other objects are missing in their input directory.
 func (i Instance) inputResources(context.Context) (*libraryinputresources.InputResources, error) {
 	beacon := libraryinputresources.ExactResource(
 		beaconResource.Group, beaconResource.Version, beaconResource.Resource, "", i.Name)
@@ -41,8 +41,8 @@ func (i Instance) inputResources(context.Context) (*libraryinputresources.InputR
 	}, nil
 }
 
-// outputResources is everything the controllers write, and on which of the three clusters. The configuration it writes back
-// is also read: the command `input-resources` adds it by itself.
+// outputResources contains all outputs of the controllers for each of the three clusters. The command `input-resources` adds
+// configuration outputs to the inputs.
 func (i Instance) outputResources(context.Context) (*libraryoutputresources.OutputResources, error) {
 	return &libraryoutputresources.OutputResources{
 		ConfigurationResources: libraryoutputresources.ResourceList{

@@ -5,8 +5,8 @@ import (
 	"github.com/openshift/multi-operator-manager/pkg/library/libraryapplyconfiguration"
 )
 
-// Steps 3 and 4 of the refactoring: the control loops are made from the informers, and each also runs once.
-// There is one list for both ways of running, so no loop can be forgotten in one of them.
+// Steps 3 and 4 of the refactoring: the control loops are created from the informers, and each can also run once.
+// One list serves both ways of running, so that none of them lacks a loop.
 
 func newStarter(from *clients, makers ...controllerMaker) *libraryapplyconfiguration.SimpleOperatorStarter {
 	informers := newInformers(from)
@@ -24,13 +24,13 @@ func newStarter(from *clients, makers ...controllerMaker) *libraryapplyconfigura
 type controllerMaker func(*clients, *operatorInformers) factory.Controller
 
 var (
-	// offlineControllers decide from objects alone.
+	// offlineControllers depend on objects only.
 	offlineControllers = []controllerMaker{newWorkloadController, newStatusController}
-	// liveControllers look at the outside, and write what they saw where the others read it.
+	// liveControllers query the outside, and write the results to an object that the other controllers read.
 	liveControllers = []controllerMaker{newSurroundingsController}
 )
 
-// instanceName is what a controller is called in results and `--controllers`.
+// instanceName is the name of a controller in results and in `--controllers`.
 func instanceName(name string) string {
 	return factory.ControllerInstanceName("beacon", name)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/openshift/library-go/pkg/controller/factory"
 )
 
-// statusController says on the Beacon how its Deployment stands.
+// statusController reports the status of the Deployment in the Beacon.
 type statusController struct {
 	*clients
 	beacons     cache.Store

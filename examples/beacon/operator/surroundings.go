@@ -17,12 +17,12 @@ import (
 	"github.com/openshift/library-go/pkg/controller/factory"
 )
 
-// maxUpstreamBytes is how much of an upstream's answer is shown.
+// maxUpstreamBytes is the maximum shown length of an upstream's response.
 const maxUpstreamBytes = 1024
 
-// surroundingsController is the live one. It asks the user workload cluster for its version and the upstream for its
-// text, and notes both in a ConfigMap of the configuration cluster. From there on everything is offline: the others
-// read the ConfigMap, and so do tests.
+// surroundingsController is the live controller. It queries the version of the user workload cluster and the text of the
+// upstream, and writes both to a ConfigMap of the configuration cluster. All other controllers, and tests, read this
+// ConfigMap and work offline.
 type surroundingsController struct {
 	*clients
 	beacons cache.Store
@@ -40,7 +40,7 @@ func newSurroundingsController(from *clients, informers *operatorInformers) fact
 			informers.beacons,
 			informers.in(from.instance.operatorNamespace()).Core().V1().ConfigMaps().Informer(),
 		).
-		// The outside sends no events.
+		// There are no events for changes outside.
 		ResyncEvery(time.Minute).
 		WithControllerInstanceName(instanceName("Surroundings")).
 		ToController("Surroundings", from.events.WithComponentSuffix("surroundings"))
@@ -53,7 +53,7 @@ func (c *surroundingsController) sync(ctx context.Context, _ factory.SyncContext
 	}
 	seen, failed := c.look(ctx, beacon)
 	if failed == nil {
-		// Without a time in it: it would change although nothing has.
+		// No timestamp, which would change the object in every run.
 		failed = c.apply.configMap(ctx,
 			applycorev1.ConfigMap(surroundingsName, c.instance.operatorNamespace()).WithData(seen))
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/openshift/library-go/pkg/controller/factory"
 )
 
-// workloadController makes of a Beacon, its banners and the noted surroundings what runs: a ConfigMap and a Deployment
-// on the management cluster, and a word to users on theirs.
+// workloadController converts a Beacon, its banners and the recorded surroundings to a ConfigMap and a Deployment on the
+// management cluster, and a ConfigMap for users on the user workload cluster.
 type workloadController struct {
 	*clients
 	informers *operatorInformers
@@ -79,7 +79,7 @@ func (c *workloadController) reconcile(ctx context.Context, beacon *beacon) erro
 		WithData(map[string]string{"banners": fmt.Sprint(len(banners)), "clusterVersion": surroundings["clusterVersion"]}))
 }
 
-// banners are the texts the user wants shown, in the user's order.
+// banners returns the texts of the banners in the user's order.
 func (c *workloadController) banners(beacon *beacon) ([]string, error) {
 	lister := c.informers.in(c.instance.operatorNamespace()).Core().V1().ConfigMaps().Lister()
 	var texts, missing []string
@@ -101,7 +101,7 @@ func (c *workloadController) banners(beacon *beacon) ([]string, error) {
 	return texts, nil
 }
 
-// surroundings is what the live controller noted. That is all the offline ones know of the outside.
+// surroundings contains the data of the live controller, the only external data of the offline controllers.
 func (c *workloadController) surroundings() map[string]string {
 	lister := c.informers.in(c.instance.operatorNamespace()).Core().V1().ConfigMaps().Lister()
 	found, err := lister.ConfigMaps(c.instance.operatorNamespace()).Get(surroundingsName)
@@ -152,7 +152,7 @@ func (c *workloadController) deployment(beacon *beacon, shown string) *applyapps
 			WithSelector(applymetav1.LabelSelector().WithMatchLabels(labels)).
 			WithTemplate(applycorev1.PodTemplateSpec().
 				WithLabels(labels).
-				// Pods are made anew when what they show has changed.
+				// Replaces the pods if the shown content has changed.
 				WithAnnotations(map[string]string{"beacon.example.com/config-hash": hex.EncodeToString(sum[:8])}).
 				WithSpec(applycorev1.PodSpec().
 					WithContainers(container).

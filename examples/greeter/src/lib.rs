@@ -1,6 +1,6 @@
-//! The operator of the tutorial: every ConfigMap with the label `greeter.example.com/greet` gets a greeting.
+//! Operator of the tutorial: creates a greeting for every ConfigMap with the label `greeter.example.com/greet`.
 //!
-//! The words come from the ConfigMap `greeting` of the same namespace; while there is none, the unit waits for it.
+//! The words come from the ConfigMap `greeting` of the same namespace. Until it exists, the unit waits.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use switchboard_kernel::view::View;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 
-/// Greets everybody who asks for it.
+/// Creates greetings for labeled ConfigMaps.
 pub struct Greeter;
 
 impl Operator for Greeter {
@@ -36,7 +36,7 @@ impl Operator for Greeter {
 
     fn decide(&self, unit: &Unit, view: &View) -> Result<Plan, DecideError> {
         let Some(guest) = view.get(&CONFIG_MAPS, unit.namespace(), unit.name())? else {
-            // The greeting goes with its owner.
+            // The garbage collector deletes the greeting with its owner.
             return Ok(Plan::nothing());
         };
         let guest = guest.value();
@@ -46,7 +46,7 @@ impl Operator for Greeter {
         let Some(words) = view.get(&CONFIG_MAPS, unit.namespace(), "greeting")? else {
             return Ok(Plan::nothing().waiting("ConfigMap greeting to appear"));
         };
-        // Looked at, so that a greeting that somebody changes or removes is put right at once.
+        // Read, so that a changed or deleted greeting triggers the unit.
         view.get(&CONFIG_MAPS, unit.namespace(), &greeting_of(unit))?;
         let words = words.value();
         let words = words.pointer("/data/words").and_then(Value::as_str).unwrap_or("Hello");

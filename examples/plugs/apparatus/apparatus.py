@@ -1,4 +1,4 @@
-"""An apparatus in a few lines: gives each plug an account, and takes it away again."""
+"""A minimal apparatus: creates an account for each plug, and deletes it when the plug is decoupled."""
 import json
 import os
 from http.server import BaseHTTPRequestHandler, HTTPServer

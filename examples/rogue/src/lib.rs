@@ -1,4 +1,4 @@
-//! An operator that misbehaves on purpose, in one way at a time. The kernel must name it and keep it away from the others.
+//! Operator that misbehaves on purpose, in one way at a time. The kernel must report it and protect other operators.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,36 +11,36 @@ use switchboard_kernel::view::View;
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 
-/// How many objects a flood is made of.
+/// Number of objects in a flood.
 const FLOOD: usize = 500;
 
-/// A way to misbehave.
+/// Kind of misbehavior.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misbehavior {
-    /// Sets the colour of ConfigMap `default/flag` to its own, whatever others set it to.
+    /// Sets the color of ConfigMap `default/flag` to its own value, regardless of other writers.
     Fights(&'static str),
-    /// Counts up in ConfigMap `default/counter` because it counted up before.
+    /// Increments ConfigMap `default/counter` because of its own last increment.
     Loops,
     /// Panics.
     Panics,
-    /// Never answers.
+    /// Never returns.
     Hangs,
-    /// Wants far more writes than its budget allows.
+    /// Plans far more writes than its budget.
     Floods,
-    /// Decides from what it remembers instead of from what it reads: nobody can decide it again.
+    /// Decides from its memory instead of its reads, so that no replay is possible.
     Remembers,
 }
 
-/// An operator with a vice.
+/// Operator with a kind of misbehavior.
 pub struct Rogue {
     name: String,
     misbehavior: Misbehavior,
-    /// What an operator must not have.
+    /// Memory between runs, which an operator must not have.
     memory: AtomicU64,
 }
 
 impl Rogue {
-    /// An operator of that name with that vice.
+    /// Creates an operator with a name and a kind of misbehavior.
     pub fn new(name: &str, vice: Misbehavior) -> Self {
         Self { name: name.to_string(), misbehavior: vice, memory: AtomicU64::default() }
     }

@@ -47,7 +47,7 @@ pub enum ArchiveError {
     #[error("chart archive has more than {MAX_FILES} files")]
     TooManyFiles,
     /// An entry is a symbolic or hard link or a device.
-    #[error("chart archive contains {0:?}, which is a link or a device and not a file")]
+    #[error("chart archive contains {0:?}, which is a link or device, not a file")]
     NotAFile(String),
     /// The archive has no files.
     #[error("no files in chart archive")]

@@ -21,7 +21,7 @@ pub struct Capabilities {
 impl Default for Capabilities {
     fn default() -> Self {
         Self {
-            kube_version: KubeVersion::read(DEFAULT_KUBE_VERSION).expect("the built-in version is one"),
+            kube_version: KubeVersion::read(DEFAULT_KUBE_VERSION).expect("the built-in version is valid"),
             api_versions: DEFAULT_API_VERSIONS.lines().map(str::to_string).collect(),
         }
     }

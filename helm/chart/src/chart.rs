@@ -120,7 +120,7 @@ pub enum LoadError {
         problem: Box<LoadError>,
     },
     /// Charts are nested too deeply.
-    #[error("charts lie in each other more than {MAX_NESTED_CHARTS} deep")]
+    #[error("charts are nested deeper than {MAX_NESTED_CHARTS} levels")]
     TooDeep,
 }
 

@@ -25,7 +25,7 @@ pub enum CoalesceError {
         value: String,
     },
     /// Subcharts contain each other under too many names.
-    #[error("aliases make more than {MAX_INSTANCES} subcharts")]
+    #[error("aliases create more than {MAX_INSTANCES} subcharts")]
     TooManyInstances,
 }
 

@@ -49,13 +49,13 @@ pub enum FolderError {
     #[error("chart file {0:?} is larger than the maximum file size {MAX_FILE_BYTES}")]
     FileTooLarge(String),
     /// All files together are too large or too many.
-    #[error("chart folder {} has more than {MAX_FOLDER_BYTES} bytes or {MAX_FILES} files\nhint: name what is no part of the chart in its .helmignore", .0.display())]
+    #[error("chart folder {} has more than {MAX_FOLDER_BYTES} bytes or {MAX_FILES} files\nhint: list files that are not part of the chart in its .helmignore", .0.display())]
     TooLarge(PathBuf),
     /// A link leads to one of its parent folders, or folders are nested too deeply.
-    #[error("the folders at {} go on without an end: a symbolic link leads back up", .0.display())]
+    #[error("folders at {} are endless: a symbolic link leads to a parent folder", .0.display())]
     Endless(PathBuf),
     /// A link leads out of the chart.
-    #[error("the symbolic link {} leads out of the chart, to {}\nhint: copy what it leads to into the chart; helm would follow it, and so does --follow-links", path.display(), target.display())]
+    #[error("symbolic link {} leads out of the chart, to {}\nhint: copy its target into the chart, or follow links like helm with --follow-links", path.display(), target.display())]
     LeadsOut {
         /// Path of the link.
         path: PathBuf,

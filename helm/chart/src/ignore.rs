@@ -46,7 +46,7 @@ impl IgnoreRules {
     /// Adds Helm's default rule: hidden files in `templates/` are ignored.
     #[must_use]
     pub fn with_defaults(mut self) -> Self {
-        self.add("templates/.?*").expect("the built-in rule is one");
+        self.add("templates/.?*").expect("the built-in rule is valid");
         self
     }
 

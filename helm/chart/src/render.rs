@@ -336,7 +336,7 @@ fn execute_all(
         })?;
         written += text.len();
         if written > MAX_OUTPUT_BYTES {
-            let text = format!("the templates of {} write more than {MAX_OUTPUT_BYTES} bytes", assembled.root.name);
+            let text = format!("templates of {} write more than {MAX_OUTPUT_BYTES} bytes", assembled.root.name);
             return Err(ChartRenderError::Template { text, position: None });
         }
         let text = functions::cut_no_value(&text).unwrap_or(text);
@@ -362,7 +362,7 @@ fn logged(text: &str) -> String {
 fn not_text(name: &str, bytes: &[u8]) -> ChartRenderError {
     let problem = match yaml_object::decode(bytes) {
         Err(error) => error.to_string(),
-        Ok(_) => "yaml: what templates write is read as UTF-8, and this is UTF-16".to_string(),
+        Ok(_) => "yaml: output of templates must be UTF-8, and this is UTF-16".to_string(),
     };
     let problem = DecodeError(format!("error converting YAML to JSON: {problem}"));
     let error = ManifestError { source_file: name.to_string(), problem, offset: 0, position: None };

@@ -241,7 +241,7 @@ impl SetParser<'_> {
         };
         self.indexes += 1;
         if self.indexes > MAX_NESTED_INDEXES {
-            return error(format!("more than {MAX_NESTED_INDEXES} indexes follow each other"));
+            return error(format!("more than {MAX_NESTED_INDEXES} consecutive indexes"));
         }
         let (between, stop) = self.until("[.=");
         if !between.is_empty() {

@@ -99,7 +99,7 @@ impl ValueOptions {
 /// # Errors
 /// If the bytes are not UTF-8. The error is a text.
 pub fn text_of_file(name: &str, bytes: Vec<u8>) -> Result<String, String> {
-    let hint = "give it encoded, for example by base64, and let the template decode it";
+    let hint = "encode it, for example in base64, and decode it in the template";
     String::from_utf8(bytes).map_err(|_| format!("{name} is not UTF-8, and values are text\nhint: {hint}"))
 }
 
@@ -110,10 +110,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_no_text_is_refused_and_not_changed() {
+    fn non_utf8_files_are_rejected() {
         let given = ValueOptions { from_files: vec!["a=key.p12".to_string()], ..ValueOptions::default() };
         let error = given.values(&|_| Ok(vec![0x30, 0x82, 0xff])).unwrap_err().to_string();
-        assert!(error.contains("key.p12 is not UTF-8") && error.contains("hint: give it encoded"), "{error}");
+        assert!(error.contains("key.p12 is not UTF-8") && error.contains("hint: encode it"), "{error}");
         let values = given.values(&|_| Ok("grün".into())).unwrap();
         assert_eq!(values["a"], "grün");
     }

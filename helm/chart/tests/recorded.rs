@@ -47,7 +47,7 @@ fn integrations() -> CompiledChart {
 }
 
 #[test]
-fn the_integrations_chart_renders_and_processes_as_recorded() {
+fn integrations_chart_renders_as_recorded() {
     let chart = integrations();
     let index = json(&data("integrations/index.json"));
     let parameters: BTreeMap<String, String> = serde_json::from_value(index["params"].clone()).unwrap();
@@ -85,7 +85,7 @@ fn coerced(mut template: Value) -> Value {
 }
 
 #[test]
-fn the_manager_s_own_values_render_as_recorded() {
+fn manager_values_render_as_recorded() {
     let chart = integrations();
     for (values_file, expected) in manager_files() {
         let mut request = RenderRequest::new(Release::new("qontract-reconcile", "default"));
@@ -168,11 +168,11 @@ fn engine_cases(name: &str) {
 }
 
 #[test]
-fn the_engine_s_cases_have_helm_s_answers() {
+fn engine_cases_match_helm() {
     engine_cases("helm");
 }
 
 #[test]
-fn the_engine_s_calls_have_helm_s_answers() {
+fn engine_calls_match_helm() {
     engine_cases("helm-calls");
 }

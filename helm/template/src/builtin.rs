@@ -109,7 +109,7 @@ impl BuiltinFunction {
             BuiltinFunction::Gt => bool(!compare::less_or_equal(&args[0].value, &args[1..])?),
             BuiltinFunction::Ge => bool(!compare::less(&args[0].value, &args[1].value)?),
             // The caller handles `and`, `or` and `call`, and [`BuiltinFunction::text`] the functions that return text.
-            _ => Err(Error::call("not a function of values")),
+            _ => Err(Error::call("not a function on values")),
         }
     }
 

@@ -192,7 +192,7 @@ impl<'a> Execution<'a> {
             Some(left) => self.budget.bytes_left = left,
             None => {
                 let total = budget::total_bytes(&self.options.limits);
-                return Err(Error::call(format!("made more than {total} bytes of texts and lists")));
+                return Err(Error::call(format!("created more than {total} bytes of texts and lists")));
             }
         }
         Ok(())

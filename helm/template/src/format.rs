@@ -110,7 +110,7 @@ impl PrintError {
     pub(crate) fn message(self, limit: usize) -> String {
         match self {
             PrintError::TooLong => format!("output is larger than the limit of {limit} bytes"),
-            PrintError::TooDeep => format!("value nests deeper than {MAX_DEPTH}"),
+            PrintError::TooDeep => format!("value is nested deeper than {MAX_DEPTH} levels"),
         }
     }
 }

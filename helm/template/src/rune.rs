@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_that_are_no_utf8_are_one_error_each() {
+    fn each_invalid_byte_is_one_error_rune() {
         let found: Vec<(usize, char)> = runes(b"a\xff\xe2\x98\xe2\x98\x83\xc0\x80").collect();
         let errors = [(0, 'a'), (1, ERROR), (2, ERROR), (3, ERROR), (4, '\u{2603}'), (7, ERROR), (8, ERROR)];
         assert_eq!(found, errors);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_are_gos() {
+    fn classes_match_go() {
         assert!(is_letter('é') && is_letter('日') && !is_letter('Ⅷ') && !is_letter('\u{301}') && !is_letter('1'));
         assert!(is_digit('٣') && !is_digit('½') && !is_digit('Ⅷ'));
     }

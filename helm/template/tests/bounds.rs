@@ -33,7 +33,7 @@ const DOUBLED: &str = "{{ $x := dict }}{{ range 60 }}{{ $x = dict \"a\" $x \"b\"
 const DOUBLED_LISTS: &str = "{{ $x := list }}{{ range 60 }}{{ $x = list $x $x }}{{ end }}{{ $y := list }}{{ range 60 }}{{ $y = list $y $y }}{{ end }}";
 
 #[test]
-fn a_value_that_holds_another_twice_at_every_level_is_not_gone_through() {
+fn exponential_values_are_not_traversed() {
     for work in ["toJson $x", "toPrettyJson $x", "deepCopy $x", "merge (dict) $x", "mergeOverwrite (dict) $x"] {
         let error = error_of(&format!("{DOUBLED}{{{{ $_ := {work} }}}}"));
         assert!(error.contains("value has more than 2000000 parts"), "{work}: {error}");
@@ -43,7 +43,7 @@ fn a_value_that_holds_another_twice_at_every_level_is_not_gone_through() {
 }
 
 #[test]
-fn lists_do_not_double_without_end() {
+fn doubling_lists_are_limited() {
     let error = error_of("{{ $x := list 1 }}{{ range 60 }}{{ $x = concat $x $x }}{{ end }}{{ len $x }}");
     assert!(error.contains("larger than the limit of 1048576"), "{error}");
     let error = error_of("{{ $x := list 1 }}{{ range 10000 }}{{ $x = append $x 1 }}{{ end }}{{ len $x }}");
@@ -51,7 +51,7 @@ fn lists_do_not_double_without_end() {
 }
 
 #[test]
-fn texts_do_not_fall_into_more_pieces_than_there_is_room_for() {
+fn splitting_is_limited_by_memory() {
     let text = "(repeat 100000 \"a\")";
     for pieces in ["splitList \"\"", "split \"a\"", "regexFindAll \"\"", "regexSplit \"\""] {
         let last = if pieces.starts_with("regex") { " -1" } else { "" };
@@ -63,7 +63,7 @@ fn texts_do_not_fall_into_more_pieces_than_there_is_room_for() {
 }
 
 #[test]
-fn texts_that_grow_by_their_separator_or_replacement_are_refused() {
+fn growing_replacements_are_rejected() {
     for growing in [
         "{{ join (repeat 1000000 \"b\") (until 100000) }}",
         "{{ regexReplaceAll \"\" (repeat 1000000 \"a\") (repeat 100000 \"b\") }}",
@@ -76,7 +76,7 @@ fn texts_that_grow_by_their_separator_or_replacement_are_refused() {
 }
 
 #[test]
-fn a_value_that_holds_itself_and_one_without_bottom_end_in_order() {
+fn self_referencing_and_deep_values_fail_cleanly() {
     let own = "{{ $d := dict }}{{ $_ := set $d \"a\" $d }}";
     for work in ["toJson $d", "toPrettyJson $d"] {
         // The engine must survive, with any result. Go crashes in both cases.
@@ -87,7 +87,7 @@ fn a_value_that_holds_itself_and_one_without_bottom_end_in_order() {
 }
 
 #[test]
-fn what_functions_make_together_is_bounded() {
+fn function_results_share_a_limit() {
     let kept = |made: &str| {
         format!(
             "{{{{ $s := repeat 1000000 \"a\" }}}}{{{{ $d := dict }}}}{{{{ range $i := 20000 }}}}{{{{ $_ := set $d (toString $i) ({made}) }}}}{{{{ end }}}}"
@@ -97,16 +97,16 @@ fn what_functions_make_together_is_bounded() {
     for made in ["b64enc $s", "trunc 100000 $s", "toString (list $s)"] {
         let template = kept(made).replace("1000000", "100000");
         let error = error_of(&template);
-        assert!(error.contains("made more than 138412032 bytes of texts and lists"), "{made}: {error}");
+        assert!(error.contains("created more than 138412032 bytes of texts and lists"), "{made}: {error}");
     }
     // The loop also ends with a small output limit and the step limit of a chart.
     let limits = ExecutionLimits { output_bytes: 1 << 20, ..ExecutionLimits::default() };
     let error = render(&kept("print $s"), limits).unwrap_err().to_string();
-    assert!(error.contains("made more than"), "{error}");
+    assert!(error.contains("created more than"), "{error}");
 }
 
 #[test]
-fn texts_that_are_gone_through_cost_what_they_are_long() {
+fn traversing_texts_costs_their_length() {
     let text = "{{ $s := repeat 100000 \"a\" }}";
     let limits = ExecutionLimits { steps: 50_000, ..tight() };
     for work in [
@@ -124,7 +124,7 @@ fn texts_that_are_gone_through_cost_what_they_are_long() {
 }
 
 #[test]
-fn comparing_is_bounded_however_the_value_is_built() {
+fn comparison_is_bounded() {
     for work in ["uniq (list $x)", "has $x (list $y)", "without (list $y) $x", "mustHas $x (list $y)"] {
         let error = error_of(&format!("{DOUBLED_LISTS}{{{{ $_ := {work} }}}}"));
         assert!(error.contains("value has more than 2000000 parts"), "{work}: {error}");
@@ -136,7 +136,7 @@ fn comparing_is_bounded_however_the_value_is_built() {
 }
 
 #[test]
-fn a_value_printed_on_the_way_is_no_longer_than_the_output_may_be() {
+fn printed_values_are_limited_like_the_output() {
     for work in ["toString $x", "quote $x", "squote $x", "cat $x", "join \"\" (list $x)", "dict $x 1", "toDecimal $x"] {
         let error = error_of(&format!("{DOUBLED_LISTS}{{{{ $_ := {work} }}}}"));
         assert!(error.contains("larger than the limit of 1048576 bytes"), "{work}: {error}");
@@ -144,7 +144,7 @@ fn a_value_printed_on_the_way_is_no_longer_than_the_output_may_be() {
 }
 
 #[test]
-fn expressions_cost_what_it_takes_to_compile_and_run_them() {
+fn expressions_are_charged_for_compiling_and_matching() {
     // Different expressions, one after the other.
     let error = error_of("{{ range $i := 1000 }}{{ $_ := regexMatch (printf \"a{%d}\" $i) \"a\" }}{{ end }}");
     assert!(error.contains("took more than 5000000 steps"), "{error}");
@@ -160,7 +160,7 @@ fn expressions_cost_what_it_takes_to_compile_and_run_them() {
 }
 
 #[test]
-fn a_text_is_found_in_another_in_time_that_grows_with_both() {
+fn substring_search_takes_linear_time() {
     let long = "{{ $s := repeat 500000 \"a\" }}{{ $p := print (repeat 250000 \"a\") \"b\" }}";
     for work in ["contains $p $s", "replace $p \"\" $s", "splitList $p $s"] {
         render(&format!("{long}{{{{ $_ := {work} }}}}"), tight()).unwrap();
@@ -168,7 +168,7 @@ fn a_text_is_found_in_another_in_time_that_grows_with_both() {
 }
 
 #[test]
-fn maps_that_hold_themselves_are_freed() {
+fn self_referencing_maps_are_freed() {
     let data = Value::map([("kept", Value::map([("a", Value::from("b"))]))]);
     let held = data.as_map().unwrap().clone();
     let made = Value::map(Vec::<(Str, Value)>::new());
@@ -182,7 +182,7 @@ fn maps_that_hold_themselves_are_freed() {
     )
     .unwrap();
     Arc::new(set).render("t", &data, &ExecutionOptions::default()).unwrap();
-    assert!(weak.upgrade().is_none(), "a map that nobody holds but itself");
+    assert!(weak.upgrade().is_none(), "a self-referencing map");
     // A map that the caller holds keeps the template's changes.
     let kept = held.get(b"kept").unwrap();
     assert!(kept.as_map().unwrap().contains(b"self") && kept.as_map().unwrap().contains(b"a"));
@@ -193,7 +193,7 @@ fn maps_that_hold_themselves_are_freed() {
 }
 
 #[test]
-fn executions_share_what_they_are_given_together() {
+fn executions_share_a_budget() {
     let mut set = TemplateSet::new("t", Arc::new(SprigVersion::V3.functions()));
     set.parse("t", "{{ range 600000 }}{{ end }}").unwrap();
     let (set, limits) = (Arc::new(set), ExecutionLimits { steps: 1_000_000, ..ExecutionLimits::default() });
@@ -205,14 +205,14 @@ fn executions_share_what_they_are_given_together() {
 }
 
 #[test]
-fn a_text_full_of_variables_or_templates_is_parsed_in_time_that_grows_with_it() {
+fn parsing_many_variables_takes_linear_time() {
     let parse = |text: &str| {
         let mut set = TemplateSet::new("t", Arc::new(SprigVersion::V3.functions()));
         set.parse("t", text).map(|()| Arc::new(set))
     };
     let declared: String = (0..20_000).map(|n| format!("{{{{$a{n}:=1}}}}")).collect();
     let error = parse(&declared).unwrap_err().to_string();
-    assert!(error.contains("more than 10000 variables at a time"), "{error}");
+    assert!(error.contains("more than 10000 variables in scope"), "{error}");
     let scoped: String = (0..20_000).map(|n| format!("{{{{with $a{n}:=1}}}}{{{{end}}}}")).collect();
     parse(&scoped).unwrap();
     let defined: String = (0..30_000).map(|n| format!("{{{{define \"t{n}\"}}}}x{{{{end}}}}")).collect();

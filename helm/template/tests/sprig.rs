@@ -110,7 +110,7 @@ fn render(functions: &Arc<Functions>, template: &str, inputs: Option<&SystemInpu
 }
 
 #[test]
-fn functions_answer_as_go_does() {
+fn functions_match_go() {
     let cases: Vec<serde_json::Value> = serde_json::from_str(CASES).unwrap();
     let (v2, v3, world) = (functions(SprigVersion::V2), functions(SprigVersion::V3), system_inputs());
     let mut wrong = Vec::new();
@@ -131,7 +131,7 @@ fn functions_answer_as_go_does() {
 
 /// A function whose system input is missing fails with an error.
 #[test]
-fn without_a_world_functions_that_need_it_say_so() {
+fn missing_system_inputs_are_errors() {
     let functions = functions(SprigVersion::V3);
     let refused = |template: &str| render(&functions, template, None).unwrap_err();
     assert!(refused("{{ now }}").contains("no clock"));
@@ -156,7 +156,7 @@ fn the_same_seed_gives_the_same_output() {
 
 /// Numbers from a template do not control memory use.
 #[test]
-fn hostile_numbers_are_refused() {
+fn hostile_numbers_are_rejected() {
     let functions = functions(SprigVersion::V3);
     let calls = [
         "until 9223372036854775807",
@@ -178,7 +178,7 @@ fn hostile_numbers_are_refused() {
 
 /// Every function of both versions exists, and none that the version does not have.
 #[test]
-fn the_versions_have_their_functions() {
+fn function_names_match_the_version() {
     let names = |sprig: SprigVersion| sprig.functions().names().len();
     assert_eq!((names(SprigVersion::V2), names(SprigVersion::V3)), (V2_FUNCTIONS, V3_FUNCTIONS));
 }

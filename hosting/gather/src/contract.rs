@@ -42,7 +42,7 @@ pub enum ContractRules {
 #[derive(Debug, thiserror::Error)]
 pub enum ContractError {
     /// The document is not YAML.
-    #[error("could not read the {document}")]
+    #[error("could not parse the {document}")]
     Yaml {
         /// Name of the document.
         document: &'static str,
@@ -51,7 +51,7 @@ pub enum ContractError {
         source: YamlError,
     },
     /// A field of the document has the wrong type.
-    #[error("could not understand the {document}")]
+    #[error("could not decode the {document}")]
     Shape {
         /// Name of the document.
         document: &'static str,

@@ -28,7 +28,7 @@ pub const ACCEPT: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 
 /// Documents that library-go uses for directories without their own: those of an OpenShift cluster of 2024.
 static BUNDLED: LazyLock<Discovery> = LazyLock::new(|| {
-    let read = |text: &str| yaml::read(text).expect("the carried discovery is YAML").value;
+    let read = |text: &str| yaml::read(text).expect("the bundled discovery is YAML").value;
     Discovery::new(
         read(include_str!("../data/aggregated-discovery-api.yaml")),
         read(include_str!("../data/aggregated-discovery-apis.yaml")),

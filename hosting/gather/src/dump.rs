@@ -88,9 +88,9 @@ pub struct ReadProgress {
 /// Reads a dump and calls `progress` after each file.
 ///
 /// # Guarantees
-/// - A file that cannot be read is reported and does not hide the rest. // test: a_bad_file_is_named_and_the_rest_is_read
-/// - Of a damaged archive, all files before the damage are read.        // test: of_a_cut_archive_the_whole_part_is_read
-/// - Of an object in several files, the newest version is kept.         // test: the_newest_of_several_is_kept
+/// - A file that cannot be read is reported and does not hide the rest. // test: invalid_files_are_reported_and_the_rest_is_read
+/// - Of a damaged archive, all files before the damage are read.        // test: files_before_the_damage_of_an_archive_are_read
+/// - Of an object in several files, the newest version is kept.         // test: the_newest_version_of_an_object_is_kept
 ///
 /// # Errors
 /// If the dump cannot be opened, is not an archive, or exceeds a limit.
@@ -113,14 +113,14 @@ fn read_with(path: &Path, mut reader: DumpReader, mut progress: impl FnMut(ReadP
             result
         },
         |SkippedFile { path, why }| {
-            problems.push(ReadProblem { file: path, line: None, message: format!("passed over: {why}") })
+            problems.push(ReadProblem { file: path, line: None, message: format!("skipped: {why}") })
         },
     );
     match walked {
         Ok(()) => {}
         // Files before the damage are complete.
         Err(SourceError::Archive { path, entry, source }) if reader.progress.files > 0 => {
-            let message = format!("damaged behind entry {entry}, what stands before it is served: {source}");
+            let message = format!("archive is damaged after entry {entry}, only earlier entries are read: {source}");
             problems.push(ReadProblem { file: path.display().to_string(), line: None, message });
         }
         Err(error) => return Err(error),
@@ -149,7 +149,7 @@ impl DumpReader {
         self.progress.bytes += entry.bytes;
         let place = file_role(&entry.path);
         if self.objects_alone && is_stray(&entry.path) {
-            let message = "passed over: it is no YAML or JSON file where objects are expected".into();
+            let message = "skipped: not a YAML or JSON file of objects".into();
             self.problem(&entry.path, ContentError { line: None, message });
             return Ok(());
         }
@@ -162,7 +162,7 @@ impl DumpReader {
             FileRole::Log { namespace, pod, container, previous } => {
                 self.log_bytes += entry.bytes;
                 if self.log_bytes > MAX_LOG_BYTES {
-                    let message = format!("not kept: the logs before it fill {} MiB", MAX_LOG_BYTES >> 20);
+                    let message = format!("skipped: earlier logs already fill {} MiB", MAX_LOG_BYTES >> 20);
                     self.problem(&entry.path, ContentError { line: None, message });
                     return Ok(());
                 }

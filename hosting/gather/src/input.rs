@@ -61,7 +61,7 @@ pub struct InputWriteResult {
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// A file or folder cannot be accessed.
-    #[error("could not bring `{}` up to date", path.display())]
+    #[error("could not update `{}`", path.display())]
     Io {
         /// Path.
         path: PathBuf,
@@ -70,10 +70,10 @@ pub enum InputError {
         source: io::Error,
     },
     /// A name is not a valid path segment.
-    #[error("could not make a file name of `{0}`")]
+    #[error("`{0}` is not a valid file name")]
     Name(String),
     /// An object is not JSON.
-    #[error("could not read the object {name}")]
+    #[error("could not parse object {name}")]
     Object {
         /// Name of the object.
         name: String,

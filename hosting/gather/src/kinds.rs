@@ -24,7 +24,7 @@ pub(crate) struct KindIndex {
 impl KindIndex {
     /// Creates an index of the built-in kinds.
     pub fn built_in() -> Self {
-        let documents: Value = serde_json::from_str(DISCOVERY).expect("the carried discovery is JSON");
+        let documents: Value = serde_json::from_str(DISCOVERY).expect("the bundled discovery is JSON");
         let groups = ["/api", "/apis"].into_iter().flat_map(|d| list(&documents[d]["items"]));
         let mut kinds = Self { known: HashMap::new() };
         groups.for_each(|group| kinds.add_group(group));

@@ -47,10 +47,10 @@ impl<'a> MustGatherQuery<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MustGatherError {
     /// The resource has no known kind.
-    #[error("could not list {0}: neither discovery nor an object of the directory knows the resource")]
+    #[error("could not list {0}: neither discovery nor any object of the directory defines the resource")]
     UnknownResource(ResourceType),
     /// The directory contains the object in another version. Versions are not converted.
-    #[error("could not read {of} {name}: the directory has it in version {found}, asked for is {}", of.api_version())]
+    #[error("could not read {of} {name}: the directory contains version {found}, not {}", of.api_version())]
     OtherVersion {
         /// Requested type.
         of: ResourceType,

@@ -310,7 +310,7 @@ fn value_of(bytes: &[u8]) -> Result<Value, yaml::YamlError> {
         let before = &bytes[..error.valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let column = before.iter().rev().take_while(|byte| **byte != b'\n').count() + 1;
-        let problem = "it is not UTF-8 text".to_string();
+        let problem = "not UTF-8 text".to_string();
         yaml::YamlError { message: format!("yaml: line {line}: {problem}"), problem, line, column }
     })?;
     Ok(yaml::read(text)?.value)

@@ -137,7 +137,7 @@ impl<'a> InputPruner<'a> {
                 let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default().to_string();
                 let odd = [text("namespace"), text("name")].into_iter().find(|part| !is_path_segment(part));
                 if let Some(odd) = odd.filter(|_| self.rules == ContractRules::Native) {
-                    pruned.problems.push(format!("{query}: `{odd}` can be no file name; left out"));
+                    pruned.problems.push(format!("{query}: `{odd}` is not a valid file name; skipped"));
                     continue;
                 }
                 if seen.insert((of.group.clone(), of.resource.clone(), text("namespace"), text("name"))) {
@@ -196,7 +196,9 @@ impl fmt::Display for InputQuery {
         let (of, namespace, how) = match self {
             InputQuery::Get(one) => return one.fmt(f),
             InputQuery::ByLabel { of, namespace, .. } => (of, namespace, "by label".to_string()),
-            InputQuery::ByGenerateName { of, namespace, prefix } => (of, namespace, format!("made with {prefix}")),
+            InputQuery::ByGenerateName { of, namespace, prefix } => {
+                (of, namespace, format!("with generateName {prefix}"))
+            }
         };
         if namespace.is_empty() { write!(f, "{of} {how}") } else { write!(f, "{of} in {namespace} {how}") }
     }

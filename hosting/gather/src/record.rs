@@ -20,10 +20,10 @@ pub const MAX_RECORDED: usize = 100_000;
 #[derive(Debug, thiserror::Error)]
 pub enum RecorderError {
     /// The directory is not empty.
-    #[error("could not record into `{}`: it is not empty\nhint: give a fresh directory, so that old mutations are not taken for new ones", .0.display())]
+    #[error("could not record to `{}`: directory is not empty\nhint: use an empty directory", .0.display())]
     NotEmpty(PathBuf),
     /// The directory cannot be created or read.
-    #[error("could not record into `{}`", path.display())]
+    #[error("could not record to `{}`", path.display())]
     Io {
         /// Path of the directory.
         path: PathBuf,
@@ -32,10 +32,10 @@ pub enum RecorderError {
         source: io::Error,
     },
     /// A file cannot be written.
-    #[error("could not keep a mutation")]
+    #[error("could not record mutation")]
     Write(#[from] WriteError),
     /// The recording has too many mutations.
-    #[error("could not keep a mutation: there are {MAX_RECORDED} already")]
+    #[error("could not record mutation: {MAX_RECORDED} are already recorded")]
     Full,
 }
 

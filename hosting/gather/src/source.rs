@@ -25,7 +25,7 @@ const MAX_FOLDER_DEPTH: usize = 64;
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
     /// The path cannot be opened.
-    #[error("could not open the dump `{}`", path.display())]
+    #[error("could not open dump `{}`", path.display())]
     Open {
         /// Path as given.
         path: PathBuf,
@@ -34,7 +34,7 @@ pub enum SourceError {
         source: io::Error,
     },
     /// A folder cannot be listed.
-    #[error("could not list the folder `{}`", path.display())]
+    #[error("could not list folder `{}`", path.display())]
     List {
         /// Path of the folder.
         path: PathBuf,
@@ -43,7 +43,7 @@ pub enum SourceError {
         source: io::Error,
     },
     /// The file is damaged or not an archive.
-    #[error("could not read the archive `{}` behind entry {entry}", path.display())]
+    #[error("could not read archive `{}` after entry {entry}", path.display())]
     Archive {
         /// Path of the archive.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum SourceError {
         source: io::Error,
     },
     /// The dump exceeds a limit.
-    #[error("the dump `{}` has more than {limit}", path.display())]
+    #[error("dump `{}` has more than {limit}", path.display())]
     TooLarge {
         /// Path of the dump.
         path: PathBuf,
@@ -107,7 +107,7 @@ fn directory(
             Err(error) => {
                 refused(SkippedFile::too_large(
                     relative_path(root, &folder),
-                    format_args!("the folder cannot be listed: {error}"),
+                    format_args!("could not list folder: {error}"),
                 ));
                 continue;
             }
@@ -122,9 +122,9 @@ fn directory(
             if is_dir && depth < MAX_FOLDER_DEPTH {
                 waiting.push((path, depth + 1));
             } else if is_dir {
-                refused(SkippedFile::too_large(shown, "the folder is too deep"));
+                refused(SkippedFile::too_large(shown, "folder is nested too deeply"));
             } else if !kind.is_ok_and(|kind| kind.is_file()) {
-                refused(SkippedFile::too_large(shown, "it is not a regular file"));
+                refused(SkippedFile::too_large(shown, "not a regular file"));
             } else if let Err(error) = open_file(root, &path, &shown, (&mut files, &mut bytes), file)? {
                 refused(SkippedFile::too_large(shown, error));
             }
@@ -185,18 +185,18 @@ fn archive(
         }
         let shown = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         if !kind.is_file() {
-            refused(SkippedFile::too_large(shown, "it is not a regular file"));
+            refused(SkippedFile::too_large(shown, "not a regular file"));
             continue;
         }
         if !stays_inside(Path::new(&shown)) {
-            refused(SkippedFile::too_large(shown, "its name points outside the archive"));
+            refused(SkippedFile::too_large(shown, "name points outside the archive"));
             continue;
         }
         let shown = shown.trim_start_matches("./");
         let mut content = EntryReader { content: &mut entry, left: length };
         let read = file(DumpEntry { path: shown.into(), bytes: length, content: &mut content });
         if let Err(source) = read {
-            refused(SkippedFile::too_large(shown, format_args!("the archive ends inside it: {source}")));
+            refused(SkippedFile::too_large(shown, format_args!("archive ends inside this file: {source}")));
             return Err(broken(number)(source));
         }
     }
@@ -213,7 +213,7 @@ impl<R: Read> Read for LimitedReader<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let most = usize::try_from(self.left.get()).unwrap_or(usize::MAX).min(buffer.len());
         if most == 0 && !buffer.is_empty() {
-            let text = format!("what stands before an entry is longer than {} MiB", MAX_HEADER_BYTES >> 20);
+            let text = format!("data before an entry is longer than {} MiB", MAX_HEADER_BYTES >> 20);
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
         let count = self.content.read(&mut buffer[..most])?;

@@ -32,7 +32,7 @@ fn keys(dump: &Dump) -> Vec<String> {
 }
 
 #[test]
-fn places_say_what_a_file_is() {
+fn paths_determine_file_roles() {
     let objects = |group: &str, plural: &str, namespace: Option<&str>| {
         FileRole::Objects(ResourceHint {
             group: group.into(),
@@ -90,7 +90,7 @@ fn list_files_and_single_files_are_read_together() {
 }
 
 #[test]
-fn a_broken_namespace_is_named_wherever_it_stands() {
+fn invalid_namespaces_are_reported_in_all_places() {
     let folder = folder(&[
         (
             "cluster-scoped-resources/core/namespaces/shop.yaml",
@@ -145,7 +145,7 @@ fn kinds_come_from_the_dumps_discovery() {
 }
 
 #[test]
-fn a_bad_file_is_named_and_the_rest_is_read() {
+fn invalid_files_are_reported_and_the_rest_is_read() {
     let folder = folder(&[
         ("namespaces/n/core/secrets.yaml", "apiVersion: v1\nkind: SecretList\nitems:\n- {metadata: [\n"),
         ("namespaces/n/core/configmaps.yaml", "apiVersion: v1\nkind: ConfigMapList\nitems: [{metadata: {name: a}}]\n"),
@@ -165,7 +165,7 @@ fn a_bad_file_is_named_and_the_rest_is_read() {
 }
 
 #[test]
-fn the_newest_of_several_is_kept() {
+fn the_newest_version_of_an_object_is_kept() {
     let newer = POD.replace("'7'", "'12'");
     let folder = folder(&[
         (
@@ -214,17 +214,17 @@ fn archives_are_read_without_unpacking() {
 }
 
 #[test]
-fn what_is_no_archive_is_said_so() {
+fn other_files_than_archives_are_errors() {
     let folder = folder(&[("a.txt", "hello, this is no archive at all\n")]);
     let error = read(&folder.path().join("a.txt"), |_| {}).unwrap_err();
-    assert!(error.to_string().contains("could not read the archive"), "{error}");
+    assert!(error.to_string().contains("could not read archive"), "{error}");
     let missing = read(&folder.path().join("none"), |_| {}).unwrap_err();
     assert!(matches!(missing, SourceError::Open { .. }));
 }
 
 /// A few bytes of a compressed archive can contain a name of gigabytes, which the tar reader would load into memory.
 #[test]
-fn a_name_that_never_ends_is_not_read() {
+fn endless_names_are_not_read() {
     let name = "a".repeat(2 << 20);
     let file = archive(&[
         ("namespaces/shop/pods/web/web.yaml", tar::EntryType::Regular, POD),
@@ -234,7 +234,7 @@ fn a_name_that_never_ends_is_not_read() {
     let dump = read(file.path(), |_| {}).unwrap();
     assert_eq!(dump.objects.len(), 1);
     assert!(
-        dump.problems[0].message.contains("what stands before an entry is longer than 1 MiB"),
+        dump.problems[0].message.contains("data before an entry is longer than 1 MiB"),
         "{:?}",
         dump.problems
     );
@@ -251,7 +251,7 @@ fn a_name_that_never_ends_is_not_read() {
 }
 
 #[test]
-fn of_a_cut_archive_the_whole_part_is_read() {
+fn files_before_the_damage_of_an_archive_are_read() {
     let long = format!("{POD}# {}\n", "x".repeat(3_000));
     let gzipped = archive(&[
         ("namespaces/shop/pods/web/web.yaml", tar::EntryType::Regular, POD),
@@ -273,7 +273,7 @@ fn of_a_cut_archive_the_whole_part_is_read() {
 }
 
 #[test]
-fn an_archive_with_nothing_whole_is_said_so() {
+fn archives_without_a_complete_file_are_errors() {
     let file = archive(&[("namespaces/shop/pods/web/web.yaml", tar::EntryType::Regular, POD)]);
     let bytes = fs::read(file.path()).unwrap();
     fs::write(file.path(), &bytes[..bytes.len() / 4]).unwrap();
@@ -281,7 +281,7 @@ fn an_archive_with_nothing_whole_is_said_so() {
 }
 
 #[test]
-fn a_bad_item_of_a_list_is_named_with_its_line() {
+fn invalid_list_items_are_reported_with_their_lines() {
     let list = "apiVersion: v1\nkind: ConfigMapList\nitems:\n- metadata: {name: a}\n- metadata:\n    labels: {}\n- 3\n";
     let generic =
         "\n{\"apiVersion\": \"v1\", \"kind\": \"List\", \"items\": [\n{\"metadata\": {\"name\": \"x\"}}\n]}\n";

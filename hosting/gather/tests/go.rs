@@ -77,7 +77,7 @@ fn labels(path: &RecordedPath) -> &str {
 }
 
 #[test]
-fn directories_are_read_as_the_original_reads_them() {
+fn reads_match_library_go() {
     for case in cases("read.jsonl") {
         let from = ManifestClient::new(&recorded("dirs").join(case["dir"].as_str().unwrap()));
         let path = parse_path(case["url"].as_str().unwrap());
@@ -134,7 +134,7 @@ fn native(from: &MustGather, path: &RecordedPath) -> Result<Vec<Value>, MustGath
 }
 
 #[test]
-fn our_own_reader_differs_where_it_is_said() {
+fn native_reads_differ_as_listed() {
     let bad_selector = "%3D%3D%3D";
     for case in cases("read.jsonl")
         .into_iter()
@@ -201,7 +201,7 @@ fn files(case: &Value, rules: ContractRules) -> (BTreeMap<String, String>, Vec<O
 }
 
 #[test]
-fn requests_become_the_files_of_the_original() {
+fn written_files_match_library_go() {
     for case in cases("write.jsonl") {
         let (files, refusals) = files(&case, ContractRules::MultiOperatorManager);
         let expected: BTreeMap<String, String> = serde_json::from_value(case["files"].clone()).unwrap();
@@ -215,7 +215,7 @@ fn requests_become_the_files_of_the_original() {
 }
 
 #[test]
-fn our_own_files_are_the_originals_and_more() {
+fn native_files_extend_those_of_library_go() {
     for case in cases("write.jsonl").into_iter().filter(|case| case["name"] != "patch namespace") {
         let (files, _) = files(&case, ContractRules::Native);
         let expected: BTreeMap<String, String> = serde_json::from_value(case["files"].clone()).unwrap();
@@ -231,7 +231,7 @@ fn our_own_files_are_the_originals_and_more() {
 }
 
 #[test]
-fn paths_find_what_the_original_finds() {
+fn path_results_match_multi_operator_manager() {
     let document: Value =
         serde_json::from_str(&fs::read_to_string(recorded("jsonpath-document.json")).unwrap()).unwrap();
     for case in cases("jsonpath.jsonl") {

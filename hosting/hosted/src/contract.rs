@@ -1,4 +1,4 @@
-//! What a program says of itself: `input-resources` and `output-resources`.
+//! Inputs and outputs that a program declares with `input-resources` and `output-resources`.
 
 use serde_json::json;
 use switchboard_gather::contract::{ContractRules, InputResources, OutputResources};
@@ -7,23 +7,23 @@ use switchboard_sandbox::{JobOutcome, Sandbox};
 
 use crate::hosted_operator::{HostingError, ProgramSpec};
 
-/// How much of what a program says is shown when it fails.
+/// Maximum length of program output in an error message.
 const SHOWN_BYTES: usize = 500;
 
-/// What a program reads and writes.
+/// Declared inputs and outputs of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contract {
-    /// What it reads.
+    /// Resources that the program reads.
     pub inputs: InputResources,
-    /// What it may write.
+    /// Resources that the program may write.
     pub outputs: OutputResources,
 }
 
 impl Contract {
-    /// Asks a program, in the sandbox.
+    /// Runs both commands in the sandbox.
     ///
     /// # Errors
-    /// When it cannot be run, or what it says cannot be understood.
+    /// If a command fails, or its output is invalid.
     pub(crate) fn query(program: &ProgramSpec, sandbox: &Sandbox) -> Result<Self, HostingError> {
         let inputs = command_output(program, sandbox, "input-resources")?;
         let inputs =
@@ -49,7 +49,7 @@ fn command_output(program: &ProgramSpec, sandbox: &Sandbox, command: &'static st
         let why = redacted(program, &format!("{command} {}{}", finished.end, stderr_tail(&finished)));
         return Err(HostingError::NoContract { program: program.program.clone(), why });
     }
-    // Whoever has nothing to declare says so: `{}`. Nothing at all is said by what is no such program.
+    // A program with nothing to declare prints `{}`. A program that prints nothing does not implement the commands.
     if finished.stdout.trim_ascii().is_empty() {
         let why = format!("{command} prints nothing");
         return Err(HostingError::NoContract { program: program.program.clone(), why });
@@ -62,7 +62,7 @@ fn invalid_output(program: &ProgramSpec, command: &'static str, error: &dyn std:
     HostingError::InvalidContract { program: program.program.clone(), command, why: format!("{error}{cause}") }
 }
 
-/// The end of what it said on stderr, on one line: `: panic: boom`.
+/// Returns the end of stderr on one line: `: panic: boom`.
 pub(crate) fn stderr_tail(finished: &JobOutcome) -> String {
     let text = String::from_utf8_lossy(&finished.stderr);
     let text = text.trim();
@@ -72,10 +72,10 @@ pub(crate) fn stderr_tail(finished: &JobOutcome) -> String {
     if text.is_empty() { String::new() } else { format!(": {}", text.join(" / ")) }
 }
 
-/// Variables whose names say that nobody else should read them.
+/// Parts of the names of variables whose values are secret.
 const SECRET_NAME_PARTS: [&str; 6] = ["PASS", "SECRET", "TOKEN", "KEY", "CREDENTIAL", "AUTH"];
 
-/// What a program said, without what its environment gave it in confidence.
+/// Redacts the values of secret variables in a program's output.
 pub(crate) fn redacted(program: &ProgramSpec, said: &str) -> String {
     let mut secrets = Redactor::default();
     let named = |name: &str| SECRET_NAME_PARTS.iter().any(|word| name.to_ascii_uppercase().contains(word));

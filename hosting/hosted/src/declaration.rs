@@ -1,4 +1,4 @@
-//! From a program's contract to what the kernel knows of an operator.
+//! Conversion of a program's contract to a kernel declaration.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,17 +13,17 @@ use switchboard_kernel::topology::ClusterType;
 
 use crate::contract::Contract;
 
-/// Events, which are declared by namespace alone.
+/// Events, which are declared by namespace only.
 const EVENTS: [(&str, &str); 2] = [("", "v1"), ("events.k8s.io", "v1")];
 
-/// What the types of a contract are on the clusters.
+/// Resources of a contract, and the cluster types of its objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ContractKinds {
     kinds: BTreeMap<ResourceType, Resource>,
     locations: WriteLocations,
 }
 
-/// Where things are written, which is where they are read.
+/// Cluster types of declared outputs. Objects are read from the cluster that they are written to.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct WriteLocations {
     /// By group, resource, namespace and name.
@@ -32,12 +32,12 @@ struct WriteLocations {
     lists: BTreeMap<[String; 3], ClusterType>,
     /// By group and resource.
     types: BTreeMap<[String; 2], ClusterType>,
-    /// By namespace, whatever is written there.
+    /// By namespace, for any resource.
     namespaces: BTreeMap<String, ClusterType>,
 }
 
 impl WriteLocations {
-    /// The first word counts: places come in the order configuration, management, user workload.
+    /// Records an output. The first entry wins, in the order configuration, management, user workload.
     fn record(&mut self, of: &ResourceType, namespace: &str, name: &str, at: ClusterType) {
         let [group, resource, namespace, name] =
             [&*of.group, &*of.resource, effective_namespace(of, namespace), name].map(str::to_string);
@@ -57,14 +57,14 @@ impl WriteLocations {
             return Some(*at);
         }
         if namespace.is_empty() {
-            // A Namespace is where something is written in it.
+            // A Namespace is on the cluster of the objects written in it.
             return filled.or_else(|| self.types.get(&[group, resource]).copied());
         }
         let list = |namespace: &str| self.lists.get(&[group.clone(), resource.clone(), namespace.to_string()]);
         list(&namespace).or_else(|| list(WILDCARD)).or_else(|| self.namespaces.get(&namespace)).copied()
     }
 
-    /// Where objects of a type in a namespace may be, whatever their names; in any namespace with [`EVERY`].
+    /// Returns the cluster types where objects of a type in a namespace may be; for [`WILDCARD`], in any namespace.
     fn all_of(&self, of: &ResourceType, namespace: &str) -> BTreeSet<ClusterType> {
         let spread = namespace == WILDCARD || is_namespaces(of);
         let there = |[group, resource, at, _]: &[String; 4]| {
@@ -81,12 +81,12 @@ fn is_namespaces(of: &ResourceType) -> bool {
     of.group.is_empty() && of.resource == "namespaces"
 }
 
-/// Namespaces are written as if they were in themselves, and live in none.
+/// Returns the namespace of an object. Contracts list a Namespace as if it were in itself, but it is cluster-scoped.
 fn effective_namespace<'a>(of: &ResourceType, namespace: &'a str) -> &'a str {
     if is_namespaces(of) { "" } else { namespace }
 }
 
-/// The three places of a contract, as the kernel names them.
+/// Converts a location of the contract to the kernel's cluster type.
 pub(crate) fn cluster_type(place: mutation::OutputCluster) -> Option<ClusterType> {
     match place {
         mutation::OutputCluster::Configuration => Some(ClusterType::Configuration),
@@ -97,7 +97,7 @@ pub(crate) fn cluster_type(place: mutation::OutputCluster) -> Option<ClusterType
 }
 
 impl ContractKinds {
-    /// Of a contract, as a cluster's discovery knows them; and the types that nobody knows.
+    /// Creates the kinds of a contract with the discovery of a cluster. Also returns the types that no cluster serves.
     pub fn of(contract: &Contract, discovery: &Discovery) -> (Self, Vec<ResourceType>) {
         let served = |of: &ResourceType| {
             let served = discovery.served(of).or_else(|| Discovery::bundled().served(of))?;
@@ -115,7 +115,7 @@ impl ContractKinds {
         (Self::with_resources(contract, known), unknown.into_iter().map(|(_, of)| of).collect())
     }
 
-    /// Of a contract, with kinds that are known already.
+    /// Creates the kinds of a contract with known resources.
     pub fn with_resources(contract: &Contract, known: impl IntoIterator<Item = (ResourceType, Resource)>) -> Self {
         let mut places = WriteLocations::default();
         for (at, list) in lists(contract) {
@@ -125,12 +125,12 @@ impl ContractKinds {
         Self { kinds: known.into_iter().collect(), locations: places }
     }
 
-    /// The kernel's name for a type; nothing when it is not served.
+    /// Returns the resource of a type, or `None` if no cluster serves it.
     pub fn resource(&self, of: &ResourceType) -> Option<&Resource> {
         self.kinds.get(of)
     }
 
-    /// The same for a write, whose version is not compared with the declared one.
+    /// Returns the resource of a write, whose version may differ from the declared one.
     pub fn resource_for_write(&self, of: &ResourceType) -> Option<Resource> {
         if let Some(resource) = self.kinds.get(of) {
             return Some(resource.clone());
@@ -140,26 +140,27 @@ impl ContractKinds {
         Some(Resource { version: Cow::Owned(of.version.clone()), ..known.clone() })
     }
 
-    /// Where an object is read: where it is written; else where others of its type in its namespace are, or whatever is in its
-    /// namespace, or for a Namespace in itself; else where configuration is. A contract says it of outputs alone.
+    /// Returns the cluster type where an object is read: where the contract writes the object, or else objects of its
+    /// type in its namespace, or else any object in its namespace. For a Namespace, objects in it count. The default is
+    /// the configuration cluster.
     pub fn cluster_type(&self, of: &ResourceType, namespace: &str, name: &str) -> ClusterType {
         self.locations.of(of, namespace, name).unwrap_or_default()
     }
 
-    /// Where a list is read: wherever an object of it may be. Of two with one name that counts which is at its
-    /// [`Kinds::place`].
+    /// Returns the cluster types where a list is read. If two clusters have an object of the same name, the one at
+    /// [`ContractKinds::cluster_type`] wins.
     pub fn cluster_types(&self, of: &ResourceType, namespace: &str) -> BTreeSet<ClusterType> {
         let every = namespace.is_empty() && self.resource(of).is_some_and(|resource| resource.namespaced);
         self.locations.all_of(of, if every { WILDCARD } else { namespace })
     }
 
-    /// The types that are known, each with its kind.
+    /// Iterates over the known types and their resources.
     pub fn types(&self) -> impl Iterator<Item = (&ResourceType, &Resource)> {
         self.kinds.iter()
     }
 }
 
-/// What the kernel is told of the program.
+/// Returns the kernel declaration of the program.
 pub(crate) fn declaration(contract: &Contract, kinds: &ContractKinds, account: Option<ServiceAccount>) -> Declaration {
     let mut inputs = BTreeSet::new();
     let mut read = |of: &ResourceType, at: ClusterType, namespace: &str, name: &str| {
@@ -176,7 +177,8 @@ pub(crate) fn declaration(contract: &Contract, kinds: &ContractKinds, account: O
         read(of, kinds.cluster_type(of, namespace, name), namespace, name);
     }
     for reference in &list.resource_references {
-        // Which of them is known only when the referring object is read; each is then looked for where it is written.
+        // The target is known only after the referring object is read. It is then read from the cluster that it is
+        // written to.
         let implicit = reference.implicit_namespaced_reference.as_ref().map(|to| (&to.of, to.namespace.as_str()));
         let explicit = reference.explicit_namespaced_reference.as_ref().map(|to| (&to.of, WILDCARD));
         let scoped = reference.cluster_scoped_reference.as_ref().map(|to| (&to.of, ""));
@@ -190,7 +192,7 @@ pub(crate) fn declaration(contract: &Contract, kinds: &ContractKinds, account: O
             outputs.extend(kinds.resource(&one.of).map(|of| declared(of, at, &one.namespace, &one.name)));
         }
         for one in &list.generated_name_resources {
-            // What was made before is looked at before more is made.
+            // Existing objects are read before further ones are created.
             inputs.extend(kinds.resource(&one.of).map(|of| declared(of, at, &one.namespace, "")));
             let name = format!("{}*", one.generated_name);
             outputs.extend(kinds.resource(&one.of).map(|of| declared(of, at, &one.namespace, &name)));
@@ -223,7 +225,7 @@ fn written_types(list: &OutputList) -> impl Iterator<Item = &ResourceType> {
     list.exact_resources.iter().map(|one| &one.of).chain(list.generated_name_resources.iter().map(|one| &one.of))
 }
 
-/// Every type a contract names.
+/// Returns all types of a contract.
 fn types(contract: &Contract) -> BTreeSet<ResourceType> {
     let list = &contract.inputs.apply_configuration_resources;
     let mut types: BTreeSet<ResourceType> = list.exact_resources.iter().map(|one| one.of.clone()).collect();

@@ -1,23 +1,23 @@
-//! What a cluster serves: kinds and scopes of the types a program names by plural alone.
+//! Discovery of a cluster: kinds and scopes of types that a program names by plural only.
 
 use serde_json::Value;
 use switchboard_gather::discovery::{ACCEPT, Discovery};
 
-/// A cluster that does not say what it serves.
+/// Error of discovery.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
-    /// It could not be asked.
+    /// The request failed.
     #[error("could not ask the cluster what it serves")]
     Request(#[source] Box<kube::Error>),
-    /// It gave the old documents.
+    /// The cluster answered without aggregated discovery.
     #[error("could not learn what the cluster serves: it has no aggregated discovery, which Kubernetes has since 1.27")]
     NotAggregated,
 }
 
-/// Asks a cluster.
+/// Requests the discovery documents of a cluster.
 ///
 /// # Errors
-/// When it cannot be asked, or knows no aggregated discovery.
+/// If a request fails, or the cluster has no aggregated discovery.
 pub async fn discover(client: &kube::Client) -> Result<Discovery, DiscoveryError> {
     Ok(Discovery::new(document(client, "/api").await?, document(client, "/apis").await?))
 }
@@ -30,9 +30,9 @@ async fn document(client: &kube::Client, path: &str) -> Result<Value, DiscoveryE
     if document["kind"] == "APIGroupDiscoveryList" { Ok(document) } else { Err(DiscoveryError::NotAggregated) }
 }
 
-/// What a program is told of the cluster: all that it serves, and all that is usually served, so that a list of a type
-/// nobody declared comes back empty instead of never; of each type only what readers look at, because they read the
-/// documents again for every type.
+/// Returns the discovery for programs: everything that the cluster serves, and the usual types of OpenShift. Without
+/// the latter, a client of a missing type would wait forever instead of reading an empty list. Only the fields that
+/// clients use are kept, because clients read the documents again for every type.
 pub(crate) fn advertised(cluster: &Discovery) -> Discovery {
     let all = cluster.merged_with(Discovery::bundled());
     Discovery::new(trimmed(all.api()), trimmed(all.apis()))

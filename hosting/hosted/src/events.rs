@@ -1,12 +1,12 @@
-//! Events that a program tells again and again become one that counts.
+//! Deduplicates Events across runs, like client-go's EventCorrelator within a process.
 //!
-//! A program that remembers nothing between its runs tells the same in each of them, and the name it gives an Event holds the
-//! time: run again within a second it would make what is there, and later one more each time. What it told is remembered here
-//! instead, as client-go's correlator does in a process that runs all the time: the same once more raises the count of the first,
-//! and of many that differ in their message alone one is kept that stands for all.
+//! A program has no memory between runs, so it creates the same Events in every run, and the name of an Event contains
+//! the time. A second run within a second would conflict, and every later run would create one more Event. Switchboard
+//! therefore remembers the Events: a repeated one increases the count of the first, and many Events that differ only in
+//! their message are combined into one.
 //!
-//! It belongs to the answer, not to the plan: what the journal keeps of a run is what is left to tell, and a replay needs no
-//! memory. It is told the time, and reads no clock.
+//! Correlation is a part of the run's result, not of the plan: the journal stores the result, and a replay needs no
+//! memory. The time is passed in.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,26 +14,26 @@ use serde_json::{Value, json};
 
 use crate::run_result::ProgramWrite;
 
-/// How long after it was told last an Event is told once more instead of anew, in seconds: client-go's interval.
+/// Interval in which a repeated Event increases a count, in seconds, as in client-go.
 pub(crate) const WINDOW_SECONDS: i64 = 600;
-/// So many messages of one kind about one object are told apart; the next ones are told as one. client-go's number.
+/// Number of Events about one object that may differ only in their message, as in client-go. Further ones are combined.
 pub(crate) const MAX_SIMILAR: usize = 10;
-/// How many Events and kinds of Events are remembered each; those told longest ago are forgotten. client-go's number.
+/// Maximum numbers of remembered Events and of remembered groups, as in client-go. The least recent ones are evicted.
 pub(crate) const MAX_REMEMBERED: usize = 4096;
-/// What stands before the message of one that stands for many. client-go's words.
+/// Message prefix of combined Events, as in client-go.
 const COMBINED: &str = "(combined from similar events): ";
 
-/// What a program has told.
+/// Correlates the Events of one program.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventCorrelator {
     observed: BTreeMap<EventKey, ObservedEvent>,
     similar: BTreeMap<EventKey, SimilarEvents>,
 }
 
-/// Where, by whom, about what, of which type, for which reason; and the message, where it counts.
+/// Location, source, object, type and reason, followed by the message unless the Event is combined.
 type EventKey = Vec<String>;
 
-/// One that is there.
+/// An Event that was created.
 #[derive(Clone, Debug)]
 struct ObservedEvent {
     name: String,
@@ -42,7 +42,7 @@ struct ObservedEvent {
     last: i64,
 }
 
-/// Those that differ in their message alone.
+/// Events that differ only in their message.
 #[derive(Clone, Debug, Default)]
 struct SimilarEvents {
     messages: BTreeSet<String>,
@@ -50,8 +50,8 @@ struct SimilarEvents {
 }
 
 impl EventCorrelator {
-    /// What is left to tell of what a run wants written at that time, in seconds since 1970. Anything but Events that it makes
-    /// stays as it is.
+    /// Returns the writes of a run with correlated Events, at a time in seconds since 1970. Other writes stay
+    /// unchanged.
     pub fn correlate(&mut self, wanted: Vec<ProgramWrite>, now: i64) -> Vec<ProgramWrite> {
         let mut left: Vec<ProgramWrite> = Vec::with_capacity(wanted.len());
         let mut here: BTreeMap<EventKey, usize> = BTreeMap::new();
@@ -67,7 +67,7 @@ impl EventCorrelator {
             } else if observed.name != one.name {
                 rename(&mut one, &observed.name);
             }
-            // Of one run, the last of it says it all.
+            // Within one run, the last occurrence contains everything.
             match here.get(&key) {
                 Some(at) => left[*at] = replaced(&left[*at], one),
                 None => {
@@ -80,7 +80,7 @@ impl EventCorrelator {
         left
     }
 
-    /// What tells an Event from others. One too many of a kind gets the words of one that stands for all, and their key.
+    /// Returns the key of an Event. An Event beyond the limit gets a combined message and the key of its group.
     fn key(&mut self, event: &mut ProgramWrite, now: i64) -> EventKey {
         let kind = similarity_key(event);
         let message = event.body[message_field(event)].as_str().unwrap_or_default().to_string();
@@ -114,7 +114,8 @@ impl EventCorrelator {
         }
     }
 
-    /// Its own name, unless another Event has it: names are of the object, the time and the message, not of who tells it.
+    /// Returns the Event's name, or another one if it is taken: names depend on object, time and message, but not on
+    /// the source.
     fn free_name(&self, event: &ProgramWrite) -> String {
         let place = location(event);
         let taken =
@@ -130,13 +131,13 @@ impl EventCorrelator {
     }
 }
 
-/// An Event that is made. What is odd about others is not for here.
+/// Whether the write creates a valid Event. Others are not correlated.
 fn is_created_event(wanted: &ProgramWrite) -> bool {
     let made = wanted.is_event() && wanted.action == "Create" && !wanted.name.is_empty() && !wanted.is_dry_run();
     made && wanted.body.get("metadata").is_some_and(Value::is_object)
 }
 
-/// Takes the oldest out while there are too many.
+/// Evicts the oldest entries beyond the limit.
 fn evict_oldest<T>(of: &mut BTreeMap<EventKey, T>, last: impl Fn(&T) -> i64) {
     let more = of.len().saturating_sub(MAX_REMEMBERED);
     if more == 0 {
@@ -151,7 +152,7 @@ fn location(event: &ProgramWrite) -> EventKey {
     vec![event.place.clone(), event.of.group.clone(), event.namespace.clone()]
 }
 
-/// All but the message, as client-go has it: not the revision of what it is about.
+/// Returns all fields but the message, as in client-go: without the revision of the object.
 fn similarity_key(event: &ProgramWrite) -> EventKey {
     let about = if event.body.get("regarding").is_some() { "regarding" } else { "involvedObject" };
     let about =
@@ -175,8 +176,8 @@ fn rename(event: &mut ProgramWrite, name: &str) {
     event.body["metadata"]["name"] = name.into();
 }
 
-/// Makes the first one of it that has happened that often. It is applied: should the first be gone, or never have come to be, this
-/// is it.
+/// Turns the write into an apply of the first Event with a higher count. An apply also works if the first Event does
+/// not exist.
 fn apply_count(event: &mut ProgramWrite, observed: &ObservedEvent) {
     rename(event, &observed.name);
     event.action = "Apply".to_string();
@@ -185,7 +186,7 @@ fn apply_count(event: &mut ProgramWrite, observed: &ObservedEvent) {
         event.body["count"] = observed.count.into();
         event.body["firstTimestamp"] = observed.first.clone();
     } else {
-        // When it was is not to be changed there; how often and when last is.
+        // `eventTime` is immutable; the series holds the count and the last time.
         let time = std::mem::replace(&mut event.body["eventTime"], observed.first.clone());
         event.body["series"] = json!({"count": observed.count, "lastObservedTime": time});
     }
@@ -193,14 +194,14 @@ fn apply_count(event: &mut ProgramWrite, observed: &ObservedEvent) {
     drop_nulls(&mut event.body["metadata"]);
 }
 
-/// What has no value is not to be applied.
+/// Removes null values, which must not be applied.
 fn drop_nulls(fields: &mut Value) {
     if let Some(fields) = fields.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
     }
 }
 
-/// The second of one run in place of the first: made anew where that was to be.
+/// Replaces an earlier write of the same run, keeping its action.
 fn replaced(first: &ProgramWrite, second: ProgramWrite) -> ProgramWrite {
     ProgramWrite { action: first.action.clone(), options: first.options.clone(), ..second }
 }

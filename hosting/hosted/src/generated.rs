@@ -1,8 +1,8 @@
-//! Objects that leave their name to the server, made again and again.
+//! Repeated creations of objects with `generateName`.
 //!
-//! A program that remembers nothing between runs makes a new one each time, as a controller that keeps its key in memory does.
-//! What is there already is looked at first: an equal object is not made again, and of objects that are alike but for values
-//! that change with every run, no more than [`MAX_ALIKE`] are made.
+//! A program without memory between runs creates a new object in every run, like a controller that keeps its key in
+//! memory. Existing objects are therefore compared first: an equal object is not created again, and of objects that
+//! differ only in changing values, at most [`MAX_ALIKE`] are created.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,29 +20,29 @@ use crate::contract::Contract;
 use crate::declaration::{ContractKinds, cluster_type};
 use crate::inputs::{is_generated_with, name_prefix};
 
-/// How many objects of one `generateName` may be alike.
+/// Maximum number of objects of one `generateName` with the same fields.
 pub const MAX_ALIKE: usize = 3;
 
-/// What was made with declared `generateName`s.
+/// Existing objects with declared `generateName`s.
 pub(crate) struct GeneratedObjects {
-    /// Each once, whichever of two places that are one it was found at.
+    /// Each object once, even if two cluster types are the same cluster.
     existing: Vec<(ClusterType, Resource, Object)>,
     topology: Arc<Topology>,
 }
 
-/// What is to be done with a create.
+/// Decision about a create.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum CreateDecision {
-    /// It is new.
+    /// The object is new.
     Create,
-    /// There is an equal one.
+    /// An equal object exists.
     Exists,
-    /// There are too many like it.
+    /// Too many similar objects exist.
     TooMany(String),
 }
 
 impl GeneratedObjects {
-    /// Reads what there is.
+    /// Reads the existing objects.
     pub fn read(contract: &Contract, kinds: &ContractKinds, view: &View) -> Result<Self, DecideError> {
         let mut made = Self::empty(view.topology().clone());
         for at in mutation::OutputCluster::DECLARED {
@@ -63,7 +63,7 @@ impl GeneratedObjects {
         Ok(made)
     }
 
-    /// Nothing was.
+    /// Returns an empty set.
     pub fn empty(topology: Arc<Topology>) -> Self {
         Self { existing: Vec::new(), topology }
     }
@@ -79,20 +79,19 @@ impl GeneratedObjects {
         }
     }
 
-    /// The real namespace, of the real cluster.
+    /// Returns the real cluster and namespace of a location.
     pub fn real_namespace<'a>(&'a self, place: ClusterType, namespace: &'a str) -> (&'a ClusterName, Cow<'a, str>) {
         (self.topology.cluster(place), self.topology.namespaces(place).to_cluster(namespace))
     }
 
-    /// Whether one of them is the same write, perhaps for another place that is the same.
+    /// Whether the plan contains the same write, possibly for another cluster type that is the same cluster.
     pub fn is_planned(&self, wanted: &Mutation, planned: &[Mutation]) -> bool {
         planned.iter().any(|other| {
             self.topology.is_same(other.cluster_type, wanted.cluster_type) && other.equals_except_cluster_type(wanted)
         })
     }
 
-    /// What is to be done with a write, beside those that are planned already; everything but a create that leaves its name
-    /// to the server is new.
+    /// Decides about a write in addition to the planned ones. Only creates with `generateName` can be redundant.
     pub fn decide(&self, wanted: &Mutation, planned: &[Mutation]) -> CreateDecision {
         let WriteOp::Create(body) = &wanted.operation else { return CreateDecision::Create };
         let prefix = body.pointer("/metadata/generateName").and_then(Value::as_str).unwrap_or_default();
@@ -132,18 +131,18 @@ impl GeneratedObjects {
     }
 }
 
-/// An object is the same in whatever version it was read and is written.
+/// Whether two resources are the same kind, in any version.
 fn is_same_kind(one: &Resource, other: &Resource) -> bool {
     (&one.group, &one.plural) == (&other.group, &other.plural)
 }
 
-/// Whether an object holds every field of another, with values that compare so.
+/// Whether an object has every field of another, with values that compare as `same`.
 fn contains(object: &Value, wanted: &Value, same: &dyn Fn(&Value, &Value) -> bool) -> bool {
     match (object, wanted) {
         (Value::Object(object), Value::Object(wanted)) => {
             wanted.iter().all(|(key, value)| match object.get(key) {
                 Some(there) => contains(there, value, same),
-                // What is empty need not be there; a version or a kind, the cache may leave out.
+                // Empty values may be missing, and the cache may omit version and kind.
                 None => is_empty(value) || matches!(key.as_str(), "apiVersion" | "kind"),
             })
         }

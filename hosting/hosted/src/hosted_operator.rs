@@ -27,90 +27,90 @@ use crate::recorded_contract;
 use crate::run::{ProgramRunner, RunTime, error_chain};
 use crate::run_result::RunResult;
 
-/// Why a program cannot be hosted.
+/// Error of a hosted program.
 #[derive(Debug, thiserror::Error)]
 pub enum HostingError {
-    /// The program is not there.
+    /// The program does not exist.
     #[error("there is no program {}", .0.display())]
     NoProgram(PathBuf),
-    /// A file that it is to read is not there.
+    /// A file of `files` does not exist.
     #[error("there is no file or folder {} that `files` names", .0.display())]
     NoFile(PathBuf),
-    /// It could not be run.
+    /// A command could not be run.
     #[error("could not run {command}")]
     Run {
-        /// Which of its commands.
+        /// Command.
         command: &'static str,
-        /// Why.
+        /// Cause.
         #[source]
         source: SandboxError,
     },
-    /// It ended badly.
+    /// A command failed.
     #[error("{} does not say what it reads and writes: {why}", program.display())]
     NoContract {
-        /// Which program.
+        /// Path of the program.
         program: PathBuf,
-        /// How it ended.
+        /// Exit status and output.
         why: String,
     },
-    /// It says something that cannot be understood.
+    /// A command printed an invalid declaration.
     #[error("could not understand {command} of {}: {why}", program.display())]
     InvalidContract {
-        /// Which program.
+        /// Path of the program.
         program: PathBuf,
-        /// Which of its commands.
+        /// Command.
         command: &'static str,
-        /// What is wrong.
+        /// Problem.
         why: String,
     },
     /// The work folder cannot be used.
     #[error("could not use the work folder {}", .0.display())]
     Folder(PathBuf, #[source] io::Error),
-    /// An egress rule is wrong.
+    /// An egress rule is invalid.
     #[error("could not read `egress`")]
     Egress(#[source] EgressRuleError),
-    /// There is no sandbox.
+    /// No sandbox can be created.
     #[error("could not make a sandbox")]
     Sandbox(#[source] SandboxError),
-    /// The live command has no identity.
+    /// The live command has no service account.
     #[error("`live` needs a `serviceAccount`: the program talks to the user workload cluster as itself")]
     NoAccount,
-    /// The user workload cluster cannot be given to a program.
+    /// The program cannot get access to the user workload cluster.
     #[error("could not give the program access to the user workload cluster")]
     Access(#[source] WorkloadAccessError),
 }
 
-/// A program with the four commands, and how it is run.
+/// A program with the four commands of the contract, and its settings.
 #[derive(Clone, Debug)]
 pub struct ProgramSpec {
-    /// The operator's name.
+    /// Name of the operator.
     pub name: String,
-    /// The program, by its path from the root.
+    /// Absolute path of the program.
     pub program: PathBuf,
-    /// What comes before the command.
+    /// Arguments before the command.
     pub arguments: Vec<String>,
-    /// Its environment.
+    /// Environment variables.
     pub env: BTreeMap<String, String>,
-    /// What it may read beside its input.
+    /// Files that the program may read besides its input.
     pub files: Vec<PathBuf>,
-    /// Which of its controllers run; all when empty.
+    /// Controllers to run; all if empty.
     pub controllers: Vec<String>,
-    /// Whether it is confined.
+    /// Whether the program runs in a sandbox.
     pub sandbox: bool,
-    /// Within which bounds.
+    /// Limits of a run.
     pub limits: SandboxLimits,
     work: PathBuf,
 }
 
 impl ProgramSpec {
-    /// Of a configuration. Its work folder is below `work`.
+    /// Reads the specification from a configuration. The program's work folder is below `work`.
     ///
     /// # Errors
-    /// When the program is not there, or something of what it may read.
+    /// If the program or one of its files does not exist.
     pub fn of(name: &str, config: &OperatorConfig, process: &ProcessConfig, work: &Path) -> Result<Self, HostingError> {
         let program =
             resolve_program(&process.program).ok_or_else(|| HostingError::NoProgram(process.program.clone()))?;
-        // Left out it would be missed later, by a program that says something else of it.
+        // Checked here, because the program's own error about a missing file may be misleading.
         let there =
             |file: &PathBuf| absolute(file).filter(|path| path.exists()).ok_or(HostingError::NoFile(file.clone()));
         let files = process.files.iter().map(there).collect::<Result<_, _>>()?;
@@ -130,7 +130,7 @@ impl ProgramSpec {
         })
     }
 
-    /// One of its commands as a job.
+    /// Returns the job of a command.
     pub(crate) fn job(&self, command: &str) -> SandboxJob {
         let mut job = SandboxJob::new(&self.program).args(self.arguments.iter().cloned()).args([command]);
         job.env = self.env.clone();
@@ -140,21 +140,21 @@ impl ProgramSpec {
         job
     }
 
-    /// Where its input is written.
+    /// Returns the input folder.
     pub(crate) fn input(&self) -> PathBuf {
         self.work.join("input")
     }
 }
 
-/// The bounds of a run within an operator's limits.
+/// Returns the limits of a run within the operator's limits.
 fn limited(bounds: SandboxLimits, limits: &Limits, live: bool) -> SandboxLimits {
-    // The kernel gives a run up after its timeout; the program is ended a little before, to say why. Two commands share
-    // the time.
+    // The kernel abandons a run after the timeout. The program is killed a little earlier, so that the error names the
+    // reason. Two commands share the time.
     let wall = limits.timeout.mul_f64(if live { 0.45 } else { 0.9 });
     SandboxLimits { wall, memory_bytes: limits.memory_bytes, ..bounds }
 }
 
-/// The program of a path, or of a name in `PATH`, by its path from the root.
+/// Returns the absolute path of a program, given as a path or as a name in `PATH`.
 pub fn resolve_program(program: &Path) -> Option<PathBuf> {
     let path = if program.components().count() > 1 || program.is_absolute() {
         program.to_path_buf()
@@ -165,44 +165,46 @@ pub fn resolve_program(program: &Path) -> Option<PathBuf> {
     absolute(&path).filter(|path| path.is_file())
 }
 
-/// The path from the root. Its last part stays as it is: programs look at the name they are called by.
+/// Returns the absolute path, without resolving a link in the last segment, because programs use the name they are
+/// called by.
 fn absolute(path: &Path) -> Option<PathBuf> {
     let path = std::path::absolute(path).ok()?;
     Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?))
 }
 
-/// A program as an operator.
+/// A hosted program as an operator.
 pub struct HostedOperator {
     name: String,
     contract: Contract,
     kinds: ContractKinds,
     declaration: Declaration,
-    /// Absent where nothing is run: for what was decided before.
+    /// Absent if nothing is run, as in a replay.
     runner: Option<Arc<ProgramRunner>>,
     live: Option<Arc<(WorkloadAccess, ServiceAccount, EgressRules)>>,
     is_live: bool,
-    /// What it declares and no cluster serves.
+    /// Declared types that no cluster serves.
     unserved: Vec<ResourceType>,
     work: PathBuf,
     prepared: Mutex<Option<PreparedRun>>,
 }
 
-/// What is about to be asked about: a question is a number, not the objects.
+/// Input of the next run. The request contains only its fingerprint.
 struct PreparedRun {
     fingerprint: String,
     inputs: RunInputs,
     sandbox: PreparedSandbox,
-    /// Nothing of it will be written.
+    /// Whether the run is a dry run.
     dry_run: bool,
 }
 
 impl HostedOperator {
-    /// Asks a program what it reads and writes, and makes an operator of it.
+    /// Queries a program's contract and creates an operator from it.
     ///
-    /// `discovery` says what the clusters serve, `access` leads to the user workload cluster for the live command.
+    /// `discovery` is the discovery of the clusters, `live` the access to the user workload cluster for the live
+    /// command.
     ///
     /// # Errors
-    /// When it cannot be asked, or not understood.
+    /// If a command fails or its output is invalid.
     pub fn load(
         program: ProgramSpec,
         account: Option<ServiceAccount>,
@@ -231,15 +233,16 @@ impl HostedOperator {
         Ok(Self { name, contract, kinds, declaration, runner, live, is_live, unserved, work, prepared })
     }
 
-    /// What it declares and no cluster serves: taken as absent.
+    /// Returns the declared types that no cluster serves. Their objects count as absent.
     pub fn unserved(&self) -> &[ResourceType] {
         &self.unserved
     }
 
-    /// The same program, when by now something is served of what was absent. It is not asked again.
+    /// Returns the program with a new discovery, if it serves further declared types. The contract is not queried
+    /// again.
     ///
     /// # Errors
-    /// When its work folder cannot be used.
+    /// If the work folder cannot be used.
     pub fn with_discovery(&self, discovery: &Discovery) -> Result<Option<Self>, HostingError> {
         let (kinds, unserved) = ContractKinds::of(&self.contract, discovery);
         if unserved.len() >= self.unserved.len() {
@@ -264,21 +267,21 @@ impl HostedOperator {
         }))
     }
 
-    /// Ends a run that would outlive this process, which is one without a sandbox. Nothing is run from then on.
+    /// Stops a run without a sandbox, which would outlive this process. No further run starts.
     pub fn stop(&self) {
         if let Some(runner) = &self.runner {
             runner.stop();
         }
     }
 
-    /// Takes up changed limits, from the next run on.
+    /// Applies changed limits from the next run on.
     pub fn set_limits(&self, limits: &Limits) {
         if let Some(runner) = &self.runner {
             runner.update_limits(|bounds| limited(bounds, limits, self.is_live));
         }
     }
 
-    /// A program as it was when it was last learned there: enough to decide again from what was recorded.
+    /// Returns the program with its recorded contract, which is sufficient for a replay.
     pub fn load_recorded(name: &str, work: &Path) -> Option<Self> {
         let work = work.join(name);
         let (contract, kinds, is_live) = recorded_contract::load(&work)?;
@@ -294,7 +297,7 @@ impl HostedOperator {
     }
 }
 
-/// What a run says of the outside: all but what it cost. The time it was told stands in the question alone.
+/// Removes the resource usage, which must not affect the digest. The time is only in the request.
 fn without_usage(answer: &Value) -> Value {
     let mut answer = answer.clone();
     if let Some(parts) = answer.as_object_mut() {
@@ -312,7 +315,8 @@ impl ExternalOperator for HostedOperator {
         self.declaration.clone()
     }
 
-    /// Programs find in them what they applied before; without, they would apply it again in every run, with a new time in it.
+    /// Programs look for their own field managers. Without them, a program would apply its objects in every run with a
+    /// new time.
     fn needs_managed_fields(&self) -> bool {
         true
     }
@@ -329,7 +333,7 @@ impl ExternalOperator for HostedOperator {
             }
             (Some("apply-configuration-live"), Some((access, account, rules))) => {
                 let kubeconfig = access.kubeconfig(account).map_err(|error| error_chain(&error))?;
-                // It is not asked in a dry run.
+                // The live command is skipped in a dry run.
                 runner.live(kubeconfig, rules.clone(), RunTime { now, dry_run: false })
             }
             _ => Err("this is no question to a program".to_string()),
@@ -337,14 +341,14 @@ impl ExternalOperator for HostedOperator {
         serde_json::to_value(&answer).map_err(|error| error.to_string())
     }
 
-    /// The offline command sees files alone; the live one has the cluster's address and may write there itself.
+    /// The offline command only reads files. The live command can reach the cluster and may write to it.
     fn has_side_effects(&self, request: &Value) -> bool {
         request["command"] != "apply-configuration"
     }
 
     fn decide(&self, _unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let now = view.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-        // Made meanwhile; it goes again when there is nothing to run it for.
+        // The sandbox is created in parallel with the reads, and dropped if there is nothing to run.
         let sandbox =
             self.runner.as_ref().map(|runner| runner.prepare(&now)).transpose().map_err(DecideError::Failed)?;
         let inputs = RunInputs::read(&self.contract, &self.kinds, view);
@@ -359,7 +363,7 @@ impl ExternalOperator for HostedOperator {
             let request = json!({"command": "apply-configuration-live", "input": number, "now": now});
             match self.answer(outside.query_with_digest(request, without_usage)) {
                 Ok(answer) => answers.push(answer),
-                // What the offline command wants stands by itself.
+                // The writes of the offline command do not depend on the live command.
                 Err(stop) => {
                     let plan = plan(&answers, &self.contract, &self.kinds, &made);
                     return Ok(plan.failing(stop.to_string()));

@@ -1,4 +1,4 @@
-//! What a program declared to read, read from a view. Every read is tracked: it is what wakes the program again.
+//! Reads of the declared inputs from a view. All reads are tracked, so that changes trigger the program.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,13 +20,13 @@ use crate::declaration::ContractKinds;
 /// Objects of a kind, by namespace and name.
 type ObjectsByName = BTreeMap<(Arc<str>, Arc<str>), Object>;
 
-/// The objects of an input, each once, by type, namespace and name.
+/// Objects of an input, by type, namespace and name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunInputs(BTreeMap<ResourceType, ObjectsByName>);
 
 impl RunInputs {
-    /// Reads what a contract declares. A kind that is not known yet parks the run, but all of them are asked for first, so
-    /// that one wait is enough.
+    /// Reads the declared inputs. All reads are issued before the run parks on an uncached kind, so that one wait
+    /// suffices.
     pub fn read(contract: &Contract, kinds: &ContractKinds, view: &View) -> Result<Self, DecideError> {
         let mut reading = InputReader { kinds, view, inputs: Self::default(), stop: None };
         let list = &contract.inputs.apply_configuration_resources;
@@ -49,7 +49,7 @@ impl RunInputs {
         }
     }
 
-    /// As an input folder takes them.
+    /// Returns the objects in the form of an input folder.
     pub fn objects<'a>(&'a self, kinds: &'a ContractKinds) -> Vec<InputObject<'a>> {
         let mut all = Vec::with_capacity(self.len());
         for (of, objects) in &self.0 {
@@ -66,7 +66,7 @@ impl RunInputs {
         all
     }
 
-    /// A number for what is in it: which objects, at which revisions.
+    /// Returns a digest of the objects and their revisions.
     pub fn fingerprint(&self) -> String {
         let mut context = Context::new(&SHA256);
         for (of, objects) in &self.0 {
@@ -75,7 +75,7 @@ impl RunInputs {
                 context.update(b"/");
             }
             for ((namespace, name), object) in objects {
-                // No name has a line in it.
+                // Names contain no line break.
                 context.update(namespace.as_bytes());
                 context.update(b"/");
                 context.update(name.as_bytes());
@@ -86,7 +86,7 @@ impl RunInputs {
         context.finish().as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// How many objects.
+    /// Returns the number of objects.
     pub fn len(&self) -> usize {
         self.0.values().map(BTreeMap::len).sum()
     }
@@ -100,7 +100,7 @@ struct InputReader<'a> {
 }
 
 impl InputReader<'_> {
-    /// A type that nobody serves has no objects.
+    /// Reads an object. A type that is not served has no objects.
     fn get(&mut self, of: &ResourceType, namespace: &str, name: &str) -> Option<Object> {
         let resource = self.kinds.resource(of)?;
         let namespace = if resource.namespaced { namespace } else { "" };
@@ -125,7 +125,7 @@ impl InputReader<'_> {
         };
         let (all, mut read) = (some(all), Vec::new());
         for place in self.kinds.cluster_types(of, namespace) {
-            // Places that are one have the same objects.
+            // Cluster types on the same cluster have the same objects.
             if read.iter().any(|other| self.view.topology().is_same(*other, place)) {
                 continue;
             }
@@ -153,7 +153,7 @@ impl InputReader<'_> {
             for question in questions {
                 let found = match &question {
                     InputQuery::Get(one) => self.get(&one.of, &one.namespace, &one.name),
-                    // References lead to objects by name.
+                    // References name objects directly.
                     InputQuery::ByLabel { .. } | InputQuery::ByGenerateName { .. } => None,
                 };
                 let found: Vec<Value> = found.iter().map(Object::value).collect();
@@ -166,7 +166,7 @@ impl InputReader<'_> {
         match found {
             Ok(found) => Some(found),
             Err(stop) => {
-                // A refusal says more than a wait.
+                // A failure takes precedence over a wait.
                 if self.stop.is_none() || matches!(stop, DecideError::Failed(_)) {
                     self.stop = Some(stop);
                 }
@@ -185,22 +185,22 @@ impl InputReader<'_> {
     }
 }
 
-/// How long a `generateName` may be and be whole in the name: the server adds five characters, and names have 63.
+/// Maximum length of a `generateName` prefix in a name: the API server adds five characters, and names have at most 63.
 const MAX_PREFIX: usize = 58;
 
-/// What of a `generateName` stands in the names that are made with it.
+/// Returns the part of a `generateName` that appears in names.
 pub(crate) fn name_prefix(prefix: &str) -> &str {
     &prefix[..prefix.floor_char_boundary(MAX_PREFIX)]
 }
 
-/// Whether an object was made with that `generateName`.
+/// Whether an object was created with that `generateName`.
 pub(crate) fn is_generated_with(object: &Object, prefix: &str) -> bool {
-    // The name tells most of the others apart without the object being read.
+    // The name excludes most other objects without parsing them.
     object.key.name.starts_with(name_prefix(prefix))
         && object.value().pointer("/metadata/generateName").and_then(Value::as_str) == Some(prefix)
 }
 
-/// A selector as text: `app=web,tier in (a,b),!old`.
+/// Formats a selector: `app=web,tier in (a,b),!old`.
 fn selector(selector: &LabelSelector) -> String {
     let equal = selector.match_labels.iter().map(|(key, value)| format!("{key}={value}"));
     let further = selector.match_expressions.iter().map(|one| {

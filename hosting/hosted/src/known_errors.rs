@@ -1,22 +1,23 @@
-//! Words by which the library that Go programs write through says that it cannot record something.
+//! Known errors of the Go library that hosted programs use for writes.
 //!
-//! library-go's `manifestclient` holds the namespace of a request against that of its body. The body of a deletion has none, and a
-//! Namespace is asked for as if it were in itself: every deletion in a namespace and every update, apply or deletion of a
-//! Namespace is refused there, before anything is written down. The controller takes it for an error of the server, and often
-//! tells it in a condition only: the operator looks degraded, and nothing is wrong with the cluster.
+//! library-go's `manifestclient` compares the namespace of a request with that of its body. The body of a deletion has
+//! no namespace, and a Namespace is requested as if it were in itself. Therefore the library refuses every deletion in
+//! a namespace, and every update, apply or deletion of a Namespace, before it records anything. Controllers take this
+//! for an error of the server and often report it only in a condition: the operator looks degraded, although the
+//! cluster is fine.
 
 use serde_json::Value;
 
 use crate::run_result::RunResult;
 
-/// What stands around the two namespaces.
+/// Text around the two namespaces.
 const NAMESPACE_MISMATCH: [&str; 2] = ["request namespace ", " does not equal body namespace "];
-/// How many places are named.
+/// Maximum number of named controllers and writes.
 const MAX_NAMED: usize = 3;
-/// How deep a body is looked into.
+/// Maximum depth of the search in a body.
 const MAX_DEPTH: usize = 32;
 
-/// Where a run says so, and what can be done about it.
+/// Returns a message with the affected controllers or writes, and a hint.
 pub(crate) fn find(answer: &RunResult) -> Option<String> {
     let failed = answer.results.iter().filter(|one| one.errors.iter().any(|error| matches(&error.message)));
     let mut named: Vec<String> = failed.map(|one| format!("controller {}", one.controller_name)).collect();

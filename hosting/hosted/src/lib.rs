@@ -1,20 +1,20 @@
-//! Operators that are programs of their own, in any language, hosted by the kernel.
+//! Hosting of operators that are separate programs, in any language.
 //!
 //! ```text
 //! start   <program> input-resources, output-resources ──▶ Declaration
 //! change  view ──▶ input folder ──▶ <program> apply-configuration, in a sandbox ──▶ output folder ──▶ plan
-//!                  (what changed)    (outside: asked and answered, so that it can be replayed)
+//!                  (only changes)    (external request, recorded for replay)
 //! ```
 //!
-//! The program is a function from a folder to a folder, and knows nothing of us: the contract is that of
-//! multi-operator-manager. It is woken by what it declared, its whole work is one unit, and what it leaves is judged like any
-//! plan. Its exit code says little: what its controllers say of themselves counts, and a run that was cut short counts for
-//! nothing.
+//! The program is a function from a folder to a folder and does not depend on Switchboard: the contract is that of
+//! multi-operator-manager. Declared inputs trigger the program, its whole work is one unit, and its writes are
+//! validated like any plan. The exit code matters little: the controller results decide, and an incomplete run has no
+//! effect.
 //!
-//! [`Guest::learn`] asks a program what it reads and writes; the result is an [`Operator`] for the kernel.
+//! [`HostedOperator::load`] queries the contract of a program and returns an [`Operator`] for the kernel.
 //!
-//! It never lets a program near a cluster: the offline command has no network, the live one an identity of its own and a
-//! proxy with an allow list.
+//! A program never gets direct access to a cluster: the offline command has no network, and the live command uses its
+//! own service account and a proxy with an allow list.
 //!
 //! [`Operator`]: switchboard_kernel::operator::Operator
 

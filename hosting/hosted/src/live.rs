@@ -1,4 +1,4 @@
-//! What the live command is given: an identity of its own on the user workload cluster.
+//! Access of the live command to the user workload cluster, with its own service account.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -11,37 +11,37 @@ use switchboard_object::yaml;
 use switchboard_sandbox::PROXY;
 use switchboard_sandbox::egress::{EgressRuleError, EgressRules};
 
-/// How long a token lives: the shortest an API server gives.
+/// Lifetime of a token: the minimum of the API server.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(600);
-/// How old a token may be to be given once more.
+/// Maximum age of a reused token.
 const TOKEN_MAX_AGE: Duration = Duration::from_secs(300);
-/// How long the API server may take to make one.
+/// Timeout of a token request.
 const TOKEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// No identity for a program.
+/// Error of cluster access.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadAccessError {
-    /// The API server makes no token.
+    /// The API server refused the token.
     #[error("could not get a token for service account {account}")]
     Token {
-        /// For whom.
+        /// Service account.
         account: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: Box<kube::Error>,
     },
-    /// The API server does not answer.
+    /// The API server did not answer in time.
     #[error("could not get a token for service account {0} in time")]
     Timeout(String),
-    /// The answer holds none.
+    /// The response contains no token.
     #[error("the API server's answer holds no token for service account {0}")]
     NoToken(String),
-    /// The server's address is no place to connect to.
+    /// The address of the API server is invalid.
     #[error("the API server's address cannot be allowed")]
     Server(#[source] EgressRuleError),
 }
 
-/// The user workload cluster, as a program may use it.
+/// Access to the user workload cluster for a program.
 pub struct WorkloadAccess {
     client: kube::Client,
     config: kube::Config,
@@ -50,17 +50,17 @@ pub struct WorkloadAccess {
 }
 
 impl WorkloadAccess {
-    /// Over a client that may make tokens, and the configuration it was made of. To be called on a runtime.
+    /// Creates the access from a client that may create tokens, and its configuration. Must be called on a runtime.
     pub fn new(client: kube::Client, config: kube::Config) -> Self {
         Self { client, config, runtime: tokio::runtime::Handle::current(), token: Mutex::default() }
     }
 
-    /// A kubeconfig with the identity of a service account, and nothing but that.
+    /// Returns a kubeconfig with a token of a service account only.
     pub(crate) fn kubeconfig(&self, account: &ServiceAccount) -> Result<String, WorkloadAccessError> {
         let token = self.token(account)?;
         let mut cluster = json!({
             "server": self.config.cluster_url.to_string().trim_end_matches('/'),
-            // Go's clients go around a proxy of the environment for addresses of this machine, but not around this one.
+            // Go clients bypass a proxy from the environment for local addresses, but not this one.
             "proxy-url": format!("http://{PROXY}"),
         });
         if let Some(certificates) = &self.config.root_cert {
@@ -81,7 +81,7 @@ impl WorkloadAccess {
         })))
     }
 
-    /// What may be reached without being asked for: the API server.
+    /// Returns the rules that allow connections to the API server.
     pub(crate) fn server(&self) -> Result<EgressRules, WorkloadAccessError> {
         let host = self.config.cluster_url.host().unwrap_or_default();
         let plain = self.config.cluster_url.scheme_str() == Some("http");

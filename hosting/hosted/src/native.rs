@@ -1,12 +1,14 @@
-//! A native operator in the multi-operator contract: declared as resource lists, run once over a directory.
+//! Native operators as programs of the multi-operator contract: declared as resource lists, and run once over a
+//! directory.
 //!
 //! ```text
 //! Declaration ─▶ input-resources, output-resources
 //! directory ─▶ view ─▶ Operator::decide, for each unit ─▶ plan ─▶ mutations, controller results
 //! ```
 //!
-//! An operator is one controller here, of its own name; its units are what it does in one run. Nothing is squashed, ordered or
-//! left out: as in the original, the directory says what was wanted, and who carries it out decides the rest.
+//! An operator is a single controller with the operator's name, and all its units run. Mutations are neither merged nor
+//! ordered nor filtered: as in multi-operator-manager, the directory contains the requested writes, and the tool that
+//! applies them decides the rest.
 
 mod controllers;
 mod must_gather_reader;
@@ -29,52 +31,52 @@ pub use resource_lists::{input_resources, output_resources};
 
 use must_gather_reader::MustGatherReader;
 
-/// What a panic's message begins with once it is caught.
+/// Prefix of the message of a caught panic.
 const PANICKED: &str = "panicked: ";
 
-/// How an operator is run once.
+/// Options of a single run.
 #[derive(Clone, Debug)]
 pub struct RunOnceOptions {
-    /// The time it is told.
+    /// Time of the run.
     pub now: Timestamp,
-    /// Which controllers run.
+    /// Controllers to run.
     pub controllers: ControllerSelection,
-    /// Whether it may reach outside: `apply-configuration-live`.
+    /// Whether external requests are allowed, as in `apply-configuration-live`.
     pub live: bool,
 }
 
-/// What a run wants, and how it went.
+/// Output of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RunOutput {
-    /// In the order the units named them; what is not declared is at no place.
+    /// Mutations in the order of the units. Undeclared ones have no cluster type.
     pub mutations: Vec<Mutation>,
-    /// How the controller did.
+    /// Result of the controller.
     pub results: ControllerResults,
 }
 
-/// Why an operator cannot be run.
+/// Error of a run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NativeRunError {
-    /// A controller is asked for that there is none of.
+    /// A selected controller does not exist.
     #[error("could not choose the controllers")]
     Controllers(#[source] UnknownController),
-    /// The directory has what it reads in another version.
+    /// The input is invalid or has another version.
     #[error("could not read the operator's input")]
     Input(#[source] MustGatherError),
 }
 
-/// Lets every unit of an operator decide on a directory.
+/// Runs every unit of an operator over a directory.
 ///
 /// # Errors
-/// When the controllers are not known or the input cannot be read. That an operator fails is in the results.
+/// If a controller is unknown or the input is invalid. A failure of the operator is part of the results.
 pub fn run_once(operator: &dyn Operator, input: MustGather, how: &RunOnceOptions) -> Result<RunOutput, NativeRunError> {
     run(operator, input, None, how)
 }
 
-/// The same with the user workload cluster as it is now in the place of what the directory says of it.
+/// Runs every unit, reading the user workload cluster from `workload` instead of the directory.
 ///
 /// # Errors
-/// As [`run_once`].
+/// Same as [`run_once`].
 pub fn run_with_workload(
     operator: &dyn Operator,
     input: MustGather,
@@ -129,7 +131,7 @@ fn units(units: &Units, view: &View) -> Vec<Unit> {
         Units::Whole => vec![Unit::Whole],
         Units::External(units) => units.iter().cloned().collect(),
         Units::Each { cluster_type: place, resource, selection } => {
-            // What cannot be listed has no units: the directory answers every list.
+            // A list never fails here: the directory answers every list.
             let found = view.on(*place).list(resource, selection).unwrap_or_default();
             found.iter().map(|object| Unit::object(&object.key.namespace, &object.key.name)).collect()
         }

@@ -1,4 +1,4 @@
-//! From what a program left to a plan.
+//! Conversion of run results to a plan.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,14 +14,14 @@ use crate::generated::{CreateDecision, GeneratedObjects};
 use crate::known_errors;
 use crate::run_result::{ProgramWrite, RunResult};
 
-/// How many reasons are named.
+/// Maximum number of reasons in a message.
 const MAX_REASONS: usize = 3;
-/// How much of one reason.
+/// Maximum length of one reason.
 const MAX_REASON_BYTES: usize = 400;
-/// When a program runs again that had to take back an update of its own.
+/// Delay before a program runs again after a conflict between two of its updates.
 const CONFLICT_REQUEUE: Duration = Duration::from_secs(1);
 
-/// The plan of one or two answers: of the offline command, and of the live one.
+/// Returns the plan of one or two results: of the offline command, and of the live command.
 pub(crate) fn plan(answers: &[RunResult], contract: &Contract, kinds: &ContractKinds, made: &GeneratedObjects) -> Plan {
     let mut planning = PlanBuilder {
         contract,
@@ -45,11 +45,11 @@ struct PlanBuilder<'a> {
     made: &'a GeneratedObjects,
     plan: Plan,
     reasons: Vec<String>,
-    /// What the program's library cannot do, and a person must see to.
+    /// Known error of the program's library that requires a change by the user.
     limit: Option<String>,
-    /// Who replaces an object as a whole.
+    /// Updates of the run, by object.
     updates: BTreeMap<String, (usize, String)>,
-    /// Updates that would undo another of the same run.
+    /// Updates that would overwrite another one of the same run.
     conflicting_updates: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ impl PlanBuilder<'_> {
         if let Some(why) = bare.invalid_reason(&wanted.body) {
             return self.reasons.push(format!("may not {bare}: {why}"));
         }
-        // What the program itself did not find declared may be so by wider rules than its own.
+        // Writes without a cluster type may be declared under the more permissive rules of native operators.
         let places = match cluster_type(bare.cluster) {
             Some(place) => vec![place],
             None => self
@@ -90,7 +90,7 @@ impl PlanBuilder<'_> {
             return self.reasons.push(format!("may not {bare}: it is not among the declared outputs"));
         }
         for place in places {
-            // The arbiter refuses by the declaration; a create by `generateName` has no name yet that it could go by.
+            // The kernel refuses undeclared writes by name, but a create with `generateName` has no name yet.
             let undeclared = self
                 .contract
                 .outputs
@@ -113,7 +113,7 @@ impl PlanBuilder<'_> {
             CreateDecision::Exists => return,
             CreateDecision::TooMany(why) => return self.reasons.push(why),
         }
-        // A program that declares an object for two places asks for it twice, also where both are one.
+        // A program that declares an object for two cluster types writes it twice, even if both are the same cluster.
         if self.made.is_planned(&mutation, &self.plan.mutations) {
             return;
         }
@@ -133,13 +133,13 @@ impl PlanBuilder<'_> {
     fn finish(self) -> Plan {
         let Self { mut plan, mut reasons, limit, conflicting_updates: late, .. } = self;
         if let Some(first) = late.first() {
-            // The second was made without knowing of the first: it is made anew when the first is there.
+            // The second update was computed without the first one. The next run recomputes it.
             plan = plan
                 .requeue_after(CONFLICT_REQUEUE)
                 .waiting(format!("the first of two updates of one run to be seen: {first}"));
         }
         if let Some(limit) = limit {
-            // To run again mends nothing of it; what else went wrong is tried again, and this is said with it.
+            // A retry cannot fix a known error. Other failures are retried, and their message includes it.
             match (reasons.is_empty(), &plan.status) {
                 (false, _) => reasons.insert(0, limit),
                 (true, UnitStatus::Ready) => plan = plan.blocked(truncated(&limit)),
@@ -155,7 +155,7 @@ impl PlanBuilder<'_> {
     }
 }
 
-/// Why a controller failed, in its own words.
+/// Returns the reason of a controller's failure.
 fn failure(result: &ControllerResult) -> Option<String> {
     let name = &result.controller_name;
     match &result.status {
@@ -205,7 +205,7 @@ fn mutation(wanted: &ProgramWrite, kinds: &ContractKinds) -> Result<Mutation, St
         Action::Create => WriteOp::Create(body),
         Action::Update | Action::UpdateStatus => WriteOp::Update(body),
         Action::Apply | Action::ApplyStatus => {
-            // Whose fields are whose is the server's to say; a client must not send it.
+            // The API server maintains field ownership; clients must not send it.
             if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
                 metadata.remove("managedFields");
             }
@@ -228,7 +228,7 @@ fn mutation(wanted: &ProgramWrite, kinds: &ContractKinds) -> Result<Mutation, St
     };
     Ok(Mutation {
         cluster_type: Default::default(),
-        // A Namespace is written as if it were in itself.
+        // Contracts list a Namespace as if it were in itself.
         namespace: if resource.namespaced { wanted.namespace.clone() } else { String::new() },
         name: wanted.name.clone(),
         resource,

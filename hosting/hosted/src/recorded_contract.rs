@@ -1,4 +1,4 @@
-//! What a program said of itself, kept beside its input: a decision can be replayed when the program is gone.
+//! Recorded contract of a program, stored next to its input, so that decisions can be replayed without the program.
 
 use std::path::Path;
 

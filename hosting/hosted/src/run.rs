@@ -1,4 +1,4 @@
-//! One run of a program: the input folder brought up to date, the command in its sandbox, the output folder read.
+//! One run of a program: updates the input folder, runs the command in its sandbox, and reads the output folder.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -20,31 +20,31 @@ use crate::inputs::RunInputs;
 use crate::known_errors;
 use crate::run_result::{ProgramWrite, RunResult};
 
-/// The last that a run writes. Where it is missing, the run was cut short.
+/// File that is written last. If it is missing, the run is incomplete.
 const RESULTS: &str = "controller-results.yaml";
-/// How many files an output may hold, three for a mutation.
+/// Maximum number of output files; a mutation has three.
 const MAX_OUTPUT_FILES: usize = 30_000;
 
-/// Runs the commands of one program, one at a time.
+/// Runs the commands of a program, one at a time.
 pub(crate) struct ProgramRunner {
     sandbox: Sandbox,
     program: ProgramSpec,
     folder: Mutex<InputFolder>,
-    /// What it is told that the clusters serve.
+    /// Discovery passed to the program.
     discovery: Mutex<Discovery>,
     limits: Mutex<SandboxLimits>,
-    /// What it has told in Events.
+    /// Events of earlier runs.
     correlator: Mutex<EventCorrelator>,
-    /// Whether it was said what its library cannot do.
+    /// Whether a known error was logged.
     warned: AtomicBool,
 }
 
-/// When a run is, and whether it counts.
+/// Time of a run, and whether it is a dry run.
 #[derive(Clone, Copy)]
 pub(crate) struct RunTime<'a> {
-    /// What the program is told.
+    /// Time passed to the program.
     pub now: &'a str,
-    /// Nothing of it will be written.
+    /// Whether the run is a dry run.
     pub dry_run: bool,
 }
 
@@ -57,7 +57,7 @@ impl ProgramRunner {
     ) -> Result<Self, HostingError> {
         let input = work.join("input");
         let failed = |error| HostingError::Folder(input.clone(), error);
-        // What an earlier process left is not trusted, and may be of another user.
+        // Files of an earlier process are not trusted, and may belong to another user.
         match std::fs::remove_dir_all(&input) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
             _ => std::fs::create_dir_all(&input).map_err(failed)?,
@@ -75,34 +75,34 @@ impl ProgramRunner {
         })
     }
 
-    /// From the next run on the program is told that this is served.
+    /// Replaces the discovery from the next run on.
     pub fn set_discovery(&self, discovery: Discovery) {
         *locked(&self.discovery) = discovery;
     }
 
-    /// Ends what is under way and would not end with this process.
+    /// Stops a run that would outlive this process.
     pub fn stop(&self) {
         self.sandbox.stop();
     }
 
-    /// From the next run on other bounds hold.
+    /// Changes the limits from the next run on.
     pub fn update_limits(&self, change: impl FnOnce(SandboxLimits) -> SandboxLimits) {
         let mut limits = locked(&self.limits);
         *limits = change(*limits);
     }
 
-    /// Begins to make the sandbox of `apply-configuration`: its input is read and written meanwhile.
+    /// Starts to create the sandbox of `apply-configuration`, in parallel with reading and writing its input.
     ///
     /// # Errors
-    /// Why none can be made.
+    /// The reason why no sandbox can be created.
     pub fn prepare(&self, now: &str) -> Result<PreparedSandbox, String> {
         self.sandbox.prepare(&self.job("apply-configuration", now)).map_err(|error| error_chain(&error))
     }
 
-    /// Brings the input folder up to date and runs `apply-configuration`.
+    /// Updates the input folder and runs `apply-configuration`.
     ///
     /// # Errors
-    /// Why nothing can be made of the run.
+    /// The reason why the run has no result.
     pub fn offline(
         &self,
         sandbox: PreparedSandbox,
@@ -120,10 +120,10 @@ impl ProgramRunner {
         self.run(sandbox, "apply-configuration", when)
     }
 
-    /// Runs `apply-configuration-live` on the input of the offline command before it.
+    /// Runs `apply-configuration-live` with the input of the preceding offline command.
     ///
     /// # Errors
-    /// As [`Runner::offline`].
+    /// Same as [`ProgramRunner::offline`].
     pub fn live(
         &self,
         kubeconfig: String,
@@ -167,14 +167,14 @@ impl ProgramRunner {
         Ok(answer)
     }
 
-    /// With its Events counted, and remembered unless nothing of it will be written.
+    /// Correlates the Events of a run, and remembers them unless it is a dry run.
     fn correlated(&self, wanted: Vec<ProgramWrite>, when: RunTime<'_>) -> Vec<ProgramWrite> {
         let now = when.now.parse::<jiff::Timestamp>().map(jiff::Timestamp::as_second).unwrap_or_default();
         let mut correlator = locked(&self.correlator);
         if when.dry_run { correlator.clone().correlate(wanted, now) } else { correlator.correlate(wanted, now) }
     }
 
-    /// What a run left. What was cut short left nothing that counts.
+    /// Returns the result of a run. An incomplete run has no result.
     fn interpret(&self, finished: &JobOutcome) -> Result<RunResult, String> {
         let end = finished.end;
         let void = |what: &str| Err(format!("{end}{what}: nothing of it is written{}", stderr_tail(finished)));
@@ -205,7 +205,7 @@ impl ProgramRunner {
             let why = directory.problems.first().map(|one| one.message.clone()).unwrap_or_default();
             return Err(format!("left a {RESULTS} that cannot be read: {why}"));
         };
-        // Every controller is in it, those too that did not run.
+        // The results must contain every controller, including skipped ones.
         if results.controller_results.is_empty() {
             return void(&format!(" with a {RESULTS} of no controllers"));
         }
@@ -238,8 +238,8 @@ fn locked<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Lets everybody read the input, whatever this user keeps from others by default: the program may be somebody else, and the
-/// folder around it is closed.
+/// Makes the input readable for all users, regardless of the umask, because the program may run as another user. The
+/// parent folder is private.
 fn make_readable(folder: &Path) -> std::io::Result<()> {
     let open = |path: &Path, mode: u32| {
         let facts = std::fs::metadata(path)?;
@@ -256,7 +256,7 @@ fn make_readable(folder: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// An error with its causes, on one line.
+/// Formats an error with its causes on one line.
 pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

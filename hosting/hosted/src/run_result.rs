@@ -1,4 +1,4 @@
-//! What came of one run of a program: what the journal keeps, and a plan is made of.
+//! Result of one run of a program, as stored in the journal and used for the plan.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,27 +7,27 @@ use switchboard_gather::mutation::{self, Action, Mutation, OutputCluster};
 use switchboard_sandbox::egress::ConnectionAttempt;
 use switchboard_sandbox::{RunEnd, RunUsage};
 
-/// One run.
+/// Result of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct RunResult {
-    /// How it ended. Its code is not trusted, but kept.
+    /// End of the process. The exit code is recorded, but not trusted.
     pub end: RunEnd,
-    /// What it cost.
+    /// Resource usage.
     pub usage: RunUsage,
-    /// How its controllers did.
+    /// Controller results.
     pub results: Vec<ControllerResult>,
-    /// What it wants written.
+    /// Writes from the output folder.
     pub mutations: Vec<ProgramWrite>,
-    /// What could not be understood of its output.
+    /// Problems with the output.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
-    /// Where it wanted to connect to.
+    /// Connection attempts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attempts: Vec<ConnectionAttempt>,
 }
 
-/// One write, as it came out of the output folder.
+/// One write from the output folder.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ProgramWrite {
@@ -53,10 +53,10 @@ pub(crate) struct ProgramWrite {
 }
 
 impl ProgramWrite {
-    /// Of a mutation that was read.
+    /// Converts a mutation from the output folder.
     ///
     /// # Errors
-    /// What cannot be read of it.
+    /// The problem with the mutation.
     pub fn of(mutation: &Mutation) -> Result<Self, String> {
         let wrong = |error: switchboard_object::yaml::YamlError| format!("{mutation}: {}", error.message);
         Ok(Self {
@@ -75,17 +75,17 @@ impl ProgramWrite {
         })
     }
 
-    /// Whether it only asks what would come of it.
+    /// Whether the write is a dry run.
     pub fn is_dry_run(&self) -> bool {
         Action::from_name(&self.action).is_some_and(|action| mutation::is_dry_run(action, &self.body, &self.options))
     }
 
-    /// Whether it tells what happened, and changes nothing.
+    /// Whether the write is a Kubernetes Event.
     pub fn is_event(&self) -> bool {
         matches!(self.of.group.as_str(), "" | "events.k8s.io") && self.of.resource == "events"
     }
 
-    /// Without its body: what the declared outputs are asked about.
+    /// Returns the mutation without its body, to check it against the declared outputs.
     pub fn without_body(&self) -> Option<Mutation> {
         let place = OutputCluster::from_name(&self.place)?;
         let mut bare = Mutation::object(place, Action::from_name(&self.action)?, &self.of, &Value::Null);

@@ -1,4 +1,4 @@
-//! A run without a sandbox, for who says so: the time is bounded, and the process group ends with it. Nothing else.
+//! Runs without a sandbox, if configured: only the time is limited, and the process group is killed at the end.
 
 mod run_folder;
 mod running_groups;
@@ -22,7 +22,7 @@ pub(crate) use running_groups::RunningGroups;
 
 pub(crate) fn run(folder: &Path, running: &RunningGroups, job: &SandboxJob) -> Result<JobOutcome, SandboxError> {
     let began = Instant::now();
-    // The program stands elsewhere.
+    // The program has another working directory.
     let folder = &std::path::absolute(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
     let input = job.input.as_ref().map(|input| std::path::absolute(input).unwrap_or_else(|_| input.clone()));
     let made = RunFolder::create(folder).map_err(|error| SandboxError::Folder(folder.to_path_buf(), error))?;
@@ -59,9 +59,9 @@ pub(crate) fn run(folder: &Path, running: &RunningGroups, job: &SandboxJob) -> R
     let stdout = stream::head(StoppableReader::new(stdout, listens), job.limits.stdout_bytes);
     let stderr = stream::tail(StoppableReader::new(stderr, also), STDERR_BYTES);
     let in_time = ends_within(group.id, job.limits.wall);
-    // What it left behind in its group goes as well.
+    // Also kills processes that the program left in its group.
     let status = group.end().map_err(SandboxError::Launcher)?;
-    // Who left the group is out of reach, and may hold the pipes: what is in them is read, and nobody waited for.
+    // A process that left the group may hold the pipes open: read their contents, but do not wait.
     drop(until);
     let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
     let stderr = stderr.join().unwrap_or_default();
@@ -79,7 +79,7 @@ pub(crate) fn run(folder: &Path, running: &RunningGroups, job: &SandboxJob) -> R
     })
 }
 
-/// Out here it listens where there is room: the port of the sandbox may be somebody else's.
+/// Starts the proxy on a free port, because the port of the sandbox may be in use on the host.
 fn proxy(job: &SandboxJob) -> std::io::Result<Option<EgressProxy>> {
     let Some(rules) = &job.egress else { return Ok(None) };
     EgressProxy::start(std::net::TcpListener::bind("127.0.0.1:0")?, rules.clone()).map(Some)

@@ -1,11 +1,11 @@
-//! The way out: an HTTP proxy with an allow list.
+//! Egress of the sandbox: an HTTP proxy with an allow list.
 //!
 //! ```text
-//!  program ──CONNECT host:443──▶ 127.0.0.1:3128 inside ─ ─ ▶ this, outside ──▶ host, when the rules allow it
+//!  program ──CONNECT host:443──▶ 127.0.0.1:3128 in the sandbox ─ ─ ▶ proxy on the host ──▶ allowed host
 //! ```
 //!
-//! The listener is made inside the sandbox's network, which leads nowhere else, and answered out here. Names are looked up
-//! out here as well: inside there is nobody to ask.
+//! The listener is created in the sandbox's network namespace, which has no other connection, and served by the host.
+//! The host also resolves names, because there is no resolver in the sandbox.
 
 mod request;
 mod rules;
@@ -20,32 +20,32 @@ use tokio::sync::{Semaphore, oneshot};
 
 pub use rules::{EgressRuleError, EgressRules};
 
-/// How many connections may be open at a time; further ones wait.
+/// Maximum number of open connections; further ones wait.
 const MAX_CONNECTIONS: usize = 64;
-/// How many attempts are remembered.
+/// Maximum number of recorded attempts.
 const MAX_ATTEMPTS: usize = 64;
 
-/// A program wanted to connect somewhere.
+/// A connection attempt of a program.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectionAttempt {
-    /// Where to, as `host:port`.
+    /// Target as `host:port`.
     pub to: String,
-    /// Whether it may.
+    /// Whether the connection is allowed.
     pub allowed: bool,
 }
 
-/// The variables that lead a program to a proxy. Both cases: curl and others read the small one alone.
+/// Returns the proxy variables, in both cases, because curl and other programs read only the lower-case ones.
 pub(crate) fn variables(address: &str) -> Vec<(&'static str, String)> {
     let url = format!("http://{address}");
     let both = [("HTTP_PROXY", "http_proxy"), ("HTTPS_PROXY", "https_proxy")];
     let mut variables: Vec<_> = both.iter().flat_map(|(a, b)| [(*a, url.clone()), (*b, url.clone())]).collect();
-    // Nothing is reached without the proxy, so nothing is excepted from it.
+    // There is no other way out, so no host is exempt from the proxy.
     variables.extend([("NO_PROXY", String::new()), ("no_proxy", String::new())]);
     variables
 }
 
-/// What was attempted, each once.
+/// Attempts without duplicates.
 #[derive(Clone, Default)]
 pub(crate) struct AttemptLog(Arc<Mutex<Vec<ConnectionAttempt>>>);
 
@@ -62,7 +62,7 @@ impl AttemptLog {
     }
 }
 
-/// A proxy at work on a thread of its own.
+/// A proxy on a thread of its own.
 pub struct EgressProxy {
     address: SocketAddr,
     log: AttemptLog,
@@ -71,10 +71,10 @@ pub struct EgressProxy {
 }
 
 impl EgressProxy {
-    /// Answers on a listener, within the rules.
+    /// Starts serving a listener with rules.
     ///
     /// # Errors
-    /// When the listener cannot be used, or no thread started.
+    /// If the listener cannot be used, or no thread can be started.
     pub fn start(listener: TcpListener, rules: Arc<EgressRules>) -> std::io::Result<Self> {
         let address = listener.local_addr()?;
         listener.set_nonblocking(true)?;
@@ -89,18 +89,18 @@ impl EgressProxy {
                     _ = stopped => {}
                 }
             });
-            // A name that is being looked up is not waited for.
+            // Pending name lookups are not waited for.
             runtime.shutdown_background();
         })?;
         Ok(Self { address, log, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens, as the listener sees it.
+    /// Returns the address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Ends it with its connections; gives what was attempted.
+    /// Stops the proxy with its connections and returns the attempts.
     pub fn stop(mut self) -> Vec<ConnectionAttempt> {
         self.end();
         self.log.take()
@@ -133,7 +133,7 @@ async fn serve(listener: TcpListener, rules: Arc<EgressRules>, log: AttemptLog) 
                 .preserve_header_case(true)
                 .serve_connection(TokioIo::new(stream), service)
                 .with_upgrades();
-            // A connection that breaks is the program's affair.
+            // Broken connections are reported by the program itself.
             let _ = served.await;
             drop(place);
         });

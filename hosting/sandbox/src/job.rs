@@ -1,4 +1,4 @@
-//! What is run, within which bounds, and what came of it.
+//! Jobs, their limits and their outcomes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,65 +12,65 @@ use serde::{Deserialize, Serialize};
 use crate::direct::RunFolder;
 use crate::egress::{ConnectionAttempt, EgressRules};
 
-/// Where the program finds its input.
+/// Path of the input in the sandbox.
 pub const INPUT: &str = "/switchboard/input";
-/// Where it leaves its output.
+/// Path of the output folder in the sandbox.
 pub const OUTPUT: &str = "/switchboard/out/output";
-/// Its temporary directory.
+/// Path of the temporary folder in the sandbox.
 pub const SCRATCH: &str = "/tmp";
-/// Where it finds the kubeconfig, when the job has one.
+/// Path of the kubeconfig in the sandbox, if the job has one.
 pub const KUBECONFIG: &str = "/switchboard/kubeconfig";
-/// Where the egress proxy listens, inside.
+/// Address of the egress proxy in the sandbox.
 pub const PROXY: &str = "127.0.0.1:3128";
 
 /// One run of a program.
 #[derive(Clone, Debug)]
 pub struct SandboxJob {
-    /// The program, by its path from the root.
+    /// Absolute path of the program.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments.
     pub arguments: Vec<String>,
-    /// Its whole environment, beside `PATH`, `HOME`, `TMPDIR` and what the proxy needs.
+    /// Environment, besides `PATH`, `HOME`, `TMPDIR` and the proxy variables.
     pub env: BTreeMap<String, String>,
-    /// Files and folders it may read, at their own paths, beside the system's libraries.
+    /// Readable files and folders at their own paths, besides system libraries.
     pub readable: Vec<PathBuf>,
-    /// The folder that it sees, read-only, as [`INPUT`].
+    /// Folder mounted read-only at [`INPUT`].
     pub input: Option<PathBuf>,
-    /// What it sees as [`KUBECONFIG`]. Never on a disk.
+    /// Content of [`KUBECONFIG`], never written to a disk.
     pub kubeconfig: Option<String>,
-    /// Where it may connect to, through a proxy; to nothing when absent.
+    /// Allowed connections through a proxy; none if absent.
     pub egress: Option<Arc<EgressRules>>,
-    /// Within which bounds.
+    /// Limits of the run.
     pub limits: SandboxLimits,
-    /// Run it as it is, with nothing but the time bounded. It is to be trusted like this process itself.
+    /// Whether to run without a sandbox, with only the time limited. The program must be as trusted as this process.
     pub unconfined: bool,
 }
 
-/// What a run may take.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SandboxLimits {
-    /// How long it may take.
+    /// Maximum duration.
     pub wall: Duration,
-    /// What its processes may hold in memory together, its files included.
+    /// Maximum memory of all processes together, including their files in memory.
     pub memory_bytes: u64,
-    /// What it may write: output and temporary files together.
+    /// Maximum size of output and temporary files together.
     pub disk_bytes: u64,
-    /// How many processes and threads it may have.
+    /// Maximum number of processes and threads.
     pub processes: u32,
-    /// How much of what it says on stdout is kept.
+    /// Maximum kept size of stdout.
     pub stdout_bytes: usize,
 }
 
-/// [`Bounds::wall`] when not set.
+/// Default of [`SandboxLimits::wall`].
 pub const WALL: Duration = Duration::from_secs(25);
-/// [`Bounds::memory_bytes`] when not set.
+/// Default of [`SandboxLimits::memory_bytes`].
 pub const MEMORY_BYTES: u64 = 512 << 20;
-/// [`Bounds::disk_bytes`] when not set.
+/// Default of [`SandboxLimits::disk_bytes`].
 pub const DISK_BYTES: u64 = 64 << 20;
-/// [`Bounds::processes`] when not set: the runtime of Go alone takes a dozen threads.
+/// Default of [`SandboxLimits::processes`]: the Go runtime alone uses a dozen threads.
 pub const PROCESSES: u32 = 128;
-/// [`Bounds::stdout_bytes`] when not set.
+/// Default of [`SandboxLimits::stdout_bytes`].
 pub const STDOUT_BYTES: usize = 4 << 20;
 
 impl Default for SandboxLimits {
@@ -86,7 +86,7 @@ impl Default for SandboxLimits {
 }
 
 impl SandboxJob {
-    /// A program without arguments, within the usual bounds.
+    /// Creates a job without arguments and with default limits.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -101,7 +101,7 @@ impl SandboxJob {
         }
     }
 
-    /// With these arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<S: Into<String>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
@@ -109,33 +109,33 @@ impl SandboxJob {
     }
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RunEnd {
-    /// By itself, with that code.
+    /// Exited with a code.
     Exited(i32),
-    /// By that signal, which somebody else sent or a fault raised.
+    /// Killed by a signal, either sent by another process or raised by a fault.
     Signalled(i32),
-    /// Killed: its time was over.
+    /// Killed at its deadline.
     Deadline,
-    /// Killed: it held that many bytes.
+    /// Killed because it held this many bytes of memory.
     Memory(u64),
 }
 
 impl RunEnd {
-    /// Whether it ended by itself and says all went well.
+    /// Whether the program exited with code 0.
     pub fn is_success(self) -> bool {
         self == RunEnd::Exited(0)
     }
 
-    /// Whether it ended by itself.
+    /// Whether the program exited by itself.
     pub fn is_exit(self) -> bool {
         matches!(self, RunEnd::Exited(_))
     }
 }
 
-/// `exited with 1`, `was killed by signal 9`.
+/// Formats as `exited with 1` or `was killed by signal 9`.
 impl fmt::Display for RunEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -147,52 +147,52 @@ impl fmt::Display for RunEnd {
     }
 }
 
-/// What a run cost.
+/// Resource usage of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RunUsage {
-    /// From its start to its end, without the making of the sandbox.
+    /// Duration of the program, without the creation of the sandbox.
     pub wall: Duration,
-    /// Time on processors.
+    /// CPU time.
     pub cpu: Duration,
-    /// The most that one of its processes held.
+    /// Peak memory of the largest process.
     pub peak_memory_bytes: u64,
-    /// What its files took.
+    /// Size of the files.
     pub disk_bytes: u64,
-    /// Whether there was room for no further file.
+    /// Whether the disk was full.
     pub disk_full: bool,
 }
 
-/// What came of a run.
+/// Outcome of a run.
 #[derive(Debug)]
 pub struct JobOutcome {
-    /// How it ended.
+    /// End of the run.
     pub end: RunEnd,
-    /// What it cost.
+    /// Resource usage.
     pub usage: RunUsage,
-    /// What it said on stdout, its beginning when it said too much.
+    /// Stdout, truncated to its beginning.
     pub stdout: Vec<u8>,
-    /// Whether it said more than was kept.
+    /// Whether stdout was truncated.
     pub stdout_truncated: bool,
-    /// The end of what it said on stderr.
+    /// End of stderr.
     pub stderr: Vec<u8>,
-    /// Its output.
+    /// Output folder.
     pub output: OutputFolder,
-    /// Where it wanted to connect to.
+    /// Connection attempts.
     pub attempts: Vec<ConnectionAttempt>,
 }
 
-/// The folder a program left its output in. Its files are gone when this is dropped.
+/// Output folder of a program. The files are deleted when this value is dropped.
 #[derive(Debug)]
 pub enum OutputFolder {
-    /// A file system in memory that nobody else has a name for.
+    /// Anonymous file system in memory.
     Memory(OwnedFd),
-    /// A folder on the disk.
+    /// Folder on the disk.
     Disk(RunFolder),
 }
 
 impl OutputFolder {
-    /// The folder's path.
+    /// Returns the path of the folder.
     pub fn path(&self) -> PathBuf {
         match self {
             OutputFolder::Memory(folder) => Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()),
@@ -201,38 +201,37 @@ impl OutputFolder {
     }
 }
 
-/// How deep folders of an output may lie in each other.
+/// Maximum depth of folders in an output.
 const MAX_DEPTH: usize = 16;
 
-/// What is odd about what a program left.
+/// Problem with the output of a program.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputError {
-    /// A link, a pipe or a socket: reading it would lead elsewhere, or nowhere.
+    /// The output contains a link, pipe or socket, which must not be followed.
     #[error("{} in the output is neither a file nor a folder", .0.display())]
     NotAFile(PathBuf),
-    /// Folders in folders.
+    /// Folders are nested too deeply.
     #[error("the folders of the output lie more than {MAX_DEPTH} deep")]
     TooDeep,
-    /// Files with holes take no room where they lie, and all of it in who reads them.
+    /// The files are too large. Sparse files use no disk space but would fill the reader's memory.
     #[error("the files of the output say they are {bytes} bytes long together, and {most} are allowed")]
     TooLong {
-        /// How long they are together.
+        /// Total size.
         bytes: u64,
-        /// What is allowed.
+        /// Maximum size.
         most: u64,
     },
-    /// The system says no.
+    /// The output could not be read.
     #[error("could not look at the output")]
     Read(#[source] std::io::Error),
 }
 
 impl OutputFolder {
-    /// The files in it, by their paths from it, in order; a folder that holds anything but files and folders is refused, so
-    /// that whoever reads on is led nowhere else, and so are files that are longer together than `most` bytes, so that
-    /// whoever reads them has room for them.
+    /// Returns the sorted relative paths of all files. Refuses other file types, so that readers are not redirected,
+    /// and files with more than `most` bytes together, so that they fit into memory.
     ///
     /// # Errors
-    /// What is odd about it.
+    /// The problem with the output.
     pub fn files(&self, most: u64) -> Result<Vec<PathBuf>, OutputError> {
         let root = self.path();
         let (mut files, mut bytes) = (Vec::new(), 0_u64);

@@ -1,12 +1,13 @@
-//! The launcher: this binary, started again to become a sandbox.
+//! Launcher: this binary, executed again to become a sandbox.
 //!
 //! ```text
-//! outer   enters namespaces of its own, waits until they have users, starts inner, waits for it
-//! inner   is process 1 in there: builds the root, gives up every privilege, waits until its input is there, starts the
-//!         program, watches it
+//! outer   enters new namespaces, waits for their user mapping, starts inner, waits for it
+//! inner   is process 1 of the sandbox: builds the root, drops all privileges, waits for its input, starts the program,
+//!         monitors it
 //! ```
 //!
-//! Process namespaces take in children alone, so there are two. When either dies, the kernel kills all that is inside.
+//! Only children enter a new process namespace, so there are two processes. If either exits, the kernel kills the whole
+//! sandbox.
 
 mod filter;
 mod inherited_files;
@@ -24,16 +25,16 @@ use rustix::io::Errno;
 
 use crate::wire::{self, LauncherMessage};
 
-/// The hidden first argument that makes this binary a launcher.
+/// Hidden first argument that turns this binary into a launcher.
 pub const LAUNCH_ARGUMENT: &str = "__launch";
 
-/// Where programs look for programs.
+/// `PATH` of programs.
 pub(crate) const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// Becomes a launcher when the arguments say so, and gives the code to exit with when it is done.
+/// Runs the launcher if the arguments request it, and returns its exit code.
 ///
 /// # Assumptions
-/// The process has one thread: to be called first of all.
+/// The process has a single thread, so this must be called first.
 pub fn launcher_main(arguments: impl IntoIterator<Item = OsString>) -> Option<i32> {
     let mut arguments = arguments.into_iter().skip(1);
     if arguments.next()? != LAUNCH_ARGUMENT {
@@ -48,19 +49,19 @@ pub fn launcher_main(arguments: impl IntoIterator<Item = OsString>) -> Option<i3
     Some(match inherited_files::close_inherited().and_then(|()| run()) {
         Ok(code) => code,
         Err(message) => {
-            // Without a host there is nobody to tell.
+            // Without a host, the error cannot be reported.
             let _ = wire::send(std::io::stdin(), &message, &[]);
             1
         }
     })
 }
 
-/// What went wrong with which step.
+/// Adds the failed step to an error.
 fn try_step<T, E: Into<std::io::Error>>(act: &str, result: Result<T, E>) -> Result<T, LauncherMessage> {
     result.map_err(|error| LauncherMessage::Failed { act: act.to_string(), error: error.into().to_string() })
 }
 
-/// As [`tried`], for steps that fail where the kernel was told not to offer them.
+/// Like [`try_step`], for steps that fail if the kernel does not support them.
 fn require<T>(what: &str, result: Result<T, Errno>) -> Result<T, LauncherMessage> {
     result.map_err(|error| LauncherMessage::Unsupported { what: format!("{what} ({error})") })
 }

@@ -1,33 +1,33 @@
-//! Runs a program that is not trusted.
+//! Sandbox for untrusted programs.
 //!
 //! ```text
 //!  host ──spec──▶ outer ──unshare──▶ inner (PID 1) ──confined──▶ program
 //!   ▲  ▲           own user, mount, network, process namespaces     │
-//!   │  └── output folder, exit, cost ◀── inner watches time and memory
-//!   └───── egress: a listener inside, answered outside, within an allow list
+//!   │  └── output folder, exit, usage ◀── inner monitors time and memory
+//!   └───── egress: a listener in the sandbox, served by the host with an allow list
 //! ```
 //!
-//! The binary starts itself again as a launcher, which has one thread and may therefore change what it is: it enters
-//! namespaces of its own, builds a root that holds the system's libraries, the program and its input, all read-only, and
-//! a small file system in memory for output and temporary files; drops every privilege, and only then starts the program.
-//! Whatever the program starts dies with it.
+//! The binary executes itself again as a launcher. The launcher has a single thread and can therefore enter new
+//! namespaces. It builds a root with the system's libraries, the program and its input, all read-only, and a small file
+//! system in memory for output and temporary files. Then it drops all privileges and starts the program. All
+//! descendants of the program are killed with it.
 //!
-//! A [`Job`] says what is run within which [`Bounds`]; [`Sandbox::run`] gives what came of it. A binary that runs jobs
-//! hands its first arguments to [`launched`] before it does anything else:
+//! A [`SandboxJob`] describes the program and its [`SandboxLimits`], and [`Sandbox::run`] returns the outcome. A binary
+//! that runs jobs must pass its arguments to [`launcher_main`] first:
 //!
 //! ```no_run
-//! use switchboard_sandbox::{Job, Sandbox};
+//! use switchboard_sandbox::{Sandbox, SandboxJob};
 //!
-//! if let Some(code) = switchboard_sandbox::launched(std::env::args_os()) {
+//! if let Some(code) = switchboard_sandbox::launcher_main(std::env::args_os()) {
 //!     std::process::exit(code);
 //! }
 //! let sandbox = Sandbox::new("work".as_ref())?;
-//! let finished = sandbox.run(&Job::new("/usr/bin/true"))?;
-//! assert!(finished.end.is_success());
+//! let outcome = sandbox.run(&SandboxJob::new("/usr/bin/true"))?;
+//! assert!(outcome.end.is_success());
 //! # Ok::<(), switchboard_sandbox::SandboxError>(())
 //! ```
 //!
-//! It never runs anything unconfined unless [`Job::unconfined`] says so.
+//! No program runs unconfined unless [`SandboxJob::unconfined`] is set.
 
 mod direct;
 pub mod egress;

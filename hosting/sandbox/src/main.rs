@@ -1,7 +1,7 @@
-//! Runs one command in the sandbox, for trying a sandbox out: `switchboard-sandbox FOLDER PROGRAM [ARGUMENT…]`.
+//! Runs a command in the sandbox, to try a sandbox out: `switchboard-sandbox FOLDER PROGRAM [ARGUMENT…]`.
 //!
-//! Bounds, input and allow list come as JSON in `SANDBOX`; what came of it is JSON on stdout, the names of the files that
-//! were left as output included.
+//! The variable `SANDBOX` holds limits, input and allow list as JSON. The outcome is JSON on stdout, including the
+//! names of output files.
 
 use std::collections::BTreeMap;
 use std::error::Error;

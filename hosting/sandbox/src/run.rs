@@ -1,4 +1,4 @@
-//! The host's side: starts the launcher, serves it, and collects what came of the run.
+//! Host side: starts the launcher, exchanges messages with it, and collects the outcome.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -17,46 +17,46 @@ use crate::launcher::LAUNCH_ARGUMENT;
 use crate::stream::{self, STDERR_BYTES};
 use crate::wire::{self, HostMessage, LaunchSpec, LauncherMessage};
 
-/// How long the launcher may take beside what the program may.
+/// Additional time for the launcher beyond the time limit of the program.
 const LAUNCHER_TIMEOUT: Duration = Duration::from_secs(10);
-/// Who a program is when root hosts it.
+/// User id of programs if the host runs as root.
 const NOBODY: u32 = 65534;
 
-/// Why a program could not be run. How it ran is a [`Finished`].
+/// Reason why a program could not be run. A [`JobOutcome`] describes a completed run.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
-    /// The machine does not offer what a sandbox needs.
+    /// The machine does not support sandboxes.
     #[error("there is no sandbox on this machine: {what}")]
     Unsupported {
-        /// What is missing.
+        /// Missing feature.
         what: String,
     },
-    /// The program is not there, or may not be started.
+    /// The program does not exist or cannot be executed.
     #[error("could not start {}: {reason}", program.display())]
     NoProgram {
-        /// Which.
+        /// Path of the program.
         program: PathBuf,
-        /// Why.
+        /// Cause.
         reason: String,
     },
-    /// The launcher could not be started or spoken to.
+    /// The launcher could not be started, or the connection to it failed.
     #[error("could not start the sandbox's launcher")]
     Launcher(#[source] io::Error),
-    /// The launcher ended without a word.
+    /// The launcher exited without a message.
     #[error("the sandbox's launcher ended before the program did")]
     LauncherExited,
-    /// A step of the making of a sandbox failed.
+    /// A step of the creation failed.
     #[error("could not make a sandbox: {step}: {error}")]
     Setup {
-        /// What was tried.
+        /// Failed step.
         step: String,
-        /// What the system said.
+        /// Error message of the system.
         error: String,
     },
     /// The work folder cannot be used.
     #[error("could not use the work folder {}", .0.display())]
     Folder(PathBuf, #[source] io::Error),
-    /// The host ends.
+    /// The host is shutting down.
     #[error("nothing is run any more: the host ends")]
     Stopped,
 }
@@ -66,45 +66,46 @@ pub enum SandboxError {
 pub struct Sandbox {
     folder: PathBuf,
     launcher: PathBuf,
-    /// What is not confined, and so does not end with this process.
+    /// Unconfined process groups, which would outlive this process.
     running: Arc<direct::RunningGroups>,
 }
 
 impl Sandbox {
-    /// Over a folder of this user's own, made when it is not there. The launcher is this very binary. What runs without a
-    /// sandbox of a process that is gone left there is ended and removed; those of others that live are left alone.
+    /// Creates the sandbox with a work folder, which is created if necessary. The launcher is this binary. Unconfined
+    /// runs that crashed processes left in the folder are killed and removed; runs of live processes are not affected.
     ///
     /// # Guarantees
-    /// - Nobody else looks into the folder. // test: guarantees_nobody_else_looks_into_the_work_folder
+    /// - Other users cannot read the folder. // test: guarantees_nobody_else_looks_into_the_work_folder
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// If the folder cannot be created.
     pub fn new(folder: &Path) -> Result<Self, SandboxError> {
         let failed = |error| SandboxError::Folder(folder.to_path_buf(), error);
         let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder.join("root"));
         made.map_err(failed)?;
-        // Also one that was there before: what programs are given to read may hold Secrets, and lies open below it.
+        // Also for an existing folder: inputs below it are world-readable and may contain Secrets.
         std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).map_err(failed)?;
         let folder = folder.canonicalize().map_err(failed)?;
         direct::clean_up(&folder);
         Ok(Self { folder, launcher: PathBuf::from("/proc/self/exe"), running: Arc::default() })
     }
 
-    /// With another binary as the launcher; it hands its arguments to [`crate::launched`].
+    /// Uses another binary as the launcher, which must call [`crate::launcher_main`].
     #[must_use]
     pub fn with_launcher(self, launcher: &Path) -> Self {
         Self { launcher: launcher.to_path_buf(), ..self }
     }
 
-    /// Ends what runs unconfined, and removes what it was given: before this process ends. All else ends with it by itself.
+    /// Kills unconfined runs and removes their folders, to be called at shutdown. Sandboxes end with this process by
+    /// themselves.
     pub fn stop(&self) {
         self.running.end();
     }
 
-    /// Whether this machine offers a sandbox.
+    /// Checks whether this machine supports sandboxes.
     ///
     /// # Errors
-    /// What it lacks.
+    /// The missing feature.
     pub fn check(&self) -> Result<(), SandboxError> {
         match self.run(&SandboxJob::new("/nonexistent")) {
             Err(SandboxError::NoProgram { .. }) | Ok(_) => Ok(()),
@@ -115,21 +116,21 @@ impl Sandbox {
     /// Runs a job to its end.
     ///
     /// # Errors
-    /// When the program could not be run at all; nothing unconfined is tried instead.
+    /// If the program could not be run. There is no fallback to an unconfined run.
     ///
     /// # Guarantees
-    /// - When it returns, no process of the program is left. // test: guarantees_nothing_survives_the_run
-    /// - It returns: a job has a wall bound. // test: guarantees_a_run_that_never_ends_is_ended
+    /// - No process of the program is left afterwards. // test: guarantees_nothing_survives_the_run
+    /// - The run ends, because jobs have a time limit. // test: guarantees_a_run_that_never_ends_is_ended
     pub fn run(&self, job: &SandboxJob) -> Result<JobOutcome, SandboxError> {
         self.prepare(job)?.run()
     }
 
-    /// Makes the sandbox of a job, and starts nothing in it yet: that takes as long as a small program runs, and whoever still
-    /// has the job's input to write can do so meanwhile. The input folder must be there. Nothing is made for a job that is not
-    /// confined.
+    /// Creates the sandbox of a job without starting the program. Creation takes as long as a small program runs, so
+    /// the caller can write the job's input in the meantime. The input folder must exist. For an unconfined job,
+    /// nothing is created.
     ///
     /// # Errors
-    /// When the launcher cannot be started.
+    /// If the launcher cannot be started.
     pub fn prepare(&self, job: &SandboxJob) -> Result<PreparedSandbox, SandboxError> {
         let launched = if job.unconfined { None } else { Some(self.launch(job)?) };
         Ok(PreparedSandbox { sandbox: self.clone(), job: job.clone(), launcher: launched })
@@ -141,7 +142,7 @@ impl Sandbox {
             .args([LAUNCH_ARGUMENT, "outer"])
             .env_clear()
             .current_dir("/")
-            // A signal of the terminal is for the host, which stops in order.
+            // Terminal signals are for the host, which shuts down in order.
             .process_group(0)
             .stdin(Stdio::from(theirs))
             .stdout(Stdio::piped())
@@ -151,7 +152,7 @@ impl Sandbox {
         let mut launched = LauncherProcess { child, line, handshake: None };
         let (process, line) = (launched.child.id(), launched.line.try_clone().map_err(SandboxError::Launcher)?);
         let spec = HostMessage::Make(Box::new(self.spec(job, is_root().then_some(NOBODY))));
-        // The launcher lives as long as the thread that started it, so only the talk is another one's.
+        // The launcher is tied to the thread that starts it, so only the handshake runs on another thread.
         launched.handshake = Some(std::thread::spawn(move || shake_hands(process, &line, &spec)));
         Ok(launched)
     }
@@ -161,7 +162,7 @@ impl Sandbox {
         let stderr = launched.child.stderr.take().expect("stderr was asked for as a pipe");
         let (stdout, stderr) = (stream::head(stdout, job.limits.stdout_bytes), stream::tail(stderr, STDERR_BYTES));
         let outcome = launched.finish_handshake().and_then(|()| self.converse(&launched.line, job));
-        // What the program started has the other ends of the pipes: they close with the last of it.
+        // Kills the program's descendants, which closes the other ends of the pipes.
         launched.end();
         let (stdout, stdout_cut) = stdout.join().unwrap_or_default();
         let stderr = stderr.join().unwrap_or_default();
@@ -212,7 +213,7 @@ impl Sandbox {
             arguments: job.arguments.clone(),
             env: job.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             readable: job.readable.clone(),
-            // The launcher stands elsewhere.
+            // The launcher has another working directory.
             input: job.input.as_ref().map(|input| std::path::absolute(input).unwrap_or_else(|_| input.clone())),
             kubeconfig: job.kubeconfig.clone(),
             root: self.folder.join("root"),
@@ -230,7 +231,7 @@ struct ConfinedOutcome {
     proxy: Option<EgressProxy>,
 }
 
-/// A sandbox whose program is still to be started. Dropped instead, it leaves nothing behind.
+/// A sandbox whose program has not started. Dropping it leaves nothing behind.
 #[derive(Debug)]
 pub struct PreparedSandbox {
     sandbox: Sandbox,
@@ -239,10 +240,10 @@ pub struct PreparedSandbox {
 }
 
 impl PreparedSandbox {
-    /// Runs its job to its end, as [`Sandbox::run`].
+    /// Runs the job to its end, as [`Sandbox::run`].
     ///
     /// # Errors
-    /// As [`Sandbox::run`].
+    /// Same as [`Sandbox::run`].
     pub fn run(self) -> Result<JobOutcome, SandboxError> {
         match self.launcher {
             Some(launched) => self.sandbox.run_confined(launched, &self.job),
@@ -251,13 +252,13 @@ impl PreparedSandbox {
     }
 }
 
-/// A launcher that does not outlive its run, whatever happens.
+/// A launcher process that never outlives its run.
 #[derive(Debug)]
 struct LauncherProcess {
     child: Child,
-    /// What is said to it and heard of it.
+    /// Socket for messages.
     line: OwnedFd,
-    /// Whoever brings it so far that it knows its job.
+    /// Thread that performs the handshake up to the job.
     handshake: Option<JoinHandle<Result<(), SandboxError>>>,
 }
 
@@ -267,7 +268,7 @@ impl LauncherProcess {
     }
 
     fn end(&mut self) {
-        // The inner part dies with the outer one, and with it everything in its process namespace.
+        // The inner process dies with the outer one, and so does everything in its process namespace.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -279,7 +280,7 @@ impl Drop for LauncherProcess {
     }
 }
 
-/// Brings a launcher to where it makes the sandbox of its job.
+/// Performs the handshake until the launcher has its job.
 fn shake_hands(process: u32, line: &OwnedFd, spec: &HostMessage) -> Result<(), SandboxError> {
     match receive(line, Instant::now() + LAUNCHER_TIMEOUT)? {
         (LauncherMessage::Unshared, _) if is_root() => map_users(process)?,
@@ -287,7 +288,7 @@ fn shake_hands(process: u32, line: &OwnedFd, spec: &HostMessage) -> Result<(), S
         (other, _) => return Err(launcher_error(other)),
     }
     wire::send(line, &HostMessage::Mapped, &[]).map_err(SandboxError::Launcher)?;
-    // It lies there until the inner part reads it.
+    // The message is queued until the inner launcher reads it.
     wire::send(line, spec, &[]).map_err(SandboxError::Launcher)
 }
 
@@ -304,7 +305,7 @@ fn receive(line: &OwnedFd, give_up: Instant) -> Result<(LauncherMessage, Vec<Own
     wire::receive(line).map_err(SandboxError::Launcher)?.ok_or(SandboxError::LauncherExited)
 }
 
-/// What the launcher said instead of what it should have.
+/// Converts an unexpected message to an error.
 fn launcher_error(message: LauncherMessage) -> SandboxError {
     match message {
         LauncherMessage::Unsupported { what } => SandboxError::Unsupported { what },
@@ -317,7 +318,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Root inside stays root, to read what root may and to give the rest away; the program becomes nobody.
+/// Maps root to root, so that the launcher can read root's files, and the program's user to nobody.
 fn map_users(process: u32) -> Result<(), SandboxError> {
     for file in ["uid_map", "gid_map"] {
         let written = std::fs::write(format!("/proc/{process}/{file}"), format!("0 0 1\n{NOBODY} {NOBODY} 1\n"));

@@ -1,4 +1,4 @@
-//! What a program says, kept within bounds and read to its end, so that it never waits for a reader.
+//! Readers of a program's output, with a size limit. They always read to the end, so that the program never blocks.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -6,16 +6,16 @@ use std::thread::JoinHandle;
 
 use rustix::event::{PollFd, PollFlags, poll};
 
-/// How much of the end of stderr is kept.
+/// Maximum kept size of stderr.
 pub(crate) const STDERR_BYTES: usize = 64 << 10;
 const CHUNK_BYTES: usize = 16 << 10;
-/// How much is still read once nobody shall be waited for any more: what lies in a pipe is less.
+/// Maximum size that is still read after a stop; more than a pipe can hold.
 const LAST_BYTES: usize = 1 << 20;
 
-/// Reads to the end, or until it is told to stop: whoever a program left behind may hold the other end for ever.
+/// Reads to the end, or until stopped: a remaining process may hold the other end open forever.
 pub(crate) struct StoppableReader<R> {
     from: R,
-    /// Its other end is closed to say that it is time.
+    /// Closing the other end of this file stops the reader.
     stop: OwnedFd,
     left: usize,
 }
@@ -46,7 +46,7 @@ impl<R: Read + AsFd> Read for StoppableReader<R> {
     }
 }
 
-/// Keeps the beginning; true when there was more.
+/// Keeps the beginning, and returns whether there was more.
 pub(crate) fn head(mut from: impl Read + Send + 'static, most: usize) -> JoinHandle<(Vec<u8>, bool)> {
     std::thread::spawn(move || {
         let (mut kept, mut cut) = (Vec::new(), false);

@@ -1,4 +1,4 @@
-//! What host and launcher tell each other: one message a packet, folders and sockets with it.
+//! Messages between host and launcher: one per packet, with attached folders and sockets.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::job::{RunEnd, RunUsage, SandboxLimits};
 
-/// The longest message; a packet holds it whole.
+/// Maximum size of a message, which must fit into a packet.
 const MAX_MESSAGE_BYTES: usize = 160 << 10;
-/// How many open files come with one message at most.
+/// Maximum number of attached files.
 const MAX_FILES: usize = 2;
 
-/// What the launcher is to do. Sent to its inner part.
+/// Specification for the inner launcher.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LaunchSpec {
     pub program: PathBuf,
@@ -30,43 +30,43 @@ pub(crate) struct LaunchSpec {
     pub readable: Vec<PathBuf>,
     pub input: Option<PathBuf>,
     pub kubeconfig: Option<String>,
-    /// An empty folder to build the root on.
+    /// Empty folder to build the root on.
     pub root: PathBuf,
     pub proxy: bool,
-    /// The user the program becomes; whoever runs the host when absent.
+    /// User id of the program; the host's user if absent.
     pub user: Option<u32>,
     pub bounds: SandboxLimits,
 }
 
-/// What the host says.
+/// Message of the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HostMessage {
-    /// The namespaces know their users now.
+    /// The user mapping is complete.
     Mapped,
-    /// What is to run: the sandbox is made for it.
+    /// Create the sandbox for this specification.
     Make(Box<LaunchSpec>),
-    /// Its input is there: it may start.
+    /// The input is complete: start the program.
     Start,
 }
 
-/// What the launcher says.
+/// Message of the launcher.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum LauncherMessage {
-    /// It is in namespaces of its own. The host, when it is root, gives them users.
+    /// The launcher is in new namespaces. If the host is root, it writes the user mapping.
     Unshared,
-    /// All but the program stands. With it come the output folder and, if asked for, the proxy's listener.
+    /// The sandbox is complete. Attached are the output folder and, if requested, the proxy's listener.
     Ready,
-    /// The program ended.
+    /// The program has ended.
     Ended { end: RunEnd, usage: RunUsage },
-    /// The program is not there or cannot be started.
+    /// The program does not exist or cannot be executed.
     NoProgram { error: String },
-    /// The kernel does not give what a sandbox needs.
+    /// The kernel lacks a required feature.
     Unsupported { what: String },
-    /// Something else went wrong.
+    /// Another step failed.
     Failed { act: String, error: String },
 }
 
-/// Two ends of a line.
+/// Creates a pair of connected sockets.
 pub(crate) fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
@@ -87,7 +87,7 @@ pub(crate) fn send(line: impl AsFd, message: &impl Serialize, files: &[BorrowedF
     Ok(())
 }
 
-/// The next message; `None` when the other end is gone.
+/// Receives the next message; `None` if the other end is closed.
 pub(crate) fn receive<T: DeserializeOwned>(line: impl AsFd) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     let mut bytes = vec![0; MAX_MESSAGE_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FILES))];
@@ -95,7 +95,7 @@ pub(crate) fn receive<T: DeserializeOwned>(line: impl AsFd) -> io::Result<Option
     let got = recvmsg(line, &mut [IoSliceMut::new(&mut bytes)], &mut control, RecvFlags::CMSG_CLOEXEC);
     let got = match got {
         Ok(got) => got.bytes,
-        // Its end was closed with our message still unread in it.
+        // The other end was closed with an unread message.
         Err(rustix::io::Errno::CONNRESET) => 0,
         Err(error) => return Err(error.into()),
     };
@@ -111,7 +111,7 @@ pub(crate) fn receive<T: DeserializeOwned>(line: impl AsFd) -> io::Result<Option
     Ok(Some((serde_json::from_slice(&bytes[..got])?, files)))
 }
 
-/// Whether there is something to read, or the other end is gone, within that time.
+/// Waits until data or the end of the stream can be read, up to a timeout.
 pub(crate) fn readable(file: impl AsFd, within: Duration) -> io::Result<bool> {
     let timeout = Timespec {
         tv_sec: i64::try_from(within.as_secs()).unwrap_or(i64::MAX),

@@ -1,4 +1,4 @@
-//! What a program can and cannot do in the sandbox, as root and as an ordinary user.
+//! Confinement tests, as root and as an ordinary user.
 #![allow(clippy::unwrap_used)]
 
 use std::fs;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 const NOBODY: u32 = 65534;
 
-/// The program that misbehaves, compiled once, where everybody may start it.
+/// Misbehaving program, compiled once in a folder where every user may execute it.
 static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/misbehaving/operator.rs");
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stray");
@@ -23,13 +23,13 @@ static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
     target
 });
 
-/// Who hosts: root hosts as itself and as nobody, everybody else as who they are.
+/// Returns the users to test: root and nobody if run as root, otherwise the current user.
 fn users() -> Vec<Option<u32>> {
     let root = fs::metadata("/proc/self").map(|facts| std::os::unix::fs::MetadataExt::uid(&facts)).unwrap() == 0;
     if root { vec![None, Some(NOBODY)] } else { vec![None] }
 }
 
-/// A folder that its user owns, with copies of what the user must be able to start.
+/// A folder owned by the user, with copies of the required binaries.
 struct SandboxFixture {
     folder: TempDir,
     user: Option<u32>,
@@ -38,8 +38,8 @@ struct SandboxFixture {
 impl SandboxFixture {
     fn new(user: Option<u32>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // By another process: a file that this one has open to write could be inherited by what another test starts, and
-        // would be busy then.
+        // Copied by another process: an open file descriptor for writing could be inherited by a program of another
+        // test, and would make the file busy.
         for (from, to) in [(Path::new(env!("CARGO_BIN_EXE_switchboard-sandbox")), "sandbox"), (&*STRAY, "stray")] {
             assert!(Command::new("cp").arg(from).arg(folder.path().join(to)).status().unwrap().success());
         }
@@ -93,7 +93,7 @@ fn a_program_runs_and_what_it_says_and_leaves_is_kept() {
     });
 }
 
-/// Inputs lie below it, and may hold Secrets.
+/// Inputs are stored below the folder and may contain Secrets.
 #[test]
 fn guarantees_nobody_else_looks_into_the_work_folder() {
     each(|stage| {
@@ -109,7 +109,7 @@ fn it_reads_its_input_and_nothing_else() {
     each(|stage| {
         fs::create_dir(stage.file("input")).unwrap();
         fs::write(stage.file("input/a"), "content").unwrap();
-        // Whoever the program is, nothing but the sandbox keeps it from writing.
+        // Writable for everyone, so that only the sandbox prevents writes.
         fs::set_permissions(stage.file("input/a"), fs::Permissions::from_mode(0o666)).unwrap();
         let asked = json!({"input": stage.file("input")});
         let script = "cat /switchboard/input/a; echo more >> /switchboard/input/a";
@@ -122,7 +122,7 @@ fn it_reads_its_input_and_nothing_else() {
     });
 }
 
-/// Folders may lie in each other, and the program in one of them.
+/// Readable folders may be nested, and may contain the program.
 #[test]
 fn it_may_lie_in_a_folder_that_it_may_read() {
     each(|stage| {
@@ -139,7 +139,7 @@ fn it_may_lie_in_a_folder_that_it_may_read() {
     });
 }
 
-/// Only root can put a mount there without being root in a namespace of its own.
+/// Requires root, because a user namespace would not show its mounts to the host.
 #[test]
 fn what_is_mounted_below_its_input_is_read_only_too() {
     each(|stage| {
@@ -173,7 +173,7 @@ fn it_has_no_network() {
     });
 }
 
-/// A sandbox may make no namespaces, so there is no sandbox in a sandbox.
+/// A sandbox may not create namespaces, so sandboxes cannot be nested.
 #[test]
 fn where_no_sandbox_can_be_made_nothing_is_run() {
     each(|stage| {
@@ -185,7 +185,7 @@ fn where_no_sandbox_can_be_made_nothing_is_run() {
     });
 }
 
-/// A folder that a shell or a service manager left open to the host would lead out of the root.
+/// A folder inherited from a shell or a service manager would lead out of the root.
 #[test]
 fn what_the_host_was_given_open_is_not_handed_on() {
     each(|stage| {
@@ -199,7 +199,7 @@ fn what_the_host_was_given_open_is_not_handed_on() {
         }
         let output = command.output().unwrap();
         let came: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
-        // `ls` itself has the folder open that it lists.
+        // `ls` itself opens the folder that it lists.
         assert_eq!(came["stdout"], "0\n1\n2\n3\n", "{came}");
     });
 }
@@ -228,7 +228,7 @@ fn its_disk_is_bounded() {
 #[test]
 fn its_memory_is_bounded() {
     each(|stage| {
-        // A process whose first thread is gone says nothing of itself; the others still hold what they hold.
+        // A process whose first thread has exited reports no memory, but the other threads still hold it.
         for mode in ["hoards", "headless"] {
             let came = stage.stray(json!({"memoryBytes": 64 << 20}), mode);
             let held = came["end"]["memory"].as_u64().unwrap_or_else(|| panic!("{mode}: {came}"));
@@ -237,7 +237,8 @@ fn its_memory_is_bounded() {
     });
 }
 
-/// What is filled and then taken out of one's own account is still held, and only the machine's account says so.
+/// Memory that is filled and then removed from the process's accounting is still held, which only the machine's
+/// accounting shows.
 #[test]
 fn memory_that_can_be_hidden_is_not_to_be_had() {
     each(|stage| {
@@ -253,7 +254,7 @@ fn memory_that_can_be_hidden_is_not_to_be_had() {
     });
 }
 
-/// A file of its own can be mapped and shared: it is of its disk, and counts.
+/// A file in the sandbox is part of its disk and counts as memory.
 #[test]
 fn files_that_are_mapped_count() {
     each(|stage| {
@@ -276,13 +277,13 @@ fn what_the_system_holds_for_it_is_its_memory_too() {
     });
 }
 
-/// A thousand ends of pipes, a process that holds next to nothing itself, and 63 MiB in the system.
+/// A thousand pipe ends: the process holds almost no memory itself, but the kernel holds 63 MiB.
 #[test]
 fn what_lies_unread_in_pipes_is_its_memory_too() {
     each(|stage| {
         let came = stage.stray(json!({"memoryBytes": 32 << 20}), "pipes");
         assert!(came["end"]["memory"].as_u64().is_some_and(|held| held > 32 << 20), "{came}");
-        // Nor can more lie in each of them, or in one that nobody counts.
+        // Pipes cannot be enlarged, and uncounted pipes cannot be created.
         let came = stage.stray(json!({}), "wider");
         let refused = "Operation not permitted (os error 1)";
         let unknown = "Function not implemented (os error 38)";
@@ -327,7 +328,7 @@ fn guarantees_a_run_that_never_ends_is_ended() {
     });
 }
 
-/// How many processes of this name there are in the whole machine.
+/// Returns the number of processes on the machine with this argument.
 fn running(argument: &str) -> usize {
     let commands = fs::read_dir("/proc").unwrap().flatten();
     let commands = commands.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
@@ -410,14 +411,14 @@ fn with_a_proxy_it_leaves_through_it_alone() {
         ];
         let came = stage.run(asked.clone(), program.to_str().unwrap(), &arguments);
         assert_eq!(came["attempts"], json!([{"to": target, "allowed": true}]), "{came}");
-        // The tunnel was made: somebody came.
+        // The tunnel reached the listener.
         listener.accept().unwrap();
         let mut elsewhere = asked.clone();
         elsewhere["env"] = json!({"HTTPS_PROXY": "http://127.0.0.1:9", "no_proxy": "*"});
         let came = stage.run(elsewhere, "/bin/sh", &["-c", "echo $HTTPS_PROXY $https_proxy [$no_proxy]"]);
         assert_eq!(came["stdout"], "http://127.0.0.1:3128 http://127.0.0.1:3128 []\n", "{came}");
         let came = stage.stray(asked, &format!("socket={target}"));
-        // There is a loopback inside, and nobody but the proxy on it.
+        // There is a loopback interface, but only the proxy listens on it.
         assert!(came["stdout"].as_str().unwrap().starts_with("refused: Connection refused"), "{came}");
     });
 }
@@ -459,7 +460,7 @@ fn unconfined_it_is_still_ended_in_time() {
     });
 }
 
-/// The processes that run that file.
+/// Returns the number of processes that execute a file.
 fn started_from(program: &Path) -> usize {
     let processes = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
     processes.filter(|process| fs::read_link(process.path().join("exe")).is_ok_and(|exe| exe == program)).count()
@@ -487,7 +488,7 @@ fn an_input_that_is_written_while_the_sandbox_is_made_is_read() {
         let (sandbox, _) = sandbox(&stage);
         fs::create_dir(stage.file("input")).unwrap();
         let (input, inside) = (Some(stage.file("input")), format!("{}/new", switchboard_sandbox::INPUT));
-        // Unconfined, an argument that is the input's path is made the real one.
+        // Unconfined, only an argument that equals the input's path is replaced by the real path.
         let script = if unconfined { "cat $0/new" } else { "cat $1" };
         let arguments = ["-c", script, switchboard_sandbox::INPUT, &inside].map(str::to_string);
         let job =
@@ -504,13 +505,13 @@ fn an_input_that_is_written_while_the_sandbox_is_made_is_read() {
     }
 }
 
-/// The folders of runs that are left.
+/// Returns the number of remaining run folders.
 fn run_folders(stage: &SandboxFixture) -> usize {
     let entries = fs::read_dir(stage.file("work")).unwrap().flatten();
     entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("run-")).count()
 }
 
-/// A run without a sandbox that never ends, in a process of its own.
+/// Starts an endless unconfined run in a process of its own.
 fn start_host(stage: &SandboxFixture, mark: &str) -> std::process::Child {
     let asked = json!({"unconfined": true, "wallMs": 3_600_000, "kubeconfig": "token: x"});
     let host = stage.command(&asked, "/bin/sh", &["-c", &format!("sleep {mark} & exec sleep {mark}")]).spawn().unwrap();

@@ -1,10 +1,10 @@
 //! Sends writes to clusters, in the order set by the arbiter.
 //!
 //! # Guarantees
-//! - A write whose response was lost takes effect once. // test: guarantees_a_lost_answer_is_no_second_effect
+//! - A write whose response was lost takes effect once. // test: guarantees_a_lost_response_has_one_effect
 //! - After a failed or stale write, the rest of the run is not written. // test: guarantees_nothing_is_written_after_a_failure
 //! - A dry run writes nothing. // test: guarantees_a_dry_run_writes_nothing
-//! - A rejected Event does not stop other writes. // test: guarantees_an_event_that_is_refused_stops_nothing
+//! - A rejected Event does not stop other writes. // test: guarantees_a_rejected_event_stops_nothing
 
 mod dry_run;
 mod kube_writer;
@@ -254,7 +254,7 @@ async fn send_with_retries(writer: &dyn Writer, request: &WriteRequest, before: 
                 if !is_idempotent(request) {
                     return resolve(writer, request, before)
                         .await
-                        .unwrap_or((WriteResult::Stale { message: format!("the answer was lost: {message}") }, None))
+                        .unwrap_or((WriteResult::Stale { message: format!("the response was lost: {message}") }, None))
                         .into();
                 }
                 lost = Some(message);
@@ -271,7 +271,7 @@ async fn send_with_retries(writer: &dyn Writer, request: &WriteRequest, before: 
     {
         return found.into();
     }
-    let message = lost.unwrap_or_else(|| "the server asks to come again later".to_string());
+    let message = lost.unwrap_or_else(|| "the server keeps returning 429".to_string());
     (WriteResult::Failed { message }, None).into()
 }
 

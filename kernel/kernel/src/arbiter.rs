@@ -89,7 +89,7 @@ impl Arbiter {
             // Outputs are declared with the operator's namespaces, writes are made with those of the cluster.
             let carried_over = allowed_to.and_then(|()| input.topology.resolve_write(&mut write));
             match carried_over.and_then(|()| {
-                validate(&write).map_err(|invalid| format!("{} cannot be written: {invalid}", write.object))
+                validate(&write).map_err(|invalid| format!("invalid write of {}: {invalid}", write.object))
             }) {
                 Ok(()) if !input.ordered && asked.is_duplicate(&write, &allowed) => {}
                 Ok(()) => allowed.push(write),

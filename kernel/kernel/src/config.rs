@@ -175,15 +175,14 @@ impl Config {
     /// Returns warnings about allowed but risky settings, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         let open = self.listen.filter(|address| !address.ip().is_loopback());
-        let open = open.map(|address| {
-            format!("listen: {address} can be reached from other machines, and asks nobody who they are")
-        });
+        let open =
+            open.map(|address| format!("listen: {address} is reachable from other machines without authentication"));
         let unused =
             self.clusters.keys().filter(|name| ClusterType::ALL.iter().all(|p| self.topology.cluster(*p) != *name));
-        let unused = unused.map(|name| format!("clusters.{name}: no place of the topology is this cluster"));
+        let unused = unused.map(|name| format!("clusters.{name}: not used by the topology"));
         let loose = self.operators.iter().filter(|(_, one)| one.process.as_ref().is_some_and(|p| !p.sandbox));
         let loose = loose
-            .map(|(name, _)| format!("operators.{name}: runs without a sandbox, and may do all that this user may"));
+            .map(|(name, _)| format!("operators.{name}: runs without a sandbox, with all permissions of this user"));
         open.into_iter().chain(unused).chain(loose).collect()
     }
 }

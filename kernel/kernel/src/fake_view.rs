@@ -61,7 +61,7 @@ impl FakeView {
     /// When the text is not an RFC 3339 time.
     #[must_use]
     pub fn at(mut self, time: &str) -> Self {
-        let time: jiff::Timestamp = time.parse().expect("a scene is given an RFC 3339 time");
+        let time: jiff::Timestamp = time.parse().expect("the time is in RFC 3339");
         self.now = Timestamp(u64::try_from(time.as_millisecond()).unwrap_or_default());
         self
     }
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_units_are_may_be_read_without_being_declared_twice_and_nothing_else() {
+    fn objects_of_units_are_readable_without_an_input() {
         let unit = Unit::object("shop", "web");
         assert_eq!(FakeView::default().decide(&UnitsOnly(CONFIG_MAPS), &unit), Ok(Plan::nothing()));
         let refused = FakeView::default().decide(&UnitsOnly(SECRETS), &unit);

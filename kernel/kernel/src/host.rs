@@ -43,7 +43,7 @@ use runs::{ActiveRuns, RunReport, WriteJob};
 
 /// Error: not every unit decided before the timeout.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not everything could be read or decided in time: {}", .0.join("; "))]
+#[error("could not finish in time: {}", .0.join("; "))]
 pub struct SettleTimeout(pub Vec<String>);
 
 /// Maximum number of pending watch updates; beyond it the watches wait.
@@ -148,14 +148,14 @@ impl Host {
                 Ok(None) => break,
                 Err(_) => {
                     let left = self.runs.pending_writes();
-                    tracing::warn!(left, "stopped before {left} runs had written all they wanted");
+                    tracing::warn!(left, "stopped before {left} runs had finished writing");
                     break;
                 }
             }
         }
         let disk = Instant::now() + patience;
         if tokio::time::timeout_at(disk, self.recorder.finish()).await.is_err() {
-            tracing::error!("stopped before everything was recorded: the disk does not answer");
+            tracing::error!("stopped before everything was recorded: the disk does not respond");
         }
     }
 
@@ -220,7 +220,7 @@ impl Host {
                 );
                 self.watches.insert(table, watch);
             }
-            None => self.watch_failed(&table, format!("no cluster is called {}", table.cluster)),
+            None => self.watch_failed(&table, format!("unknown cluster {}", table.cluster)),
         }
     }
 
@@ -236,7 +236,7 @@ impl Host {
         match told {
             WatchUpdate::Event(event) => {
                 if let Err(error) = self.core.observe(self.clock.now(), &table, event) {
-                    tracing::warn!(%error, table = %table.resource, "an observation was dropped");
+                    tracing::warn!(%error, table = %table.resource, "dropped a watch event");
                 }
             }
             WatchUpdate::Failed { message } => self.watch_failed(&table, message),
@@ -247,7 +247,7 @@ impl Host {
     fn watch_failed(&mut self, table: &TableKey, message: String) {
         if self.core.set_watch_error(table, message.clone()) {
             let (resource, cluster) = (&table.resource, &table.cluster);
-            tracing::warn!(%resource, %cluster, "cannot watch {resource} of cluster {cluster}: {message}");
+            tracing::warn!(%resource, %cluster, "could not watch {resource} of cluster {cluster}: {message}");
         }
     }
 
@@ -280,7 +280,7 @@ impl Host {
     fn record(&mut self, finished: FinishedRun) {
         log(&finished);
         for finding in &finished.findings {
-            tracing::warn!(%finding, "operators disturb each other");
+            tracing::warn!(%finding, "found a field conflict or hot loop");
             if let Some(client) = self.clusters.get(event::cluster(finding)).filter(|_| !self.dry_run) {
                 event::raise(client.clone(), self.rate_limiter.clone(), finding.clone());
             }

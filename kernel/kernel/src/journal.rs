@@ -104,7 +104,7 @@ pub enum JournalError {
     #[error("another process writes the journal {}", .0.display())]
     Busy(PathBuf),
     /// A later version of this program has written the journal.
-    #[error("the journal {} has format {found}; this program reads up to {FORMAT}: use the newer program, or another directory", path.display())]
+    #[error("the journal {} has format {found}, but this version reads formats up to {FORMAT}; use a newer version, or another directory", path.display())]
     Newer {
         /// Segment.
         path: PathBuf,
@@ -112,16 +112,16 @@ pub enum JournalError {
         found: u32,
     },
     /// The files were removed while the journal was open.
-    #[error("{} was removed; what is decided from here on is lost with the process: restart to begin a new journal", .0.display())]
+    #[error("{} was removed, so later decisions will be lost; restart to create a new journal", .0.display())]
     Removed(PathBuf),
     /// The journal was opened for reading.
     #[error("the journal was opened for reading only")]
     ReadOnly,
     /// The key file of the digests is invalid.
-    #[error("{} holds no key; remove the journal to begin anew", .0.display())]
+    #[error("{} is not a valid key; remove the journal to create a new one", .0.display())]
     Key(PathBuf),
     /// An entry could not be serialized.
-    #[error("could not encode an entry of the journal")]
+    #[error("could not serialize a journal entry")]
     Encode(#[source] serde_json::Error),
 }
 
@@ -161,9 +161,9 @@ pub struct RecordedDecision {
 /// Journal of decisions and findings.
 ///
 /// # Guarantees
-/// - Appended entries are read back in order, also after a restart. // test: guarantees_what_was_appended_is_read_back
+/// - Appended entries are read back in order, also after a restart. // test: guarantees_appended_entries_are_read_back
 /// - The segments never exceed the maximum size. // test: guarantees_bytes_are_bounded
-/// - A torn or damaged line does not affect other lines. // test: guarantees_a_cut_at_any_byte_keeps_what_stands_before
+/// - A torn or damaged line does not affect other lines. // test: guarantees_a_cut_at_any_byte_keeps_earlier_lines
 /// - No value of a Secret that was read or written reaches the disk. // test: guarantees_no_secret_reaches_the_disk
 /// - Only one process writes. // test: guarantees_one_writer
 pub struct Journal {

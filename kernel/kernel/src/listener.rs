@@ -48,7 +48,7 @@ pub enum ListenError {
     #[error("could not listen on {0}")]
     Port(SocketAddr, #[source] std::io::Error),
     /// The socket could not be created.
-    #[error("could not make the socket {0}")]
+    #[error("could not create the socket {0}")]
     Socket(PathBuf, #[source] std::io::Error),
 }
 
@@ -138,7 +138,7 @@ async fn serve_socket(listener: UnixListener, handle: Handle) {
 /// at once.
 async fn accept_or_pause<S>(accepted: std::io::Result<S>) -> Option<S> {
     if let Err(error) = &accepted {
-        tracing::debug!(%error, "could not take a connection: {error}");
+        tracing::debug!(%error, "could not accept a connection: {error}");
         tokio::time::sleep(ACCEPT_PAUSE).await;
     }
     accepted.ok()
@@ -171,7 +171,7 @@ async fn answer(
         (&Method::POST, path) if trusted && path.starts_with("/api/v1/") => {
             return command::command(path, request, handle).await;
         }
-        _ => Ok(problem(StatusCode::NOT_FOUND, "there is nothing here")),
+        _ => Ok(problem(StatusCode::NOT_FOUND, "not found")),
     };
     found.unwrap_or_else(|stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()))
 }
@@ -195,7 +195,7 @@ fn readiness(state: &KernelState) -> Response<Full<Bytes>> {
     let blind = state.tables.iter().filter_map(|one| {
         let what = format!("{} of cluster {}", one.table.resource, one.table.cluster);
         match &one.watch_error {
-            Some(why) => Some(format!("{what} cannot be watched: {why}\n")),
+            Some(why) => Some(format!("could not watch {what}: {why}\n")),
             None if !one.synced => Some(format!("{what} has not been read yet\n")),
             None => None,
         }
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_connection_that_cannot_be_taken_is_not_tried_again_at_once() {
+    async fn a_failed_accept_is_not_retried_at_once() {
         let begun = std::time::Instant::now();
         assert_eq!(accept_or_pause(Ok(1)).await, Some(1));
         assert!(accept_or_pause(Err::<(), _>(std::io::Error::other("too many open files"))).await.is_none());

@@ -17,7 +17,7 @@ pub fn render(state: &KernelState, recorded: u64, dropped: u64) -> String {
     state.operators.iter().for_each(|o| page.line(&[("operator", &o.name)], o.writes));
     page.family("switchboard_operator_units", "gauge", "Units of an operator.");
     state.operators.iter().for_each(|o| page.line(&[("operator", &o.name)], o.units_total as u64));
-    page.family("switchboard_operator_state", "gauge", "1 for the state word of an operator, 0 for the others.");
+    page.family("switchboard_operator_state", "gauge", "1 for the current state of an operator, 0 for the others.");
     for operator in &state.operators {
         for health in [Health::Ready, Health::Working, Health::Waiting, Health::Blocked, Health::Failing] {
             let labels = [("operator", operator.name.as_str()), ("state", &health.to_string())];
@@ -42,7 +42,7 @@ pub fn render(state: &KernelState, recorded: u64, dropped: u64) -> String {
     }
     let count =
         |fights: bool| state.findings.iter().filter(|f| matches!(f, Finding::FieldConflict { .. }) == fights).count();
-    page.family("switchboard_findings", "gauge", "Fights between operators and loops of operators that go on.");
+    page.family("switchboard_findings", "gauge", "Active field conflicts and hot loops.");
     page.line(&[("kind", "fight")], count(true) as u64);
     page.line(&[("kind", "loop")], count(false) as u64);
     page.family("switchboard_journal_entries_total", "counter", "Decisions recorded, and those that were lost.");

@@ -220,7 +220,7 @@ impl Declaration {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecideError {
     /// The operator read a kind that is not cached yet; the unit runs again when it is. Created only by the view.
-    #[error("waits for {0} to be read")]
+    #[error("waits for {0} to be cached")]
     NotCached(String),
     /// The operator failed. Users see the message: it names what failed, and contains no secret.
     #[error("{0}")]
@@ -249,7 +249,7 @@ pub(crate) fn is_unrecorded(message: &str) -> bool {
 
 impl From<serde_json::Error> for DecideError {
     fn from(error: serde_json::Error) -> Self {
-        Self::Failed(format!("an object has not the expected shape: {error}"))
+        Self::Failed(format!("an object does not have the expected shape: {error}"))
     }
 }
 
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_with_a_star_means_all_that_begin_so_and_no_list() {
+    fn a_name_with_a_star_covers_its_prefix_and_no_list() {
         let maps = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
         let declared =
             AccessRule { name: Some("made-*".into()), namespace: Some("shop".into()), ..AccessRule::every(&maps) };

@@ -26,7 +26,7 @@ const UNLIMITED: u32 = u32::MAX;
 ///
 /// # Guarantees
 /// - The number of requests never exceeds the limit in any second. // test: guarantees_no_second_sees_more_than_the_limit
-/// - Requests pass in order of arrival, and all of them pass.      // test: guarantees_everybody_passes_in_turn
+/// - Requests pass in order of arrival, and all of them pass.      // test: guarantees_requests_pass_in_order
 #[derive(Clone, Debug)]
 pub struct RateLimiter(Arc<LimiterState>);
 

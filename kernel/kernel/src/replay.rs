@@ -101,18 +101,18 @@ fn replay_by(
         return too_many_reads(&recorded).map_or(ReplayComparison::Gone, |why| ReplayComparison::TooMuch { why });
     }
     if let Some(why) = abandoned_reason(&recorded.decision) {
-        return ReplayComparison::Undecided { why: format!("then: {why}") };
+        return ReplayComparison::Undecided { why: format!("recorded run: {why}") };
     }
     let recording = Recording::of(&recorded, live);
     let mut masked: Vec<String> = recording.redacted().map(ToString::to_string).collect();
     if recorded.reads.redacted && recorded.decision.external_queries.iter().any(result::is_redacted) {
-        masked.push("an answer from outside".to_string());
+        masked.push("an external answer".to_string());
     }
     let topology = Arc::new(recorded.topology.clone().unwrap_or_else(|| standalone(&recorded.decision)));
     let run = ReplayRun { topology, decision: recorded.decision.clone(), recording: Arc::new(recording) };
     let (after, unread) = match decide(run) {
         Ok(decided) => decided,
-        Err(why) => return ReplayComparison::Undecided { why: format!("now: {why}") },
+        Err(why) => return ReplayComparison::Undecided { why: format!("replay: {why}") },
     };
     // Recorded decisions have redacted messages; those of older versions do not.
     let digests = [after.clone(), after.clone().with_redacted_messages()].map(|result| journal.digest(&result));
@@ -120,14 +120,14 @@ fn replay_by(
         return ReplayComparison::Same;
     }
     if matches!(&after, ReplayResult::Failed { message } if is_unrecorded(message)) {
-        masked.push("what is not recorded".to_string());
+        masked.push("data that is not recorded".to_string());
     }
     let (before, after) =
         (ReplayResult::of(&recorded.decision.unit.operator, &recorded.decision.outcome), after.redacted());
     let mut lines = difference::lines(&before, &after);
-    lines.extend(unread.iter().map(|what| format!("now reads {what}, which it did not read then")));
+    lines.extend(unread.iter().map(|what| format!("the replay also reads {what}")));
     if lines.is_empty() && masked.is_empty() {
-        lines.push("a value that is masked here is another".to_string());
+        lines.push("a redacted value differs".to_string());
     }
     match masked.is_empty() {
         true => ReplayComparison::Different { before, after, lines },
@@ -138,8 +138,8 @@ fn replay_by(
 /// Returns why the reads of a decision were not recorded completely; `None` if they were, and are damaged.
 fn too_many_reads(recorded: &RecordedDecision) -> Option<String> {
     if recorded.reads.trimmed {
-        let share = "one part in sixteen of `journal.maxBytes`";
-        return Some(format!("what it read takes more bytes than are kept of one decision: {share}"));
+        let share = "one sixteenth of `journal.maxBytes`";
+        return Some(format!("its reads exceed the maximum size of a recorded decision: {share}"));
     }
     let lists = recorded
         .decision
@@ -148,7 +148,7 @@ fn too_many_reads(recorded: &RecordedDecision) -> Option<String> {
         .flat_map(|(query, listed)| listed.iter().map(move |one| (&query.table, &one.namespace, &one.name)));
     let gets = recorded.decision.gets.iter().map(|(key, _)| (&key.table, &key.namespace, &key.name));
     let read = gets.chain(lists).collect::<BTreeSet<_>>().len();
-    (read > MAX_CONTENTS).then(|| format!("it read {read} objects, and {MAX_CONTENTS} are kept of one decision"))
+    (read > MAX_CONTENTS).then(|| format!("it read {read} objects, but at most {MAX_CONTENTS} are recorded"))
 }
 
 /// Returns the topology of a decision without a recorded one: all reads and writes are of one cluster.

@@ -52,7 +52,7 @@ const CLAIM: Duration = Duration::from_secs(2);
 /// - A unit never runs before the end of its cool-down.                     // test: guarantees_never_sooner_than_the_cool_down
 /// - No change is lost: a run starts after it.                              // test: guarantees_no_change_is_lost
 /// - A unit never has two runs at the same time.                            // test: guarantees_no_unit_twice_at_a_time
-/// - Hung runs leave slots for others.                                      // test: guarantees_runs_that_hang_leave_room_for_others
+/// - Hung runs leave slots for others.                                      // test: guarantees_hung_runs_leave_slots_for_others
 /// - Every waiting unit runs eventually.                                    // test: guarantees_every_waiting_unit_runs_eventually
 /// - Budgets are not exceeded in any window.                                // test: guarantees_budgets_hold_in_any_window
 /// - `next` is neither late nor early.                                      // test: guarantees_next_never_misses

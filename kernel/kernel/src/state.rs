@@ -277,11 +277,14 @@ impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Finding::FieldConflict { object, field, units: [first, second], flips, .. } => {
-                write!(f, "{first} and {second} fight over {field} of {object}: it went back and forth {flips} times")
+                write!(
+                    f,
+                    "{first} and {second} both set {field} of {object} in turns: it changed back and forth {flips} times"
+                )
             }
             Finding::HotLoop { object, field, unit, writes, .. } => write!(
                 f,
-                "{unit} writes {field} of {object} again and again though nothing it reads from others changes: {writes} times"
+                "{unit} keeps writing {field} of {object} although nothing it reads from other writers changes: {writes} times"
             ),
         }
     }

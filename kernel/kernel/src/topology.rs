@@ -83,7 +83,7 @@ type NamespaceMappings = [NamespaceMapping; 3];
 
 /// Error: two cluster types are one cluster, and their namespaces overlap there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {0} and the {1} cluster are one")]
+#[error("the {0} and the {1} cluster are the same")]
 pub struct ClusterTypeOverlap(pub ClusterType, pub ClusterType, #[source] pub NamespaceCollision);
 
 impl Topology {
@@ -170,7 +170,7 @@ impl Topology {
     /// other namespaces are marked with [`FOREIGN`].
     ///
     /// # Guarantees
-    /// - A converted object that is written back is unchanged. // test: guarantees_what_is_seen_and_written_back_is_what_it_was
+    /// - A converted object that is written back is unchanged. // test: guarantees_an_object_written_back_is_unchanged
     pub fn to_operator(&self, cluster_type: ClusterType, object: Object) -> Option<Object> {
         let namespaces = self.namespaces(cluster_type);
         if namespaces.is_identity() {
@@ -217,7 +217,7 @@ impl Topology {
         let own = if is_namespace(&wanted.resource) { &wanted.name } else { &wanted.namespace };
         if own.starts_with(FOREIGN) {
             return Err(format!(
-                "the namespace `{own}` is none of the operator's own on the {} cluster",
+                "the namespace `{own}` is not one of the operator's on the {} cluster",
                 wanted.cluster_type
             ));
         }
@@ -225,8 +225,8 @@ impl Topology {
         let real = if is_namespace(&wanted.resource) { &write.object.name } else { &write.object.namespace };
         if real.len() > MAX_NAMESPACE {
             return Err(format!(
-                "the namespace would be `{real}` on the {} cluster, which is longer than {MAX_NAMESPACE} letters: give it a \
-                 name under `topology.namespaces` or shorten the prefix",
+                "the namespace `{real}` on the {} cluster would be longer than {MAX_NAMESPACE} characters; map it under \
+                 `topology.namespaces`, or shorten the prefix",
                 wanted.cluster_type
             ));
         }

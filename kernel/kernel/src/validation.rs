@@ -13,7 +13,7 @@ use crate::plan::{PatchType, WriteOp};
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidWrite {
     /// A part of the path is not a single path segment.
-    #[error("its {what} {text:?} is no single part of a path: it {why}")]
+    #[error("{what} {text:?} is not a single path segment: it {why}")]
     Segment {
         /// Part of the path.
         what: &'static str,
@@ -23,13 +23,13 @@ pub enum InvalidWrite {
         why: String,
     },
     /// The body is not an object.
-    #[error("its body is no map")]
+    #[error("the body is not an object")]
     Body,
     /// The metadata is not an object, so it cannot hold a name and a revision.
-    #[error("its metadata is no map")]
+    #[error("the metadata is not an object")]
     Metadata,
     /// The body of a JSON patch is not a list.
-    #[error("its JSON patch is no list")]
+    #[error("the JSON patch is not a list")]
     Steps,
 }
 

@@ -137,13 +137,13 @@ impl View {
         let mut query = redact_value(request).to_string();
         query.truncate(query.floor_char_boundary(MAX_QUERY_BYTES));
         self.skipped_queries.borrow_mut().push(query.clone());
-        format!("a dry run changes nothing outside, so this was not asked: {query}")
+        format!("a dry run skips queries with side effects: {query}")
     }
 
     /// Returns a message about the first skipped query.
     pub(crate) fn skipped_query(&self) -> Option<String> {
         let skipped = self.skipped_queries.borrow();
-        skipped.first().map(|first| format!("a dry run changes nothing outside, so this was not asked: {first}"))
+        skipped.first().map(|first| format!("a dry run skips queries with side effects: {first}"))
     }
 
     /// Sets the rejected writes of the previous run.
@@ -261,9 +261,9 @@ impl ClusterView<'_> {
     /// Errors of [`View::list`].
     pub fn list(&self, resource: &Resource, selection: &Selection) -> Result<Vec<Object>, DecideError> {
         self.check(resource, selection.namespace.as_deref(), None)?;
-        let selector = selection.selector().map_err(|error| {
-            DecideError::Failed(format!("the label selector `{}` is wrong: {error}", selection.labels))
-        })?;
+        let selector = selection
+            .selector()
+            .map_err(|error| DecideError::Failed(format!("invalid label selector `{}`: {error}", selection.labels)))?;
         let topology = &self.view.topology;
         let (real, late) = topology.resolve_selection(self.cluster_type, resource, selection);
         let query = ListQuery { table: topology.table(self.cluster_type, resource), selection: real };

@@ -6,9 +6,9 @@
 //! listed again. A kind that is not served is retried, so that a CRD that is created or deleted later is noticed.
 //!
 //! # Guarantees
-//! - A list is reported completely or restarted, never mixed with another. // test: guarantees_a_broken_list_begins_anew
+//! - A list is reported completely or restarted, never mixed with another. // test: guarantees_a_broken_list_is_restarted
 //! - No change is lost over a disconnect.                                   // test: guarantees_no_change_is_lost_over_disconnects
-//! - A server that stops responding is reported.                            // test: guarantees_a_server_that_falls_silent_is_told_of
+//! - A server that stops responding is reported.                            // test: guarantees_a_server_that_stops_responding_is_reported
 
 mod event;
 mod lines;

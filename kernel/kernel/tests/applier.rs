@@ -42,7 +42,7 @@ async fn prepare(case: &WriteCase, writer: &FaultyConnection) -> Mutation {
 }
 
 #[tokio::test]
-async fn every_act_does_what_it_says() {
+async fn every_operation_has_its_effect() {
     for case in cases() {
         let writer = FaultyConnection::new().await;
         let mutation = prepare(&case, &writer).await;
@@ -63,7 +63,7 @@ async fn every_act_does_what_it_says() {
 }
 
 #[tokio::test]
-async fn what_is_not_as_it_was_read_is_left_alone() {
+async fn changed_objects_are_not_written() {
     for case in cases().into_iter().filter(|case| case.exact) {
         let writer = FaultyConnection::new().await;
         let mutation = prepare(&case, &writer).await;
@@ -82,7 +82,7 @@ async fn what_is_not_as_it_was_read_is_left_alone() {
 }
 
 #[tokio::test]
-async fn what_does_not_rest_on_what_was_read_is_done_all_the_same() {
+async fn unconditional_writes_are_made_despite_changes() {
     for case in cases().into_iter().filter(|case| !case.exact && case.start.is_some()) {
         let writer = FaultyConnection::new().await;
         let mutation = prepare(&case, &writer).await;
@@ -94,7 +94,7 @@ async fn what_does_not_rest_on_what_was_read_is_done_all_the_same() {
 
 /// With lost responses there is at most one effect, and it is reported correctly.
 #[tokio::test]
-async fn a_lost_answer_is_one_effect() {
+async fn a_lost_response_is_one_effect() {
     use WriteFault::{Done, NotDone, Refused};
     let scripts: [&[WriteFault]; 6] = [
         &[Done],
@@ -138,7 +138,7 @@ async fn a_server_that_never_answers_is_a_failure_that_had_no_effect() {
 
 /// The write was lost, and another client wrote before the retry: that write is not mistaken for ours.
 #[tokio::test]
-async fn what_somebody_else_did_meanwhile_is_not_taken_for_ours() {
+async fn writes_of_others_are_not_mistaken_for_ours() {
     for case in cases().into_iter().filter(|case| case.exact) {
         let writer = FaultyConnection::new().await;
         let mutation = prepare(&case, &writer).await;
@@ -248,7 +248,7 @@ async fn guarantees_a_dry_run_writes_nothing() {
 }
 
 #[tokio::test]
-async fn a_dry_run_goes_on_in_a_namespace_it_would_have_made() {
+async fn a_dry_run_continues_in_a_namespace_it_would_have_created() {
     let writer = FaultyConnection::new().await;
     let web = json!({ "metadata": { "namespace": "new", "name": "web" }, "data": { "a": "1" } });
     let run = [
@@ -265,7 +265,7 @@ async fn a_dry_run_goes_on_in_a_namespace_it_would_have_made() {
 }
 
 #[tokio::test]
-async fn a_dry_run_tells_what_would_change_nothing() {
+async fn a_dry_run_reports_writes_that_would_change_nothing() {
     let writer = FaultyConnection::new().await;
     let apply = Mutation::apply(&CONFIG_MAPS, json!({ "metadata": { "namespace": "default", "name": "web" } }));
     assert!(is_written(&carry(&writer, std::slice::from_ref(&apply)).await[0].write.result));

@@ -124,17 +124,17 @@ impl ProbeCase {
     pub fn read(text: &str) -> Result<Self, CaseError> {
         let document = yaml::read(text).map_err(CaseError::Yaml)?;
         let Value::Object(fields) = document.value else {
-            return Err(shape_error("", "is no map with `operator`, `given` and `script`"));
+            return Err(shape_error("", "is not a map with `operator`, `given` and `script`"));
         };
         let mut case = Self::default();
         for (name, value) in fields {
             match (name.as_str(), value) {
                 ("operator", Value::String(operator)) => case.operator = operator,
-                ("operator", _) => return Err(shape_error(name, "is no text")),
+                ("operator", _) => return Err(shape_error(name, "is not text")),
                 ("given", Value::Array(objects)) => case.given = given(objects)?,
                 ("script", Value::Array(steps)) => case.script = script(steps)?,
-                ("given" | "script", _) => return Err(shape_error(name, "is no list")),
-                _ => return Err(shape_error(name, "is not known; a case has `operator`, `given` and `script`")),
+                ("given" | "script", _) => return Err(shape_error(name, "is not a list")),
+                _ => return Err(shape_error(name, "is unknown; a case has `operator`, `given` and `script`")),
             }
         }
         Ok(case)
@@ -143,7 +143,7 @@ impl ProbeCase {
 
 fn given(objects: Vec<Value>) -> Result<Vec<Value>, CaseError> {
     if objects.len() > MAX_STEPS {
-        return Err(shape_error("given", "holds more objects than a case may"));
+        return Err(shape_error("given", "has more objects than allowed"));
     }
     for (number, object) in objects.iter().enumerate() {
         check_named(&format!("given[{number}]"), object)?;
@@ -153,11 +153,11 @@ fn given(objects: Vec<Value>) -> Result<Vec<Value>, CaseError> {
 
 fn script(steps: Vec<Value>) -> Result<Vec<ScriptStep>, CaseError> {
     if steps.len() > MAX_STEPS {
-        return Err(shape_error("script", "holds more steps than a case may"));
+        return Err(shape_error("script", "has more steps than allowed"));
     }
     let one = |(number, step): (usize, Value)| {
         let path = format!("script[{number}]");
-        let Value::Object(fields) = step else { return Err(shape_error(path, "is no map")) };
+        let Value::Object(fields) = step else { return Err(shape_error(path, "is not a map")) };
         let mut fields = fields.into_iter();
         let (Some((verb, object)), None) = (fields.next(), fields.next()) else {
             return Err(shape_error(path, "is not one of `apply`, `patch` and `delete`"));

@@ -196,15 +196,15 @@ impl Serialize for Fault {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FaultError {
     /// The name is unknown.
-    #[error("no fault is called `{0}`\nhint: the faults are {names}, each with `:NUMBER` or `:NUMBERxTIMES`", names = names())]
+    #[error("unknown fault `{0}`\nhint: use one of {names}, each with `:NUMBER` or `:NUMBERxTIMES`", names = names())]
     Unknown(String),
     /// The part after the name is not a number.
     #[error(
-        "`{0}` does not say at which write or event\nhint: write `:NUMBER` or `:NUMBERxTIMES` behind the name, counted from one, such as `crash-at-write:2`"
+        "`{0}` has no number of a write or event\nhint: add `:NUMBER` or `:NUMBERxTIMES`, counted from one, such as `crash-at-write:2`"
     )]
     Number(String),
     /// There are more faults than allowed.
-    #[error("`{0}` is more than {MAX_PARTS} faults in one run")]
+    #[error("`{0}` has more than {MAX_PARTS} faults")]
     TooMany(String),
 }
 

@@ -112,7 +112,7 @@ impl FinalState {
             let count = |ended: &FinalState| ended.event_counts.get(what).copied().unwrap_or_default();
             let (found, wanted) = (count(self), count(undisturbed));
             let wrong = found > wanted || (all_seen && found < wanted);
-            wrong.then(|| format!("{what} was told {found} times, undisturbed {wanted}"))
+            wrong.then(|| format!("{what} was written {found} times, undisturbed {wanted}"))
         })
     }
 }

@@ -69,7 +69,7 @@ pub fn difference(undisturbed: Option<&Value>, found: Option<&Value>) -> Option<
     match (undisturbed, found) {
         (None, None) => None,
         (Some(_), None) => Some("is missing".to_string()),
-        (None, Some(_)) => Some("is there and should not be".to_string()),
+        (None, Some(_)) => Some("should not exist".to_string()),
         (Some(undisturbed), Some(found)) => field(undisturbed, found, &mut String::new()),
     }
 }
@@ -96,7 +96,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_no_two_runs_share_is_masked_and_the_rest_is_not() {
+    fn values_that_differ_between_runs_are_normalized() {
         let uids = HashMap::from([("u-1".to_string(), "<uid of a>".to_string())]);
         let object = json!({"metadata": {"uid": "u-1", "resourceVersion": "9", "generation": 2, "name": "a",
             "creationTimestamp": "2026-01-01T00:00:00Z", "managedFields": []},
@@ -124,6 +124,6 @@ mod tests {
         assert_eq!(said.as_deref(), Some("has `data.text` \"b\", undisturbed it is \"a\""));
         assert_eq!(difference(Some(&left), Some(&left)), None);
         assert_eq!(difference(Some(&left), None).as_deref(), Some("is missing"));
-        assert_eq!(difference(None, Some(&left)).as_deref(), Some("is there and should not be"));
+        assert_eq!(difference(None, Some(&left)).as_deref(), Some("should not exist"));
     }
 }

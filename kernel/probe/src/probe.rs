@@ -294,7 +294,7 @@ impl SharedState {
 /// Propagates the panic of a probe thread, which is no finding about the operator.
 fn join_run(thread: JoinHandle<()>) -> String {
     match thread.join() {
-        Ok(()) => "the run ended without a word".to_string(),
+        Ok(()) => "the run ended without a result".to_string(),
         Err(panic) => std::panic::resume_unwind(panic),
     }
 }
@@ -303,7 +303,7 @@ fn join_run(thread: JoinHandle<()>) -> String {
 fn fault_from_variable(variable: Option<OsString>) -> Result<Option<Fault>, String> {
     let Some(text) = variable.filter(|text| !text.is_empty()) else { return Ok(None) };
     let text = text.to_string_lossy();
-    let fault = text.parse::<Fault>().map_err(|error| format!("{REPLAY_VARIABLE} is no fault: {error}"))?;
+    let fault = text.parse::<Fault>().map_err(|error| format!("invalid {REPLAY_VARIABLE}: {error}"))?;
     Ok(Some(fault))
 }
 
@@ -342,11 +342,11 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_is_none_is_refused() {
+    fn an_invalid_fault_variable_is_refused() {
         assert_eq!(fault_from_variable(None), Ok(None));
         assert_eq!(fault_from_variable(Some("".into())), Ok(None));
         assert_eq!(fault_from_variable(Some("crash-after-write:3".into())).map(|fault| fault.is_some()), Ok(true));
         let refused = fault_from_variable(Some("crsh-after-write:3".into())).err().unwrap_or_default();
-        assert!(refused.starts_with("SWITCHBOARD_PROBE_FAULT is no fault: "), "{refused}");
+        assert!(refused.starts_with("invalid SWITCHBOARD_PROBE_FAULT: "), "{refused}");
     }
 }

@@ -63,19 +63,19 @@ pub enum RunFailure {
     #[error(transparent)]
     Script(#[from] ScriptError),
     /// The operator keeps working after a step.
-    #[error("does not come to rest after {after}: {MAX_TURNS} turns were not enough")]
+    #[error("does not settle after {after} within {MAX_TURNS} turns")]
     Restless {
         /// Name of the step.
         after: String,
     },
     /// The operator only fails, so a fault has no effect.
-    #[error("does nothing but fail: {why}")]
+    #[error("only fails: {why}")]
     OnlyFails {
         /// Error of the operator.
         why: String,
     },
     /// The operator writes although nothing changed.
-    #[error("writes though nothing changed, in round {round} after the end: {what}")]
+    #[error("writes although nothing changed, in round {round} after the end: {what}")]
     KeepsWriting {
         /// Number of the round.
         round: u32,

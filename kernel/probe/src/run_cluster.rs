@@ -42,12 +42,10 @@ pub enum ScriptError {
         early: bool,
     },
     /// The operator reads another version of a kind than the embedded cluster stores.
-    #[error(
-        "the probe reads objects in the version they are stored in, and {0} are not stored in that of the operator"
-    )]
+    #[error("the operator reads another version of {0} than the embedded cluster stores")]
     Version(String),
     /// The cluster's history does not reach back far enough.
-    #[error("the embedded cluster lost track of its own changes")]
+    #[error("the history of the embedded cluster is too short")]
     History,
 }
 

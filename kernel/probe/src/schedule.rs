@@ -56,7 +56,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn every_kind_strikes_every_point_and_no_run_is_tried_twice() {
+    fn every_fault_applies_to_every_point_and_no_run_is_repeated() {
         let faults = schedule(2, 3);
         let distinct: BTreeSet<&Fault> = faults.iter().collect();
         assert_eq!(distinct.len(), faults.len());

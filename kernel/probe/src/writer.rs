@@ -59,12 +59,12 @@ impl FaultyWriter {
 
     fn crash(&self) -> WriteResponse {
         self.crashed.store(true, Ordering::Relaxed);
-        lost_response("the process died")
+        lost_response("the process crashed")
     }
 
     async fn send_with_fault(&self, request: &WriteRequest) -> WriteResponse {
         if self.has_crashed() {
-            return lost_response("the process died");
+            return lost_response("the process crashed");
         }
         let number = self.sent.fetch_add(1, Ordering::Relaxed) + 1;
         let calm = self.faults_stopped.load(Ordering::Relaxed);
@@ -86,10 +86,10 @@ impl FaultyWriter {
             FaultKind::Answer429 => rejected_response(429, "TooManyRequests", "too many requests, try again later"),
             // For the kernel it is unknown whether a failing server has written.
             FaultKind::Answer500 => lost_response("an internal error occurred"),
-            FaultKind::TimeoutNotDone => lost_response("no answer came"),
+            FaultKind::TimeoutNotDone => lost_response("no response"),
             FaultKind::TimeoutDone => {
                 self.forward(request).await;
-                lost_response("no answer came")
+                lost_response("no response")
             }
             FaultKind::StaleFromEvent | FaultKind::MissEvent | FaultKind::MergeEvent => self.forward(request).await,
         }
@@ -101,7 +101,7 @@ impl FaultyWriter {
 
     async fn read(&self, key: &ObjectKey) -> Result<Option<Value>, String> {
         if self.has_crashed() {
-            return Err("the process died".to_string());
+            return Err("the process crashed".to_string());
         }
         self.inner.get(key).await
     }

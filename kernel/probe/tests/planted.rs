@@ -149,7 +149,7 @@ fn believes(view: &View, done: &mut bool) -> Result<Plan, DecideError> {
 }
 
 #[test]
-fn a_lost_answer_is_found() {
+fn a_lost_response_is_resolved() {
     let probe = || PlantedOperator::probe(believes).script([ScriptStep::apply(config_map("order", "new"))]);
     let report = check(probe, &[FaultClass::Response]);
     let lost: Fault = "timeout-before-write:1x5".parse().unwrap();
@@ -169,7 +169,11 @@ fn an_operator_that_never_rests_fails_the_undisturbed_run() {
     assert_eq!(report.runs, 1);
     let [failure] = &report.failures[..] else { panic!("{report}") };
     assert_eq!(failure.fault, Fault::none());
-    assert!(failure.what.starts_with("writes though nothing changed, in round 1 after the end: "), "{}", failure.what);
+    assert!(
+        failure.what.starts_with("writes although nothing changed, in round 1 after the end: "),
+        "{}",
+        failure.what
+    );
     assert!(failure.what.contains("configmaps/shop/clock"), "{}", failure.what);
 }
 
@@ -189,7 +193,7 @@ fn makes_anew(view: &View, done: &mut bool) -> Result<Plan, DecideError> {
 }
 
 #[test]
-fn an_object_made_twice_is_found_though_the_end_is_the_same() {
+fn an_object_created_twice_is_found_despite_an_equal_final_state() {
     let report = PlantedOperator::probe(makes_anew).script([ScriptStep::apply(config_map("order", "new"))]).run();
     let twice = "configmaps/shop/parcel was created 2 times, undisturbed 1";
     assert!(report.failures.iter().any(|failure| failure.what == twice), "{report}");
@@ -224,7 +228,7 @@ fn generates(view: &View, _: &mut ()) -> Result<Plan, DecideError> {
 }
 
 #[test]
-fn names_that_are_generated_need_not_be_those_of_the_undisturbed_run() {
+fn generated_names_may_differ_from_the_undisturbed_run() {
     let probe = PlantedOperator::probe(generates).script([ScriptStep::apply(config_map("order", "new"))]);
     // An operator that decides on an outdated list creates one more: only a fixed name prevents that.
     probe.without([FaultClass::Stale, FaultClass::Missed, FaultClass::Merged]).run().assert_ok();
@@ -241,25 +245,25 @@ fn generates_anew(view: &View, done: &mut bool) -> Result<Plan, DecideError> {
 }
 
 #[test]
-fn one_more_of_a_generated_name_is_found() {
+fn one_more_generated_name_is_found() {
     let report = PlantedOperator::probe(generates_anew).script([ScriptStep::apply(config_map("order", "new"))]).run();
     let crash: Fault = "crash-after-write:1".parse().unwrap();
     let failure = report.failures.iter().find(|failure| failure.fault == crash).unwrap_or_else(|| panic!("{report}"));
-    assert_eq!(failure.what, "configmaps/shop/parcel-*#2 is there and should not be");
+    assert_eq!(failure.what, "configmaps/shop/parcel-*#2 should not exist");
 }
 
 #[test]
-fn a_script_that_cannot_be_followed_is_said() {
+fn a_script_that_fails_is_reported() {
     let odd = json!({"apiVersion": "v1", "kind": "Odd", "metadata": {"name": "a"}});
     let report = PlantedOperator::probe(marker_first).script([ScriptStep::apply(odd)]).run();
     assert_eq!(report.failures[0].what, "could not apply Odd a: v1 has no such kind");
 }
 
 #[test]
-fn an_operator_that_does_nothing_but_fail_is_not_said_to_bear_everything() {
+fn an_operator_that_only_fails_does_not_pass() {
     let fails = |_: &View, _: &mut ()| Err(DecideError::failed("cannot"));
     let report = PlantedOperator::probe(fails).script([ScriptStep::apply(config_map("order", "new"))]).run();
-    assert_eq!(report.failures[0].what, "does nothing but fail: cannot");
+    assert_eq!(report.failures[0].what, "only fails: cannot");
 }
 
 /// Polls for the parcel inside a decision, so that no other operator can create it.
@@ -324,17 +328,17 @@ fn replayed(test: &str, fault: &str) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
 }
 
-const GENERATED: &str = "names_that_are_generated_need_not_be_those_of_the_undisturbed_run";
+const GENERATED: &str = "generated_names_may_differ_from_the_undisturbed_run";
 
 #[test]
-fn a_fault_with_a_slip_of_the_pen_is_not_taken_for_none() {
+fn a_misspelled_fault_is_refused() {
     let (well, said) = replayed(GENERATED, "crsh-after-write:1");
-    assert!(!well && said.contains("SWITCHBOARD_PROBE_FAULT is no fault: "), "{said}");
+    assert!(!well && said.contains("invalid SWITCHBOARD_PROBE_FAULT: "), "{said}");
     assert!(replayed(GENERATED, "crash-after-write:1").0);
 }
 
 #[test]
-fn the_command_of_a_failure_names_no_test_that_there_is_none_of() {
+fn the_command_of_a_failure_names_only_existing_tests() {
     let crash: Fault = "crash-after-write:1".parse().unwrap();
     let probe = move || {
         PlantedOperator::probe(marker_first).script([ScriptStep::apply(config_map("order", "new"))]).only([crash]).run()

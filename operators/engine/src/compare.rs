@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_the_clusters_business() {
+    fn fields_outside_of_the_manifest_are_ignored() {
         let mut live = map(json!({"a": "1", "b": "2"}));
         live["metadata"]["uid"] = json!("u");
         live["metadata"]["labels"] = json!({"added": "by somebody"});
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_commit_said_is_not() {
+    fn removed_fields_are_detected() {
         let before = map(json!({"a": "1", "b": "2"}));
         let live = applied(map(json!({"a": "1", "b": "2", "c": "3"})), &before);
         assert!(!is_in_sync(&map(json!({"a": "1"})), &live));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_the_server_writes_otherwise_are_the_same() {
+    fn equivalent_values_of_the_server_are_in_sync() {
         let wanted = json!({"spec": {"hostNetwork": false, "x": null, "e": [], "resources": {"limits": {"cpu": "1000m", "memory": 1024}},
             "replicas": 2.0}});
         let live = json!({"spec": {"resources": {"limits": {"cpu": "1", "memory": "1Ki"}}, "replicas": 2}});
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_compared_whole_and_by_its_data() {
+    fn a_secret_is_compared_with_all_its_keys() {
         let wanted = normalized(
             json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "creationTimestamp": null},
             "stringData": {"a": "hello"}, "status": {}}),

@@ -15,17 +15,17 @@ fn open_schema(description: &str) -> Value {
 }
 
 fn applications() -> Value {
-    let mut spec = open_schema("what is deployed, and where");
+    let mut spec = open_schema("source and destination of the deployment");
     spec["required"] = json!(["destination", "project"]);
     spec["properties"] = json!({
-        "project": {"type": "string", "description": "the AppProject that says what is allowed"},
+        "project": {"type": "string", "description": "AppProject with the permissions"},
         "source": open_schema("repository, path and revision"),
         "destination": open_schema("cluster, by server or name, and namespace"),
-        "syncPolicy": open_schema("whether and how it deploys itself"),
+        "syncPolicy": open_schema("automated sync and sync options"),
     });
     let schema = json!({"type": "object", "required": ["metadata", "spec"], "properties": {
         "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
-        "spec": spec, "operation": open_schema("a sync that is asked for"), "status": open_schema("what was found"),
+        "spec": spec, "operation": open_schema("requested sync"), "status": open_schema("status of the Application"),
     }});
     let columns = json!([
         {"name": "Sync Status", "type": "string", "jsonPath": ".status.sync.status"},
@@ -39,7 +39,7 @@ fn applications() -> Value {
 fn projects() -> Value {
     let schema = json!({"type": "object", "required": ["metadata", "spec"], "properties": {
         "apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"},
-        "spec": open_schema("repositories, destinations and kinds that are allowed"), "status": open_schema("nothing yet"),
+        "spec": open_schema("permitted repositories, destinations and kinds"), "status": open_schema("not used"),
     }});
     definition(PROJECTS.plural.as_ref(), "AppProject", "appproject", &["appproj", "appprojs"], schema, json!([]))
 }

@@ -98,7 +98,7 @@ mod tests {
     use crate::target::TRACKING;
 
     #[test]
-    fn the_finalizer_says_whether_and_how() {
+    fn the_finalizer_determines_the_propagation() {
         let with = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
         assert_eq!(cascade_propagation(&with(json!([]))), None);
         assert_eq!(cascade_propagation(&with(json!(["other"]))), None);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_the_applications_goes_unless_it_says_otherwise() {
+    fn objects_of_an_application_are_deleted_unless_retained() {
         let key = |name: &str| ResourceKey {
             group: String::new(),
             kind: "ConfigMap".into(),

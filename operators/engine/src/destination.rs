@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_destination_is_this_cluster_or_one_of_a_secret() {
+    fn a_destination_is_the_own_cluster_or_one_of_a_secret() {
         let named =
             [DestinationCluster::from_secret(&secret("managed-env-1", "https://a/clusters/x?managedEnvironment=1"))
                 .unwrap()];
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_with_namespaces_takes_nothing_else() {
+    fn a_cluster_with_namespaces_rejects_everything_else() {
         let of = |more: Value| {
             let mut secret = secret("managed-env-1", "https://a");
             for (key, value) in more.as_object().unwrap() {
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_as_argo_cd_says_it() {
+    fn errors_have_argo_cds_messages() {
         let twice = [
             DestinationCluster::from_secret(&secret("a", "https://1")).unwrap(),
             DestinationCluster::from_secret(&secret("a", "https://2")).unwrap(),

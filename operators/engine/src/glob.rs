@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_match_as_they_do_in_argo_cd() {
+    fn patterns_match_like_in_argo_cd() {
         for (pattern, text, wanted) in [
             ("*", "", true),
             ("*", "a/b", true),
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_ends_at_a_slash_of_an_address_and_two_do_not() {
+    fn a_star_stops_at_a_slash_of_an_address_and_two_do_not() {
         for (pattern, text, wanted) in [
             ("https://h/group/*", "https://h/group/a", true),
             ("https://h/group/*", "https://h/group/a/b", false),

@@ -30,7 +30,7 @@ pub const DEFINITIONS: Resource =
     Resource::cluster_scoped("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
 
 static BUILT_IN: LazyLock<HashMap<(String, String), Resource>> = LazyLock::new(|| {
-    let documents: Value = serde_json::from_str(DISCOVERY).expect("the carried discovery is JSON");
+    let documents: Value = serde_json::from_str(DISCOVERY).expect("the built-in discovery is JSON");
     let groups: Vec<Value> =
         ["/api", "/apis"].iter().flat_map(|path| list(&documents[*path], "/items").cloned()).collect();
     groups.iter().flat_map(resources_of_group).collect()

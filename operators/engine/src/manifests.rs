@@ -52,7 +52,9 @@ pub fn generate(
 ) -> Result<GeneratedManifests, String> {
     let is = |field: &str| source[field].is_object();
     if is("plugin") || is("kustomize") || is_kustomization(files) && !is("directory") && !is("helm") {
-        return Err("the embedded engine knows plain YAML and Helm charts, no Kustomize and no plugins".to_string());
+        return Err(
+            "the embedded engine supports plain YAML and Helm charts, but no Kustomize and no plugins".to_string()
+        );
     }
     let (source_type, objects) = if files.contains_key("Chart.yaml") && !is("directory") {
         ("Helm", chart::render(source, files, whose, elsewhere)?)
@@ -60,7 +62,7 @@ pub fn generate(
         ("Directory", directory(source, files)?)
     };
     if objects.len() > MAX_OBJECTS {
-        return Err(format!("{} objects are more than the {MAX_OBJECTS} that are deployed at once", objects.len()));
+        return Err(format!("{} objects exceed the limit of {MAX_OBJECTS}", objects.len()));
     }
     Ok(GeneratedManifests { source_type, objects: objects.into_iter().flat_map(list_items).collect() })
 }

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_makes_the_one_of_the_other() {
+    fn a_patch_converts_one_value_to_the_other() {
         let before = json!({"a": 1, "b": {"c": [1], "d": 2}, "e": {"f": 1}, "same": {"x": 1}});
         let after = json!({"a": 2, "b": {"c": [1, 2]}, "e": 5, "g": {"h": null}, "same": {"x": 1}});
         let patch = merge_patch(&before, &after).unwrap();

@@ -153,7 +153,7 @@ mod tests {
 
     /// The GitOps Service writes repositories into projects in the normalized form.
     #[test]
-    fn a_repository_over_ssh_is_permitted_under_each_of_its_names() {
+    fn a_repository_over_ssh_is_permitted_in_each_of_its_forms() {
         let names = [
             "ssh://git@127.0.0.1:2222/Org/x.git",
             "ssh://host/x",
@@ -188,7 +188,7 @@ mod tests {
 
     /// Many hosts treat `Secret` and `secret` as one repository.
     #[test]
-    fn no_pattern_is_passed_by_capitals() {
+    fn no_pattern_is_bypassed_by_case() {
         let team = project(json!({"sourceRepos": ["https://git.example/Team/*", "!https://git.example/team/secret"]}));
         assert!(
             team.permits_source("https://git.example/team/App.git")
@@ -207,7 +207,7 @@ mod tests {
 
     /// Cases of Argo CD's own tests of `IsSourcePermitted`.
     #[test]
-    fn repositories_are_permitted_as_argo_cd_permits_them() {
+    fn repositories_are_permitted_like_in_argo_cd() {
         for (patterns, url, wanted) in [
             (json!(["ssh://git@GITHUB.com:argoproj/test"]), "ssh://git@github.com:argoproj/test", true),
             (json!(["https://github.com/argoproj/*"]), "https://github.com/argoproj/argoproj.git", true),
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argo_cd_is_made_by_nobody_who_deploys() {
+    fn argo_cd_objects_are_denied_outside_of_their_namespace() {
         let any = Project::default_project("argocd");
         let here = DestinationCluster::in_cluster();
         assert_eq!(
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_of_namespaces_are_allowed_unless_said_and_cluster_wide_ones_only_if_said() {
+    fn namespaced_kinds_are_allowed_by_default_and_cluster_scoped_ones_are_not() {
         let plain = project(json!({"destinations": [{"server": "*", "namespace": "*"}]}));
         let here = cluster("in-cluster", "https://kubernetes.default.svc");
         assert_eq!(plain.denial_reason(&here, "", "ConfigMap", "shop", "a"), None);

@@ -168,7 +168,7 @@ impl RepositorySources {
         let source = &request["source"];
         let path = text(source, "/path");
         if !text(source, "/chart").is_empty() {
-            return Err("the embedded engine takes charts from git, not from Helm repositories".to_string());
+            return Err("the embedded engine supports charts from git, not from Helm repositories".to_string());
         }
         if path.starts_with('/') {
             return Err(format!("{path}: app path is absolute"));

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn hooks_are_set_aside_and_what_comes_twice_is_told() {
+    fn hooks_are_separated_and_duplicates_are_reported() {
         let a = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}});
         let hook = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "h", "annotations": {"helm.sh/hook": "pre-install"}}});
         let made = targets_of(vec![a.clone(), hook, a]);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn images_are_found_wherever_pods_are_described() {
+    fn images_are_found_in_all_workloads() {
         let pod = json!({"containers": [{"image": "a"}], "initContainers": [{"image": "i"}]});
         assert_eq!(images(&json!({"spec": pod})), ["i", "a"]);
         assert_eq!(images(&json!({"spec": {"template": {"spec": pod}}})), ["i", "a"]);

@@ -66,7 +66,7 @@ async fn a_commit_is_deployed_and_so_is_the_next() {
 
 /// A request after a push sees the pushed commit, although another Application has listed the references before.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_new_is_looked_for_in_the_repository_as_it_is_now() {
+async fn new_applications_and_sources_use_the_current_repository() {
     let fixture = EngineFixture::new().await;
     let repository = GitFixture::new();
     repository.write("deploy/a.yaml", &config_map("a", "one"));
@@ -91,7 +91,7 @@ async fn what_is_new_is_looked_for_in_the_repository_as_it_is_now() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_manual_application_says_that_it_is_out_of_sync_until_it_is_told_to() {
+async fn a_manual_application_is_out_of_sync_until_a_sync_is_requested() {
     let fixture = EngineFixture::new().await;
     let repository = GitFixture::new();
     repository.write("deploy/a.yaml", &config_map("a", "one"));
@@ -132,7 +132,7 @@ async fn a_manual_application_says_that_it_is_out_of_sync_until_it_is_told_to() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_somebody_changes_or_removes_is_healed() {
+async fn manual_changes_and_deletions_are_healed() {
     let fixture = EngineFixture::new().await;
     let repository = GitFixture::new();
     repository.write("deploy/a.yaml", &config_map("a", "one"));
@@ -150,7 +150,7 @@ async fn what_somebody_changes_or_removes_is_healed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chart_is_deployed_with_its_values_into_a_namespace_that_is_made() {
+async fn a_chart_is_deployed_with_its_values_into_a_created_namespace() {
     let fixture = EngineFixture::new().await;
     let repository = GitFixture::new();
     repository.write("deploy/Chart.yaml", "{apiVersion: v2, name: shop, version: 1.0.0}");
@@ -177,7 +177,7 @@ async fn a_chart_is_deployed_with_its_values_into_a_namespace_that_is_made() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_wrong_in_the_repository_is_told_and_nothing_is_removed() {
+async fn errors_in_the_repository_are_reported_and_nothing_is_deleted() {
     let fixture = EngineFixture::new().await;
     let repository = GitFixture::new();
     repository.write("deploy/a.yaml", &config_map("a", "one"));
@@ -257,7 +257,7 @@ async fn a_project_holds_an_application_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_destination_that_nobody_knows_is_told() {
+async fn an_unknown_destination_is_reported() {
     let fixture = EngineFixture::new().await;
     let repository = GitFixture::new();
     repository.write("deploy/a.yaml", &config_map("a", "one"));
@@ -270,7 +270,7 @@ async fn a_destination_that_nobody_knows_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_api_server_refuses_fails_the_sync() {
+async fn an_error_of_the_api_server_fails_the_sync() {
     let fixture = EngineFixture::new().await;
     let repository = GitFixture::new();
     repository.write("deploy/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NotAName}\n");
@@ -285,7 +285,7 @@ async fn what_the_api_server_refuses_fails_the_sync() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deletion_takes_the_objects_along_only_with_the_finalizer() {
+async fn deletion_deletes_the_objects_only_with_the_finalizer() {
     let fixture = EngineFixture::new().await;
     let repository = GitFixture::new();
     repository.write("deploy/a.yaml", &config_map("a", "one"));
@@ -319,7 +319,7 @@ async fn deletion_takes_the_objects_along_only_with_the_finalizer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_application_goes_to_the_cluster_that_a_secret_names() {
+async fn an_application_is_deployed_to_the_cluster_of_a_secret() {
     let fixture = EngineFixture::new().await;
     let there = fixture.other("team").await;
     let repository = GitFixture::new();

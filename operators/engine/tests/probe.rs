@@ -112,12 +112,12 @@ fn assert_survives(script: Vec<ScriptStep>, classes: &[FaultClass]) {
 
 /// The status reports retries after refused requests, so only crashes are injected here.
 #[test]
-fn a_deployment_changes_and_stays() {
+fn a_changed_deployment_survives_crashes() {
     assert_survives(vec![ScriptStep::apply(whole(0)), at(1)], &[FaultClass::Crash]);
 }
 
 #[test]
-fn a_deployment_comes_and_goes() {
+fn a_created_and_deleted_deployment_survives_all_faults() {
     let script = vec![ScriptStep::apply(whole(0)), at(1), ScriptStep::delete(application(json!({})))];
     assert_survives(
         script,

@@ -12,7 +12,7 @@ use switchboard_git::GitSettings;
 use tempfile::TempDir;
 
 #[path = "../../git/src/git/tests/server.rs"]
-#[allow(dead_code, reason = "not all that it can do is asked for here")]
+#[allow(dead_code, reason = "this test uses a part of the server")]
 mod server;
 
 use server::HttpFileServer;
@@ -51,7 +51,7 @@ fn question(url: &str, revision: &str, credential: Value) -> Value {
 
 /// A tenant's private repository is not readable with other logins, even if it is cached.
 #[test]
-fn a_repository_is_read_by_nobody_with_anothers_login() {
+fn a_private_repository_is_not_shared_between_logins() {
     let (folder, commit) = repository();
     let server = HttpFileServer::start(folder.path(), Some("bob:hunter2"));
     let (url, cache) = (server.url("/.git"), TempDir::new().unwrap());
@@ -80,7 +80,7 @@ fn a_repository_is_read_by_nobody_with_anothers_login() {
 
 /// References listed before an Application was created may be outdated for it.
 #[test]
-fn a_look_is_no_older_than_who_asks() {
+fn references_are_not_older_than_the_application() {
     let (folder, first) = repository();
     let (url, cache) = (format!("file://{}", folder.path().display()), TempDir::new().unwrap());
     let sources = RepositorySources::new(GitSettings::with_cache(cache.path()).with_local_files(), POLL);

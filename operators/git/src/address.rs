@@ -51,13 +51,13 @@ impl RepositoryAddress {
         let refuse = |why: &str| Err(GitError::Address(why.to_string()));
         let text = text.trim();
         if text.is_empty() {
-            return refuse("it is empty");
+            return refuse("the address is empty");
         }
         if text.len() > MAX_BYTES {
-            return refuse("it is too long");
+            return refuse(&format!("the address is longer than {MAX_BYTES} bytes"));
         }
         if text.starts_with('-') || text.chars().any(|c| c.is_control() || c == ' ') {
-            return refuse("it begins with a dash, or has blanks in it");
+            return refuse("the address begins with a dash or contains blanks");
         }
         let scheme = match text.split_once("://") {
             Some((scheme, _)) => match scheme.to_ascii_lowercase().as_str() {
@@ -65,17 +65,22 @@ impl RepositoryAddress {
                 "http" => Scheme::Http,
                 "ssh" | "git+ssh" | "ssh+git" => Scheme::Ssh,
                 "file" => Scheme::File,
-                other => return refuse(&format!("`{}://` is none of https, http, ssh and file", shortened(other))),
+                other => {
+                    return refuse(&format!(
+                        "scheme `{}://` is not supported; use https, http, ssh or file",
+                        shortened(other)
+                    ));
+                }
             },
             None if is_scp_like(text) => Scheme::Ssh,
-            None => return refuse("it has no scheme such as https://"),
+            None => return refuse("the address has no scheme such as https://"),
         };
         if !allowed.contains(&scheme) {
-            return refuse(&format!("{}:// is not allowed here", scheme.name()));
+            return refuse(&format!("scheme {}:// is not allowed", scheme.name()));
         }
         let host = host(text, scheme);
         if scheme != Scheme::File && (host.is_empty() || host.starts_with('-')) {
-            return refuse("it names no host");
+            return refuse("the address has no host");
         }
         Ok(Self::without_password(text, scheme))
     }

@@ -9,14 +9,14 @@ use std::time::Duration;
 pub enum GitError {
     /// The `git` program is not installed.
     #[error(
-        "there is no program `git` on this machine\nhint: install git (Debian: apt install git, Fedora: dnf install git), or put it on PATH"
+        "git is not installed\nhint: install git (Debian: apt install git, Fedora: dnf install git), or add it to PATH"
     )]
     NoGit,
     /// The text is not a repository address, or its scheme is not allowed.
-    #[error("the repository's address cannot be used: {0}")]
+    #[error("could not use the repository address: {0}")]
     Address(String),
     /// A user name, password or key cannot be passed to git.
-    #[error("the repository's credential cannot be used: {0}")]
+    #[error("could not use the repository credential: {0}")]
     Login(&'static str),
     /// The server has no such repository.
     #[error("repository not found: {0}")]
@@ -25,13 +25,13 @@ pub enum GitError {
     #[error("authentication failed: {0}")]
     AuthenticationFailed(String),
     /// The server's SSH host key does not match the known key.
-    #[error("the server's host key is not known: {0}")]
+    #[error("host key verification failed: {0}")]
     HostKey(String),
     /// The server cannot be reached.
-    #[error("the repository's server cannot be reached: {0}")]
+    #[error("could not reach the repository server: {0}")]
     Unreachable(String),
     /// Git did not finish in time.
-    #[error("git took longer than {} s to {action}, and was stopped", .timeout.as_secs())]
+    #[error("could not {action}: git timed out after {} s", .timeout.as_secs())]
     Timeout {
         /// Action that git was run for, as a verb phrase.
         action: &'static str,
@@ -52,19 +52,19 @@ pub enum GitError {
     #[error("unable to resolve '{0}' to a commit SHA")]
     NoRevision(String),
     /// The commit is not in the repository.
-    #[error("the repository has no commit {0}")]
+    #[error("could not find commit {0} in the repository")]
     NoCommit(String),
     /// No such file or folder.
     #[error("{0}: path does not exist")]
     NoPath(String),
     /// A symbolic link that leads out of the repository or back to itself.
-    #[error("the symbolic link {0} leads out of the repository, or back to itself")]
+    #[error("symbolic link {0} leads out of the repository or to itself")]
     Link(String),
     /// The cache folder cannot be used.
-    #[error("could not use the folder of fetched repositories, {}", .0.display())]
+    #[error("could not use the repository cache {}", .0.display())]
     Cache(PathBuf, #[source] io::Error),
     /// Any other failure that git reported.
-    #[error("git could not {action}: {message}")]
+    #[error("could not {action}: {message}")]
     Failed {
         /// Action that git was run for, as a verb phrase.
         action: &'static str,
@@ -139,5 +139,5 @@ fn error_lines(stderr: &str) -> String {
         text.truncate(end);
         text.push('…');
     }
-    if text.is_empty() { "it gave no reason".to_string() } else { text }
+    if text.is_empty() { "git gave no reason".to_string() } else { text }
 }

@@ -127,7 +127,7 @@ impl Git {
             let path = repository.path_text()?;
             self.run_small(
                 scratch.path(),
-                "make a repository",
+                "create a repository",
                 &["init", "--quiet", "--bare", "--template=", "--", path],
             )?;
         }

@@ -25,8 +25,8 @@
 //! This crate never writes to a remote repository, runs a hook, follows a submodule or prompts for input.
 //!
 //! # Guarantees
-//! - A credential appears on no command line and in no message.   // test: guarantees_a_password_is_never_told
-//! - A repository cannot make a read leave the repository.        // test: guarantees_links_lead_nowhere_else
+//! - A credential appears on no command line and in no message.   // test: guarantees_a_password_is_never_revealed
+//! - A repository cannot make a read leave the repository.        // test: guarantees_links_do_not_leave_the_repository
 
 mod address;
 mod error;

@@ -92,7 +92,7 @@ pub(crate) fn login_environment(
         Login::Key { private_key, hosts } if address.scheme() == Scheme::Ssh => {
             ssh_environment(Some(private_key), hosts, scratch)
         }
-        Login::Key { .. } => Err(GitError::Login("a private key is for ssh")),
+        Login::Key { .. } => Err(GitError::Login("a private key requires an ssh address")),
     }
 }
 
@@ -102,10 +102,10 @@ fn password_environment(
     password: &str,
 ) -> Result<LoginEnvironment, GitError> {
     let Some(server) = address.http_origin() else {
-        return Err(GitError::Login("a name and a password are for https"));
+        return Err(GitError::Login("a user name and password require an https address"));
     };
     if username.contains(['\n', '\r', '\0']) || password.contains(['\n', '\r', '\0']) {
-        return Err(GitError::Login("it has a line break in it"));
+        return Err(GitError::Login("it contains a line break"));
     }
     // Limited to this server, so that a redirect does not send the password to another one.
     Ok(LoginEnvironment {
@@ -144,7 +144,8 @@ fn ssh_environment(key: Option<&str>, hosts: &HostKeys, scratch: &Path) -> Resul
 
 fn quoted(path: &Path) -> Result<String, GitError> {
     let text = path.to_str().filter(|text| !text.contains(['\'', '"', ' ', '\\', '%']));
-    let text = text.ok_or(GitError::Login("the folder for keys has a name that ssh cannot be told"))?;
+    let text =
+        text.ok_or(GitError::Login("the path of the key folder contains characters that ssh does not support"))?;
     Ok(format!("'{text}'"))
 }
 

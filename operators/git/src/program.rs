@@ -93,9 +93,9 @@ impl GitProgram<'_> {
             std::io::ErrorKind::NotFound => GitError::NoGit,
             _ => GitError::Failed { action: run.action, message: error.to_string() },
         })?;
-        let mut stdin = child.stdin.take().expect("stdin was asked for as a pipe");
-        let stdout = read_head(child.stdout.take().expect("stdout was asked for as a pipe"), run.output_bytes);
-        let stderr = read_head(child.stderr.take().expect("stderr was asked for as a pipe"), MAX_STDERR_BYTES);
+        let mut stdin = child.stdin.take().expect("stdin is piped");
+        let stdout = read_head(child.stdout.take().expect("stdout is piped"), run.output_bytes);
+        let stderr = read_head(child.stderr.take().expect("stderr is piped"), MAX_STDERR_BYTES);
         // The input may exceed a pipe's buffer while git writes output, so a thread writes it. If git has exited, the
         // write fails.
         let input = run.input;
@@ -113,7 +113,7 @@ impl GitProgram<'_> {
             Err(error) => return Err(error),
         }
         if cut {
-            let what = "what git has to say".to_string();
+            let what = "the output of git".to_string();
             return Err(GitError::TooLarge { subject: what, limit: run.output_bytes as u64, unit: "bytes" });
         }
         if !status.is_ok_and(|status| status.success()) {

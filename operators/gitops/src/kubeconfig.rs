@@ -120,7 +120,7 @@ fn pem(from: &Value, key: &str) -> Result<Option<String>, EnvironmentProblem> {
     let refused = || {
         (
             EnvironmentReason::UnableToRetrieveRestConfig,
-            format!("unable to read {key} of the kubeconfig: it is not PEM as base64"),
+            format!("unable to read {key} of the kubeconfig: it is not base64-encoded PEM"),
         )
     };
     decoded.map(Some).ok_or_else(refused)

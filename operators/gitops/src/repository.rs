@@ -31,11 +31,11 @@ pub fn is_pattern(url: &str) -> bool {
 /// URL, and a pattern would permit other repositories.
 pub fn validate(field: &str, url: &str) -> Result<(), String> {
     if let Some(bad) = url.chars().find(|c| PATTERN_CHARS.contains(c)) {
-        return Err(format!("{field} is to name one repository, and contains a character of patterns: {bad:?}"));
+        return Err(format!("{field} must name a single repository, but contains the pattern character {bad:?}"));
     }
     RepositoryAddress::parse(url, SCHEMES).map(drop).map_err(|error| match error {
-        GitError::Address(why) => format!("{field} is no address of a git repository: {why}"),
-        other => format!("{field} is no address of a git repository: {other}"),
+        GitError::Address(why) => format!("{field} is not the address of a git repository: {why}"),
+        other => format!("{field} is not the address of a git repository: {other}"),
     })
 }
 

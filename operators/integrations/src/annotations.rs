@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_carries_five_marks_and_its_hash_stays() {
+    fn an_object_has_five_annotations_that_do_not_change_its_hash() {
         let object = json!({"kind": "Service", "metadata": {"name": "x", "annotations": null}});
         let marked = annotate(&object, "https://up", Some("2026-01-02T03:04:05.678Z".parse().unwrap()));
         let marks = &marked["metadata"]["annotations"];

@@ -37,7 +37,7 @@ pub struct IntegrationsChart {
 impl IntegrationsChart {
     /// Returns the built-in chart, which renders the same objects as qontract-reconcile's.
     pub fn builtin() -> Self {
-        Self::from_files("integrations", builtin::files()).expect("the chart of the project is one")
+        Self::from_files("integrations", builtin::files()).expect("the built-in chart is valid")
     }
 
     /// Loads a chart from its folder or its archive.

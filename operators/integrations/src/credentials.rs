@@ -74,12 +74,12 @@ fn read_file(directory: &Path, token: &TokenReference) -> Result<ClusterToken, C
     let relative = Path::new(&token.path).join(&token.field);
     let inside = relative.components().all(|part| matches!(part, Component::Normal(_)));
     if !inside {
-        return Err(ClusterTokenError::new(token, "it leads out of the directory of secrets"));
+        return Err(ClusterTokenError::new(token, "the path leads out of the directory of secrets"));
     }
     let path = directory.join(relative);
     let size = std::fs::metadata(&path).map_err(|error| ClusterTokenError::new(token, error))?.len();
     if size > MAX_TOKEN_BYTES {
-        return Err(ClusterTokenError::new(token, format!("it is larger than {MAX_TOKEN_BYTES} bytes")));
+        return Err(ClusterTokenError::new(token, format!("the file is larger than {MAX_TOKEN_BYTES} bytes")));
     }
     let text = std::fs::read_to_string(&path).map_err(|error| ClusterTokenError::new(token, error))?;
     Ok(ClusterToken::new(text.trim().to_string()))

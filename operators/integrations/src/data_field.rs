@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_knows_its_file_line_and_field_through_references() {
+    fn a_problem_has_its_file_line_and_field_through_references() {
         let bundle = Bundle::from_texts([
             ("/a.yml", "$schema: /a\nitems:\n- to: {$ref: /b.yml}\n- to: {$ref: /else/b.yml}\n- to: 3\n"),
             ("/b.yml", "$schema: /b\nname: [1]\n"),

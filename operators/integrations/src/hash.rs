@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_charts_service_has_the_hash_the_original_gives_it() {
+    fn the_charts_service_has_the_hash_of_qontract_reconcile() {
         let service = json!({
             "apiVersion": "v1", "kind": "Service",
             "metadata": {"name": "qontract-reconcile", "labels": {"app": "qontract-reconcile"}, "namespace": "x",
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_pythons() {
+    fn json_is_formatted_like_python() {
         let value = json!({"b": [1, 1.0, 0.00001, 1e16, -2.5], "a": "é\u{1F600}\u{7f}\"\\/\n", "c": {}, "d": null});
         assert_eq!(
             python_json(&value),

@@ -34,7 +34,7 @@ pub struct IntegrationMetaError(#[from] serde_json::Error);
 
 impl Default for IntegrationMeta {
     fn default() -> Self {
-        Self::parse(RECORDED).expect("what is recorded is JSON")
+        Self::parse(RECORDED).expect("the recorded options are JSON")
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recorded_options_are_known_and_others_can_be_told() {
+    fn options_are_recorded_and_can_be_added() {
         let mut meta = IntegrationMeta::default();
         assert_eq!(meta.has_option("terraform-resources", "--account-name"), Some(true));
         assert_eq!(meta.has_option("terraform-resources", "--org-id"), Some(false));

@@ -114,7 +114,7 @@ mod tests {
     use crate::desired::tests::{desired, files, runs};
 
     #[test]
-    fn where_something_was_wanted_is_known_after_a_restart() {
+    fn the_history_survives_a_restart() {
         let mut memory = NamespaceHistory::default();
         let stage = desired(&files(&[("one", runs("/stage.yml", "", ""))]), false);
         assert!(memory.record(&stage) && !memory.record(&stage));

@@ -62,7 +62,7 @@ pub fn collect(
         |name: &str, value: String, from| drop(parameters.insert(name.to_string(), SourcedParameter { value, from }));
     for (name, value) in &environment.parameters {
         if compat && !is_variable_name(name) {
-            return Err(format!("`{name}` cannot be the name of a parameter"));
+            return Err(format!("`{name}` is not a valid name of a parameter"));
         }
         if let Some(text) = if compat { Some(python_text(value)) } else { json_text(value) } {
             give(name, text, ParameterSource::Environment);
@@ -75,7 +75,7 @@ pub fn collect(
     for one in environment.parameters.get(UPSTREAM_REPOS).and_then(Value::as_array).into_iter().flatten() {
         if one.get("repo").and_then(Value::as_str) == Some(settings.caller()) {
             let reference = one.get("ref").and_then(Value::as_str);
-            let reference = reference.ok_or_else(|| format!("{UPSTREAM_REPOS} names no ref"))?;
+            let reference = reference.ok_or_else(|| format!("{UPSTREAM_REPOS} has no ref"))?;
             tag = Some((settings.commit(reference), ParameterSource::EnvironmentReference));
         }
     }

@@ -35,7 +35,7 @@ pub enum IntegrationRenderError {
     #[error(transparent)]
     Chart(#[from] ChartError),
     /// The output of the chart is not YAML.
-    #[error("what the chart wrote cannot be read")]
+    #[error("could not read the output of the chart")]
     Yaml(#[from] PyYamlError),
     /// The Template cannot be processed.
     #[error("could not process the Template")]

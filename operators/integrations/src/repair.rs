@@ -154,7 +154,7 @@ mod tests {
 
     /// Spec 8.3, 8: texts without quotes keep their value.
     #[test]
-    fn only_texts_that_would_not_come_through_are_hidden_and_all_come_back() {
+    fn only_affected_texts_are_replaced_and_all_are_restored() {
         let spec = json!({
             "extraEnv": [{"name": "A", "value": "plain"}, {"name": "B", "value": "true"}, {"name": "C", "value": "a: b"},
                 {"name": "D", "value": "#x"}, {"name": "E", "value": "*x"}, {"name": "F", "value": "5"},
@@ -175,7 +175,7 @@ mod tests {
 
     /// Spec 8.3, 9 and 11.
     #[test]
-    fn images_lose_an_empty_digest_and_volumes_stand_once() {
+    fn empty_digests_and_duplicate_volumes_are_removed() {
         let volume = json!({"name": "buffer", "emptyDir": {}});
         let mut made = json!({"spec": {"containers": [{"image": "a:latest@"}, {"image": "a:1@sha256:x"}],
             "volumes": [volume, {"name": "other"}, volume], "command": ["x", "x"]}});

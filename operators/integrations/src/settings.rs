@@ -53,7 +53,7 @@ impl RenderSettings {
             return Ok(reference.to_string());
         }
         Err(format!(
-            "the commit of `{reference}` in {upstream} is not known; tell it with `--commit {reference}=COMMIT` or under `commits`"
+            "the commit of `{reference}` in {upstream} is unknown; set it with `--commit {reference}=COMMIT` or under `commits`"
         ))
     }
 }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_commit_is_told_or_is_one() {
+    fn a_commit_is_configured_or_a_full_sha() {
         let sha = "0123456789abcdef0123456789abcdef01234567".to_string();
         let mut settings = RenderSettings::default();
         assert_eq!(settings.commit(&sha), Ok(sha.clone()));

@@ -141,7 +141,7 @@ impl<'a> ShardBuilder<'a> {
                 let what = if image.is_empty() { "its image".to_string() } else { format!("image `{image}`") };
                 let problem =
                     entry.problem(format!("{what} reads {}, which `schemas` does not list", unlisted.join(", ")));
-                return Err(problem.hint("list what it reads under `schemas`, or keep the image before"));
+                return Err(problem.hint("list these schemas under `schemas`, or keep the previous image"));
             }
         }
         Ok(())
@@ -156,8 +156,8 @@ impl<'a> ShardBuilder<'a> {
         let count = candidates.enabled(&entry.integration).count();
         match broken.filter(|_| !compat) {
             Some(problem) => {
-                let message = format!("is divided by the number of {schema} files, which is not known: {problem}");
-                Err(entry.problem(message).hint("what runs stays as it is until that file can be read"))
+                let message = format!("is divided by the number of {schema} files, which is unknown: {problem}");
+                Err(entry.problem(message).hint("running workloads are kept until that file can be read"))
             }
             None => Ok(i64::try_from(count).unwrap_or(i64::MAX)),
         }
@@ -165,12 +165,11 @@ impl<'a> ShardBuilder<'a> {
 
     fn numbered(&self, entry: &ManagedEntry, count: i64) -> ShardingResult<ShardSet> {
         if count < 1 && !self.context.compat {
-            let hint =
-                "to stop it, disable its shards or remove the entry; no shards at all would delete its workloads";
+            let hint = "to stop it, disable its shards or remove the entry; zero shards would delete its workloads";
             return Err(entry.problem(format!("is divided into {count} shards")).hint(hint));
         }
         if count > MAX_SHARDS {
-            return Err(entry.problem(format!("is divided into {count} shards; at most {MAX_SHARDS} are made")));
+            return Err(entry.problem(format!("is divided into {count} shards; at most {MAX_SHARDS} are supported")));
         }
         let shard = |id: i64| Shard {
             shards: count.to_string(),
@@ -196,10 +195,10 @@ impl<'a> ShardBuilder<'a> {
         }
         if shards.is_empty() && !self.context.compat {
             let why = problems.first().map(|problem| format!(": {problem}")).unwrap_or_default();
-            let message = format!("no {} file makes a shard of it{why}", kind.schema);
+            let message = format!("no {} file provides a shard{why}", kind.schema);
             return Err(entry
                 .problem(message)
-                .hint("to stop it, remove the entry; no shards would delete its workloads"));
+                .hint("to stop it, remove the entry; zero shards would delete its workloads"));
         }
         Ok(ShardSet { shards, problems })
     }
@@ -235,7 +234,7 @@ impl<'a> ShardBuilder<'a> {
             for index in found {
                 if let Some(other) = taken.insert(index, over).filter(|_| !self.context.compat) {
                     let line = other.position.line.map(|line| format!(" (line {line})")).unwrap_or_default();
-                    let message = format!("means the same shard as {}{line}", other.position.field);
+                    let message = format!("selects the same shard as {}{line}", other.position.field);
                     return Err(DataProblem { message, ..over.position.clone() });
                 }
             }
@@ -253,7 +252,7 @@ impl<'a> ShardBuilder<'a> {
             }
             match over.sub_shards.filter(|count| *count > 0 && self.allows_sub_shards(entry)) {
                 Some(count) if count > MAX_SHARDS => {
-                    let message = format!("divides a shard into {count}; at most {MAX_SHARDS} are made");
+                    let message = format!("divides a shard into {count}; at most {MAX_SHARDS} are supported");
                     return Err(DataProblem { message, ..over.position.clone() });
                 }
                 Some(count) => divided.extend(sub_shards(&shard, count)),
@@ -304,15 +303,15 @@ impl<'a> ShardBuilder<'a> {
             ShardSelector::Id(id) => (format!("there is no shard `{id}`"), exist),
             ShardSelector::File { path, name } => {
                 let schema = self.context.bundle.file(path).map(|file| file.schema.to_string()).unwrap_or_default();
-                let message = format!("{name} ({path}) is no shard of {}", entry.integration);
+                let message = format!("{name} ({path}) is not a shard of {}", entry.integration);
                 match &entry.sharding.strategy {
                     ShardingStrategy::PerObject(kind) if kind.schema == schema => {
                         (message, format!("{path} disables {}, or cannot be read", entry.integration))
                     }
                     ShardingStrategy::PerObject(kind) => {
-                        (message, format!("shards are files of {}, and this is one of {schema}", kind.schema))
+                        (message, format!("shards are files of {}, but this file is of {schema}", kind.schema))
                     }
-                    _ => (message, format!("shards are numbered; name one as `shard: \"0\"`; {exist}")),
+                    _ => (message, format!("shards are numbered; select one with `shard: \"0\"`; {exist}")),
                 }
             }
         };

@@ -86,7 +86,7 @@ impl Bundle {
         for file in files {
             let path = file.path.clone();
             if bundle.files.contains_key(&path) {
-                bundle.problems.push(DataProblem::of_file(&path, "the path stands twice; the first is used"));
+                bundle.problems.push(DataProblem::of_file(&path, "the path is not unique; the first file is used"));
                 continue;
             }
             bundle.by_schema.entry(file.schema.clone()).or_default().push(path.clone());

@@ -139,7 +139,7 @@ mod tests {
     use crate::desired::tests::{desired, files, runs};
 
     #[test]
-    fn a_shard_with_arguments_of_its_own_is_different() {
+    fn a_shard_with_additional_arguments_differs() {
         let sharding = "{strategy: static, shards: 2, shardSpecOverrides: [{shard: 1, extraArgs: --careful}]}";
         let mut who = WorkloadList::from_desired(&desired(&files(&[("one", runs("/stage.yml", "", sharding))]), false));
         who.only_different();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn overrides_in_progress_are_seen() {
+    fn overrides_are_listed() {
         let sharding = "{strategy: per-aws-account, shardSpecOverrides: [{shard: {$ref: /aws/2.yml}, imageRef: dangerous, disabled: true}]}";
         let bundle = files(&[
             ("terraform-resources", runs("/stage.yml", ", imageRef: stable", sharding)),

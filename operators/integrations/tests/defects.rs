@@ -46,7 +46,7 @@ fn a_parameter_that_several_integrations_declare_can_be_set() {
 
 /// Spec 8.1, 1: a whole number of CPUs stopped the reconciliation of an environment.
 #[test]
-fn whole_numbers_of_cpus_are_amounts() {
+fn whole_numbers_of_cpus_are_quantities() {
     let bodies = bodies(&built("", &[("a", "", "")]));
     let resources = &bodies[0]["spec"]["template"]["spec"]["containers"][0]["resources"];
     assert_eq!((&resources["requests"]["cpu"], &resources["limits"]["cpu"]), (&"1".into(), &"2".into()));

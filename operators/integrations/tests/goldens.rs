@@ -32,7 +32,7 @@ fn map(value: Value) -> Map<String, Value> {
 }
 
 #[test]
-fn every_recorded_case_is_the_same_to_the_byte_and_to_the_hash() {
+fn every_recorded_case_matches_byte_for_byte() {
     let chart = IntegrationsChart::load(&data("chart")).unwrap();
     let index = json("index.json");
     let environment = IntegrationEnvironment { name: "golden".into(), parameters: map(index["params"].clone()) };
@@ -59,7 +59,7 @@ fn every_recorded_case_is_the_same_to_the_byte_and_to_the_hash() {
 }
 
 #[test]
-fn the_managers_own_deployment_is_the_same_to_the_byte() {
+fn the_managers_own_deployment_matches_byte_for_byte() {
     let chart = IntegrationsChart::load(&data("chart")).unwrap();
     for name in ["values-manager", "values-manager-fedramp"] {
         let values = switchboard_chart::values::read(&text(&format!("chart/{name}.yaml"))).unwrap();

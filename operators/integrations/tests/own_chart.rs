@@ -39,7 +39,7 @@ fn render_objects(
 }
 
 #[test]
-fn of_every_recorded_case_the_objects_are_the_same() {
+fn the_objects_of_every_recorded_case_match() {
     let index = json("index.json");
     let chart = IntegrationsChart::builtin();
     for case in index["cases"].as_array().unwrap() {
@@ -53,7 +53,7 @@ fn of_every_recorded_case_the_objects_are_the_same() {
 }
 
 #[test]
-fn of_the_managers_own_values_the_objects_are_the_same() {
+fn the_objects_of_the_managers_own_values_match() {
     let theirs = IntegrationsChart::load(&data("chart")).unwrap();
     for name in ["values-manager", "values-manager-fedramp"] {
         let text = fs::read_to_string(data(&format!("chart/{name}.yaml"))).unwrap();

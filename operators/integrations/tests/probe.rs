@@ -40,7 +40,7 @@ fn store() -> Arc<DesiredStore> {
 }
 
 #[test]
-fn every_fault_is_borne() {
+fn every_fault_is_survived() {
     let store = store();
     // The Service exists before, because its assigned address depends on the order of all writes.
     let desired = store.desired();

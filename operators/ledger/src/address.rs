@@ -25,13 +25,13 @@ pub(crate) enum AddressKind {
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// The address begins with neither scheme.
-    #[error("could not understand the database's address: it begins neither with `postgres://` nor with `sqlite:`")]
+    #[error("could not parse the database address: it starts with neither `postgres://` nor `sqlite:`")]
     Unknown,
     /// sqlx rejected the PostgreSQL URL.
-    #[error("could not understand the URL of PostgreSQL")]
+    #[error("could not parse the PostgreSQL URL")]
     Postgres(#[source] sqlx::Error),
     /// `sqlite:` without a file name.
-    #[error("could not find the name of a file behind `sqlite:`")]
+    #[error("could not parse the database address: no file name after `sqlite:`")]
     NoFile,
 }
 

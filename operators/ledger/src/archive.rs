@@ -31,7 +31,7 @@ impl Ledger {
     /// When the database fails.
     pub async fn export(&self) -> Result<Vec<StoredRow>, LedgerError> {
         let dialect = self.pool.dialect();
-        let mut transaction = within("begin to read", self.pool.begin(Intent::Read)).await?;
+        let mut transaction = within("begin a read transaction", self.pool.begin(Intent::Read)).await?;
         let mut rows: Vec<StoredRow> = Vec::new();
         for table in tables() {
             let kinds = stored_types(table);
@@ -46,7 +46,7 @@ impl Ledger {
                 rows.extend(page.into_iter().map(|row| (table, row)));
             }
         }
-        within("end reading", transaction.rollback()).await?;
+        within("end the read transaction", transaction.rollback()).await?;
         Ok(rows)
     }
 
@@ -58,7 +58,7 @@ impl Ledger {
     pub async fn import(&self, rows: &[StoredRow]) -> Result<(), LedgerError> {
         self.try_keys(rows)?;
         let dialect = self.pool.dialect();
-        let mut transaction = within("begin to write", self.pool.begin(Intent::Write)).await?;
+        let mut transaction = within("begin a write transaction", self.pool.begin(Intent::Write)).await?;
         let all = async {
             for table in tables().rev() {
                 transaction.execute(format!("delete from {}", table.name), &[]).await?;

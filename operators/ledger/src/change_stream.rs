@@ -114,7 +114,7 @@ impl ChangeStream {
                     }
                 }
                 Err(error) => {
-                    tracing::warn!(error = %error, retry_ms = POLL_INTERVAL.as_millis() as u64, "could not look for changes");
+                    tracing::warn!(error = %error, retry_ms = POLL_INTERVAL.as_millis() as u64, "could not read changes");
                     self.cursor.require_resync();
                     sleep(POLL_INTERVAL).await;
                 }
@@ -142,9 +142,9 @@ impl ChangeStream {
 
 /// Returns the snapshot to start from: transactions that are not committed by now follow.
 async fn start(ledger: &Ledger) -> Result<TransactionSnapshot, LedgerError> {
-    let mut transaction = within("begin to read", ledger.pool.begin(Intent::Read)).await?;
+    let mut transaction = within("begin a read transaction", ledger.pool.begin(Intent::Read)).await?;
     let (_, now) = head(&mut transaction, ledger.pool.dialect()).await?;
-    within("end reading", transaction.rollback()).await?;
+    within("end the read transaction", transaction.rollback()).await?;
     Ok(now)
 }
 
@@ -157,7 +157,7 @@ async fn head(transaction: &mut Transaction, dialect: Dialect) -> Result<(i64, T
             "select seq, ':' || (1 + max(seq, coalesce((select max(seq) from switchboard_change), 0))) || ':' from switchboard_change_cut"
         }
     };
-    let act = "look where the log begins and ends";
+    let act = "read the bounds of the change log";
     let rows = within(act, transaction.fetch(sql.to_string(), &[ColumnType::Integer, ColumnType::Text], &[])).await?;
     let found = match rows.first().map(Vec::as_slice) {
         Some([SqlValue::Integer(Some(cut)), SqlValue::Text(Some(now))]) => {
@@ -165,14 +165,14 @@ async fn head(transaction: &mut Transaction, dialect: Dialect) -> Result<(i64, T
         }
         _ => None,
     };
-    let unreadable = || LedgerError::Query { act, source: Arc::new(sqlx::Error::Decode("it is not said".into())) };
+    let unreadable = || LedgerError::Query { act, source: Arc::new(sqlx::Error::Decode("no bounds returned".into())) };
     found.ok_or_else(unreadable)
 }
 
 /// Reads the log from the cursor on.
 async fn read(ledger: &Ledger, cursor: &LogCursor) -> Result<LogRead, LedgerError> {
     let dialect = ledger.pool.dialect();
-    let mut transaction = within("begin to read", ledger.pool.begin(Intent::Read)).await?;
+    let mut transaction = within("begin a read transaction", ledger.pool.begin(Intent::Read)).await?;
     let (cut, now) = head(&mut transaction, dialect).await?;
     let (delivered, until, after) = (cursor.delivered(), cursor.until(&now), cursor.after());
     let number = |number: i64| SqlValue::Integer(Some(number));
@@ -209,8 +209,8 @@ async fn read(ledger: &Ledger, cursor: &LogCursor) -> Result<LogRead, LedgerErro
         }
     };
     let kinds = [ColumnType::Integer, ColumnType::Integer, ColumnType::Text, ColumnType::Text];
-    let rows = within("read the log of changes", transaction.fetch(sql, &kinds, &values)).await?;
-    within("end reading", transaction.rollback()).await?;
+    let rows = within("read the change log", transaction.fetch(sql, &kinds, &values)).await?;
+    within("end the read transaction", transaction.rollback()).await?;
     let entry = |row: &Vec<SqlValue>| LogEntry {
         position: position(row),
         table: row.get(2).and_then(SqlValue::as_text).unwrap_or_default().to_string(),
@@ -228,14 +228,14 @@ async fn trim(ledger: &Ledger) -> Result<(), LedgerError> {
         Dialect::Postgres => format!("made_on < (now() at time zone 'UTC') - interval '{keep_s} seconds'"),
         Dialect::Sqlite => format!("made_on < (unixepoch('subsec') - {keep_s}) * 1000000"),
     };
-    let mut transaction = within("begin to write", ledger.pool.begin(Intent::Write)).await?;
+    let mut transaction = within("begin a write transaction", ledger.pool.begin(Intent::Write)).await?;
     let newest = format!(
         "select c.made_by, c.seq from switchboard_change c where c.{old} order by c.made_by desc, c.seq desc limit 1"
     );
     let note = format!("update switchboard_change_cut set (made_by, seq) = ({newest}) where exists ({newest})");
-    within("note where the log is cut", transaction.execute(note, &[])).await?;
+    within("record where the change log is trimmed", transaction.execute(note, &[])).await?;
     let remove = format!("delete from switchboard_change where {old}");
-    within("remove old changes", transaction.execute(remove, &[])).await?;
+    within("delete old changes", transaction.execute(remove, &[])).await?;
     within("commit changes", transaction.commit()).await
 }
 

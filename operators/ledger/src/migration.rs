@@ -99,20 +99,20 @@ impl MigrationPlan {
 pub enum MigrationError {
     /// The schema is that of managed-gitops, at an older version.
     #[error(
-        "could not take over the original's database: it is at version {0}, and only {MANAGED_GITOPS_VERSION} can be taken over"
+        "could not adopt the managed-gitops database: its schema version is {0}, and only version {MANAGED_GITOPS_VERSION} is supported"
     )]
     OldManagedGitops(i64),
     /// A migration of managed-gitops failed half-way.
-    #[error("could not take over the original's database: its migration to version {0} failed half-way")]
+    #[error("could not adopt the managed-gitops database: its migration to version {0} is incomplete")]
     Dirty(i64),
     /// A newer version of Switchboard migrated the database.
-    #[error("could not use the database: a newer version made step {0} of it")]
+    #[error("could not use the database: a newer version of Switchboard applied migration step {0}")]
     Newer(i64),
     /// The SQL of an applied step differs from this version's.
-    #[error("could not use the database: its step {0} is not the one of this version")]
+    #[error("could not use the database: its migration step {0} differs from the one of this version")]
     Altered(i64),
     /// Tables of these names exist, but neither managed-gitops nor Switchboard created them.
-    #[error("could not use the database: it has a table `{0}`, but neither the original nor Switchboard made it")]
+    #[error("could not use the database: table `{0}` belongs to neither managed-gitops nor Switchboard")]
     Foreign(String),
     /// A table lacks a column.
     #[error("could not use the database: `{table}` has no column `{column}`")]
@@ -123,7 +123,7 @@ pub enum MigrationError {
         column: String,
     },
     /// The tables are missing, or older than this version.
-    #[error("could not use the database: its tables are not those of this version")]
+    #[error("could not use the database: its schema is not the one of this version")]
     OutOfDate,
     /// The database failed.
     #[error(transparent)]
@@ -133,9 +133,9 @@ pub enum MigrationError {
 impl Ledger {
     /// Returns the plan of [`Ledger::migrate`]. Writes nothing and takes no locks.
     pub async fn plan_migration(&self) -> Result<MigrationPlan, MigrationError> {
-        let mut transaction = within("begin to read", self.pool.begin(Intent::Read)).await?;
+        let mut transaction = within("begin a read transaction", self.pool.begin(Intent::Read)).await?;
         let plan = self.plan_in(&mut transaction, true).await?;
-        within("end reading", transaction.rollback()).await?;
+        within("end the read transaction", transaction.rollback()).await?;
         Ok(plan)
     }
 
@@ -145,7 +145,7 @@ impl Ledger {
     /// - Concurrent migrations run once.                                   // test: guarantees_concurrent_migrations_run_once
     /// - Rows of managed-gitops are kept.                                  // test: guarantees_rows_of_managed_gitops_are_kept
     pub async fn migrate(&self) -> Result<MigrationPlan, MigrationError> {
-        let mut transaction = within("begin to migrate", self.pool.begin(Intent::Write)).await?;
+        let mut transaction = within("begin the migration", self.pool.begin(Intent::Write)).await?;
         if self.pool.dialect() == Dialect::Postgres {
             // Switchboard's own lock number; the transaction releases the lock.
             let lock = "set local lock_timeout = '20s'; select pg_advisory_xact_lock(8317942301)";
@@ -153,13 +153,13 @@ impl Ledger {
         }
         let plan = self.plan_in(&mut transaction, true).await?;
         if matches!(plan.schema, SchemaState::ManagedGitops | SchemaState::Empty) {
-            within("begin the list of steps", transaction.script(STEPS_TABLE)).await?;
+            within("create the table of migration steps", transaction.script(STEPS_TABLE)).await?;
         }
         for step in STEPS {
             let is_pending = plan.steps.iter().any(|(version, _)| *version == step.version);
             if is_pending {
                 let sql = step.sql(self.pool.dialect());
-                within_deadline("make the tables", STEP_DEADLINE, transaction.script(sql)).await?;
+                within_deadline("create the tables", STEP_DEADLINE, transaction.script(sql)).await?;
             }
             // The first step consists of the tables that managed-gitops has created already.
             if is_pending || (plan.schema == SchemaState::ManagedGitops && step.version == STEPS[0].version) {
@@ -176,9 +176,9 @@ impl Ledger {
 
     /// Fails if the schema is not that of this version. Credentials are not checked.
     pub async fn check_schema(&self) -> Result<(), MigrationError> {
-        let mut transaction = within("begin to read", self.pool.begin(Intent::Read)).await?;
+        let mut transaction = within("begin a read transaction", self.pool.begin(Intent::Read)).await?;
         let plan = self.plan_in(&mut transaction, false).await?;
-        within("end reading", transaction.rollback()).await?;
+        within("end the read transaction", transaction.rollback()).await?;
         if plan.steps.is_empty() { Ok(()) } else { Err(MigrationError::OutOfDate) }
     }
 
@@ -207,7 +207,7 @@ impl Ledger {
             SqlValue::from(step.name),
             SqlValue::from(&*step.digest(self.pool.dialect())),
         ];
-        within("note a step", transaction.execute(sql.to_string(), &values)).await.map(drop)
+        within("record a migration step", transaction.execute(sql.to_string(), &values)).await.map(drop)
     }
 }
 

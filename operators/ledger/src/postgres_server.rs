@@ -93,7 +93,7 @@ impl PostgresServer {
         while self.psql("postgres", "select 1").is_err() {
             if Instant::now() > deadline {
                 let log = fs::read_to_string(self.folder.join("data/log")).unwrap_or_default();
-                return Err(io::Error::other(format!("postgres did not start: {log}")));
+                return Err(io::Error::other(format!("could not start PostgreSQL: {log}")));
             }
             sleep(Duration::from_millis(20));
         }
@@ -165,7 +165,7 @@ fn find_programs() -> io::Result<PathBuf> {
     versions.sort();
     let missing = || {
         io::Error::other(format!(
-            "no PostgreSQL: `tests/real/build` installs it, or {BIN_VARIABLE} says where its programs are"
+            "could not find PostgreSQL\nhint: run `tests/real/build`, or set {BIN_VARIABLE} to the directory of its programs"
         ))
     };
     versions.pop().map(|(_, bin)| bin).ok_or_else(missing)

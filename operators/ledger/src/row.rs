@@ -82,7 +82,7 @@ pub(crate) fn key_of(table: &Table, values: &[SqlValue]) -> RowKey {
 
 /// Error for a value that this version does not know.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("could not understand `{column}` of a row of `{table}`")]
+#[error("could not parse `{column}` of a row of `{table}`")]
 pub struct UnreadableColumn {
     /// Table of the row.
     pub table: &'static str,

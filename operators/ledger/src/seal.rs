@@ -59,19 +59,19 @@ pub struct CredentialCell<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     /// A line of the keys is not `id:base64`.
-    #[error("could not read key {0}: it is not `ID:` and 32 bytes as base64")]
+    #[error("could not parse key {0}: it is not `ID:` followed by 32 bytes in base64")]
     BadKey(usize),
     /// There is no key.
-    #[error("could not find a key: there is no line `ID:BASE64`")]
+    #[error("could not read the keys: no line `ID:BASE64`")]
     NoKey,
     /// There are too many keys.
-    #[error("could not take more than {MAX_KEYS} keys")]
+    #[error("could not read the keys: there are more than {MAX_KEYS}")]
     TooManyKeys,
     /// Two keys have the same id.
-    #[error("could not tell two keys apart: both have the id `{0}`")]
+    #[error("could not read the keys: two keys have the id `{0}`")]
     SameId(String),
     /// A credential is sealed with a key that was not given.
-    #[error("could not open `{column}` of `{table}` {row}: it is sealed with key `{id}`, which was not given")]
+    #[error("could not decrypt `{column}` of `{table}` {row}: key `{id}` is not among the given keys")]
     UnknownKey {
         /// Table of the credential.
         table: String,
@@ -83,7 +83,7 @@ pub enum SealError {
         id: String,
     },
     /// A credential does not open: it was altered or copied here, or the key is another one with the same id.
-    #[error("could not open `{column}` of `{table}` {row}: it was not sealed there with that key")]
+    #[error("could not decrypt `{column}` of `{table}` {row}: it was encrypted with another key or for another row")]
     Refused {
         /// Table of the credential.
         table: String,
@@ -93,7 +93,7 @@ pub enum SealError {
         row: String,
     },
     /// The operating system returned no random bytes.
-    #[error("could not get random bytes from the system")]
+    #[error("could not read random bytes from the system")]
     NoRandomness,
 }
 
@@ -153,7 +153,7 @@ impl Sealer {
         };
         let mut sealed = text.as_bytes().to_vec();
         key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(cell.bound_to(id)), &mut sealed)
-            .expect("a credential is shorter than what AES-GCM takes");
+            .expect("a credential is shorter than the AES-GCM limit");
         let mut bytes = nonce.to_vec();
         bytes.append(&mut sealed);
         format!("{SEALED}{id}:{}", STANDARD.encode(bytes))

@@ -1,14 +1,16 @@
-//! Programs beside the operator that take part in an integration: a REST API, in a pod of its own or elsewhere.
+//! Programs beside the operator that take part in an integration: a REST API in a pod of its own, or at an external
+//! URL.
 //!
 //! ```text
 //!            ┌ endpoint ─▶ URL ┐
 //! spec ──────┤                 ├─▶ call: /ping /config /created /coupled /updated /decoupled /deleted ─▶ answer
-//!            └ pod ─▶ life ────┘      body ─┘
+//!            └ pod ─▶ lifecycle┘      body ─┘
 //!              start · ping until ready · stop when idle · roll · replace
 //! ```
 //!
-//! Everything but `call` is a pure function: what to do with the pod follows from the spec, the pod and the time. `call` is the
-//! thin shell that the operator's door to the outside opens; `attend` is how a decision uses both.
+//! All modules but `call` and `driver` are pure functions: the next step for the pod follows from the spec, the pod and
+//! the time. `call` sends the HTTP requests through the operator's external client, and `driver` combines both for a
+//! decision.
 
 mod answer;
 mod body;
@@ -37,40 +39,40 @@ use serde_json::Value;
 
 use crate::render::CouplingSide;
 
-/// The apparatus of a Plug or a Socket.
+/// Apparatus of a Plug or a Socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Apparatus<'a> {
-    /// Whose.
+    /// Side that owns the apparatus.
     pub side: CouplingSide,
-    /// The Plug or Socket.
+    /// Plug or Socket object.
     pub owner: &'a Value,
-    /// Its `spec.apparatus`.
+    /// `spec.apparatus` of the owner.
     pub spec: &'a Value,
 }
 
 impl<'a> Apparatus<'a> {
-    /// That of an object; nothing when it has none.
+    /// Returns the apparatus of an object, or `None` if the object has none.
     pub fn of(side: CouplingSide, owner: &'a Value) -> Option<Self> {
         let spec = owner.pointer("/spec/apparatus").filter(|spec| spec.is_object())?;
         Some(Self { side, owner, spec })
     }
 
-    /// Whether it runs in a pod; otherwise it is somewhere else, and neither started nor stopped.
+    /// Whether the apparatus runs in a pod of its own. Switchboard neither starts nor stops an external one.
     pub fn has_pod(&self) -> bool {
         pod::containers(self.spec).is_some_and(|containers| !containers.is_empty())
     }
 
-    /// The namespace of its owner.
+    /// Returns the owner's namespace.
     pub fn namespace(&self) -> &'a str {
         self.meta("namespace")
     }
 
-    /// The name of its owner.
+    /// Returns the owner's name.
     pub fn name(&self) -> &'a str {
         self.meta("name")
     }
 
-    /// The uid of its owner.
+    /// Returns the owner's uid.
     pub fn uid(&self) -> &'a str {
         self.meta("uid")
     }

@@ -1,8 +1,9 @@
-//! What is known of a coupling, and what its objects show of it.
+//! Record of a coupling, and the status derived from it.
 //!
-//! Each plug has one record, from its first sight to its end: a Secret, because the configurations it holds may be secret, in a
-//! namespace of the operator's own, because whoever writes one decides who acts as whom. It says which socket the plug is coupled to, which event is under way and how far it came, and which objects were
-//! made as whom. Teardown works from the record alone, so it needs neither the inputs nor the socket.
+//! Each plug has one record from its first run to its deletion. The record is a Secret, because configs may be secret,
+//! and is stored in the operator's own namespace, because its contents determine which service account an object is
+//! written as. It holds the coupled socket, the event in progress and its completed steps, and the applied objects with
+//! their service accounts. Teardown uses only the record, so it needs neither the inputs nor the socket.
 
 mod condition;
 mod content;

@@ -1,4 +1,4 @@
-//! The three kinds as the API server is told of them.
+//! CustomResourceDefinitions of the three kinds.
 
 mod parts;
 mod sides;
@@ -12,7 +12,7 @@ use switchboard_kernel::resource::Resource;
 use crate::model::{DEFERRED_RESOURCES, GROUP, PLUGS, SOCKETS, VERSION};
 use parts::{column, count, free_object, list, map_of, object, rule, string_enum, text};
 
-/// The CustomResourceDefinitions of Plug, Socket and DeferredResource.
+/// Returns the CustomResourceDefinitions of Plug, Socket and DeferredResource.
 pub fn crds() -> Vec<Value> {
     vec![plugs(), sockets(), deferred_resources()]
 }
@@ -133,7 +133,7 @@ fn definition(kind: &Resource, singular: &str, short: &str, spec: Value, status:
     })
 }
 
-/// Values by name.
+/// Returns the schema of a string map.
 fn texts(description: &str) -> Value {
     map_of(json!({"type": "string"}), description)
 }

@@ -1,4 +1,4 @@
-//! The operator of deferred resources: makes an object once others are there and a time has passed.
+//! Operator of deferred resources: applies an object once other objects exist and a timeout has passed.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::model::{DEFERRED_RESOURCES, DeferredResource, FINALIZER, PlugMeta, Wa
 use crate::rbac::with_hint;
 use crate::refusal::is_final;
 
-/// The operator of deferred resources.
+/// Operator of deferred resources.
 pub struct DeferredOperator;
 
 impl Operator for DeferredOperator {
@@ -83,7 +83,7 @@ impl DeferredRun<'_> {
         self.apply(&deferred)
     }
 
-    /// What was refused of the run before, with the field that asked for it.
+    /// Returns the refusal of the previous run, with the field that requested the object.
     fn refusal(&self, deferred: &DeferredResource) -> Option<String> {
         let message = self.view.rejected_writes().first().map(|refusal| refusal.message.clone())?;
         let account = ServiceAccount { namespace: self.meta.namespace.clone(), name: deferred.service_account.clone() };
@@ -91,7 +91,7 @@ impl DeferredRun<'_> {
         Some(format!("spec.resource: {words}"))
     }
 
-    /// How long it must still wait.
+    /// Returns the remaining time until the timeout has passed.
     fn remaining_wait(&self, deferred: &DeferredResource) -> Option<Duration> {
         let created: jiff::Timestamp = self.meta.created.parse().ok()?;
         let due = created.checked_add(jiff::SignedDuration::from_secs(i64::from(deferred.timeout_s))).ok()?;
@@ -135,7 +135,7 @@ impl DeferredRun<'_> {
         if known.as_ref().is_some_and(|known| !is_same(known, &child)) {
             self.remove_child()?;
         }
-        // What was there before, or was made anew by somebody else, stays theirs.
+        // An object that existed before, or was recreated by another writer, is not deleted together with this one.
         let made = match &live {
             None => true,
             Some(_) => known.is_some_and(|known| {
@@ -144,7 +144,7 @@ impl DeferredRun<'_> {
         };
         if live.as_ref().is_none_or(|live| !contains(live, &body)) {
             if live.is_none() {
-                // Before it is there: whoever deletes this object must know that the other is ours.
+                // Recorded before the write, so that a deletion in between still removes the object.
                 self.show(false, "Pending", "waiting for resource", Some((&child, true)), None);
             }
             let account = self.account();
@@ -159,7 +159,8 @@ impl DeferredRun<'_> {
         Ok(self.plan)
     }
 
-    /// The object that was made for it, as its status says; of its own namespace, whoever wrote that status.
+    /// Returns the applied object from the status, limited to the own namespace, because other writers may have changed
+    /// the status.
     fn applied_child(&self) -> Option<Value> {
         let child = &self.object["status"]["ownerReferences"];
         let namespace = child["namespace"].as_str().unwrap_or_default();
@@ -172,7 +173,7 @@ impl DeferredRun<'_> {
         ServiceAccount { namespace: self.meta.namespace.clone(), name: name.unwrap_or("default").to_string() }
     }
 
-    /// Removes what was made for it, if it still is that.
+    /// Deletes the applied object if its uid is unchanged.
     fn remove_child(&mut self) -> Result<(), DecideError> {
         let Some(child) = self.applied_child() else { return Ok(()) };
         let text = |name: &str| child[name].as_str().unwrap_or_default();
@@ -193,7 +194,8 @@ impl DeferredRun<'_> {
         Ok(kind.map(|kind| (kind, text("/metadata/name"))))
     }
 
-    /// What it made goes with it. A server that is busy is asked again; what nobody may remove is left, and told.
+    /// Deletes the applied object. A busy API server is retried. An object that must not be deleted is left, with a
+    /// warning.
     fn finalize(mut self) -> Result<Plan, DecideError> {
         match self.view.rejected_writes().iter().find(|refused| is_final(&refused.message)) {
             None => self.remove_child()?,
@@ -267,7 +269,7 @@ impl DeferredRun<'_> {
     }
 }
 
-/// Whether two references are of one object, whichever of its name.
+/// Whether two references name the same object, regardless of its uid.
 fn is_same(one: &Value, other: &Value) -> bool {
     ["apiVersion", "kind", "namespace", "name"].iter().all(|field| one[field] == other[field])
 }

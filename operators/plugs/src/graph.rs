@@ -1,6 +1,6 @@
-//! Plugs and sockets as a picture: for Graphviz, or drawn.
+//! Graph of plugs and sockets, for Graphviz or as SVG.
 //!
-//! Both are read without colours: a state is a word, and what is not coupled is a broken line.
+//! Both formats are readable without colors: each state is a word, and a pair that is not coupled has a dashed line.
 
 mod svg;
 
@@ -10,7 +10,7 @@ use crate::overview::PlugOverview;
 
 pub use svg::svg;
 
-/// A graph in Graphviz' language.
+/// Returns the graph in the DOT language.
 pub fn dot(overview: &PlugOverview) -> String {
     let mut out = String::from("digraph plugs {\n  rankdir=LR;\n  node [shape=box];\n");
     for (number, namespace) in namespaces(overview).into_iter().enumerate() {
@@ -48,7 +48,7 @@ fn namespaces(overview: &PlugOverview) -> BTreeSet<String> {
     names.filter_map(|name| Some(name.split_once('/')?.0.to_string())).collect()
 }
 
-/// Sockets that plugs want and nobody made.
+/// Returns the requested sockets that do not exist.
 fn missing(overview: &PlugOverview) -> BTreeSet<String> {
     let wanted = overview.plugs.iter().filter(|plug| !plug.socket_exists && !plug.socket.is_empty());
     wanted.map(|plug| plug.socket.clone()).collect()

@@ -1,5 +1,5 @@
-//! From the kind that an object says it is of to where it is served: built-in kinds by what this release knows, all others by
-//! the CustomResourceDefinitions of the cluster.
+//! Lookup of resources by `apiVersion` and `kind`: built-in kinds from the embedded discovery document, other kinds
+//! from the CustomResourceDefinitions of the cluster.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use switchboard_kernel::view::View;
 use switchboard_object::DISCOVERY;
 use switchboard_object::kind::GroupVersion;
 
-/// The kind of definitions.
+/// Kind of CustomResourceDefinitions.
 pub const DEFINITIONS: Resource =
     Resource::cluster_scoped("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions");
 
@@ -22,10 +22,10 @@ static BUILT_IN: LazyLock<HashMap<(String, String), Resource>> = LazyLock::new(|
     groups.flat_map(group_resources).collect()
 });
 
-/// The kind of an object, by `apiVersion` and `kind`; `None` while the cluster serves no such kind.
+/// Returns the resource of a kind, or `None` if the cluster does not serve the kind.
 ///
 /// # Errors
-/// [`Stop::Parked`] when the definitions were not read yet.
+/// [`DecideError::NotCached`] if the definitions are not cached yet.
 pub fn resource(view: &View, api_version: &str, kind: &str) -> Result<Option<Resource>, DecideError> {
     if let Some(known) = built_in(api_version, kind) {
         return Ok(Some(known.clone()));
@@ -34,14 +34,15 @@ pub fn resource(view: &View, api_version: &str, kind: &str) -> Result<Option<Res
         return Ok(None);
     };
     let definitions = view.list(&DEFINITIONS, &Selection::all())?;
-    // Most definitions are of other groups, and their schemas are long: the name says the group.
+    // Filter by name first, which contains the group: most definitions belong to other groups, and their schemas are
+    // long.
     let of_group = definitions
         .iter()
         .filter(|definition| definition.key.name.split_once('.').is_some_and(|(_, group)| group == version.group));
     Ok(of_group.filter_map(|definition| defined_resource(&definition.value(), &version, kind)).next())
 }
 
-/// A kind that every cluster of this release serves.
+/// Returns a kind that every cluster of this Kubernetes release serves.
 pub fn built_in(api_version: &str, kind: &str) -> Option<&'static Resource> {
     BUILT_IN.get(&(api_version.to_string(), kind.to_string()))
 }

@@ -1,26 +1,27 @@
 //! Plug and Socket: applications that integrate themselves.
 //!
-//! A Plug asks for an integration, a Socket answers. What one couples to the other is a *coupling*: both configurations
-//! are computed and checked against the socket's interface, what the two want made is made, and both learn the result.
+//! A Plug requests an integration, and a Socket provides it. A *coupling* connects one to the other: Switchboard
+//! computes both configs, validates them against the socket's interface, applies the objects of both sides, and passes
+//! the results to both.
 //!
 //! ```text
 //!  Plug ──┐                                                       ┌─▶ objects, as the plug's service account
 //!         ├─▶ render: data ─▶ vars ─▶ config ─▶ interface ─▶ steps ├─▶ apparatus
-//!  Socket ┘        Secrets, ConfigMaps, objects that vars name     └─▶ objects, as the socket's service account
+//!  Socket ┘        Secrets, ConfigMaps, objects named by vars      └─▶ objects, as the socket's service account
 //!                                                   │
-//!                                record: what was done, step by step; what teardown works from
+//!                                record: completed steps; the only input of teardown
 //! ```
 //!
-//! - [`model`] is what users write, [`crds`] how the API server is told of it.
-//! - [`render`] makes configurations, results and objects of it. It is pure.
-//! - [`coupling`] is the record of a coupling and what is to be done next. It is pure.
+//! - [`model`] reads the three kinds, and [`crds`] defines them.
+//! - [`render`] computes configs, results and objects. It is pure.
+//! - [`coupling`] holds the record of a coupling and its status. It is pure.
 //! - [`plug`], [`socket`] and [`deferred`] are the operators, one for each kind.
-//! - [`path`] finds the field that a var names, [`apparatus`] is a program that takes part.
-//! - [`board`] is who is plugged in where, [`status_table`] and [`picture`] show it; [`preview`] is what a pair would do, from files.
-//! - [`kinds`] says where an object of a kind is served, [`authority`] what a service account may read.
+//! - [`path`] evaluates field paths of vars, and [`apparatus`] calls programs that take part.
+//! - [`overview`] collects states, [`status_table`] and [`graph`] show them; [`preview`] computes the effect of a pair from files.
+//! - [`kinds`] looks up resources, and [`rbac`] checks read access of service accounts.
 //!
-//! It never reads a Secret that the service account of the plug or socket may not read, and never puts one into a status,
-//! an event or an error.
+//! Switchboard never reads a Secret that the service account of the plug or socket may not read, and never writes
+//! secret values to a status, an Event or an error message.
 
 pub mod apparatus;
 pub mod coupling;
@@ -43,7 +44,7 @@ use std::sync::Arc;
 
 use switchboard_kernel::operator::Operator;
 
-/// All operators of this crate, as the kernel hosts them.
+/// Returns all operators of this crate.
 pub fn operators(options: plug::PlugOptions) -> Vec<Arc<dyn Operator>> {
     vec![
         plug::PlugOperator::operator(options.clone()),

@@ -1,6 +1,6 @@
-//! What users write: Plug, Socket and DeferredResource in `integration.rock8s.com/v1beta1`.
+//! Models of Plug, Socket and DeferredResource in `integration.rock8s.com/v1beta1`.
 //!
-//! Reading is lenient where the existing operator was, and names the field where something cannot be read.
+//! Parsing is as lenient as in integration-operator, and errors name the field.
 
 mod apparatus;
 mod consent;
@@ -25,69 +25,69 @@ pub use resource::{CouplingEvent, ObjectTemplate, ResourceAction, ResourceEntry}
 pub use side::{SideSpec, ValueSources};
 pub use var::{ObjectRef, Var};
 
-/// The API group of the three kinds.
+/// API group of the three kinds.
 pub const GROUP: &str = "integration.rock8s.com";
-/// Their version.
+/// Version of the three kinds.
 pub const VERSION: &str = "v1beta1";
-/// What keeps an object until it was decoupled.
+/// Finalizer that keeps an object until it is decoupled.
 pub const FINALIZER: &str = "integration.rock8s.com/finalizer";
-/// The kind of plugs.
+/// Resource of plugs.
 pub const PLUGS: Kind = Kind::namespaced(GROUP, VERSION, "Plug", "plugs");
-/// The kind of sockets.
+/// Resource of sockets.
 pub const SOCKETS: Kind = Kind::namespaced(GROUP, VERSION, "Socket", "sockets");
-/// The kind of deferred resources.
+/// Resource of deferred resources.
 pub const DEFERRED_RESOURCES: Kind = Kind::namespaced(GROUP, VERSION, "DeferredResource", "deferredresources");
 
-/// Who an object is.
+/// Metadata of an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlugMeta {
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its uid; empty offline.
+    /// Uid of the object; empty if it is read from a file.
     pub uid: String,
-    /// Counts changes of its spec.
+    /// Generation of the spec.
     pub generation: i64,
-    /// It is being deleted.
+    /// Whether the object is being deleted.
     pub is_deleting: bool,
-    /// It carries our finalizer.
+    /// Whether the object has the finalizer of this crate.
     pub has_finalizer: bool,
-    /// When it was made, as RFC 3339; empty offline.
+    /// Creation time as RFC 3339; empty if the object is read from a file.
     pub created: String,
 }
 
 /// A request to integrate with a socket.
 #[derive(Clone, Debug)]
 pub struct Plug {
-    /// Who it is.
+    /// Metadata of the plug.
     pub meta: PlugMeta,
-    /// The socket it wants: namespace and name.
+    /// Namespace and name of the requested socket.
     pub socket: Option<(String, String)>,
-    /// The interface it was written for, when it says so.
+    /// Interface that the plug was written for, if specified.
     pub interface: Option<InterfaceName>,
-    /// What it brings.
+    /// Fields that plugs and sockets share.
     pub side: SideSpec,
-    /// The object as templates see it: without status and bookkeeping.
+    /// Object as passed to templates, without status and server-managed metadata.
     pub manifest: Value,
 }
 
-/// Fulfils requests to integrate.
+/// A provider of integrations.
 #[derive(Clone, Debug)]
 pub struct Socket {
-    /// Who it is.
+    /// Metadata of the socket.
     pub meta: PlugMeta,
-    /// What both sides must and may bring; all passes when absent.
+    /// Interface that both sides must satisfy; without an interface, any values are accepted.
     pub interface: Option<Interface>,
-    /// How many plugs may be coupled at a time.
+    /// Maximum number of coupled plugs.
     pub limit: Option<u32>,
-    /// Who may use it.
+    /// Rules for the namespaces that may use the socket.
     pub consent: Consent,
-    /// Its deletion deletes its plugs, as the existing operator does; they are kept otherwise.
+    /// Whether deletion of the socket deletes its plugs, as in integration-operator. Otherwise the plugs are kept.
     pub deletes_plugs: bool,
-    /// What it brings.
+    /// Fields that plugs and sockets share.
     pub side: SideSpec,
-    /// The object as templates see it: without status and bookkeeping.
+    /// Object as passed to templates, without status and server-managed metadata.
     pub manifest: Value,
 }
 
@@ -95,7 +95,7 @@ impl Plug {
     /// Reads a plug.
     ///
     /// # Errors
-    /// [`ModelError`] names the field that cannot be read.
+    /// [`ModelError`] names the invalid field.
     pub fn read(object: &Value) -> Result<Self, ModelError> {
         let spec = SpecField::root(object).at("spec");
         let meta = PlugMeta::of(object);
@@ -117,7 +117,7 @@ impl Socket {
     /// Reads a socket.
     ///
     /// # Errors
-    /// [`ModelError`] names the field that cannot be read.
+    /// [`ModelError`] names the invalid field.
     pub fn read(object: &Value) -> Result<Self, ModelError> {
         let spec = SpecField::root(object).at("spec");
         let policy = spec.at("deletionPolicy");
@@ -139,7 +139,7 @@ impl Socket {
 }
 
 impl PlugMeta {
-    /// Who an object is.
+    /// Returns the metadata of an object.
     pub fn of(object: &Value) -> Self {
         let metadata = &object["metadata"];
         let text = |name: &str| metadata[name].as_str().unwrap_or_default().to_string();
@@ -156,7 +156,8 @@ impl PlugMeta {
     }
 }
 
-/// What changes without its user changing anything is not shown to templates: they would render otherwise with every write.
+/// Returns the object without fields that change without a change by the user. Otherwise every write would change
+/// rendered templates.
 fn manifest(object: &Value) -> Value {
     const BOOKKEEPING: [&str; 5] =
         ["resourceVersion", "generation", "managedFields", "finalizers", "deletionGracePeriodSeconds"];

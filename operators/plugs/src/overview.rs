@@ -1,4 +1,4 @@
-//! Who is plugged in where, and how that stands: the ground of `plugs status` and `plugs graph`.
+//! Overview of plugs and sockets with their states, for `plugs status` and `plugs graph`.
 
 use std::collections::BTreeMap;
 
@@ -6,13 +6,13 @@ use serde::Serialize;
 use serde_json::Value;
 use switchboard_kernel::state::Health;
 
-/// Plugs and sockets at one moment.
+/// Plugs and sockets at one point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlugOverview {
-    /// By namespace and name.
+    /// Sockets, ordered by namespace and name.
     pub sockets: Vec<SocketRow>,
-    /// By namespace and name.
+    /// Plugs, ordered by namespace and name.
     pub plugs: Vec<PlugRow>,
 }
 
@@ -22,46 +22,46 @@ pub struct PlugOverview {
 pub struct SocketRow {
     /// `namespace/name`.
     pub name: String,
-    /// Its interface, with version, when it has a name.
+    /// Name and version of the interface, if it has a name.
     pub interface: String,
-    /// How many plugs are coupled to it.
+    /// Number of coupled plugs.
     pub coupled: usize,
-    /// How many want to be.
+    /// Number of plugs that name this socket.
     pub plugs: usize,
-    /// How many may be.
+    /// Maximum number of coupled plugs.
     pub limit: Option<u64>,
-    /// One of the five states.
+    /// Health of the socket.
     pub state: Health,
-    /// What the condition says.
+    /// Message of the condition.
     pub message: String,
-    /// When it was made.
+    /// Creation time.
     pub created: String,
 }
 
-/// A plug, which is also the integration it asks for.
+/// A plug, which is also the integration it requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlugRow {
     /// `namespace/name`.
     pub name: String,
-    /// The socket it wants, `namespace/name`; empty when it names none.
+    /// Requested socket as `namespace/name`; empty if the plug names none.
     pub socket: String,
-    /// Whether that socket is there.
+    /// Whether the requested socket exists.
     pub socket_exists: bool,
-    /// Whether it is coupled.
+    /// Whether the plug is coupled.
     pub coupled: bool,
-    /// One of the five states.
+    /// Health of the plug.
     pub state: Health,
-    /// The reason of the condition.
+    /// Reason of the condition.
     pub reason: String,
-    /// What went wrong, or what the condition says.
+    /// Error message, or message of the condition.
     pub message: String,
-    /// When it was made.
+    /// Creation time.
     pub created: String,
 }
 
 impl PlugOverview {
-    /// Of the objects as they are.
+    /// Builds an overview from objects.
     pub fn of(plugs: &[Value], sockets: &[Value]) -> Self {
         let mut plugs: Vec<PlugRow> = plugs.iter().map(PlugRow::of).collect();
         let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
@@ -79,7 +79,7 @@ impl PlugOverview {
         Self { sockets, plugs }
     }
 
-    /// The socket of a plug, when it is there.
+    /// Returns the socket of a plug, if it exists.
     pub fn socket(&self, plug: &PlugRow) -> Option<&SocketRow> {
         self.sockets.iter().find(|socket| socket.name == plug.socket)
     }
@@ -93,7 +93,7 @@ impl SocketRow {
         let text = |field: &str| interface[field].as_str().unwrap_or_default();
         let version = if text("version").is_empty() { String::new() } else { format!("/{}", text("version")) };
         let (state, _, message) = health(socket);
-        // A socket that nobody uses is as it should be.
+        // A socket without plugs is healthy.
         let state = if state == Health::Working && reason(socket) == "SocketEmpty" { Health::Ready } else { state };
         Self {
             interface: format!("{}{version}", text("name")),
@@ -139,7 +139,7 @@ fn reason(object: &Value) -> &str {
     condition(object, "Coupled").and_then(|one| one["reason"].as_str()).unwrap_or_default()
 }
 
-/// State, reason and message of a plug or socket by its conditions.
+/// Returns health, reason and message of a plug or socket from its conditions.
 fn health(object: &Value) -> (Health, String, String) {
     let message = |one: &Value| one["message"].as_str().unwrap_or_default().to_string();
     let reason = reason(object).to_string();

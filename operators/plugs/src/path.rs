@@ -1,16 +1,17 @@
-//! Where a var's value stands in an object: `fieldref.fieldPath`.
+//! Evaluation of `fieldref.fieldPath`, the path of a var's value in an object.
 //!
 //! ```text
 //! spec.ports.0.port                        gjson: dots, indexes, wildcards, `#(…)` queries, `@` modifiers, `{a,b}` multipaths
 //! metadata.labels.app\.kubernetes\.io/name gjson: `\` before a dot
 //! spec.ports[0].port                       kustomize: an index in brackets
-//! spec.containers.[name=web].image         kustomize: the element of a list whose field has a value
+//! spec.containers.[name=web].image         kustomize: the list element whose field has a value
 //! metadata.annotations[example.com/a]      a key in brackets, quoted or not
-//!                                          nothing at all: `metadata.name`, as kustomize has it
+//!                                          empty: `metadata.name`, as in kustomize
 //! ```
 //!
-//! Manifests of the original write gjson, its README promises kustomize. A component that only kustomize gives a meaning makes
-//! a path kustomize's; every other path is gjson's, and answers what gjson 1.17 answers (`tests/paths/`, recorded from it).
+//! Manifests of integration-operator use gjson paths, while its README documents kustomize paths. A path with a
+//! component that is valid only in kustomize is evaluated as a kustomize path. All other paths behave as in gjson 1.17,
+//! with its recorded results in `tests/paths/`.
 
 mod component;
 mod get;
@@ -26,40 +27,40 @@ use serde_json::Value;
 use get::PathSearch;
 use node::JsonNode;
 
-/// The longest path.
+/// Maximum length of a path.
 pub const MAX_PATH_BYTES: usize = 4096;
-/// How many values are looked at and made on the way, over all elements: queries in queries multiply, and so do multipaths.
+/// Maximum number of visited and created values over all elements. Nested queries and multipaths multiply them.
 pub const MAX_STEPS: u32 = 500_000;
-/// What is read when no path is given.
+/// Path that is read by default.
 pub const DEFAULT_PATH: &str = "metadata.name";
 
-/// Why a path leads nowhere, whatever the object.
+/// Invalid path, regardless of the object.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// It is too long.
+    /// The path is too long.
     #[error("the path has {0} bytes, more than {MAX_PATH_BYTES}")]
     TooLong(usize),
     /// A bracket is not closed.
     #[error("`{0}` is opened and not closed in the path")]
     Unclosed(char),
-    /// It would take too long.
+    /// The evaluation takes too many steps.
     #[error("the path looks at, or makes, more than {MAX_STEPS} values")]
     TooCostly,
 }
 
-/// What stands at a path; nothing when the object has no such field.
+/// Returns the value at a path, or `None` if the object has no such field.
 ///
 /// # Errors
-/// [`PathError`] when the path cannot be followed in any object.
+/// [`PathError`] if the path is invalid for every object.
 pub fn read(object: &Value, path: &str) -> Result<Option<Value>, PathError> {
     Ok(lookup(object, path)?.map(|node| node.value()))
 }
 
-/// The same as the text of a var: strings as they are, numbers and truths as one writes them, null as nothing, lists and maps as
-/// compact JSON.
+/// Returns the value at a path as text: strings as they are, numbers and booleans as JSON, null as an empty string,
+/// lists and maps as compact JSON.
 ///
 /// # Errors
-/// As [`read`].
+/// Same as [`read`].
 pub fn text(object: &Value, path: &str) -> Result<Option<String>, PathError> {
     Ok(lookup(object, path)?.map(|node| node.text()))
 }

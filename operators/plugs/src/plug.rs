@@ -1,7 +1,7 @@
-//! The operator of plugs: one unit for each, from its first sight until what it made was taken apart.
+//! Operator of plugs: one unit for each plug, from its creation until its objects are removed.
 //!
 //! ```text
-//!            ┌────────────── socket goes, changes, withdraws ──────────────┐
+//!            ┌──────── socket deleted or changed, consent withdrawn ────────┐
 //!            ▼                                                              │
 //!  created ─▶ waiting ─▶ coupled: plug, socket ─▶ results ─▶ steady ─▶ decoupled: plug, socket
 //!                                       ▲                     │                │
@@ -9,9 +9,9 @@
 //! ```
 //!
 //! # Guarantees
-//! - Every event tells the plug's side before the socket's. // test: guarantees_the_plug_is_told_first
-//! - An event whose steps were all taken is not told again, whatever restarts. // test: guarantees_a_restart_tells_nothing
-//! - Nothing is made that the record does not know of before. // test: guarantees_what_is_made_was_recorded
+//! - Every event notifies the plug's side before the socket's side. // test: guarantees_the_plug_is_told_first
+//! - An event is not repeated after all its steps are complete, even across restarts. // test: guarantees_a_restart_tells_nothing
+//! - No object is applied before the record contains it. // test: guarantees_what_is_made_was_recorded
 
 mod authorized_reader;
 mod binding;
@@ -48,20 +48,20 @@ pub use calls::{END_CALL_TIMEOUT, END_CALL_TRIES};
 use run::{ExternalAccess, PlugRun};
 pub(crate) use run::{NAMESPACES, now};
 
-/// How the operators of this crate behave.
+/// Options of the operators of this crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlugOptions {
-    /// A socket that does not say who may use it is closed to other namespaces.
+    /// Whether a socket without consent rules is closed to other namespaces.
     pub strict: bool,
-    /// The namespace of records. What stands in them is believed, so nobody else may write Secrets there.
+    /// Namespace of records. Users must not have write access to Secrets there, because records are trusted.
     pub namespace: Arc<str>,
 }
 
-/// The namespace of records unless another is named: it is on every cluster, and no user's.
+/// Default namespace of records. It exists on every cluster and belongs to no user.
 pub const DEFAULT_NAMESPACE: &str = "kube-system";
 
 impl PlugOptions {
-    /// As the settings of a configuration say; what they do not say is as it is by default.
+    /// Reads options from the settings of a configuration, with defaults for missing fields.
     pub fn of(settings: &Value) -> Self {
         let records_namespace = settings["namespace"].as_str().map(Arc::from);
         Self {
@@ -70,7 +70,7 @@ impl PlugOptions {
         }
     }
 
-    /// The same as settings, for records; null when nothing is but as it is by default.
+    /// Returns the options as settings for the journal; null if all options have their defaults.
     pub(crate) fn settings(&self) -> Value {
         match *self == Self::default() {
             true => Value::Null,
@@ -85,19 +85,19 @@ impl Default for PlugOptions {
     }
 }
 
-/// The operator of plugs.
+/// Operator of plugs.
 pub struct PlugOperator {
     options: PlugOptions,
     caller: ApparatusCaller,
 }
 
 impl PlugOperator {
-    /// With these options.
+    /// Creates the operator with options.
     pub fn new(options: PlugOptions) -> Self {
         Self { options, caller: ApparatusCaller::default() }
     }
 
-    /// As the kernel hosts it.
+    /// Creates the operator as the kernel hosts it.
     pub fn operator(options: PlugOptions) -> Arc<dyn Operator> {
         Arc::new(ExternalAdapter(Self::new(options)))
     }
@@ -141,7 +141,7 @@ impl ExternalOperator for PlugOperator {
         let secret = view.get(&SECRETS, records_namespace, &record_name(namespace, name))?.map(|secret| secret.value());
         let Some(object) = object else {
             let Some(secret) = secret else { return Ok(Plan::nothing()) };
-            // Somebody took the finalizer away: what was recorded is taken apart all the same.
+            // The finalizer was removed by another writer: decouple from the record nevertheless.
             return match from_secret(&secret) {
                 Ok(record) => PlugRun::orphaned(self.options.clone(), view, access, record, secret).finalize(),
                 Err(_) => Ok(Plan::nothing()),
@@ -153,7 +153,7 @@ impl ExternalOperator for PlugOperator {
         }
         let run = match PlugRun::begin(self.options.clone(), view, access, object.clone(), &meta, secret) {
             Ok(run) => run,
-            // What cannot be read is no reason to keep anybody.
+            // An invalid record must not block the deletion.
             Err(error) if meta.is_deleting => {
                 return Ok(PlugRun::abandon(view, &object, &meta, &error, records_namespace));
             }

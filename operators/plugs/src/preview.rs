@@ -1,4 +1,4 @@
-//! What a plug and a socket would do, from files alone: no cluster is asked, nothing is written.
+//! Preview of a plug and a socket from files, without a cluster.
 
 mod event_preview;
 mod files;
@@ -15,20 +15,20 @@ use event_preview::EventPreviews;
 
 pub use files::PreviewFiles;
 
-/// What would be done.
+/// Preview of a coupling.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CouplingPreview {
-    /// The configurations, as the interface lets them through.
+    /// Configurations after the interface is applied.
     pub config: PerSide<Values>,
-    /// The results; absent when they need what only a cluster has.
+    /// Results; absent if they depend on a cluster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<PerSide<Values>>,
-    /// Every event with what it makes, in order.
+    /// Events and their objects, in order.
     pub events: Vec<EventPreview>,
-    /// What is left out, and why.
+    /// Omitted parts, with reasons.
     pub left_out: Vec<String>,
-    /// Whose apparatus would be asked, and whose answer was not given.
+    /// Sides whose apparatus would be called and whose answer is not given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unanswered: Vec<CouplingSide>,
 }
@@ -37,48 +37,48 @@ pub struct CouplingPreview {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EventPreview {
-    /// Which.
+    /// Event.
     pub event: CouplingEvent,
-    /// On which side.
+    /// Side.
     pub side: CouplingSide,
-    /// In order.
+    /// Actions in order.
     #[serde(rename = "acts")]
     pub actions: Vec<ObjectAction>,
 }
 
-/// What is done with one object.
+/// Action on one object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ObjectAction {
-    /// Which template it is of.
+    /// Path of the template in the spec.
     #[serde(rename = "place")]
     pub path: String,
-    /// What is done.
+    /// Action.
     pub action: ResourceAction,
-    /// The object.
+    /// Object.
     pub object: Value,
 }
 
-/// Why nothing can be said.
+/// Error of a preview.
 #[derive(Debug, thiserror::Error)]
 pub enum PreviewError {
-    /// A field cannot be read.
+    /// A field is invalid.
     #[error("could not read the {0}")]
     Model(&'static str, #[source] ModelError),
-    /// Plug and socket do not fit.
+    /// The interfaces do not match.
     #[error("the plug does not fit the socket: {0}")]
     Mismatch(String),
-    /// An answer of nobody.
+    /// An answer is given for a side without an apparatus.
     #[error(
         "the {0} has no apparatus, so there is no answer of it\nhint: give it `spec.apparatus`, or leave the answer out"
     )]
     UnexpectedAnswer(&'static str),
-    /// Something cannot be computed.
+    /// A value could not be computed.
     #[error("could not make {what}")]
     Compute {
-        /// What.
+        /// Description of the value.
         what: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: ComputeError,
     },
@@ -89,13 +89,13 @@ fn compute_error(what: impl Into<String>) -> impl FnOnce(ComputeError) -> Previe
     move |source| PreviewError::Compute { what, source }
 }
 
-/// What a plug and a socket would do, with the Secrets, ConfigMaps and other objects that they name, and what their programs answer,
-/// given as `files`.
+/// Returns the preview of a plug and a socket. `files` holds the Secrets, ConfigMaps and other objects that they
+/// reference, and the answers of their apparatuses.
 ///
-/// Whatever needs an answer that was not given is left out, and said; all else is there.
+/// Parts that depend on a missing answer are omitted and listed.
 ///
 /// # Errors
-/// [`PreviewError`] names what is wrong with them.
+/// [`PreviewError`] describes the problem.
 pub fn preview(
     plug: &Value,
     socket: &Value,
@@ -133,7 +133,7 @@ pub fn preview(
     Ok(CouplingPreview { config, result, events, left_out, unanswered })
 }
 
-/// The configuration of a side, as far as it is known.
+/// Returns the config of a side as far as it is known.
 fn config_of_side(
     files: &PreviewFiles,
     engine: &TemplateEngine,

@@ -1,8 +1,8 @@
-//! What a service account may read.
+//! Evaluates RBAC rules for reads on behalf of a service account.
 //!
-//! Reading goes through one cache for all operators, so the API server is not asked for each plug. What RBAC says is read
-//! from the same cache instead: a Role that comes or goes wakes whoever it concerns. Writes need none of this: they are made
-//! as the account, and the API server decides.
+//! All operators read through one shared cache, so the API server does not authorize each plug's reads. RBAC objects
+//! are read from the same cache instead, and a changed Role triggers the units that depend on it. Writes are made as
+//! the service account, and the API server authorizes them.
 
 use serde_json::Value;
 use switchboard_kernel::object::Object;
@@ -11,33 +11,33 @@ use switchboard_kernel::resource::{Resource, Selection};
 use switchboard_kernel::view::View;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
-/// Roles.
+/// Roles of a namespace.
 pub const ROLES: Resource = Resource::namespaced(GROUP, "v1", "Role", "roles");
-/// Bindings of roles in a namespace.
+/// RoleBindings of a namespace.
 pub const ROLE_BINDINGS: Resource = Resource::namespaced(GROUP, "v1", "RoleBinding", "rolebindings");
-/// Roles of the whole cluster.
+/// ClusterRoles.
 pub const CLUSTER_ROLES: Resource = Resource::cluster_scoped(GROUP, "v1", "ClusterRole", "clusterroles");
-/// Bindings of roles everywhere.
+/// ClusterRoleBindings.
 pub const CLUSTER_ROLE_BINDINGS: Resource =
     Resource::cluster_scoped(GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings");
 
-/// One act on one object.
+/// Request to authorize: one verb on one object.
 #[derive(Clone, Copy, Debug)]
 pub struct ResourceAttributes<'a> {
-    /// Such as `get`.
+    /// Verb, such as `get`.
     pub verb: &'a str,
-    /// Of which kind.
+    /// Kind of the object.
     pub resource: &'a Resource,
-    /// In which namespace.
+    /// Namespace of the object.
     pub namespace: &'a str,
-    /// Which object.
+    /// Name of the object.
     pub name: &'a str,
 }
 
-/// Whether RBAC lets an account do something; the refusal is in the API server's words.
+/// Checks whether RBAC allows a request. The inner error is a message in the format of the API server.
 ///
 /// # Errors
-/// [`Stop::Parked`] when roles were not read yet.
+/// [`DecideError::NotCached`] if roles are not cached yet.
 pub fn authorize(
     view: &View,
     account: &ServiceAccount,
@@ -61,7 +61,7 @@ pub fn authorize(
     Ok(Err(forbidden(account, act)))
 }
 
-/// A refusal, and what to do about it.
+/// Adds a hint to the message of a forbidden request.
 pub fn with_hint(words: &str, account: &ServiceAccount) -> String {
     let ServiceAccount { namespace, name } = account;
     format!(
@@ -69,10 +69,10 @@ pub fn with_hint(words: &str, account: &ServiceAccount) -> String {
     )
 }
 
-/// Reads all that [`may`] reads in a namespace, so that whatever changes there wakes the unit.
+/// Reads all bindings and roles that [`authorize`] reads in a namespace, so that their changes trigger the unit.
 ///
 /// # Errors
-/// [`Stop::Parked`] when roles were not read yet.
+/// [`DecideError::NotCached`] if roles are not cached yet.
 pub fn watch_roles(view: &View, namespace: &str) -> Result<(), DecideError> {
     view.list(&ROLE_BINDINGS, &Selection::namespace(namespace))?;
     view.list(&ROLES, &Selection::namespace(namespace))?;

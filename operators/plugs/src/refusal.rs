@@ -1,4 +1,4 @@
-//! What the API server refused, as its user reads it: which field asked for it, and what to do.
+//! Messages for writes that the API server refused: the field that requested the object, and a hint.
 
 use switchboard_kernel::operator::ServiceAccount;
 use switchboard_kernel::view::WriteRejection;
@@ -6,8 +6,8 @@ use switchboard_kernel::view::WriteRejection;
 use crate::coupling::AppliedObject;
 use crate::rbac::with_hint;
 
-/// The words of a refusal. `made` is what was to be made, `owner` the plug or socket whose program may be meant, `account` whom a
-/// program's objects are made as.
+/// Returns the message of a refusal. `made` are the objects to apply, `owner` is the plug or socket whose apparatus may
+/// be affected, and `account` is the service account of that apparatus.
 pub(crate) fn describe(
     refusal: &WriteRejection,
     made: &[AppliedObject],
@@ -38,14 +38,13 @@ pub(crate) fn describe(
     if place.is_empty() { message } else { format!("{place}: {message}") }
 }
 
-/// Whether to try again is of no use until somebody changes something. A server that is busy, or was asked at the wrong moment, says
-/// other words.
+/// Whether a retry is useless without a change by the user. Messages of a busy server are not final.
 pub(crate) fn is_final(message: &str) -> bool {
     let said = ["is forbidden", "is invalid", "denied the request", "Apply failed with"];
     said.iter().any(|words| message.contains(words)) || is_namespace_missing(message)
 }
 
-/// Whether it is the pod of a program, or the service before it, that may not be made.
+/// Whether the refusal concerns the pod or Service of an apparatus.
 pub(crate) fn is_of_apparatus(refusal: &WriteRejection) -> bool {
     let object = &refusal.object;
     is_final(&refusal.message) && is_apparatus_object(object.table.resource.kind.as_ref(), &object.name)
@@ -55,7 +54,7 @@ fn is_apparatus_object(kind: &str, name: &str) -> bool {
     matches!(kind, "Pod" | "Service") && name.ends_with("-apparatus")
 }
 
-/// The namespace is not there any more. Whatever was in it is gone too.
+/// Whether the namespace does not exist any more, so that its objects do not exist either.
 fn is_namespace_missing(message: &str) -> bool {
     message.contains("namespaces \"") && message.contains("not found")
 }

@@ -1,4 +1,4 @@
-//! From what users wrote to configurations, results and objects.
+//! Computation of configs, results and objects from specs.
 //!
 //! ```text
 //!  data:    Secret < inline < ConfigMap
@@ -6,7 +6,7 @@
 //!  result:  Secret < inline < resultTemplate < ConfigMap                   ─▶ interface ─▶ resultResources
 //! ```
 //!
-//! It asks a [`Source`] for what it needs and knows nothing of who answers: a view of the cluster, or files.
+//! A [`ValueSource`] provides all inputs: a view of the cluster, or files.
 
 mod engine;
 mod functions;
@@ -32,24 +32,24 @@ pub use values::{
     ValueGroup, config, config_before_apparatus, config_root, data, each_value, result, result_root, vars,
 };
 
-/// Values by name.
+/// Named values.
 pub type Values = BTreeMap<String, String>;
 
 /// A side of a coupling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CouplingSide {
-    /// The plug.
+    /// Plug.
     Plug,
-    /// The socket.
+    /// Socket.
     Socket,
 }
 
 impl CouplingSide {
-    /// Both, in the order of every event.
+    /// Both sides in the order of every event.
     pub const BOTH: [CouplingSide; 2] = [CouplingSide::Plug, CouplingSide::Socket];
 
-    /// As messages name it.
+    /// Returns the name for messages.
     pub fn as_str(self) -> &'static str {
         match self {
             CouplingSide::Plug => "plug",
@@ -58,17 +58,17 @@ impl CouplingSide {
     }
 }
 
-/// The same of both sides.
+/// A value for each side.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct PerSide<T> {
-    /// Of the plug.
+    /// Value of the plug.
     pub plug: T,
-    /// Of the socket.
+    /// Value of the socket.
     pub socket: T,
 }
 
 impl<T> PerSide<T> {
-    /// That of one side.
+    /// Returns the value of a side.
     pub fn of(&self, side: CouplingSide) -> &T {
         match side {
             CouplingSide::Plug => &self.plug,
@@ -76,7 +76,7 @@ impl<T> PerSide<T> {
         }
     }
 
-    /// That of one side, to change it.
+    /// Returns a mutable reference to the value of a side.
     pub fn of_mut(&mut self, side: CouplingSide) -> &mut T {
         match side {
             CouplingSide::Plug => &mut self.plug,
@@ -85,17 +85,17 @@ impl<T> PerSide<T> {
     }
 }
 
-/// Plug and socket that are to be brought together.
+/// Plug and socket to couple.
 #[derive(Clone, Copy)]
 pub struct CouplingPair<'a> {
-    /// The plug.
+    /// Plug.
     pub plug: &'a Plug,
-    /// The socket.
+    /// Socket.
     pub socket: &'a Socket,
 }
 
 impl<'a> CouplingPair<'a> {
-    /// What a side brings.
+    /// Returns the shared fields of a side.
     pub fn side(&self, side: CouplingSide) -> &'a crate::model::SideSpec {
         match side {
             CouplingSide::Plug => &self.plug.side,
@@ -103,7 +103,8 @@ impl<'a> CouplingPair<'a> {
         }
     }
 
-    /// Where something is written, as the plug tells of it: a field of its own, or of the socket with that one's name.
+    /// Returns the path of a field for the status of the plug. A field of the socket gets the socket's name as a
+    /// prefix.
     pub fn path(&self, side: CouplingSide, field: &str) -> String {
         match side {
             CouplingSide::Plug => field.to_string(),
@@ -111,7 +112,7 @@ impl<'a> CouplingPair<'a> {
         }
     }
 
-    /// Trouble with objects of a side, which names the field already.
+    /// Adds the socket's name to an error about its objects.
     pub fn with_side(&self, side: CouplingSide, error: ComputeError) -> ComputeError {
         match side {
             CouplingSide::Plug => error,
@@ -121,7 +122,7 @@ impl<'a> CouplingPair<'a> {
         }
     }
 
-    /// Who a side is.
+    /// Returns the metadata of a side.
     pub fn meta(&self, side: CouplingSide) -> &'a crate::model::PlugMeta {
         match side {
             CouplingSide::Plug => &self.plug.meta,
@@ -130,22 +131,22 @@ impl<'a> CouplingPair<'a> {
     }
 }
 
-/// Why something could not be computed.
+/// Error of a computation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ComputeError {
-    /// Not all was read yet.
+    /// Objects are not cached yet.
     #[error(transparent)]
     Decide(#[from] DecideError),
-    /// Something is not there yet; nobody needs to act, and its coming is noticed.
+    /// An object does not exist yet. Its creation triggers the unit.
     #[error("{0}")]
     Missing(String),
-    /// Somebody must change something; the words say what is wrong.
+    /// The input is invalid, and the user must change it.
     #[error("{0}")]
     Invalid(String),
 }
 
 impl ComputeError {
-    /// With the place where it is written before it.
+    /// Adds the path as a prefix.
     #[must_use]
     pub fn at(self, place: &str) -> Self {
         match self {
@@ -162,36 +163,36 @@ impl From<TemplateRenderError> for ComputeError {
     }
 }
 
-/// Where values come from.
+/// Source of values.
 pub trait ValueSource {
-    /// The data of a ConfigMap, read as the side's service account.
+    /// Returns the data of a ConfigMap, read as the side's service account.
     ///
     /// # Errors
-    /// [`Trouble`] when there is none, or it may not be read.
+    /// [`ComputeError`] if the ConfigMap does not exist or must not be read.
     fn config_map(&self, side: CouplingSide, namespace: &str, name: &str) -> Result<Values, ComputeError>;
 
-    /// The data of a Secret, read as the side's service account.
+    /// Returns the data of a Secret, read as the side's service account.
     ///
     /// # Errors
-    /// [`Trouble`] when there is none, or it may not be read.
+    /// [`ComputeError`] if the Secret does not exist or must not be read.
     fn secret(&self, side: CouplingSide, namespace: &str, name: &str) -> Result<Values, ComputeError>;
 
-    /// An object, read as the side's service account.
+    /// Returns an object, read as the side's service account.
     ///
     /// # Errors
-    /// [`Trouble`] when there is none, or it may not be read.
+    /// [`ComputeError`] if the object does not exist or must not be read.
     fn object(&self, side: CouplingSide, wanted: &ObjectQuery<'_>) -> Result<Value, ComputeError>;
 }
 
-/// An object that a var names.
+/// Object that a var references.
 #[derive(Clone, Copy, Debug)]
 pub struct ObjectQuery<'a> {
-    /// Its `apiVersion`.
+    /// `apiVersion` of the object.
     pub api_version: &'a str,
-    /// Its kind.
+    /// Kind of the object.
     pub kind: &'a str,
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: &'a str,
-    /// Its name.
+    /// Name of the object.
     pub name: &'a str,
 }

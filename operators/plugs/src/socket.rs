@@ -1,8 +1,8 @@
-//! The operator of sockets: one unit for each, which tells of the socket itself, sums up its plugs, and gives out places where
-//! there is a limit.
+//! Operator of sockets: one unit for each socket, which performs its events, summarizes its plugs, and admits plugs up
+//! to a limit.
 //!
-//! Who is coupled follows from the records of the plugs. They are found by label, so that a plug of another socket wakes
-//! nobody here; and the sum is written by this unit alone, however many plugs come at once.
+//! The records of the plugs show which plugs are coupled. They are selected by label, so that plugs of other sockets do
+//! not trigger the unit. Only this unit writes the summary, no matter how many plugs change at once.
 
 mod admission;
 mod calls;
@@ -38,24 +38,24 @@ use summary::{PlugSummary, differ_only_in_counts, status};
 
 pub use summary::MAX_LISTED_PLUGS;
 
-/// How long the number of plugs rests before another is written, for each of them: where there are few, it is told at once.
+/// Minimum interval between writes of the summary, for each plug. With few plugs, changes are visible at once.
 pub const SUMMARY_INTERVAL: Duration = Duration::from_millis(20);
-/// And how long at most.
+/// Upper bound of the interval.
 pub const MAX_SUMMARY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The operator of sockets.
+/// Operator of sockets.
 pub struct SocketOperator {
     options: PlugOptions,
     caller: ApparatusCaller,
 }
 
 impl SocketOperator {
-    /// With these options.
+    /// Creates the operator with options.
     pub fn new(options: PlugOptions) -> Self {
         Self { options, caller: ApparatusCaller::default() }
     }
 
-    /// As the kernel hosts it.
+    /// Creates the operator as the kernel hosts it.
     pub fn operator(options: PlugOptions) -> Arc<dyn Operator> {
         Arc::new(ExternalAdapter(Self::new(options)))
     }
@@ -98,9 +98,9 @@ impl ExternalOperator for SocketOperator {
         if meta.is_deleting && !meta.has_finalizer {
             return Ok(Plan::nothing());
         }
-        // Records are believed where nobody else writes, and nowhere else.
+        // Records are trusted only in the namespace to which no user can write.
         let of_it = Selection::namespace(&self.options.namespace).with_labels(&format!("{SOCKET_LABEL}={}", meta.uid));
-        // Who they are and how they stand is in their metadata: what they hold is not even read.
+        // The metadata contains plug and state; the data of the record is not even parsed.
         let head = |record: &Object| {
             let head = record.typed::<RecordHead>().ok().filter(|head| head.of_type == RECORD_TYPE)?;
             Some(json!({"metadata": head.metadata}))
@@ -124,7 +124,7 @@ struct RecordHead {
     of_type: String,
 }
 
-/// What a run has in its hands.
+/// State of a run.
 struct SocketRun<'a> {
     view: &'a View,
     driver: ApparatusDriver<'a>,
@@ -143,7 +143,7 @@ impl SocketRun<'_> {
         self.ensure_finalizer(&mut plan);
         let sum = PlugSummary::of(records);
         if let Some(words) = self.refusal()?.filter(|words| !self.is_shown(words)) {
-            // Shown by a run of its own: a run that is refused writes nothing of what stands behind.
+            // In a run of its own: after a refused write, later writes of the run do not happen.
             self.show_summary(&mut plan, &sum, &self.object["status"], Some(&words));
             return Ok(plan.failing(words));
         }
@@ -170,13 +170,13 @@ impl SocketRun<'_> {
         Ok(plan.blocked(words))
     }
 
-    /// What was refused of the run before, with the field that asked for it.
+    /// Returns the refusal of the previous run, with the field that requested the object.
     fn refusal(&self) -> Result<Option<String>, DecideError> {
         let Some(first) = self.view.rejected_writes().first() else { return Ok(None) };
         let account = self.object["spec"]["serviceAccountName"].as_str().unwrap_or("default").to_string();
         let account = ServiceAccount { namespace: self.meta.namespace.clone(), name: account };
         if first.message.contains("is forbidden") {
-            // A role that comes makes it worth another try at once.
+            // A new role is a reason to retry at once.
             crate::rbac::watch_roles(self.view, &self.meta.namespace)?;
         }
         Ok(Some(refusal::describe(first, &self.applied_objects(), &self.meta.name, &account)))
@@ -200,7 +200,8 @@ impl SocketRun<'_> {
         plan.push(Mutation::patch(&SOCKETS, &self.meta.namespace, &self.meta.name, PatchType::Merge, body));
     }
 
-    /// Tells of the socket itself, once: a mark in its status says that this was done. Gives the status with what is known then.
+    /// Performs the `created` event of the socket, once: a field of the status marks it as complete. Returns the new
+    /// status.
     fn create(&self, plan: &mut Plan, socket: &Socket) -> Result<Value, SocketHalt> {
         let mut known = self.object["status"].clone();
         if known["created"] == true {
@@ -240,7 +241,8 @@ impl SocketRun<'_> {
         Ok(known)
     }
 
-    /// What it says of its plugs. Where only the number of many has changed it is written once in a while: they come by the hundred.
+    /// Writes the summary of the plugs. If only their number has changed, writes are rate-limited, because plugs come
+    /// by the hundred.
     fn show_summary(&self, plan: &mut Plan, sum: &PlugSummary, known: &Value, failed: Option<&str>) {
         let before = &self.object["status"];
         let mut status = status(sum, known, failed, self.meta.generation, &before["conditions"], self.now);
@@ -272,7 +274,7 @@ impl SocketRun<'_> {
     }
 }
 
-/// What the author of a socket should know.
+/// Returns warnings for the author of a socket.
 fn warnings(socket: &Socket, strict: bool) -> Vec<(&'static str, &'static str)> {
     let mut all = Vec::new();
     if socket.interface.is_none() {
@@ -288,7 +290,7 @@ fn warnings(socket: &Socket, strict: bool) -> Vec<(&'static str, &'static str)> 
     all
 }
 
-/// Why a socket cannot be told of.
+/// Reason to end a run early.
 enum SocketHalt {
     Decide(DecideError),
     Invalid(String),

@@ -1,17 +1,17 @@
-//! `plugs status` as people read it, in the manner of `juju status --relations`.
+//! Table of `plugs status`, in the style of `juju status --relations`.
 
 use crate::overview::{PlugOverview, PlugRow, SocketRow};
 
-/// What is shown.
+/// Options of the table.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TableOptions {
-    /// A table of integrations as well.
+    /// Whether to add a table of integrations.
     pub relations: bool,
-    /// Ages and reasons as well.
+    /// Whether to add ages and reasons.
     pub wide: bool,
 }
 
-/// The tables. `age` makes a span of a time of creation: what time it is, is not known here.
+/// Returns the tables. `age` converts a creation time to an age.
 pub fn status_table(overview: &PlugOverview, shown: TableOptions, age: &dyn Fn(&str) -> String) -> String {
     let mut tables = Vec::new();
     if !overview.sockets.is_empty() {
@@ -77,7 +77,7 @@ fn dash(text: &str) -> String {
     if text.is_empty() { "-".to_string() } else { text.to_string() }
 }
 
-/// Columns two apart; what a message breaks over several lines stays on one.
+/// Formats rows with two spaces between columns. Line breaks in messages become spaces.
 fn table(rows: &[Vec<String>]) -> String {
     let cell = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();

@@ -1,4 +1,4 @@
-//! The operators at work on the embedded cluster.
+//! Tests of the operators on the embedded cluster.
 #![allow(clippy::unwrap_used)]
 
 #[path = "cluster/conformance.rs"]

@@ -1,4 +1,4 @@
-//! The operators bear every fault: no ghost, no orphan, no event skipped or repeated.
+//! Fault tests of the operators: no resurrected object, no orphan, no skipped or repeated event.
 #![allow(clippy::unwrap_used)]
 
 #[path = "probe/apparatus.rs"]
@@ -40,7 +40,7 @@ fn socket(name: &str, hello: &str) -> Value {
     )
 }
 
-/// What is made at the parting tells of it, and of what was seen until then.
+/// Returns a plug that applies objects when it is decoupled, with the values at that time.
 fn plug(name: &str, socket: &str) -> Value {
     let mut plug = quiet_plug(name, socket);
     let last = map("last-{% .plug.metadata.name %}", json!({"hello": "{% .socketConfig.hello %}"}));
@@ -48,7 +48,7 @@ fn plug(name: &str, socket: &str) -> Value {
     plug
 }
 
-/// Leaves nothing behind.
+/// Returns a plug that leaves no objects behind.
 fn quiet_plug(name: &str, socket: &str) -> Value {
     object(
         "Plug",
@@ -64,7 +64,7 @@ fn quiet_plug(name: &str, socket: &str) -> Value {
     )
 }
 
-/// The kinds, and accounts that may do everything with ConfigMaps.
+/// Returns the kinds, and service accounts with all rights on ConfigMaps.
 fn base_objects() -> Vec<Value> {
     let mut all = crds();
     for namespace in ["shop", "data"] {
@@ -82,7 +82,7 @@ fn probe(given: Vec<Value>, script: Vec<ScriptStep>) -> Probe {
     Probe::of_all(operators).given(base_objects().into_iter().chain(given)).script(script)
 }
 
-/// How many faults of a schedule are tried, spread over all of it; all with the variable `SWITCHBOARD_PROBE_ALL`.
+/// Number of faults to test, evenly spread over the schedule. The variable `SWITCHBOARD_PROBE_ALL` selects all of them.
 const SAMPLE: usize = 30;
 
 fn spread_sample<T>(all: Vec<T>, wanted: usize) -> Vec<T> {
@@ -93,11 +93,11 @@ fn spread_sample<T>(all: Vec<T>, wanted: usize) -> Vec<T> {
     all.into_iter().step_by(step).collect()
 }
 
-/// A plug of a name, at a socket.
+/// Function that returns a plug with a name and a socket.
 type PlugMaker = fn(&str, &str) -> Value;
 
-/// An undisturbed run, then faults of the schedule that follows from it. Who does not see every state leaves other traces of
-/// the way, so those faults are tried with plugs that leave none.
+/// Runs without faults, then with faults of the derived schedule. A run that does not observe every state leaves
+/// different traces, so such faults are tested with plugs that leave none.
 fn assert_survives_faults(probe: impl Fn(PlugMaker) -> Probe) {
     let blind = [FaultClass::Stale, FaultClass::Missed, FaultClass::Merged];
     for (plug, is_blind) in [(plug as PlugMaker, false), (quiet_plug, true)] {
@@ -140,7 +140,7 @@ fn a_socket_goes_with_its_plugs_coupled() {
     });
 }
 
-/// Thirty of them are a thousand writes, so fewer faults are tried of each class.
+/// Thirty plugs cause a thousand writes, so fewer faults of each class are tested.
 const CROWD_SAMPLE: usize = 2;
 
 #[test]
@@ -157,7 +157,7 @@ fn a_socket_goes_with_thirty_plugs_coupled() {
     let of = |class: &FaultClass| {
         spread_sample(all.iter().filter(|fault| fault.has_class(*class)).cloned().collect(), CROWD_SAMPLE)
     };
-    // And crashes all along the way.
+    // Plus crashes all along the run.
     let crashes = (150..450).step_by(60).map(|at| format!("crash-at-write:{at}").parse().unwrap());
     let report = probe(given, script).only(classes.iter().flat_map(of).chain(crashes)).run();
     println!("{} runs, {} writes, {} events", report.runs, report.writes, report.events);

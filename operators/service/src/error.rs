@@ -13,16 +13,16 @@ pub enum ServiceError {
     #[error(transparent)]
     Ledger(#[from] LedgerError),
     /// Other writers changed the rows in every attempt.
-    #[error("could not commit: rows were changed by others {attempts} times in a row")]
+    #[error("could not commit: other writers changed the rows in {attempts} consecutive attempts")]
     Contended {
         /// Number of attempts.
         attempts: u32,
     },
     /// An object does not match its kind.
-    #[error("could not understand an object")]
+    #[error("could not parse an object")]
     Shape(#[from] serde_json::Error),
     /// A time could not be parsed.
-    #[error("could not understand the time of a question")]
+    #[error("could not parse the time of a request")]
     Time(#[from] jiff::Error),
     /// The status of an Application cannot be stored.
     #[error(transparent)]
@@ -31,7 +31,7 @@ pub enum ServiceError {
     #[error(transparent)]
     Secret(#[from] ClusterSecretError),
     /// A test stops the process here.
-    #[error("could not commit: the process is being stopped")]
+    #[error("could not commit: the process is stopping")]
     Stopped,
 }
 

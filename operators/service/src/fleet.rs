@@ -64,26 +64,28 @@ pub enum FleetError {
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// No instance in this namespace of the cluster.
-    #[error("could not find an Argo CD instance in namespace `{0}`\nhint: `switchboard gitops fleet list` names them")]
+    #[error(
+        "could not find an Argo CD instance in namespace `{0}`\nhint: list the instances with `switchboard gitops fleet list`"
+    )]
     NoInstance(String),
     /// The namespace does not exist.
     #[error(
-        "could not find namespace `{0}`\nhint: create it, and Argo CD in it, or let `fleet add --create-namespace` create it"
+        "could not find namespace `{0}`\nhint: create the namespace and install Argo CD in it, or use `fleet add --create-namespace`"
     )]
     NoNamespace(String),
     /// The namespace belongs to a tenant.
     #[error(
-        "could not take namespace `{0}` for an Argo CD instance: it is a tenant's, who would read there what others deploy with\nhint: give a namespace of its own, or --force if nobody else's units come to it"
+        "could not use namespace `{0}` for an Argo CD instance: it belongs to a tenant, who could read the credentials of other tenants there\nhint: give a namespace of its own, or --force if no other tenant is placed there"
     )]
     TenantNamespace(String),
     /// The namespace is marked as another database's.
     #[error(
-        "could not take namespace `{0}` for an Argo CD instance: it is one of another database, which deploys there\nhint: give another namespace, or --force if that database is gone"
+        "could not use namespace `{0}` for an Argo CD instance: it belongs to another database\nhint: give another namespace, or --force if that database no longer exists"
     )]
     OtherDatabase(String),
     /// The instance has placements.
     #[error(
-        "could not remove the Argo CD instance in `{namespace}`: it has {placements} units{}\nhint: move them with `switchboard gitops fleet move`, and cordon it so that it gets no new ones; `switchboard gitops fleet list --units` shows all",
+        "could not remove the Argo CD instance in `{namespace}`: it has {placements} placements{}\nhint: cordon the instance and move its placements with `switchboard gitops fleet move`; list them with `switchboard gitops fleet list --units`",
         list_suffix(.first, *.placements)
     )]
     InUse {
@@ -96,7 +98,7 @@ pub enum FleetError {
     },
     /// Placements are being moved to or from the instance.
     #[error(
-        "could not remove the Argo CD instance in `{namespace}`: {placements} units are on their way to it or away from it\nhint: wait until they are there; `switchboard gitops fleet move TENANT --back` calls one back"
+        "could not remove the Argo CD instance in `{namespace}`: {placements} placements are moving to or from it\nhint: wait for the moves, or cancel them with `switchboard gitops fleet move TENANT --back`"
     )]
     PlacementsMoving {
         /// Namespace of the instance.
@@ -106,7 +108,7 @@ pub enum FleetError {
     },
     /// Removals are in progress at the instance.
     #[error(
-        "could not remove the Argo CD instance in `{namespace}`: {removals} removals, of Applications or of projects, are under way there\nhint: wait until they are done; if that Argo CD is gone for good, --force gives them up, and what was deployed stays"
+        "could not remove the Argo CD instance in `{namespace}`: {removals} removals of Applications or projects are in progress there\nhint: wait for the removals; if the Argo CD no longer exists, give --force to abandon them and keep the deployed resources"
     )]
     Removing {
         /// Namespace of the instance.
@@ -116,7 +118,7 @@ pub enum FleetError {
     },
     /// No other instance can take over the credentials.
     #[error(
-        "could not remove the Argo CD instance in `{namespace}`: it has {credentials} repository credentials, and there is no other to take them\nhint: add another one with `switchboard gitops fleet add`"
+        "could not remove the Argo CD instance in `{namespace}`: it has {credentials} repository credentials, and there is no other instance for them\nhint: add another instance with `switchboard gitops fleet add`"
     )]
     LastInstance {
         /// Namespace of the instance.
@@ -126,7 +128,7 @@ pub enum FleetError {
     },
     /// The tenant has no such placement.
     #[error(
-        "could not find what tenant `{tenant}` deploys to `{environment}`\nhint: it is placed when its first deployment is created"
+        "could not find a placement of tenant `{tenant}` for `{environment}`\nhint: create a deployment first: the first one creates the placement"
     )]
     NoPlacement {
         /// Namespace of the tenant.
@@ -136,7 +138,7 @@ pub enum FleetError {
     },
     /// Several placements match the name.
     #[error(
-        "could not tell which {what} is meant: {} are called `{name}`, by uid {}\nhint: give the uid in place of the name: that of the tenant's namespace, of the environment's resource; `switchboard gitops fleet list --units -o wide` shows where each is",
+        "could not select one {what}: {} have the name `{name}`, with the uids {}\nhint: give the uid of the tenant's namespace or of the environment's resource in place of the name; list them with `switchboard gitops fleet list --units -o wide`",
         .uids.len(),
         first_few(.uids, .uids.len())
     )]
@@ -149,7 +151,7 @@ pub enum FleetError {
         uids: Vec<String>,
     },
     /// The target receives no new placements.
-    #[error("could not move the unit to the Argo CD instance in `{namespace}`: it {why}\nhint: {hint}")]
+    #[error("could not move the placement to the Argo CD instance in `{namespace}`: it {why}\nhint: {hint}")]
     TargetRefused {
         /// Namespace of the instance.
         namespace: String,
@@ -162,15 +164,17 @@ pub enum FleetError {
     #[error(transparent)]
     Cannot(#[from] MoveError),
     /// There is no move to cancel.
-    #[error("could not call the unit back: it does not move\nhint: `switchboard gitops fleet list` shows how many do")]
+    #[error(
+        "could not cancel the move: the placement is not moving\nhint: list the moves with `switchboard gitops fleet list --units`"
+    )]
     NotMoving,
     /// The move is past the step where it could be cancelled.
     #[error(
-        "could not call the unit back: it is on the other Argo CD instance already\nhint: `switchboard gitops fleet move` moves it to where it was"
+        "could not cancel the move: the placement is on the other Argo CD instance already\nhint: move it back with `switchboard gitops fleet move`"
     )]
     TooLate,
     /// The row of the move was deleted with its tenant or environment.
-    #[error("could not find the move: its tenant or its environment is gone")]
+    #[error("could not find the move: its tenant or its environment was deleted")]
     NoMove,
 }
 

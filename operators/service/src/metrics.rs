@@ -67,14 +67,14 @@ pub const OPERATION_STATES: [OperationState; 4] =
 #[derive(Debug, thiserror::Error)]
 pub enum MetricsError {
     /// The database failed.
-    #[error("could not count what the database has")]
+    #[error("could not count the rows of the database")]
     Rows(#[source] FleetError),
     /// The engine cluster failed.
-    #[error("could not count what the engine cluster has")]
+    #[error("could not count the objects of the engine cluster")]
     Objects(#[source] FleetError),
     /// The engine cluster did not respond within the deadline.
     #[error(
-        "could not count what the engine cluster has: no answer within {} s\nhint: does the cluster run, and does this machine reach it?",
+        "could not count the objects of the engine cluster: no response within {} s\nhint: check that the cluster runs and is reachable from this machine",
         SCRAPE_DEADLINE.as_secs()
     )]
     Late,
@@ -115,7 +115,7 @@ pub async fn page(ledger: &Ledger, engine: Option<&EngineClient>, failing: u64) 
 
 fn scrape_success(is: bool) -> String {
     let name = "switchboard_gitops_metrics_ok";
-    let help = "Whether all could be counted: 0 is without what the database or the engine cluster did not say.";
+    let help = "Whether everything was counted: 0 means that gauges of the database or the engine cluster are missing.";
     format!("# HELP {name} {help}\n# TYPE {name} gauge\n{name} {}\n", u8::from(is))
 }
 
@@ -195,18 +195,18 @@ fn gauges(counts: &GitOpsCounts) -> String {
     let mut one = |name: &str, help: &str, value: u64| gauge(name, help, &[(String::new(), value as f64)]);
     let [waiting, in_progress, completed, failed] = counts.operations;
     one("total_number_of_operationDB_rows", "Operations.", waiting + in_progress + completed + failed);
-    one("operationDB_rows_in_waiting_state", "Operations that nobody has begun.", waiting);
-    one("operationDB_rows_in_in_progress_state", "Operations that an agent works on.", in_progress);
-    one("operationDB_rows_in_completed_state", "Operations that are done.", completed);
-    one("operationDB_rows_in_error_state", "Operations that were given up.", failed);
-    one("total_operationDB_rows_in_complete_state", "Operations that are over.", completed + failed);
-    one("operationDB_rows_in_non_complete_state", "Operations that are not over.", waiting + in_progress);
-    one("operationDB_completedState", "Operations that are done.", completed);
-    one("operationDB_failedState", "Operations that were given up.", failed);
-    one("switchboard_gitops_moves", "Units on their way between Argo CD instances.", counts.moves);
+    one("operationDB_rows_in_waiting_state", "Operations that have not started.", waiting);
+    one("operationDB_rows_in_in_progress_state", "Operations in progress.", in_progress);
+    one("operationDB_rows_in_completed_state", "Operations that have completed.", completed);
+    one("operationDB_rows_in_error_state", "Operations that have failed.", failed);
+    one("total_operationDB_rows_in_complete_state", "Operations that have completed or failed.", completed + failed);
+    one("operationDB_rows_in_non_complete_state", "Operations that are waiting or in progress.", waiting + in_progress);
+    one("operationDB_completedState", "Operations that have completed.", completed);
+    one("operationDB_failedState", "Operations that have failed.", failed);
+    one("switchboard_gitops_moves", "Placements that are moving between Argo CD instances.", counts.moves);
     let labelled = |label: &str, value: u64| [(format!("{{gitopsDeployment=\"{label}\"}}"), value as f64)];
     gauge("active_gitopsDeployments", "GitOpsDeployments.", &labelled("success", counts.deployments));
-    gauge("gitopsDeployments_failures", "GitOpsDeployments that failed.", &labelled("fail", counts.failures));
+    gauge("gitopsDeployments_failures", "GitOpsDeployments with an error.", &labelled("fail", counts.failures));
     let each = |value: &dyn Fn(&FleetInstance) -> f64| -> Vec<(String, f64)> {
         counts.instances.iter().map(|entry| (labels(counts, entry), value(entry))).collect()
     };
@@ -216,14 +216,22 @@ fn gauges(counts: &GitOpsCounts) -> String {
     let name = "switchboard_gitops_instance_applications";
     gauge(name, "Applications of an Argo CD instance.", &each(&|entry| entry.candidate.applications as f64));
     let name = "switchboard_gitops_instance_applications_limit";
-    gauge(name, "Applications an Argo CD instance is given at most.", &each(&limit(|member| member.max_applications)));
+    gauge(
+        name,
+        "Maximum number of Applications of an Argo CD instance.",
+        &each(&limit(|member| member.max_applications)),
+    );
     let name = "switchboard_gitops_instance_units";
-    gauge(name, "Units of an Argo CD instance.", &each(&|entry| entry.candidate.environments as f64));
+    gauge(name, "Placements of an Argo CD instance.", &each(&|entry| entry.candidate.environments as f64));
     let name = "switchboard_gitops_instance_units_limit";
-    gauge(name, "Units an Argo CD instance is given at most.", &each(&limit(|member| member.max_environments)));
+    gauge(
+        name,
+        "Maximum number of placements of an Argo CD instance.",
+        &each(&limit(|member| member.max_environments)),
+    );
     if let Some(engine) = counts.engine {
         gauge("number_of_operationsCR", "Operation resources.", &[(String::new(), engine.operations as f64)]);
-        let help = "Applications that were compared in the last three minutes, in percent.";
+        let help = "Percentage of Applications that Argo CD compared in the last three minutes.";
         gauge("gitops_argocd_apps_reconciled_percent", help, &[(String::new(), engine.reconciled_percent)]);
     }
     page

@@ -172,7 +172,7 @@ impl<N: ExternalChecker> AsyncCheck<credential::CredentialCheck, credential::Cre
     }
 
     fn timeout_answer(&self, question: &credential::CredentialCheck) -> credential::CredentialCheckResult {
-        let outcome = CredentialOutcome::Unchecked("the repository did not answer in time".to_string());
+        let outcome = CredentialOutcome::Unchecked("the repository did not respond in time".to_string());
         credential::CredentialCheckResult { digest: question.digest.clone(), outcome }
     }
 

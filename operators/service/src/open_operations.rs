@@ -87,15 +87,15 @@ mod tests {
         assert_eq!(open.take_overdue(start + SECOND, SECOND), ['A', 'b']);
         open.remove(&"a".into());
         open.add("c".into(), start + 3 * SECOND, 'c');
-        assert_eq!(open.next(), Some(start + 2 * SECOND), "b is looked at again");
+        assert_eq!(open.next(), Some(start + 2 * SECOND), "b is due again");
         // An Operation that is added again is due once.
         open.remove(&"c".into());
         open.add("c".into(), start + 3 * SECOND, 'C');
-        assert_eq!(open.take_overdue(start + 3 * SECOND, SECOND), ['b', 'C'], "what came meanwhile is not lost");
+        assert_eq!(open.take_overdue(start + 3 * SECOND, SECOND), ['b', 'C'], "operations added meanwhile are kept");
         open.remove(&"b".into());
         open.remove(&"c".into());
         assert!(open.take_overdue(start + 9 * SECOND, SECOND).is_empty());
-        assert_eq!(open.next(), None, "and then there is rest");
+        assert_eq!(open.next(), None, "then nothing is due");
     }
 
     #[tokio::test]

@@ -46,7 +46,7 @@ pub async fn namespace(client: &Client, name: &str) -> Result<Option<TenantNames
             Ok(Some(TenantNamespace { name: name.to_string(), uid: Uid::from(text(&found, "/metadata/uid")) }))
         }
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
-        Err(error) => Err(cluster_error(format!("look at namespace `{name}`"), error)),
+        Err(error) => Err(cluster_error(format!("read namespace `{name}`"), error)),
     }
 }
 
@@ -74,7 +74,7 @@ pub async fn cluster_uid(client: &Client) -> Result<Uid, SetupError> {
 pub async fn install(client: &Client, more: &[Value], namespace: &str) -> Result<(), SetupError> {
     let definitions = CRDS.iter().filter_map(|text| yaml::read(text).ok()).map(|document| document.value);
     for definition in definitions.chain(more.iter().cloned()) {
-        let act = format!("define {}", text(&definition, "/spec/names/kind"));
+        let act = format!("create {}", text(&definition, "/spec/names/kind"));
         create(client, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition, act).await?;
     }
     let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
@@ -113,7 +113,10 @@ async fn mark_namespaces(store: &Store, client: &Client, cluster: &Uid, force: b
         let marked = match engine.namespace_owner(place).await {
             Ok(Some(found)) if found.database.as_ref() == Some(&database) => Ok(()),
             Ok(Some(found)) if found.is_owned_by_other(Some(&database)) && !force => {
-                tracing::warn!(namespace = place, "an Argo CD of this database is said to be another's as well");
+                tracing::warn!(
+                    namespace = place,
+                    "an Argo CD namespace of this database is marked as another database's"
+                );
                 Ok(())
             }
             Ok(Some(_)) => engine.set_namespace_owner(place, Some(&database)).await,
@@ -122,7 +125,7 @@ async fn mark_namespaces(store: &Store, client: &Client, cluster: &Uid, force: b
         // The role works without permission to patch namespaces; `fleet add` marks them as well.
         if let Err(error) = marked {
             let error = crate::error::error_chain(&error);
-            tracing::warn!(namespace = place, error, "could not mark an Argo CD as one of this database");
+            tracing::warn!(namespace = place, error, "could not mark the Argo CD namespace as this database's");
         }
     }
     Ok(())

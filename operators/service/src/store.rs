@@ -173,9 +173,9 @@ mod tests {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let store = store(&runtime);
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            store.block_on(async || -> Result<(), ServiceError> { panic!("as a decision might") })
+            store.block_on(async || -> Result<(), ServiceError> { panic!("simulated panic of a decision") })
         }));
-        assert_eq!(ended.unwrap_err().downcast_ref(), Some(&"as a decision might"));
+        assert_eq!(ended.unwrap_err().downcast_ref(), Some(&"simulated panic of a decision"));
         assert_eq!(store.block_on(async || Ok(7)), Ok(7));
     }
 
@@ -186,7 +186,7 @@ mod tests {
         let output = again.args(["--nocapture", "a_panic_reaches_only_its_caller"]).output().unwrap();
         let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
         assert!(said.contains("1 passed"), "{said}");
-        assert!(!said.contains("as a decision might"), "{said}");
+        assert!(!said.contains("simulated panic of a decision"), "{said}");
     }
 
     #[test]

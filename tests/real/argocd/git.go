@@ -31,9 +31,10 @@ import (
 //
 //	argocd git --directory DIRECTORY
 //
-// serves the bare repositories of the directory, to read. One whose name begins with `private` is for whoever knows the line
-// `NAME:PASSWORD` of the file `password` there, or has a key of its file `authorized_keys`; both are read anew for each request.
-// Without a key nobody gets in over SSH. Prints one line of JSON when it listens; ends when its standard input ends.
+// The command serves the bare repositories of the directory, read-only. Repositories whose name begins with `private` require the
+// credentials `NAME:PASSWORD` of the file `password` in the directory, or a key of its file `authorized_keys`. Both files are read
+// for each request. SSH always requires a key. The server prints one line of JSON when it listens, and exits when its standard
+// input is closed.
 func gitServer(arguments []string) error {
 	flags := flag.NewFlagSet("git", flag.ContinueOnError)
 	directory := flags.String("directory", "", "where the repositories are")
@@ -72,10 +73,10 @@ func gitServer(arguments []string) error {
 	return nil
 }
 
-// The repositories of a directory.
+// Handler for the repositories of a directory.
 type repositories struct{ directory string }
 
-// The smart protocol, which is `git upload-pack` in two halves.
+// Serves the smart protocol, which consists of two `git upload-pack` requests.
 func (r repositories) ServeHTTP(answer http.ResponseWriter, request *http.Request) {
 	name, what, found := strings.Cut(strings.TrimPrefix(request.URL.Path, "/"), "/")
 	place, err := r.find(name)
@@ -126,7 +127,7 @@ func (r repositories) knows(request *http.Request) bool {
 	return given && err == nil && strings.TrimSpace(string(line)) == user+":"+password
 }
 
-// Serves `git-upload-pack` to whoever has a key; answers the server's own.
+// Serves `git-upload-pack` to clients with an authorized key, and returns the server's key.
 func serveSSH(listener net.Listener, directory string) (string, error) {
 	_, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -214,7 +215,7 @@ func serveChannel(stream ssh.Channel, requests <-chan *ssh.Request, repositories
 	}
 }
 
-// A certificate for this machine's loopback, and whom to trust for it.
+// Creates a certificate for the loopback address, and returns it with its CA.
 func certificate() (tls.Certificate, string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

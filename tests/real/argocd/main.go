@@ -1,10 +1,10 @@
-// One Argo CD instance for tests: its application-controller and its repo-server, as their own module has them, and a Redis that
-// lives in this process, so that nothing else need be installed. There is no argocd-server: nothing of ours talks to one.
+// One Argo CD instance for tests: the application-controller and the repo-server from the Argo CD module, and a Redis in this process,
+// so that nothing else must be installed. There is no argocd-server, because Switchboard does not use one.
 //
 //	argocd --kubeconfig FILE --namespace NAMESPACE --directory DIRECTORY
 //
-// The directory takes what the instance writes: clones, its socket for passwords, known hosts and certificates. Two instances
-// have two of them. Ports are chosen here and said to nobody but the parts themselves. Ends when its standard input ends.
+// The directory holds the instance's files: clones, the socket for passwords, known hosts and certificates. Each instance needs its own.
+// Ports are chosen here and passed only to the components. The program exits when its standard input is closed.
 package main
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Which part of Argo CD a process is; Argo CD's own word, which it also gives to git's helper for passwords.
+// Variable with the component of a process; Argo CD also passes it to git's password helper.
 const binaryName = "ARGOCD_BINARY_NAME"
 
 func main() {
@@ -54,7 +54,7 @@ func main() {
 	}
 }
 
-// Starts the parts and waits until one ends or nobody needs them any more.
+// Starts the components, and waits until one exits or standard input is closed.
 func instance() error {
 	kubeconfig := flag.String("kubeconfig", "", "how to reach the cluster")
 	namespace := flag.String("namespace", "argocd", "where its Applications and its configuration are")
@@ -88,9 +88,9 @@ func instance() error {
 	controller, err := start(common.CommandApplicationController, env, ended,
 		"--kubeconfig", *kubeconfig, "--namespace", *namespace, "--metrics-port", ports[2],
 		"--repo-server", "127.0.0.1:"+ports[0], "--repo-server-plaintext", "--redis", redis.Addr(),
-		// What the service needs of an instance, whoever configures it.
+		// Settings that the GitOps Service requires of an instance.
 		"--persist-resource-health",
-		// A test waits for a change in git no longer than this; a comparison costs nothing while nothing changes.
+		// Upper bound for a test's wait for a change in git; a comparison without changes is cheap.
 		"--app-resync", "5", "--app-resync-jitter", "0", "--repo-error-grace-period-seconds", "0",
 		"--loglevel", *level, "--logformat", "text")
 	if err != nil {
@@ -98,14 +98,14 @@ func instance() error {
 	}
 	defer stop(controller)
 	go func() {
-		// Whoever started this holds the other end for as long as it lives.
+		// The parent process holds the other end open while it runs.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		ended <- nil
 	}()
 	return <-ended
 }
 
-// What both parts are told by their environment.
+// Environment of both components.
 func environment(directory string) ([]string, error) {
 	directory, err := filepath.Abs(directory)
 	if err != nil {
@@ -120,13 +120,13 @@ func environment(directory string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// git asks a program of the name `argocd` for passwords.
+	// git runs a program named `argocd` to get passwords.
 	link := filepath.Join(directory, "bin", "argocd")
 	_ = os.Remove(link)
 	if err := os.Symlink(own, link); err != nil {
 		return nil, err
 	}
-	// Argo CD's image has a script of this name that says who signed a commit: here nobody signs.
+	// Argo CD's image has a script of this name that verifies signatures; the test's commits are unsigned.
 	script := filepath.Join(directory, "bin", "git-verify-wrapper.sh")
 	if err := os.WriteFile(script, []byte("#!/bin/sh\n"), 0o700); err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func environment(directory string) ([]string, error) {
 		"ARGOCD_GNUPGHOME="+in("gpg"),
 		"ARGOCD_GPG_ENABLED=false",
 		"ARGOCD_PLUGINSOCKFILEPATH="+in("plugins"),
-		// The sharding of a single controller.
+		// Sharding for a single controller.
 		"HOSTNAME=argocd-application-controller-0",
 	), nil
 }
@@ -155,7 +155,7 @@ func start(name string, env []string, ended chan<- error, arguments ...string) (
 	part := exec.Command(own, arguments...)
 	part.Env = append(env, binaryName+"="+name)
 	part.Stdout, part.Stderr = os.Stderr, os.Stderr
-	// The parts go with this process, however it ends.
+	// The components are killed with this process.
 	part.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := part.Start(); err != nil {
 		return nil, fmt.Errorf("could not start %s: %w", name, err)
@@ -169,7 +169,7 @@ func start(name string, env []string, ended chan<- error, arguments ...string) (
 
 func stop(part *exec.Cmd) { _ = part.Process.Kill() }
 
-// Ports that were free a moment ago; both parts insist on being told one.
+// Returns currently free ports; both components require a port number.
 func freePorts(count int) ([]string, error) {
 	var ports []string
 	for range count {

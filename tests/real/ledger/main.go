@@ -1,5 +1,5 @@
-// Reads and writes the GitOps Service's tables with the ORM of the original and with its column lists: `read` prints one row of
-// each table as JSON, `write` adds rows as the original adds them. The database is PostgreSQL on a socket.
+// Reads and writes the GitOps Service's tables with the ORM and the column lists of managed-gitops: `read` prints one row of each table
+// as JSON, and `write` adds rows in the same way as managed-gitops. The database is PostgreSQL on a socket.
 package main
 
 import (
@@ -196,7 +196,7 @@ func read(db *pg.DB) error {
 			return fmt.Errorf("%T: %w", row, err)
 		}
 	}
-	// This one has no key in the original's struct: it is found by what it maps.
+	// The struct in managed-gitops has no key, so the row is selected by the mapped ids.
 	api := &apiMapping{}
 	if err := db.Model(api).Where("atdbm.api_resource_uid = ?", "env-uid").Select(); err != nil {
 		return fmt.Errorf("%T: %w", api, err)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// bench reads one case of kind text, parses it once, and then answers every line with the nanoseconds of as many
-// executions as the line says. The other side of the measurement decides when, so that both take turns.
+// bench reads one case of kind text and parses it once. Then it answers every line, which contains a number of executions, with their
+// duration in nanoseconds. The caller controls the timing, so that both sides alternate.
 func bench() {
 	in := bufio.NewReaderSize(os.Stdin, 1<<20)
 	line, err := in.ReadBytes('\n')

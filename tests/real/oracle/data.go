@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// decode reads data as Go code would hold it: whole numbers are int, the others float64, and {"$type": T, "value": V} is
-// a value of another type.
+// decode converts data to ordinary Go values: integers become int, other numbers float64, and {"$type": T, "value": V} becomes a value
+// of another type.
 func decode(raw json.RawMessage) (any, error) {
 	if len(raw) == 0 {
 		return nil, nil

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// helmCase is a chart given as its files. The answer is the JSON of its rendered templates by path.
+// helmCase is a chart as a map of files. The answer is the JSON of its rendered templates by path.
 type helmCase struct {
 	Files  map[string]string `json:"files"`
 	Values string            `json:"values"` // YAML

@@ -1,11 +1,10 @@
-// The oracle of the template and chart tests: it answers cases with the real Go packages.
+// Reference implementation for the template and chart tests: runs cases with the Go packages.
 //
-// One case a line on standard input, one answer a line on standard output, in the same order:
+// Reads one case per line from standard input, and writes one answer per line to standard output, in the same order:
 //
 //	{"kind": "text", "template": "{{ .a }}", "data": {"a": 1}}    ->  {"out": "1", "err": ""}
 //
-// Each kind has a file of its own, whose function is in the table below.
-// `oracle bench` measures instead; see bench.go.
+// Each kind has its own file, with its function in the table below. `oracle bench` measures durations; see bench.go.
 package main
 
 import (
@@ -17,10 +16,10 @@ import (
 	"unicode/utf8"
 )
 
-// answer is what a case came to: the output, whole or up to the error, and the text of the error.
+// answer is the result of a case: the output, complete or up to the error, and the error message.
 type answer struct {
 	Out string `json:"out"`
-	// Out in base64, where it is not UTF-8.
+	// Output in base64 if it is not UTF-8.
 	Bytes string `json:"bytes,omitempty"`
 	Err   string `json:"err"`
 }

@@ -13,7 +13,7 @@ import (
 	sprig3 "github.com/Masterminds/sprig/v3"
 )
 
-// textCase is a template of text/template. Functions is "", "test", "sprig2" or "sprig3".
+// textCase is a case of text/template. Functions is "", "test", "sprig2" or "sprig3".
 type textCase struct {
 	Name      string            `json:"name"`
 	Template  string            `json:"template"`
@@ -72,8 +72,7 @@ func parse(c textCase) (*template.Template, error) {
 	return t, nil
 }
 
-// Thing, Bag, Set and time.Duration are what host objects are like: structs behind pointers, maps, lists and numbers with
-// methods.
+// Thing, Bag, Set and time.Duration represent host objects: pointers to structs, maps, lists and numbers, all with methods.
 type Thing struct {
 	Name  string
 	Count int
@@ -99,7 +98,7 @@ type Set []string
 
 func (s Set) Has(key string) bool { return slices.Contains(s, key) }
 
-// testFunctions have every kind of parameter and result. The tests have the same ones in Rust.
+// testFunctions cover every kind of parameter and result. The tests define the same functions in Rust.
 var testFunctions = template.FuncMap{
 	"add":     func(a, b int) int { return a + b },
 	"dec":     func(n int) int { return n - 1 },

@@ -1,4 +1,4 @@
-//! The cluster that the operators work on: their manifests, ten times, and the changes that the script makes.
+//! Cluster of the study: ten copies of the operators' manifests, and the changes of the script.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,26 +10,26 @@ use switchboard_suite::process;
 use switchboard_suite::real::workspace;
 
 const MANIFESTS: [&str; 3] = ["00-crd.yaml", "10-access.yaml", "20-beacon.yaml"];
-/// What has not come about after this will not.
+/// Timeout of conditions.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(50);
 
 /// A cluster.
 pub struct StudyCluster {
-    /// The administrator's.
+    /// Kubeconfig of the administrator.
     pub kubeconfig: PathBuf,
     operators: usize,
     client: kube::Client,
     runtime: tokio::runtime::Runtime,
 }
 
-/// The name of an operator's instance.
+/// Returns the name of an operator's instance.
 pub fn instance(number: usize) -> String {
     format!("i{number}")
 }
 
 impl StudyCluster {
-    /// Of a kubeconfig.
+    /// Creates a cluster from a kubeconfig.
     pub fn of(kubeconfig: &Path, operators: usize) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime = runtime.expect("a runtime can be made");
@@ -37,7 +37,7 @@ impl StudyCluster {
         Self { kubeconfig: kubeconfig.to_path_buf(), operators, client, runtime }
     }
 
-    /// A request; null for what is not there.
+    /// Sends a request; null if the object does not exist.
     pub fn send(&self, method: Method, path: &str, form: &str, body: &Value) -> Value {
         let body = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
         let request = Request::builder().method(method).uri(path).header("Content-Type", form).body(body);
@@ -48,17 +48,17 @@ impl StudyCluster {
         }
     }
 
-    /// What stands at a path; null when there is nothing.
+    /// Returns the object at a path, or null.
     pub fn get(&self, path: &str) -> Value {
         self.send(Method::GET, path, "application/json", &Value::Null)
     }
 
-    /// Changes what stands at a path.
+    /// Patches the object at a path.
     pub fn merge(&self, path: &str, patch: &Value) {
         self.send(Method::PATCH, path, "application/merge-patch+json", patch);
     }
 
-    /// Every operator's manifests, and the identity that hosts.
+    /// Installs every operator's manifests, and the service account of the host.
     pub fn install(&self) {
         let read = |file: &str| std::fs::read_to_string(workspace().join("examples/beacon/manifests").join(file));
         for number in 0..self.operators {
@@ -82,7 +82,7 @@ impl StudyCluster {
         }
     }
 
-    /// A kubeconfig with the identity of a service account, below a folder.
+    /// Writes a kubeconfig of a service account into a folder.
     pub fn identity(&self, namespace: &str, name: &str, folder: &Path) -> PathBuf {
         let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token");
         let wish = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
@@ -96,7 +96,7 @@ impl StudyCluster {
         file
     }
 
-    /// Whether every operator has said all it has to say of a Deployment that nobody runs.
+    /// Whether every operator has reported its status for a Deployment that does not run.
     pub fn is_settled(&self) -> bool {
         (0..self.operators).all(|number| {
             let beacon = self.get(&format!("/apis/beacon.example.com/v1/beacons/{}", instance(number)));
@@ -107,7 +107,7 @@ impl StudyCluster {
     }
 }
 
-/// Who hosts: it reads everything, and writes as others.
+/// Service account of the host, which reads everything and impersonates others.
 const KERNEL: &str = "
 apiVersion: v1
 kind: Namespace
@@ -144,7 +144,7 @@ fn path_of(object: &Value) -> String {
     format!("{root}/{version}{namespace}/{}s/{}", text("/kind").to_lowercase(), text("/metadata/name"))
 }
 
-/// Looks again and again until it is so; how long that took.
+/// Polls until a condition holds, and returns the duration.
 pub fn until(what: &str, mut done: impl FnMut() -> bool) -> Duration {
     let begin = Instant::now();
     while !done() {

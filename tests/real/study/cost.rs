@@ -1,4 +1,4 @@
-//! What processes take: memory by samples, processor time by control group or, where there is none, by process.
+//! Resource usage of processes: memory by sampling, CPU time by control group, or by process if there is none.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,30 +9,30 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// How often memory is looked at.
+/// Sampling interval of memory.
 const SAMPLE: Duration = Duration::from_millis(100);
-/// Ticks of the kernel's clock in a second, as every Linux has them for its users.
+/// Clock ticks per second, as reported to user space by every Linux.
 const TICKS: u64 = 100;
 
 /// Memory over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MemoryUse {
-    /// The most at one moment.
+    /// Peak memory.
     pub peak_bytes: u64,
-    /// Bytes times seconds.
+    /// Integral of memory over time.
     pub byte_seconds: f64,
-    /// How many processes wanted to run meanwhile, on the whole machine and on average.
+    /// Average number of runnable processes on the machine.
     pub load: f64,
 }
 
-/// Looks at processes, and all they start, until it is told to stop.
+/// Samples processes and their descendants until stopped.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<MemoryUse>,
 }
 
 impl Sampler {
-    /// Begins.
+    /// Starts sampling.
     pub fn start(roots: Vec<u32>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let told = stop.clone();
@@ -51,14 +51,14 @@ impl Sampler {
         Self { stop, thread }
     }
 
-    /// Ends; what was seen.
+    /// Stops sampling and returns the result.
     pub fn stop(self) -> MemoryUse {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.join().unwrap_or_default()
     }
 }
 
-/// Processes and all that descend from them.
+/// Returns processes and all their descendants.
 fn descendants(roots: &[u32]) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -76,14 +76,14 @@ fn descendants(roots: &[u32]) -> Vec<u32> {
     all
 }
 
-/// What follows the name of a process in its `stat`: its state, its parent, ...
+/// Returns the fields of `stat` after the process name: state, parent, ...
 fn stat(process: u32) -> Option<Vec<String>> {
     let text = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(") ")?;
     Some(rest.split_whitespace().map(str::to_string).collect())
 }
 
-/// A process' share of memory: what several share is divided among them.
+/// Returns the proportional set size of a process.
 fn share(process: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"));
@@ -91,13 +91,13 @@ fn share(process: u32) -> u64 {
     kib.unwrap_or_default() * 1024
 }
 
-/// How many processes want to run, of the last minute.
+/// Returns the load average of the last minute.
 fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     text.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
 }
 
-/// The processor time of a process so far.
+/// Returns the CPU time of a process.
 pub fn processor_time(process: u32) -> Duration {
     let fields = stat(process).unwrap_or_default();
     let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<u64>().ok()).unwrap_or_default();
@@ -105,11 +105,11 @@ pub fn processor_time(process: u32) -> Duration {
     Duration::from_millis((ticks(11) + ticks(12)) * 1000 / TICKS)
 }
 
-/// A control group that counts the processor time of all that is started in it.
+/// Control group that counts the CPU time of its processes.
 pub struct CpuGroup(PathBuf);
 
 impl CpuGroup {
-    /// Makes one, where that is possible.
+    /// Creates a control group, if permitted.
     pub fn create(name: &str) -> Option<Self> {
         let base = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup"].map(Path::new);
         let base = base.into_iter().find(|base| base.join("cgroup.procs").exists())?;
@@ -119,7 +119,7 @@ impl CpuGroup {
         group.time().map(|_| group)
     }
 
-    /// A command that is started within.
+    /// Returns a command that starts in the group.
     pub fn within(&self, program: &Path) -> Command {
         let mut command = Command::new("/bin/sh");
         let script = "echo $$ > \"$0\" && exec \"$@\"";
@@ -127,7 +127,7 @@ impl CpuGroup {
         command
     }
 
-    /// The time so far.
+    /// Returns the CPU time so far.
     pub fn time(&self) -> Option<Duration> {
         if let Ok(nanos) = fs::read_to_string(self.0.join("cpuacct.usage")) {
             return nanos.trim().parse().ok().map(Duration::from_nanos);
@@ -140,7 +140,7 @@ impl CpuGroup {
 
 impl Drop for CpuGroup {
     fn drop(&mut self) {
-        // A group with a process in it stays, and is told by its name.
+        // A group with processes cannot be removed, and is identifiable by its name.
         let _ = fs::remove_dir(&self.0);
     }
 }

@@ -1,9 +1,9 @@
-//! What ten operators cost: resident, each a process of its own, against the same ten hosted by one `switchboard run`. Same program,
-//! same real kube-apiserver, same script. `make study` runs it and writes docs/COST.md, whatever comes out.
+//! Cost of ten operators: as ten resident processes, and hosted by one `switchboard run`. Program, kube-apiserver and
+//! script are the same. `make study` runs it and writes docs/COST.md, regardless of the result.
 //!
 //! ```text
-//! STUDY_SECONDS    how long the script takes, 600 unless set
-//! STUDY_OPERATORS  how many operators, 10 unless set
+//! STUDY_SECONDS    duration of the script, 600 by default
+//! STUDY_OPERATORS  number of operators, 10 by default
 //! ```
 
 mod cluster;
@@ -19,7 +19,7 @@ use modes::{HostingMode, ModeResult};
 use script::StudyScript;
 use switchboard_suite::real::RealCluster;
 
-/// A variable that is a number.
+/// Returns a numeric variable.
 fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
@@ -35,7 +35,7 @@ fn main() {
     println!("{page}");
 }
 
-/// One way to run them, on a cluster of its own.
+/// Measures one hosting mode on a cluster of its own.
 fn run_mode(way: HostingMode, script: &StudyScript) -> ModeResult {
     eprintln!("study: {way}, {} s", script.duration.as_secs());
     let real = RealCluster::start_audited().expect("the real components start");

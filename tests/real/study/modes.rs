@@ -1,4 +1,4 @@
-//! The ways to run the operators, and what each took.
+//! Hosting modes and their measurements.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use crate::cluster::{StudyCluster, instance, until};
 use crate::cost::{CpuGroup, MemoryUse, Sampler, processor_time};
 use crate::script::StudyScript;
 
-/// How operators are run.
+/// Hosting mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostingMode {
-    /// Each a process that stays.
+    /// Each operator as a resident process.
     Resident,
-    /// All by one `switchboard run`.
+    /// All operators hosted by one `switchboard run`.
     Hosted {
-        /// After how long each is looked at again.
+        /// Resync interval.
         resync: &'static str,
     },
 }
@@ -34,36 +34,36 @@ impl fmt::Display for HostingMode {
     }
 }
 
-/// What one way took.
+/// Measurements of a mode.
 #[derive(Debug)]
 pub struct ModeResult {
     pub mode: HostingMode,
-    /// From the start of the processes until every operator had said all.
+    /// Time from the start of the processes until every operator has reported its status.
     pub start: Duration,
     pub memory: MemoryUse,
     pub cpu: Option<Duration>,
     pub apiserver_cpu: Duration,
     pub etcd_cpu: Duration,
     pub requests: RequestCounts,
-    /// Runs of programs, where they are hosted.
+    /// Number of program runs, if hosted.
     pub runs: Option<u64>,
     pub delays: Vec<Duration>,
 }
 
-/// What was asked of the API server.
+/// Numbers of requests to the API server.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct RequestCounts {
-    /// Open at the end.
+    /// Open watches at the end.
     pub watches: usize,
-    /// Begun over the whole time.
+    /// Watches started over the whole time.
     pub watches_begun: usize,
     pub reads: usize,
     pub writes: usize,
-    /// Leases, tokens and discovery among them.
+    /// Requests for leases, tokens and discovery.
     pub upkeep: usize,
 }
 
-/// Processes that do not outlive the study.
+/// Processes killed when dropped.
 struct OperatorProcesses(Vec<Child>);
 
 impl Drop for OperatorProcesses {
@@ -75,7 +75,7 @@ impl Drop for OperatorProcesses {
     }
 }
 
-/// Lets the operators work through the script one way.
+/// Runs the script in one mode.
 pub fn run(way: HostingMode, real: &RealCluster, ground: &StudyCluster, script: &StudyScript) -> ModeResult {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let group = CpuGroup::create(if way == HostingMode::Resident { "resident" } else { "hosted" });
@@ -145,7 +145,7 @@ fn host(ground: &StudyCluster, script: &StudyScript, folder: &Path, group: Optio
     command.spawn().expect("the kernel starts")
 }
 
-/// How often the kernel ran its operators.
+/// Returns the number of runs by the kernel.
 fn runs(folder: &Path) -> u64 {
     let mut command = Command::new(process::binary().expect("the binary is built"));
     let top = command.args(["top", "-o", "json", "--state-dir"]).arg(folder.join("state")).output();
@@ -154,7 +154,7 @@ fn runs(folder: &Path) -> u64 {
 }
 
 impl RequestCounts {
-    /// Of the operators, and of who hosts them.
+    /// Counts the requests of the operators and of the host.
     fn of(audit: &[Value]) -> Self {
         let mut requests = Self::default();
         for event in audit {

@@ -1,11 +1,11 @@
-//! The page that tells what came out.
+//! Page with the results.
 
 use std::time::Duration;
 
 use crate::modes::{HostingMode, ModeResult};
 use crate::script::{ScriptedChange, StudyScript};
 
-/// docs/COST.md.
+/// Returns the content of docs/COST.md.
 pub fn page(script: &StudyScript, sides: &[ModeResult]) -> String {
     let changes = script.changes();
     let noise = changes.iter().filter(|(_, _, change)| *change == ScriptedChange::Noise).count();
@@ -106,7 +106,7 @@ fn summary(script: &StudyScript, sides: &[ModeResult]) -> String {
     )
 }
 
-/// Under which conditions it came out: as much of it as a program can know.
+/// Returns the conditions of the run, as far as the program knows them.
 fn conditions(sides: &[ModeResult]) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let date = jiff::Timestamp::now().strftime("%-d %B %Y");

@@ -1,4 +1,4 @@
-//! What happens to the operators while they are measured: the same for every side.
+//! Changes during the measurement, the same for every hosting mode.
 
 use std::time::{Duration, Instant};
 
@@ -7,21 +7,21 @@ use serde_json::{Value, json};
 
 use crate::cluster::{StudyCluster, instance, until};
 
-/// How much time lies between two changes.
+/// Interval between two changes.
 const PACE: Duration = Duration::from_secs(10);
 
-/// One change, and what is to come of it.
+/// A change and its expected effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScriptedChange {
-    /// A banner gets another text: it is to be shown.
+    /// Changes the text of a banner, which must be shown.
     Banner,
-    /// The user wants another number of replicas: the Deployment is to have them.
+    /// Changes the number of replicas, which the Deployment must have.
     Replicas,
-    /// The Deployment is up: the Beacon is to say so.
+    /// Reports the Deployment as running, which the Beacon must report.
     RolledOut,
-    /// Somebody deletes what the operator made: it is to be made again.
+    /// Deletes an object of the operator, which must be recreated.
     Drift,
-    /// Something that nobody reads changes, of a kind that all read: nothing is to come of it.
+    /// Changes an object that no operator reads, of a kind that all of them read. No effect is expected.
     Noise,
 }
 
@@ -33,21 +33,21 @@ const CHANGES: [ScriptedChange; 5] = [
     ScriptedChange::Drift,
 ];
 
-/// The whole of it.
+/// Script of a study.
 pub struct StudyScript {
-    /// How long.
+    /// Duration.
     pub duration: Duration,
-    /// How many operators.
+    /// Number of operators.
     pub operators: usize,
 }
 
 impl StudyScript {
-    /// Of that length.
+    /// Creates a script.
     pub fn new(duration: Duration, operators: usize) -> Self {
         Self { duration, operators }
     }
 
-    /// The changes: when, to which operator.
+    /// Returns the changes: time, operator and change.
     pub fn changes(&self) -> Vec<(Duration, usize, ScriptedChange)> {
         let count = (self.duration.as_secs() / PACE.as_secs()).max(1) as usize;
         let change = |number: usize| {
@@ -56,7 +56,7 @@ impl StudyScript {
         (0..count).map(change).collect()
     }
 
-    /// Plays it; for each change with an effect, after how long that was there.
+    /// Performs the script, and returns the delay of each effect.
     pub fn play(&self, ground: &StudyCluster) -> Vec<Duration> {
         let begin = Instant::now();
         let mut delays = Vec::new();
@@ -69,7 +69,7 @@ impl StudyScript {
     }
 }
 
-/// Makes a change and waits for its effect.
+/// Performs a change and waits for its effect.
 fn apply_change(change: ScriptedChange, ground: &StudyCluster, name: &str, number: usize) -> Option<Duration> {
     let config = format!("/api/v1/namespaces/beacon-{name}/configmaps/beacon-config");
     let deployment = format!("/apis/apps/v1/namespaces/beacon-{name}/deployments/beacon");

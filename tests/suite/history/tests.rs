@@ -1,4 +1,4 @@
-//! The checker must be able to fail: a sound history passes, and each planted bug is named.
+//! Tests of the checker: a consistent history passes, and each injected bug is reported.
 #![allow(clippy::unwrap_used)]
 
 use super::*;
@@ -15,7 +15,7 @@ fn write(life: u32, key: &str, id: Option<&str>, expect: Option<u64>, outcome: W
     HistoryWrite { life, key: key.into(), id: id.map(Into::into), expect, outcome }
 }
 
-/// Two lives with a crash between them: `c` was on its way when it happened and made it, `d` did not.
+/// Returns two lives with a crash in between: the unacknowledged write `c` was applied, `d` was not.
 fn sound_history() -> History {
     use WriteOutcome::*;
     let writes = vec![
@@ -45,7 +45,7 @@ fn sound_history() -> History {
     History { writes, watchers: vec![vec![first, second]], listings }
 }
 
-/// Plants a bug and expects the checker to name this promise among what is broken.
+/// Injects a bug and expects a violation of the promise.
 fn assert_found(promise: Promise, bug: impl FnOnce(&mut History)) {
     let mut history = sound_history();
     bug(&mut history);
@@ -128,7 +128,7 @@ fn a_write_that_happened_twice() {
 #[test]
 fn a_lost_update() {
     assert_found(Promise::Atomic, |history| {
-        // Both built on revision 3; only one may have won.
+        // Both are based on revision 3, so only one may succeed.
         history.writes.push(write(1, "y", Some("f"), Some(3), WriteOutcome::Acknowledged(7)));
     });
 }

@@ -18,22 +18,22 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Requests the version of each cluster, and returns clients for those that answer.
 pub async fn check(config: &Config, report: &mut DoctorReport) -> ClusterClients {
     let mut clusters = ClusterClients { clients: BTreeMap::new(), ..ClusterClients::default() };
-    for (name, wanted) in &config.clusters {
+    for (name, cluster) in &config.clusters {
         let check = format!("cluster {name}");
-        let (client, settings) = match run::client(name, wanted).await {
-            Ok(made) => made,
+        let (client, settings) = match run::client(name, cluster).await {
+            Ok(connected) => connected,
             Err(error) => {
                 report.add(DoctorCheck::failed(check, &message(&*error)));
                 continue;
             }
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         match tokio::time::timeout(PATIENCE, version(&client)).await {
             Ok(Ok(version)) => {
-                let took = begun.elapsed().as_millis();
+                let took = started.elapsed().as_millis();
                 report.add(DoctorCheck::ok(
                     check,
-                    format!("{} is Kubernetes {version}, {took} ms", settings.cluster_url),
+                    format!("{} runs Kubernetes {version}, answered in {took} ms", settings.cluster_url),
                 ));
                 clusters.clients.insert(name.clone(), client);
                 clusters.configs.insert(name.clone(), settings);
@@ -49,7 +49,7 @@ pub async fn check(config: &Config, report: &mut DoctorReport) -> ClusterClients
             Err(_) => report.add(DoctorCheck::error(
                 check,
                 format!("{}: no answer within {} s", settings.cluster_url, PATIENCE.as_secs()),
-                "does this machine reach it? check address, proxy and firewall",
+                "check address, proxy and firewall",
             )),
         }
     }
@@ -59,18 +59,18 @@ pub async fn check(config: &Config, report: &mut DoctorReport) -> ClusterClients
 async fn version(client: &kube::Client) -> Result<String, kube::Error> {
     let request = http::Request::get("/version").body(Vec::new()).map_err(kube::Error::HttpError)?;
     let version: Value = client.request(request).await?;
-    Ok(version["gitVersion"].as_str().unwrap_or("of no version").to_string())
+    Ok(version["gitVersion"].as_str().unwrap_or("of unknown version").to_string())
 }
 
 fn hint(name: &ClusterName, error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) if status.code == 401 => {
-            format!("the credentials of `clusters.{name}` are not accepted: are they expired, or of another cluster?")
+            format!("check the credentials of `clusters.{name}`: they may be expired, or for another cluster")
         }
         kube::Error::Api(status) if status.code == 403 => {
-            format!("the user of `clusters.{name}` may not even ask for the version: bind it to system:discovery")
+            format!("bind the user of `clusters.{name}` to the ClusterRole system:discovery")
         }
-        _ => format!("does the cluster run, and is the address in the kubeconfig of `clusters.{name}` right?"),
+        _ => format!("check that the cluster is running, and the address in the kubeconfig of `clusters.{name}`"),
     }
 }
 

@@ -13,10 +13,10 @@ const DATABASE: &str = "database";
 /// Timeout for the answer of the database.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Hint for a database that the user has to migrate.
-const MIGRATE: &str = "`switchboard gitops migrate` makes what is missing";
+const MIGRATE: &str = "migrate it with `switchboard gitops migrate`";
 
 /// Text for a database that a backend migrates when it starts.
-const BY_ITSELF: &str = "the backend makes what is missing when it starts";
+const BY_ITSELF: &str = "the backend migrates it at startup";
 
 /// Database to check.
 pub struct DatabaseTarget {
@@ -28,7 +28,7 @@ pub struct DatabaseTarget {
 
 /// Reports that no database is configured and none is needed.
 pub fn not_configured(report: &mut DoctorReport) {
-    report.add(DoctorCheck::ok(DATABASE, "none is named; the GitOps Service alone needs one"));
+    report.add(DoctorCheck::ok(DATABASE, "not configured; only the GitOps Service needs a database"));
 }
 
 /// Connects and inspects the tables; changes nothing.
@@ -38,12 +38,16 @@ pub async fn check(which: &DatabaseTarget, report: &mut DoctorReport) {
         Err(error) => return report.add(DoctorCheck::failed(DATABASE, &message(&error))),
     };
     if address.is_unprotected() {
-        let hint = "leave `sslmode` out of the address to check its certificate";
-        report.add(DoctorCheck::warning(DATABASE, "the connection is not protected", hint));
+        let hint = "remove `sslmode` from the URL to verify the server's certificate";
+        report.add(DoctorCheck::warning(
+            DATABASE,
+            "the connection is not encrypted or its certificate is not verified",
+            hint,
+        ));
     }
     // A check must not create the database file.
     if address.is_absent() {
-        let found = format!("{address} is not there yet");
+        let found = format!("{address} does not exist yet");
         return report.add(match which.is_migrated {
             true => DoctorCheck::ok(DATABASE, format!("{found}; {BY_ITSELF}")),
             false => DoctorCheck::warning(DATABASE, found, MIGRATE),
@@ -55,25 +59,19 @@ pub async fn check(which: &DatabaseTarget, report: &mut DoctorReport) {
         Ok(Err(error)) => return report.add(DoctorCheck::failed(DATABASE, &message(&error))),
         Err(_) => {
             let found = format!("{address}: no answer within {} s", PATIENCE.as_secs());
-            return report.add(DoctorCheck::error(
-                DATABASE,
-                found,
-                "does this machine reach it? check address and firewall",
-            ));
+            return report.add(DoctorCheck::error(DATABASE, found, "check address and firewall"));
         }
     };
     match ledger.plan_migration().await {
         Err(error) => report.add(DoctorCheck::failed(DATABASE, &message(&error))),
-        Ok(plan) if plan.steps.is_empty() => {
-            report.add(DoctorCheck::ok(DATABASE, format!("{address} is as it should be")))
-        }
+        Ok(plan) if plan.steps.is_empty() => report.add(DoctorCheck::ok(DATABASE, format!("{address} is up to date"))),
         Ok(plan) => {
             let found = match plan.schema {
-                SchemaState::Empty => "holds nothing".to_string(),
-                SchemaState::ManagedGitops => "holds the original's tables".to_string(),
+                SchemaState::Empty => "is empty".to_string(),
+                SchemaState::ManagedGitops => "has the tables of managed-gitops".to_string(),
                 SchemaState::Switchboard { version } => format!("is at version {version}"),
             };
-            let found = format!("{address} {found}: {} steps behind", plan.steps.len());
+            let found = format!("{address} {found}: {} migrations pending", plan.steps.len());
             report.add(match which.is_migrated {
                 true => DoctorCheck::warning(DATABASE, found, BY_ITSELF),
                 false => DoctorCheck::error(DATABASE, found, MIGRATE),

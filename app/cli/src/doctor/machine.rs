@@ -21,7 +21,7 @@ pub async fn check(state: &StateDir, config: Option<&Config>, report: &mut Docto
         Err(error) => report.add(DoctorCheck::failed("state directory", &message(&*error))),
     }
     if let Some(state) = &running {
-        report.add(DoctorCheck::ok("kernel", format!("runs and hosts {} operators", state.operators.len())));
+        report.add(DoctorCheck::ok("kernel", format!("running with {} operators", state.operators.len())));
     }
     if let Some(address) = config.and_then(|config| config.listen).filter(|_| running.is_none()) {
         match std::net::TcpListener::bind(address) {
@@ -29,7 +29,7 @@ pub async fn check(state: &StateDir, config: Option<&Config>, report: &mut Docto
             Err(error) => report.add(DoctorCheck::error(
                 "listen",
                 format!("could not listen on {address}: {error}"),
-                "`listen` in the configuration says where; port 0 takes any free one",
+                "change `listen` in the configuration; port 0 selects a free port",
             )),
         }
     }
@@ -39,19 +39,19 @@ pub async fn check(state: &StateDir, config: Option<&Config>, report: &mut Docto
 
 fn state_directory(path: &Path, config: Option<&Config>, running: bool, report: &mut DoctorReport) {
     let name = "state directory";
-    let there = nearest_existing(path);
+    let existing = nearest_existing(path);
     // Only a write shows whether writing works: modes, owners, quotas and read-only mounts all matter.
-    if let Err(error) = tempfile::tempfile_in(&there) {
+    if let Err(error) = tempfile::tempfile_in(&existing) {
         report.add(DoctorCheck::error(
             name,
-            format!("could not write in {}: {error}", there.display()),
-            "check who owns it, or give another one with --state-dir DIR",
+            format!("could not write to {}: {error}", existing.display()),
+            "check its owner and mode, or pass another directory with --state-dir DIR",
         ));
         return;
     }
-    let made = if path.is_dir() { "" } else { ", which will be made" };
-    report.add(DoctorCheck::ok(name, format!("{}{made}", path.display())));
-    disk_space(&there, config, report);
+    let suffix = if path.is_dir() { "" } else { ", will be created" };
+    report.add(DoctorCheck::ok(name, format!("{}{suffix}", path.display())));
+    disk_space(&existing, config, report);
     let journal = path.join("journal");
     // While a kernel writes, the last line may be incomplete.
     if running || !journal.is_dir() {
@@ -60,7 +60,7 @@ fn state_directory(path: &Path, config: Option<&Config>, running: bool, report: 
     match Journal::read(&journal) {
         Ok(journal) => {
             for damage in DamagedSegment::of(journal.damage()) {
-                let hint = "what is left of it is used; remove the file to be told no more";
+                let hint = "the readable part is used; remove the file to silence this warning";
                 report.add(DoctorCheck::warning("journal", damage.to_string(), hint));
             }
         }
@@ -81,8 +81,8 @@ fn disk_space(folder: &Path, config: Option<&Config>, report: &mut DoctorReport)
     if free < config.journal.max_bytes {
         report.add(DoctorCheck::warning(
             "disk",
-            format!("{} MiB are free, and the journal may take {} MiB", free >> 20, config.journal.max_bytes >> 20),
-            "make room, or lower `journal.maxBytes`",
+            format!("{} MiB free, but the journal may use {} MiB", free >> 20, config.journal.max_bytes >> 20),
+            "free disk space, or lower `journal.maxBytes`",
         ));
     }
 }
@@ -99,12 +99,16 @@ async fn sandbox(config: Option<&Config>, report: &mut DoctorReport) {
         Sandbox::new(folder.path()).and_then(|sandbox| sandbox.check()).map_err(|error| message(&error))
     });
     match tried.await.unwrap_or_else(|error| Err(error.to_string())) {
-        Ok(()) => report.add(DoctorCheck::ok("sandbox", "programs can be confined")),
+        Ok(()) => report.add(DoctorCheck::ok("sandbox", "programs can run in a sandbox")),
         Err(told) if needed > 0 => report.add(DoctorCheck::failed("sandbox", &told)),
         Err(told) => {
             let check = DoctorCheck::failed("sandbox", &told);
             let hint = check.hint.unwrap_or_default();
-            report.add(DoctorCheck::warning("sandbox", format!("{}; nothing here needs it", check.found), hint));
+            report.add(DoctorCheck::warning(
+                "sandbox",
+                format!("{}; this configuration does not need it", check.found),
+                hint,
+            ));
         }
     }
 }
@@ -116,11 +120,13 @@ fn git(config: Option<&Config>, report: &mut DoctorReport) {
             report.add(DoctorCheck::ok("git", String::from_utf8_lossy(&output.stdout).trim().to_string()));
         }
         _ => {
-            let used =
-                if config.is_some_and(|config| config.integrations.is_some()) { "" } else { "; nothing here needs it" };
-            let hint =
-                "install git: sources over ssh and file paths, and `git:REV` on the command line, are read with it";
-            report.add(DoctorCheck::warning("git", format!("there is no program git{used}"), hint));
+            let used = if config.is_some_and(|config| config.integrations.is_some()) {
+                ""
+            } else {
+                "; this configuration does not need it"
+            };
+            let hint = "install git: it reads sources over SSH and file paths, and `git:REV` on the command line";
+            report.add(DoctorCheck::warning("git", format!("git is not installed{used}"), hint));
         }
     }
 }

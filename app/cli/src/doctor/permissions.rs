@@ -45,11 +45,11 @@ pub async fn check(
     // Only the program itself knows the types it reads and writes.
     if config.clusters.keys().all(|name| clusters.clients.contains_key(name)) {
         let learned = match tempfile::tempdir() {
-            Ok(folder) => hosted::load(config, clusters, folder.path()).await.map(|guests| guests.operators()),
+            Ok(folder) => hosted::load(config, clusters, folder.path()).await.map(|programs| programs.operators()),
             Err(error) => Err(error.into()),
         };
         match learned {
-            Ok(guests) => operators.extend(guests),
+            Ok(programs) => operators.extend(programs),
             Err(error) => report.add(DoctorCheck::failed("operators", &message(&*error))),
         }
     }
@@ -81,22 +81,22 @@ async fn check_operator(
             Some(Ok(true)) => {}
             Some(Ok(false)) => drop(denied.insert(question)),
             Some(Err(error)) => drop(failed.insert(error.clone())),
-            None => drop(unknown.insert(format!("more than {MAX_QUESTIONS} questions were not asked"))),
+            None => drop(unknown.insert(format!("more than {MAX_QUESTIONS} access reviews are needed"))),
         }
     }
     if !denied.is_empty() {
         return denied_check(check, &denied);
     }
     if let Some(why) = failed.first() {
-        let hint = "the kernel's own account needs `create` on selfsubjectaccessreviews, and `impersonate` on the service accounts that operators write as";
-        return DoctorCheck::error(check, format!("could not ask whether it may do all it declares: {why}"), hint);
+        let hint = "grant the kernel's user `create` on selfsubjectaccessreviews, and `impersonate` on the service accounts of operators";
+        return DoctorCheck::error(check, format!("could not review its permissions: {why}"), hint);
     }
     match unknown.first() {
         Some(why) => {
-            let found = format!("it is not known whether it may do all it declares: {why}");
-            DoctorCheck::warning(check, found, "see to the clusters first, then look again")
+            let found = format!("permissions unknown: {why}");
+            DoctorCheck::warning(check, found, "fix the clusters first, then run the check again")
         }
-        None => DoctorCheck::ok(check, "may read and write all it declares"),
+        None => DoctorCheck::ok(check, "may read and write all declared types"),
     }
 }
 
@@ -107,17 +107,17 @@ fn denied_check(check: &str, denied: &BTreeSet<AccessQuery>) -> DoctorCheck {
         let kind = if *resource == Resource::ANY { "every kind".to_string() } else { resource.to_string() };
         let within =
             if question.namespace.is_empty() { String::new() } else { format!(" in namespace {}", question.namespace) };
-        let who = if question.user.is_empty() { String::new() } else { format!(", as {}", question.user) };
-        lines.entry(format!("{kind}{within} of cluster {cluster}{who}")).or_default().push(question.verb);
+        let identity = if question.user.is_empty() { String::new() } else { format!(", as {}", question.user) };
+        lines.entry(format!("{kind}{within} of cluster {cluster}{identity}")).or_default().push(question.verb);
     }
     let found: Vec<String> = lines.iter().map(|(what, verbs)| format!("may not {} {what}", verbs.join(", "))).collect();
     let every = denied.iter().all(|question| question.resource == Resource::ANY);
     if every {
         // An operator that writes kinds chosen by users is rarely granted all kinds.
-        let hint = "it can do its work only for kinds that it, or the service accounts it writes as, may write; `why` names the others";
+        let hint = "it works only for kinds that its user or service accounts may write; `why` shows the others";
         return DoctorCheck::warning(check, found.join("\n"), hint);
     }
-    let hint = "grant it with a ClusterRole and a binding, or through `rbac.rules` of the Helm chart; `kubectl auth can-i VERB KIND` asks the same";
+    let hint = "grant the permission with a ClusterRole and a binding, or with `rbac.rules` of the Helm chart; check it with `kubectl auth can-i VERB KIND`";
     DoctorCheck::error(check, found.join("\n"), hint)
 }
 
@@ -170,7 +170,7 @@ async fn review(client: &kube::Client, question: &AccessQuery) -> Result<bool, S
     match client.request::<Value>(request).await {
         Ok(answer) => Ok(answer["status"]["allowed"] == true),
         Err(kube::Error::Api(status)) if status.code == 403 && !question.user.is_empty() => {
-            Err(format!("the kernel may not write as {}: it lacks the right to impersonate it", question.user))
+            Err(format!("the kernel may not write as {}: it lacks the permission to impersonate", question.user))
         }
         Err(error) => Err(root_cause(&error)),
     }

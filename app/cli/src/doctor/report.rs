@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::output_format::counted;
+
 /// Result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -21,7 +23,7 @@ impl fmt::Display for CheckState {
         f.pad(match self {
             CheckState::Ok => "ok",
             CheckState::Warning => "warning",
-            CheckState::Error => "wrong",
+            CheckState::Error => "error",
         })
     }
 }
@@ -57,9 +59,9 @@ impl DoctorCheck {
     }
 
     /// Creates an error from a printed error message, whose hint becomes the hint of the check.
-    pub fn failed(check: impl Into<String>, told: &str) -> Self {
-        let told = told.strip_prefix("error: ").unwrap_or(told);
-        let (found, hint) = told.split_once("\nhint: ").map_or((told, None), |(found, hint)| (found, Some(hint)));
+    pub fn failed(check: impl Into<String>, message: &str) -> Self {
+        let message = message.strip_prefix("error: ").unwrap_or(message);
+        let (found, hint) = message.split_once("\nhint: ").map_or((message, None), |(found, hint)| (found, Some(hint)));
         let hint = hint.map(str::to_string);
         Self { check: check.into(), state: CheckState::Error, found: found.to_string(), hint }
     }
@@ -100,11 +102,8 @@ impl fmt::Display for DoctorReport {
                 writeln!(f, "{:<7}  {:<width$}  hint: {}", "", "", line.trim_start_matches("hint: "))?;
             }
         }
-        match (self.count(CheckState::Error), self.count(CheckState::Warning)) {
-            (0, 0) => writeln!(f, "all is well"),
-            (0, warnings) => writeln!(f, "nothing stands in the way; {warnings} to know of"),
-            (wrong, warnings) => writeln!(f, "{wrong} to fix, {warnings} to know of"),
-        }
+        let errors = counted(self.count(CheckState::Error), "error");
+        writeln!(f, "{errors}, {}", counted(self.count(CheckState::Warning), "warning"))
     }
 }
 
@@ -113,22 +112,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_stands_with_what_helps_and_decides() {
+    fn results_have_hints_and_errors_fail_the_report() {
         let mut report = DoctorReport::default();
         report.add(DoctorCheck::ok("git", "git version 2"));
         assert!(report.passed());
-        report.add(DoctorCheck::warning("sandbox", "there is none", "docs/HOSTING.md"));
-        assert!(report.passed(), "a warning is not in the way");
-        report.add(DoctorCheck::failed("configuration", "error: could not read x\n  line 2\nhint: name a file"));
+        report.add(DoctorCheck::warning("sandbox", "not available", "see docs/HOSTING.md"));
+        assert!(report.passed(), "a warning does not fail the report");
+        report.add(DoctorCheck::failed("configuration", "error: could not read x\n  line 2\nhint: pass a file"));
         assert!(!report.passed());
         let expected = "\
 ok       git            git version 2
-warning  sandbox        there is none
-                        hint: docs/HOSTING.md
-wrong    configuration  could not read x
+warning  sandbox        not available
+                        hint: see docs/HOSTING.md
+error    configuration  could not read x
                           line 2
-                        hint: name a file
-1 to fix, 1 to know of
+                        hint: pass a file
+1 error, 1 warning
 ";
         assert_eq!(report.to_string(), expected);
     }

@@ -41,8 +41,8 @@ async fn gitops(section: &GitopsConfig, dir: &Path, report: &mut DoctorReport) -
     let means = SettingsCheck::of(section, dir);
     database::check(&DatabaseTarget { url: means.database, is_migrated: section.backend }, report).await;
     for (check, found, ok) in [
-        ("credentials", means.keys, "keys can be used, or one is made"),
-        ("webhooks", means.hook_secret, "the secret of events can be used, or none is believed"),
+        ("credentials", means.keys, "keys are usable, or will be created"),
+        ("webhooks", means.hook_secret, "the secret is usable, or all events are refused"),
     ] {
         match found {
             Ok(()) => report.add(DoctorCheck::ok(format!("gitops {check}"), ok)),
@@ -80,14 +80,14 @@ async fn integrations(
             return Vec::new();
         }
     };
-    let desired = manager.shelf().desired();
+    let desired = manager.store().desired();
     for problem in desired.problems() {
-        let hint = "what it concerns is left as it is; `switchboard integrations plan` shows the rest";
+        let hint = "affected objects stay unchanged; `switchboard integrations plan` shows the others";
         report.add(DoctorCheck::warning(INTEGRATIONS, problem.to_string(), hint));
     }
     failed.iter().for_each(|told| report.add(DoctorCheck::failed(INTEGRATIONS, told)));
     report
-        .add(DoctorCheck::ok(INTEGRATIONS, format!("{} objects wanted by bundle {:.12}", desired.len(), desired.sha)));
+        .add(DoctorCheck::ok(INTEGRATIONS, format!("{} desired objects in bundle {:.12}", desired.len(), desired.sha)));
     let reached = operators.into_iter().map(|(operator, name, client)| {
         clusters.clients.insert(name, client);
         operator

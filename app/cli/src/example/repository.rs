@@ -54,9 +54,10 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<(), CommandError> {
     };
     match output.status.success() {
         true => Ok(()),
-        false => {
-            Err(format!("could not make the example's repository: {}", String::from_utf8_lossy(&output.stderr).trim())
-                .into())
-        }
+        false => Err(format!(
+            "could not create the example's repository: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        )
+        .into()),
     }
 }

@@ -9,7 +9,7 @@ fn path() -> PathBuf {
 }
 
 #[test]
-fn every_fault_of_a_store_has_a_hint() {
+fn every_store_error_has_a_hint() {
     let denied = || io::Error::from(ErrorKind::PermissionDenied);
     let cases: [(OpenError, &str); 5] = [
         (OpenError::Locked { path: path() }, "stop the other process"),
@@ -19,14 +19,14 @@ fn every_fault_of_a_store_has_a_hint() {
         (OpenError::Io { operation: "open", path: path(), source: denied() }, "check who owns it"),
     ];
     for (error, hint) in cases {
-        let told = message(&error);
-        assert!(told.starts_with("error: ") && told.contains("data/store/lock"), "{told}");
-        assert!(told.lines().last().unwrap().starts_with("hint: ") && told.contains(hint), "{told}");
+        let printed = message(&error);
+        assert!(printed.starts_with("error: ") && printed.contains("data/store/lock"), "{printed}");
+        assert!(printed.lines().last().unwrap().starts_with("hint: ") && printed.contains(hint), "{printed}");
     }
 }
 
 #[test]
-fn a_privileged_port_has_a_hint_of_its_own() {
+fn privileged_port_has_a_hint() {
     let bind = |address: &str, kind: ErrorKind| {
         message(&ListenError::Bind { address: address.parse().unwrap(), source: kind.into() })
     };
@@ -36,7 +36,7 @@ fn a_privileged_port_has_a_hint_of_its_own() {
 }
 
 #[test]
-fn what_keeps_a_kernel_from_starting_has_a_hint() {
+fn startup_errors_have_hints() {
     let socket = |kind: ErrorKind| message(&AskError::Socket("state/kernel.sock".into(), kind.into()));
     assert!(socket(ErrorKind::InvalidInput).contains("hint: give a directory with a shorter path"));
     assert!(socket(ErrorKind::PermissionDenied).contains("hint: check who owns it"));
@@ -50,22 +50,22 @@ fn what_keeps_a_kernel_from_starting_has_a_hint() {
 fn a_kubeconfig_that_cannot_be_written_has_a_hint() {
     let error = KubeconfigError::Write { path: path(), source: ErrorKind::PermissionDenied.into() };
     let expected = "error: could not write kubeconfig data/store/lock\n  permission denied\n\
-        hint: give a file that may be written with --kubeconfig FILE";
+        hint: pass a writable file with --kubeconfig FILE";
     assert_eq!(message(&error), expected);
 }
 
 #[test]
-fn a_hint_in_the_error_itself_comes_last() {
+fn hint_of_the_error_comes_last() {
     let error = KubeconfigError::Foreign { path: path() };
-    let told = message(&error);
-    assert_eq!(told.matches("hint: ").count(), 1, "{told}");
-    assert!(told.lines().last().unwrap().starts_with("hint: "), "{told}");
+    let printed = message(&error);
+    assert_eq!(printed.matches("hint: ").count(), 1, "{printed}");
+    assert!(printed.lines().last().unwrap().starts_with("hint: "), "{printed}");
 }
 
 /// A boxed error downcasts only as its box.
 #[test]
-fn what_a_server_says_has_its_hint_however_it_is_kept() {
-    let said = |code: u16| {
+fn server_errors_have_hints_in_every_wrapping() {
+    let status_error = |code: u16| {
         let status = serde_json::json!({"code": code, "message": "no", "reason": "Forbidden", "status": "Failure"});
         Box::new(kube::Error::Api(Box::new(serde_json::from_value(status).unwrap())))
     };
@@ -73,10 +73,10 @@ fn what_a_server_says_has_its_hint_however_it_is_kept() {
         act: "create",
         kind: "Secret".into(),
         name: "x".into(),
-        source: said(403),
+        source: status_error(403),
     };
     assert!(message(&refused).contains("hint: this user may not do that"), "{}", message(&refused));
-    let unready = switchboard_service::setup::SetupError::Cluster { act: "look".into(), source: said(401) };
+    let unready = switchboard_service::setup::SetupError::Cluster { act: "look".into(), source: status_error(401) };
     assert!(
         message(&unready).contains("hint: the credentials of the kubeconfig are not accepted"),
         "{}",

@@ -42,7 +42,7 @@ pub struct GatherApply {
     #[arg(long)]
     partial: bool,
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
 }
 
 /// Cluster type that a mutation targets.
@@ -55,7 +55,7 @@ enum TargetCluster {
 
 /// The directory has mutations that cannot be applied.
 #[derive(Debug, thiserror::Error)]
-#[error("could not carry the directory out; nothing was written\n  {}", problem_list(.0))]
+#[error("could not apply the directory; nothing was written\n  {}", problem_list(.0))]
 struct InvalidMutations(Vec<String>);
 
 fn problem_list(problems: &[String]) -> String {
@@ -67,13 +67,13 @@ fn problem_list(problems: &[String]) -> String {
 
 /// The directory is not the output of an operator.
 #[derive(Debug, thiserror::Error)]
-#[error("`{}` is no mutation directory\nhint: --from takes the directory that an operator was given as --output-dir", .0.display())]
+#[error("`{}` is not a mutation directory\nhint: pass the --output-dir of an operator with --from", .0.display())]
 struct NotAMutationDirectory(PathBuf);
 
 impl GatherApply {
     /// Applies the directory. Returns whether every mutation was carried out.
     pub async fn run(self) -> Result<bool, CommandError> {
-        check_exists(&self.from, "the directory that an operator was given as --output-dir")?;
+        check_exists(&self.from, "the --output-dir of an operator")?;
         let directory = read_directory(&self.from)?;
         // Output without mutations still has the results of its controllers.
         if directory.mutations.is_empty() && directory.results.is_none() && !directory.ordered {
@@ -85,7 +85,7 @@ impl GatherApply {
         let directory = if self.partial { directory } else { completeness::check(directory)? };
         let chosen = self.selected(directory);
         warn(replace_conflicts(&chosen));
-        let live = LiveCluster::connect(&self.reach).await?;
+        let live = LiveCluster::connect(&self.cluster_args).await?;
         let judged = order_mutations(&chosen, &live)?;
         let cluster = ClusterName::new(MANAGER);
         let writer = IdempotentWriter(KubeWriter::new(BTreeMap::from([(cluster, live.client)])));
@@ -97,15 +97,15 @@ impl GatherApply {
     /// at all.
     fn selected(&self, directory: MutationDirectory) -> Vec<Mutation> {
         let undeclared = self.from.join(Folder::Unspecified.to_string()).is_dir();
-        let wanted = |mutation: &Mutation| match mutation.cluster {
+        let in_scope = |mutation: &Mutation| match mutation.cluster {
             Folder::Unspecified => !undeclared && self.only.is_empty(),
             Folder::Configuration => self.is_selected(TargetCluster::Configuration),
             Folder::Management => self.is_selected(TargetCluster::Management),
             Folder::UserWorkload => self.is_selected(TargetCluster::UserWorkload),
         };
-        let (chosen, left): (Vec<_>, Vec<_>) = directory.mutations.into_iter().partition(wanted);
+        let (chosen, left): (Vec<_>, Vec<_>) = directory.mutations.into_iter().partition(in_scope);
         let left = left.iter().filter(|mutation| mutation.cluster == Folder::Unspecified);
-        warn(left.map(|mutation| format!("{mutation} is not declared and is left out")));
+        warn(left.map(|mutation| format!("{mutation} is not declared and is skipped")));
         // Without an index the original order is unknown; the arbiter orders the mutations.
         chosen
     }
@@ -125,7 +125,7 @@ fn replace_conflicts(mutations: &[Mutation]) -> Vec<String> {
     let several = writers.into_iter().filter(|(_, writers)| writers.len() > 1);
     several
         .map(|(what, writers)| {
-            format!("{what} is replaced by several: {}", writers.into_iter().collect::<Vec<_>>().join(", "))
+            format!("{what} is replaced by several controllers: {}", writers.into_iter().collect::<Vec<_>>().join(", "))
         })
         .collect()
 }
@@ -135,7 +135,7 @@ fn order_mutations(mutations: &[Mutation], live: &LiveCluster) -> Result<Arbiter
     let (mut plan, mut unfit) = (Plan::nothing(), Vec::new());
     for mutation in mutations {
         if mutation.is_dry_run() {
-            warn([format!("{mutation} was a dry run and is left out")]);
+            warn([format!("{mutation} was a dry run and is skipped")]);
             continue;
         }
         match conversion::kernel_mutation(mutation, &live.discovery) {
@@ -177,17 +177,17 @@ fn report(carried: &[ExecutedWrite]) -> Result<bool, CommandError> {
     let mut out = std::io::stdout().lock();
     let (mut done, mut failed) = (0, 0);
     for ExecutedWrite { write, .. } in carried {
-        let came = match &write.result {
+        let state = match &write.result {
             WriteResult::Written { .. } => "written",
             WriteResult::Unchanged => "unchanged",
             WriteResult::DryRun => "would be written",
-            WriteResult::Skipped | WriteResult::OverBudget => "not tried",
+            WriteResult::Skipped | WriteResult::OverBudget => "skipped",
             WriteResult::Stale { .. }
             | WriteResult::Failed { .. }
             | WriteResult::EventRejected { .. }
             | WriteResult::Refused { .. } => "failed",
         };
-        writeln!(out, "{came}\t{}", write.mutation)?;
+        writeln!(out, "{state}\t{}", write.mutation)?;
         match &write.result {
             WriteResult::Stale { message }
             | WriteResult::Failed { message }
@@ -201,6 +201,6 @@ fn report(carried: &[ExecutedWrite]) -> Result<bool, CommandError> {
         }
     }
     out.flush()?;
-    print_stderr(format_args!("{done} of {} carried out", carried.len()));
+    print_stderr(format_args!("applied {done} of {} mutations", carried.len()));
     Ok(failed == 0)
 }

@@ -18,7 +18,7 @@ pub struct Collect {
     #[command(flatten)]
     target: OutputArgs,
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
 }
 
 impl Collect {
@@ -26,7 +26,7 @@ impl Collect {
     pub async fn run(self) -> Result<(), CommandError> {
         let inputs = self.inputs.read(ContractRules::Native)?;
         check_empty(self.target.path())?;
-        let live = LiveCluster::connect(&self.reach).await?;
+        let live = LiveCluster::connect(&self.cluster_args).await?;
         let list = &inputs.apply_configuration_resources;
         self.target.write(live.gather(list).await?, list, &live.discovery, ContractRules::Native)
     }

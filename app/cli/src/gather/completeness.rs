@@ -8,8 +8,8 @@ use super::warn;
 /// The operator did not finish the output directory.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not carry the directory out: it has no controller-results.yaml, which an operator writes last; nothing was written\n\
-     hint: run the operator again, into a fresh directory; --partial carries out what is there"
+    "could not apply the directory: it has no controller-results.yaml, which an operator writes last; nothing was written\n\
+     hint: run the operator again with a new directory; --partial applies the incomplete directory"
 )]
 pub struct IncompleteOutput;
 
@@ -25,13 +25,13 @@ pub fn check(mut directory: MutationDirectory) -> Result<MutationDirectory, Inco
     };
     let results = results.controller_results.clone();
     warn(results.iter().filter(|result| result.status == ControllerStatus::Panicked).map(|result| {
-        format!("controller {} panicked; what it wrote is left out unless --partial is given", result.controller_name)
+        format!("controller {} panicked; its mutations are skipped without --partial", result.controller_name)
     }));
     let half = |m: &switchboard_gather::mutation::Mutation| {
         is_cut_short_by_panic(&results, &m.controller_instance_name, m.is_event())
     };
     let (left, kept): (Vec<_>, Vec<_>) = std::mem::take(&mut directory.mutations).into_iter().partition(half);
-    warn(left.iter().map(|mutation| format!("{mutation} is left out")));
+    warn(left.iter().map(|mutation| format!("{mutation} is skipped")));
     Ok(MutationDirectory { mutations: kept, ..directory })
 }
 
@@ -69,18 +69,18 @@ mod tests {
     }
 
     #[test]
-    fn what_a_panic_left_is_not_carried_out() {
-        let said = |status: &str| {
+    fn output_of_a_panic_is_not_applied() {
+        let results_with = |status: &str| {
             format!(
                 "controllerResults:\n- {{controllerName: Good, status: Succeeded}}\n- {{controllerName: Bad, status: {status}}}\n"
             )
         };
-        assert_eq!(names(&check(directory(Some(&said("Panicked")))).unwrap()), ["a", "d"]);
-        assert_eq!(names(&check(directory(Some(&said("Failed")))).unwrap()), ["a", "b", "c", "d"]);
+        assert_eq!(names(&check(directory(Some(&results_with("Panicked")))).unwrap()), ["a", "d"]);
+        assert_eq!(names(&check(directory(Some(&results_with("Failed")))).unwrap()), ["a", "b", "c", "d"]);
     }
 
     #[test]
-    fn output_that_was_cut_short_is_refused_and_a_recording_is_not() {
+    fn incomplete_output_is_refused_and_a_recording_is_not() {
         assert!(check(directory(None)).unwrap_err().to_string().contains("--partial"));
         assert_eq!(names(&check(MutationDirectory { ordered: true, ..directory(None) }).unwrap()).len(), 4);
         let mut recorded = directory(None);

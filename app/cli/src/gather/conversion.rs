@@ -14,8 +14,8 @@ use switchboard_kernel::topology::ClusterType;
 /// # Errors
 /// Returns a message for the user if the mutation cannot be applied.
 pub fn kernel_mutation(mutation: &Mutation, discovery: &Discovery) -> Result<plan::Mutation, String> {
-    let body = mutation.body_value().map_err(|error| format!("its body cannot be read: {}", error.message))?;
-    let options = mutation.options_value().map_err(|error| format!("its options cannot be read: {}", error.message))?;
+    let body = mutation.body_value().map_err(|error| format!("could not read its body: {}", error.message))?;
+    let options = mutation.options_value().map_err(|error| format!("could not read its options: {}", error.message))?;
     if is_dry_run(mutation.action, &body, &options) {
         return Err("it was a dry run".into());
     }
@@ -89,7 +89,7 @@ fn form(patch_type: &str) -> Result<PatchType, String> {
         "application/json-patch+json" => Ok(PatchType::Json),
         "application/merge-patch+json" => Ok(PatchType::Merge),
         "application/strategic-merge-patch+json" => Ok(PatchType::Strategic),
-        other => Err(format!("`{other}` is no kind of patch")),
+        other => Err(format!("unknown patch type `{other}`")),
     }
 }
 

@@ -47,22 +47,22 @@ enum DeclaredError {
     #[error("could not read `{}`", .0.display())]
     File(PathBuf, #[source] io::Error),
     #[error(
-        "there is no program `{0}`\nhint: --operator takes a command that knows `{WORD}`, or the name of an operator this binary hosts"
+        "could not find the program `{0}`\nhint: pass a command that supports `{WORD}`, or the name of an operator in this binary, with --operator"
     )]
     NoProgram(String),
-    #[error("could not run `{0} {WORD}`\nhint: --operator takes a command that knows `{WORD}`")]
+    #[error("could not run `{0} {WORD}`\nhint: pass a command that supports `{WORD}` with --operator")]
     Start(String, #[source] SandboxError),
     #[error(
-        "could not ask `{0}` in a sandbox what it declares\nhint: docs/HOSTING.md says what a sandbox needs; --no-sandbox asks without one, with all that this user may"
+        "could not run `{0}` in a sandbox to read its declarations\nhint: see docs/HOSTING.md for the requirements of a sandbox; --no-sandbox runs it without a sandbox, with the permissions of this user"
     )]
     NoSandbox(String, #[source] SandboxError),
-    #[error("could not learn what `{0}` declares: `{WORD}` was not done within {PATIENCE:?}")]
+    #[error("could not read the declarations of `{0}`: `{WORD}` did not finish within {PATIENCE:?}")]
     Slow(String),
-    #[error("could not learn what `{0}` declares: `{WORD}` printed more than {MAX_DECLARATION_MIB} MiB")]
+    #[error("could not read the declarations of `{0}`: `{WORD}` printed more than {MAX_DECLARATION_MIB} MiB")]
     Long(String),
-    #[error("could not learn what `{0}` declares: `{WORD}` {1}{2}")]
+    #[error("could not read the declarations of `{0}`: `{WORD}` {1}{2}")]
     Failed(String, RunEnd, String),
-    #[error("could not use the declared inputs\n  {}\nhint: docs/GATHER.md says what `input-resources` prints", .0.join("\n  "))]
+    #[error("could not use the declared inputs\n  {}\nhint: see docs/GATHER.md for the output of `input-resources`", .0.join("\n  "))]
     Invalid(Vec<String>),
 }
 
@@ -115,8 +115,8 @@ fn run_operator(operator: &str, unconfined: bool) -> Result<String, CommandError
     match end {
         RunEnd::Deadline => Err(DeclaredError::Slow(operator.into()).into()),
         end if !end.is_success() => {
-            let said = String::from_utf8_lossy(&stderr);
-            let below = said.trim_end().lines().map(|line| format!("\n  {line}")).collect();
+            let stderr_text = String::from_utf8_lossy(&stderr);
+            let below = stderr_text.trim_end().lines().map(|line| format!("\n  {line}")).collect();
             Err(DeclaredError::Failed(operator.into(), end, below).into())
         }
         _ if stdout_cut => Err(DeclaredError::Long(operator.into()).into()),

@@ -53,16 +53,16 @@ impl<W: Writer> IdempotentWriter<W> {
         let Ok(Some(there)) = self.0.get(&request.write.object).await else { return refused };
         let mutation = &request.write.mutation;
         let missing = match &mutation.operation {
-            WriteOp::Create(wanted) => create_difference(&there, wanted),
-            WriteOp::Update(wanted) => update_difference(&there, wanted, mutation.subresource.as_deref()),
+            WriteOp::Create(desired) => create_difference(&there, desired),
+            WriteOp::Update(desired) => update_difference(&there, desired, mutation.subresource.as_deref()),
             _ => return refused,
         };
         match (missing, refused) {
             (None, _) => WriteResponse::AlreadyPresent { object: there },
             (Some(why), WriteResponse::Refused { code, reason, retry_after, .. }) => {
                 let message = format!(
-                    "{why}\nhint: settle by hand what it should be, or take the request out of the directory; then carry it \
-                     out again: what is done by then is passed over"
+                    "{why}\nhint: fix the object by hand, or remove the request from the directory; then apply the \
+                     directory again: finished mutations are skipped"
                 );
                 WriteResponse::Refused { code, reason, message, retry_after }
             }
@@ -73,27 +73,27 @@ impl<W: Writer> IdempotentWriter<W> {
 
 /// Returns how an existing object differs from the one to create. Fields added by the server or other writers do not
 /// count.
-fn create_difference(there: &Value, wanted: &Value) -> Option<String> {
+fn create_difference(there: &Value, desired: &Value) -> Option<String> {
     if there.pointer("/metadata/deletionTimestamp").is_some() {
-        return Some("it is there already, and about to go".to_string());
+        return Some("it exists already and is being deleted".to_string());
     }
-    let mut wanted = wanted.clone();
-    remove_server_fields(&mut wanted);
-    fold_string_data(&mut wanted);
-    first_difference(there, &wanted, "").map(|at| format!("it is there already, and is another at `{at}`"))
+    let mut desired = desired.clone();
+    remove_server_fields(&mut desired);
+    fold_string_data(&mut desired);
+    first_difference(there, &desired, "").map(|at| format!("it exists already and differs at `{at}`"))
 }
 
 /// Returns how an existing object differs from the updated one. An additional field counts as a difference.
-fn update_difference(there: &Value, wanted: &Value, subresource: Option<&str>) -> Option<String> {
+fn update_difference(there: &Value, desired: &Value, subresource: Option<&str>) -> Option<String> {
     let same = match subresource {
-        Some(part) => equality::equal(&there[part], &wanted[part]),
+        Some(part) => equality::equal(&there[part], &desired[part]),
         None => {
-            let [mut there, mut wanted] = [there.clone(), wanted.clone()];
-            [&mut there, &mut wanted].into_iter().for_each(remove_server_fields);
-            equality::equal(&there, &wanted)
+            let [mut there, mut desired] = [there.clone(), desired.clone()];
+            [&mut there, &mut desired].into_iter().for_each(remove_server_fields);
+            equality::equal(&there, &desired)
         }
     };
-    (!same).then(|| "it has changed since it was read, and is not yet what it was to become".to_string())
+    (!same).then(|| "it changed since it was read, and differs from the update".to_string())
 }
 
 /// Removes the status and the metadata that the server sets.
@@ -106,34 +106,34 @@ fn remove_server_fields(object: &mut Value) {
 }
 
 /// Moves the `stringData` of a Secret to `data`, where the server stores it.
-fn fold_string_data(wanted: &mut Value) {
-    if wanted["kind"] != "Secret" || wanted["apiVersion"] != "v1" {
+fn fold_string_data(desired: &mut Value) {
+    if desired["kind"] != "Secret" || desired["apiVersion"] != "v1" {
         return;
     }
-    let Some(texts) = wanted.as_object_mut().and_then(|fields| fields.remove("stringData")) else { return };
+    let Some(texts) = desired.as_object_mut().and_then(|fields| fields.remove("stringData")) else { return };
     for (name, text) in texts.as_object().into_iter().flatten() {
-        wanted["data"][name] = STANDARD.encode(text.as_str().unwrap_or_default()).into();
+        desired["data"][name] = STANDARD.encode(text.as_str().unwrap_or_default()).into();
     }
 }
 
 /// Returns the path of the first wanted field that is missing or different.
-fn first_difference(there: &Value, wanted: &Value, at: &str) -> Option<String> {
-    match (there, wanted) {
+fn first_difference(there: &Value, desired: &Value, at: &str) -> Option<String> {
+    match (there, desired) {
         (_, Value::Null) => None,
-        (Value::Object(_) | Value::Null, Value::Object(wanted)) => wanted.iter().find_map(|(name, value)| {
+        (Value::Object(_) | Value::Null, Value::Object(desired)) => desired.iter().find_map(|(name, value)| {
             first_difference(there.get(name).unwrap_or(&Value::Null), value, &format!("{at}.{name}"))
         }),
-        (Value::Array(there), Value::Array(wanted)) if there.len() == wanted.len() => {
-            let mut both = there.iter().zip(wanted).enumerate();
-            both.find_map(|(index, (there, wanted))| first_difference(there, wanted, &format!("{at}[{index}]")))
+        (Value::Array(there), Value::Array(desired)) if there.len() == desired.len() => {
+            let mut both = there.iter().zip(desired).enumerate();
+            both.find_map(|(index, (there, desired))| first_difference(there, desired, &format!("{at}[{index}]")))
         }
-        _ => (!equality::equal(there, wanted) && !is_same_quantity(there, wanted, at)).then(|| at.to_string()),
+        _ => (!equality::equal(there, desired) && !is_same_quantity(there, desired, at)).then(|| at.to_string()),
     }
 }
 
-fn is_same_quantity(there: &Value, wanted: &Value, at: &str) -> bool {
+fn is_same_quantity(there: &Value, desired: &Value, at: &str) -> bool {
     let amount = |value: &Value| Quantity::from_value(value).ok();
-    at.split('.').any(|name| AMOUNTS.contains(&name)) && amount(there).is_some() && amount(there) == amount(wanted)
+    at.split('.').any(|name| AMOUNTS.contains(&name)) && amount(there).is_some() && amount(there) == amount(desired)
 }
 
 #[cfg(test)]

@@ -20,12 +20,12 @@ pub enum LiveClusterError {
     Client(#[from] ClusterArgsError),
     /// The cluster does not serve aggregated discovery.
     #[error(
-        "could not learn what the cluster serves: it has no aggregated discovery\nhint: Kubernetes 1.27 and later have it"
+        "could not discover the types of the cluster: it does not serve aggregated discovery\nhint: use a cluster with Kubernetes 1.27 or later"
     )]
     NoDiscovery,
     /// The discovery request failed.
     #[error(
-        "could not learn what the cluster serves\nhint: is it the right cluster, and does it run? `kubectl get --raw /apis` with the same kubeconfig says more"
+        "could not discover the types of the cluster\nhint: check that it is the right cluster and that it is running; `kubectl get --raw /apis` with the same kubeconfig shows details"
     )]
     Discovery(#[source] Box<kube::Error>),
 }
@@ -40,8 +40,8 @@ pub struct LiveCluster {
 
 impl LiveCluster {
     /// Connects by the cluster flags or the environment.
-    pub async fn connect(reach: &ClusterArgs) -> Result<Self, LiveClusterError> {
-        Self::with_client(reach.client().await?).await
+    pub async fn connect(cluster_args: &ClusterArgs) -> Result<Self, LiveClusterError> {
+        Self::with_client(cluster_args.client().await?).await
     }
 
     /// Runs discovery with a client.
@@ -100,8 +100,8 @@ impl LiveCluster {
         match self.client.request::<Value>(request(path, None)?).await {
             Ok(object) if object["metadata"]["name"] == name => Ok(vec![object]),
             Ok(other) => {
-                let kind = other["kind"].as_str().unwrap_or("thing without a kind");
-                Err(format!("the cluster answered with something else, a {kind}"))
+                let kind = other["kind"].as_str().unwrap_or("value without a kind");
+                Err(format!("the cluster returned another kind: {kind}"))
             }
             Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
             Err(error) => Err(error.to_string()),
@@ -141,14 +141,14 @@ async fn discovery_document(client: &kube::Client, path: &str) -> Result<Value, 
 /// the request would then list all objects.
 fn path_segment(name: &str) -> Result<String, String> {
     match name {
-        "" | "." | ".." => Err(format!("`{name}` is no name that can be asked for")),
+        "" | "." | ".." => Err(format!("`{name}` is not a valid object name")),
         name => Ok(percent_encode(name)),
     }
 }
 
 fn request(path: &str, accept: Option<&str>) -> Result<http::Request<Vec<u8>>, String> {
     let request = http::Request::get(path).header(ACCEPT, accept.unwrap_or("application/json"));
-    request.body(Vec::new()).map_err(|error| format!("no request can be made of it: {error}"))
+    request.body(Vec::new()).map_err(|error| format!("could not build a request: {error}"))
 }
 
 fn path(of: &ResourceType, namespace: &str) -> String {

@@ -81,15 +81,15 @@ impl OutputArgs {
         let declared = declared_types(list);
         if rules == ContractRules::Native {
             let unknown = declared.iter().filter(|of| discovery.served(of).is_none());
-            let told =
-                |of: &ResourceType| format!("{of} of {} is declared, and nothing here knows it", of.api_version());
-            warn(unknown.map(told));
+            let warning_of =
+                |of: &ResourceType| format!("{of} of {} is declared, but not served here", of.api_version());
+            warn(unknown.map(warning_of));
         }
         let slim = discovery.subset(&declared.into_iter().chain(common_types(discovery)).collect());
         let documents = (rules == ContractRules::Native).then_some(&slim);
         let written = InputFolder::new(&self.to, InputFormat::Yaml, rules).write(&pruned.input(), documents)?;
         let InputWriteResult { written, unchanged, .. } = written;
-        print_stderr(format_args!("wrote {} objects into {} files", pruned.objects.len(), written + unchanged));
+        print_stderr(format_args!("wrote {} objects to {} files", pruned.objects.len(), written + unchanged));
         Ok(())
     }
 }

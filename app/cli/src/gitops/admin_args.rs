@@ -10,12 +10,12 @@ use crate::output_format::OutputFormat;
 
 /// Database, cluster and output format of an administrative command.
 #[derive(Args)]
-#[command(mut_arg("kubeconfig", |arg| arg.help("The cluster of the instances [default: as kubectl does]")))]
+#[command(mut_arg("kubeconfig", |arg| arg.help("Kubeconfig of the cluster with the Argo CD instances [default: as kubectl does]")))]
 pub struct AdminArgs {
     #[command(flatten)]
     database: DatabaseArgs,
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
     pub output: OutputFormat,
@@ -34,6 +34,6 @@ impl AdminArgs {
 
     /// Builds a client for the cluster of the Argo CD instances.
     pub async fn client(&self) -> Result<kube::Client, CommandError> {
-        Ok(self.reach.clone().or_up_cluster().client().await?)
+        Ok(self.cluster_args.clone().or_up_cluster().client().await?)
     }
 }

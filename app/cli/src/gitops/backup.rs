@@ -38,7 +38,7 @@ struct BackupWriteError {
 
 /// The file exists; it may be an older backup.
 #[derive(Debug, thiserror::Error)]
-#[error("could not write the backup `{}`: there is such a file\nhint: give another name, or --force to replace it", path.display())]
+#[error("could not write the backup `{}`: file already exists\nhint: choose another name, or replace it with --force", path.display())]
 struct BackupExistsError {
     path: PathBuf,
 }
@@ -54,8 +54,8 @@ impl PartialFile {
     fn create_beside(file: &Path) -> std::io::Result<(PartialFile, File)> {
         let mut path = file.as_os_str().to_os_string();
         path.push(format!(".{}.part", std::process::id()));
-        let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-        Ok((PartialFile { path: path.into() }, made))
+        let created = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+        Ok((PartialFile { path: path.into() }, created))
     }
 
     fn rename_to(self, file: &Path) -> std::io::Result<()> {
@@ -91,9 +91,7 @@ impl Backup {
             rows
         };
         ledger.close().await;
-        print_stderr(format_args!(
-            "{rows} rows; credentials are in it as they are stored: keep the key file elsewhere"
-        ));
+        print_stderr(format_args!("{rows} rows; the file holds credentials as stored: keep the key file elsewhere"));
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -106,20 +104,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_half_written_is_beside_everybody_elses_files_and_for_its_owner_alone() {
+    fn a_partial_file_is_private_and_deleted_unless_finished() {
         let folder = tempfile::tempdir().unwrap();
         let (target, neighbour) = (folder.path().join("rows.backup"), folder.path().join("rows.part"));
-        std::fs::write(&neighbour, "somebody else's").unwrap();
+        std::fs::write(&neighbour, "another file").unwrap();
         let (part, mut file) = PartialFile::create_beside(&target).unwrap();
         assert_eq!(part.path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         file.write_all(b"half").unwrap();
-        assert!(PartialFile::create_beside(&target).is_err(), "it is nobody else's");
+        assert!(PartialFile::create_beside(&target).is_err(), "it belongs to one process");
         let path = part.path.clone();
         drop(part);
-        assert!(!path.exists() && !target.exists(), "nothing is left of what was not finished");
+        assert!(!path.exists() && !target.exists(), "an unfinished file is deleted");
         let (part, _) = PartialFile::create_beside(&target).unwrap();
         part.rename_to(&target).unwrap();
         assert!(target.exists() && !path.exists());
-        assert_eq!(std::fs::read_to_string(&neighbour).unwrap(), "somebody else's");
+        assert_eq!(std::fs::read_to_string(&neighbour).unwrap(), "another file");
     }
 }

@@ -135,8 +135,8 @@ fn refusal(error: &FleetError) -> FleetRefusal {
         FleetError::Cannot(_) | FleetError::Ambiguous { .. } => RefusalKind::Conflict,
         _ => RefusalKind::Failed,
     };
-    let told = failure::message(error);
-    let (what, hint) = told.split_once("\nhint: ").unwrap_or((&told, ""));
+    let printed = failure::message(error);
+    let (what, hint) = printed.split_once("\nhint: ").unwrap_or((&printed, ""));
     let what = what.trim_start_matches("error: ").replace("\n  ", ": ");
     FleetRefusal { kind: why, message: what, hint: hint.to_string() }
 }
@@ -148,19 +148,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_says_what_the_command_line_says() {
+    fn refusal_has_the_message_of_the_command_line() {
         let missing = refusal(&FleetError::NoInstance("nowhere".to_string()));
         assert_eq!(missing.message, "could not find an Argo CD instance in namespace `nowhere`");
         assert_eq!(
             (missing.kind, &*missing.hint),
-            (RefusalKind::Missing, "`switchboard gitops fleet list` names them")
+            (RefusalKind::Missing, "list the instances with `switchboard gitops fleet list`")
         );
-        let there = refusal(&FleetError::Cannot(MoveError::AlreadyThere));
-        assert_eq!(there.kind, RefusalKind::Conflict);
-        assert!(there.hint.starts_with("nothing is to be done"), "{there:?}");
+        let refused = refusal(&FleetError::Cannot(MoveError::AlreadyThere));
+        assert_eq!(refused.kind, RefusalKind::Conflict);
+        assert!(refused.hint.starts_with("nothing is to be done"), "{refused:?}");
         let uids = vec!["a".to_string(), "b".to_string()];
         let several = refusal(&FleetError::Ambiguous { what: "tenant", name: "team".to_string(), uids });
-        assert_eq!(several.message, "could not tell which tenant is meant: 2 are called `team`, by uid `a`, `b`");
+        assert_eq!(several.message, "could not select one tenant: 2 have the name `team`, with the uids `a`, `b`");
         assert_eq!(
             (several.kind, several.hint.starts_with("give the uid")),
             (RefusalKind::Conflict, true),

@@ -12,7 +12,7 @@ use crate::failure::CommandError;
 
 /// Create an application (GitOpsDeployment)
 #[derive(Args)]
-#[command(mut_arg("wait", |arg| arg.help("Wait until it is deployed and healthy")))]
+#[command(mut_arg("wait", |arg| arg.help("Wait until the application is synced and healthy")))]
 pub struct CreateApplication {
     /// Name of the application
     name: String,
@@ -46,9 +46,7 @@ pub struct CreateApplication {
 
 /// The arguments are not a valid application.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "could not create application `{name}`: {why}\nhint: `switchboard gitops create --help` says what is understood"
-)]
+#[error("could not create application `{name}`: {why}\nhint: see `switchboard gitops create --help`")]
 struct InvalidApplication {
     name: String,
     why: String,
@@ -57,23 +55,28 @@ struct InvalidApplication {
 impl CreateApplication {
     /// Creates the application.
     pub async fn run(self) -> Result<std::process::ExitCode, CommandError> {
-        let mut wanted = GitOpsDeployment::default();
-        wanted.spec.source.repo_url = self.repo.clone();
-        wanted.spec.source.path = self.path.clone();
-        wanted.spec.source.target_revision = self.revision.clone();
-        wanted.spec.destination.environment = self.environment.clone().unwrap_or_default();
-        wanted.spec.destination.namespace = self.to_namespace.clone().unwrap_or_default();
-        wanted.spec.r#type = if self.manual { "manual" } else { "automated" }.to_string();
+        let mut new_deployment = GitOpsDeployment::default();
+        new_deployment.spec.source.repo_url = self.repo.clone();
+        new_deployment.spec.source.path = self.path.clone();
+        new_deployment.spec.source.target_revision = self.revision.clone();
+        new_deployment.spec.destination.environment = self.environment.clone().unwrap_or_default();
+        new_deployment.spec.destination.namespace = self.to_namespace.clone().unwrap_or_default();
+        new_deployment.spec.r#type = if self.manual { "manual" } else { "automated" }.to_string();
         if self.create_namespace {
-            wanted.spec.sync_policy.get_or_insert_default().sync_options.push("CreateNamespace=true".to_string());
+            new_deployment
+                .spec
+                .sync_policy
+                .get_or_insert_default()
+                .sync_options
+                .push("CreateNamespace=true".to_string());
         }
-        wanted.validate().map_err(|why| InvalidApplication { name: self.name.clone(), why })?;
+        new_deployment.validate().map_err(|why| InvalidApplication { name: self.name.clone(), why })?;
         let side = self.writing.client().await?;
         let mut object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
             "metadata": { "name": self.name, "namespace": side.namespace },
-            "spec": wanted.spec,
+            "spec": new_deployment.spec,
         });
         if self.wait_for_removal {
             object["metadata"]["finalizers"] = json!([FINALIZER]);

@@ -12,7 +12,7 @@ const MAX_BYTES: u64 = 1 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
     /// The file could not be read.
-    #[error("could not read {what} from `{}`\nhint: give the path of a file, or `-` for stdin", path.display())]
+    #[error("could not read {what} from `{}`\nhint: pass the path of a file, or `-` for stdin", path.display())]
     Read {
         /// Description of the credential.
         what: &'static str,
@@ -22,7 +22,7 @@ pub enum CredentialError {
         source: std::io::Error,
     },
     /// The file is empty.
-    #[error("{what} in `{}` is empty\nhint: was it written? `wc -c` counts", path.display())]
+    #[error("{what} in `{}` is empty\nhint: check the file: `wc -c` prints its size", path.display())]
     Empty {
         /// Description of the credential.
         what: &'static str,
@@ -30,7 +30,7 @@ pub enum CredentialError {
         path: PathBuf,
     },
     /// The file is too large for a credential.
-    #[error("{what} in `{}` is longer than a mebibyte\nhint: is it the right file?", path.display())]
+    #[error("{what} in `{}` is larger than 1 MiB\nhint: check the path", path.display())]
     TooLong {
         /// Description of the credential.
         what: &'static str,

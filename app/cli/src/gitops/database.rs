@@ -39,25 +39,25 @@ pub struct DatabaseArgs {
 
     /// Origin of the settings: flags or configuration file.
     #[arg(skip = OptionSource::Flags)]
-    said: OptionSource,
+    option_source: OptionSource,
 }
 
 /// No database is configured.
 #[derive(Debug, thiserror::Error)]
-#[error("could not tell which database is meant\nhint: give --database postgres://… or --database sqlite:FILE")]
+#[error("no database is configured\nhint: pass --database postgres://… or --database sqlite:FILE")]
 struct DatabaseNotSet;
 
 /// The database file does not exist. More often than not the path is mistyped.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not open {0}: there is no such file\nhint: check the path in --database; `switchboard gitops migrate` makes a new database"
+    "could not open {0}: file does not exist\nhint: check the path in --database; `switchboard gitops migrate` creates a new database"
 )]
 struct DatabaseNotFound(String);
 
 /// Neither keys nor plaintext are configured.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not tell how credentials are to be kept\nhint: give {} a file (a key is a line `key1:$(openssl rand -base64 32)` in it), or say {}",
+    "no encryption of credentials is configured\nhint: pass a key file with {} (a key is a line `key1:$(openssl rand -base64 32)`), or set {}",
     .0.name("credentialsKeyFile", "--credentials-key-file"), .0.name("plaintextCredentials", "--plaintext-credentials")
 )]
 struct EncryptionNotSet(OptionSource);
@@ -83,12 +83,12 @@ struct InvalidKeyFile {
 impl DatabaseArgs {
     /// Creates the flags from settings of a configuration.
     pub fn new(database: Option<String>, credentials_key_file: Option<PathBuf>, plaintext_credentials: bool) -> Self {
-        Self { database, credentials_key_file, plaintext_credentials, said: OptionSource::Flags }
+        Self { database, credentials_key_file, plaintext_credentials, option_source: OptionSource::Flags }
     }
 
     /// Sets the origin of the settings, which hints refer to.
-    pub fn set_origin(&mut self, said: OptionSource) {
-        self.said = said;
+    pub fn set_origin(&mut self, option_source: OptionSource) {
+        self.option_source = option_source;
     }
 
     /// Returns the key file, if one is set.
@@ -146,13 +146,13 @@ impl DatabaseArgs {
         let address = self.address()?;
         if address.is_unprotected() {
             print_stderr(format_args!(
-                "warning: the connection to the database is not protected; leave `sslmode` out of {} to check its certificate",
-                self.said.name("database", "--database")
+                "warning: the connection to the database is not encrypted or its certificate is not verified; remove `sslmode` from {} to verify it",
+                self.option_source.name("database", "--database")
             ));
         }
-        let told = address.to_string();
+        let printed = address.to_string();
         let address = if only_look && address.is_absent() { Address::parse("sqlite::memory:")? } else { address };
-        Ok((Ledger::open(&address, self.sealing()?).await?, told))
+        Ok((Ledger::open(&address, self.sealing()?).await?, printed))
     }
 
     /// Checks that the configured keys are usable.
@@ -178,7 +178,7 @@ impl DatabaseArgs {
             (Some(keys), true) => Ok(read(keys)?.into_plain()),
             (Some(keys), false) => read(keys),
             (None, true) => Ok(Sealer::plain()),
-            (None, false) => Err(EncryptionNotSet(self.said).into()),
+            (None, false) => Err(EncryptionNotSet(self.option_source).into()),
         }
     }
 }
@@ -202,7 +202,7 @@ pub fn managed_gitops_url(variable: &dyn Fn(&str) -> Option<String>) -> Option<S
     let password = variable("DB_PASS").map(|password| format!(":{}", percent_encode(&password))).unwrap_or_default();
     let name = variable("POSTGRESQL_DATABASE").unwrap_or_else(|| "postgres".to_string());
     let clear = variable("DEV_ONLY_ALLOW_NON_TLS_CONNECTION_TO_POSTGRESQL");
-    let clear = clear.is_some_and(|said| said.eq_ignore_ascii_case("true"));
+    let clear = clear.is_some_and(|option_source| option_source.eq_ignore_ascii_case("true"));
     let mode = if clear { "?sslmode=disable" } else { "" };
     Some(format!("postgres://postgres{password}@{host}/{}{mode}", percent_encode(&name)))
 }

@@ -15,7 +15,7 @@ use crate::failure::CommandError;
 
 /// Delete a resource
 #[derive(Args)]
-#[command(mut_arg("wait", |arg| arg.help("Wait until it is gone")))]
+#[command(mut_arg("wait", |arg| arg.help("Wait until the resource is deleted")))]
 pub struct DeleteResource {
     /// Name of the resource
     name: String,
@@ -43,9 +43,9 @@ const TRIES: usize = 10;
 /// deleted at once and a wait could not observe the rest.
 async fn add_finalizer(side: &TenantClient, kind: &TenantKind, object: &Value) -> Result<(), TenantClientError> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
-    let mut seen = object.clone();
+    let mut last = object.clone();
     for tries_left in (0..TRIES).rev() {
-        let meta = &seen["metadata"];
+        let meta = &last["metadata"];
         let mut finalizers = meta["finalizers"].as_array().cloned().unwrap_or_default();
         // An object under deletion accepts no new finalizers.
         if meta["deletionTimestamp"].is_string() || finalizers.iter().any(|one| one == FINALIZER) {
@@ -54,7 +54,7 @@ async fn add_finalizer(side: &TenantClient, kind: &TenantKind, object: &Value) -
         finalizers.push(json!(FINALIZER));
         let patch = json!({ "metadata": { "resourceVersion": meta["resourceVersion"], "finalizers": finalizers } });
         match side.patch(kind, name, &patch).await {
-            Err(TenantClientError::Refused { code: 409, .. }) if tries_left > 0 => seen = side.get(kind, name).await?,
+            Err(TenantClientError::Refused { code: 409, .. }) if tries_left > 0 => last = side.get(kind, name).await?,
             other => return other.map(drop),
         }
     }

@@ -60,7 +60,7 @@ impl EmbeddedEngine {
             return Ok(None);
         }
         let here = config.topology.cluster(ClusterType::Management).clone();
-        let client = clusters.clients.get(&here).ok_or_else(|| format!("no cluster is called {here}"))?.clone();
+        let client = clusters.clients.get(&here).ok_or_else(|| format!("no cluster is named {here}"))?.clone();
         if !pretended {
             install(&client).await?;
         }
@@ -124,16 +124,16 @@ impl EmbeddedEngine {
     /// Follows the cluster Secrets until the kernel stops.
     pub fn follow(self, handle: Handle, in_force: CurrentConfig) -> JoinHandle<()> {
         tokio::spawn(async move {
-            let mut seen = BTreeMap::new();
-            let mut told = String::new();
+            let mut versions = BTreeMap::new();
+            let mut last_error = String::new();
             loop {
-                match self.refresh(&handle, &in_force, &mut seen).await {
-                    Ok(()) => told.clear(),
+                match self.refresh(&handle, &in_force, &mut versions).await {
+                    Ok(()) => last_error.clear(),
                     Err(error) => {
                         let now = failure::message(&*error);
-                        if now != told {
+                        if now != last_error {
                             print_stderr(&now);
-                            told = now;
+                            last_error = now;
                         }
                     }
                 }
@@ -150,13 +150,13 @@ impl EmbeddedEngine {
         &self,
         handle: &Handle,
         in_force: &CurrentConfig,
-        seen: &mut BTreeMap<(String, String), String>,
+        versions: &mut BTreeMap<(String, String), String>,
     ) -> Result<(), CommandError> {
         let mut there = BTreeSet::new();
         for secret in self.secrets().await? {
             let (key, version) = key_and_version(&secret);
             there.insert(key.clone());
-            if seen.get(&key) == Some(&version) {
+            if versions.get(&key) == Some(&version) {
                 continue;
             }
             let reached = match cluster_secret::client(&secret).await {
@@ -168,7 +168,7 @@ impl EmbeddedEngine {
                     Ok(())
                 }
                 // The Secret now names the cluster with the Applications, which has its operator already.
-                Ok(None) if seen.contains_key(&key) => {
+                Ok(None) if versions.contains_key(&key) => {
                     match handle.remove(OperatorName::new(&EngineOperator::name_of(&key))).await {
                         Ok(_) => Ok(()),
                         Err(_) => return Ok(()),
@@ -179,11 +179,11 @@ impl EmbeddedEngine {
             };
             // An unreachable cluster is retried on the next poll.
             if reached.is_ok() {
-                seen.insert(key.clone(), version);
+                versions.insert(key.clone(), version);
             }
             self.hosted.record(key, reached);
         }
-        for (key, _) in seen.extract_if(.., |key, _| !there.contains(key)) {
+        for (key, _) in versions.extract_if(.., |key, _| !there.contains(key)) {
             if handle.remove(OperatorName::new(&EngineOperator::name_of(&key))).await.is_err() {
                 return Ok(());
             }
@@ -232,7 +232,7 @@ pub async fn install(client: &kube::Client) -> Result<(), CommandError> {
         let request = Request::post(path).header("Content-Type", "application/json");
         match client.request::<Value>(request.body(definition.to_string().into_bytes())?).await {
             Err(kube::Error::Api(status)) if status.code == 409 => {}
-            made => drop(made?),
+            result => drop(result?),
         }
     }
     Ok(())
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_engine_is_known_again_by_its_name() {
+    fn engine_is_identified_by_its_name() {
         for name in ["engine", "engine@argocd.managed-env-1"] {
             assert_eq!(replay_operator(name).map(|one| one.name().to_string()).as_deref(), Some(name));
         }

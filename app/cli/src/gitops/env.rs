@@ -34,7 +34,7 @@ enum EnvCommand {
 }
 
 #[derive(Args)]
-#[command(mut_arg("wait", |arg| arg.help("Wait until it is connected")))]
+#[command(mut_arg("wait", |arg| arg.help("Wait until the environment is connected")))]
 struct CreateEnvironment {
     /// Name of the environment
     name: String,
@@ -76,8 +76,8 @@ struct InvalidEnvironment {
 impl InvalidEnvironment {
     fn new(name: &str, (reason, why): (EnvironmentReason, String)) -> Self {
         let hint = match reason {
-            EnvironmentReason::InvalidNamespaceList => "--only is the name of a namespace of that cluster",
-            _ => "--url is the `server` of a cluster of the kubeconfig",
+            EnvironmentReason::InvalidNamespaceList => "pass the name of a namespace of that cluster with --only",
+            _ => "pass the `server` of a cluster of the kubeconfig with --url",
         };
         Self { name: name.to_string(), why, hint }
     }
@@ -105,26 +105,30 @@ impl CreateEnvironment {
             namespaces: self.namespaces.clone(),
             cluster_resources: self.cluster_resources,
         };
-        let wanted = ManagedEnvironment { spec, ..ManagedEnvironment::default() };
-        wanted.validate().map_err(|why| InvalidEnvironment::new(&self.name, why))?;
+        let new_environment = ManagedEnvironment { spec, ..ManagedEnvironment::default() };
+        new_environment.validate().map_err(|why| InvalidEnvironment::new(&self.name, why))?;
         let side = self.writing.client().await?;
         let object = json!({
             "apiVersion": API_VERSION,
             "kind": KIND,
             "metadata": { "name": self.name, "namespace": side.namespace },
-            "spec": wanted.spec,
+            "spec": new_environment.spec,
         });
         // The environment is created first, so that its Secret has an owner from the start.
-        let made = side.create(&ENVIRONMENTS, &object).await?;
+        let created = side.create(&ENVIRONMENTS, &object).await?;
         if let Some(config) = config {
-            let secret =
-                owned_secret(&made, &wanted.spec.credentials_secret, SECRET_TYPE, &[(SECRET_KEY, config.as_str())]);
+            let secret = owned_secret(
+                &created,
+                &new_environment.spec.credentials_secret,
+                SECRET_TYPE,
+                &[(SECRET_KEY, config.as_str())],
+            );
             delete_on_error(&side, &self.name, side.create(&SECRETS, &secret).await).await?;
         }
         self.writing
             .finish(
                 &side,
-                &WrittenObject { kind: ENVIRONMENTS, action: "created", object: made },
+                &WrittenObject { kind: ENVIRONMENTS, action: "created", object: created },
                 WaitGoal::Environment,
             )
             .await
@@ -135,10 +139,10 @@ impl CreateEnvironment {
 async fn delete_on_error<T, E: Into<CommandError>>(
     side: &TenantClient,
     name: &str,
-    made: Result<T, E>,
+    created: Result<T, E>,
 ) -> Result<T, CommandError> {
-    match made {
-        Ok(made) => Ok(made),
+    match created {
+        Ok(created) => Ok(created),
         Err(error) => {
             side.delete(&ENVIRONMENTS, name).await?;
             Err(error.into())

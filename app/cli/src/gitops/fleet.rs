@@ -66,7 +66,7 @@ struct FleetAdd {
 
     /// Maximum number of placements, each a tenant with an environment [default: the previous value, or 1000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
-    max_units: Option<i64>,
+    max_placements: Option<i64>,
 
     /// Restrict writes to the instance's own namespace; grant others by hand
     #[arg(long)]
@@ -78,7 +78,7 @@ struct FleetAdd {
 
     /// Treat the cluster as the recreated cluster of an existing instance with this namespace
     #[arg(long)]
-    cluster_made_anew: bool,
+    cluster_recreated: bool,
 }
 
 #[derive(Args)]
@@ -105,7 +105,7 @@ struct FleetRemove {
 struct FleetList {
     /// List placements: tenant, environment and instance
     #[arg(long)]
-    units: bool,
+    placements: bool,
     #[command(flatten)]
     watch: WatchArgs,
     #[command(flatten)]
@@ -140,7 +140,7 @@ struct FleetMove {
 /// A move was rolled back.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not move the unit: {0}\nhint: it is where it was, and nothing that was deployed was touched; try again later"
+    "could not move the placement: {0}\nhint: try again later; the placement is on its former instance, and deployed resources are untouched"
 )]
 struct MoveRolledBack(String);
 
@@ -153,7 +153,7 @@ impl FleetArgs {
             FleetCommand::List(list) => list.run().await,
             FleetCommand::Cordon(named) => named.set_state(InstanceState::Cordoned).await,
             FleetCommand::Uncordon(named) => named.set_state(InstanceState::Active).await,
-            FleetCommand::Move(wanted) => wanted.run().await,
+            FleetCommand::Move(fleet_move) => fleet_move.run().await,
         }
     }
 }
@@ -200,19 +200,19 @@ fn entry(entries: Vec<FleetInstance>, id: &EngineInstanceId) -> Option<FleetInst
 impl FleetAdd {
     async fn run(self) -> Result<ExitCode, CommandError> {
         let fleet = self.engines.fleet().await?;
-        let wanted = InstanceSpec {
+        let spec = InstanceSpec {
             namespace: &self.instance,
-            limits: InstanceLimits { max_applications: self.max_applications, max_environments: self.max_units },
+            limits: InstanceLimits { max_applications: self.max_applications, max_environments: self.max_placements },
             reach: if self.namespaced { InstanceScope::Namespace } else { InstanceScope::Cluster },
             create: self.create_namespace,
             force: self.force,
-            cluster_recreated: self.cluster_made_anew,
+            cluster_recreated: self.cluster_recreated,
         };
-        let added = fleet.add(&wanted).await?;
+        let added = fleet.add(&spec).await?;
         for difference in fleet.setting_differences(&self.instance).await? {
             // The setting may be intended, so it is not overwritten.
             print_stderr(format_args!(
-                "warning: {difference}\nhint: units move only between instances that say the same; change it there, and start that Argo CD anew"
+                "warning: {difference}\nhint: placements move only between instances with the same settings; change the setting, and restart that Argo CD"
             ));
         }
         self.engines.show(&fleet, &added.id).await
@@ -228,7 +228,7 @@ impl FleetRemove {
         if let Some(entry) = entry(before, &removed.id) {
             output_format::print(&RemovedInstance(entry), engines.output)?;
         }
-        print_stderr("its namespace is as it was");
+        print_stderr("the namespace was not changed");
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -249,15 +249,13 @@ impl FleetList {
     }
 
     async fn report(&self, fleet: &Fleet) -> Result<String, CommandError> {
-        if self.units {
-            let units = fleet.placements().await?;
-            if units.is_empty() && self.engines.output.is_table() {
-                print_stderr(
-                    "no units\nhint: one is placed when a tenant's first deployment to an environment is created",
-                );
+        if self.placements {
+            let placements = fleet.placements().await?;
+            if placements.is_empty() && self.engines.output.is_table() {
+                print_stderr("no placements\nhint: a tenant's first deployment to an environment creates a placement");
                 return Ok(String::new());
             }
-            return self.engines.output.text(&FleetTable::units(&units));
+            return self.engines.output.text(&FleetTable::placements(&placements));
         }
         let entries = fleet.list().await?;
         if entries.is_empty() && self.engines.output.is_table() {
@@ -271,36 +269,39 @@ impl FleetList {
 impl FleetMove {
     async fn run(self) -> Result<ExitCode, CommandError> {
         let fleet = self.engines.fleet().await?;
-        let (unit, placement) = fleet.find_placement(&self.tenant, self.environment.as_deref()).await?;
-        let Some(to) = &self.to else { return self.call_back(&fleet, &unit, &placement).await };
+        let (key, placement) = fleet.find_placement(&self.tenant, self.environment.as_deref()).await?;
+        let Some(to) = &self.to else { return self.roll_back(&fleet, &key, &placement).await };
         let target = fleet.instance(to).await?;
-        let mut row = fleet.begin_move(&unit, &target).await?;
+        let mut row = fleet.begin_move(&key, &target).await?;
         if !self.no_wait {
             // An interrupt does not stop the move: it is stored in the database, and an agent continues it.
             row = fleet.finish_move(&row.id, |step| print_stderr(format_args!("{step}"))).await?;
         }
         if row.step == MoveStep::RolledBack {
-            return Err(MoveRolledBack(row.human_readable_state.unwrap_or_else(|| "it was called back".into())).into());
+            return Err(MoveRolledBack(
+                row.human_readable_state.unwrap_or_else(|| "it was rolled back on request".into()),
+            )
+            .into());
         }
-        let told = table::move_table(&row, &self.tenant, self.environment.as_deref(), to);
-        output_format::print(&told, self.engines.output)?;
+        let moved = table::move_table(&row, &self.tenant, self.environment.as_deref(), to);
+        output_format::print(&moved, self.engines.output)?;
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn call_back(
+    async fn roll_back(
         &self,
         fleet: &Fleet,
-        unit: &PlacementKey,
+        key: &PlacementKey,
         placement: &Placement,
     ) -> Result<ExitCode, CommandError> {
-        let id = fleet.cancel_move(unit).await?;
+        let id = fleet.cancel_move(key).await?;
         let all = fleet.list().await?;
-        let was = all.iter().map(|entry| &entry.candidate.instance).find(|one| one.id == placement.instance);
-        let was = was.map(|one| one.namespace.clone()).unwrap_or_default();
+        let former = all.iter().map(|entry| &entry.candidate.instance).find(|one| one.id == placement.instance);
+        let former = former.map(|one| one.namespace.clone()).unwrap_or_default();
         if !self.no_wait {
             let row = fleet.finish_move(&id, |step| print_stderr(format_args!("{step}"))).await?;
             output_format::print(
-                &table::move_table(&row, &self.tenant, self.environment.as_deref(), &was),
+                &table::move_table(&row, &self.tenant, self.environment.as_deref(), &former),
                 self.engines.output,
             )?;
         }

@@ -56,7 +56,7 @@ async fn wait_for_migration(ledger: &Ledger) -> Result<(), MigrationError> {
         match ledger.check_schema().await {
             Err(MigrationError::OutOfDate) if !is_told => {
                 print_stderr(
-                    "gitops: waits for a backend to migrate the database\nhint: `switchboard gitops migrate` does it, too",
+                    "gitops: waiting for a backend to migrate the database\nhint: or run `switchboard gitops migrate`",
                 );
                 is_told = true;
             }
@@ -80,7 +80,7 @@ impl GitopsService {
         let hook_secret = section.webhook_secret_file.as_deref().map(hook_secret).transpose()?;
         let client = |place| {
             let name = config.topology.cluster(place);
-            clusters.clients.get(name).ok_or_else(|| format!("no cluster is called {name}"))
+            clusters.clients.get(name).ok_or_else(|| format!("no cluster is named {name}"))
         };
         let (tenants, engine) = (client(ClusterType::Configuration)?, client(ClusterType::Management)?);
         for place in [ClusterType::Configuration, ClusterType::Management]
@@ -107,7 +107,7 @@ impl GitopsService {
         let now = DbTimestamp::from_unix_us(Timestamp::now().as_microsecond());
         if !setup::first_instance(&store, engine, &section.namespace, now).await? {
             print_stderr(format_args!(
-                "gitops: no Argo CD is known, and there is no namespace `{}`\nhint: make that namespace, with an Argo CD or the operator `engine` at work in it, or name another with {}",
+                "gitops: the fleet has no Argo CD instance, and namespace `{}` does not exist\nhint: create that namespace with an Argo CD or with the operator `engine`, or set another one with {}",
                 section.namespace,
                 section.option_source.name("namespace", "--argocd-namespace")
             ));
@@ -115,7 +115,7 @@ impl GitopsService {
         let engines = setup::cluster_uid(engine).await?;
         if section.agent && !setup::has_instance(&store, &engines).await? {
             print_stderr(
-                "gitops: no Argo CD that the database knows is on this cluster, and the agent leaves those of other clusters alone\nhint: `switchboard gitops fleet add` makes one of this cluster known; with --cluster-made-anew it is taken for a former one",
+                "gitops: no Argo CD instance of the fleet is on this cluster, and the agent ignores those of other clusters\nhint: add an instance of this cluster with `switchboard gitops fleet add`; with --cluster-recreated it replaces a former instance",
             );
         }
         let cluster = setup::cluster_identity(tenants).await?;
@@ -162,7 +162,7 @@ impl GitopsService {
     }
 
     /// Returns the fleet for the console.
-    pub fn units(&self) -> Arc<dyn switchboard_console::fleet::FleetProvider> {
+    pub fn fleet(&self) -> Arc<dyn switchboard_console::fleet::FleetProvider> {
         Arc::new(HostedFleet::new(self.fleet.clone(), self.ledger.clone()))
     }
 
@@ -200,8 +200,8 @@ impl GitopsService {
         }
         let Some(backend) = self.backend else { return tasks };
         let network = Arc::new(HostNetwork::new(dir));
-        let (answering, asked) = (backend.clone(), handle.clone());
-        let answering = tokio::spawn(async move { answering.run_external_checks(network, asked).await });
+        let (answering, requests) = (backend.clone(), handle.clone());
+        let answering = tokio::spawn(async move { answering.run_external_checks(network, requests).await });
         let handle = handle.clone();
         let following = tokio::spawn(async move {
             while let Err(error) = backend.watch_rows(handle.clone()).await {
@@ -249,11 +249,11 @@ async fn open(section: &GitopsConfig, dir: &Path) -> Result<Ledger, CommandError
 
 /// Returns the database and its keys, with the defaults for missing settings.
 fn database_of(section: &GitopsConfig, dir: &Path) -> DatabaseArgs {
-    let said = section.database.clone().or_else(database::url_from_env);
+    let database_url = section.database.clone().or_else(database::url_from_env);
     let mut database =
-        DatabaseArgs::new(said.clone(), section.credentials_key_file.clone(), section.plaintext_credentials);
+        DatabaseArgs::new(database_url.clone(), section.credentials_key_file.clone(), section.plaintext_credentials);
     database.set_origin(section.option_source);
-    if said.is_none() {
+    if database_url.is_none() {
         database.set_url(format!("sqlite:{}", dir.join(FILE).display()));
         if !database.has_encryption_setting() {
             database.set_key_file(dir.join(KEYS));
@@ -281,15 +281,18 @@ pub struct SettingsCheck {
 impl SettingsCheck {
     /// Checks the settings of a configuration.
     pub fn of(section: &GitopsConfig, dir: &Path) -> Self {
-        let said = section.database.clone().or_else(database::url_from_env);
-        let mut keys =
-            DatabaseArgs::new(said.clone(), section.credentials_key_file.clone(), section.plaintext_credentials);
+        let database_url = section.database.clone().or_else(database::url_from_env);
+        let mut keys = DatabaseArgs::new(
+            database_url.clone(),
+            section.credentials_key_file.clone(),
+            section.plaintext_credentials,
+        );
         keys.set_origin(section.option_source);
-        let made = said.is_none() && !keys.has_encryption_setting();
+        let create_key = database_url.is_none() && !keys.has_encryption_setting();
         let secret = section.webhook_secret_file.as_deref().map(hook_secret).transpose();
         Self {
-            database: said.unwrap_or_else(|| format!("sqlite:{}", dir.join(FILE).display())),
-            keys: if made { Ok(()) } else { keys.check_keys() },
+            database: database_url.unwrap_or_else(|| format!("sqlite:{}", dir.join(FILE).display())),
+            keys: if create_key { Ok(()) } else { keys.check_keys() },
             hook_secret: secret.map(drop).map_err(Into::into),
         }
     }
@@ -307,7 +310,7 @@ pub async fn declared_operators(section: &GitopsConfig) -> Result<Vec<Arc<dyn Op
 
 /// A key file could not be created.
 #[derive(Debug, thiserror::Error)]
-#[error("could not make a key in `{}`", path.display())]
+#[error("could not create a key in `{}`", path.display())]
 struct KeyFileCreateError {
     path: PathBuf,
     #[source]
@@ -327,10 +330,10 @@ fn ensure_key_file(file: &Path) -> Result<(), KeyFileCreateError> {
 fn write_key_file(file: &Path) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // A temporary file is readable by its owner only.
-    let mut made = tempfile::Builder::new().prefix(".keys-").tempfile_in(folder)?;
-    made.write_all(database::new_key().as_bytes())?;
-    made.as_file().sync_all()?;
-    match made.persist_noclobber(file) {
+    let mut create_key = tempfile::Builder::new().prefix(".keys-").tempfile_in(folder)?;
+    create_key.write_all(database::new_key().as_bytes())?;
+    create_key.as_file().sync_all()?;
+    match create_key.persist_noclobber(file) {
         Ok(_) => File::open(folder)?.sync_all(),
         // Another process created the file first; its key counts.
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -352,7 +355,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_made_whole_once_and_for_its_owner_alone() {
+    fn key_is_created_once_atomically_and_private() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(KEYS);
         ensure_key_file(&file).unwrap();
@@ -366,15 +369,18 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_keys_that_cannot_be_used_is_named() {
+    fn unusable_key_file_is_named() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join(KEYS);
         std::fs::write(&file, "").unwrap();
         let refused = DatabaseArgs::new(None, Some(file.clone()), false).check_keys().unwrap_err();
-        let told = failure::message(&*refused);
-        assert!(told.contains(&file.display().to_string()) && told.contains("there is no line `ID:BASE64`"), "{told}");
-        assert!(told.contains("\nhint: "), "{told}");
-        let told = failure::message(&ensure_key_file(&dir.path().join("no/such").join(KEYS)).unwrap_err());
-        assert!(told.contains("no/such"), "{told}");
+        let printed = failure::message(&*refused);
+        assert!(
+            printed.contains(&file.display().to_string()) && printed.contains("there is no line `ID:BASE64`"),
+            "{printed}"
+        );
+        assert!(printed.contains("\nhint: "), "{printed}");
+        let printed = failure::message(&ensure_key_file(&dir.path().join("no/such").join(KEYS)).unwrap_err());
+        assert!(printed.contains("no/such"), "{printed}");
     }
 }

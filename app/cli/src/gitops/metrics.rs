@@ -14,14 +14,14 @@ use crate::output_format;
 /// Print the metrics that both roles serve at /metrics
 #[derive(Args)]
 #[command(mut_arg("kubeconfig", |arg| {
-    arg.help("The cluster of the Argo CD instances; without it and --context what is counted there is left out")
+    arg.help("Kubeconfig of the cluster with the Argo CD instances; without it and --context, metrics of that cluster are omitted")
 }))]
 pub struct MetricsCommand {
     #[command(flatten)]
     database: DatabaseArgs,
 
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
 }
 
 impl MetricsCommand {
@@ -29,8 +29,8 @@ impl MetricsCommand {
     pub async fn run(self) -> Result<ExitCode, CommandError> {
         let ledger = self.database.open_existing().await?;
         ledger.check_schema().await?;
-        let named = self.reach.kubeconfig.is_some() || self.reach.context.is_some();
-        let engine = if named { Some(EngineClient::new(self.reach.client().await?)) } else { None };
+        let named = self.cluster_args.kubeconfig.is_some() || self.cluster_args.context.is_some();
+        let engine = if named { Some(EngineClient::new(self.cluster_args.client().await?)) } else { None };
         let page = metrics::text(&metrics::count(&ledger, engine.as_ref()).await?);
         output_format::write(&page)?;
         Ok(ExitCode::SUCCESS)

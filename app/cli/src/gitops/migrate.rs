@@ -48,7 +48,7 @@ impl Migrate {
 fn found(plan: &MigrationPlan) -> String {
     match plan.schema {
         SchemaState::Empty => "nothing".to_string(),
-        SchemaState::ManagedGitops => format!("the original's tables, version {MANAGED_GITOPS_VERSION}"),
+        SchemaState::ManagedGitops => format!("tables of managed-gitops, version {MANAGED_GITOPS_VERSION}"),
         SchemaState::Switchboard { version } => format!("version {version}"),
     }
 }
@@ -60,7 +60,11 @@ pub fn text(database: &str, plan: &MigrationPlan, done: bool) -> String {
         lines.push(format!("{}         {version}: {name}", if done { "made" } else { "make" }));
     }
     if plan.credentials > 0 {
-        lines.push(format!("credentials  {} {}", plan.credentials, if done { "stored anew" } else { "to store anew" }));
+        lines.push(format!(
+            "credentials  {} {}",
+            plan.credentials,
+            if done { "stored again" } else { "to store again" }
+        ));
     }
     if plan.is_empty() {
         lines.push("nothing to do".to_string());

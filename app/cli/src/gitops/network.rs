@@ -50,11 +50,11 @@ impl ExternalChecker for HostNetwork {
     fn check_credential<'a>(&'a self, question: &'a credential::CredentialCheck) -> BoxFuture<'a, CredentialOutcome> {
         let (git, url, login) = (self.git.clone(), question.url.clone(), self.login(&question.login));
         Box::pin(async move {
-            let asked = tokio::task::spawn_blocking(move || git.ls_remote(&url, &login).map(drop));
-            match asked.await {
+            let listed = tokio::task::spawn_blocking(move || git.ls_remote(&url, &login).map(drop));
+            match listed.await {
                 Ok(Ok(())) => CredentialOutcome::Valid,
                 Ok(Err(error)) => outcome(&error),
-                Err(_) => CredentialOutcome::Unchecked("git did not come to an end".to_string()),
+                Err(_) => CredentialOutcome::Unchecked("git did not finish".to_string()),
             }
         })
     }
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_not_found_is_said_to_be_missing() {
+    fn only_not_found_is_reported_as_missing() {
         let is_missing = |error: GitError| matches!(outcome(&error), CredentialOutcome::InvalidRepositoryUrl(_));
         assert!(is_missing(GitError::NotFound("x".into())) && is_missing(GitError::Address("x".into())));
         assert!(!is_missing(GitError::Unreachable("no route".into())) && !is_missing(GitError::HostKey("x".into())));

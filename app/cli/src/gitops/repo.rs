@@ -35,7 +35,7 @@ enum RepoCommand {
 }
 
 #[derive(Args)]
-#[command(mut_arg("wait", |arg| arg.help("Wait until the repository takes it")))]
+#[command(mut_arg("wait", |arg| arg.help("Wait until the repository accepts the credential")))]
 struct CreateCredential {
     /// Name of the credential
     name: String,
@@ -85,15 +85,15 @@ impl CreateCredential {
             repository: self.url.clone(),
             secret: self.secret.clone().unwrap_or_else(|| format!("{}-repository", self.name)),
         };
-        let wanted = RepositoryCredential { spec, ..RepositoryCredential::default() };
-        wanted
+        let new_credential = RepositoryCredential { spec, ..RepositoryCredential::default() };
+        new_credential
             .admit()
-            .map_err(|why| refused(why, "--url is https://HOST/PATH, ssh://git@HOST/PATH or git@HOST:PATH"))?;
+            .map_err(|why| refused(why, "pass https://HOST/PATH, ssh://git@HOST/PATH or git@HOST:PATH with --url"))?;
         // Every reader of the resource would see the login, even though the service refuses it.
         if has_login(&self.url) {
-            return Err(refused(LOGIN_IN_URL, "the login goes with --username and --password-file FILE").into());
+            return Err(refused(LOGIN_IN_URL, "pass the login with --username and --password-file FILE").into());
         }
-        wanted.validate().map_err(|why| refused(&why, "--url is the URL of one repository, as git clones it"))?;
+        new_credential.validate().map_err(|why| refused(&why, "pass the clone URL of a repository with --url"))?;
         let data = match (&self.password_file, &self.ssh_key_file, &self.secret) {
             (Some(file), _, _) if self.url.starts_with("https://") => {
                 let password = credential::read("a password", file)?;
@@ -110,15 +110,15 @@ impl CreateCredential {
             (_, _, Some(_)) => None,
             (Some(_), _, _) | (_, Some(_), _) => {
                 return Err(refused(
-                    "this is not the proof for such a URL",
-                    "https:// takes --password-file, ssh:// takes --ssh-key-file",
+                    "the type of credential does not match the URL",
+                    "use --password-file with https://, and --ssh-key-file with ssh://",
                 )
                 .into());
             }
             (None, None, None) => {
                 return Err(refused(
-                    "no credential is given",
-                    "give --password-file FILE, --ssh-key-file FILE or --secret NAME",
+                    "no credential was passed",
+                    "pass --password-file FILE, --ssh-key-file FILE or --secret NAME",
                 )
                 .into());
             }
@@ -128,19 +128,23 @@ impl CreateCredential {
             "apiVersion": API_VERSION,
             "kind": KIND,
             "metadata": { "name": self.name, "namespace": side.namespace },
-            "spec": wanted.spec,
+            "spec": new_credential.spec,
         });
-        let made = side.create(&REPOSITORIES, &object).await?;
+        let created = side.create(&REPOSITORIES, &object).await?;
         if let Some(data) = data {
             let data: Vec<(&str, &str)> = data.iter().map(|(key, value)| (*key, value.as_str())).collect();
-            let secret = owned_secret(&made, &wanted.spec.secret, SECRET_TYPE, &data);
+            let secret = owned_secret(&created, &new_credential.spec.secret, SECRET_TYPE, &data);
             if let Err(error) = side.create(&SECRETS, &secret).await {
                 side.delete(&REPOSITORIES, &self.name).await?;
                 return Err(error.into());
             }
         }
         self.writing
-            .finish(&side, &WrittenObject { kind: REPOSITORIES, action: "created", object: made }, WaitGoal::Repository)
+            .finish(
+                &side,
+                &WrittenObject { kind: REPOSITORIES, action: "created", object: created },
+                WaitGoal::Repository,
+            )
             .await
     }
 }

@@ -21,7 +21,7 @@ use crate::stderr::print_stderr;
 
 /// Restore the rows of a backup; stop backends and agents first
 #[derive(Args)]
-#[command(mut_arg("kubeconfig", |arg| arg.help("The cluster of the Argo CD instances, where is looked what has moved since [default: as kubectl does]")))]
+#[command(mut_arg("kubeconfig", |arg| arg.help("Kubeconfig of the cluster with the Argo CD instances, to detect moves since the backup [default: as kubectl does]")))]
 pub struct Restore {
     /// Backup file
     file: PathBuf,
@@ -32,7 +32,7 @@ pub struct Restore {
 
 /// The backup could not be opened.
 #[derive(Debug, thiserror::Error)]
-#[error("could not open `{}`\nhint: give the path of a file that `switchboard gitops backup` wrote", path.display())]
+#[error("could not open `{}`\nhint: pass the path of a file that `switchboard gitops backup` wrote", path.display())]
 struct BackupOpenError {
     path: PathBuf,
     #[source]
@@ -57,8 +57,8 @@ struct RestoreReport {
 impl fmt::Display for RestoreReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "rows       {}", self.rows)?;
-        writeln!(f, "instances  {} newer than the backup, known again", self.instances)?;
-        writeln!(f, "moved      {} Applications were elsewhere, and are there", self.moved)
+        writeln!(f, "instances  {} newer than the backup, registered again", self.instances)?;
+        writeln!(f, "moved      {} Applications had moved and keep their instance", self.moved)
     }
 }
 
@@ -81,21 +81,21 @@ impl Restore {
         if replaced > 0 {
             // A running backend or agent cannot be detected.
             print_stderr(format_args!(
-                "warning: {replaced} rows were replaced\nhint: start backends and agents of this database anew if any ran meanwhile"
+                "warning: {replaced} rows were replaced\nhint: restart backends and agents of this database that ran meanwhile"
             ));
         }
         for namespace in &adopted.unproven {
             print_stderr(format_args!(
-                "warning: namespace `{namespace}` has Applications of a GitOps Service, and nothing says that they are of this database: nothing there was touched\nhint: if they are, `switchboard gitops fleet add {namespace}`, and restore once more before backends and agents start"
+                "warning: namespace `{namespace}` has Applications of a GitOps Service that may use another database; they were not changed\nhint: if they belong to this database, run `switchboard gitops fleet add {namespace}`, and restore again before backends and agents start"
             ));
         }
-        let told = RestoreReport {
+        let not_registered = RestoreReport {
             rows,
             instances: adopted.instances,
             moved: adopted.applications,
             unproven: adopted.unproven,
         };
-        output_format::print(&told, self.engines.output)?;
+        output_format::print(&not_registered, self.engines.output)?;
         Ok(ExitCode::SUCCESS)
     }
 }

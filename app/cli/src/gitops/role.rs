@@ -74,7 +74,7 @@ pub struct TenantClusterArgs {
 /// No flag, variable or kubeconfig names the cluster of Argo CD.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not tell which cluster Argo CD is on: there is no kubeconfig\nhint: give one with --engine-kubeconfig FILE, or set KUBECONFIG; `switchboard up` starts a cluster and prints the path of one"
+    "could not select the cluster of Argo CD: there is no kubeconfig\nhint: pass --engine-kubeconfig FILE, or set KUBECONFIG; `switchboard up` starts a cluster and prints the path of its kubeconfig"
 )]
 struct ArgoCdClusterNotSet;
 

@@ -23,14 +23,14 @@ fn state(word: &'static str, why: impl Into<String>) -> ResourceState {
 pub fn application_state(object: &Value) -> ResourceState {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     if !text("/metadata/deletionTimestamp").is_empty() {
-        return state("Working", "is being deleted");
+        return state("Working", "being deleted");
     }
     if let Some((word, message)) = error(object) {
         return state(word, message);
     }
     let (sync, health) = (text("/status/sync/status"), text("/status/health/status"));
     if is_behind(object) {
-        return state("Working", "Argo CD has not looked at the change yet");
+        return state("Working", "Argo CD has not compared the change yet");
     }
     if sync != "Synced"
         && let Some((_, message)) = failed_sync(object)
@@ -39,21 +39,23 @@ pub fn application_state(object: &Value) -> ResourceState {
     }
     let manual = text("/spec/type").eq_ignore_ascii_case("manual");
     match (sync, health) {
-        ("", _) => state("Waiting", "on Argo CD to look"),
+        ("", _) => state("Waiting", "for the first comparison by Argo CD"),
         ("Synced", "Healthy") => state("Ready", ""),
         (_, "Degraded") => {
-            state("Failing", or_default_text(text("/status/health/message"), "what was deployed is not healthy"))
+            state("Failing", or_default_text(text("/status/health/message"), "the deployed resources are not healthy"))
         }
-        (_, "Suspended") => state(
-            "Blocked",
-            or_default_text(text("/status/health/message"), "something that was deployed is suspended"),
+        (_, "Suspended") => {
+            state("Blocked", or_default_text(text("/status/health/message"), "a deployed resource is suspended"))
+        }
+        ("OutOfSync", _) if manual => state("Waiting", "for a sync: `switchboard gitops sync`"),
+        ("OutOfSync", _) => state("Working", "the deployed resources do not match the repository yet"),
+        ("Unknown", _) => state("Failing", "Argo CD could not compare"),
+        (_, "Missing") => state("Working", "some resources do not exist yet"),
+        (_, "Progressing") => state(
+            "Working",
+            or_default_text(text("/status/health/message"), "the deployed resources are becoming healthy"),
         ),
-        ("OutOfSync", _) if manual => state("Waiting", "on a sync: `switchboard gitops sync`"),
-        ("OutOfSync", _) => state("Working", "what runs is not yet what the repository says"),
-        ("Unknown", _) => state("Failing", "Argo CD cannot compare"),
-        (_, "Missing") => state("Working", "not all is there yet"),
-        (_, "Progressing") => state("Working", or_default_text(text("/status/health/message"), "is becoming healthy")),
-        (sync, health) => state("Waiting", format!("on Argo CD: {sync} {health}").trim_end().to_string()),
+        (sync, health) => state("Waiting", format!("for Argo CD: {sync} {health}").trim_end().to_string()),
     }
 }
 
@@ -64,7 +66,7 @@ pub fn is_behind(object: &Value) -> bool {
     if text("/status/reconciledState/source/repoURL").is_empty() {
         return false;
     }
-    let same = |wanted: &str, found: &str| text(wanted) == text(&format!("/status/reconciledState/{found}"));
+    let same = |expected: &str, found: &str| text(expected) == text(&format!("/status/reconciledState/{found}"));
     let namespace = Some(text("/spec/destination/namespace")).filter(|namespace| !namespace.is_empty());
     !(same("/spec/source/repoURL", "source/repoURL")
         && same("/spec/source/path", "source/path")
@@ -76,14 +78,14 @@ pub fn is_behind(object: &Value) -> bool {
 /// Returns the state of an environment.
 pub fn environment_state(object: &Value) -> ResourceState {
     let Some((status, message)) = condition(object, CONDITION) else {
-        return state("Waiting", "on a look at the cluster");
+        return state("Waiting", "for the check of the cluster");
     };
     // An unreachable cluster or a refused request may succeed later. Without a known reason, the status decides.
     let is_of_cluster = reason(object, CONDITION).map_or(status != "False", EnvironmentReason::is_from_cluster);
     match status {
         "True" => state("Ready", ""),
         _ if is_of_cluster && !message.is_empty() => state("Failing", with_trust_advice(message)),
-        _ if is_of_cluster => state("Waiting", "on a look at the cluster"),
+        _ if is_of_cluster => state("Waiting", "for the check of the cluster"),
         _ => state("Blocked", message),
     }
 }
@@ -96,7 +98,7 @@ pub fn repository_state(object: &Value) -> ResourceState {
         Some(("True", message)) if is_unknown => state("Failing", message),
         Some(("True", message)) => state("Blocked", message),
         Some(("False", _)) => state("Ready", ""),
-        _ => state("Waiting", "on a look at the repository"),
+        _ => state("Waiting", "for the check of the repository"),
     }
 }
 
@@ -105,7 +107,7 @@ pub fn sync_run_state(object: &Value) -> ResourceState {
     match condition(object, "ErrorOccurred") {
         Some(("True", message)) => state("Failing", message),
         Some(("False", _)) => state("Ready", ""),
-        _ => state("Working", "the sync is under way"),
+        _ => state("Working", "the sync is running"),
     }
 }
 
@@ -117,7 +119,7 @@ fn with_trust_advice(message: String) -> String {
         return message;
     }
     format!(
-        "{message} (put the cluster's CA into its kubeconfig, as `certificate-authority-data`, or trust whoever answers, with --insecure-skip-tls-verify)"
+        "{message} (add the cluster's CA to its kubeconfig as `certificate-authority-data`, or skip the verification with --insecure-skip-tls-verify)"
     )
 }
 
@@ -137,15 +139,15 @@ pub fn failed_sync(object: &Value) -> Option<(bool, String)> {
         "Running" if !text("/finishedAt").is_empty() => true,
         _ => return None,
     };
-    let mut told = or_default_text(text("/message"), "the last sync failed");
+    let mut state_text = or_default_text(text("/message"), "the last sync failed");
     let mut others = failed_objects(last).filter(|(_, message)| !text("/message").contains(message));
     for (name, message) in others.by_ref().take(MAX_REFUSED) {
-        told.push_str(&format!("; {name}: {message}"));
+        state_text.push_str(&format!("; {name}: {message}"));
     }
     if others.next().is_some() {
-        told.push_str("; and more");
+        state_text.push_str("; and others");
     }
-    Some((again, told))
+    Some((again, state_text))
 }
 
 /// Returns the objects that a sync could not apply, with their messages.
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn every_state_has_its_word() {
+    fn every_state_has_its_label() {
         let word = |r#type: &str, sync: &str, health: &str| application_state(&application(r#type, sync, health)).state;
         assert_eq!(word("automated", "Synced", "Healthy"), "Ready");
         assert_eq!(word("automated", "Synced", "Progressing"), "Working");
@@ -216,13 +218,13 @@ mod tests {
         assert_eq!(word("automated", "Synced", "Suspended"), "Blocked");
         assert_eq!(
             application_state(&json!({})),
-            ResourceState { state: "Waiting", reason: "on Argo CD to look".into() }
+            ResourceState { state: "Waiting", reason: "for the first comparison by Argo CD".into() }
         );
-        assert_eq!(application_state(&json!({ "metadata": { "deletionTimestamp": "x" } })).reason, "is being deleted");
+        assert_eq!(application_state(&json!({ "metadata": { "deletionTimestamp": "x" } })).reason, "being deleted");
     }
 
     #[test]
-    fn what_the_tenant_wrote_blocks_and_what_argo_cd_met_fails() {
+    fn errors_of_the_tenant_block_and_errors_of_argo_cd_fail() {
         let with = |of: &str| {
             let mut object = application("automated", "Synced", "Healthy");
             object["status"]["conditions"] = json!([{ "type": of, "status": "True", "message": "no" }]);
@@ -235,7 +237,7 @@ mod tests {
 
     /// Sync and health belong to the former source until Argo CD has compared again.
     #[test]
-    fn what_is_told_of_a_former_source_is_not_of_this_one() {
+    fn status_of_a_former_source_is_ignored() {
         let mut object = application("automated", "Synced", "Healthy");
         object["metadata"] = json!({ "namespace": "shop" });
         object["spec"]["source"] = json!({ "repoURL": "https://h/r", "path": "a" });
@@ -256,16 +258,16 @@ mod tests {
             for (field, value) in change.as_object().into_iter().flatten() {
                 changed["spec"][field] = value.clone();
             }
-            let told = application_state(&changed);
+            let state_text = application_state(&changed);
             assert_eq!(
-                told,
-                ResourceState { state: "Working", reason: "Argo CD has not looked at the change yet".into() }
+                state_text,
+                ResourceState { state: "Working", reason: "Argo CD has not compared the change yet".into() }
             );
         }
     }
 
     #[test]
-    fn a_sync_that_fails_says_why() {
+    fn failed_sync_has_a_reason() {
         let with = |operation: Value| {
             let mut object = application("automated", "OutOfSync", "Missing");
             object["status"]["sync"]["revision"] = "one".into();
@@ -279,11 +281,11 @@ mod tests {
         ]);
         let result = json!({ "revision": "one", "resources": resources });
         for (phase, finished) in [("Failed", "x"), ("Error", "x"), ("Running", "x")] {
-            let told = with(
+            let state_text = with(
                 json!({ "phase": phase, "finishedAt": finished, "message": "one or more objects failed to apply", "syncResult": result }),
             );
             let why = "one or more objects failed to apply; ConfigMap a: namespaces \"away\" not found";
-            assert_eq!(told, ResourceState { state: "Failing", reason: why.into() });
+            assert_eq!(state_text, ResourceState { state: "Failing", reason: why.into() });
         }
         // A message is not repeated.
         let whole = "one or more objects failed to apply, reason: namespaces \"away\" not found";
@@ -292,12 +294,12 @@ mod tests {
         assert_eq!(with(json!({ "phase": "Running", "message": "waiting for completion" })).state, "Working");
         assert_eq!(with(json!({ "phase": "Succeeded" })).state, "Working");
         let many: Vec<Value> = (0..9).map(|n| failed(&n.to_string(), "no")).collect();
-        let told = with(json!({ "phase": "Failed", "message": "x", "syncResult": { "resources": many } })).reason;
-        assert_eq!(told, "x; ConfigMap 0: no; ConfigMap 1: no; ConfigMap 2: no; and more");
+        let state_text = with(json!({ "phase": "Failed", "message": "x", "syncResult": { "resources": many } })).reason;
+        assert_eq!(state_text, "x; ConfigMap 0: no; ConfigMap 1: no; ConfigMap 2: no; and more");
     }
 
     #[test]
-    fn an_environment_that_could_not_be_reached_says_why() {
+    fn unreachable_environment_has_a_reason() {
         let with = |message: &str| {
             let condition =
                 json!({ "type": CONDITION, "status": "False", "reason": "UnableToCreateClient", "message": message });
@@ -305,22 +307,22 @@ mod tests {
         };
         let away = "Get \"https://h/api?timeout=32s\": connection refused";
         assert_eq!(with(away), ResourceState { state: "Failing", reason: away.into() });
-        let told = with("Get \"https://h/api?timeout=32s\": invalid peer certificate: UnknownIssuer");
+        let state_text = with("Get \"https://h/api?timeout=32s\": invalid peer certificate: UnknownIssuer");
         assert!(
-            told.reason.contains("UnknownIssuer") && told.reason.contains("--insecure-skip-tls-verify"),
-            "{told:?}"
+            state_text.reason.contains("UnknownIssuer") && state_text.reason.contains("--insecure-skip-tls-verify"),
+            "{state_text:?}"
         );
     }
 
     /// The reason decides whether the user has to act; the status of managed-gitops does not state it.
     #[test]
-    fn an_environment_that_needs_somebody_is_blocked_and_one_that_is_asked_again_is_failing() {
+    fn environment_that_needs_the_user_is_blocked_and_retried_one_is_failing() {
         for reason in EnvironmentReason::ALL.into_iter().filter(|reason| *reason != EnvironmentReason::Succeeded) {
             let status = json!(reason.status());
             let condition = json!({ "type": CONDITION, "status": status, "reason": reason.as_str(), "message": "no" });
-            let told = environment_state(&json!({ "status": { "conditions": [condition] } }));
-            let wanted = if reason.is_from_cluster() { "Failing" } else { "Blocked" };
-            assert_eq!((told.state, told.reason.as_str()), (wanted, "no"), "{reason:?}");
+            let state_text = environment_state(&json!({ "status": { "conditions": [condition] } }));
+            let expected = if reason.is_from_cluster() { "Failing" } else { "Blocked" };
+            assert_eq!((state_text.state, state_text.reason.as_str()), (expected, "no"), "{reason:?}");
         }
     }
 

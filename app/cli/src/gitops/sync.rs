@@ -18,7 +18,7 @@ const MAX_PREFIX_CHARS: usize = 200;
 
 /// Deploy an application once by creating a GitOpsDeploymentSyncRun
 #[derive(Args)]
-#[command(mut_arg("wait", |arg| arg.help("Wait until it is over")))]
+#[command(mut_arg("wait", |arg| arg.help("Wait until the sync is finished")))]
 pub struct SyncCommand {
     /// Application to deploy; created with --manual
     name: String,
@@ -34,12 +34,12 @@ pub struct SyncCommand {
 enum SyncError {
     /// The application is synced automatically.
     #[error(
-        "application `{0}` cannot be synced by hand: it is automated\nhint: it is deployed whenever something changed; `switchboard gitops wait {0}` waits until it is"
+        "application `{0}` cannot be synced by hand: it is automated\nhint: it is deployed on every change; wait for it with `switchboard gitops wait {0}`"
     )]
     Automated(String),
     /// The application has an error that blocks every sync.
     #[error(
-        "application `{name}` cannot be synced: {why}\nhint: correct the application or what it names; `switchboard gitops get -o yaml {name}` shows all that is known"
+        "application `{name}` cannot be synced: {why}\nhint: correct the application or the objects it refers to; `switchboard gitops get -o yaml {name}` shows its status"
     )]
     Blocked { name: String, why: String },
 }
@@ -67,6 +67,6 @@ impl SyncCommand {
             object["spec"]["revisionID"] = json!(revision);
         }
         let object = side.create(&RUNS, &object).await?;
-        self.writing.finish(&side, &WrittenObject { kind: RUNS, action: "created", object }, WaitGoal::Run).await
+        self.writing.finish(&side, &WrittenObject { kind: RUNS, action: "created", object }, WaitGoal::SyncRun).await
     }
 }

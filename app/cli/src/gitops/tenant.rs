@@ -64,7 +64,7 @@ const MANAGER: &str = "switchboard-gitops";
 #[derive(Args, Clone, Debug)]
 pub struct TenantArgs {
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
     /// Namespace of the tenant [default: the namespace of the context]
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
@@ -83,13 +83,11 @@ pub struct TenantClient {
 pub enum TenantClientError {
     /// The cluster does not serve the service's kinds.
     #[error(
-        "the cluster does not have the GitOps Service's kinds\nhint: `switchboard gitops crds | kubectl apply -f -` brings them, `switchboard up` has them"
+        "the cluster does not serve the GitOps Service's kinds\nhint: install them with `switchboard gitops crds | kubectl apply -f -`, or use the cluster of `switchboard up`"
     )]
     NoKinds,
     /// The resource does not exist.
-    #[error(
-        "there is no {noun} `{name}` in namespace `{namespace}`\nhint: `{list_command}` lists those of all namespaces"
-    )]
+    #[error("there is no {noun} `{name}` in namespace `{namespace}`\nhint: `{list_command}` lists all namespaces")]
     NotFound {
         /// Command that lists all resources of the kind.
         list_command: &'static str,
@@ -101,9 +99,7 @@ pub enum TenantClientError {
         namespace: String,
     },
     /// The resource exists already.
-    #[error(
-        "there is already something named `{name}` in namespace `{namespace}`: {noun}\nhint: take another name, or delete that one first"
-    )]
+    #[error("{noun} `{name}` already exists in namespace `{namespace}`\nhint: choose another name, or delete it first")]
     Exists {
         /// Display name of the kind.
         noun: &'static str,
@@ -124,7 +120,7 @@ pub enum TenantClientError {
     },
     /// The API server did not answer.
     #[error(
-        "could not {action}\nhint: is the cluster running? `kubectl get --raw /readyz` with the same kubeconfig asks it"
+        "could not {action}\nhint: check that the cluster is running: `kubectl get --raw /readyz` with the same kubeconfig"
     )]
     Unreachable {
         /// Action that failed, as a verb phrase.
@@ -136,21 +132,21 @@ pub enum TenantClientError {
 
 fn status_hint(code: u16) -> &'static str {
     match code {
-        401 => "the cluster does not know who you are: check the user of the kubeconfig's context",
-        403 => "ask for a Role in this namespace; `kubectl auth can-i --list` shows what you may",
-        409 => "somebody changed it at the same time; try again",
-        422 => "correct what it names and try again",
-        _ => "try again; if it stays, look at the cluster's log",
+        401 => "check the user of the kubeconfig's context: the cluster does not accept it",
+        403 => "ask for a Role in this namespace; `kubectl auth can-i --list` shows your permissions",
+        409 => "try again: another writer changed it at the same time",
+        422 => "correct the object and try again",
+        _ => "try again; if the error persists, check the log of the API server",
     }
 }
 
 impl TenantArgs {
     /// Builds a client; sends no request yet.
     pub async fn client(&self) -> Result<TenantClient, CommandError> {
-        let config = self.reach.clone().or_up_cluster().config().await?;
+        let config = self.cluster_args.clone().or_up_cluster().config().await?;
         let namespace = self.namespace.clone().unwrap_or_else(|| config.default_namespace.clone());
         let client = kube::Client::try_from(config).map_err(|error| TenantClientError::Unreachable {
-            action: "make a client".to_string(),
+            action: "build a client".to_string(),
             source: Box::new(error),
         })?;
         Ok(TenantClient { client, namespace })
@@ -210,7 +206,7 @@ impl TenantClient {
             // A create request returns 404 if the namespace does not exist.
             Err(TenantClientError::NotFound { .. }) => Err(TenantClientError::Refused {
                 action: format!("create {} `{name}`", of.noun),
-                message: format!("there is no namespace `{}`", self.namespace),
+                message: format!("namespace `{}` does not exist", self.namespace),
                 code: 422,
             }),
             other => other,

@@ -15,13 +15,13 @@ fn every_reason_not_to_migrate_has_a_hint() {
         MigrationError::OutOfDate,
     ];
     for reason in reasons {
-        let told = message(&reason);
-        assert!(told.starts_with("error: could not ") && told.contains("\nhint: "), "{told}");
+        let printed = message(&reason);
+        assert!(printed.starts_with("error: could not ") && printed.contains("\nhint: "), "{printed}");
     }
 }
 
 #[test]
-fn the_original_is_told_of_its_database_by_variables() {
+fn variables_of_managed_gitops_set_the_database() {
     let variable = |name: &str| match name {
         "DB_ADDR" => Some("db.example".to_string()),
         "DB_PASS" => Some("a/b@c".to_string()),
@@ -40,7 +40,7 @@ fn the_original_is_told_of_its_database_by_variables() {
 
 /// Transparent errors are not among the causes of each other.
 #[test]
-fn a_key_that_is_missing_is_asked_for_wherever_it_was_missed() {
+fn missing_key_has_a_hint_in_every_command() {
     let sealed = || {
         let [table, column, row] = ["t", "c", "r"].map(str::to_string);
         LedgerError::Seal(SealError::UnknownKey { table, column, row, id: "key2".into() })
@@ -52,7 +52,7 @@ fn a_key_that_is_missing_is_asked_for_wherever_it_was_missed() {
         Box::new(BackupError::from(sealed())),
     ];
     for error in errors {
-        let told = message(error.as_ref());
-        assert!(told.contains("`key2`") && told.contains("\nhint: put the line of that key back"), "{told}");
+        let printed = message(error.as_ref());
+        assert!(printed.contains("`key2`") && printed.contains("\nhint: put the line of that key back"), "{printed}");
     }
 }

@@ -61,7 +61,8 @@ pub enum WaitGoal {
     /// Application is deleted
     Deleted,
     /// Sync run is finished
-    Run,
+    #[value(name = "syncrun")]
+    SyncRun,
     /// Environment is connected
     Environment,
     /// Repository accepts the credential
@@ -116,7 +117,7 @@ impl WaitCommand {
 impl WaitGoal {
     fn kind(self) -> TenantKind {
         match self {
-            WaitGoal::Run => RUNS,
+            WaitGoal::SyncRun => RUNS,
             WaitGoal::Environment => ENVIRONMENTS,
             WaitGoal::Repository => REPOSITORIES,
             _ => APPLICATIONS,
@@ -129,9 +130,9 @@ impl WaitGoal {
             WaitGoal::Synced => "synced",
             WaitGoal::Healthy => "healthy",
             WaitGoal::Deleted => "deleted",
-            WaitGoal::Run => "done",
+            WaitGoal::SyncRun => "done",
             WaitGoal::Environment => "connected",
-            WaitGoal::Repository => "taken",
+            WaitGoal::Repository => "accepted",
         }
     }
 
@@ -144,20 +145,20 @@ impl WaitGoal {
                 WaitProgress::Blocked("it was deleted".to_string())
             };
         };
-        let going = |state: ResourceState| match state.state {
+        let progress_of = |state: ResourceState| match state.state {
             "Ready" => WaitProgress::Reached,
             "Blocked" => WaitProgress::Blocked(state.reason),
             word => WaitProgress::Pending(format!("{word} {}", state.reason).trim_end().to_string()),
         };
-        let is = |pointer: &str, wanted: &str| object.pointer(pointer).is_some_and(|value| value == wanted);
+        let is = |pointer: &str, expected: &str| object.pointer(pointer).is_some_and(|value| value == expected);
         // With an error, sync and health are outdated or missing.
         let holds = || error(object).is_none() && !is_behind(object);
         match self {
-            WaitGoal::Deleted if is_being_deleted(object) => WaitProgress::Pending("is being deleted".to_string()),
-            WaitGoal::Deleted => WaitProgress::Pending("is there, and nobody has deleted it".to_string()),
+            WaitGoal::Deleted if is_being_deleted(object) => WaitProgress::Pending("being deleted".to_string()),
+            WaitGoal::Deleted => WaitProgress::Pending("it exists and is not being deleted".to_string()),
             WaitGoal::Synced if holds() && is("/status/sync/status", "Synced") => WaitProgress::Reached,
             WaitGoal::Healthy if holds() && is("/status/health/status", "Healthy") => WaitProgress::Reached,
-            WaitGoal::Ready | WaitGoal::Synced | WaitGoal::Healthy => match going(application_state(object)) {
+            WaitGoal::Ready | WaitGoal::Synced | WaitGoal::Healthy => match progress_of(application_state(object)) {
                 WaitProgress::Pending(why) if is_behind(object) => WaitProgress::Pending(why),
                 // A sync that Argo CD retries may still succeed.
                 WaitProgress::Pending(why) => {
@@ -172,15 +173,15 @@ impl WaitGoal {
             },
             WaitGoal::Environment => match environment_state(object) {
                 ResourceState { state: "Failing", reason: why } => WaitProgress::Failing(why),
-                state => going(state),
+                state => progress_of(state),
             },
             WaitGoal::Repository => match repository_state(object) {
                 ResourceState { state: "Failing", reason: why } => WaitProgress::Failing(why),
-                state => going(state),
+                state => progress_of(state),
             },
-            WaitGoal::Run => match sync_run_state(object) {
+            WaitGoal::SyncRun => match sync_run_state(object) {
                 ResourceState { state: "Failing", reason: why } => WaitProgress::Blocked(why),
-                state => going(state),
+                state => progress_of(state),
             },
         }
     }
@@ -281,21 +282,23 @@ impl TimeoutArgs {
 fn timeout_hint(aim: WaitGoal, last: Option<&Value>) -> &'static str {
     match last {
         Some(object) if aim == WaitGoal::Deleted && !is_being_deleted(object) => {
-            "delete it first: `switchboard gitops delete NAME --wait` deletes it and waits"
+            "delete it first: `switchboard gitops delete NAME --wait`"
         }
-        _ => "wait longer with --timeout SECONDS, or look with `switchboard gitops get`",
+        _ => "wait longer with --timeout SECONDS, or check it with `switchboard gitops get`",
     }
 }
 
 fn hint(aim: WaitGoal, way: &WaitProgress) -> &'static str {
     match aim {
         WaitGoal::Repository if matches!(way, WaitProgress::Failing(_)) => {
-            "see to it that the backend reaches the git server under this URL; it is asked again by itself"
+            "check that the backend can reach the git server at this URL; the check is retried"
         }
-        WaitGoal::Environment => "correct the environment or its Secret; it is looked at again at once",
-        WaitGoal::Repository => "correct the credential or its Secret; it is looked at again at once",
-        WaitGoal::Run => "correct what it names, then ask for another sync with `switchboard gitops sync`",
-        _ => "correct the application or what it names; `switchboard gitops get -o yaml NAME` shows all that is known",
+        WaitGoal::Environment => "correct the environment or its Secret; it is checked again at once",
+        WaitGoal::Repository => "correct the credential or its Secret; it is checked again at once",
+        WaitGoal::SyncRun => "correct the cause, then start another sync with `switchboard gitops sync`",
+        _ => {
+            "correct the application or the objects it refers to; `switchboard gitops get -o yaml NAME` shows its status"
+        }
     }
 }
 
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn every_aim_is_reached_by_its_own() {
+    fn every_goal_is_reached_by_its_state() {
         let ready = application("Synced", "Healthy");
         for aim in [WaitGoal::Ready, WaitGoal::Synced, WaitGoal::Healthy] {
             assert_eq!(aim.progress(Some(&ready)), WaitProgress::Reached, "{aim:?}");
@@ -321,19 +324,19 @@ mod tests {
         assert_eq!(WaitGoal::Deleted.progress(None), WaitProgress::Reached);
         assert_eq!(
             WaitGoal::Deleted.progress(Some(&ready)),
-            WaitProgress::Pending("is there, and nobody has deleted it".into())
+            WaitProgress::Pending("it exists and is not being deleted".into())
         );
-        let going = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } });
-        assert_eq!(WaitGoal::Deleted.progress(Some(&going)), WaitProgress::Pending("is being deleted".into()));
+        let progress_of = json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } });
+        assert_eq!(WaitGoal::Deleted.progress(Some(&progress_of)), WaitProgress::Pending("being deleted".into()));
         assert!(matches!(WaitGoal::Ready.progress(None), WaitProgress::Blocked(_)));
     }
 
     #[test]
-    fn what_needs_somebody_is_not_waited_for() {
+    fn wait_ends_if_the_user_must_act() {
         let mut object = application("Synced", "Healthy");
         object["status"]["conditions"] = json!([{ "type": "ErrorOccurred", "status": "True", "message": "no" }]);
         assert_eq!(WaitGoal::Ready.progress(Some(&object)), WaitProgress::Blocked("no".into()));
-        assert_eq!(WaitGoal::Run.progress(Some(&object)), WaitProgress::Blocked("no".into()));
+        assert_eq!(WaitGoal::SyncRun.progress(Some(&object)), WaitProgress::Blocked("no".into()));
         for aim in [WaitGoal::Synced, WaitGoal::Healthy] {
             assert_eq!(aim.progress(Some(&object)), WaitProgress::Blocked("no".into()), "{aim:?}");
         }
@@ -344,19 +347,19 @@ mod tests {
     }
 
     #[test]
-    fn what_argo_cd_has_not_looked_at_is_waited_for() {
+    fn wait_continues_until_argo_cd_has_compared() {
         let mut object = application("Synced", "Healthy");
         object["spec"]["source"] = json!({ "repoURL": "https://h/r", "path": "b" });
         object["status"]["reconciledState"] = json!({ "source": { "repoURL": "https://h/r", "path": "a" } });
         object["status"]["operationState"] = json!({ "phase": "Failed", "message": "of the former path" });
         for aim in [WaitGoal::Ready, WaitGoal::Synced, WaitGoal::Healthy] {
-            let going = WaitProgress::Pending("Working Argo CD has not looked at the change yet".into());
-            assert_eq!(aim.progress(Some(&object)), going, "{aim:?}");
+            let progress_of = WaitProgress::Pending("Working Argo CD has not compared the change yet".into());
+            assert_eq!(aim.progress(Some(&object)), progress_of, "{aim:?}");
         }
     }
 
     #[test]
-    fn what_was_just_mended_is_given_time_to_be_looked_at() {
+    fn wait_allows_time_after_a_fix() {
         let (begin, mut wrong) = (Instant::now(), FailureTimer::default());
         let (stuck, other) =
             (WaitProgress::Blocked("no such path".into()), WaitProgress::Blocked("no such branch".into()));
@@ -373,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn why_a_sync_fails_is_told_to_who_waits() {
+    fn wait_reports_the_reason_of_a_failed_sync() {
         let mut object = application("OutOfSync", "Missing");
         object["status"]["operationState"] = json!({ "phase": "Failed", "message": "no namespace" });
         assert_eq!(WaitGoal::Synced.progress(Some(&object)), WaitProgress::Failing("no namespace".into()));

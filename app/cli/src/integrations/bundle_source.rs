@@ -56,11 +56,11 @@ pub fn newer(address: &str, authorization: Option<&Path>, sha: Option<&str>) -> 
 fn read_commit(commit: &str, folder: &str) -> Result<Bundle, CommandError> {
     let failed = |why: &str| {
         format!(
-            "could not read commit {commit}: {why}\nhint: start in the repository; a commit is `git:REV` or `git:REV:FOLDER`"
+            "could not read commit {commit}: {why}\nhint: run the command in the repository; write a commit as `git:REV` or `git:REV:FOLDER`"
         )
     };
     if commit.is_empty() || commit.starts_with('-') {
-        return Err(failed("it has no name").into());
+        return Err(failed("invalid revision").into());
     }
     let tree = if folder.is_empty() { commit.to_string() } else { format!("{commit}:{folder}") };
     let mut archive = Command::new("git");

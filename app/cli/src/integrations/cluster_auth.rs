@@ -68,7 +68,7 @@ impl ClusterAuth {
 
 fn header(token: &ClusterToken) -> Result<HeaderValue, CommandError> {
     let mut header = HeaderValue::try_from(format!("Bearer {}", token.reveal()))
-        .map_err(|_| "the token holds what no header can")?;
+        .map_err(|_| "the token has characters that are invalid in a header")?;
     header.set_sensitive(true);
     Ok(header)
 }

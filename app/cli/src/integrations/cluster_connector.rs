@@ -69,10 +69,10 @@ impl ClusterConnector {
     pub async fn refresh(&self, way: &ClusterConnection, now: &IntegrationCluster) -> Result<(), CommandError> {
         let Some((door, then)) = &way.auth else { return Ok(()) };
         if (&now.server_url, now.insecure_skip_tls_verify) != (&then.server_url, then.insecure_skip_tls_verify) {
-            let why = format!("cluster {} is reached otherwise now by the data: {}", now.name, now.server_url);
+            let why = format!("the data changed the server of cluster {} to {}", now.name, now.server_url);
             door.close(&why);
             return Err(format!(
-                "{why}\nhint: nothing is written there any more; start again to go on at the new place"
+                "{why}\nhint: restart to use the new server; nothing is written to the old one any more"
             )
             .into());
         }
@@ -85,14 +85,14 @@ impl ClusterConnector {
         let name = &cluster.name;
         let (Some(token), Some(secrets)) = (&cluster.token, &self.secrets) else {
             return Err(format!(
-                "nothing says how cluster {name} is reached\nhint: name it under `clusters` with a kubeconfig, or say where tokens lie with `tokens` or `tokenNamespace`"
+                "no access to cluster {name} is configured\nhint: add it under `clusters` with a kubeconfig, or set the source of tokens with `tokens` or `tokenNamespace`"
             )
             .into());
         };
         let server = secrets.read(&TokenReference { field: SERVER.to_string(), ..token.clone() }).await?;
         if server.reveal() != cluster.server_url {
             return Err(format!(
-                "the token {} is not for cluster {name}: its `{SERVER}` is not {}\nhint: a token is sent to no other server than the one it stands with",
+                "the token {} is not for cluster {name}: its `{SERVER}` is not {}\nhint: a token is sent only to the server in its secret; correct the secret or the data",
                 token.path, cluster.server_url
             )
             .into());
@@ -122,15 +122,16 @@ impl SecretStore for NamespaceSecrets {
         Box::pin(async move {
             let failed = |why: String| ClusterTokenError::new(token, why);
             let name = secret_name(&token.path);
-            let name = name.ok_or_else(|| failed("with dots for slashes it is no name of a Secret".to_string()))?;
+            let name = name
+                .ok_or_else(|| failed("the path with dots for slashes is not a valid name of a Secret".to_string()))?;
             let request = http::Request::get(format!("/api/v1/namespaces/{}/secrets/{name}", self.namespace));
             let request = request.body(Vec::new()).map_err(|error| failed(error.to_string()))?;
             let secret: Value = self.client.request(request).await.map_err(|error| failed(error.to_string()))?;
             let data = secret["data"][&token.field].as_str();
-            let data = data.ok_or_else(|| failed(format!("Secret {name} has no such field")))?;
+            let data = data.ok_or_else(|| failed(format!("Secret {name} does not have the field")))?;
             let bytes = base64::engine::general_purpose::STANDARD.decode(data);
-            let bytes = bytes.map_err(|_| failed("it is not base64".to_string()))?;
-            let text = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8".to_string()))?;
+            let bytes = bytes.map_err(|_| failed("the field is not base64".to_string()))?;
+            let text = String::from_utf8(bytes).map_err(|_| failed("the field is not UTF-8".to_string()))?;
             Ok(ClusterToken::new(text.trim().to_string()))
         })
     }

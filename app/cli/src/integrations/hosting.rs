@@ -35,7 +35,7 @@ pub struct IntegrationsManager {
     source: BundleSource,
     interval: Duration,
     builder: DesiredBuilder,
-    shelf: Arc<DesiredStore>,
+    store: Arc<DesiredStore>,
     connect: ClusterConnector,
     /// Namespaces that had objects once.
     memory: NamespaceHistory,
@@ -86,12 +86,12 @@ impl IntegrationsManager {
         clusters: ClusterClients,
     ) -> Result<Self, CommandError> {
         let settings = manager_config::settings(config, variables())?;
-        let shelf = DesiredStore::new(manager_config::guard(config), config.compat, config.adopt);
+        let store = DesiredStore::new(manager_config::guard(config), config.compat, config.adopt);
         Ok(Self {
             source: BundleSource { of: config.source.clone(), authorization: config.authorization.clone(), last: None },
             interval: config.interval,
             builder: DesiredBuilder::new(chart(config.chart.as_deref())?, settings),
-            shelf: Arc::new(shelf.with_shard_labels(config.shard_labels)),
+            store: Arc::new(store.with_shard_labels(config.shard_labels)),
             connect: ClusterConnector::new(config, topology, clusters),
             memory: NamespaceHistory::default(),
             memory_file: None,
@@ -105,7 +105,7 @@ impl IntegrationsManager {
         let file = dir.join(MEMORY);
         let failed = |why: String| {
             format!(
-                "could not read {}: {why}\nhint: where nothing runs any more is not looked at without it; remove it to begin anew",
+                "could not read {}: {why}\nhint: remove the file to start over; namespaces whose workloads were removed are then no longer cleaned up",
                 file.display()
             )
         };
@@ -118,8 +118,8 @@ impl IntegrationsManager {
     }
 
     /// Returns the desired objects.
-    pub fn shelf(&self) -> Arc<DesiredStore> {
-        self.shelf.clone()
+    pub fn store(&self) -> Arc<DesiredStore> {
+        self.store.clone()
     }
 
     /// Follows the source until the kernel stops.
@@ -153,7 +153,7 @@ impl IntegrationsManager {
         match self.read().await {
             Ok(Some(desired)) => {
                 self.save_memory(&desired);
-                for changed in self.shelf.replace(desired) {
+                for changed in self.store.replace(desired) {
                     self.apply_change(handle, in_force, changed).await;
                 }
             }
@@ -175,16 +175,16 @@ impl IntegrationsManager {
 
     /// Applies replaced tokens and changed servers.
     async fn refresh_connections(&mut self) {
-        let desired = self.shelf.desired();
-        let mut said = Vec::new();
+        let desired = self.store.desired();
+        let mut messages = Vec::new();
         for (name, way) in &self.connections {
             let Some(cluster) = cluster_in_data(&desired, name) else { continue };
             match self.connect.refresh(way, &cluster).await {
                 Ok(()) => drop(self.reported.remove(name)),
-                Err(error) => said.push((name.clone(), failure::message(&*error))),
+                Err(error) => messages.push((name.clone(), failure::message(&*error))),
             }
         }
-        said.into_iter().for_each(|(cluster, told)| self.report_once(&cluster, told));
+        messages.into_iter().for_each(|(cluster, told)| self.report_once(&cluster, told));
     }
 
     fn report_once(&mut self, cluster: &Arc<str>, told: String) {
@@ -204,10 +204,10 @@ impl IntegrationsManager {
         // A source without any integration is a mistake of its publisher; running workloads must not follow it.
         if bundle.of_schema(INTEGRATION).next().is_none() && bundle.problems().is_empty() {
             return Err(
-                format!("the source holds no file of {INTEGRATION}\nhint: nothing is changed until it does").into()
+                format!("the source has no file of schema {INTEGRATION}\nhint: correct the source; until then nothing is changed").into()
             );
         }
-        let before = self.shelf.desired();
+        let before = self.store.desired();
         let unreached = self.required_clusters(&before).iter().any(|cluster| !self.connections.contains_key(cluster));
         if before.sha == bundle.sha() && !unreached {
             return Ok(None);
@@ -217,7 +217,7 @@ impl IntegrationsManager {
         if before.sha != desired.sha {
             let commit = desired.commit.as_ref().map(|commit| format!(" of commit {commit}")).unwrap_or_default();
             print_stderr(format_args!(
-                "integrations: {} in {} wanted by bundle {:.12}{commit}",
+                "integrations: {} in {} desired by bundle {:.12}{commit}",
                 count_noun(desired.len(), "object"),
                 count_noun(desired.namespaces.len(), "namespace"),
                 desired.sha
@@ -243,12 +243,12 @@ impl IntegrationsManager {
     }
 
     async fn apply_change(&mut self, handle: &Handle, in_force: &CurrentConfig, changed: UnitChanges) {
-        let desired = self.shelf.desired();
+        let desired = self.store.desired();
         let name = OperatorName::new(&operator_name(&changed.cluster));
         if let Some(way) = self.connections.get(&changed.cluster) {
-            let made = make_namespaces(way, &desired, &changed.cluster).await;
+            let created = make_namespaces(way, &desired, &changed.cluster).await;
             let _ = handle.set_units(name, changed.units, changed.changed).await;
-            if let Err(error) = made {
+            if let Err(error) = created {
                 self.report_once(&changed.cluster, failure::message(&*error));
             }
             return;
@@ -270,12 +270,12 @@ impl IntegrationsManager {
 
     /// Returns the operator of a cluster and its connection.
     async fn operator(&self, cluster: &str) -> Result<(Arc<dyn Operator>, ClusterConnection), CommandError> {
-        let desired = self.shelf.desired();
+        let desired = self.store.desired();
         let of_data = cluster_in_data(&desired, cluster);
-        let of_data = of_data.ok_or_else(|| format!("nothing of cluster {cluster} can be used"))?;
+        let of_data = of_data.ok_or_else(|| format!("the data of cluster {cluster} is invalid"))?;
         let way = self.connect.connect(&of_data).await?;
         make_namespaces(&way, &desired, cluster).await?;
-        let operator = IntegrationsOperator::new(cluster, self.shelf.clone()).on_named_cluster();
+        let operator = IntegrationsOperator::new(cluster, self.store.clone()).on_named_cluster();
         Ok((Arc::new(ExternalAdapter(operator)), way))
     }
 
@@ -287,7 +287,7 @@ impl IntegrationsManager {
         let mut failed = Vec::new();
         if let Some(desired) = self.read().await? {
             let clusters = self.required_clusters(&desired);
-            self.shelf.replace(desired);
+            self.store.replace(desired);
             for cluster in clusters {
                 match self.operator(&cluster).await {
                     Ok((operator, way)) => operators.push((operator, ClusterName::new(&cluster), way.client)),
@@ -326,6 +326,6 @@ async fn make_namespace(client: &kube::Client, name: &str) -> Result<(), Command
     let request = Request::post("/api/v1/namespaces").header("Content-Type", "application/json");
     match client.request::<Value>(request.body(body.to_string().into_bytes())?).await {
         Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-        made => made.map(drop).map_err(Into::into),
+        created => created.map(drop).map_err(Into::into),
     }
 }

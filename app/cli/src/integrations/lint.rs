@@ -9,8 +9,8 @@ use serde::Serialize;
 use switchboard_integrations::lint::{LintFinding, Severity, lint};
 
 use super::{bundle_source, meta};
-use crate::explain::{OutputFormat, print};
 use crate::failure::CommandError;
+use crate::output_format::{OutputFormat, counted, print};
 use crate::stderr::print_stderr;
 
 /// Check the data and print problems
@@ -48,8 +48,8 @@ impl IntegrationsLint {
         print(&report, self.output)?;
         let errors = report.0.iter().filter(|finding| finding.severity == Severity::Error).count();
         let warnings = report.0.len() - errors;
-        print_stderr(format_args!("{errors} errors, {warnings} warnings"));
-        let wrong = errors > 0 || (self.strict && warnings > 0);
-        Ok(if wrong { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        print_stderr(format_args!("{}, {}", counted(errors, "error"), counted(warnings, "warning")));
+        let failed = errors > 0 || (self.strict && warnings > 0);
+        Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }

@@ -1,4 +1,4 @@
-//! `switchboard integrations who`.
+//! `switchboard integrations list`.
 
 use std::process::ExitCode;
 
@@ -33,14 +33,14 @@ impl IntegrationsList {
         let bundle = bundle_source::read(&self.from)?;
         self.what.check(&[&bundle])?;
         let desired = self.what.builder()?.build(&bundle);
-        let mut who = switchboard_integrations::workload_list::WorkloadList::from_desired(&desired);
+        let mut workloads = switchboard_integrations::workload_list::WorkloadList::from_desired(&desired);
         if let Some(text) = &self.integration {
-            who.only(text);
+            workloads.only(text);
         }
         if self.different {
-            who.only_different();
+            workloads.only_different();
         }
-        print(&who, self.output)?;
+        print(&workloads, self.output)?;
         Ok(if report_problems(&desired) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 }

@@ -15,9 +15,9 @@ pub fn settings(
     config: &IntegrationsConfig,
     variables: BTreeMap<String, String>,
 ) -> Result<RenderSettings, CommandError> {
-    let or = |said: &Option<String>, name: &str| {
+    let or = |section_settings: &Option<String>, name: &str| {
         let variable = variables.get(name).filter(|text| !text.is_empty());
-        said.clone().filter(|text| !text.is_empty()).or_else(|| variable.cloned())
+        section_settings.clone().filter(|text| !text.is_empty()).or_else(|| variable.cloned())
     };
     let scope = DataScope {
         environment: or(&config.environment, "ENVIRONMENT_NAME"),
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    fn told(section: &str, variables: &[(&str, &str)]) -> Result<RenderSettings, CommandError> {
+    fn render_settings(section: &str, variables: &[(&str, &str)]) -> Result<RenderSettings, CommandError> {
         let text = format!("integrations: {{source: x{section}}}");
         let config = Config::parse("s.yaml", &text, KnownOperators::default()).unwrap().integrations.unwrap();
         settings(&config, variables.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect())
@@ -74,30 +74,30 @@ mod tests {
 
     /// Spec 1.1: the deployment of the integrations-manager sets variables.
     #[test]
-    fn variables_of_the_original_count_where_the_configuration_says_nothing() {
+    fn variables_of_qontract_reconcile_are_defaults() {
         let variables = [
             ("ENVIRONMENT_NAME", "stage"),
             ("INTEGRATIONS_MANAGER_UPSTREAM", "https://up"),
             ("INTEGRATIONS_MANAGER_IMAGE", "mine"),
             (REFERENCES, "  stage=abc  production=def "),
         ];
-        let settings = told("", &variables).unwrap();
+        let settings = render_settings("", &variables).unwrap();
         assert_eq!(settings.scope.environment.as_deref(), Some("stage"));
         assert_eq!((settings.caller(), settings.image()), ("https://up", "mine"));
         assert_eq!(settings.image_tag_from_ref["production"], "def");
-        let said = ", environment: e, upstream: u, image: i, imageTagFromRef: {e: r}, commits: {r: c}";
-        let settings = told(said, &variables).unwrap();
+        let section_settings = ", environment: e, upstream: u, image: i, imageTagFromRef: {e: r}, commits: {r: c}";
+        let settings = render_settings(section_settings, &variables).unwrap();
         assert_eq!(settings.scope.environment.as_deref(), Some("e"));
         assert_eq!((settings.caller(), settings.image(), settings.image_tag_from_ref.len()), ("u", "i", 1));
         assert_eq!(settings.commit("r").unwrap(), "c");
-        let settings = told("", &[("ENVIRONMENT_NAME", ""), (REFERENCES, "")]).unwrap();
+        let settings = render_settings("", &[("ENVIRONMENT_NAME", ""), (REFERENCES, "")]).unwrap();
         assert_eq!((settings.scope, settings.image_tag_from_ref.len()), (DataScope::default(), 0));
-        let wrong = told("", &[(REFERENCES, "stage")]).unwrap_err().to_string();
+        let wrong = render_settings("", &[(REFERENCES, "stage")]).unwrap_err().to_string();
         assert!(wrong.contains(REFERENCES) && wrong.contains("hint:"), "{wrong}");
     }
 
     #[test]
-    fn how_much_may_be_deleted_is_set() {
+    fn deletion_limit_is_configurable() {
         let guard = |section: &str| {
             let text = format!("integrations: {{source: x{section}}}");
             super::guard(&Config::parse("s.yaml", &text, KnownOperators::default()).unwrap().integrations.unwrap())

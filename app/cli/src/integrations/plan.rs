@@ -36,20 +36,17 @@ pub struct IntegrationsPlan {
     #[arg(short, long, value_enum, default_value_t)]
     output: OutputFormat,
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
 }
 
 impl IntegrationsPlan {
     /// Prints the report; exits with 2 if something would be written, and with 1 if a part could not be planned.
     pub async fn run(self) -> Result<ExitCode, CommandError> {
         let mut config = kernel::read_config(&self.config)?;
-        self.reach.apply_to(&mut config);
+        self.cluster_args.apply_to(&mut config);
         let Some(section) = &config.integrations else {
             let file = self.config.display();
-            return Err(format!(
-                "{file} has no section `integrations`\nhint: docs/INTEGRATIONS.md says what stands in it"
-            )
-            .into());
+            return Err(format!("{file} has no section `integrations`\nhint: see docs/INTEGRATIONS.md").into());
         };
         let clusters = hosted::connect(&config).await?;
         let mut manager = IntegrationsManager::new(section, &config.topology, clusters)?;

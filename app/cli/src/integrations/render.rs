@@ -91,7 +91,7 @@ impl IntegrationsRender {
             // Names from the data must not lead out of the folder.
             let parts = [&**cluster, &**namespace];
             if parts.iter().any(|part| part.is_empty() || part.starts_with('.') || part.contains('/')) {
-                return Err(format!("{cluster:?}/{namespace:?} cannot be the name of a folder").into());
+                return Err(format!("{cluster:?}/{namespace:?} is not a valid folder name").into());
             }
             let folder = dir.join(&**cluster).join(&**namespace);
             std::fs::create_dir_all(&folder)?;

@@ -68,25 +68,25 @@ fn every_limit() -> (&'static str, Limits) {
 }
 
 #[tokio::test]
-async fn every_limit_of_every_operator_is_set_by_the_file_and_changed_by_a_reload() {
+async fn every_limit_is_configurable_and_reloaded() {
     let (text, wanted) = every_limit();
     let all = all().await;
     assert!(all.len() > 20, "{all:?}");
     for name in &all {
         let places = [text_for(&PLACES, name, text), text_for(&OWN_PLACES, name, text)];
-        for said in places.into_iter().flatten() {
-            let (before, after) = (config(&said.replace(text, "{}")), config(&said));
-            assert_eq!(of(&after, name), wanted, "{name} by\n{said}");
+        for entry in places.into_iter().flatten() {
+            let (before, after) = (config(&entry.replace(text, "{}")), config(&entry));
+            assert_eq!(of(&after, name), wanted, "{name} by\n{entry}");
             assert_ne!(of(&before, name), wanted, "{name}");
             let taken_up = changed(&before, &after, [&**name].into_iter());
-            assert_eq!(taken_up, [(OperatorName::new(name), wanted.clone())], "{name} by\n{said}");
-            assert!(before.changes(&after).needs_restart.is_empty(), "{said}");
+            assert_eq!(taken_up, [(OperatorName::new(name), wanted.clone())], "{name} by\n{entry}");
+            assert!(before.changes(&after).needs_restart.is_empty(), "{entry}");
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_hosted_at_the_start_has_the_limits_that_a_reload_would_give_it() {
+async fn start_and_reload_give_the_same_limits() {
     let text = "operators:\n  greeter: {coolDown: 3s}\n  plugs: {coolDown: 4s}\n  sockets: {coolDown: 5s}\n";
     let config = config(text);
     let hosted = crate::run::configured_operators(&config);
@@ -96,7 +96,7 @@ async fn what_is_hosted_at_the_start_has_the_limits_that_a_reload_would_give_it(
 }
 
 #[test]
-fn what_is_said_of_one_counts_over_what_is_said_of_all() {
+fn limits_of_an_operator_override_global_limits() {
     let config = config("operators: {engine: {coolDown: 3s}, engine@argocd.one: {coolDown: 4s}}");
     let seconds = |name| of(&config, name).cool_down.as_secs();
     assert_eq!([seconds("engine"), seconds("engine@argocd.one"), seconds("engine@argocd.two")], [3, 4, 3]);
@@ -122,7 +122,7 @@ impl Operator for EngineStub {
 }
 
 #[tokio::test]
-async fn an_operator_that_comes_after_a_reload_has_the_limits_of_now() {
+async fn operator_added_after_a_reload_has_current_limits() {
     let (old, new) = (config("operators: {engine: {debounce: 0s}}"), config("operators: {engine: {debounce: 1h}}"));
     let settings = HostSettings {
         clusters: BTreeMap::new(),

@@ -43,7 +43,7 @@ impl ImageCommands {
         let commands = commands.as_object().ok_or_else(|| ImageCommandsError(" must be a map".to_string()))?;
         let word = |image: &str, word: &Value| {
             let text = word.as_str().filter(|text| !text.is_empty()).map(str::to_string);
-            text.ok_or_else(|| ImageCommandsError(format!(".{image} must be a list of texts")))
+            text.ok_or_else(|| ImageCommandsError(format!(".{image} must be a list of strings")))
         };
         let mut read = BTreeMap::new();
         for (image, command) in commands {
@@ -79,7 +79,7 @@ pub enum PodAction {
 /// Returns the actions for the existing pods and the running processes.
 pub fn plan(pods: &[Value], running: &BTreeSet<String>, commands: &ImageCommands) -> Vec<PodAction> {
     let mut acts = Vec::new();
-    let mut wanted = BTreeSet::new();
+    let mut images = BTreeSet::new();
     for pod in pods {
         let text = |pointer: &str| pod.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_string();
         let (uid, phase) = (text("/metadata/uid"), text("/status/phase"));
@@ -88,25 +88,26 @@ pub fn plan(pods: &[Value], running: &BTreeSet<String>, commands: &ImageCommands
         if over || pod.pointer("/metadata/deletionTimestamp").is_some_and(|time| !time.is_null()) {
             continue;
         }
-        wanted.insert(uid.clone());
+        images.insert(uid.clone());
         if !running.contains(&uid) {
             let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
             acts.push(PodAction::Start { uid, namespace, name, command: command.clone(), env: env(pod) });
         }
     }
-    acts.extend(running.difference(&wanted).map(|uid| PodAction::Stop { uid: uid.clone() }));
+    acts.extend(running.difference(&images).map(|uid| PodAction::Stop { uid: uid.clone() }));
     acts
 }
 
 /// Returns the variables of a pod's first container, without those that select code to run.
 fn env(pod: &Value) -> BTreeMap<String, String> {
-    let given = pod.pointer("/spec/containers/0/env").and_then(Value::as_array).into_iter().flatten();
-    let given = given.filter_map(|one| Some((one["name"].as_str()?.to_string(), one["value"].as_str()?.to_string())));
+    let environment = pod.pointer("/spec/containers/0/env").and_then(Value::as_array).into_iter().flatten();
+    let environment =
+        environment.filter_map(|one| Some((one["name"].as_str()?.to_string(), one["value"].as_str()?.to_string())));
     let forbidden = |name: &str| {
         name == "PATH"
             || ["LD_", "DYLD_", "PYTHON", "NODE_", "PERL", "RUBY", "BASH_"].iter().any(|start| name.starts_with(start))
     };
-    given.filter(|(name, _)| !forbidden(name)).collect()
+    environment.filter(|(name, _)| !forbidden(name)).collect()
 }
 
 /// Returns the patch that sets the listen address of a pod.
@@ -120,7 +121,7 @@ pub fn running_status(program: &str, now: Timestamp) -> Value {
     let condition = |kind: &str| json!({"type": kind, "status": "True", "lastTransitionTime": now});
     json!({"status": {
         "phase": "Running",
-        "message": format!("runs as the local process {program}"),
+        "message": format!("running as local process {program}"),
         "podIP": "127.0.0.1",
         "podIPs": [{"ip": "127.0.0.1"}],
         "startTime": now,

@@ -28,7 +28,7 @@ pub struct ProcessExit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProcessEvent {
     /// A process ended by itself.
-    Exited { uid: String, namespace: String, name: String, how: ProcessExit },
+    Exited { uid: String, namespace: String, name: String, exit: ProcessExit },
     /// All processes must end.
     Shutdown,
 }
@@ -72,14 +72,14 @@ impl LocalProcess {
         let (tell, gone) = oneshot::channel();
         let (uid, namespace, name) = (uid.to_string(), namespace.to_string(), name.to_string());
         tokio::spawn(async move {
-            let how = match child.wait().await {
+            let exit = match child.wait().await {
                 Ok(status) => {
                     ProcessExit { message: format!("the process ended with {status}"), success: status.success() }
                 }
                 Err(error) => ProcessExit { message: format!("the process was lost: {error}"), success: false },
             };
             let _ = tell.send(());
-            let _ = ended.send(ProcessEvent::Exited { uid, namespace, name, how }).await;
+            let _ = ended.send(ProcessEvent::Exited { uid, namespace, name, exit }).await;
         });
         Ok(Self { address: address.to_string(), group, gone })
     }

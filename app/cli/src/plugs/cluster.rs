@@ -16,7 +16,7 @@ const PAGE: usize = 500;
 #[derive(Args)]
 pub struct PlugsClusterArgs {
     #[command(flatten)]
-    reach: ClusterArgs,
+    cluster_args: ClusterArgs,
     /// Limit the output to plugs and sockets of this namespace, and the sockets its plugs request
     #[arg(short, long, value_name = "NAMESPACE")]
     namespace: Option<String>,
@@ -26,7 +26,7 @@ pub struct PlugsClusterArgs {
 #[derive(Debug, thiserror::Error)]
 pub enum PlugsClusterError {
     /// The cluster does not serve the kind.
-    #[error("the cluster knows no {0}\nhint: host the operator `plugs` on it, which brings its kinds along")]
+    #[error("the cluster does not serve {0}\nhint: run the operator `plugs` on it, which installs its kinds")]
     NoKind(String),
     /// The API server refused the request.
     #[error("could not list {0}: {1}\nhint: {2}")]
@@ -39,14 +39,14 @@ pub enum PlugsClusterError {
 impl PlugsClusterArgs {
     /// Lists plugs and sockets.
     pub async fn board(&self) -> Result<PlugOverview, CommandError> {
-        let client = self.reach.clone().or_up_cluster().client().await?;
+        let client = self.cluster_args.clone().or_up_cluster().client().await?;
         let (plugs, sockets) = (list(&client, &PLUGS).await?, list(&client, &SOCKETS).await?);
         let mut board = PlugOverview::of(&plugs, &sockets);
         if let Some(namespace) = &self.namespace {
             let within = |name: &str| name.split_once('/').is_some_and(|(own, _)| own == namespace);
             board.plugs.retain(|plug| within(&plug.name) || within(&plug.socket));
-            let wanted: Vec<String> = board.plugs.iter().map(|plug| plug.socket.clone()).collect();
-            board.sockets.retain(|socket| within(&socket.name) || wanted.contains(&socket.name));
+            let socket_names: Vec<String> = board.plugs.iter().map(|plug| plug.socket.clone()).collect();
+            board.sockets.retain(|socket| within(&socket.name) || socket_names.contains(&socket.name));
         }
         Ok(board)
     }
@@ -65,11 +65,9 @@ async fn list(client: &kube::Client, resource: &Resource) -> Result<Vec<Value>, 
             }
             Err(kube::Error::Api(status)) => {
                 let hint = match status.code {
-                    401 => {
-                        "the credentials of the kubeconfig are not accepted: are they expired, or of another cluster?"
-                    }
-                    403 => "this user may not do that; `kubectl auth can-i --list` shows what it may",
-                    _ => "the server is busy or unwell; try again in a moment",
+                    401 => "check the credentials of the kubeconfig: they may be expired, or for another cluster",
+                    403 => "ask for the permission; `kubectl auth can-i --list` shows the permissions of this user",
+                    _ => "the server is overloaded or failing; try again later",
                 };
                 return Err(PlugsClusterError::Refused(resource.to_string(), status.message.clone(), hint).into());
             }

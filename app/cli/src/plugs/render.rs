@@ -52,29 +52,29 @@ enum PlugsRenderError {
     #[error("could not read {}: {}", .0.display(), .1)]
     Yaml(PathBuf, String),
     /// The files have no object of a kind.
-    #[error("no {0} is in the files\nhint: give a file with a Plug and one with the Socket it names")]
+    #[error("the files have no {0}\nhint: pass a file with a Plug and one with the Socket it requests")]
     None(&'static str),
     /// The files have several plugs.
-    #[error("{0} plugs are in the files\nhint: choose one with --plug NAME: {1}")]
+    #[error("the files have {0} plugs\nhint: choose one with --plug NAME: {1}")]
     Several(usize, String),
     /// The files do not have the requested socket.
-    #[error("the socket {0} is not in the files")]
+    #[error("the files do not have the socket {0}")]
     NoSocket(String),
     /// A response of an apparatus is invalid.
-    #[error("the answer in {} must be a map, and is {}\nhint: write what POST /config answers, such as {{\"realm\": \"example\"}}", .0.display(), .1)]
+    #[error("the response in {} must be a map, but is {}\nhint: write the response of POST /config, such as {{\"realm\": \"example\"}}", .0.display(), .1)]
     NoAnswer(PathBuf, &'static str),
     /// A side has two responses.
-    #[error("two answers are given for the {0}\nhint: give one --answer for each side")]
+    #[error("there are two responses for the {0}\nhint: pass one --answer for each side")]
     Twice(&'static str),
 }
 
 /// Parses `socket=answer.yaml`.
 fn answer(text: &str) -> Result<(CouplingSide, PathBuf), String> {
     let (side, file) = text.split_once('=').unwrap_or((text, ""));
-    let who = CouplingSide::BOTH.into_iter().find(|who| who.as_str() == side);
-    match who.filter(|_| !file.is_empty()) {
-        Some(who) => Ok((who, PathBuf::from(file))),
-        None => Err("write plug=FILE or socket=FILE".to_string()),
+    let coupling_side = CouplingSide::BOTH.into_iter().find(|coupling_side| coupling_side.as_str() == side);
+    match coupling_side.filter(|_| !file.is_empty()) {
+        Some(coupling_side) => Ok((coupling_side, PathBuf::from(file))),
+        None => Err("expected plug=FILE or socket=FILE".to_string()),
     }
 }
 
@@ -89,11 +89,11 @@ impl PlugsRender {
         // The output depends on the files only, not on the time or randomness of the machine.
         let engine = TemplateEngine::new(Timestamp::UNIX_EPOCH, "offline");
         let preview = preview(&plug, &socket, &self.preview_files(objects)?, &engine)?;
-        preview.left_out.iter().for_each(|left| print_stderr(format_args!("note: left out: {left}")));
-        for who in &preview.unanswered {
-            let side = who.as_str();
+        preview.left_out.iter().for_each(|left| print_stderr(format_args!("note: omitted: {left}")));
+        for coupling_side in &preview.unanswered {
+            let side = coupling_side.as_str();
             print_stderr(format_args!(
-                "hint: write what POST /config of the {side}'s apparatus answers to a file, and give it with --answer {side}=FILE"
+                "hint: write the response of POST /config of the {side}'s apparatus to a file, and pass it with --answer {side}=FILE"
             ));
         }
         match self.output {
@@ -105,17 +105,17 @@ impl PlugsRender {
     /// Collects the objects and the responses.
     fn preview_files(&self, objects: Vec<Value>) -> Result<PreviewFiles, PlugsRenderError> {
         let mut files = PreviewFiles::new(objects);
-        for (who, file) in &self.answer {
-            if files.answer(*who).is_some() {
-                return Err(PlugsRenderError::Twice(who.as_str()));
+        for (coupling_side, file) in &self.answer {
+            if files.answer(*coupling_side).is_some() {
+                return Err(PlugsRenderError::Twice(coupling_side.as_str()));
             }
             let wrong = |found| PlugsRenderError::NoAnswer(file.clone(), found);
-            let said = match <[Value; 1]>::try_from(read(file)?) {
-                Ok([said]) => config_values(said).map_err(wrong)?,
+            let parsed_answer = match <[Value; 1]>::try_from(read(file)?) {
+                Ok([parsed_answer]) => config_values(parsed_answer).map_err(wrong)?,
                 Err(none) if none.is_empty() => return Err(wrong("empty")),
                 Err(_) => return Err(wrong("several documents")),
             };
-            files = files.with_answer(*who, said);
+            files = files.with_answer(*coupling_side, parsed_answer);
         }
         Ok(files)
     }
@@ -134,11 +134,11 @@ impl PlugsRender {
             }
         };
         let sockets: Vec<&Value> = of("Socket").collect();
-        let wanted = plug["spec"]["socket"]["name"].as_str().unwrap_or_default();
-        match sockets.iter().find(|socket| name(socket) == wanted) {
+        let socket_name = plug["spec"]["socket"]["name"].as_str().unwrap_or_default();
+        match sockets.iter().find(|socket| name(socket) == socket_name) {
             Some(socket) => Ok((plug.clone(), (*socket).clone())),
             None if sockets.is_empty() => Err(PlugsRenderError::None("Socket")),
-            None => Err(PlugsRenderError::NoSocket(wanted.to_string())),
+            None => Err(PlugsRenderError::NoSocket(socket_name.to_string())),
         }
     }
 }

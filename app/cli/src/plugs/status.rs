@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_forms_are_those_of_every_report_and_a_drawing() {
+    fn output_formats_include_a_graph() {
         let names = |all: Vec<PossibleValue>| all.iter().map(|one| one.get_name().to_string()).collect::<Vec<_>>();
         let known = OutputFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();
         let own = StatusFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value).collect();

@@ -10,7 +10,7 @@ const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/referen
 const OF_CHART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/chart/crds/plugs.yaml");
 
 const HEAD: &str = "# Kinds\n\n\
-    Made from the CustomResourceDefinitions by a test; `UPDATE=1 cargo test -p switchboard plugs` writes it anew. A `[]` is every item of a list, a `*` every key of a map.\n";
+    Generated from the CustomResourceDefinitions; `UPDATE=1 cargo test -p switchboard plugs` rewrites it. `[]` stands for every item of a list, `*` for every key of a map.\n";
 
 #[track_caller]
 fn compare(file: &str, text: &str) {
@@ -28,14 +28,14 @@ fn rows(schema: &Value, path: &str, out: &mut Vec<String>) {
     for (name, property) in properties {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         let must = if required.contains(&name.as_str()) { "yes" } else { "" };
-        let told = property["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+        let printed = property["description"].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
         let default = property.get("default").map(|value| format!(" Default: `{value}`.")).unwrap_or_default();
         let known = property["enum"].as_array().map(|all| {
             let all: Vec<String> = all.iter().map(|one| format!("`{}`", one.as_str().unwrap_or_default())).collect();
             format!(" One of {}.", all.join(", "))
         });
-        let told = format!("{told}{}{default}", known.unwrap_or_default());
-        out.push(format!("| `{path}` | {} | {must} | {} |", kind(property), told.trim()));
+        let printed = format!("{printed}{}{default}", known.unwrap_or_default());
+        out.push(format!("| `{path}` | {} | {must} | {} |", kind(property), printed.trim()));
         rows(property, &path, out);
     }
 }
@@ -71,7 +71,7 @@ fn of_gitops() -> Vec<Value> {
 }
 
 #[test]
-fn the_reference_of_kinds_is_what_the_definitions_say() {
+fn reference_of_kinds_matches_the_definitions() {
     let mut text = HEAD.to_string();
     for definition in switchboard_plugs::crds::crds().into_iter().chain(of_gitops()) {
         let spec = &definition["spec"];
@@ -91,6 +91,6 @@ fn the_reference_of_kinds_is_what_the_definitions_say() {
 }
 
 #[test]
-fn the_chart_installs_these_definitions() {
+fn chart_installs_the_definitions() {
     compare(OF_CHART, &crds());
 }

@@ -78,17 +78,20 @@ impl ClusterInfo {
         let client = Client::try_from(config).map_err(|error| unreachable(root_cause(&error)))?;
         let version = get(&client, "/version").await.map_err(|error| unreachable(connection_error(&server, &error)))?;
         let text = |name: &str| version[name].as_str().unwrap_or_default().to_string();
-        let given = text("gitVersion");
+        let git_version = text("gitVersion");
         // The cluster's version is used verbatim; constraints compare all of it.
-        let kube_version =
-            KubeVersion { version: given.clone(), normalized: given, major: text("major"), minor: text("minor") };
+        let kube_version = KubeVersion {
+            version: git_version.clone(),
+            normalized: git_version,
+            major: text("major"),
+            minor: text("minor"),
+        };
         let capabilities = Capabilities { kube_version, api_versions: Vec::new() };
-        let mut asked = Self { client, capabilities, kinds: ServedKinds::default() };
-        asked
-            .discover()
+        let mut info = Self { client, capabilities, kinds: ServedKinds::default() };
+        info.discover()
             .await
             .map_err(|error| format!("could not get apiVersions from Kubernetes: {}", error_message(&error)))?;
-        Ok(asked)
+        Ok(info)
     }
 
     async fn discover(&mut self) -> Result<(), kube::Error> {
@@ -186,9 +189,9 @@ fn non_empty(text: &Option<String>) -> Option<&String> {
 }
 
 async fn config(access: &ClusterAccessArgs) -> Result<Config, String> {
-    let reach =
+    let cluster_args =
         ClusterArgs { kubeconfig: access.kubeconfig.clone(), context: non_empty(&access.kube_context).cloned() };
-    let mut config = match reach.config().await {
+    let mut config = match cluster_args.config().await {
         Ok(config) => config,
         Err(ClusterArgsError::NoContext { name, .. }) => return Err(format!("context {name:?} does not exist")),
         Err(ClusterArgsError::Nowhere | ClusterArgsError::Missing(_))
@@ -199,7 +202,7 @@ async fn config(access: &ClusterAccessArgs) -> Result<Config, String> {
         Err(error) => return Err(root_cause(&error)),
     };
     if let Some(server) = non_empty(&access.kube_apiserver) {
-        config.cluster_url = server.parse().map_err(|error| format!("{server:?} is no address: {error}"))?;
+        config.cluster_url = server.parse().map_err(|error| format!("{server:?} is not a valid URL: {error}"))?;
     }
     if let Some(file) = &access.kube_ca_file {
         config.root_cert = None;
@@ -222,9 +225,9 @@ async fn config(access: &ClusterAccessArgs) -> Result<Config, String> {
 
 /// Returns Helm's error for an unreachable cluster, and logs it as Helm does.
 fn unreachable(cause: String) -> String {
-    let told = format!("cluster reachability check failed: kubernetes cluster unreachable: {cause}");
-    print_stderr(format!("level=ERROR msg={told:?}"));
-    told
+    let error_text = format!("cluster reachability check failed: kubernetes cluster unreachable: {cause}");
+    print_stderr(format!("level=ERROR msg={error_text:?}"));
+    error_text
 }
 
 /// Returns the message of the innermost cause.

@@ -17,7 +17,7 @@ pub fn read(name: &str) -> Result<Vec<u8>, String> {
     let read = if name.trim() == "-" {
         io::stdin().lock().take(MAX_VALUES_BYTES + 1).read_to_end(&mut bytes)
     } else if name.starts_with("http://") || name.starts_with("https://") {
-        return Err(format!("could not read {name}\nhint: values are not fetched; give a file"));
+        return Err(format!("could not read {name}\nhint: pass a local file; values are not fetched"));
     } else {
         File::open(name).and_then(|file| file.take(MAX_VALUES_BYTES + 1).read_to_end(&mut bytes))
     };
@@ -48,19 +48,19 @@ pub fn print(text: &str) -> Result<(), String> {
 
 /// Writes a file for each template like Helm: CRDs to the folder itself, the others below the release name if
 /// requested.
-pub fn write_all(rendered: &RenderedChart, wanted: &OutputOptions, folder: &Path, inner: &Path) -> Result<(), String> {
+pub fn write_all(rendered: &RenderedChart, options: &OutputOptions, folder: &Path, inner: &Path) -> Result<(), String> {
     let mut written = BTreeSet::new();
-    let crds = if wanted.crds { rendered.crds.len() } else { 0 };
-    for (index, (source, text)) in manifests(rendered, wanted).enumerate() {
+    let crds = if options.crds { rendered.crds.len() } else { 0 };
+    for (index, (source, text)) in manifests(rendered, options).enumerate() {
         let again = !written.insert(source.to_string());
         write(if index < crds { folder } else { inner }, source, text, again)?;
     }
-    for hook in hooks(rendered, wanted) {
+    for hook in hooks(rendered, options) {
         let source = &hook.manifest.source;
         write(inner, source, hook.manifest.text(), inner.join(source).exists())?;
     }
     // Like Helm: templates written to files are not found by --show-only.
-    match wanted.show_only.first() {
+    match options.show_only.first() {
         Some(name) => Err(format!("could not find template {name} in chart")),
         None => print("\n"),
     }
@@ -68,7 +68,7 @@ pub fn write_all(rendered: &RenderedChart, wanted: &OutputOptions, folder: &Path
 
 fn write(folder: &Path, name: &str, text: &str, append: bool) -> Result<(), String> {
     if Path::new(name).components().any(|part| !matches!(part, Component::Normal(_))) {
-        return Err(format!("template {name:?} leads out of the folder it is to be written to"));
+        return Err(format!("template {name:?} leads out of the output folder"));
     }
     let path = folder.join(name);
     let failed = |error: io::Error| format!("open {}: {}", path.display(), words(&error));

@@ -102,7 +102,7 @@ pub struct ClusterAccessArgs {
 
 /// Flags for remote charts, which are not fetched: a request to fetch is an error.
 #[derive(Args)]
-#[command(next_help_heading = "What Helm would fetch or start")]
+#[command(next_help_heading = "Unsupported: fetching and plugins")]
 pub struct FetchArgs {
     /// Chart repository: refused, nothing is fetched
     #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
@@ -139,7 +139,7 @@ impl FetchArgs {
         if !self.post_renderer.is_empty() {
             let plugin = &self.post_renderer;
             return Err(format!(
-                "invalid argument {plugin:?} for \"--post-renderer\" flag: plugin: {{Name:{plugin} Type:postrenderer/v1}} not found\nhint: nothing is started; give what is printed to the post-renderer: switchboard template ... | {plugin}"
+                "invalid argument {plugin:?} for \"--post-renderer\" flag: plugin: {{Name:{plugin} Type:postrenderer/v1}} not found\nhint: plugins are not started; pipe the output to the post-renderer: switchboard template ... | {plugin}"
             ));
         }
         let path = path.trim();
@@ -190,12 +190,15 @@ fn check_signature(path: &Path) -> Result<(), String> {
     if !Path::new(&signature).exists() {
         return Err(format!("could not load provenance file {signature}: stat {signature}: no such file or directory"));
     }
-    Err(format!("could not verify {}\nhint: signatures are not looked at here; `helm verify` does", path.display()))
+    Err(format!(
+        "could not verify {}\nhint: verify the chart with `helm verify`; signatures are not checked here",
+        path.display()
+    ))
 }
 
 /// Flags of `helm install` that do not affect the output.
 #[derive(Args)]
-#[command(next_help_heading = "Without effect here")]
+#[command(next_help_heading = "Ignored flags")]
 pub struct IgnoredArgs {
     #[arg(long, hide = true)]
     create_namespace: bool,
@@ -262,7 +265,7 @@ pub struct IgnoredArgs {
 }
 
 /// Hint for everything that Helm would fetch.
-const NOT_FETCHED: &str = "hint: charts are not fetched; give a folder or an archive (`helm pull` fetches one)";
+const NOT_FETCHED: &str = "hint: pass a folder or an archive (`helm pull` fetches one); charts are not fetched here";
 /// Helm's text for flags that it will remove.
 const NO_EFFECT: &str = "this flag has no effect for 'helm template' and will be removed in Helm 5";
 
@@ -275,12 +278,12 @@ impl IgnoredArgs {
             (self.hide_notes, "hide-notes", NO_EFFECT),
             (self.render_subchart_notes, "render-subchart-notes", NO_EFFECT),
         ];
-        let given = deprecated.iter().filter(|(given, ..)| *given);
+        let is_set = deprecated.iter().filter(|(is_set, ..)| *is_set);
         let mut lines: Vec<String> =
-            given.map(|(_, flag, why)| format!("Flag --{flag} has been deprecated, {why}")).collect();
-        if let Some((given, instead)) = go::old_wait(self.wait.as_deref()) {
+            is_set.map(|(_, flag, why)| format!("Flag --{flag} has been deprecated, {why}")).collect();
+        if let Some((is_set, instead)) = go::old_wait(self.wait.as_deref()) {
             lines.push(format!(
-                "level=WARN msg=\"--wait={given} is deprecated (boolean value) and can be replaced with --wait={instead}\""
+                "level=WARN msg=\"--wait={is_set} is deprecated (boolean value) and can be replaced with --wait={instead}\""
             ));
         }
         lines

@@ -3,32 +3,28 @@
 use switchboard_chart::render::ChartRenderError;
 
 pub(super) const ARGUMENTS: &str =
-    "it takes a name and a chart, or a chart alone: switchboard template NAME CHART; --help shows the rest";
+    "pass a name and a chart, or only a chart: switchboard template NAME CHART; see --help";
 pub(super) const CHART: &str =
-    "a chart is a folder or an archive with a Chart.yaml at its top, and with its dependencies under charts/";
-pub(super) const CLOCK: &str =
-    "templates are given the machine's clock and randomness; is one of them closed to this process?";
-pub(super) const CLUSTER: &str = "--validate and --dry-run=server ask a cluster; without them none is needed";
-pub(super) const DRY_RUN: &str = "leave --dry-run out, or say `client`, which asks no cluster";
-pub(super) const LABELS: &str = "give --labels other names: those are Helm's own";
-pub(super) const RENDERED: &str = "`--debug` prints what was rendered, `--show-only FILE` one file of it";
+    "check the chart: a folder or an archive with Chart.yaml at its top, and dependencies under charts/";
+pub(super) const CLOCK: &str = "check that this process may read the system's clock and randomness";
+pub(super) const CLUSTER: &str = "remove --validate and --dry-run=server to render without a cluster";
+pub(super) const DRY_RUN: &str = "remove --dry-run, or set it to `client`, which needs no cluster";
+pub(super) const LABELS: &str = "use other names in --labels: Helm reserves these";
+pub(super) const RENDERED: &str = "print the output with `--debug`, or one file with `--show-only FILE`";
 pub(super) const SHOWN: &str =
-    "name a file as it stands behind `# Source:`, without the chart; one that renders nothing cannot be shown";
-pub(super) const VALIDATED: &str =
-    "without --validate and --dry-run=server the cluster is not asked about what was rendered";
+    "pass a path as printed after `# Source:`, without the chart; a template without output cannot be shown";
+pub(super) const VALIDATED: &str = "remove --validate and --dry-run=server to skip the checks against the cluster";
 pub(super) const VALUES: &str =
-    "-f takes files of YAML, --set takes KEY=VALUE; a comma, a dot or a brace of a value needs a backslash before it";
-pub(super) const VERSION: &str = "a version of Kubernetes is written 1.31, or v1.31.2";
-pub(super) const WRITTEN: &str = "is there room, and may you write there? without --output-dir all is printed";
+    "pass YAML files with -f, and KEY=VALUE with --set; escape commas, dots and braces in a value with a backslash";
+pub(super) const VERSION: &str = "write the Kubernetes version as 1.31 or v1.31.2";
+pub(super) const WRITTEN: &str = "check free space and permissions, or remove --output-dir to print to stdout";
 
-const KUBERNETES: &str = "--kube-version says for which Kubernetes it is rendered";
-const NAME: &str = "small letters, digits, hyphens and dots, at most 53 of them, a letter or digit at both ends";
-const SCHEMA: &str =
-    "the chart's values.schema.json says what its values are; --skip-schema-validation does without it";
-const TEMPLATES: &str =
-    "the line above names the template; `--debug` prints what was rendered before it is read as YAML";
+const KUBERNETES: &str = "set the Kubernetes version with --kube-version";
+const NAME: &str = "use at most 53 lower-case letters, digits, hyphens and dots, with a letter or digit at both ends";
+const SCHEMA: &str = "compare the values with the chart's values.schema.json; --skip-schema-validation skips the check";
+const TEMPLATES: &str = "correct the template named above; `--debug` prints the output before it is parsed as YAML";
 const MERGED: &str =
-    "a table stands where another values file, or the chart, has something else: compare with the chart's values.yaml";
+    "compare with the chart's values.yaml: a table conflicts with another type in a values file or the chart";
 
 /// Returns the hint for a rendering error.
 pub(super) fn render_hint(error: &ChartRenderError) -> &'static str {

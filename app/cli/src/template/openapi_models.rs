@@ -63,7 +63,7 @@ impl SchemaVisitor<'_> {
             (None | Some("object"), Some(_)) => self.visit_kind(value, schema, at, place, depth),
             (Some("object"), None) => self.visit_map(value, schema, at, place, depth),
             (Some("array"), _) => self.visit_array(value, schema, at, place, depth),
-            (Some(wanted), _) => self.visit_scalar(value, wanted, at, place),
+            (Some(expected), _) => self.visit_scalar(value, expected, at, place),
         }
     }
 
@@ -104,8 +104,8 @@ impl SchemaVisitor<'_> {
         }
     }
 
-    fn visit_scalar(&mut self, value: &Value, wanted: &str, at: &str, place: &str) {
-        let fits = match (wanted, value) {
+    fn visit_scalar(&mut self, value: &Value, expected: &str, at: &str, place: &str) {
+        let fits = match (expected, value) {
             (_, Value::Array(_) | Value::Object(_)) => false,
             // Any scalar is accepted as a string.
             ("string", _) => true,
@@ -114,11 +114,11 @@ impl SchemaVisitor<'_> {
             _ => false,
         };
         if !fits {
-            self.wrong_type(value, wanted, at, place);
+            self.wrong_type(value, expected, at, place);
         }
     }
 
-    fn wrong_type(&mut self, value: &Value, wanted: &str, at: &str, place: &str) {
+    fn wrong_type(&mut self, value: &Value, expected: &str, at: &str, place: &str) {
         let got = match value {
             Value::Null => "nil",
             Value::Bool(_) => "boolean",
@@ -128,7 +128,7 @@ impl SchemaVisitor<'_> {
             Value::Array(_) => "array",
             Value::Object(_) => "map",
         };
-        self.add(at, format!("invalid type for {place}: got {got:?}, expected {wanted:?}"));
+        self.add(at, format!("invalid type for {place}: got {got:?}, expected {expected:?}"));
     }
 
     fn add(&mut self, at: &str, problem: String) {

@@ -64,9 +64,9 @@ struct MappedObject {
 }
 
 /// Returns the documents of the output without hooks.
-pub fn documents(rendered: &RenderedChart, wanted: &OutputOptions) -> Result<Vec<RenderedDocument>, String> {
+pub fn documents(rendered: &RenderedChart, expected: &OutputOptions) -> Result<Vec<RenderedDocument>, String> {
     let mut documents = Vec::new();
-    for (source, text) in manifests(rendered, wanted) {
+    for (source, text) in manifests(rendered, expected) {
         for (_, text) in split(text) {
             let read = yaml::read(text).map_err(|error| {
                 format!("error parsing : error converting YAML to JSON: {error}\n  {source}: rendered it")
@@ -84,17 +84,17 @@ pub fn documents(rendered: &RenderedChart, wanted: &OutputOptions) -> Result<Vec
 /// # Errors
 /// Returns Helm's text if Helm would stop the release.
 pub async fn validate(
-    asked: &ClusterInfo,
+    cluster_info: &ClusterInfo,
     documents: Vec<RenderedDocument>,
     look: &ValidationOptions<'_>,
 ) -> Result<(), String> {
-    let mut build = ManifestValidator { asked, look, crds: None, models: None };
+    let mut build = ManifestValidator { cluster_info, look, crds: None, models: None };
     let placed = build.all(documents).await;
     let placed =
         placed.map_err(|error| format!("unable to build kubernetes objects from release manifest: {error}"))?;
     if !look.upgrade {
         for placed in &placed {
-            check_ownership(asked, placed, look).await.map_err(|error| {
+            check_ownership(cluster_info, placed, look).await.map_err(|error| {
                 format!("unable to continue with install: {error}{}", place(&placed.source, &placed.object))
             })?;
         }
@@ -103,7 +103,7 @@ pub async fn validate(
 }
 
 struct ManifestValidator<'a> {
-    asked: &'a ClusterInfo,
+    cluster_info: &'a ClusterInfo,
     look: &'a ValidationOptions<'a>,
     /// Groups and kinds of the server's CRDs, listed on first use.
     crds: Option<Result<Vec<(String, String)>, String>>,
@@ -158,7 +158,7 @@ impl ManifestValidator<'_> {
         if api_version == "v1" && kind == "List" {
             return Ok(false);
         }
-        let kinds = &self.asked.kinds;
+        let kinds = &self.cluster_info.kinds;
         let known = kinds.serves(api_version);
         if kinds.find(api_version, kind).is_some_and(|resource| resource.patched) {
             return Ok(true);
@@ -173,21 +173,21 @@ impl ManifestValidator<'_> {
 
     async fn has_crd(&mut self, group: &str, kind: &str) -> Result<bool, String> {
         if self.crds.is_none() {
-            let listed = get(&self.asked.client, CRDS).await.map_err(|error| error_message(&error));
+            let listed = get(&self.cluster_info.client, CRDS).await.map_err(|error| error_message(&error));
             let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
             let named = |crd: &Value| (text(&crd["spec"]["group"]), text(&crd["spec"]["names"]["kind"]));
             self.crds = Some(listed.map(|listed| list(&listed["items"]).iter().map(named).collect()));
         }
-        let crds = self.crds.as_ref().expect("asked for above").as_ref().map_err(Clone::clone)?;
+        let crds = self.crds.as_ref().expect("checked above").as_ref().map_err(Clone::clone)?;
         Ok(crds.iter().any(|(of, named)| of == group && named == kind))
     }
 
     async fn problems(&mut self, object: &Value, api_version: &str, kind: &str) -> Result<Vec<String>, String> {
         let models = match self.models.take() {
             Some(models) => models,
-            None => {
-                OpenApiModels::new(get(&self.asked.client, "/openapi/v2").await.map_err(|error| error_message(&error))?)
-            }
+            None => OpenApiModels::new(
+                get(&self.cluster_info.client, "/openapi/v2").await.map_err(|error| error_message(&error))?,
+            ),
         };
         let (group, version) = split_api_version(api_version);
         let problems = models.problems(object, group, version, kind);
@@ -207,7 +207,7 @@ impl ManifestValidator<'_> {
             return Err(vec![format!("unable to decode \"\": {problem}")]);
         }
         let is_list = object["items"].is_array();
-        let Some(resource) = self.asked.kinds.rest_mapping(&api_version, &kind) else {
+        let Some(resource) = self.cluster_info.kinds.rest_mapping(&api_version, &kind) else {
             let part = |name: &str| object["metadata"][name].as_str().filter(|_| !is_list).unwrap_or_default();
             let (name, namespace) = (part("name"), part("namespace"));
             let why = no_match(&api_version, &kind);
@@ -238,7 +238,7 @@ impl ManifestValidator<'_> {
                     continue;
                 }
                 let (api_version, kind) = type_meta(&item);
-                match self.asked.kinds.rest_mapping(&api_version, &kind) {
+                match self.cluster_info.kinds.rest_mapping(&api_version, &kind) {
                     Some(resource) => placed.push(self.mapped(source, item, api_version, resource)),
                     None => problems.push(format!("unable to recognize {}", no_match(&api_version, &kind))),
                 }
@@ -261,7 +261,7 @@ impl ManifestValidator<'_> {
 
 /// Checks that an object does not exist or belongs to this release.
 async fn check_ownership(
-    asked: &ClusterInfo,
+    cluster_info: &ClusterInfo,
     placed: &MappedObject,
     look: &ValidationOptions<'_>,
 ) -> Result<(), String> {
@@ -278,7 +278,7 @@ async fn check_ownership(
         return failed("resource name may not be empty".to_string());
     }
     let path = path(&placed.api_version, &placed.resource, &placed.namespace, &placed.name);
-    let found = match get(&asked.client, &path).await {
+    let found = match get(&cluster_info.client, &path).await {
         Ok(found) => found,
         Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
         Err(error) => return failed(error_message(&error)),
@@ -300,11 +300,11 @@ fn ownership_problems(found: &Value, look: &ValidationOptions<'_>) -> Vec<String
         ("annotation", &metadata["annotations"], RELEASE_NAME, look.release),
         ("annotation", &metadata["annotations"], RELEASE_NAMESPACE, look.namespace),
     ];
-    let problem = |(what, map, key, wanted): &(&str, &Value, &str, &str)| {
+    let problem = |(what, map, key, expected): &(&str, &Value, &str, &str)| {
         let why = match map[*key].as_str() {
-            Some(value) if value == *wanted => return None,
-            Some(value) => format!("key {key:?} must equal {wanted:?}: current value is {value:?}"),
-            None => format!("missing key {key:?}: must be set to {wanted:?}"),
+            Some(value) if value == *expected => return None,
+            Some(value) => format!("key {key:?} must equal {expected:?}: current value is {value:?}"),
+            None => format!("missing key {key:?}: must be set to {expected:?}"),
         };
         Some(format!("{what} validation error: {why}"))
     };
@@ -345,8 +345,8 @@ fn split_api_version(api_version: &str) -> (&str, &str) {
 
 /// Returns the error of Go's encoding/json for the first invalid field of `metadata`.
 fn metadata_problem(object: &Value) -> Option<String> {
-    let wrong = |value: &Value, field: &str, wanted: &str| {
-        Some(format!("json: cannot unmarshal {} into Go struct field {field} of type {wanted}", json_type(value)))
+    let wrong = |value: &Value, field: &str, expected: &str| {
+        Some(format!("json: cannot unmarshal {} into Go struct field {field} of type {expected}", json_type(value)))
     };
     let metadata = match &object["metadata"] {
         Value::Null => return None,

@@ -52,11 +52,11 @@ pub struct ApplyConfigurationTest {
 /// The tests could not run, or failed.
 #[derive(Debug, thiserror::Error)]
 enum ApplyConfigurationError {
-    #[error("there is no directory `{}`\nhint: --test-dir takes the one that holds the tests", .0.display())]
+    #[error("could not find the directory `{}`\nhint: pass the directory with the tests with --test-dir", .0.display())]
     Missing(PathBuf),
     #[error("could not read {0} of the tests")]
     Broken(usize),
-    #[error("{0} tests failed\nhint: each is told above; what they wrote is kept below --output-dir")]
+    #[error("{0} tests failed\nhint: see the failures above; the output of the tests is below --output-dir")]
     Failed(usize),
     #[error("could not {act} `{}`", path.display())]
     File { act: &'static str, path: PathBuf, source: std::io::Error },
@@ -83,14 +83,14 @@ impl ApplyConfigurationTest {
             move |source| ApplyConfigurationError::File { act, path, source }
         };
         remove(&self.output_dir).map_err(file("remove", &self.output_dir))?;
-        fs::create_dir_all(&self.output_dir).map_err(file("make", &self.output_dir))?;
+        fs::create_dir_all(&self.output_dir).map_err(file("create", &self.output_dir))?;
         let named = |name: &str| JunitCase { name: name.into(), ..JunitCase::default() };
-        let mut told = vec![named("remove output directory"), named("ensure output directory")];
-        told.extend(cases.iter().map(|case| self.run_test(case)));
+        let mut junit_cases = vec![named("remove output directory"), named("ensure output directory")];
+        junit_cases.extend(cases.iter().map(|case| self.run_test(case)));
         let path = self.output_dir.join("junit.xml");
-        fs::write(&path, junit(&told, !self.compat)).map_err(file("write", &path))?;
+        fs::write(&path, junit(&junit_cases, !self.compat)).map_err(file("write", &path))?;
         let mut failed: Vec<(&JunitCase, &JunitFailure)> =
-            told.iter().filter_map(|case| Some((case, case.failure.as_ref()?))).collect();
+            junit_cases.iter().filter_map(|case| Some((case, case.failure.as_ref()?))).collect();
         failed.sort_by(|one, other| one.0.name.cmp(&other.0.name));
         for (case, failure) in &failed {
             print_stderr(format_args!(
@@ -110,32 +110,32 @@ impl ApplyConfigurationTest {
     }
 
     fn run_test(&self, case: &OperatorCase) -> JunitCase {
-        let mut told = JunitCase { name: test_name(case), ..JunitCase::default() };
+        let mut junit_cases = JunitCase { name: test_name(case), ..JunitCase::default() };
         let output = match self.replace_expected_output {
             true => case.directory.join(EXPECTED_OUTPUT),
             false => self.output_dir.join(&case.relative),
         };
-        let how = self.run_options();
+        let options = self.run_options();
         let cleared = if self.replace_expected_output { remove(&output) } else { Ok(()) };
-        let run = match cleared.and_then(|()| run_case(case, &output, how)) {
+        let run = match cleared.and_then(|()| run_case(case, &output, options)) {
             Ok(run) => run,
             Err(error) => {
                 let message =
                     format!("unable to prepare output directory {}: {error}", quote(&output.display().to_string()));
-                told.failure = Some(JunitFailure { output: message.clone(), message });
-                return told;
+                junit_cases.failure = Some(JunitFailure { output: message.clone(), message });
+                return junit_cases;
             }
         };
-        told.seconds = run.finished.took.as_secs_f64().round() as u64;
+        junit_cases.seconds = run.finished.took.as_secs_f64().round() as u64;
         if self.replace_expected_output {
             accept_output(case, &run, &output);
-            return told;
+            return junit_cases;
         }
-        check_output(case, &run, &output, how.timeout, &mut told);
-        if told.failure.is_none() && self.preserve_policy.is_empty() {
+        check_output(case, &run, &output, options.timeout, &mut junit_cases);
+        if junit_cases.failure.is_none() && self.preserve_policy.is_empty() {
             self.clean(&output);
         }
-        told
+        junit_cases
     }
 
     /// Removes the output of a passed test. If the test is the whole directory, its output folder is also that of the
@@ -179,7 +179,7 @@ fn accept_output(case: &OperatorCase, run: &CaseRun, output: &Path) {
     }
 }
 
-fn check_output(case: &OperatorCase, run: &CaseRun, output: &Path, timeout: Duration, told: &mut JunitCase) {
+fn check_output(case: &OperatorCase, run: &CaseRun, output: &Path, timeout: Duration, junit_cases: &mut JunitCase) {
     let fails = case.description.desired_error == DesiredError::NonZeroReturn;
     let mut problems = Vec::new();
     match &run.finished.ended {
@@ -188,10 +188,10 @@ fn check_output(case: &OperatorCase, run: &CaseRun, output: &Path, timeout: Dura
         }
         ProgramExit::Exited(0) => {}
         ended => {
-            told.system_out = log(output, "stdout.log");
-            told.system_err = log(output, "stderr.log");
+            junit_cases.system_out = log(output, "stdout.log");
+            junit_cases.system_err = log(output, "stderr.log");
             if !(fails && matches!(ended, ProgramExit::Exited(_))) {
-                problems.push(format!("{}\n{}", exit_message(ended, timeout), told.system_err));
+                problems.push(format!("{}\n{}", exit_message(ended, timeout), junit_cases.system_err));
             }
         }
     }
@@ -200,8 +200,8 @@ fn check_output(case: &OperatorCase, run: &CaseRun, output: &Path, timeout: Dura
     let differences = match (&run.finished.ended, expected(case)) {
         (ProgramExit::TimedOut | ProgramExit::NotStarted(_), _) => Vec::new(),
         (_, Ok(expected)) => {
-            let how = CompareOptions { strictness: Strictness::Bytes, masks: &case.description.masks };
-            compare(&expected, &run.output, how).iter().map(ToString::to_string).collect()
+            let options = CompareOptions { strictness: Strictness::Bytes, masks: &case.description.masks };
+            compare(&expected, &run.output, options).iter().map(ToString::to_string).collect()
         }
         (_, Err(error)) => vec![format!("failed to read expected output:\n{}", message(&error))],
     };
@@ -211,7 +211,7 @@ fn check_output(case: &OperatorCase, run: &CaseRun, output: &Path, timeout: Dura
     if let Some(message) = problems.first() {
         let output = problems.iter().skip(1).chain(&differences).cloned().collect::<Vec<_>>().join("\n");
         let output = if output.is_empty() { message.clone() } else { output };
-        told.failure = Some(JunitFailure { message: message.clone(), output });
+        junit_cases.failure = Some(JunitFailure { message: message.clone(), output });
     }
 }
 

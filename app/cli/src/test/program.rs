@@ -85,17 +85,17 @@ mod tests {
     }
 
     #[test]
-    fn a_program_ends_as_it_ends() {
-        let (finished, said) = shell("echo hello; exit 3", 60_000);
+    fn exit_status_is_reported() {
+        let (finished, printed) = shell("echo hello; exit 3", 60_000);
         assert!(matches!(finished.ended, ProgramExit::Exited(3)), "{finished:?}");
-        assert_eq!(said, "hello\n");
+        assert_eq!(printed, "hello\n");
         assert!(matches!(shell("kill -TERM $$", 60_000).0.ended, ProgramExit::Killed(15)));
         let none = run(Command::new("/no/such/program"), Path::new("/no/such"), Duration::from_secs(1));
         assert!(matches!(none.ended, ProgramExit::NotStarted(_)), "{none:?}");
     }
 
     #[test]
-    fn what_takes_too_long_is_ended_with_all_it_started() {
+    fn timeout_kills_the_program_and_its_children() {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("alive");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_leaves_behind_is_ended_as_well() {
+    fn processes_left_behind_are_killed() {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("alive");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
@@ -119,9 +119,9 @@ mod tests {
         let own = pipe.clone();
         let writer = std::thread::spawn(move || File::options().write(true).open(own).unwrap());
         let reader = std::thread::spawn(move || std::fs::read(pipe).unwrap());
-        let held = writer.join().unwrap();
+        let output = writer.join().unwrap();
         assert!(matches!(shell(&script, 60_000).0.ended, ProgramExit::Exited(0)));
-        drop(held);
+        drop(output);
         assert_eq!(reader.join().unwrap(), b"");
     }
 }

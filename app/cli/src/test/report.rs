@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_names_what_differs_below_its_case() {
+    fn report_lists_differences_below_the_case() {
         let report = SuiteReport {
             cases: vec![
                 told("a", CaseVerdict::Passed, &[]),

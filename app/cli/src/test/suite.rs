@@ -38,7 +38,7 @@ pub struct SuiteArgs {
     repeat: u32,
     /// Also test native operators under every fault, starting from the input of the case
     #[arg(long)]
-    probe: bool,
+    fault_test: bool,
     /// Number of cases that run at the same time
     #[arg(short, long, value_name = "N")]
     jobs: Option<usize>,
@@ -76,9 +76,9 @@ impl SuiteArgs {
 enum SuiteError {
     #[error("could not read {0} of the cases")]
     Broken(usize),
-    #[error("there is no directory `{}`\nhint: give the one that holds the cases; a case is a directory with test.yaml and input-dir", .0.display())]
+    #[error("could not find the directory `{}`\nhint: pass the directory with the cases; a case is a directory with test.yaml and input-dir", .0.display())]
     Missing(PathBuf),
-    #[error("there is no case below `{}`\nhint: a case is a directory with test.yaml and input-dir", .0.display())]
+    #[error("could not find a case below `{}`\nhint: a case is a directory with test.yaml and input-dir", .0.display())]
     Empty(PathBuf),
 }
 
@@ -108,7 +108,7 @@ pub fn run(directory: &Path, options: &SuiteArgs) -> Result<bool, CommandError> 
 fn run_cases(cases: &[OperatorCase], options: &SuiteArgs, kept: &Path) -> Vec<CaseReport> {
     let free = std::thread::available_parallelism().map_or(1, |threads| threads.get().min(MAX_JOBS));
     let jobs = options.jobs.unwrap_or(free).clamp(1, cases.len().max(1));
-    let (next, told) = (AtomicUsize::new(0), Mutex::new(vec![None; cases.len()]));
+    let (next, case_report) = (AtomicUsize::new(0), Mutex::new(vec![None; cases.len()]));
     let progress = SuiteProgress::of(cases.len());
     std::thread::scope(|scope| {
         for _ in 0..jobs {
@@ -118,18 +118,18 @@ fn run_cases(cases: &[OperatorCase], options: &SuiteArgs, kept: &Path) -> Vec<Ca
                 {
                     let one = run_suite_case(case, options, &kept.join(&case.relative));
                     progress.done();
-                    told.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(one);
+                    case_report.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(one);
                 }
             });
         }
     });
     progress.end();
-    told.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+    case_report.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
 /// Runs one case: all its runs, and its fault test.
 fn run_suite_case(case: &OperatorCase, options: &SuiteArgs, kept: &Path) -> CaseReport {
-    let mut told = CaseReport {
+    let mut case_report = CaseReport {
         case: if case.relative.as_os_str().is_empty() { ".".into() } else { case.relative.display().to_string() },
         name: case.description.test_name.clone(),
         verdict: CaseVerdict::Passed,
@@ -140,32 +140,32 @@ fn run_suite_case(case: &OperatorCase, options: &SuiteArgs, kept: &Path) -> Case
     for number in 1..=options.repeat {
         // Each run gets a new directory, since operators do not remove old output.
         let output = kept.join(if options.repeat == 1 { "output".to_string() } else { format!("output-{number}") });
-        let made = super::case_run::remove(&output).and_then(|()| run_case(case, &output, options.run_options()));
-        let attempt = match made {
+        let outcome = super::case_run::remove(&output).and_then(|()| run_case(case, &output, options.run_options()));
+        let attempt = match outcome {
             Ok(attempt) => attempt,
             Err(error) => {
-                told.fail(format!("could not run: {error}"));
+                case_report.fail(format!("could not run: {error}"));
                 break;
             }
         };
-        told.took_ms += u64::try_from(attempt.finished.took.as_millis()).unwrap_or(u64::MAX);
+        case_report.took_ms += u64::try_from(attempt.finished.took.as_millis()).unwrap_or(u64::MAX);
         let problems = match &first {
             None => case_problems(case, &attempt, &output, options),
             Some(first) => repeat_problems(case, first, &attempt, (number, &output), options),
         };
-        problems.into_iter().for_each(|problem| told.fail(problem));
+        problems.into_iter().for_each(|problem| case_report.fail(problem));
         if matches!(attempt.finished.ended, ProgramExit::TimedOut) {
-            told.verdict = CaseVerdict::TimedOut;
+            case_report.verdict = CaseVerdict::TimedOut;
         }
-        if told.verdict != CaseVerdict::Passed {
+        if case_report.verdict != CaseVerdict::Passed {
             break;
         }
         first.get_or_insert(attempt.output);
     }
-    if options.probe && told.verdict == CaseVerdict::Passed {
-        fault_test(case).into_iter().for_each(|problem| told.fail(problem));
+    if options.fault_test && case_report.verdict == CaseVerdict::Passed {
+        fault_test(case).into_iter().for_each(|problem| case_report.fail(problem));
     }
-    told
+    case_report
 }
 
 impl CaseReport {
@@ -192,10 +192,13 @@ fn case_problems(case: &OperatorCase, attempt: &CaseRun, output: &Path, options:
     match expected(case) {
         // A comparison by bytes follows the rule of multi-operator-manager that something must be expected.
         Ok(expected) => {
-            let how = comparison(case, options);
-            let how =
-                if case.has_expected_output { how } else { CompareOptions { strictness: Strictness::Semantic, ..how } };
-            problems.extend(compare(&expected, &attempt.output, how).iter().map(ToString::to_string));
+            let comparison_options = comparison(case, options);
+            let comparison_options = if case.has_expected_output {
+                comparison_options
+            } else {
+                CompareOptions { strictness: Strictness::Semantic, ..comparison_options }
+            };
+            problems.extend(compare(&expected, &attempt.output, comparison_options).iter().map(ToString::to_string));
         }
         Err(error) => problems.push(message(&error)),
     }
@@ -204,20 +207,22 @@ fn case_problems(case: &OperatorCase, attempt: &CaseRun, output: &Path, options:
 
 fn exit_problem(case: &OperatorCase, attempt: &CaseRun, output: &Path, timeout: u64) -> Option<String> {
     let description = &case.description;
-    let said = || last_lines(&log(output, "stderr.log"));
+    let log_tail = || last_lines(&log(output, "stderr.log"));
     let fails = description.desired_error == DesiredError::NonZeroReturn;
     match &attempt.finished.ended {
         ProgramExit::Exited(0) if fails => Some("exited with 0, but should fail".to_string()),
         ProgramExit::Exited(0) => None,
         ProgramExit::Exited(_) if fails => None,
-        ProgramExit::Exited(code) => Some(format!("exited with {code}{}", said())),
-        ProgramExit::Killed(signal) => Some(format!("was killed by signal {signal}{}", said())),
-        ProgramExit::OutOfMemory(bytes) => Some(format!("held {} MiB of memory and was killed{}", bytes >> 20, said())),
-        ProgramExit::TimedOut => Some(format!("took longer than {timeout} s and was killed{}", said())),
+        ProgramExit::Exited(code) => Some(format!("exited with {code}{}", log_tail())),
+        ProgramExit::Killed(signal) => Some(format!("was killed by signal {signal}{}", log_tail())),
+        ProgramExit::OutOfMemory(bytes) => {
+            Some(format!("held {} MiB of memory and was killed{}", bytes >> 20, log_tail()))
+        }
+        ProgramExit::TimedOut => Some(format!("took longer than {timeout} s and was killed{}", log_tail())),
         ProgramExit::NotStarted(error) if description.operator.is_empty() => {
             let binary = &description.binary_name;
             Some(format!(
-                "could not start `{binary}`: {error}\nhint: it is looked for from where the tests are started; `operator: NAME` is one of this binary's"
+                "could not start `{binary}`: {error}\nhint: check the path, which is relative to the working directory; use `operator: NAME` for an operator in this binary"
             ))
         }
         ProgramExit::NotStarted(error) => {
@@ -241,34 +246,36 @@ fn repeat_problems(
     options: &SuiteArgs,
 ) -> Vec<String> {
     if let Some(problem) = exit_problem(case, attempt, output, options.timeout) {
-        return vec![format!("run {number} is not as run 1: {problem}")];
+        return vec![format!("run {number} differs from run 1: {problem}")];
     }
     let differences = compare(first, &attempt.output, comparison(case, options));
-    differences.iter().map(|difference| format!("run {number} is not as run 1: {difference}")).collect()
+    differences.iter().map(|difference| format!("run {number} differs from run 1: {difference}")).collect()
 }
 
 /// Tests a native operator under every fault, on a cluster with the input of the case.
 fn fault_test(case: &OperatorCase) -> Vec<String> {
     let name = case.description.operator.clone();
     if operators::operator(&name).is_none() {
-        return vec!["cannot be probed: only native operators can, those with `operator` in test.yaml".to_string()];
+        return vec![
+            "could not run the fault test: it needs a native operator, set with `operator` in test.yaml".to_string(),
+        ];
     }
     let input = case.directory.join(switchboard_gather::cases::INPUT_DIRECTORY);
-    let given = match switchboard_gather::read(&input, |_| {}) {
+    let inputs = match switchboard_gather::read(&input, |_| {}) {
         Ok(dump) => dump.objects.into_iter().map(|object| without_server_fields(object.value)),
         Err(error) => return vec![message(&error)],
     };
     let factory = move || operators::operator(&name).expect("it was found before");
-    let report = switchboard_probe::Probe::of(factory).given(given).run();
-    report.failures.iter().map(|failure| format!("probe: {}: {}", failure.fault, failure.what)).collect()
+    let report = switchboard_probe::Probe::of(factory).given(inputs).run();
+    report.failures.iter().map(|failure| format!("fault test: {}: {}", failure.fault, failure.what)).collect()
 }
 
 /// Removes the fields that a server sets, so that the object can be created on another cluster.
 fn without_server_fields(mut object: serde_json::Value) -> serde_json::Value {
     // Owner references hold uids that do not exist on another cluster.
-    let given = ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences"];
+    let inputs = ["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "ownerReferences"];
     if let Some(metadata) = object.get_mut("metadata").and_then(serde_json::Value::as_object_mut) {
-        given.iter().for_each(|field| drop(metadata.remove(*field)));
+        inputs.iter().for_each(|field| drop(metadata.remove(*field)));
     }
     object
 }

@@ -9,9 +9,9 @@ use super::*;
 const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/CLI.md");
 /// Head of the reference.
 const HEAD: &str = "# The command line\n\n\
-    Made from the binary by a test; `UPDATE=1 cargo test -p switchboard usage` writes it anew.\n\n\
-    One grammar for all verbs: data goes to stdout and talk to stderr; `-o table|wide|json|yaml` says in which form; `--watch` looks again and again;\n\
-    `--kubeconfig`, `--context` and `-n` mean what they mean to kubectl. An error says what failed, then why, then `hint:` what helps.\n\n";
+    Generated from the binary; `UPDATE=1 cargo test -p switchboard usage` rewrites it.\n\n\
+    All commands share these conventions: data is printed to stdout and messages to stderr; `-o table|wide|json|yaml` sets the output format; `--watch`\n\
+    prints changes until interrupted; `--kubeconfig`, `--context` and `-n` work like kubectl's. An error states what failed, the cause, and a `hint:`.\n\n";
 
 /// Lists every command with its path, in the order of the help.
 fn verbs(command: &Command, path: &[String], out: &mut Vec<(Vec<String>, Command)>) {
@@ -38,7 +38,7 @@ fn help(command: Command) -> String {
 }
 
 #[test]
-fn the_reference_is_what_the_binary_says() {
+fn reference_matches_the_binary() {
     let mut text = HEAD.to_string();
     for (path, command) in all() {
         let name = [&["switchboard".to_string()], &path[..]].concat().join(" ");
@@ -58,7 +58,7 @@ fn the_reference_is_what_the_binary_says() {
 }
 
 #[test]
-fn every_verb_and_every_argument_says_what_it_is_for() {
+fn every_command_and_argument_has_help() {
     let mut silent = Vec::new();
     for (path, command) in all() {
         if command.get_about().is_none() && command.get_long_about().is_none() {
@@ -73,7 +73,7 @@ fn every_verb_and_every_argument_says_what_it_is_for() {
 
 /// A flag has the same meaning in all commands.
 #[test]
-fn options_of_one_name_are_one_option() {
+fn options_of_the_same_name_have_the_same_meaning() {
     let mut odd = Vec::new();
     for (path, command) in all() {
         for argument in command.get_arguments() {
@@ -110,22 +110,22 @@ fn refused(line: &[&str]) -> String {
 }
 
 #[test]
-fn what_is_not_understood_has_a_hint_whatever_the_verb() {
+fn usage_errors_have_a_hint_for_every_command() {
     for (path, _) in all() {
         let mut line = vec!["switchboard"];
         line.extend(path.iter().map(String::as_str));
         line.push("--no-such-option");
-        let said = refused(&line);
-        assert!(said.starts_with("error: "), "{line:?}: {said}");
-        assert!(said.lines().last().unwrap().starts_with("hint: "), "{line:?}: {said}");
+        let stderr_text = refused(&line);
+        assert!(stderr_text.starts_with("error: "), "{line:?}: {stderr_text}");
+        assert!(stderr_text.lines().last().unwrap().starts_with("hint: "), "{line:?}: {stderr_text}");
     }
-    assert!(refused(&["switchboard"]).starts_with("error: a command is missing\n"));
+    assert!(refused(&["switchboard"]).starts_with("error: no command was given\n"));
     assert!(refused(&["switchboard", "whi"]).contains("a similar subcommand exists: 'why'"));
 }
 
 #[test]
-fn as_a_plugin_it_speaks_of_itself_as_kubectl_does() {
-    let said = refused(&["/usr/bin/kubectl-switchboard", "why"]);
-    assert!(said.contains("Usage: kubectl switchboard why"), "{said}");
+fn kubectl_plugin_prints_usage_as_kubectl() {
+    let stderr_text = refused(&["/usr/bin/kubectl-switchboard", "why"]);
+    assert!(stderr_text.contains("Usage: kubectl switchboard why"), "{stderr_text}");
     assert!(refused(&["./switchboard", "why"]).contains("Usage: switchboard why"));
 }

@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
 use serde_json::{Value, json};
 
-use crate::process::{CONTEXT, said, switchboard};
+use crate::process::{CONTEXT, stderr_text, switchboard};
 use crate::up_process::{UpProcess, eventually};
 
 /// Value in a Secret that a socket reads, and in everything derived from it.
@@ -75,8 +75,8 @@ operators:
   teller: {command: [./teller], env: {PASSWORD: canary-three-e55b0}, backoff: {first: 100ms, max: 1s}}
 ";
 
-async fn apply(board: &UpProcess, kind: &str, body: Value) {
-    let client = board.serving.client(CONTEXT).await;
+async fn apply(up: &UpProcess, kind: &str, body: Value) {
+    let client = up.serving.client(CONTEXT).await;
     let path = format!("{kind}/{}?fieldManager=test&force=true", body["metadata"]["name"].as_str().unwrap());
     eventually(kind, || async {
         let request = http::Request::patch(&path).header("Content-Type", "application/apply-patch+yaml");
@@ -85,15 +85,15 @@ async fn apply(board: &UpProcess, kind: &str, body: Value) {
     .await;
 }
 
-async fn password(board: &UpProcess, canary: &str) {
+async fn password(up: &UpProcess, canary: &str) {
     let secret =
         json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db"}, "stringData": {"password": canary}});
-    apply(board, "/api/v1/namespaces/default/secrets", secret).await;
+    apply(up, "/api/v1/namespaces/default/secrets", secret).await;
 }
 
 /// Waits until the derived Secret has the canary, so that the canary has arrived.
-async fn follows(board: &UpProcess, canary: &str) {
-    let secrets: Api<Secret> = Api::default_namespaced(board.serving.client(CONTEXT).await);
+async fn follows(up: &UpProcess, canary: &str) {
+    let secrets: Api<Secret> = Api::default_namespaced(up.serving.client(CONTEXT).await);
     eventually("the password on the other side", || async {
         let data = secrets.get_opt("made").await.unwrap()?.data?;
         (data["url"].0 == format!("db://{canary}").as_bytes()).then_some(())
@@ -102,7 +102,7 @@ async fn follows(board: &UpProcess, canary: &str) {
 }
 
 async fn coupled() -> UpProcess {
-    let board = UpProcess::logging(CONFIG, "debug", |folder| {
+    let up = UpProcess::logging(CONFIG, "debug", |folder| {
         fs::write(folder.join("teller"), PROGRAM).unwrap();
         let mode = <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o755);
         fs::set_permissions(folder.join("teller"), mode).unwrap();
@@ -111,36 +111,37 @@ async fn coupled() -> UpProcess {
     let group = "rbac.authorization.k8s.io";
     let rules = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
     let role = json!({"apiVersion": format!("{group}/v1"), "kind": "ClusterRole", "metadata": {"name": "all"}, "rules": rules});
-    apply(&board, &format!("{rbac}/clusterroles"), role).await;
+    apply(&up, &format!("{rbac}/clusterroles"), role).await;
     let binding = json!({"apiVersion": format!("{group}/v1"), "kind": "ClusterRoleBinding", "metadata": {"name": "all"},
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "all"},
         "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "default"}]});
-    apply(&board, &format!("{rbac}/clusterrolebindings"), binding).await;
-    password(&board, IN_SECRET).await;
+    apply(&up, &format!("{rbac}/clusterrolebindings"), binding).await;
+    password(&up, IN_SECRET).await;
     let version = "integration.rock8s.com/v1beta1";
     let of = format!("/apis/{version}/namespaces/default");
     let interface = json!({"config": {"socket": {"password": {"required": true, "secret": true}}}});
     let socket = json!({"apiVersion": version, "kind": "Socket", "metadata": {"name": "db"},
         "spec": {"interface": interface, "configSecretName": "db"}});
-    apply(&board, &format!("{of}/sockets"), socket).await;
+    apply(&up, &format!("{of}/sockets"), socket).await;
     let made = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "made"},
         "stringData": {"url": "db://{% .socketConfig.password %}"}});
     let plug = json!({"apiVersion": version, "kind": "Plug", "metadata": {"name": "web"},
         "spec": {"socket": {"name": "db", "namespace": "default"}, "resources": [{"template": made}]}});
-    apply(&board, &format!("{of}/plugs"), plug).await;
-    follows(&board, IN_SECRET).await;
-    board
+    apply(&up, &format!("{of}/plugs"), plug).await;
+    follows(&up, IN_SECRET).await;
+    up
 }
 
 /// Returns an address from the output of the process.
-fn address(board: &UpProcess, what: &str) -> String {
-    let said = board.said();
-    let found = said.split(&format!("{what} at http://")).nth(1).unwrap_or_else(|| panic!("no {what}: {said}"));
+fn address(up: &UpProcess, what: &str) -> String {
+    let stderr_text = up.log();
+    let found =
+        stderr_text.split(&format!("{what} at http://")).nth(1).unwrap_or_else(|| panic!("no {what}: {stderr_text}"));
     found.split('/').next().unwrap().to_string()
 }
 
 /// Creates objects with secrets in typical places: fields, arguments, URLs, items of sets, keys of lists, events.
-async fn plant(board: &UpProcess) {
+async fn plant(up: &UpProcess) {
     let text = || json!({"type": "string"});
     let texts = json!({"type": "array", "items": text(), "x-kubernetes-list-type": "set"});
     let keyed = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["token"],
@@ -156,12 +157,12 @@ async fn plant(board: &UpProcess) {
         "metadata": {"name": "boxes.canary.example.com"},
         "spec": {"group": "canary.example.com", "scope": "Namespaced", "names": names, "versions": [
             {"name": "v1", "served": true, "storage": true, "schema": schema, "additionalPrinterColumns": columns}]}});
-    apply(board, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
+    apply(up, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).await;
     let spec = json!({"password": IN_OBJECT, "pin": {"secret": IN_NUMBER}, "passwords": [IN_OBJECT],
         "logins": [{"token": IN_OBJECT, "use": "reads"}], "args": ["--password", IN_OBJECT]});
     let of = "/apis/canary.example.com/v1/namespaces/default/boxes";
     apply(
-        board,
+        up,
         of,
         json!({"apiVersion": "canary.example.com/v1", "kind": "Box", "metadata": {"name": "box"}, "spec": spec}),
     )
@@ -172,19 +173,19 @@ async fn plant(board: &UpProcess) {
     let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [container]}});
     let web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
         "spec": {"selector": {"matchLabels": labels}, "template": template}});
-    apply(board, "/apis/apps/v1/namespaces/default/deployments", web).await;
-    let told = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1"}, "reason": "Failed", "type": "Warning",
+    apply(up, "/apis/apps/v1/namespaces/default/deployments", web).await;
+    let printed = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "web.1"}, "reason": "Failed", "type": "Warning",
         "message": format!("mysql --password {IN_OBJECT} failed, credentials: {IN_OBJECT}"),
         "involvedObject": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "default"}});
-    apply(board, "/api/v1/namespaces/default/events", told).await;
+    apply(up, "/api/v1/namespaces/default/events", printed).await;
 }
 
 #[tokio::test]
-async fn no_page_and_no_answer_of_the_console_holds_a_secret() {
-    let board = coupled().await;
-    plant(&board).await;
-    board.row("teller", |row| row["word"] == "Failing").await;
-    let at = address(&board, "console");
+async fn console_exposes_no_secret() {
+    let up = coupled().await;
+    plant(&up).await;
+    up.row("teller", |row| row["word"] == "Failing").await;
+    let at = address(&up, "console");
     let seen = tokio::task::spawn_blocking(move || crawl::crawl(&at, |path, page| hidden(path, page.as_bytes())))
         .await
         .unwrap();
@@ -202,19 +203,19 @@ async fn no_page_and_no_answer_of_the_console_holds_a_secret() {
     ] {
         assert!(seen.contains(page), "no link leads to {page}: {seen:#?}");
     }
-    hidden("the log", board.said().as_bytes());
+    hidden("the log", up.log().as_bytes());
 }
 
 #[tokio::test]
-async fn what_a_kernel_says_and_keeps_holds_no_secret() {
-    let board = coupled().await;
-    password(&board, ROTATED).await;
-    follows(&board, ROTATED).await;
+async fn kernel_logs_and_stores_no_secret() {
+    let up = coupled().await;
+    password(&up, ROTATED).await;
+    follows(&up, ROTATED).await;
     // A deleted Secret is recreated.
-    let secrets: Api<Secret> = Api::default_namespaced(board.serving.client(CONTEXT).await);
+    let secrets: Api<Secret> = Api::default_namespaced(up.serving.client(CONTEXT).await);
     secrets.delete("made", &Default::default()).await.unwrap();
-    follows(&board, ROTATED).await;
-    board.row("teller", |row| row["word"] == "Failing").await;
+    follows(&up, ROTATED).await;
+    up.row("teller", |row| row["word"] == "Failing").await;
     for question in [
         vec!["top"],
         vec!["top", "-o", "json"],
@@ -231,24 +232,24 @@ async fn what_a_kernel_says_and_keeps_holds_no_secret() {
         vec!["replay", "3"],
         vec!["replay", "5", "-o", "json"],
     ] {
-        let output = board.ask(&question);
+        let output = up.ask(&question);
         hidden(&question.join(" "), &output.stdout);
         hidden(&question.join(" "), &output.stderr);
     }
-    let kubeconfig = board.serving.kubeconfig.display().to_string();
+    let kubeconfig = up.serving.kubeconfig.display().to_string();
     for form in ["table", "wide", "json", "yaml", "dot"] {
         let output = switchboard(&["plugs", "status", "--relations", "--kubeconfig", &kubeconfig, "-o", form]).output();
         hidden("plugs status", &output.unwrap().stdout);
     }
     // A plan from another process has diffs of Secrets as well.
     secrets.delete("made", &Default::default()).await.unwrap();
-    let config = board.outside("operators: {plugs: {}}\n");
+    let config = up.outside("operators: {plugs: {}}\n");
     let output = switchboard(&["plan", "--config"]).arg(config).output().unwrap();
     hidden("plan", &output.stdout);
     hidden("plan", &output.stderr);
-    hidden("the metrics", crawl::get(&address(&board, "metrics"), "/metrics").1.as_bytes());
-    hidden("the log", board.said().as_bytes());
-    let state = board.file("state");
+    hidden("the metrics", crawl::get(&address(&up, "metrics"), "/metrics").1.as_bytes());
+    hidden("the log", up.log().as_bytes());
+    let state = up.file("state");
     let kept: Vec<_> = files(&state).into_iter().filter(|file| !file.starts_with(state.join("guests"))).collect();
     assert!(kept.iter().any(|file| file.starts_with(state.join("journal"))), "there is a journal: {kept:?}");
     for file in kept {
@@ -299,7 +300,7 @@ fn errors_hold_no_secret() {
         let mut command = switchboard(line);
         command.current_dir(folder.path()).env("SWITCHBOARD_LOG", "debug").env("HOME", folder.path());
         let output = command.stdin(Stdio::null()).output().unwrap();
-        assert!(matches!(output.status.code(), Some(1)), "{line:?}: {}", said(&output));
+        assert!(matches!(output.status.code(), Some(1)), "{line:?}: {}", stderr_text(&output));
         hidden(&line[..2].join(" "), &output.stdout);
         hidden(&line[..2].join(" "), &output.stderr);
     }

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::process::{run, said, switchboard};
+use crate::process::{run, stderr_text, switchboard};
 
 /// Folder with cases, and an operator as a shell script.
 struct CaseDir {
@@ -108,28 +108,28 @@ fn verdicts(output: &Output) -> Vec<String> {
 }
 
 #[test]
-fn what_differs_is_told_below_its_case() {
+fn differences_are_printed_below_their_case() {
     let desk = CaseDir::new();
     desk.case("good", "write hello; results Succeeded").expects("good", BODY);
     desk.case("bad", "write bye; results Succeeded").expects("bad", BODY);
     desk.case("none", "write hello; results Succeeded");
     desk.case("nothing", "results Succeeded");
     let output = desk.test(&[]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
     assert_eq!(verdicts(&output), ["FAIL bad", "PASS good", "FAIL none", "PASS nothing"], "{}", out(&output));
-    let told = out(&output);
-    assert!(told.contains("differs: Management: Create configmaps/shop/web by desk\n"), "{told}");
-    assert!(told.contains("      -  value: hello\n      +  value: bye\n"), "{told}");
-    assert!(told.contains("unexpected: Management: Create configmaps/shop/web by desk\n"), "{told}");
-    assert!(told.ends_with("4 cases: 2 passed, 2 failed\n"), "{told}");
+    let printed = out(&output);
+    assert!(printed.contains("differs: Management: Create configmaps/shop/web by desk\n"), "{printed}");
+    assert!(printed.contains("      -  value: hello\n      +  value: bye\n"), "{printed}");
+    assert!(printed.contains("unexpected: Management: Create configmaps/shop/web by desk\n"), "{printed}");
+    assert!(printed.ends_with("4 cases: 2 passed, 2 failed\n"), "{printed}");
     // The progress must not repeat the report in a log.
-    assert!(!["PASS", "FAIL"].iter().any(|word| said(&output).contains(word)), "{}", said(&output));
+    assert!(!["PASS", "FAIL"].iter().any(|word| stderr_text(&output).contains(word)), "{}", stderr_text(&output));
     let json: serde_json::Value = serde_json::from_slice(&desk.test(&["-o", "json"]).stdout).unwrap();
     assert_eq!((&json["cases"][0]["verdict"], &json["cases"][1]["verdict"]), (&"failed".into(), &"passed".into()));
 }
 
 #[test]
-fn meaning_is_compared_unless_bytes_are_asked_for() {
+fn comparison_is_semantic_unless_strict() {
     let desk = CaseDir::new();
     let other = "{kind: ConfigMap, apiVersion: v1, data: {value: 'hello'}, metadata: {creationTimestamp: null, namespace: shop, name: web}}";
     desk.case("a", "write hello; results Succeeded").expects("a", other);
@@ -138,7 +138,7 @@ fn meaning_is_compared_unless_bytes_are_asked_for() {
 }
 
 #[test]
-fn chance_is_found_by_repeating_and_may_be_masked() {
+fn nondeterminism_is_found_by_repeating_and_may_be_masked() {
     let desk = CaseDir::new();
     desk.case("a", "write $$; results Succeeded").expects("a", BODY).add("a", "masks: [{path: data.value}]");
     assert_eq!(verdicts(&desk.test(&["--repeat", "3"])), ["PASS a"], "what is masked may differ");
@@ -148,11 +148,11 @@ fn chance_is_found_by_repeating_and_may_be_masked() {
     assert_eq!(verdicts(&desk.test(&["--repeat", "3"])), ["PASS a"]);
     let output = desk.test(&["--repeat", "3", "--no-sandbox"]);
     assert_eq!(verdicts(&output), ["FAIL a"]);
-    assert!(out(&output).contains("run 2 is not as run 1: controller-results.yaml differs"), "{}", out(&output));
+    assert!(out(&output).contains("run 2 differs from run 1: controller-results.yaml differs"), "{}", out(&output));
 }
 
 #[test]
-fn a_program_under_test_has_no_network_unless_told() {
+fn program_under_test_has_no_network_by_default() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let desk = CaseDir::new();
@@ -167,7 +167,7 @@ fn a_program_under_test_has_no_network_unless_told() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_named_with_what_to_give() {
+fn missing_directory_is_named_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     for (arguments, hint) in [
@@ -184,13 +184,17 @@ fn a_directory_that_is_not_there_is_named_with_what_to_give() {
     ] {
         let output = run(&arguments);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
-        assert!(said(&output).contains("error: there is no") && said(&output).contains(hint), "{}", said(&output));
+        assert!(
+            stderr_text(&output).contains("error: there is no") && stderr_text(&output).contains(hint),
+            "{}",
+            stderr_text(&output)
+        );
         assert!(!folder.path().join("out").exists() && !folder.path().join("to").exists(), "nothing was made");
     }
 }
 
 #[test]
-fn a_run_that_never_ends_is_told_as_such() {
+fn endless_run_is_reported_as_a_timeout() {
     let desk = CaseDir::new();
     desk.case("hangs", "echo working >&2; write hello; while :; do :; done").expects("hangs", BODY);
     let output = desk.test(&["--timeout", "1"]);
@@ -200,7 +204,7 @@ fn a_run_that_never_ends_is_told_as_such() {
 }
 
 #[test]
-fn the_exit_code_must_be_the_desired_one() {
+fn exit_code_must_match() {
     let desk = CaseDir::new();
     desk.case("fails", "echo broken >&2; exit 3").case("should", "exit 0").add("should", "desiredError: NonZeroReturn");
     desk.case("does", "exit 1").add("does", "desiredError: NonZeroReturn");
@@ -208,17 +212,17 @@ fn the_exit_code_must_be_the_desired_one() {
     fs::remove_file(desk.path("cases/gone/operator")).unwrap();
     let output = desk.test(&[]);
     assert_eq!(verdicts(&output), ["PASS does", "FAIL fails", "FAIL gone", "FAIL should"]);
-    let told = out(&output);
+    let printed = out(&output);
     assert!(
-        told.contains("  exited with 3\n      broken\n") && told.contains("exited with 0, but should fail"),
-        "{told}"
+        printed.contains("  exited with 3\n      broken\n") && printed.contains("exited with 0, but should fail"),
+        "{printed}"
     );
-    let hint = "hint: it is looked for from where the tests are started; `operator: NAME` is one of this binary's";
-    assert!(told.contains(hint), "{told}");
+    let hint = "hint: check the path, which is relative to the working directory; use `operator: NAME` for an operator in this binary";
+    assert!(printed.contains(hint), "{printed}");
 }
 
 #[test]
-fn the_environment_is_the_cases_own() {
+fn environment_is_defined_by_the_case() {
     let desk = CaseDir::new();
     let script = "write \"${IMAGE-none} ${OUTER-none}\"; results Succeeded";
     desk.case("a", script).expects("a", &BODY.replace("hello", "web:1 none")).add("a", "env: {IMAGE: 'web:1'}");
@@ -232,29 +236,29 @@ fn the_environment_is_the_cases_own() {
         .envs([("OUTER", "secret"), ("IMAGE", "outer")])
         .output()
         .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
 }
 
 #[test]
-fn cases_that_cannot_be_read_are_named() {
+fn unreadable_cases_are_named() {
     let desk = CaseDir::new();
     desk.case("a", "");
     fs::write(desk.path("cases/a/test.yaml"), "testName: a\n").unwrap();
     let output = desk.test(&[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("  `binaryName` is missing\n"), "{}", said(&output));
+    assert!(stderr_text(&output).contains("  `binaryName` is missing\n"), "{}", stderr_text(&output));
     fs::create_dir(desk.path("empty")).unwrap();
     let empty = run(&["test", &desk.path("empty").display().to_string()]);
-    assert!(said(&empty).starts_with("error: there is no case below"), "{}", said(&empty));
+    assert!(stderr_text(&empty).starts_with("error: there is no case below"), "{}", stderr_text(&empty));
     assert_eq!(run(&["test"]).status.code(), Some(64));
 }
 
 #[test]
-fn the_originals_runner_tells_by_junit() {
+fn compatible_runner_writes_junit() {
     let desk = CaseDir::new();
     desk.case("good", "write hello; results Succeeded").expects("good", BODY);
     let output = desk.original("cases", &[]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
     assert!(!desk.path("out/good").exists(), "what passed is taken away");
     let name = format!(
         "good [Binary:&#34;{0}/operator&#34;] [Controllers:[]] [Directory:&#34;{0}&#34;]",
@@ -268,28 +272,28 @@ fn the_originals_runner_tells_by_junit() {
     desk.expects("good", &BODY.replace("value: hello", "value: 'hello'"));
     let output = desk.original("cases", &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("expected results mismatch 1 times"), "{}", said(&output));
-    assert!(said(&output).contains("\nerror: 1 tests failed\nhint: "), "{}", said(&output));
+    assert!(stderr_text(&output).contains("expected results mismatch 1 times"), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("\nerror: 1 tests failed\nhint: "), "{}", stderr_text(&output));
     assert!(desk.path("out/good/Management").is_dir(), "what failed is kept");
 }
 
 #[test]
-fn a_test_that_is_the_whole_directory_does_not_fail_by_itself() {
+fn test_may_be_the_whole_directory() {
     let desk = CaseDir::new();
     desk.case("good", "write hello; results Succeeded").expects("good", BODY);
     let output = desk.original("cases/good", &[]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
     let left: Vec<_> = fs::read_dir(desk.path("out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["junit.xml"]);
 }
 
 #[test]
-fn expectations_are_replaced_by_what_comes_out() {
+fn expected_output_is_updated() {
     let desk = CaseDir::new();
     desk.case("a", "write hello; results Failed; exit 1").add("a", "desiredError: NonZeroReturn");
     assert_eq!(desk.original("cases", &[]).status.code(), Some(1), "nothing is expected yet");
     let output = desk.original("cases", &["--replace-expected-output=true"]);
-    assert_eq!((output.status.code(), said(&output).as_str()), (Some(0), ""));
+    assert_eq!((output.status.code(), stderr_text(&output).as_str()), (Some(0), ""));
     let expected = desk.path("cases/a/expected-output");
     assert!(expected.join("controller-results.yaml").is_file() && !expected.join("stdout.log").exists());
     assert_eq!(desk.original("cases", &["--replace-expected-output=false"]).status.code(), Some(0));
@@ -315,7 +319,7 @@ fn the_makefile_fragment_runs_and_updates_tests() {
     assert!(!make("test-operator-integration").status.success(), "nothing is expected yet");
     assert!(make("update-test-operator-integration").status.success());
     let output = make("test-operator-integration");
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     assert!(desk.path("test-output/junit.xml").is_file());
 }
 
@@ -327,12 +331,12 @@ fn greeter() -> String {
 fn native_operators_have_cases_as_well() {
     let output = run(&["test", &greeter(), "--strict", "--repeat", "2"]);
     assert_eq!(verdicts(&output), ["PASS greets", "PASS waits"], "{}", out(&output));
-    let output = run(&["test", &format!("{}/greets", greeter()), "--probe"]);
+    let output = run(&["test", &format!("{}/greets", greeter()), "--fault-test"]);
     assert_eq!(verdicts(&output), ["PASS ."], "{}", out(&output));
 }
 
 #[test]
-fn a_native_operator_that_bears_no_fault_fails_its_probe() {
+fn native_operator_fails_its_fault_test() {
     let desk = CaseDir::new();
     desk.case("a", "");
     let text =
@@ -340,7 +344,7 @@ fn a_native_operator_that_bears_no_fault_fails_its_probe() {
     fs::write(desk.path("cases/a/test.yaml"), text).unwrap();
     desk.original("cases", &["--replace-expected-output"]);
     assert_eq!(verdicts(&desk.test(&[])), ["PASS a"]);
-    let output = desk.test(&["--probe"]);
+    let output = desk.test(&["--fault-test"]);
     assert_eq!(verdicts(&output), ["FAIL a"]);
     assert!(out(&output).contains("probe: none: writes though nothing changed"), "{}", out(&output));
 }
@@ -361,22 +365,26 @@ fn a_native_operator_speaks_the_contract() {
         run(&[&["operator", operator, command, "--input-dir", &input, "--output-dir", &output], more].concat())
     };
     let done = apply("greeter", "apply-configuration", &["--now", "2026-01-02T03:04:05Z"]);
-    assert_eq!((done.status.code(), said(&done).as_str()), (Some(0), ""));
+    assert_eq!((done.status.code(), stderr_text(&done).as_str()), (Some(0), ""));
     assert!(desk.path("out.index.yaml").is_file(), "the order stands beside it");
     let folder = desk.path("out/Configuration/Apply/namespaces/shop/core/configmaps");
     assert_eq!(fs::read_dir(folder).unwrap().count(), 3, "body, metadata and options");
     let skipped = apply("greeter", "apply-configuration", &["--controllers", "*,-greeter"]);
-    assert_eq!(skipped.status.code(), Some(0), "{}", said(&skipped));
+    assert_eq!(skipped.status.code(), Some(0), "{}", stderr_text(&skipped));
     let unknown = apply("greeter", "apply-configuration", &["--controllers=nobody"]);
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(said(&unknown).contains("there is no controller `nobody`"), "{}", said(&unknown));
+    assert!(stderr_text(&unknown).contains("there is no controller `nobody`"), "{}", stderr_text(&unknown));
     let live = apply("greeter", "apply-configuration-live", &["--kubeconfig", "/no/such/file"]);
     assert_eq!(live.status.code(), Some(1), "a kubeconfig that cannot be read is refused");
     let dead = desk.path("dead.kubeconfig");
     let text = "{apiVersion: v1, kind: Config, current-context: a, clusters: [{name: a, cluster: {server: 'http://127.0.0.1:1'}}], contexts: [{name: a, context: {cluster: a, user: a}}], users: [{name: a, user: {}}]}";
     fs::write(&dead, text).unwrap();
     let live = apply("greeter", "apply-configuration-live", &["--kubeconfig", &dead.display().to_string()]);
-    assert!(said(&live).contains("error: could not learn what the cluster serves"), "it is used: {}", said(&live));
+    assert!(
+        stderr_text(&live).contains("error: could not discover the types of the cluster"),
+        "it is used: {}",
+        stderr_text(&live)
+    );
     assert_eq!(apply("greeter", "apply-configuration-live", &[]).status.code(), Some(64));
     assert_eq!(apply("greeter", "apply-configuration", &["--now", "noon"]).status.code(), Some(64));
 }
@@ -401,7 +409,7 @@ fn metadata(directory: &Path) -> Vec<String> {
 
 /// Libraries of 2024 do not read the key `name`; all libraries read both keys.
 #[test]
-fn names_stand_under_the_key_that_is_asked_for_wherever_directories_are_written() {
+fn name_key_applies_to_every_written_directory() {
     let desk = CaseDir::new();
     let keys =
         |text: &String| ["name", "mame"].map(|key| text.lines().any(|line| line.starts_with(&format!("{key}: "))));
@@ -409,7 +417,7 @@ fn names_stand_under_the_key_that_is_asked_for_wherever_directories_are_written(
         let (input, made) = (format!("{}/greets/input-dir", greeter()), desk.path(key));
         let arguments = ["operator", "greeter", "apply-configuration", "--name-key", key];
         let done = run(&[&arguments[..], &["--input-dir", &input, "--output-dir", made.to_str().unwrap()]].concat());
-        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        assert_eq!(done.status.code(), Some(0), "{}", stderr_text(&done));
         let texts = metadata(&made);
         assert!(!texts.is_empty() && texts.iter().all(|text| keys(text) == wanted), "{key}: {texts:?}");
         // The comparison accepts any key; kept output uses the requested key.
@@ -421,20 +429,20 @@ fn names_stand_under_the_key_that_is_asked_for_wherever_directories_are_written(
         assert!(Command::new("cp").arg("-rL").arg(greeter()).arg(&replaced).status().unwrap().success());
         let cases = format!("cases-{key}");
         let done = desk.original(&cases, &["--replace-expected-output", "--name-key", key]);
-        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        assert_eq!(done.status.code(), Some(0), "{}", stderr_text(&done));
         let texts = metadata(&replaced);
         assert!(!texts.is_empty() && texts.iter().all(|text| keys(text) == wanted), "{key}: {texts:?}");
     }
 }
 
 #[test]
-fn a_native_operator_that_panics_says_so_in_its_results() {
+fn panic_of_a_native_operator_is_in_its_results() {
     let desk = CaseDir::new();
     let output = desk.path("out").display().to_string();
     let done =
         run(&["operator", "rogue-panics", "apply-configuration", "--input-dir", "/no/such", "--output-dir", &output]);
     assert_eq!(done.status.code(), Some(1));
-    assert_eq!(said(&done), "error: controller `rogue-panics` panicked: this operator panics on purpose\n");
+    assert_eq!(stderr_text(&done), "error: controller `rogue-panics` panicked: this operator panics on purpose\n");
     let results = fs::read_to_string(desk.path("out/controller-results.yaml")).unwrap();
     assert!(results.contains("status: Panicked"), "{results}");
 }

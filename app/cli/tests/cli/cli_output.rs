@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use crate::process::{run, said, switchboard};
-use crate::up_process::{NOBODY, UpProcess};
+use crate::process::{run, stderr_text, switchboard};
+use crate::up_process::{NO_OPERATORS, UpProcess};
 
 const BINARY: &str = env!("CARGO_BIN_EXE_switchboard");
 
@@ -23,22 +23,26 @@ pub fn printed(output: &Output) -> String {
 fn init_writes_a_configuration_once() {
     let folder = tempfile::tempdir().unwrap();
     let first = within(folder.path(), &["init"]);
-    assert_eq!(first.status.code(), Some(0), "{}", said(&first));
-    assert!(said(&first).starts_with("wrote switchboard.yaml\nhint: `switchboard doctor "), "{}", said(&first));
+    assert_eq!(first.status.code(), Some(0), "{}", stderr_text(&first));
+    assert!(
+        stderr_text(&first).starts_with("wrote switchboard.yaml\nhint: `switchboard doctor "),
+        "{}",
+        stderr_text(&first)
+    );
     let file = folder.path().join("switchboard.yaml");
     let text = fs::read_to_string(&file).unwrap();
     assert_eq!(printed(&within(folder.path(), &["init", "--config", "-"])), text);
     fs::write(&file, "mine").unwrap();
     let second = within(folder.path(), &["init"]);
     assert_eq!(second.status.code(), Some(1));
-    assert!(said(&second).starts_with("error: switchboard.yaml is there already, and is left as it is\nhint: "));
+    assert!(stderr_text(&second).starts_with("error: switchboard.yaml is there already, and is left as it is\nhint: "));
     assert_eq!(fs::read_to_string(file).unwrap(), "mine");
 }
 
-pub fn doctor(board: &UpProcess, operators: &str, more: &[&str]) -> (Option<i32>, String) {
-    let config = board.outside(operators);
+pub fn doctor(running: &UpProcess, operators: &str, more: &[&str]) -> (Option<i32>, String) {
+    let config = running.outside(operators);
     let mut command = switchboard(&["doctor", "--config"]);
-    command.arg(config).arg("--state-dir").arg(board.file("elsewhere")).args(more);
+    command.arg(config).arg("--state-dir").arg(running.file("elsewhere")).args(more);
     command.env_remove("SWITCHBOARD_GITOPS_DATABASE");
     let output = command.output().unwrap();
     (output.status.code(), printed(&output))
@@ -50,26 +54,26 @@ pub fn line<'a>(report: &'a str, check: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn doctor_finds_a_configuration_in_order() {
-    let board = UpProcess::up(NOBODY);
-    let (code, report) = doctor(&board, "operators: {greeter: {}}\n", &[]);
+async fn doctor_passes_a_valid_configuration() {
+    let running = UpProcess::up(NO_OPERATORS);
+    let (code, report) = doctor(&running, "operators: {greeter: {}}\n", &[]);
     assert_eq!(code, Some(0), "{report}");
     assert!(line(&report, "configuration").starts_with("ok "), "{report}");
     assert!(line(&report, "state directory").contains("which will be made"), "{report}");
     assert!(line(&report, "cluster default").contains(" is Kubernetes v1."), "{report}");
-    assert!(line(&report, "operator greeter").ends_with("may read and write all it declares"), "{report}");
+    assert!(line(&report, "operator greeter").ends_with("may read and write all declared types"), "{report}");
     assert!(line(&report, "database").contains("none is named"), "{report}");
-    assert!(!board.file("elsewhere").exists(), "looking makes nothing");
-    let (_, json) = doctor(&board, "operators: {greeter: {}}\n", &["-o", "json"]);
+    assert!(!running.file("elsewhere").exists(), "looking makes nothing");
+    let (_, json) = doctor(&running, "operators: {greeter: {}}\n", &["-o", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["checks"][0]["check"], "configuration");
     assert_eq!(json["checks"][0]["state"], "ok");
 }
 
 #[tokio::test]
-async fn doctor_names_rights_that_are_missing() {
-    let board = UpProcess::up(NOBODY);
-    let (code, report) = doctor(&board, "operators: {greeter: {serviceAccount: default/nobody}}\n", &[]);
+async fn doctor_names_missing_permissions() {
+    let running = UpProcess::up(NO_OPERATORS);
+    let (code, report) = doctor(&running, "operators: {greeter: {serviceAccount: default/nobody}}\n", &[]);
     assert_eq!(code, Some(1), "{report}");
     let denied = line(&report, "operator greeter");
     assert!(denied.starts_with("wrong "), "{report}");
@@ -80,26 +84,26 @@ async fn doctor_names_rights_that_are_missing() {
 }
 
 #[tokio::test]
-async fn doctor_names_clusters_ports_and_databases_that_are_in_the_way() {
-    let board = UpProcess::up(NOBODY);
+async fn doctor_names_problems_of_clusters_ports_and_databases() {
+    let running = UpProcess::up(NO_OPERATORS);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let more = format!("listen: {}\noperators: {{greeter: {{}}}}\n", taken.local_addr().unwrap());
-    let database = format!("sqlite:{}", board.file("empty.db").display());
-    fs::write(board.file("empty.db"), "").unwrap();
-    let (code, report) = doctor(&board, &more, &["--database", &database]);
+    let database = format!("sqlite:{}", running.file("empty.db").display());
+    fs::write(running.file("empty.db"), "").unwrap();
+    let (code, report) = doctor(&running, &more, &["--database", &database]);
     assert_eq!(code, Some(1));
     assert!(line(&report, "listen").starts_with("wrong "), "{report}");
-    assert!(line(&report, "database").contains("holds nothing"), "{report}");
-    assert!(report.contains("`switchboard gitops migrate` makes what is missing"), "{report}");
+    assert!(line(&report, "database").contains("is empty"), "{report}");
+    assert!(report.contains("migrate it with `switchboard gitops migrate`"), "{report}");
 
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let text = fs::read_to_string(&board.serving.kubeconfig).unwrap();
+    let text = fs::read_to_string(&running.serving.kubeconfig).unwrap();
     let server = text.lines().find(|line| line.trim_start().starts_with("server:")).unwrap();
     let away = text.replace(server.trim(), &format!("server: https://{closed}"));
-    fs::write(board.file("away"), away).unwrap();
-    let config = board.file("away.yaml");
+    fs::write(running.file("away"), away).unwrap();
+    let config = running.file("away.yaml");
     fs::write(&config, "clusters: {hub: {kubeconfig: away}}\noperators: {greeter: {}}\n").unwrap();
-    let output = switchboard(&["doctor", "--config"]).arg(config).arg("--state-dir").arg(board.file("s")).output();
+    let output = switchboard(&["doctor", "--config"]).arg(config).arg("--state-dir").arg(running.file("s")).output();
     let report = printed(&output.unwrap());
     assert!(line(&report, "cluster hub").starts_with("wrong "), "{report}");
     assert!(report.contains("hint: does the cluster run, and is the address"), "{report}");
@@ -107,7 +111,7 @@ async fn doctor_names_clusters_ports_and_databases_that_are_in_the_way() {
 }
 
 #[test]
-fn doctor_tells_of_a_configuration_that_cannot_be_read() {
+fn doctor_reports_an_unreadable_configuration() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("switchboard.yaml"), "operatros: {}\n").unwrap();
     let output = within(folder.path(), &["doctor", "--state-dir", "state"]);
@@ -122,9 +126,9 @@ fn doctor_tells_of_a_configuration_that_cannot_be_read() {
 struct WatchOutput(std::process::Child, std::io::Lines<BufReader<std::process::ChildStdout>>);
 
 impl WatchOutput {
-    fn start(board: &UpProcess, arguments: &[&str]) -> Self {
+    fn start(running: &UpProcess, arguments: &[&str]) -> Self {
         let mut command = switchboard(arguments);
-        command.args(["--watch", "--interval", "1", "--state-dir"]).arg(board.file("state"));
+        command.args(["--watch", "--interval", "1", "--state-dir"]).arg(running.file("state"));
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self(child, lines)
@@ -142,18 +146,18 @@ impl WatchOutput {
 }
 
 #[tokio::test]
-async fn what_is_watched_is_printed_again_when_it_has_changed() {
-    let board = UpProcess::up("operators: {greeter: {debounce: 0s, coolDown: 0s}}\n");
-    let mut top = WatchOutput::start(&board, &["top"]);
-    let mut why_not = WatchOutput::start(&board, &["why-not", "greeter", "-o", "yaml"]);
+async fn watch_prints_changes() {
+    let running = UpProcess::up("operators: {greeter: {debounce: 0s, coolDown: 0s}}\n");
+    let mut top = WatchOutput::start(&running, &["top"]);
+    let mut why_not = WatchOutput::start(&running, &["why-not", "greeter", "-o", "yaml"]);
     assert!(top.next("Ready").contains("greeter"));
     why_not.next("word: Ready");
-    board.guest("ada").await;
+    running.guest("ada").await;
     assert!(top.next("ConfigMap greeting to appear").contains("Waiting"));
     why_not.next("word: Waiting");
-    let mut why = WatchOutput::start(&board, &["why", "configmap/ada-greeting"]);
+    let mut why = WatchOutput::start(&running, &["why", "configmap/ada-greeting"]);
     why.next("configmap");
-    board.words().await;
+    running.words().await;
     why.next("was last written by greeter default/ada");
     assert_eq!((top.stop(), why_not.stop(), why.stop()), (Some(0), Some(0), Some(0)));
 }
@@ -184,7 +188,7 @@ fn completions_are_for_three_shells() {
 }
 
 #[test]
-fn who_reads_no_further_is_told_of_no_error() {
+fn closed_pipe_is_no_error() {
     let mut command = crate::process::switchboard(&["completion", "bash"]);
     let mut child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
@@ -193,19 +197,23 @@ fn who_reads_no_further_is_told_of_no_error() {
 }
 
 #[test]
-fn as_a_plugin_of_kubectl_it_is_the_same_binary() {
+fn kubectl_plugin_is_the_same_binary() {
     let folder = tempfile::tempdir().unwrap();
     let plugin = folder.path().join("kubectl-switchboard");
     symlink(BINARY, &plugin).unwrap();
     let output = Command::new(&plugin).args(["top", "--state-dir", "nowhere"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).starts_with("error: no kernel runs on nowhere\nhint: "), "{}", said(&output));
+    assert!(
+        stderr_text(&output).starts_with("error: no kernel is running with state directory nowhere\nhint: "),
+        "{}",
+        stderr_text(&output)
+    );
     let help = Command::new(&plugin).args(["top", "--help"]).output().unwrap();
     assert!(printed(&help).contains("Usage: kubectl switchboard top"), "{}", printed(&help));
 }
 
 #[test]
-fn data_for_programs_and_terminals_has_no_colours_elsewhere() {
+fn colors_are_only_for_terminals() {
     for arguments in [vec!["--help"], vec!["top", "--no-such"], vec!["plugs", "crds"]] {
         let output = switchboard(&arguments).env("CLICOLOR_FORCE", "1").output().unwrap();
         assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b), "{arguments:?}");
@@ -250,12 +258,12 @@ fn fail(line: &str, folder: &Path) -> String {
     }
     let home = folder.join("home");
     let output = command.current_dir(folder).env("HOME", &home).env("XDG_DATA_HOME", &home).output().unwrap();
-    let text = format!("{}{}exit {}\n", printed(&output), said(&output), output.status.code().unwrap_or(-1));
+    let text = format!("{}{}exit {}\n", printed(&output), stderr_text(&output), output.status.code().unwrap_or(-1));
     text.replace(&folder.display().to_string(), "DIR")
 }
 
 #[test]
-fn every_verb_says_what_failed_and_what_helps() {
+fn every_command_reports_errors_with_hints() {
     let recorded = fs::read_to_string(ERRORS).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
@@ -267,19 +275,22 @@ fn every_verb_says_what_failed_and_what_helps() {
     fs::write(folder.join("kubeconfig"), contexts).unwrap();
     fs::write(folder.join("key"), "one:AQEB\n").unwrap();
     let made = within(folder, &["gitops", "migrate", "--database", "sqlite:made.db", "--plaintext-credentials"]);
-    assert!(made.status.success(), "{}", said(&made));
+    assert!(made.status.success(), "{}", stderr_text(&made));
     let mut now = String::new();
     let mut tried: Vec<Vec<String>> = Vec::new();
     for line in recorded.lines().filter_map(|line| line.strip_prefix("$ ")) {
-        let said = fail(line, folder);
-        let code: i32 = said.lines().last().and_then(|line| line.strip_prefix("exit ")?.parse().ok()).unwrap();
-        assert!(matches!(code, 1 | 64), "`{line}` did not fail:\n{said}");
+        let stderr_text = fail(line, folder);
+        let code: i32 = stderr_text.lines().last().and_then(|line| line.strip_prefix("exit ")?.parse().ok()).unwrap();
+        assert!(matches!(code, 1 | 64), "`{line}` did not fail:\n{stderr_text}");
         // `template` prints errors like Helm.
-        assert!(said.lines().any(|line| line.to_lowercase().starts_with("error: ")), "`{line}`:\n{said}");
-        assert!(said.lines().any(|line| line.starts_with("hint: ")), "`{line}` gives no hint:\n{said}");
-        assert!(!said.contains("\nhint: `switchboard doctor` checks"), "`{line}` has no hint of its own:\n{said}");
+        assert!(stderr_text.lines().any(|line| line.to_lowercase().starts_with("error: ")), "`{line}`:\n{stderr_text}");
+        assert!(stderr_text.lines().any(|line| line.starts_with("hint: ")), "`{line}` gives no hint:\n{stderr_text}");
+        assert!(
+            !stderr_text.contains("\nhint: `switchboard doctor` checks"),
+            "`{line}` has no hint of its own:\n{stderr_text}"
+        );
         tried.push(line.split_whitespace().skip(1).map(str::to_string).collect());
-        now.push_str(&format!("$ {line}\n{said}\n"));
+        now.push_str(&format!("$ {line}\n{stderr_text}\n"));
     }
     let now = now.trim_end().to_string() + "\n";
     if std::env::var_os("UPDATE").is_some() {

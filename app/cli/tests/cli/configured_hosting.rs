@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::engine::git;
 use crate::integrations::copied;
-use crate::process::{CONTEXT, run, said, switchboard};
+use crate::process::{CONTEXT, run, stderr_text, switchboard};
 use crate::up_process::{UpProcess, eventually};
 
 /// Returns a configuration with all sections that host operators; `LIMITS` is replaced in each.
@@ -23,8 +23,8 @@ fn everything(data: &Path, limits: &str) -> String {
     )
 }
 
-fn names(board: &UpProcess) -> BTreeSet<String> {
-    let top = board.json(&["top"]);
+fn names(running: &UpProcess) -> BTreeSet<String> {
+    let top = running.json(&["top"]);
     let rows = top["operators"].as_array().into_iter().flatten();
     rows.filter_map(|row| row["name"].as_str()).map(str::to_string).collect()
 }
@@ -32,9 +32,9 @@ fn names(board: &UpProcess) -> BTreeSet<String> {
 #[tokio::test]
 async fn the_limits_of_all_that_is_hosted_change_without_a_restart() {
     let data = copied();
-    let board = UpProcess::up(&everything(data.path(), "{coolDown: 1s}"));
+    let running = UpProcess::up(&everything(data.path(), "{coolDown: 1s}"));
     let all = eventually("an operator for each cluster of the data", || async {
-        let all = names(&board);
+        let all = names(&running);
         (all.iter().filter(|name| name.starts_with("integrations@")).count() == 3).then_some(all)
     })
     .await;
@@ -42,19 +42,19 @@ async fn the_limits_of_all_that_is_hosted_change_without_a_restart() {
     {
         assert!(all.contains(one), "{one} is not among {all:?}");
     }
-    fs::write(board.file("switchboard.yaml"), everything(data.path(), "{coolDown: 2s}")).unwrap();
+    fs::write(running.file("switchboard.yaml"), everything(data.path(), "{coolDown: 2s}")).unwrap();
     let line = eventually("the change is taken up", || async {
-        board.said().lines().find(|line| line.starts_with("took up")).map(str::to_string)
+        running.log().lines().find(|line| line.starts_with("took up")).map(str::to_string)
     })
     .await;
-    let told: BTreeSet<String> =
+    let printed: BTreeSet<String> =
         line.split_once("limits of ").map_or("", |(_, names)| names).split(", ").map(str::to_string).collect();
-    assert_eq!(told, all, "{line}");
-    assert!(!board.said().contains("restart to take it up"), "{}", board.said());
+    assert_eq!(printed, all, "{line}");
+    assert!(!running.log().contains("restart to apply it"), "{}", running.log());
 }
 
-async fn post(board: &UpProcess, path: &str, object: &Value) {
-    let client = board.serving.client(CONTEXT).await;
+async fn post(running: &UpProcess, path: &str, object: &Value) {
+    let client = running.serving.client(CONTEXT).await;
     eventually(path, || async {
         let request = http::Request::post(path).header("Content-Type", "application/json");
         let made = client.request::<Value>(request.body(object.to_string().into_bytes()).unwrap()).await;
@@ -68,70 +68,70 @@ async fn post(board: &UpProcess, path: &str, object: &Value) {
 
 /// The repository of the Application is unreachable, and its status must report it.
 #[tokio::test]
-async fn plan_plans_the_engine_too_and_says_what_it_leaves_out() {
-    let board = UpProcess::up("console: off\noperators: {engine: {}}\n");
-    let engine = board.outside("console: off\noperators: {engine: {}}\n");
+async fn plan_includes_the_engine_and_reports_skipped_parts() {
+    let running = UpProcess::up("console: off\noperators: {engine: {}}\n");
+    let engine = running.outside("console: off\noperators: {engine: {}}\n");
     let plan = |more: &[&str]| {
         let config = engine.to_str().unwrap();
         run(&[&["plan", "--config", config], more].concat())
     };
-    board.row("engine", |_| true).await;
+    running.row("engine", |_| true).await;
     let nothing = plan(&[]);
     let text = String::from_utf8_lossy(&nothing.stdout).into_owned();
-    assert_eq!((nothing.status.code(), &*text), (Some(0), "nothing would be written\n"), "{}", said(&nothing));
-    assert!(board.ask(&["pause", "engine"]).status.success());
-    post(&board, "/api/v1/namespaces", &json!({"metadata": {"name": "argocd"}})).await;
+    assert_eq!((nothing.status.code(), &*text), (Some(0), "nothing would be written\n"), "{}", stderr_text(&nothing));
+    assert!(running.ask(&["pause", "engine"]).status.success());
+    post(&running, "/api/v1/namespaces", &json!({"metadata": {"name": "argocd"}})).await;
     let project = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "AppProject", "metadata": {"name": "default"},
         "spec": {"sourceRepos": ["*"], "destinations": [{"server": "*", "namespace": "*"}]}});
     let application = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "web"},
         "spec": {"project": "default", "source": {"repoURL": "http://127.0.0.1:9/web.git", "path": ".", "targetRevision": "HEAD"},
             "destination": {"server": "https://kubernetes.default.svc", "namespace": "web"}}});
     let group = "/apis/argoproj.io/v1alpha1/namespaces/argocd";
-    post(&board, &format!("{group}/appprojects"), &project).await;
-    post(&board, &format!("{group}/applications"), &application).await;
+    post(&running, &format!("{group}/appprojects"), &project).await;
+    post(&running, &format!("{group}/applications"), &application).await;
     let written = plan(&[]);
     let text = String::from_utf8_lossy(&written.stdout).into_owned();
-    assert_eq!(written.status.code(), Some(2), "{text}{}", said(&written));
+    assert_eq!(written.status.code(), Some(2), "{text}{}", stderr_text(&written));
     assert!(text.contains("applications.argoproj.io/argocd/web") && text.contains(" by engine argocd/web"), "{text}");
-    let with_service = board.outside("console: off\noperators: {greeter: {}}\ngitops: {}\n");
+    let with_service = running.outside("console: off\noperators: {greeter: {}}\ngitops: {}\n");
     let left = run(&["plan", "--config", with_service.to_str().unwrap()]);
     let text = String::from_utf8_lossy(&left.stdout).into_owned();
     assert_eq!(left.status.code(), Some(1), "{text}");
     assert!(text.starts_with("gitops was left out: ") && text.ends_with("\nnothing else would be written\n"), "{text}");
     let alone = run(&["plan", "--operator", "greeter", "--config", with_service.to_str().unwrap()]);
-    assert_eq!(String::from_utf8_lossy(&alone.stdout), "nothing would be written\n", "{}", said(&alone));
+    assert_eq!(String::from_utf8_lossy(&alone.stdout), "nothing would be written\n", "{}", stderr_text(&alone));
 }
 
 /// The process with the cluster reads local repositories, so a plan for it does as well. For other clusters it is
 /// unknown who may write Applications.
 #[tokio::test]
 async fn plan_reads_repositories_of_this_machine_for_its_own_cluster_alone() {
-    let board = UpProcess::up("console: off\noperators: {engine: {}}\n");
-    let outside = board.outside("console: off\noperators: {engine: {}}\n");
-    board.row("engine", |_| true).await;
-    assert!(board.ask(&["pause", "engine"]).status.success());
-    let repository = board.file("repository");
+    let running = UpProcess::up("console: off\noperators: {engine: {}}\n");
+    let outside = running.outside("console: off\noperators: {engine: {}}\n");
+    running.row("engine", |_| true).await;
+    assert!(running.ask(&["pause", "engine"]).status.success());
+    let repository = running.file("repository");
     fs::create_dir_all(repository.join("deploy")).unwrap();
     fs::write(repository.join("deploy/page.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: page}\n")
         .unwrap();
     git(&repository, &["init", "--quiet", "--initial-branch", "main"]);
     git(&repository, &["add", "."]);
     git(&repository, &["commit", "--quiet", "--message", "One"]);
-    post(&board, "/api/v1/namespaces", &json!({"metadata": {"name": "argocd"}})).await;
+    post(&running, "/api/v1/namespaces", &json!({"metadata": {"name": "argocd"}})).await;
     let url = format!("file://{}", repository.display());
     let application = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": {"name": "web"},
         "spec": {"project": "default", "source": {"repoURL": url, "path": "deploy", "targetRevision": "main"},
             "destination": {"server": "https://kubernetes.default.svc", "namespace": "web"}}});
-    post(&board, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications", &application).await;
+    post(&running, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications", &application).await;
     let plan = |state: &Path| {
         let (config, state) = (outside.to_str().unwrap(), state.to_str().unwrap());
         let output = run(&["plan", "--config", config, "--state-dir", state]);
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), said(&output))
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr_text(&output))
     };
-    let own = plan(&board.file("state"));
+    let own = plan(&running.file("state"));
     assert!(own.contains("OutOfSync") && !own.contains("is not allowed here"), "{own}");
     let other = UpProcess::up("console: off\noperators: {engine: {}}\n");
-    for state in [other.file("state"), board.file("nowhere")] {
+    for state in [other.file("state"), running.file("nowhere")] {
         let foreign = plan(&state);
         assert!(foreign.contains("file:// is not allowed here") && !foreign.contains("OutOfSync"), "{foreign}");
     }
@@ -142,14 +142,14 @@ async fn the_kubeconfig_has_a_context_for_each_cluster_as_soon_as_there_is_one()
     let data = copied();
     let clusters = "clusters: {default: {}, edge: {}}\ntopology: {configuration: default, management: default, userWorkload: edge}\n";
     let config = format!("console: off\n{clusters}integrations: {{source: {}}}\n", data.path().display());
-    let board = UpProcess::up(&config);
+    let running = UpProcess::up(&config);
     let contexts = || {
-        let file = Kubeconfig::read_from(&board.serving.kubeconfig).unwrap();
+        let file = Kubeconfig::read_from(&running.serving.kubeconfig).unwrap();
         file.contexts.into_iter().map(|context| context.name).collect::<BTreeSet<_>>()
     };
     assert!(contexts().contains("edge"), "{:?}", contexts());
     eventually("a context for each cluster of the data", || async {
-        let of_data = names(&board);
+        let of_data = names(&running);
         let of_data: Vec<&str> = of_data.iter().filter_map(|name| name.strip_prefix("integrations@")).collect();
         (of_data.len() >= 2 && of_data.iter().all(|name| contexts().contains(*name))).then_some(())
     })
@@ -177,10 +177,10 @@ async fn decisions_of_the_gitops_service_are_replayed_the_same() {
     let mut replayed = BTreeSet::new();
     for number in 1..40 {
         let output = crate::up_process::ask(&state, &["replay", &number.to_string()]);
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(!said(&output).contains("this binary has no operator"), "{}", said(&output));
-        let Some(rest) = told.strip_prefix(&format!("decision {number} of gitops-")) else { continue };
-        assert!(!told.contains("something else"), "{told}");
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(!stderr_text(&output).contains("this binary has no operator"), "{}", stderr_text(&output));
+        let Some(rest) = printed.strip_prefix(&format!("decision {number} of gitops-")) else { continue };
+        assert!(!printed.contains("something else"), "{printed}");
         replayed.insert(rest.split(' ').next().unwrap_or_default().to_string());
     }
     assert!(replayed.len() >= 2, "{replayed:?}");
@@ -188,23 +188,23 @@ async fn decisions_of_the_gitops_service_are_replayed_the_same() {
 
 #[tokio::test]
 async fn a_decision_about_a_plug_is_replayed_with_the_settings_it_was_made_with() {
-    let board =
+    let running =
         UpProcess::up("console: off\noperators: {plugs: {debounce: 0s, coolDown: 0s, settings: {namespace: board}}}\n");
-    post(&board, "/api/v1/namespaces", &json!({"metadata": {"name": "board"}})).await;
+    post(&running, "/api/v1/namespaces", &json!({"metadata": {"name": "board"}})).await;
     let group = "/apis/integration.rock8s.com/v1beta1/namespaces/default";
     let socket = json!({"apiVersion": "integration.rock8s.com/v1beta1", "kind": "Socket", "metadata": {"name": "db"}, "spec": {}});
     let plug = json!({"apiVersion": "integration.rock8s.com/v1beta1", "kind": "Plug", "metadata": {"name": "web"},
         "spec": {"socket": {"name": "db"}}});
-    post(&board, &format!("{group}/sockets"), &socket).await;
-    post(&board, &format!("{group}/plugs"), &plug).await;
-    board.row("plugs", |row| row["word"] == "Ready" && row["writes"].as_u64() > Some(2)).await;
+    post(&running, &format!("{group}/sockets"), &socket).await;
+    post(&running, &format!("{group}/plugs"), &plug).await;
+    running.row("plugs", |row| row["word"] == "Ready" && row["writes"].as_u64() > Some(2)).await;
     let mut seen = 0;
     for number in 1..30 {
-        let output = board.ask(&["replay", &number.to_string()]);
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        if told.starts_with(&format!("decision {number} of plugs default/web")) {
+        let output = running.ask(&["replay", &number.to_string()]);
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+        if printed.starts_with(&format!("decision {number} of plugs default/web")) {
             seen += 1;
-            assert!(!told.contains("kube-system"), "{told}");
+            assert!(!printed.contains("kube-system"), "{printed}");
         }
     }
     assert!(seen > 2, "{seen} decisions");
@@ -214,7 +214,7 @@ async fn a_decision_about_a_plug_is_replayed_with_the_settings_it_was_made_with(
 #[tokio::test]
 async fn commands_of_images_are_looked_for_beside_the_configuration() {
     let config = "console: off\noperators: {plugs: {debounce: 0s, coolDown: 0s, settings: {commands: {'here:1': [./here, told]}}}}\n";
-    let board = UpProcess::up_with(config, |folder| {
+    let running = UpProcess::up_with(config, |folder| {
         let program = folder.join("here");
         fs::write(&program, "#!/bin/sh\ncp \"$1\" heard\nexit 3\n").unwrap();
         fs::write(folder.join("told"), "a word").unwrap();
@@ -222,38 +222,42 @@ async fn commands_of_images_are_looked_for_beside_the_configuration() {
         fs::set_permissions(&program, executable).unwrap();
     });
     let pod = json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "a", "image": "here:1"}]}});
-    post(&board, "/api/v1/namespaces/default/pods", &pod).await;
-    eventually("the program is run", || async { fs::read_to_string(board.file("heard")).ok() }).await;
+    post(&running, "/api/v1/namespaces/default/pods", &pod).await;
+    eventually("the program is run", || async { fs::read_to_string(running.file("heard")).ok() }).await;
 }
 
 /// An unknown name is answered with the operators to choose from, without the misbehaving samples.
 #[test]
-fn a_hint_lists_what_one_would_host() {
+fn hint_lists_hosted_operators() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("switchboard.yaml");
     fs::write(&file, "operators: {zzzzzzzzz: {}}\n").unwrap();
     let output = run(&["run", "--config", file.to_str().unwrap()]);
-    let told = said(&output);
-    assert!(told.contains("hint: known here: deferredresources, engine, greeter, plugs, sockets\n"), "{told}");
+    let printed = stderr_text(&output);
+    assert!(printed.contains("hint: known here: deferredresources, engine, greeter, plugs, sockets\n"), "{printed}");
     fs::write(&file, "operators: {rogue-rad: {}}\n").unwrap();
-    assert!(said(&run(&["run", "--config", file.to_str().unwrap()])).contains("did you mean `rogue-red`?"));
+    assert!(stderr_text(&run(&["run", "--config", file.to_str().unwrap()])).contains("did you mean `rogue-red`?"));
     // A hint of `run` names settings of the file, not flags of another command.
     fs::write(&file, "gitops: {database: 'sqlite:x.db'}\n").unwrap();
-    let board = UpProcess::up("console: off\noperators: {}\n");
+    let running = UpProcess::up("console: off\noperators: {}\n");
     let mut command = switchboard(&["run", "--config"]);
     command.arg(&file).arg("--state-dir").arg(folder.path().join("state"));
-    command.env("KUBECONFIG", &board.serving.kubeconfig).env_remove("SWITCHBOARD_GITOPS_KEYS");
-    let told = said(&command.output().unwrap());
-    assert!(told.contains("`gitops.credentialsKeyFile`") && !told.contains("--credentials-key-file"), "{told}");
+    command.env("KUBECONFIG", &running.serving.kubeconfig).env_remove("SWITCHBOARD_GITOPS_KEYS");
+    let printed = stderr_text(&command.output().unwrap());
+    assert!(
+        printed.contains("`gitops.credentialsKeyFile`") && !printed.contains("--credentials-key-file"),
+        "{printed}"
+    );
 }
 
 /// The commands in the console include the flags they need.
 #[tokio::test]
 async fn the_console_shows_commands_with_the_flags_they_need() {
-    let board = UpProcess::up("console: {address: '127.0.0.1:0'}\noperators: {greeter: {}}\ngitops: {}\n");
-    board.row("greeter", |_| true).await;
-    let told = board.said();
-    let address = told.lines().find_map(|line| line.strip_prefix("console at http://")).unwrap().trim_end_matches('/');
+    let running = UpProcess::up("console: {address: '127.0.0.1:0'}\noperators: {greeter: {}}\ngitops: {}\n");
+    running.row("greeter", |_| true).await;
+    let printed = running.log();
+    let address =
+        printed.lines().find_map(|line| line.strip_prefix("console at http://")).unwrap().trim_end_matches('/');
     let page = |path: &str| {
         let mut stream = TcpStream::connect(address).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
@@ -262,7 +266,7 @@ async fn the_console_shows_commands_with_the_flags_they_need() {
         page
     };
     let operator = page("/operators/greeter");
-    let state = board.file("state");
+    let state = running.file("state");
     assert!(operator.contains(&format!("switchboard pause greeter --state-dir {}", state.display())), "{operator}");
     assert!(page("/objects/default/configmaps/default/x").contains(&format!(" --state-dir {}", state.display())));
 }

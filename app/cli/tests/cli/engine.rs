@@ -53,7 +53,7 @@ async fn the_example_is_deployed_from_git_and_follows_it() {
 
 /// The operator of a cluster exists as long as its cluster Secret.
 #[tokio::test]
-async fn a_cluster_whose_secret_is_gone_is_let_go() {
+async fn cluster_with_a_deleted_secret_is_disconnected() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = switchboard(&["up", "--example", "gitops", "--listen", "127.0.0.1:0", "--data-dir"]);
     command.arg(folder.path());
@@ -79,7 +79,7 @@ async fn a_cluster_whose_secret_is_gone_is_let_go() {
 }
 
 #[tokio::test]
-async fn what_a_team_asks_the_service_for_is_deployed_and_told() {
+async fn application_of_a_team_is_deployed_with_status() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = switchboard(&["up", "--example", "deployments", "--listen", "127.0.0.1:0", "--data-dir"]);
     command.arg(folder.path());

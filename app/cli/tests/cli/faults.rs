@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::process::{ServerProcess, run, said, switchboard};
+use crate::process::{ServerProcess, run, stderr_text, switchboard};
 
 /// Creates a data directory by a start and a stop.
 fn data_directory() -> tempfile::TempDir {
@@ -24,12 +24,15 @@ fn up_in(directory: &Path) -> ServerProcess {
 #[track_caller]
 fn refused(mut command: Command, what: &str, hint: &str) {
     let output = command.output().unwrap();
-    let said = said(&output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let stderr_text = stderr_text(&output);
+    assert_eq!(output.status.code(), Some(1), "{stderr_text}");
     assert!(output.stdout.is_empty());
-    let error = said.lines().find(|line| line.starts_with("error: ")).unwrap_or_else(|| panic!("no error in {said}"));
-    assert!(error.contains(what), "{said}");
-    assert!(said.lines().last().unwrap().starts_with("hint: ") && said.contains(hint), "{said}");
+    let error = stderr_text
+        .lines()
+        .find(|line| line.starts_with("error: "))
+        .unwrap_or_else(|| panic!("no error in {stderr_text}"));
+    assert!(error.contains(what), "{stderr_text}");
+    assert!(stderr_text.lines().last().unwrap().starts_with("hint: ") && stderr_text.contains(hint), "{stderr_text}");
 }
 
 #[track_caller]
@@ -87,7 +90,7 @@ fn a_file_where_the_data_directory_should_be() {
 }
 
 #[test]
-fn data_is_for_its_owner_alone_and_keys_that_others_read_are_warned_of() {
+fn data_is_private_and_readable_keys_are_warned_about() {
     let within = tempfile::tempdir().unwrap();
     let directory = within.path().join("data");
     assert_eq!(up_in(&directory).stop().0, Some(0));
@@ -95,17 +98,20 @@ fn data_is_for_its_owner_alone_and_keys_that_others_read_are_warned_of() {
     assert_eq!(mode(&directory), 0o700);
     let key = directory.join("service-account.key");
     fs::set_permissions(&key, fs::Permissions::from_mode(0o640)).unwrap();
-    let (code, said) = up_in(&directory).stop();
+    let (code, stderr_text) = up_in(&directory).stop();
     assert_eq!(code, Some(0));
-    assert!(said.contains(&format!("warning: {} may be read by others: its mode is 0640", key.display())), "{said}");
-    assert!(said.contains(&format!("hint: chmod 600 {}", key.display())), "{said}");
+    assert!(
+        stderr_text.contains(&format!("warning: other users can read {}: its mode is 0640", key.display())),
+        "{stderr_text}"
+    );
+    assert!(stderr_text.contains(&format!("hint: chmod 600 {}", key.display())), "{stderr_text}");
 }
 
 #[test]
-fn no_room_for_temporary_files() {
+fn full_temporary_directory() {
     let mut command = switchboard(&["up", "--ephemeral", "--listen", "127.0.0.1:0"]);
     command.env("TMPDIR", "/no/such/directory");
-    refused(command, "could not make a temporary folder in /no/such/directory", "set TMPDIR");
+    refused(command, "could not create a temporary folder in /no/such/directory", "set TMPDIR");
 }
 
 #[test]
@@ -116,26 +122,29 @@ fn a_kubeconfig_that_cannot_be_written() {
 }
 
 #[test]
-fn a_log_filter_that_is_not_understood() {
+fn invalid_log_filter() {
     let output = switchboard(&["up", "--ephemeral"]).env("SWITCHBOARD_LOG", "switchboard=loud").output().unwrap();
     assert_eq!(output.status.code(), Some(64));
-    let said = said(&output);
-    assert!(said.starts_with("error: could not read SWITCHBOARD_LOG\n") && said.contains("\nhint: "), "{said}");
+    let stderr_text = stderr_text(&output);
+    assert!(
+        stderr_text.starts_with("error: could not parse SWITCHBOARD_LOG\n") && stderr_text.contains("\nhint: "),
+        "{stderr_text}"
+    );
 }
 
 #[test]
-fn localhost_is_understood_and_other_names_are_not() {
+fn localhost_is_accepted_and_other_names_are_not() {
     let (code, said_of_it) =
         ServerProcess::start(switchboard(&["up", "--ephemeral", "--listen", "localhost:0"])).stop();
     assert_eq!(code, Some(0));
     assert!(said_of_it.contains("\nserving at https://127.0.0.1:"), "{said_of_it}");
     let output = run(&["up", "--ephemeral", "--listen", "example.com:0"]);
     assert_eq!(output.status.code(), Some(64));
-    assert!(said(&output).contains("such as 127.0.0.1:6443"), "{}", said(&output));
+    assert!(stderr_text(&output).contains("such as 127.0.0.1:6443"), "{}", stderr_text(&output));
 }
 
 #[test]
-fn nobody_reads_stdout() {
+fn closed_stdout() {
     let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
@@ -143,14 +152,14 @@ fn nobody_reads_stdout() {
         let mut command = switchboard(&["up", "--ephemeral", "--listen", "127.0.0.1:0"]);
         let child = command.stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
         let output = child.wait_with_output().unwrap();
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        assert!(said.contains("error: could not write the kubeconfig's path to stdout\n"), "{said}");
+        let stderr_text = stderr_text(&output);
+        assert_eq!(output.status.code(), Some(1), "{stderr_text}");
+        assert!(stderr_text.contains("error: could not write the kubeconfig's path to stdout\n"), "{stderr_text}");
     }
 }
 
 #[test]
-fn nobody_reads_stderr() {
+fn closed_stderr() {
     let full = || Stdio::from(File::options().write(true).open("/dev/full").unwrap());
     let mut command = switchboard(&["up", "--ephemeral"]);
     // Log lines cannot be written either.
@@ -163,7 +172,7 @@ fn nobody_reads_stderr() {
 }
 
 #[test]
-fn a_killed_process_leaves_nothing_for_long() {
+fn leftovers_of_a_killed_process_are_removed() {
     let within = tempfile::tempdir().unwrap();
     let start = || {
         let mut command = switchboard(&["up", "--ephemeral"]);

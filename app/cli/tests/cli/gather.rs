@@ -8,7 +8,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use kube::{Api, ResourceExt as _};
 use serde_json::json;
 
-use crate::process::{CONTEXT, ServerProcess, run, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, run, stderr_text, switchboard};
 
 const INPUTS: &str = "applyConfigurationResources:
   exactResources: [{group: '', version: v1, resource: namespaces, name: shop}]
@@ -55,13 +55,13 @@ fn prune(root: &Path, to: &str, more: &[&str]) -> std::process::Output {
 }
 
 #[test]
-fn a_dump_is_cut_down_to_what_is_declared() {
+fn dump_is_pruned_to_declared_inputs() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
     let output = prune(folder.path(), "input", &["--redact"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(said(&output).contains("warning: namespaces/README.txt: passed over"), "{}", said(&output));
-    assert!(said(&output).contains("wrote 3 objects into 5 files"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("warning: namespaces/README.txt: skipped"), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("wrote 3 objects to 5 files"), "{}", stderr_text(&output));
     let text = |path: &str| fs::read_to_string(folder.path().join("input").join(path)).unwrap();
     assert!(text("namespaces/shop/shop.yaml").contains("kind: Namespace"));
     let maps = text("namespaces/shop/core/configmaps.yaml");
@@ -72,15 +72,15 @@ fn a_dump_is_cut_down_to_what_is_declared() {
     let again = prune(folder.path(), "input", &[]);
     assert_eq!(again.status.code(), Some(1));
     assert!(
-        said(&again).starts_with("error: could not write into `input`: it is not empty\nhint: "),
+        stderr_text(&again).starts_with("error: could not write to `input`: the directory is not empty\nhint: "),
         "{}",
-        said(&again)
+        stderr_text(&again)
     );
 }
 
 /// A program that lists a type missing in its discovery documents never returns.
 #[test]
-fn what_is_declared_is_in_the_documents_when_anything_in_the_dump_knows_it() {
+fn declared_types_in_the_dump_are_resolved() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
     let one =
@@ -96,37 +96,45 @@ fn what_is_declared_is_in_the_documents_when_anything_in_the_dump_knows_it() {
     let bulb = "{apiVersion: acme.io/v1, kind: Bulb, metadata: {name: b}}";
     write(folder.path(), "dump/img/cluster-scoped-resources/acme.io/bulbs/b.yaml", bulb);
     let output = prune(folder.path(), "input", &[]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let warned = "warning: fuses.acme.io of acme.io/v1 is declared, and nothing here knows it\n";
-    assert!(said(&output).contains(warned) && !said(&output).contains("lamps"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+    let warned = "warning: fuses.acme.io of acme.io/v1 is declared, but not served here\n";
+    assert!(
+        stderr_text(&output).contains(warned) && !stderr_text(&output).contains("lamps"),
+        "{}",
+        stderr_text(&output)
+    );
     let documents = fs::read_to_string(folder.path().join("input/aggregated-discovery-apis.yaml")).unwrap();
     assert!(documents.contains("kind: Lamp\n") && documents.contains("kind: Bulb\n"));
     assert!(documents.contains("resource: deployments\n"), "and what is usual");
 }
 
 #[test]
-fn the_original_can_be_asked_for() {
+fn compat_mode_fails_on_missing_inputs() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
     let output = prune(folder.path(), "input", &["--compat"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("error: could not gather the declared inputs\n  "), "{}", said(&output));
+    assert!(
+        stderr_text(&output).contains("error: could not gather the declared inputs\n  "),
+        "{}",
+        stderr_text(&output)
+    );
     assert!(!folder.path().join("input").exists(), "nothing is written when something is missing");
 }
 
 #[test]
-fn what_is_declared_wrong_is_said_with_its_path() {
+fn invalid_declaration_is_reported_with_its_path() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
     write(folder.path(), "inputs.yaml", "applyConfigurationResources: {exactResources: [{resource: x}]}");
     let output = prune(folder.path(), "input", &[]);
-    let expected = "error: could not use the declared inputs\n  applyConfigurationResources.exactResources[0].version: Required value: must be present\n  applyConfigurationResources.exactResources[0].name: Required value: must be present\nhint: docs/GATHER.md says what `input-resources` prints\n";
-    assert_eq!((output.status.code(), said(&output).as_str()), (Some(1), expected));
+    let expected = "error: could not use the declared inputs\n  applyConfigurationResources.exactResources[0].version: Required value: must be present\n  applyConfigurationResources.exactResources[0].name: Required value: must be present\nhint: see docs/GATHER.md for the output of `input-resources`\n";
+    assert_eq!((output.status.code(), stderr_text(&output).as_str()), (Some(1), expected));
     assert_eq!(run(&["gather", "prune", "--from", "x", "--to", "y"]).status.code(), Some(64));
 }
 
 /// Runs a script as an operator for its declared inputs. `HUSH` is a variable of the caller.
-fn asked(root: &Path, script: &str, more: &[&str]) -> std::process::Output {
+fn requested(root: &Path, script: &str, more: &[&str]) -> std::process::Output {
     write(root, "operator", &format!("#!/bin/sh\n[ \"$1\" = input-resources ] || exit 9\n{script}"));
     let path = root.join("operator");
     fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
@@ -140,44 +148,48 @@ fn declares() -> String {
 }
 
 #[test]
-fn an_operator_says_itself_what_it_reads() {
+fn inputs_come_from_the_operator() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
     for more in [&[][..], &["--no-sandbox"]] {
-        let output = asked(folder.path(), &declares(), more);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-        assert!(said(&output).contains("wrote 3 objects"), "{}", said(&output));
-        let output = asked(folder.path(), "echo it is broken >&2\nexit 3\n", more);
-        assert!(said(&output).contains("`input-resources` exited with 3\n  it is broken\n"), "{}", said(&output));
+        let output = requested(folder.path(), &declares(), more);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+        assert!(stderr_text(&output).contains("wrote 3 objects"), "{}", stderr_text(&output));
+        let output = requested(folder.path(), "echo it is broken >&2\nexit 3\n", more);
+        assert!(
+            stderr_text(&output).contains("`input-resources` exited with 3\n  it is broken\n"),
+            "{}",
+            stderr_text(&output)
+        );
     }
 }
 
 #[test]
-fn an_operator_is_asked_as_it_is_hosted() {
+fn operator_is_queried_in_its_sandbox() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
     let curious = format!("[ -z \"$HUSH\" ] || exit 7\n[ -e '{}' ] && exit 8\n", folder.path().join("dump").display());
-    let output = asked(folder.path(), &format!("{curious}{}", declares()), &[]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let output = asked(folder.path(), &format!("[ -z \"$HUSH\" ] || exit 7\n{}", declares()), &["--no-sandbox"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let output = requested(folder.path(), &format!("{curious}{}", declares()), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+    let output = requested(folder.path(), &format!("[ -z \"$HUSH\" ] || exit 7\n{}", declares()), &["--no-sandbox"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
 }
 
 /// A child process keeps the pipes open; it is not waited for.
 #[test]
-fn what_an_operator_leaves_behind_is_not_waited_for() {
+fn processes_left_behind_are_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
     for more in [&[][..], &["--no-sandbox"]] {
         let begin = std::time::Instant::now();
-        let output = asked(folder.path(), &format!("sleep 100 &\n{}", declares()), more);
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let output = requested(folder.path(), &format!("sleep 100 &\n{}", declares()), more);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
         assert!(begin.elapsed() < std::time::Duration::from_secs(60));
     }
 }
 
 #[tokio::test]
-async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
+async fn writes_to_a_dump_are_recorded_and_applied_elsewhere() {
     let folder = tempfile::tempdir().unwrap();
     dump(folder.path());
     let out = folder.path().join("out");
@@ -217,18 +229,18 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
         command.arg(&out).args(more).output().unwrap()
     };
     let pretended = apply(&["--dry-run"]);
-    assert_eq!(pretended.status.code(), Some(0), "{}", said(&pretended));
+    assert_eq!(pretended.status.code(), Some(0), "{}", stderr_text(&pretended));
     let lines = String::from_utf8(pretended.stdout).unwrap();
     assert!(lines.starts_with("would be written\tapply namespaces/shop\n"), "{lines}");
     let carried = apply(&[]);
-    assert_eq!(carried.status.code(), Some(0), "{}", said(&carried));
+    assert_eq!(carried.status.code(), Some(0), "{}", stderr_text(&carried));
     let expected = "written\tapply namespaces/shop\nwritten\tcreate configmaps/shop/made\nwritten\tapply configmaps/shop/web\nunchanged\tdelete configmaps/shop/other\n";
     assert_eq!(String::from_utf8(carried.stdout).unwrap(), expected);
     let live: Api<ConfigMap> = Api::namespaced(cluster.client(CONTEXT).await, "shop");
     assert_eq!(live.get("made").await.unwrap().data.unwrap()["a"], "b");
     for flags in [&[][..], &["--dry-run"]] {
         let again = apply(flags);
-        assert_eq!(again.status.code(), Some(0), "what is there already is done: {}", said(&again));
+        assert_eq!(again.status.code(), Some(0), "what is there already is done: {}", stderr_text(&again));
         // After an apply without changes, the server records the manager of all other fields on the next write.
         let lines = String::from_utf8(again.stdout).unwrap();
         let (_, rest) = expected.split_once('\n').unwrap();
@@ -237,16 +249,15 @@ async fn writes_to_a_dump_are_kept_and_carried_out_elsewhere() {
     let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}, "data": {"a": "c"}});
     live.patch("made", &PatchParams::apply("somebody").force(), &Patch::Apply(&other)).await.unwrap();
     let again = apply(&[]);
-    assert_eq!(again.status.code(), Some(1), "{}", said(&again));
-    let told =
-        "error: could not create configmaps/shop/made\n  it is there already, and is another at `.data.a`\nhint: ";
-    assert!(said(&again).contains(told), "{}", said(&again));
+    assert_eq!(again.status.code(), Some(1), "{}", stderr_text(&again));
+    let printed = "error: could not create configmaps/shop/made\n  it exists already and differs at `.data.a`\nhint: ";
+    assert!(stderr_text(&again).contains(printed), "{}", stderr_text(&again));
     assert_eq!(live.get("made").await.unwrap().data.unwrap()["a"], "c", "and stays what it is");
 }
 
 /// Output of a program that declares an object for two clusters.
 #[tokio::test]
-async fn what_is_meant_for_two_clusters_that_are_one_is_carried_out_once() {
+async fn writes_for_two_types_of_one_cluster_are_applied_once() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     for place in ["Configuration", "UserWorkload"] {
@@ -270,10 +281,10 @@ async fn what_is_meant_for_two_clusters_that_are_one_is_carried_out_once() {
     for first in ["written", "unchanged"] {
         let mut command = switchboard(&["gather", "apply", "--kubeconfig"]);
         let output = command.arg(&cluster.kubeconfig).arg("--from").arg(&out).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
         let lines = String::from_utf8(output.stdout.clone()).unwrap();
         assert_eq!(lines.lines().filter(|line| line.starts_with(first)).count(), 2, "{lines}");
-        assert!(said(&output).contains("2 of 2 carried out"), "{}", said(&output));
+        assert!(stderr_text(&output).contains("2 of 2 carried out"), "{}", stderr_text(&output));
     }
     let namespaces: Api<Namespace> = Api::all(cluster.client(CONTEXT).await);
     let all = namespaces.list(&ListParams::default()).await.unwrap();
@@ -281,20 +292,20 @@ async fn what_is_meant_for_two_clusters_that_are_one_is_carried_out_once() {
 }
 
 #[test]
-fn a_folder_that_no_operator_wrote_is_not_carried_out() {
+fn directory_without_results_is_not_applied() {
     let folder = tempfile::tempdir().unwrap();
     let apply = || {
         let mut command = switchboard(&["gather", "apply", "--kubeconfig", "none", "--from"]);
         let output = command.arg(folder.path()).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{output:?}");
-        said(&output)
+        stderr_text(&output)
     };
     assert!(apply().contains(" is no mutation directory\nhint: --from takes "), "{}", apply());
     (0..30).for_each(|n| write(folder.path(), &format!("src/{n}.rs"), ""));
     assert!(apply().contains(" is no mutation directory\nhint: --from takes "), "{}", apply());
     write(folder.path(), "controller-results.yaml", "controllerResults: []\n");
-    let told = apply();
-    assert!(told.contains("nothing was written") && told.contains("\n  and 10 more"), "{told}");
+    let printed = apply();
+    assert!(printed.contains("nothing was written") && printed.contains("\n  and 10 more"), "{printed}");
 }
 
 #[tokio::test]
@@ -317,7 +328,7 @@ async fn inputs_are_gathered_from_a_live_cluster() {
     let mut command =
         switchboard(&["gather", "collect", "--input-resources", "inputs.yaml", "--to", "input", "--kubeconfig"]);
     let output = command.arg(&cluster.kubeconfig).current_dir(folder.path()).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
     let text = |path: &str| fs::read_to_string(folder.path().join("input").join(path)).unwrap();
     assert!(text("namespaces/shop/core/secrets.yaml").contains("key: aHVzaA=="));
     assert!(text("namespaces/shop/core/configmaps.yaml").contains("kind: ConfigMap\n"));
@@ -327,7 +338,7 @@ async fn inputs_are_gathered_from_a_live_cluster() {
 
 /// A request for a Secret without a name would list all Secrets with their values.
 #[tokio::test]
-async fn an_empty_name_in_a_list_brings_no_secrets_along() {
+async fn empty_name_in_a_list_collects_no_secrets() {
     let folder = tempfile::tempdir().unwrap();
     let inputs = "applyConfigurationResources:
   resourceReferences:
@@ -354,8 +365,8 @@ async fn an_empty_name_in_a_list_brings_no_secrets_along() {
     let mut command =
         switchboard(&["gather", "collect", "--input-resources", "inputs.yaml", "--to", "input", "--redact"]);
     let output = command.arg("--kubeconfig").arg(&cluster.kubeconfig).current_dir(folder.path()).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert!(said(&output).contains("wrote 2 objects into 4 files"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("wrote 2 objects to 4 files"), "{}", stderr_text(&output));
     let secrets = fs::read_to_string(folder.path().join("input/namespaces/shop/core/secrets.yaml")).unwrap();
     assert!(secrets.contains("name: tok") && !secrets.contains("name: other"), "{secrets}");
     assert!(secrets.contains("key: cmVkYWN0ZWQ=") && !secrets.contains("aHVzaA=="), "{secrets}");

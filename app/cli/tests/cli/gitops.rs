@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::process::{said, switchboard};
+use crate::process::{stderr_text, switchboard};
 
 const KEY1: &str = "key1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=\n";
 
@@ -16,18 +16,18 @@ fn migrate(folder: &Path, arguments: &[&str]) -> Output {
     command.args(arguments).current_dir(folder).output().unwrap()
 }
 
-fn told(output: &Output) -> String {
+fn printed(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
 #[test]
-fn a_database_is_planned_made_and_then_left_alone() {
+fn database_is_planned_created_and_then_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let base = ["--database", "sqlite:gitops.db", "--plaintext-credentials"];
     let plan = migrate(folder.path(), &[&base[..], &["--dry-run"]].concat());
-    assert_eq!(plan.status.code(), Some(2), "{}", said(&plan));
+    assert_eq!(plan.status.code(), Some(2), "{}", stderr_text(&plan));
     assert_eq!(
-        told(&plan),
+        printed(&plan),
         "database     SQLite in gitops.db\nfound        nothing\nmake         1: the tables of the original\n\
          make         2: wider columns, indexes, log of changes\nmake         3: which Argo CD serves whom\n\
          make         4: what is to be removed from clusters of tenants\nmake         5: what a backend was told\n\
@@ -36,15 +36,15 @@ fn a_database_is_planned_made_and_then_left_alone() {
     );
     assert!(!folder.path().join("gitops.db").exists(), "a plan makes no file");
     let made = migrate(folder.path(), &base);
-    assert_eq!(made.status.code(), Some(0), "{}", said(&made));
-    assert!(told(&made).contains("made         2: wider columns"), "{}", told(&made));
+    assert_eq!(made.status.code(), Some(0), "{}", stderr_text(&made));
+    assert!(printed(&made).contains("made         2: wider columns"), "{}", printed(&made));
     let again = migrate(folder.path(), &[&base[..], &["--dry-run"]].concat());
     assert_eq!(again.status.code(), Some(0));
-    assert_eq!(told(&again), "database     SQLite in gitops.db\nfound        version 7\nnothing to do\n");
+    assert_eq!(printed(&again), "database     SQLite in gitops.db\nfound        version 7\nnothing to do\n");
 }
 
 #[test]
-fn what_was_done_is_told_to_programs() {
+fn results_are_printed_as_json() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("keys"), KEY1).unwrap();
     let arguments = ["--database", "sqlite:g.db", "--credentials-key-file", "keys", "-o", "json"];
@@ -54,33 +54,37 @@ fn what_was_done_is_told_to_programs() {
 }
 
 #[test]
-fn what_is_missing_is_asked_for() {
+fn missing_settings_are_requested() {
     let folder = tempfile::tempdir().unwrap();
     let none = migrate(folder.path(), &["--plaintext-credentials"]);
     assert_eq!(none.status.code(), Some(1));
     assert_eq!(
-        said(&none),
-        "error: could not tell which database is meant\nhint: give --database postgres://… or --database sqlite:FILE\n"
+        stderr_text(&none),
+        "error: no database is configured\nhint: pass --database postgres://… or --database sqlite:FILE\n"
     );
     let unsealed = migrate(folder.path(), &["--database", "sqlite:g.db"]);
-    assert!(said(&unsealed).contains("hint: give --credentials-key-file a file"), "{}", said(&unsealed));
+    assert!(stderr_text(&unsealed).contains("hint: give --credentials-key-file a file"), "{}", stderr_text(&unsealed));
     let odd = migrate(folder.path(), &["--database", "mysql://x", "--plaintext-credentials"]);
-    assert!(said(&odd).contains("neither with `postgres://` nor with `sqlite:`"), "{}", said(&odd));
+    assert!(stderr_text(&odd).contains("neither with `postgres://` nor with `sqlite:`"), "{}", stderr_text(&odd));
     std::fs::write(folder.path().join("keys"), "topsecret\n").unwrap();
     let bad = migrate(folder.path(), &["--database", "sqlite:g.db", "--credentials-key-file", "keys"]);
-    assert!(said(&bad).contains("openssl rand -base64 32") && !said(&bad).contains("topsecret"), "{}", said(&bad));
+    assert!(
+        stderr_text(&bad).contains("openssl rand -base64 32") && !stderr_text(&bad).contains("topsecret"),
+        "{}",
+        stderr_text(&bad)
+    );
     let lost = migrate(folder.path(), &["--database", "sqlite:no/such/g.db", "--plaintext-credentials"]);
-    assert!(said(&lost).contains("hint: check the file's path"), "{}", said(&lost));
+    assert!(stderr_text(&lost).contains("hint: check the file's path"), "{}", stderr_text(&lost));
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_without_the_password() {
+fn unreachable_server_is_reported_without_the_password() {
     let folder = tempfile::tempdir().unwrap();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://me:hunter2@{closed}/gitops");
     let output = migrate(folder.path(), &["--database", &url, "--plaintext-credentials"]);
-    let said = said(&output);
+    let stderr_text = stderr_text(&output);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said.starts_with(&format!("error: could not connect to PostgreSQL at {closed}\n")), "{said}");
-    assert!(said.contains("hint: is the server running") && !said.contains("hunter2"), "{said}");
+    assert!(stderr_text.starts_with(&format!("error: could not connect to PostgreSQL at {closed}\n")), "{stderr_text}");
+    assert!(stderr_text.contains("hint: is the server running") && !stderr_text.contains("hunter2"), "{stderr_text}");
 }

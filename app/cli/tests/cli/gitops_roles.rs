@@ -11,7 +11,7 @@ use ring::hmac;
 use serde_json::{Value, json};
 
 use crate::gitops_verbs::GitopsCluster;
-use crate::process::{said, switchboard};
+use crate::process::{stderr_text, switchboard};
 
 /// Timeout for every expectation.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,7 +23,7 @@ const SECRET: &str = "canary-of-hooks-4c1e7";
 /// Running role, stopped when the test ends.
 struct RoleProcess {
     child: Child,
-    said: PathBuf,
+    log_file: PathBuf,
 }
 
 impl Drop for RoleProcess {
@@ -35,16 +35,16 @@ impl Drop for RoleProcess {
 
 impl RoleProcess {
     /// Starts a command in the fixture's folder, with its output in a file.
-    fn start(ground: &GitopsCluster, name: &str, mut command: Command) -> RoleProcess {
-        let said = ground.folder().join(format!("{name}.said"));
-        let file = File::create(&said).unwrap();
-        command.current_dir(ground.folder()).env("SWITCHBOARD_LOG", "debug");
+    fn start(cluster: &GitopsCluster, name: &str, mut command: Command) -> RoleProcess {
+        let log_file = cluster.folder().join(format!("{name}.said"));
+        let file = File::create(&log_file).unwrap();
+        command.current_dir(cluster.folder()).env("SWITCHBOARD_LOG", "debug");
         let child = command.stdout(Stdio::from(file.try_clone().unwrap())).stderr(Stdio::from(file)).spawn().unwrap();
-        RoleProcess { child, said }
+        RoleProcess { child, log_file }
     }
 
     fn text(&self) -> String {
-        fs::read_to_string(&self.said).unwrap()
+        fs::read_to_string(&self.log_file).unwrap()
     }
 
     /// Waits for a text in the output, and returns the rest of the line.
@@ -55,36 +55,36 @@ impl RoleProcess {
     }
 }
 
-async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>, told: impl Fn() -> String) -> T {
+async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>, printed: impl Fn() -> String) -> T {
     let end = Instant::now() + PATIENCE;
     loop {
         if let Some(found) = look().await {
             return found;
         }
-        assert!(Instant::now() < end, "never: {what}\n{}", told());
+        assert!(Instant::now() < end, "never: {what}\n{}", printed());
         tokio::time::sleep(POLL).await;
     }
 }
 
 /// Returns the command of a role whose clusters are both the fixture's, on a database in its folder.
-fn role(ground: &GitopsCluster, name: &str) -> Command {
+fn role(cluster: &GitopsCluster, name: &str) -> Command {
     let mut command = switchboard(&["gitops", name, "--database", "sqlite:g.db", "--plaintext-credentials"]);
     for variable in ["SWITCHBOARD_GITOPS_DATABASE", "SWITCHBOARD_GITOPS_KEYS", "DB_ADDR", "ARGO_CD_NAMESPACE"] {
         command.env_remove(variable);
     }
-    command.args(["--state-dir", &format!("{name}.state"), "--engine-kubeconfig"]).arg(ground.kubeconfig());
+    command.args(["--state-dir", &format!("{name}.state"), "--engine-kubeconfig"]).arg(cluster.kubeconfig());
     if name == "backend" {
-        command.arg("--kubeconfig").arg(ground.kubeconfig());
+        command.arg("--kubeconfig").arg(cluster.kubeconfig());
     }
     command
 }
 
 /// Runs a command with the same database and cluster.
-async fn told(ground: &GitopsCluster, arguments: &[&str]) {
+async fn run_ok(cluster: &GitopsCluster, arguments: &[&str]) {
     let mut command = switchboard(&["gitops"]);
-    command.args(arguments).current_dir(ground.folder()).arg("--kubeconfig").arg(ground.kubeconfig());
+    command.args(arguments).current_dir(cluster.folder()).arg("--kubeconfig").arg(cluster.kubeconfig());
     let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-    assert!(output.status.success(), "{arguments:?}: {}", said(&output));
+    assert!(output.status.success(), "{arguments:?}: {}", stderr_text(&output));
 }
 
 fn tag(secret: &str, body: &str) -> String {
@@ -111,9 +111,9 @@ async fn post(address: &str, headers: &[(&str, String)], body: &str) -> (u16, St
 }
 
 /// Waits for the only Application.
-async fn application(ground: &GitopsCluster, roles: [&RoleProcess; 2]) -> Value {
+async fn application(cluster: &GitopsCluster, roles: [&RoleProcess; 2]) -> Value {
     let path = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications";
-    let look = async || ground.get(path).await?["items"].as_array()?.first().cloned();
+    let look = async || cluster.get(path).await?["items"].as_array()?.first().cloned();
     eventually("an Application", look, || roles.map(RoleProcess::text).join("\n")).await
 }
 
@@ -122,36 +122,37 @@ fn is_refreshed(application: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_waits_for_a_backend_to_make_its_tables() {
-    let ground = GitopsCluster::lay().await;
-    let mut command = role(&ground, "agent");
+async fn agent_waits_for_the_backend_to_migrate() {
+    let cluster = GitopsCluster::lay().await;
+    let mut command = role(&cluster, "agent");
     command.env("SELF_HEAL_INTERVAL", "5");
-    let agent = RoleProcess::start(&ground, "agent", command);
-    agent.says("note: SELF_HEAL_INTERVAL does nothing here: ").await;
+    let agent = RoleProcess::start(&cluster, "agent", command);
+    agent.says("note: SELF_HEAL_INTERVAL has no effect: ").await;
     agent.says("waits for a backend to migrate the database").await;
-    let mut command = role(&ground, "backend");
+    let mut command = role(&cluster, "backend");
     command.args(["--console", "127.0.0.1:0", "--console-host", "gitops.example.org"]);
-    let backend = RoleProcess::start(&ground, "backend", command);
+    let backend = RoleProcess::start(&cluster, "backend", command);
     let address = backend.says("console at http://").await.trim_end_matches('/').to_string();
     assert!(!address.ends_with(":7467"), "where it was told to: {address}");
     agent.says("hosting gitops agent").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn events_signed_with_the_secret_of_the_file_are_believed_and_no_others() {
-    let ground = GitopsCluster::lay().await;
-    fs::write(ground.folder().join("hook"), format!("{SECRET}\n")).unwrap();
+async fn only_events_signed_with_the_secret_are_accepted() {
+    let cluster = GitopsCluster::lay().await;
+    fs::write(cluster.folder().join("hook"), format!("{SECRET}\n")).unwrap();
     let database = ["--database", "sqlite:g.db", "--plaintext-credentials"];
     let mut migrate = switchboard(&["gitops", "migrate"]);
-    assert!(migrate.args(database).current_dir(ground.folder()).output().unwrap().status.success());
-    told(&ground, &[&["fleet", "add", "argocd", "--create-namespace"][..], &database].concat()).await;
-    let mut command = role(&ground, "backend");
+    assert!(migrate.args(database).current_dir(cluster.folder()).output().unwrap().status.success());
+    run_ok(&cluster, &[&["fleet", "add", "argocd", "--create-namespace"][..], &database].concat()).await;
+    let mut command = role(&cluster, "backend");
     command.args(["--webhook-secret-file", "hook"]);
-    let backend = RoleProcess::start(&ground, "backend", command);
-    let agent = RoleProcess::start(&ground, "agent", role(&ground, "agent"));
+    let backend = RoleProcess::start(&cluster, "backend", command);
+    let agent = RoleProcess::start(&cluster, "agent", role(&cluster, "agent"));
     let address = backend.says("console at http://").await.trim_end_matches('/').to_string();
-    told(&ground, &["create", "web", "--repo", "https://git.example/shop/web", "--path", "deploy", "-n", "shop"]).await;
-    application(&ground, [&backend, &agent]).await;
+    run_ok(&cluster, &["create", "web", "--repo", "https://git.example/shop/web", "--path", "deploy", "-n", "shop"])
+        .await;
+    application(&cluster, [&backend, &agent]).await;
 
     let event = json!({ "ref": "refs/heads/main", "repository": {
         "clone_url": "https://git.example/shop/web.git", "default_branch": "main",
@@ -174,10 +175,10 @@ async fn events_signed_with_the_secret_of_the_file_are_believed_and_no_others() 
     ] {
         let (status, body) = post(&address, &headers, &event).await;
         assert_eq!(status, 403, "{why}: {body}");
-        assert!(body.contains("the event is not signed as it should be"), "{why}: {body}");
+        assert!(body.contains("the event has no valid signature"), "{why}: {body}");
         answers.push_str(&body);
     }
-    assert!(!is_refreshed(&application(&ground, [&backend, &agent]).await), "nothing was believed");
+    assert!(!is_refreshed(&application(&cluster, [&backend, &agent]).await), "nothing was believed");
 
     for headers in [
         github(format!("sha256={}", tag(SECRET, &event))),
@@ -190,14 +191,14 @@ async fn events_signed_with_the_secret_of_the_file_are_believed_and_no_others() 
         assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), json!({ "matched": 1, "refreshed": 1 }));
         answers.push_str(&body);
     }
-    assert!(is_refreshed(&application(&ground, [&backend, &agent]).await));
+    assert!(is_refreshed(&application(&cluster, [&backend, &agent]).await));
 
-    let kept = files(&ground.folder().join("backend.state"));
+    let kept = files(&cluster.folder().join("backend.state"));
     assert!(!kept.is_empty(), "there is a journal");
     for (place, text) in [("an answer", answers), ("the log", backend.text()), ("the agent's log", agent.text())] {
         assert!(!text.contains(SECRET), "the secret stands in {place}: {text}");
     }
-    for file in kept.into_iter().chain([ground.folder().join("g.db")]) {
+    for file in kept.into_iter().chain([cluster.folder().join("g.db")]) {
         let bytes = fs::read(&file).unwrap();
         assert!(!bytes.windows(SECRET.len()).any(|part| part == SECRET.as_bytes()), "it stands in {}", file.display());
     }
@@ -217,11 +218,11 @@ fn files(folder: &std::path::Path) -> Vec<PathBuf> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_secret_file_that_holds_no_secret_is_refused_at_the_start() {
-    let ground = GitopsCluster::lay().await;
-    fs::write(ground.folder().join("empty"), "").unwrap();
-    fs::write(ground.folder().join("blank"), " \n").unwrap();
-    fs::write(ground.folder().join("below"), format!("\n{SECRET}\n")).unwrap();
+async fn empty_secret_file_is_refused_at_startup() {
+    let cluster = GitopsCluster::lay().await;
+    fs::write(cluster.folder().join("empty"), "").unwrap();
+    fs::write(cluster.folder().join("blank"), " \n").unwrap();
+    fs::write(cluster.folder().join("below"), format!("\n{SECRET}\n")).unwrap();
     for (file, error) in [
         ("nowhere", "error: could not read the secret of webhook events from `nowhere`\n"),
         (".", "error: could not read the secret of webhook events from `.`\n"),
@@ -229,34 +230,38 @@ async fn a_secret_file_that_holds_no_secret_is_refused_at_the_start() {
         ("blank", "error: the secret of webhook events in `blank` is empty\n"),
         ("below", "error: the secret of webhook events in `below` is empty\n"),
     ] {
-        let mut command = role(&ground, "backend");
-        command.args(["--webhook-secret-file", file]).current_dir(ground.folder());
+        let mut command = role(&cluster, "backend");
+        command.args(["--webhook-secret-file", file]).current_dir(cluster.folder());
         let output = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
-        assert_eq!(output.status.code(), Some(1), "{file}: {}", said(&output));
-        assert!(said(&output).contains(error) && said(&output).contains("\nhint: "), "{file}: {}", said(&output));
-        assert!(!said(&output).contains(SECRET), "{file}: {}", said(&output));
-        assert!(!ground.folder().join("g.db").exists(), "{file}: nothing is made for what does not start");
+        assert_eq!(output.status.code(), Some(1), "{file}: {}", stderr_text(&output));
+        assert!(
+            stderr_text(&output).contains(error) && stderr_text(&output).contains("\nhint: "),
+            "{file}: {}",
+            stderr_text(&output)
+        );
+        assert!(!stderr_text(&output).contains(SECRET), "{file}: {}", stderr_text(&output));
+        assert!(!cluster.folder().join("g.db").exists(), "{file}: nothing is made for what does not start");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hint_names_the_setting_of_the_command_that_was_typed() {
-    let ground = GitopsCluster::lay().await;
-    let no_argo_cd = "gitops: no Argo CD is known, and there is no namespace `nowhere`";
-    let mut command = role(&ground, "backend");
+async fn hint_names_the_setting_of_the_command() {
+    let cluster = GitopsCluster::lay().await;
+    let no_argo_cd = "gitops: the fleet has no Argo CD instance, and namespace `nowhere` does not exist";
+    let mut command = role(&cluster, "backend");
     command.args(["--argocd-namespace", "nowhere"]);
-    let backend = RoleProcess::start(&ground, "backend", command);
+    let backend = RoleProcess::start(&cluster, "backend", command);
     backend.says("hosting ").await;
     let text = backend.text();
     assert!(text.contains(no_argo_cd) && text.contains(" or name another with --argocd-namespace\n"), "{text}");
     assert!(!text.contains("gitops.namespace"), "{text}");
 
-    let kubeconfig = ground.kubeconfig().display().to_string();
+    let kubeconfig = cluster.kubeconfig().display().to_string();
     let config = format!("clusters: {{default: {{kubeconfig: {kubeconfig}}}}}\ngitops: {{namespace: nowhere}}\n");
-    fs::write(ground.folder().join("switchboard.yaml"), config).unwrap();
+    fs::write(cluster.folder().join("switchboard.yaml"), config).unwrap();
     let mut command = switchboard(&["run", "--state-dir", "run.state"]);
     command.env_remove("SWITCHBOARD_GITOPS_DATABASE").env_remove("DB_ADDR");
-    let run = RoleProcess::start(&ground, "run", command);
+    let run = RoleProcess::start(&cluster, "run", command);
     run.says("hosting ").await;
     let text = run.text();
     assert!(text.contains(no_argo_cd) && text.contains(" or name another with `gitops.namespace`\n"), "{text}");

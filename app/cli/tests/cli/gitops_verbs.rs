@@ -18,7 +18,7 @@ use switchboard_cluster::listener::{BoundPort, Listener};
 use switchboard_cluster::store::{ObjectStore, StoreLimits};
 use switchboard_object::yaml;
 
-use crate::process::{said, switchboard};
+use crate::process::{stderr_text, switchboard};
 
 const GROUP: &str = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop";
 
@@ -36,30 +36,30 @@ impl GitopsCluster {
         let certificates = Certificates::ephemeral(&[address.ip()], ambient.now()).unwrap();
         let authority = certificates.authority.certificate.clone();
         let authenticator = Authenticator::new(TokenKey::ephemeral().unwrap(), None);
-        let gate = AuthKeys { authenticator, authority };
-        let cluster = Cluster::with_keys(gate, ObjectStore::in_memory(StoreLimits::default()), ambient).await;
+        let sessions = AuthKeys { authenticator, authority };
+        let cluster = Cluster::with_keys(sessions, ObjectStore::in_memory(StoreLimits::default()), ambient).await;
         cluster.start_controllers();
         let listener = cluster.listen(port, &certificates).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let context = KubeconfigContext { name: "ground".into(), server: format!("https://{address}") };
         kubeconfig::write(&folder.path().join("kubeconfig"), &certificates, &[context]).unwrap();
-        let ground = GitopsCluster { cluster, _listener: listener, folder };
-        ground.post("/api/v1/namespaces", json!({ "metadata": { "name": "shop" } })).await;
-        ground
+        let gitops_cluster = GitopsCluster { cluster, _listener: listener, folder };
+        gitops_cluster.post("/api/v1/namespaces", json!({ "metadata": { "name": "shop" } })).await;
+        gitops_cluster
     }
 
     pub async fn lay() -> GitopsCluster {
-        let ground = GitopsCluster::bare().await;
+        let gitops_cluster = GitopsCluster::bare().await;
         let crds = switchboard(&["gitops", "crds"]).output().unwrap();
         for document in yaml::read_all(&String::from_utf8(crds.stdout).unwrap()).unwrap() {
-            ground.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", document.value).await;
+            gitops_cluster.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", document.value).await;
         }
         for plural in ["gitopsdeployments", "gitopsdeploymentsyncruns", "gitopsdeploymentmanagedenvironments"] {
-            while ground.get(&format!("{GROUP}/{plural}")).await.is_none() {
+            while gitops_cluster.get(&format!("{GROUP}/{plural}")).await.is_none() {
                 tokio::task::yield_now().await;
             }
         }
-        ground
+        gitops_cluster
     }
 
     /// Returns the folder of the fixture.
@@ -111,8 +111,8 @@ impl GitopsCluster {
     }
 }
 
-fn told(output: &Output) -> String {
-    assert!(output.status.success(), "{}", said(output));
+fn printed(output: &Output) -> String {
+    assert!(output.status.success(), "{}", stderr_text(output));
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
@@ -127,206 +127,220 @@ fn deployed(health: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_application_is_created_shown_waited_for_and_deleted() {
-    let ground = GitopsCluster::lay().await;
-    assert_eq!(told(&ground.run(&CREATE).await), "application web created\n");
+    let gitops_cluster = GitopsCluster::lay().await;
+    assert_eq!(printed(&gitops_cluster.run(&CREATE).await), "application web created\n");
     assert_eq!(
-        told(&ground.run(&["get"]).await),
-        "Name  State    Sync  Health  Message\nweb   Waiting  -     -       on Argo CD to look\n"
+        printed(&gitops_cluster.run(&["get"]).await),
+        "Name  State    Sync  Health  Message\nweb   Waiting  -     -       for the first comparison by Argo CD\n"
     );
-    let late = ground.run(&["wait", "web", "--timeout", "1"]).await;
-    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    let late = gitops_cluster.run(&["wait", "web", "--timeout", "1"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     assert_eq!(
-        said(&late),
-        "error: application `web` is not ready after 1 seconds\n  Waiting on Argo CD to look\n\
-         hint: wait longer with --timeout SECONDS, or look with `switchboard gitops get`\n"
+        stderr_text(&late),
+        "error: application `web` is not ready after 1 seconds\n  Waiting for the first comparison by Argo CD\n\
+         hint: wait longer with --timeout SECONDS, or check it with `switchboard gitops get`\n"
     );
-    ground.status("gitopsdeployments/web", deployed("Healthy")).await;
-    assert_eq!(said(&ground.run(&["wait", "web"]).await), "application web is ready\n");
-    let wide = told(&ground.run(&["get", "web", "-o", "wide"]).await);
+    gitops_cluster.status("gitopsdeployments/web", deployed("Healthy")).await;
+    assert_eq!(stderr_text(&gitops_cluster.run(&["wait", "web"]).await), "application web is ready\n");
+    let wide = printed(&gitops_cluster.run(&["get", "web", "-o", "wide"]).await);
     assert!(
         wide.contains("Ready  Synced  Healthy  https://git.example/shop/web  deploy  -       0123456789ab"),
         "{wide}"
     );
-    let object: Value = serde_json::from_str(&told(&ground.run(&["get", "web", "-o", "json"]).await)).unwrap();
+    let object: Value =
+        serde_json::from_str(&printed(&gitops_cluster.run(&["get", "web", "-o", "json"]).await)).unwrap();
     assert_eq!((&object["kind"], &object["spec"]["type"]), (&json!("GitOpsDeployment"), &json!("automated")));
     // Field manager that `why` shows.
     assert_eq!(object["metadata"]["managedFields"][0]["manager"], "switchboard-gitops", "{object}");
-    let list: Value = serde_json::from_str(&told(&ground.run(&["get", "-o", "json"]).await)).unwrap();
+    let list: Value = serde_json::from_str(&printed(&gitops_cluster.run(&["get", "-o", "json"]).await)).unwrap();
     assert_eq!(list["items"][0]["kind"], "GitOpsDeployment");
-    assert!(told(&ground.run(&["get", "-o", "yaml"]).await).contains("kind: List\n"));
-    let deleted: Value = serde_json::from_str(&told(&ground.run(&["delete", "web", "-o", "json"]).await)).unwrap();
+    assert!(printed(&gitops_cluster.run(&["get", "-o", "yaml"]).await).contains("kind: List\n"));
+    let deleted: Value =
+        serde_json::from_str(&printed(&gitops_cluster.run(&["delete", "web", "-o", "json"]).await)).unwrap();
     assert_eq!((&deleted["kind"], &deleted["metadata"]["name"]), (&json!("GitOpsDeployment"), &json!("web")));
-    assert_eq!(said(&ground.run(&["get"]).await), "no applications in namespace `shop`\n");
+    assert_eq!(stderr_text(&gitops_cluster.run(&["get"]).await), "no applications in namespace `shop`\n");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_for_a_deletion_waits_for_what_was_deployed() {
-    let ground = GitopsCluster::lay().await;
-    told(&ground.run(&CREATE).await);
+async fn wait_for_a_deletion_includes_deployed_resources() {
+    let gitops_cluster = GitopsCluster::lay().await;
+    printed(&gitops_cluster.run(&CREATE).await);
     let path = format!("{GROUP}/gitopsdeployments/web");
     // The deployed resources still exist.
-    let late = ground.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
-    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
-    let going = ground.get(&path).await.expect("it is kept until all is gone");
+    let late = gitops_cluster.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
+    let going = gitops_cluster.get(&path).await.expect("it is kept until all is gone");
     assert!(going["metadata"]["deletionTimestamp"].is_string());
     // The service deletes the object when all its resources are deleted.
-    let gone = ground.run(&["wait", "web", "--for", "deleted"]);
-    let let_go = ground.patch(&path, json!({ "metadata": { "finalizers": null } }));
-    assert_eq!(said(&tokio::join!(gone, let_go).0), "application web is deleted\n");
-    assert!(ground.get(&path).await.is_none());
+    let gone = gitops_cluster.run(&["wait", "web", "--for", "deleted"]);
+    let let_go = gitops_cluster.patch(&path, json!({ "metadata": { "finalizers": null } }));
+    assert_eq!(stderr_text(&tokio::join!(gone, let_go).0), "application web is deleted\n");
+    assert!(gitops_cluster.get(&path).await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_sync_is_asked_for_and_waited_for() {
-    let ground = GitopsCluster::lay().await;
-    told(&ground.run(&CREATE).await);
-    let refused = ground.run(&["sync", "web"]).await;
+async fn sync_is_requested_and_waited_for() {
+    let gitops_cluster = GitopsCluster::lay().await;
+    printed(&gitops_cluster.run(&CREATE).await);
+    let refused = gitops_cluster.run(&["sync", "web"]).await;
     assert_eq!(refused.status.code(), Some(1));
-    assert!(said(&refused).starts_with("error: application `web` cannot be synced by hand: it is automated\nhint: "));
-    told(&ground.run(&["create", "api", "--repo", "https://git.example/a", "--path", "x", "--manual"]).await);
+    assert!(
+        stderr_text(&refused).starts_with("error: application `web` cannot be synced by hand: it is automated\nhint: ")
+    );
+    printed(
+        &gitops_cluster.run(&["create", "api", "--repo", "https://git.example/a", "--path", "x", "--manual"]).await,
+    );
     let condition = |status: &str, message: &str| json!({ "conditions": [{ "type": "ErrorOccurred", "status": status, "message": message, "reason": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }] });
     let mut broken = condition("True", "no such environment");
     broken["reconciledState"] = deployed("")["reconciledState"].clone();
-    ground.status("gitopsdeployments/api", broken).await;
-    let refused = ground.run(&["sync", "api"]).await;
+    gitops_cluster.status("gitopsdeployments/api", broken).await;
+    let refused = gitops_cluster.run(&["sync", "api"]).await;
     assert_eq!(refused.status.code(), Some(1));
-    assert!(said(&refused).starts_with("error: application `api` cannot be synced: no such environment\nhint: "));
-    ground.status("gitopsdeployments/api", condition("False", "")).await;
+    assert!(
+        stderr_text(&refused).starts_with("error: application `api` cannot be synced: no such environment\nhint: ")
+    );
+    gitops_cluster.status("gitopsdeployments/api", condition("False", "")).await;
     let made: Value =
-        serde_json::from_str(&told(&ground.run(&["sync", "api", "--revision", "abc", "-o", "json"]).await)).unwrap();
+        serde_json::from_str(&printed(&gitops_cluster.run(&["sync", "api", "--revision", "abc", "-o", "json"]).await))
+            .unwrap();
     assert_eq!(made["spec"], json!({ "gitopsDeploymentName": "api", "revisionID": "abc" }));
     let name = made["metadata"]["name"].as_str().unwrap();
-    ground.status(&format!("gitopsdeploymentsyncruns/{name}"), condition("True", "no such commit")).await;
-    let failed = ground.run(&["wait", name, "--for", "run"]).await;
+    gitops_cluster.status(&format!("gitopsdeploymentsyncruns/{name}"), condition("True", "no such commit")).await;
+    let failed = gitops_cluster.run(&["wait", name, "--for", "syncrun"]).await;
     assert_eq!(failed.status.code(), Some(1));
-    assert!(said(&failed).starts_with(&format!("error: sync run `{name}` is not done: no such commit\nhint: ")));
-    ground.status(&format!("gitopsdeploymentsyncruns/{name}"), condition("False", "")).await;
-    assert_eq!(said(&ground.run(&["wait", name, "--for", "run"]).await), format!("sync run {name} is done\n"));
-    assert!(told(&ground.run(&["get", "--kind", "runs"]).await).contains("Ready  api          abc       -"));
+    assert!(stderr_text(&failed).starts_with(&format!("error: sync run `{name}` is not done: no such commit\nhint: ")));
+    gitops_cluster.status(&format!("gitopsdeploymentsyncruns/{name}"), condition("False", "")).await;
+    assert_eq!(
+        stderr_text(&gitops_cluster.run(&["wait", name, "--for", "syncrun"]).await),
+        format!("sync run {name} is done\n")
+    );
+    assert!(printed(&gitops_cluster.run(&["get", "--kind", "runs"]).await).contains("Ready  api          abc       -"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn credentials_come_from_files_and_stdin_into_secrets() {
-    let ground = GitopsCluster::lay().await;
+    let gitops_cluster = GitopsCluster::lay().await;
     let create = ["env", "create", "prod", "--url", "https://one.example", "--credentials", "-"];
-    let made = ground.run_with(&create, "canary-kubeconfig: 1\n").await;
-    assert_eq!(told(&made), "environment prod created\n");
-    let secret = ground.get("/api/v1/namespaces/shop/secrets/prod-kubeconfig").await.unwrap();
+    let made = gitops_cluster.run_with(&create, "canary-kubeconfig: 1\n").await;
+    assert_eq!(printed(&made), "environment prod created\n");
+    let secret = gitops_cluster.get("/api/v1/namespaces/shop/secrets/prod-kubeconfig").await.unwrap();
     assert_eq!(secret["type"], "managed-gitops.redhat.com/managed-environment");
     assert_eq!(secret["metadata"]["ownerReferences"][0]["kind"], "GitOpsDeploymentManagedEnvironment");
     assert_eq!(secret["data"]["kubeconfig"], "Y2FuYXJ5LWt1YmVjb25maWc6IDEK");
     assert!(
-        told(&ground.run(&["env", "get"]).await)
-            .contains("prod  Waiting  https://one.example  on a look at the cluster")
+        printed(&gitops_cluster.run(&["env", "get"]).await)
+            .contains("prod  Waiting  https://one.example  for the check of the cluster")
     );
-    let again = ground.run_with(&create, "x: 1\n").await;
+    let again = gitops_cluster.run_with(&create, "x: 1\n").await;
     assert_eq!(
-        said(&again),
+        stderr_text(&again),
         "error: there is already something named `prod` in namespace `shop`: environment\n\
-         hint: take another name, or delete that one first\n"
+         hint: choose another name, or delete it first\n"
     );
-    let password = ground.folder.path().join("password");
+    let password = gitops_cluster.folder.path().join("password");
     std::fs::write(&password, "canary-password\n").unwrap();
     let password = password.display().to_string();
     let repo =
         ["repo", "create", "web", "--url", "https://git.example/w", "--username", "bot", "--password-file", &password];
-    assert_eq!(told(&ground.run(&repo).await), "repository credential web created\n");
-    let secret = ground.get("/api/v1/namespaces/shop/secrets/web-repository").await.unwrap();
+    assert_eq!(printed(&gitops_cluster.run(&repo).await), "repository credential web created\n");
+    let secret = gitops_cluster.get("/api/v1/namespaces/shop/secrets/web-repository").await.unwrap();
     assert_eq!(
         (&secret["data"]["username"], &secret["data"]["password"]),
         (&json!("Ym90"), &json!("Y2FuYXJ5LXBhc3N3b3Jk"))
     );
-    let late = ground.run(&["wait", "web", "--for", "repository", "--timeout", "1"]).await;
-    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    let late = gitops_cluster.run(&["wait", "web", "--for", "repository", "--timeout", "1"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     let condition = |status: &str, message: &str| json!({ "conditions": [{ "type": "ErrorOccurred", "status": status, "message": message, "reason": "r", "lastTransitionTime": "2026-01-01T00:00:00Z" }] });
-    ground.status("gitopsdeploymentrepositorycredentials/web", condition("True", "no such user")).await;
-    let refused = ground.run(&["wait", "web", "--for", "repository"]).await;
+    gitops_cluster.status("gitopsdeploymentrepositorycredentials/web", condition("True", "no such user")).await;
+    let refused = gitops_cluster.run(&["wait", "web", "--for", "repository"]).await;
     assert!(
-        said(&refused).starts_with("error: repository credential `web` is not taken: no such user\nhint: "),
+        stderr_text(&refused).starts_with("error: repository credential `web` is not taken: no such user\nhint: "),
         "{}",
-        said(&refused)
+        stderr_text(&refused)
     );
-    ground.status("gitopsdeploymentrepositorycredentials/web", condition("False", "")).await;
+    gitops_cluster.status("gitopsdeploymentrepositorycredentials/web", condition("False", "")).await;
     assert_eq!(
-        said(&ground.run(&["wait", "web", "--for", "repository"]).await),
+        stderr_text(&gitops_cluster.run(&["wait", "web", "--for", "repository"]).await),
         "repository credential web is taken\n"
     );
     let short = ["repo", "create", "ssh", "--url", "git@git.example:shop/web.git", "--ssh-key-file", &password];
-    assert_eq!(told(&ground.run(&short).await), "repository credential ssh created\n");
-    let gone = ground.run(&["repo", "delete", "web", "--wait"]).await;
-    assert_eq!(told(&gone), "repository credential web deleted\n");
-    assert_eq!(said(&gone), "repository credential web is deleted\n");
-    let gone = told(&ground.run(&["env", "delete", "prod", "-o", "yaml"]).await);
+    assert_eq!(printed(&gitops_cluster.run(&short).await), "repository credential ssh created\n");
+    let gone = gitops_cluster.run(&["repo", "delete", "web", "--wait"]).await;
+    assert_eq!(printed(&gone), "repository credential web deleted\n");
+    assert_eq!(stderr_text(&gone), "repository credential web is deleted\n");
+    let gone = printed(&gitops_cluster.run(&["env", "delete", "prod", "-o", "yaml"]).await);
     assert!(gone.contains("\nkind: GitOpsDeploymentManagedEnvironment\n"), "{gone}");
 }
 
 /// With JSON output, the printed object has the final state.
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_as_a_program_reads_what_became_of_it() {
-    let ground = GitopsCluster::lay().await;
+async fn wait_prints_the_object_as_json() {
+    let gitops_cluster = GitopsCluster::lay().await;
     let read = |output: &Output| serde_json::from_slice::<Value>(&output.stdout).unwrap();
     let create = [&CREATE[..], &["--wait", "--timeout", "60", "-o", "json"]].concat();
     let status = async || {
         let path = format!("{GROUP}/gitopsdeployments/web");
-        while ground.get(&path).await.is_none() {
+        while gitops_cluster.get(&path).await.is_none() {
             tokio::task::yield_now().await;
         }
-        ground.status("gitopsdeployments/web", deployed("Healthy")).await;
+        gitops_cluster.status("gitopsdeployments/web", deployed("Healthy")).await;
     };
-    let (created, ()) = tokio::join!(ground.run(&create), status());
-    assert_eq!(said(&created), "application web is ready\n");
+    let (created, ()) = tokio::join!(gitops_cluster.run(&create), status());
+    assert_eq!(stderr_text(&created), "application web is ready\n");
     assert_eq!(read(&created)["status"]["health"]["status"], "Healthy", "it is printed once, as it is now");
 
-    let waited = ground.run(&["wait", "web", "-o", "json"]).await;
-    assert_eq!(said(&waited), "application web is ready\n");
+    let waited = gitops_cluster.run(&["wait", "web", "-o", "json"]).await;
+    assert_eq!(stderr_text(&waited), "application web is ready\n");
     let object = read(&waited);
     assert_eq!((&object["kind"], &object["metadata"]["name"]), (&json!("GitOpsDeployment"), &json!("web")));
     assert_eq!(object["status"]["sync"]["status"], "Synced");
-    let yaml = told(&ground.run(&["wait", "web", "-o", "yaml"]).await);
+    let yaml = printed(&gitops_cluster.run(&["wait", "web", "-o", "yaml"]).await);
     assert!(yaml.contains("\nkind: GitOpsDeployment\n"), "{yaml}");
-    assert_eq!(told(&ground.run(&["wait", "web"]).await), "", "people are told on stderr");
+    assert_eq!(printed(&gitops_cluster.run(&["wait", "web"]).await), "", "people are told on stderr");
 
-    ground.status("gitopsdeployments/web", deployed("Degraded")).await;
-    let late = ground.run(&["wait", "web", "--timeout", "1", "-o", "json"]).await;
-    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+    gitops_cluster.status("gitopsdeployments/web", deployed("Degraded")).await;
+    let late = gitops_cluster.run(&["wait", "web", "--timeout", "1", "-o", "json"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     assert_eq!(read(&late)["status"]["health"]["status"], "Degraded", "how it stands when nobody waits any longer");
 
-    told(&ground.run(&["create", "api", "--repo", "https://git.example/a", "--path", "x", "--manual"]).await);
+    printed(
+        &gitops_cluster.run(&["create", "api", "--repo", "https://git.example/a", "--path", "x", "--manual"]).await,
+    );
     let failed = json!({ "conditions": [{ "type": "ErrorOccurred", "status": "True", "message": "no such commit", "reason": "", "lastTransitionTime": "2026-01-01T00:00:00Z" }] });
     let fail = async || {
         let name = loop {
-            let runs = ground.get(&format!("{GROUP}/gitopsdeploymentsyncruns")).await.unwrap();
+            let runs = gitops_cluster.get(&format!("{GROUP}/gitopsdeploymentsyncruns")).await.unwrap();
             if let Some(name) = runs["items"][0]["metadata"]["name"].as_str() {
                 break name.to_string();
             }
             tokio::task::yield_now().await;
         };
-        ground.status(&format!("gitopsdeploymentsyncruns/{name}"), failed.clone()).await;
+        gitops_cluster.status(&format!("gitopsdeploymentsyncruns/{name}"), failed.clone()).await;
     };
     let sync = ["sync", "api", "--wait", "-o", "json"];
-    let (synced, ()) = tokio::join!(ground.run(&sync), fail());
-    assert_eq!(synced.status.code(), Some(1), "{}", said(&synced));
+    let (synced, ()) = tokio::join!(gitops_cluster.run(&sync), fail());
+    assert_eq!(synced.status.code(), Some(1), "{}", stderr_text(&synced));
     assert_eq!(read(&synced)["status"]["conditions"][0]["message"], "no such commit");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_for_a_deletion_that_nobody_asked_for_is_told_so() {
-    let ground = GitopsCluster::lay().await;
-    told(&ground.run(&CREATE).await);
-    let late = ground.run(&["wait", "web", "--for", "deleted", "--timeout", "1"]).await;
-    assert_eq!(late.status.code(), Some(3), "{}", said(&late));
+async fn wait_for_an_unrequested_deletion_is_reported() {
+    let gitops_cluster = GitopsCluster::lay().await;
+    printed(&gitops_cluster.run(&CREATE).await);
+    let late = gitops_cluster.run(&["wait", "web", "--for", "deleted", "--timeout", "1"]).await;
+    assert_eq!(late.status.code(), Some(3), "{}", stderr_text(&late));
     assert_eq!(
-        said(&late),
-        "error: application `web` is not deleted after 1 seconds\n  is there, and nobody has deleted it\n\
-         hint: delete it first: `switchboard gitops delete NAME --wait` deletes it and waits\n"
+        stderr_text(&late),
+        "error: application `web` is not deleted after 1 seconds\n  it exists and is not being deleted\n\
+         hint: delete it first: `switchboard gitops delete NAME --wait`\n"
     );
-    let late = ground.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
-    assert!(said(&late).contains("\n  is being deleted\nhint: wait longer "), "{}", said(&late));
+    let late = gitops_cluster.run(&["delete", "web", "--wait", "--timeout", "1"]).await;
+    assert!(stderr_text(&late).contains("\n  is being deleted\nhint: wait longer "), "{}", stderr_text(&late));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hint_lists_what_was_asked_for() {
-    let ground = GitopsCluster::lay().await;
+async fn hint_lists_the_requested_kind() {
+    let gitops_cluster = GitopsCluster::lay().await;
     for (arguments, listed) in [
         (&["get", "none"][..], "get -A"),
         (&["env", "get", "none"], "env get -A"),
@@ -334,21 +348,21 @@ async fn a_hint_lists_what_was_asked_for() {
         (&["repo", "get", "none"], "repo get -A"),
         (&["repo", "delete", "none"], "repo get -A"),
         (&["wait", "none", "--for", "repository"], "repo get -A"),
-        (&["wait", "none", "--for", "run"], "get --kind runs -A"),
+        (&["wait", "none", "--for", "syncrun"], "get --kind runs -A"),
     ] {
-        let said = said(&ground.run(arguments).await);
+        let stderr_text = stderr_text(&gitops_cluster.run(arguments).await);
         let hint = format!("\nhint: `switchboard gitops {listed}` lists those of all namespaces\n");
-        assert!(said.ends_with(&hint), "{arguments:?}: {said}");
+        assert!(stderr_text.ends_with(&hint), "{arguments:?}: {stderr_text}");
         let mut command = switchboard(&["gitops"]);
-        command.args(listed.split(' ')).arg("--kubeconfig").arg(ground.kubeconfig());
+        command.args(listed.split(' ')).arg("--kubeconfig").arg(gitops_cluster.kubeconfig());
         let listed = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
         assert!(listed.status.success(), "it can be done: {listed:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_wrong_is_said_with_a_hint() {
-    let ground = GitopsCluster::lay().await;
+async fn errors_have_a_hint() {
+    let gitops_cluster = GitopsCluster::lay().await;
     for (arguments, code, error) in [
         (&["get", "none"][..], 1, "error: there is no application `none` in namespace `shop`\nhint: "),
         (&["delete", "none"], 1, "error: there is no application `none` in namespace `shop`\nhint: "),
@@ -372,7 +386,7 @@ async fn what_goes_wrong_is_said_with_a_hint() {
         (
             &["env", "create", "a", "--url", "https://bob:hunter2@x", "--secret", "s"],
             1,
-            "error: could not create environment `a`: spec.apiURL must not contain a login, which would be kept in clear",
+            "error: could not create environment `a`: spec.apiURL must not contain a login, because URLs are stored in plaintext",
         ),
         (
             &["env", "create", "a", "--url", "https://x", "--secret", "s", "--only", "A"],
@@ -392,34 +406,37 @@ async fn what_goes_wrong_is_said_with_a_hint() {
         (
             &["repo", "create", "a", "--url", "https://bob:hunter2@x/y", "--secret", "s"],
             1,
-            "error: could not create repository credential `a`: spec.repository must not contain a login, which would be kept in clear",
+            "error: could not create repository credential `a`: spec.repository must not contain a login, because URLs are stored in plaintext",
         ),
         (
             &["repo", "create", "a", "--url", "https://x"],
             1,
-            "error: could not create repository credential `a`: no credential is given\nhint: ",
+            "error: could not create repository credential `a`: no credential was passed\nhint: ",
         ),
         (
             &["repo", "create", "a", "--url", "ssh://x", "--password-file", "-"],
             1,
-            "error: could not create repository credential `a`: this is not the proof for such a URL\nhint: ",
+            "error: could not create repository credential `a`: the type of credential does not match the URL\nhint: ",
         ),
         (&["env", "create", "a", "--url", "https://x"], 64, "error: "),
         (&["create", "a", "--repo", "https://x", "--path", "x", "--environment", "e"], 64, "error: "),
     ] {
-        let output = ground.run(arguments).await;
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", said(&output));
-        assert!(said(&output).starts_with(error), "{arguments:?}: {}", said(&output));
-        assert!(code == 64 || said(&output).contains("\nhint: "), "{arguments:?}: {}", said(&output));
-        assert!(!said(&output).contains("hunter2"), "{arguments:?}: {}", said(&output));
+        let output = gitops_cluster.run(arguments).await;
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", stderr_text(&output));
+        assert!(stderr_text(&output).starts_with(error), "{arguments:?}: {}", stderr_text(&output));
+        assert!(code == 64 || stderr_text(&output).contains("\nhint: "), "{arguments:?}: {}", stderr_text(&output));
+        assert!(!stderr_text(&output).contains("hunter2"), "{arguments:?}: {}", stderr_text(&output));
     }
-    assert_eq!(said(&ground.run(&["repo", "get"]).await), "no repository credentials in namespace `shop`\n");
-    assert_eq!(said(&ground.run(&["env", "get"]).await), "no environments in namespace `shop`\n");
+    assert_eq!(
+        stderr_text(&gitops_cluster.run(&["repo", "get"]).await),
+        "no repository credentials in namespace `shop`\n"
+    );
+    assert_eq!(stderr_text(&gitops_cluster.run(&["env", "get"]).await), "no environments in namespace `shop`\n");
     let bare = GitopsCluster::bare().await;
     let output = bare.run(&["get"]).await;
     assert!(
-        said(&output).starts_with("error: the cluster does not have the GitOps Service's kinds\nhint: "),
+        stderr_text(&output).starts_with("error: the cluster does not serve the GitOps Service's kinds\nhint: "),
         "{}",
-        said(&output)
+        stderr_text(&output)
     );
 }

@@ -38,7 +38,7 @@ fn template(mut command: Command, case: &Value, folder: &Path) -> Output {
 }
 
 /// Returns the stderr without varying parts.
-fn said(output: &Output, folder: &Path) -> String {
+fn stderr_text(output: &Output, folder: &Path) -> String {
     String::from_utf8_lossy(&output.stderr).replace(&folder.canonicalize().unwrap().display().to_string(), "{dir}")
 }
 
@@ -46,14 +46,15 @@ fn difference(case: &Value) -> Option<String> {
     let folder = tempfile::tempdir().unwrap();
     write(case, folder.path());
     let output = template(Command::new(env!("CARGO_BIN_EXE_switchboard")), case, folder.path());
-    let (printed, said) = (String::from_utf8_lossy(&output.stdout), said(&output, folder.path()));
+    let (printed, stderr_text) = (String::from_utf8_lossy(&output.stdout), stderr_text(&output, folder.path()));
     let (out, err) = (case["out"].as_str().unwrap(), case["err"].as_str().unwrap());
     let same = match err.is_empty() {
         true => output.status.success() && printed == out,
-        false => output.status.code() == Some(1) && said.contains(err),
+        false => output.status.code() == Some(1) && stderr_text.contains(err),
     };
-    let logs = || case["logs"].as_array().into_iter().flatten().all(|line| said.contains(line.as_str().unwrap()));
-    (!same || !logs()).then(|| format!("{}:\nprinted:\n{printed}\nsaid:\n{said}\nHelm: {case}\n", case["name"]))
+    let logs =
+        || case["logs"].as_array().into_iter().flatten().all(|line| stderr_text.contains(line.as_str().unwrap()));
+    (!same || !logs()).then(|| format!("{}:\nprinted:\n{printed}\nsaid:\n{stderr_text}\nHelm: {case}\n", case["name"]))
 }
 
 fn record(case: &mut Value) {
@@ -61,14 +62,14 @@ fn record(case: &mut Value) {
     write(case, folder.path());
     let helm = Path::new(&std::env::var("SWITCHBOARD_REAL_BIN").unwrap()).join("helm4");
     let output = template(Command::new(helm), case, folder.path());
-    let said = said(&output, folder.path());
-    let (logs, rest): (Vec<&str>, Vec<&str>) = said.lines().partition(|line| line.starts_with("level="));
+    let stderr_text = stderr_text(&output, folder.path());
+    let (logs, rest): (Vec<&str>, Vec<&str>) = stderr_text.lines().partition(|line| line.starts_with("level="));
     let err = if output.status.success() {
         String::new()
     } else {
         {
-            let told: Vec<&str> = rest.into_iter().filter(|line| !line.starts_with("Flag --")).collect();
-            told.join("\n").trim().to_string()
+            let shown_text: Vec<&str> = rest.into_iter().filter(|line| !line.starts_with("Flag --")).collect();
+            shown_text.join("\n").trim().to_string()
         }
     };
     case["out"] = json!(String::from_utf8_lossy(&output.stdout));
@@ -98,12 +99,12 @@ fn check(name: &str) {
 }
 
 #[test]
-fn schemas_are_judged_as_with_helm() {
+fn schemas_are_validated_as_with_helm() {
     check("schemas.json");
 }
 
 #[test]
-fn texts_are_read_as_with_helm() {
+fn texts_are_parsed_as_with_helm() {
     check("texts.json");
 }
 
@@ -113,7 +114,7 @@ fn charts_and_archives_are_loaded_as_with_helm() {
 }
 
 #[test]
-fn methods_and_talk_are_as_with_helm() {
+fn methods_and_messages_are_as_with_helm() {
     check("methods.json");
 }
 

@@ -13,7 +13,7 @@ use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::process::{CONTEXT, run, said, switchboard};
+use crate::process::{CONTEXT, run, stderr_text, switchboard};
 use crate::up_process::{UpProcess, eventually};
 
 /// Program that misbehaves on request, compiled once.
@@ -34,15 +34,15 @@ fn operator(name: &str, env: &str, more: &str) -> String {
     )
 }
 
-async fn put_words(board: &UpProcess, words: &str) {
+async fn put_words(running: &UpProcess, words: &str) {
     let map =
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "stray-in"}, "data": {"words": words}});
-    board.maps().await.patch("stray-in", &PatchParams::apply("test").force(), &Patch::Apply(map)).await.unwrap();
+    running.maps().await.patch("stray-in", &PatchParams::apply("test").force(), &Patch::Apply(map)).await.unwrap();
 }
 
 /// Waits until a field of the operator's output matches.
-async fn out(board: &UpProcess, field: &str, wanted: &str) {
-    let maps = board.maps().await;
+async fn out(running: &UpProcess, field: &str, wanted: &str) {
+    let maps = running.maps().await;
     eventually(wanted, || async {
         let data = maps.get_opt("stray-out").await.unwrap()?.data?;
         (data.get(field).map(String::as_str) == Some(wanted)).then_some(())
@@ -55,26 +55,26 @@ fn failing(reason: &'static str) -> impl Fn(&Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_program_is_hosted_woken_by_what_it_declared_and_replayed_without_running() {
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "", "")));
-    out(&board, "aloud", "nothing").await;
-    put_words(&board, "good day").await;
-    out(&board, "aloud", "good day").await;
+async fn program_is_triggered_by_declared_inputs_and_replayed_without_running() {
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "", "")));
+    out(&running, "aloud", "nothing").await;
+    put_words(&running, "good day").await;
+    out(&running, "aloud", "good day").await;
     // An undeclared object does not trigger a run; a declared one does.
-    board.guest("somebody-else").await;
-    put_words(&board, "good night").await;
-    out(&board, "aloud", "good night").await;
-    board.row("stray", |row| row["word"] == "Ready" && row["writes"] == 3).await;
+    running.guest("somebody-else").await;
+    put_words(&running, "good night").await;
+    out(&running, "aloud", "good night").await;
+    running.row("stray", |row| row["word"] == "Ready" && row["writes"] == 3).await;
 
     // The input may hold Secrets, so other users have no access.
-    let work = board.folder.path().join("state/guests/stray");
+    let work = running.folder.path().join("state/guests/stray");
     let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(path).unwrap().permissions());
     assert!(work.join("input/namespaces/default/core/configmaps.yaml").is_file());
     assert_eq!(mode(&work) & 0o777, 0o700);
 
-    let why = board.json(&["why", "configmap/stray-out"]);
+    let why = running.json(&["why", "configmap/stray-out"]);
     let decision = why["written"]["decision"].as_u64().unwrap_or_else(|| panic!("{why}")).to_string();
-    let UpProcess { serving, folder } = board;
+    let UpProcess { serving, folder } = running;
     assert_eq!(serving.stop().0, Some(0));
     let replayed = crate::up_process::ask(&folder.path().join("state"), &["replay", &decision]);
     assert_eq!(replayed.status.code(), Some(0), "{replayed:?}");
@@ -106,13 +106,13 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
         ("killed", "was killed by signal 9 half-way: nothing of it is written"),
         ("crash", "exited with 2 without controller-results.yaml: nothing of it is written"),
         ("silent", "exited with 0 without controller-results.yaml: nothing of it is written"),
-        ("deep", "its body cannot be read: yaml: recursion limit exceeded"),
-        ("bomb", "its body cannot be read: yaml: document contains excessive aliasing"),
-        ("binary", "its body cannot be read: yaml: line 3: it is not UTF-8 text"),
-        ("half", "its body cannot be read: yaml: line 3: found unexpected end of stream"),
-        ("odd", "its metadata file cannot be read: it has no resourceType.Resource"),
-        ("misshapen", "its metadata is no map"),
-        ("roundabout", "cannot stand in a path"),
+        ("deep", "its body could not be parsed: yaml: recursion limit exceeded"),
+        ("bomb", "its body could not be parsed: yaml: document contains excessive aliasing"),
+        ("binary", "its body could not be parsed: yaml: line 3: not UTF-8 text"),
+        ("half", "its body could not be parsed: yaml: line 3: found unexpected end of stream"),
+        ("odd", "its metadata file could not be parsed: resourceType.Resource is missing"),
+        ("misshapen", "its metadata is not a map"),
+        ("roundabout", "is not a valid path segment"),
         ("nested", "left an odd output: the folders of the output lie more than 16 deep"),
         ("many", "exited with 0, with its 16 MiB of disk full: nothing of it is written"),
         ("link", "stray-out.yaml in the output is neither a file nor a folder"),
@@ -123,19 +123,19 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
         let more = if mode == "never" { "timeout: 3s" } else { "memory: 128Mi\n  processes: 40\n  disk: 16Mi" };
         config += &operator(&format!("stray-{mode}"), &env, more);
     }
-    let board = UpProcess::up(&config);
+    let running = UpProcess::up(&config);
     for (mode, reason) in reasons {
         let name = format!("stray-{mode}");
-        board.row(&name, failing(reason)).await;
-        let told = String::from_utf8(board.ask(&["why-not", &name]).stdout).unwrap();
-        assert!(told.contains("Failing"), "{told}");
+        running.row(&name, failing(reason)).await;
+        let printed = String::from_utf8(running.ask(&["why-not", &name]).stdout).unwrap();
+        assert!(printed.contains("Failing"), "{printed}");
     }
-    assert_eq!(board.maps().await.get_opt("stray-out").await.unwrap(), None);
+    assert_eq!(running.maps().await.get_opt("stray-out").await.unwrap(), None);
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "somebody came out of the sandbox");
 
     // The journal has the output of programs after the kernel has stopped.
-    let UpProcess { serving, folder } = board;
+    let UpProcess { serving, folder } = running;
     assert_eq!(serving.stop().0, Some(0));
     let journal = journal(folder.path());
     for (_, reason) in reasons {
@@ -144,15 +144,15 @@ async fn a_program_that_misbehaves_changes_nothing_and_is_shown_failing_with_its
 }
 
 #[tokio::test]
-async fn what_is_not_declared_is_refused_and_the_rest_written() {
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: undeclared", "")));
-    out(&board, "aloud", "nothing").await;
-    board.row("stray", failing("configmaps/default/somebody-elses of the configuration cluster is not among")).await;
-    assert_eq!(board.maps().await.get_opt("somebody-elses").await.unwrap(), None);
+async fn undeclared_writes_are_refused_and_others_written() {
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: undeclared", "")));
+    out(&running, "aloud", "nothing").await;
+    running.row("stray", failing("configmaps/default/somebody-elses of the configuration cluster is not among")).await;
+    assert_eq!(running.maps().await.get_opt("somebody-elses").await.unwrap(), None);
 }
 
 /// Returns the MiB of memory in a row of `top`.
-fn held(row: &Value) -> Option<u64> {
+fn held_mib(row: &Value) -> Option<u64> {
     row["reason"].as_str()?.split_once("held ")?.1.split_once(" MiB")?.0.parse().ok()
 }
 
@@ -160,33 +160,33 @@ fn held(row: &Value) -> Option<u64> {
 async fn changed_limits_reach_a_program_without_a_restart() {
     let config =
         |memory: &str| format!("operators:\n{}", operator("stray", "STRAY: hoards", &format!("memory: {memory}")));
-    let board = UpProcess::up(&config("96Mi"));
-    let few = board.row("stray", |row| held(row).is_some()).await;
-    assert!(held(&few).unwrap() < 256, "{few}");
-    std::fs::write(board.file("switchboard.yaml"), config("256Mi")).unwrap();
-    board.row("stray", |row| held(row).is_some_and(|held| held >= 256)).await;
-    assert!(board.said().contains("took up the changed configuration: limits of stray"), "{}", board.said());
+    let running = UpProcess::up(&config("96Mi"));
+    let few = running.row("stray", |row| held_mib(row).is_some()).await;
+    assert!(held_mib(&few).unwrap() < 256, "{few}");
+    std::fs::write(running.file("switchboard.yaml"), config("256Mi")).unwrap();
+    running.row("stray", |row| held_mib(row).is_some_and(|held_mib| held_mib >= 256)).await;
+    assert!(running.log().contains("applied the changed configuration: limits of stray"), "{}", running.log());
 }
 
 #[tokio::test]
-async fn one_hosted_alone_takes_up_changed_limits_as_well() {
-    let board = UpProcess::up(crate::up_process::NOBODY);
+async fn run_only_applies_changed_limits() {
+    let running = UpProcess::up(crate::up_process::NO_OPERATORS);
     let write = |memory: &str| {
         let one = operator("stray", "STRAY: hoards", &format!("memory: {memory}"));
-        board.outside(&format!("operators:\n{one}"))
+        running.outside(&format!("operators:\n{one}"))
     };
     let config = write("96Mi");
-    let (state, said) = (board.file("alone"), board.file("alone-said"));
-    let mut command = switchboard(&["individual", "--operator", "stray", "--config"]);
+    let (state, stderr_text) = (running.file("alone"), running.file("alone-said"));
+    let mut command = switchboard(&["run", "--only", "stray", "--config"]);
     command.arg(config).arg("--state-dir").arg(&state).stdout(Stdio::null());
-    let _alone = KillOnDrop(command.stderr(std::fs::File::create(&said).unwrap()).spawn().unwrap());
+    let _alone = KillOnDrop(command.stderr(std::fs::File::create(&stderr_text).unwrap()).spawn().unwrap());
     let holds = |wanted: std::ops::Range<u64>| {
         let state = state.clone();
         async move {
             eventually(&format!("{wanted:?} MiB held"), || async {
                 let top = crate::up_process::ask(&state, &["top", "-o", "json"]);
                 let top: Value = serde_json::from_slice(&top.stdout).ok()?;
-                held(&top["operators"][0]).filter(|held| wanted.contains(held))
+                held_mib(&top["operators"][0]).filter(|held_mib| wanted.contains(held_mib))
             })
             .await
         }
@@ -194,29 +194,33 @@ async fn one_hosted_alone_takes_up_changed_limits_as_well() {
     holds(96..256).await;
     // An invalid value changes nothing.
     write("96 elephants");
-    let told = |words: &'static str| {
-        let said = said.clone();
+    let printed = |words: &'static str| {
+        let stderr_text = stderr_text.clone();
         async move {
-            eventually(words, || async { std::fs::read_to_string(&said).unwrap().contains(words).then_some(()) }).await;
+            eventually(words, || async {
+                std::fs::read_to_string(&stderr_text).unwrap().contains(words).then_some(())
+            })
+            .await;
         }
     };
-    told("the configuration before it stays in force").await;
+    printed("the previous configuration stays in effect").await;
     holds(96..256).await;
     write("256Mi");
-    told("took up the changed configuration: limits of stray").await;
+    printed("applied the changed configuration: limits of stray").await;
     holds(256..1024).await;
 }
 
 #[tokio::test]
 async fn a_type_that_is_served_later_is_noticed() {
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: widgets", "")));
-    out(&board, "aloud", "no widget").await;
-    let said = board.said();
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: widgets", "")));
+    out(&running, "aloud", "no widget").await;
+    let stderr_text = running.log();
     assert!(
-        said.contains("stray declares widgets.stray.example.com of stray.example.com/v1, which no cluster serves"),
-        "{said}"
+        stderr_text
+            .contains("stray declares widgets.stray.example.com of stray.example.com/v1, which no cluster serves"),
+        "{stderr_text}"
     );
-    let client = board.serving.client(CONTEXT).await;
+    let client = running.serving.client(CONTEXT).await;
     let names = json!({"kind": "Widget", "plural": "widgets", "singular": "widget", "listKind": "WidgetList"});
     let schema = json!({"openAPIV3Schema": {"type": "object"}});
     let definition = json!({"metadata": {"name": "widgets.stray.example.com"}, "spec": {"group": "stray.example.com",
@@ -231,62 +235,62 @@ async fn a_type_that_is_served_later_is_noticed() {
         widgets.create(&PostParams::default(), &object).await.ok()
     })
     .await;
-    out(&board, "aloud", "a widget").await;
-    board.row("stray", |row| row["word"] == "Ready").await;
+    out(&running, "aloud", "a widget").await;
+    running.row("stray", |row| row["word"] == "Ready").await;
 }
 
 #[tokio::test]
-async fn what_is_made_again_and_again_is_made_three_times() {
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: generates", "")));
-    board.row("stray", failing("makes stray-made-* of configmaps again and again: 3 are there")).await;
-    let maps = board.maps().await.list(&Default::default()).await.unwrap();
+async fn generate_name_creates_are_bounded() {
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: generates", "")));
+    running.row("stray", failing("makes stray-made-* of configmaps again and again: 3 are there")).await;
+    let maps = running.maps().await.list(&Default::default()).await.unwrap();
     let made = maps.items.iter().filter(|map| map.metadata.generate_name.as_deref() == Some("stray-made-"));
     assert_eq!(made.count(), 3);
 }
 
 /// The event names contain the time, like those of library-go's recorder.
 #[tokio::test]
-async fn what_a_program_tells_in_every_run_is_one_event_that_counts() {
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: tells", "")));
+async fn repeated_event_is_one_event_with_a_count() {
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: tells", "")));
     // More events than seconds, so some of them share a time and a name.
     for number in 0..12 {
         let words = format!("good day {number}");
-        put_words(&board, &words).await;
-        out(&board, "aloud", &words).await;
+        put_words(&running, &words).await;
+        out(&running, "aloud", &words).await;
     }
-    board.row("stray", |row| row["word"] == "Ready").await;
-    let events: Api<Event> = Api::default_namespaced(board.serving.client(CONTEXT).await);
-    let told = events.list(&Default::default()).await.unwrap().items;
-    let told: Vec<_> = told.into_iter().filter(|event| event.reason.as_deref() == Some("Spoke")).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].count.unwrap() >= 12, "{told:?}");
-    assert!(told[0].last_timestamp > told[0].first_timestamp, "{told:?}");
+    running.row("stray", |row| row["word"] == "Ready").await;
+    let events: Api<Event> = Api::default_namespaced(running.serving.client(CONTEXT).await);
+    let printed = events.list(&Default::default()).await.unwrap().items;
+    let printed: Vec<_> = printed.into_iter().filter(|event| event.reason.as_deref() == Some("Spoke")).collect();
+    assert_eq!(printed.len(), 1, "{printed:?}");
+    assert!(printed[0].count.unwrap() >= 12, "{printed:?}");
+    assert!(printed[0].last_timestamp > printed[0].first_timestamp, "{printed:?}");
 }
 
 /// The time and the cost of a run always differ, and are no reason to write.
 #[tokio::test]
-async fn a_program_that_answers_its_own_writes_is_found_to_loop_and_slowed() {
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: loops", "")));
-    board.row("stray", failing("writes .data.aloud of configmaps/default/stray-out again and again")).await;
-    board.waits("stray", "slowed").await;
+async fn hot_loop_of_a_program_is_found_and_slowed() {
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: loops", "")));
+    running.row("stray", failing("writes .data.aloud of configmaps/default/stray-out again and again")).await;
+    running.waits("stray", "slowed").await;
 }
 
 /// library-go's recorder reports an unrecordable request with an error that looks like a server's.
 #[tokio::test]
-async fn what_its_library_cannot_record_is_told_once_with_a_way_out() {
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: degraded", "")));
+async fn unrecordable_writes_are_reported_once_with_a_hint() {
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: degraded", "")));
     let words = "its library cannot record deletions in a namespace";
-    let told =
+    let printed =
         |row: &Value| row["word"] == "Blocked" && row["reason"].as_str().is_some_and(|text| text.contains(words));
-    board.row("stray", told).await;
-    put_words(&board, "again").await;
-    board.row("stray", |row| row["runs"].as_u64() >= Some(2)).await;
-    let why = String::from_utf8(board.ask(&["why-not", "stray"]).stdout).unwrap();
+    running.row("stray", printed).await;
+    put_words(&running, "again").await;
+    running.row("stray", |row| row["runs"].as_u64() >= Some(2)).await;
+    let why = String::from_utf8(running.ask(&["why-not", "stray"]).stdout).unwrap();
     assert!(why.contains(words) && why.contains("apply-configuration-live"), "{why}");
-    let UpProcess { serving, folder } = board;
+    let UpProcess { serving, folder } = running;
     assert_eq!(serving.stop().0, Some(0));
-    let said = std::fs::read_to_string(folder.path().join("said")).unwrap();
-    assert_eq!(said.matches(words).count(), 1, "{said}");
+    let stderr_text = std::fs::read_to_string(folder.path().join("said")).unwrap();
+    assert_eq!(stderr_text.matches(words).count(), 1, "{stderr_text}");
     assert!(journal(folder.path()).contains(words));
 }
 
@@ -311,23 +315,23 @@ async fn let_write(client: &kube::Client, namespace: &str, account: &str) {
 
 /// The inputs and cost of the live command always differ: only the program itself triggers it.
 #[tokio::test]
-async fn a_live_command_that_answers_its_own_writes_is_found_to_loop_and_slowed() {
+async fn hot_loop_of_a_live_command_is_found_and_slowed() {
     let account = "live: true\n  serviceAccount: kube-system/default";
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: answers", account)));
-    let_write(&board.serving.client(CONTEXT).await, "kube-system", "default").await;
-    board.row("stray", failing("writes .data.live of configmaps/default/stray-out again and again")).await;
-    board.waits("stray", "slowed").await;
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: answers", account)));
+    let_write(&running.serving.client(CONTEXT).await, "kube-system", "default").await;
+    running.row("stray", failing("writes .data.live of configmaps/default/stray-out again and again")).await;
+    running.waits("stray", "slowed").await;
 }
 
 #[tokio::test]
-async fn live_runs_that_see_and_write_nothing_new_are_quiet_in_the_journal() {
+async fn unchanged_live_runs_are_not_recorded() {
     let account = "live: true\n  serviceAccount: kube-system/default\n  resync: 1s";
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "", account)));
-    let_write(&board.serving.client(CONTEXT).await, "kube-system", "default").await;
-    let row = board.row("stray", |row| row["word"] == "Ready").await;
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "", account)));
+    let_write(&running.serving.client(CONTEXT).await, "kube-system", "default").await;
+    let row = running.row("stray", |row| row["word"] == "Ready").await;
     let runs = row["runs"].as_u64().unwrap();
-    board.row("stray", |row| row["runs"].as_u64() >= Some(runs + 5)).await;
-    let UpProcess { serving, folder } = board;
+    running.row("stray", |row| row["runs"].as_u64() >= Some(runs + 5)).await;
+    let UpProcess { serving, folder } = running;
     assert_eq!(serving.stop().0, Some(0));
     let journal = journal(folder.path());
     // Runs that saw the written objects, and those that were buffered when the process ended.
@@ -336,33 +340,33 @@ async fn live_runs_that_see_and_write_nothing_new_are_quiet_in_the_journal() {
 }
 
 #[tokio::test]
-async fn the_live_command_has_an_identity_of_its_own_and_leaves_through_the_proxy() {
+async fn live_command_has_its_own_identity_and_uses_the_proxy() {
     let account = "live: true\n  serviceAccount: default/stray\n  egress: [login.example.com]";
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "", account)));
-    let client = board.serving.client(CONTEXT).await;
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "", account)));
+    let client = running.serving.client(CONTEXT).await;
     // The program writes with its service account, which lacks the permission so far.
-    board
+    running
         .row("stray", failing("could not apply configmaps/default/stray-out: configmaps \"stray-out\" is forbidden"))
         .await;
-    assert_eq!(board.maps().await.get_opt("stray-out").await.unwrap(), None);
+    assert_eq!(running.maps().await.get_opt("stray-out").await.unwrap(), None);
     let_write(&client, "default", "stray").await;
     // The offline command needs no token; the live command does.
-    out(&board, "aloud", "nothing").await;
-    board.row("stray", failing("could not get a token for service account default/stray")).await;
+    out(&running, "aloud", "nothing").await;
+    running.row("stray", failing("could not get a token for service account default/stray")).await;
     create(Api::<ServiceAccount>::default_namespaced(client), json!({"metadata": {"name": "stray"}})).await;
-    out(&board, "live", "proxy says 200, a token is there").await;
-    board.row("stray", |row| row["word"] == "Ready").await;
+    out(&running, "live", "proxy says 200, a token is there").await;
+    running.row("stray", |row| row["word"] == "Ready").await;
 }
 
 #[tokio::test]
-async fn the_live_command_goes_nowhere_else() {
+async fn live_command_reaches_nothing_else() {
     let account = "live: true\n  serviceAccount: kube-system/default\n  egress: [login.example.com]";
-    let board = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: wanders", account)));
-    board.row("stray", failing("may not connect to not-allowed.example.com:443")).await;
+    let running = UpProcess::up(&format!("operators:\n{}", operator("stray", "STRAY: wanders", account)));
+    running.row("stray", failing("may not connect to not-allowed.example.com:443")).await;
 }
 
 #[test]
-fn what_cannot_be_hosted_is_said_before_anything_starts() {
+fn invalid_programs_are_reported_before_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("switchboard.yaml");
     let start = |config: &str| {
@@ -371,41 +375,50 @@ fn what_cannot_be_hosted_is_said_before_anything_starts() {
         let arguments = ["up", "--ephemeral", "--listen", "127.0.0.1:0", "--config", file.to_str().unwrap()];
         let output = run(&[&arguments[..], &["--state-dir", state.to_str().unwrap()]].concat());
         assert_eq!(output.status.code(), Some(1), "{output:?}");
-        said(&output)
+        stderr_text(&output)
     };
-    let told = start("operators: [{name: a, command: bin/missing}]\n");
-    assert!(told.contains("error: could not host a\n  there is no program"), "{told}");
-    assert!(told.contains("hint: `command` is a path"), "{told}");
-    let told = start("operators: [{name: a, command: /bin/false}]\n");
-    assert!(told.contains("/bin/false does not say what it reads and writes: input-resources exited with 1"), "{told}");
-    let told = start("operators: [{name: a, command: /bin/true}]\n");
-    assert!(told.contains("/bin/true does not say what it reads and writes: input-resources prints nothing"), "{told}");
-    let told = start(&format!("operators: [{{name: a, command: {}, live: true}}]\n", STRAY.display()));
-    assert!(told.contains("`live` needs a `serviceAccount`"), "{told}");
+    let printed = start("operators: [{name: a, command: bin/missing}]\n");
+    assert!(printed.contains("error: could not host a\n  there is no program"), "{printed}");
+    assert!(printed.contains("hint: `command` is a path"), "{printed}");
+    let printed = start("operators: [{name: a, command: /bin/false}]\n");
+    assert!(
+        printed.contains("/bin/false does not say what it reads and writes: input-resources exited with 1"),
+        "{printed}"
+    );
+    let printed = start("operators: [{name: a, command: /bin/true}]\n");
+    assert!(
+        printed.contains("/bin/true does not say what it reads and writes: input-resources prints nothing"),
+        "{printed}"
+    );
+    let printed = start(&format!("operators: [{{name: a, command: {}, live: true}}]\n", STRAY.display()));
+    assert!(printed.contains("`live` needs a `serviceAccount`"), "{printed}");
 }
 
 /// Both processes use their default directories, like a team that migrates operators one by one.
 #[tokio::test]
-async fn one_hosted_alone_stands_beside_a_run() {
-    let board = UpProcess::up(crate::up_process::NOBODY);
-    let data = board.file("data");
-    let config = board.outside("operators: {}\n");
-    let start = |arguments: &[&str], said: &str| {
-        let said = std::fs::File::create(board.file(said)).unwrap();
+async fn run_only_works_beside_another_run() {
+    let running = UpProcess::up(crate::up_process::NO_OPERATORS);
+    let data = running.file("data");
+    let config = running.outside("operators: {}\n");
+    let start = |arguments: &[&str], stderr_text: &str| {
+        let stderr_text = std::fs::File::create(running.file(stderr_text)).unwrap();
         let mut command = switchboard(arguments);
-        command.env("XDG_DATA_HOME", &data).stdout(Stdio::null()).stderr(said);
+        command.env("XDG_DATA_HOME", &data).stdout(Stdio::null()).stderr(stderr_text);
         KillOnDrop(command.spawn().unwrap())
     };
-    let kubeconfig = board.serving.kubeconfig.display().to_string();
+    let kubeconfig = running.serving.kubeconfig.display().to_string();
     let _run = start(&["run", "--config", config.to_str().unwrap()], "run");
-    let _alone = start(&["individual", "--operator", "greeter", "--kubeconfig", &kubeconfig], "alone");
-    board.words().await;
-    board.guest("ada").await;
-    assert_eq!(board.greeting("ada").await, "Good day, ada!");
-    let told = |name: &str| std::fs::read_to_string(board.file(name)).unwrap();
-    eventually("a run beside it", || async { told("run").contains("hosting no operator").then_some(()) }).await;
-    let own = data.join("switchboard/individual/greeter");
-    assert!(told("alone").contains(&format!("hint: ask it with `switchboard top --state-dir {}`", own.display())));
+    let _alone = start(&["run", "--only", "greeter", "--kubeconfig", &kubeconfig], "alone");
+    running.words().await;
+    running.guest("ada").await;
+    assert_eq!(running.greeting("ada").await, "Good day, ada!");
+    let printed = |name: &str| std::fs::read_to_string(running.file(name)).unwrap();
+    eventually("a run beside it", || async { printed("run").contains("hosting no operator").then_some(()) }).await;
+    let own = data.join("switchboard/only/greeter");
+    assert!(
+        printed("alone")
+            .contains(&format!("hint: show its operators with `switchboard top --state-dir {}`", own.display()))
+    );
     let top = crate::up_process::ask(&own, &["top"]);
     assert!(String::from_utf8_lossy(&top.stdout).contains("greeter"), "{top:?}");
 }
@@ -413,25 +426,25 @@ async fn one_hosted_alone_stands_beside_a_run() {
 /// Without a sandbox there is no process namespace that ends with the host.
 #[tokio::test]
 async fn a_program_without_a_sandbox_ends_with_its_host() {
-    let board = UpProcess::up(crate::up_process::NOBODY);
+    let running = UpProcess::up(crate::up_process::NO_OPERATORS);
     let loose = operator("loose", "STRAY: never", "sandbox: off\n  timeout: 10m");
-    let config = board.outside(&format!("operators:\n{loose}"));
-    let state = board.file("alone");
-    let said = std::fs::File::create(board.file("said-alone")).unwrap();
+    let config = running.outside(&format!("operators:\n{loose}"));
+    let state = running.file("alone");
+    let stderr_text = std::fs::File::create(running.file("said-alone")).unwrap();
     let mut command = switchboard(&["run", "--config", config.to_str().unwrap(), "--state-dir"]);
-    let mut host = KillOnDrop(command.arg(&state).stdout(Stdio::null()).stderr(said).spawn().unwrap());
+    let mut host = KillOnDrop(command.arg(&state).stdout(Stdio::null()).stderr(stderr_text).spawn().unwrap());
     let work = state.join("guests/loose/run-").display().to_string();
-    let running = || {
+    let processes = || {
         let commands = std::fs::read_dir("/proc").unwrap().flatten();
         let commands = commands.filter_map(|entry| std::fs::read_to_string(entry.path().join("cmdline")).ok());
         commands.filter(|command| command.contains(&work)).count()
     };
-    eventually("a run", || async { (running() > 0).then_some(()) }).await;
+    eventually("a run", || async { (processes() > 0).then_some(()) }).await;
     assert!(Command::new("kill").arg(host.0.id().to_string()).status().unwrap().success());
     // Only writes are waited for.
-    let told = std::fs::read_to_string(board.file("said-alone")).unwrap();
-    assert_eq!(host.0.wait().unwrap().code(), Some(0), "{told}");
-    eventually("the end of the program", || async { (running() == 0).then_some(()) }).await;
+    let printed = std::fs::read_to_string(running.file("said-alone")).unwrap();
+    assert_eq!(host.0.wait().unwrap().code(), Some(0), "{printed}");
+    eventually("the end of the program", || async { (processes() == 0).then_some(()) }).await;
     let left = std::fs::read_dir(state.join("guests/loose")).unwrap().flatten();
     let left: Vec<_> = left.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains("run-")).collect();
     assert!(left.is_empty(), "{left:?}");

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::process::{CONTEXT, switchboard};
 use crate::qontract_server::{FakeQontractServer, listen};
-use crate::up_process::{NOBODY, UpProcess, eventually};
+use crate::up_process::{NO_OPERATORS, UpProcess, eventually};
 
 fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/integrations")
@@ -102,11 +102,11 @@ fn files_are_written_by_cluster_and_namespace() {
 }
 
 #[test]
-fn a_change_of_one_image_is_told_with_its_shards_and_exit_code_2() {
+fn change_of_an_image_lists_its_shards_and_exits_with_2() {
     let (before, after) = (copied(), copied());
     let from = |folder: &tempfile::TempDir| folder.path().to_str().unwrap().to_string();
     let same = integrations(&["diff", "--from", &from(&before), "--to", &from(&after)]);
-    assert_eq!((same.status.code(), text(&same).as_str()), (Some(0), "# Nothing changes\n"));
+    assert_eq!((same.status.code(), text(&same).as_str()), (Some(0), "# No changes\n"));
     edit(after.path(), "integrations/quay-mirror.yml", "memory: 400Mi", "memory: 500Mi");
     let differs = integrations(&["diff", "--from", &from(&before), "--to", &from(&after)]);
     assert_eq!(differs.status.code(), Some(2), "{}", text(&differs));
@@ -116,9 +116,9 @@ fn a_change_of_one_image_is_told_with_its_shards_and_exit_code_2() {
 }
 
 #[test]
-fn an_override_in_progress_is_told() {
+fn override_in_progress_is_reported() {
     let who = integrations(&[
-        "who",
+        "list",
         "--from",
         example().join("data").to_str().unwrap(),
         "--different",
@@ -129,37 +129,39 @@ fn an_override_in_progress_is_told() {
 }
 
 #[test]
-fn one_bad_file_is_told_and_the_rest_is_rendered() {
+fn invalid_file_is_reported_and_the_rest_is_rendered() {
     let data = copied();
     edit(data.path(), "integrations/quay-mirror.yml", "$ref: /services", "$ref: /gone");
     let done = integrations(&["render", "-o", "json", "--from", data.path().to_str().unwrap()]);
     assert_eq!(done.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(said.contains("error: /integrations/quay-mirror.yml:") && said.contains("which does not exist"), "{said}");
+    let stderr_text = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(
+        stderr_text.contains("error: /integrations/quay-mirror.yml:") && stderr_text.contains("which does not exist"),
+        "{stderr_text}"
+    );
     assert!(read(&done)["targets"].as_array().unwrap().len() > 2);
 }
 
 #[test]
-fn lint_has_nothing_against_the_example_and_tells_the_line_of_what_is_wrong() {
+fn lint_accepts_the_example_and_reports_lines_of_problems() {
     let clean = integrations(&["lint", "--strict", "--from", example().to_str().unwrap()]);
     assert_eq!((clean.status.code(), text(&clean).as_str()), (Some(0), "0 errors, 0 warnings\n"));
     let data = copied();
     edit(data.path(), "integrations/quay-mirror.yml", "$ref: /services", "$ref: /gone");
     edit(data.path(), "integrations/aws-ami-share.yml", "logs:", "log:");
     let from = data.path().to_str().unwrap();
-    let told = integrations(&["lint", "--from", from]);
-    assert_eq!(told.status.code(), Some(1));
-    let said = text(&told);
+    let printed = integrations(&["lint", "--from", from]);
+    assert_eq!(printed.status.code(), Some(1));
+    let stderr_text = text(&printed);
     assert!(
-        said.contains("error: /integrations/quay-mirror.yml:1")
-            && said.contains("managed[0].namespace: refers to /gone"),
-        "{said}"
+        stderr_text.contains("error: /integrations/quay-mirror.yml:1")
+            && stderr_text.contains("managed[0].namespace: refers to /gone"),
+        "{stderr_text}"
     );
     assert!(
-        said.contains(
-            "managed[0].spec.log: is not known, and does nothing (unknown-field)\nhint: did you mean `logs`?"
-        ),
-        "{said}"
+        stderr_text
+            .contains("managed[0].spec.log: is unknown and has no effect (unknown-field)\nhint: did you mean `logs`?"),
+        "{stderr_text}"
     );
     let findings = read(&integrations(&["lint", "-o", "json", "--from", from]));
     assert!(
@@ -168,14 +170,14 @@ fn lint_has_nothing_against_the_example_and_tells_the_line_of_what_is_wrong() {
 }
 
 #[test]
-fn wrong_references_are_a_wrong_command_line() {
+fn invalid_references_are_usage_errors() {
     let wrong = integrations(&["render", "--from", ".", "-r", "stage"]);
     assert_eq!(wrong.status.code(), Some(64), "{}", text(&wrong));
 }
 
-async fn logical(board: &UpProcess, name: &str) -> Client {
+async fn logical(running: &UpProcess, name: &str) -> Client {
     let options = KubeConfigOptions { context: Some(CONTEXT.to_string()), ..KubeConfigOptions::default() };
-    let file = Kubeconfig::read_from(&board.serving.kubeconfig).unwrap();
+    let file = Kubeconfig::read_from(&running.serving.kubeconfig).unwrap();
     let mut config = kube::Config::from_custom_kubeconfig(file, &options).await.unwrap();
     config.cluster_url = format!("{}clusters/{name}", config.cluster_url).parse().unwrap();
     Client::try_from(config).unwrap()
@@ -188,14 +190,14 @@ async fn image(client: &Client, name: &str) -> Option<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_up_the_data_is_followed_and_every_cluster_of_it_looked_after() {
+async fn up_follows_the_data_on_every_cluster() {
     let data = copied();
     let section = format!(
         "operators: {{}}\nintegrations:\n  source: {}\n  interval: 1h\n  environment: stage\n",
         data.path().display()
     );
-    let board = UpProcess::up(&section);
-    let client = logical(&board, "stage-01").await;
+    let running = UpProcess::up(&section);
+    let client = logical(&running, "stage-01").await;
     let first = eventually("a Deployment", || image(&client, "qontract-reconcile-aws-ami-share")).await;
     edit(data.path(), "integrations/aws-ami-share.yml", "spec: &spec\n", "spec: &spec\n    imageRef: next\n");
     // The change is noticed at once, although the interval is an hour.
@@ -204,7 +206,7 @@ async fn under_up_the_data_is_followed_and_every_cluster_of_it_looked_after() {
     })
     .await;
     assert!(next.ends_with(":next"), "{next}");
-    board.row("integrations@stage-01", |row| row["word"] == "Ready").await;
+    running.row("integrations@stage-01", |row| row["word"] == "Ready").await;
     // Installing an integration elsewhere takes one entry in one file: a missing namespace is created as well.
     let lean = json!({"$schema": "/openshift/lean-namespace-1.yml", "name": "elsewhere",
         "cluster": {"name": "stage-01", "serverUrl": "https://x"}, "environment": {"name": "stage"}});
@@ -227,14 +229,14 @@ async fn under_up_the_data_is_followed_and_every_cluster_of_it_looked_after() {
 #[tokio::test(flavor = "multi_thread")]
 async fn decisions_on_every_cluster_of_the_data_are_replayed_the_same() {
     let data = copied();
-    let board = UpProcess::up(&format!(
+    let running = UpProcess::up(&format!(
         "operators: {{}}\nintegrations:\n  source: {}\n  interval: 1h\n",
         data.path().display()
     ));
     for cluster in ["stage-01", "prod-01", "edge-01"] {
-        board.row(&format!("integrations@{cluster}"), |row| row["word"] == "Ready").await;
+        running.row(&format!("integrations@{cluster}"), |row| row["word"] == "Ready").await;
     }
-    let state = board.file("state");
+    let state = running.file("state");
     let mut seen = std::collections::BTreeSet::new();
     for decision in (1..60).step_by(4) {
         let number = decision.to_string();
@@ -247,7 +249,7 @@ async fn decisions_on_every_cluster_of_the_data_are_replayed_the_same() {
 
 /// A fake qontract-server yields the same objects as the bundle it serves.
 #[test]
-fn a_server_gives_what_its_bundle_gives_and_is_told_who_asks() {
+fn server_renders_as_its_bundle_and_gets_a_user_agent() {
     let bundle = fs::read_to_string(example().join("bundle.json")).unwrap();
     // Fields that the current GraphQL schema lacks are missing in its responses.
     let mut plain: Value = serde_json::from_str(&bundle).unwrap();
@@ -268,13 +270,13 @@ fn a_server_gives_what_its_bundle_gives_and_is_told_who_asks() {
         assert!(!text(&done).contains("c2VjcmV0"));
         read(&done)["targets"].clone()
     };
-    let (asked, read) = (of(&address), of(folder.path().join("bundle.json").to_str().unwrap()));
+    let (requested, read) = (of(&address), of(folder.path().join("bundle.json").to_str().unwrap()));
     let hashes = |all: &Value| -> Vec<String> {
         let objects = all.as_array().unwrap().iter().flat_map(|target| target["objects"].as_array().unwrap());
         objects.map(|object| object["metadata"]["annotations"]["qontract.sha256sum"].to_string()).collect()
     };
     assert!(hashes(&read).len() > 30);
-    assert_eq!(hashes(&asked), hashes(&read));
+    assert_eq!(hashes(&requested), hashes(&read));
     let seen = server.requests();
     assert!(seen.iter().all(|one| one.authorization.as_deref() == Some("Basic c2VjcmV0")), "{seen:?}");
 }
@@ -290,8 +292,8 @@ impl Drop for RunProcess {
 }
 
 /// Returns a cluster that only the data names, with the token of a cluster administrator, and its process.
-async fn far(board: &UpProcess) -> (Client, String) {
-    let client = board.serving.client(CONTEXT).await;
+async fn far(running: &UpProcess) -> (Client, String) {
+    let client = running.serving.client(CONTEXT).await;
     let post = async |path: &str, body: Value| -> Value {
         let request = http::Request::post(path).header("Content-Type", "application/json");
         client.request(request.body(body.to_string().into_bytes()).unwrap()).await.unwrap()
@@ -302,15 +304,15 @@ async fn far(board: &UpProcess) -> (Client, String) {
     let subject = json!({"kind": "ServiceAccount", "name": "manager", "namespace": "default"});
     let binding = json!({"metadata": {"name": "manager"}, "roleRef": role, "subjects": [subject]});
     post("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding).await;
-    let asked = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-    let made = post("/api/v1/namespaces/default/serviceaccounts/manager/token", asked).await;
+    let requested = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+    let made = post("/api/v1/namespaces/default/serviceaccounts/manager/token", requested).await;
     (client.clone(), made["status"]["token"].as_str().unwrap().to_string())
 }
 
 /// Starts the manager with a token, with or without verification of certificates; its output goes to a file.
-fn manager(board: &UpProcess, name: &str, token: &str, skip: bool) -> (RunProcess, PathBuf) {
-    let folder = board.file(name);
-    let kubeconfig = Kubeconfig::read_from(&board.serving.kubeconfig).unwrap();
+fn manager(running: &UpProcess, name: &str, token: &str, skip: bool) -> (RunProcess, PathBuf) {
+    let folder = running.file(name);
+    let kubeconfig = Kubeconfig::read_from(&running.serving.kubeconfig).unwrap();
     let address = kubeconfig.clusters[0].cluster.as_ref().unwrap().server.clone().unwrap();
     fs::create_dir_all(folder.join("tokens/team/creds")).unwrap();
     fs::create_dir_all(folder.join("data")).unwrap();
@@ -327,29 +329,29 @@ fn manager(board: &UpProcess, name: &str, token: &str, skip: bool) -> (RunProces
     fs::write(folder.join("data/i.yml"), integration.to_string()).unwrap();
     let config = format!(
         "clusters: {{default: {{kubeconfig: {}}}}}\noperators: {{}}\nintegrations: {{source: data, tokens: tokens, interval: 1h}}\n",
-        board.serving.kubeconfig.display()
+        running.serving.kubeconfig.display()
     );
     fs::write(folder.join("switchboard.yaml"), config).unwrap();
-    let said = folder.join("said");
+    let stderr_text = folder.join("said");
     let mut command = switchboard(&["run", "--config"]);
     command.arg(folder.join("switchboard.yaml")).arg("--state-dir").arg(folder.join("state"));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(&said).unwrap());
-    (RunProcess(command.spawn().unwrap()), said)
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(fs::File::create(&stderr_text).unwrap());
+    (RunProcess(command.spawn().unwrap()), stderr_text)
 }
 
 /// Spec 8.4, 14: qontract-reconcile verified no certificates and passed tokens on command lines.
 #[tokio::test(flavor = "multi_thread")]
-async fn certificates_are_looked_at_and_tokens_stand_on_no_command_line() {
-    let board = UpProcess::up(NOBODY);
-    let (client, token) = far(&board).await;
-    let (refusing, said) = manager(&board, "refusing", &token, false);
+async fn certificates_are_verified_and_tokens_are_not_arguments() {
+    let running = UpProcess::up(NO_OPERATORS);
+    let (client, token) = far(&running).await;
+    let (refusing, stderr_text) = manager(&running, "refusing", &token, false);
     eventually("the certificate is refused", || async {
-        fs::read_to_string(&said).unwrap_or_default().contains("invalid peer certificate").then_some(())
+        fs::read_to_string(&stderr_text).unwrap_or_default().contains("invalid peer certificate").then_some(())
     })
     .await;
     assert_eq!(image(&client, "qontract-reconcile-quay-mirror").await, None);
     drop(refusing);
-    let (running, said) = manager(&board, "trusting", &token, true);
+    let (child, stderr_text) = manager(&running, "trusting", &token, true);
     eventually("a Deployment, made by token", || image(&client, "qontract-reconcile-quay-mirror")).await;
     let lines: Vec<String> = fs::read_dir("/proc")
         .unwrap()
@@ -357,9 +359,9 @@ async fn certificates_are_looked_at_and_tokens_stand_on_no_command_line() {
         .collect();
     assert!(lines.iter().any(|line| line.contains("trusting/switchboard.yaml")), "the manager runs");
     assert!(!lines.iter().any(|line| line.contains(&token)), "a token stands on a command line");
-    drop(running);
-    let journal = fs::read_dir(board.file("trusting/state/journal")).unwrap().map(|entry| entry.unwrap().path());
-    for file in journal.chain([said]).filter(|path| path.is_file()) {
+    drop(child);
+    let journal = fs::read_dir(running.file("trusting/state/journal")).unwrap().map(|entry| entry.unwrap().path());
+    for file in journal.chain([stderr_text]).filter(|path| path.is_file()) {
         let text = String::from_utf8_lossy(&fs::read(&file).unwrap()).into_owned();
         assert!(!text.contains(&token), "{} holds the token", file.display());
     }
@@ -367,20 +369,21 @@ async fn certificates_are_looked_at_and_tokens_stand_on_no_command_line() {
 
 /// An expired token is replaced while the manager runs; a cluster whose URL changed is not written to any more.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_token_is_taken_up_and_another_server_is_not_written_to() {
-    let board = UpProcess::up(NOBODY);
-    let (client, token) = far(&board).await;
-    let (_running, said) = manager(&board, "rotating", "expired", true);
+async fn new_token_is_used_and_another_server_is_not_written_to() {
+    let running = UpProcess::up(NO_OPERATORS);
+    let (client, token) = far(&running).await;
+    let (_running, stderr_text) = manager(&running, "rotating", "expired", true);
     let says = async |what: &str| {
-        eventually(what, || async { fs::read_to_string(&said).unwrap_or_default().contains(what).then_some(()) }).await
+        eventually(what, || async { fs::read_to_string(&stderr_text).unwrap_or_default().contains(what).then_some(()) })
+            .await
     };
     eventually("the token is refused", || async {
-        let said = fs::read_to_string(&said).unwrap_or_default();
-        ["401", "nauthorized"].iter().any(|word| said.contains(word)).then_some(())
+        let stderr_text = fs::read_to_string(&stderr_text).unwrap_or_default();
+        ["401", "nauthorized"].iter().any(|word| stderr_text.contains(word)).then_some(())
     })
     .await;
-    let data = board.file("rotating/data");
-    fs::write(board.file("rotating/tokens/team/creds/token"), format!("{token}\n")).unwrap();
+    let data = running.file("rotating/data");
+    fs::write(running.file("rotating/tokens/team/creds/token"), format!("{token}\n")).unwrap();
     // A change of the data triggers a pass, as does the interval.
     fs::write(data.join("note.yml"), "{$schema: /x-1.yml}").unwrap();
     eventually("a Deployment, by the new token", || image(&client, "qontract-reconcile-quay-mirror")).await;
@@ -398,10 +401,10 @@ async fn a_new_token_is_taken_up_and_another_server_is_not_written_to() {
 
 /// Spec 8.1, 1: an unreachable cluster affects only itself; in qontract-reconcile it affected all clusters.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
-    let board = UpProcess::up(NOBODY);
-    far(&board).await;
-    let folder = board.file("two");
+async fn plan_reports_other_clusters_if_one_is_unreachable() {
+    let running = UpProcess::up(NO_OPERATORS);
+    far(&running).await;
+    let folder = running.file("two");
     fs::create_dir_all(folder.join("data")).unwrap();
     fs::create_dir_all(folder.join("tokens/team/creds")).unwrap();
     fs::write(folder.join("tokens/team/creds/token"), "t").unwrap();
@@ -419,7 +422,7 @@ async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
         .collect();
     let integration = json!({"$schema": "/app-sre/integration-1.yml", "name": "quay-mirror", "managed": managed});
     fs::write(folder.join("data/i.yml"), integration.to_string()).unwrap();
-    let kubeconfig = board.serving.kubeconfig.display();
+    let kubeconfig = running.serving.kubeconfig.display();
     let config = format!(
         "clusters: {{default: {{kubeconfig: {kubeconfig}}}, near: {{kubeconfig: {kubeconfig}}}}}\n\
          topology: {{configuration: default, management: default, userWorkload: default}}\noperators: {{}}\n\
@@ -428,13 +431,14 @@ async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
     fs::write(folder.join("switchboard.yaml"), config).unwrap();
     let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
     let planned = command.arg(folder.join("switchboard.yaml")).output().unwrap();
-    let said = text(&planned);
-    assert_eq!(planned.status.code(), Some(2), "{said}");
+    let stderr_text = text(&planned);
+    assert_eq!(planned.status.code(), Some(2), "{stderr_text}");
     assert!(
-        said.contains("create deployments.apps/integrations/qontract-reconcile-quay-mirror by integrations@near"),
-        "{said}"
+        stderr_text
+            .contains("create deployments.apps/integrations/qontract-reconcile-quay-mirror by integrations@near"),
+        "{stderr_text}"
     );
-    assert!(said.contains("error: could not plan for cluster far"), "{said}");
+    assert!(stderr_text.contains("error: could not plan for cluster far"), "{stderr_text}");
     // If nothing could be planned, the output does not state that nothing would be written.
     fs::remove_file(folder.join("data/near.yml")).unwrap();
     fs::write(
@@ -446,29 +450,33 @@ async fn what_is_planned_for_clusters_that_answer_is_told_when_one_does_not() {
     .unwrap();
     let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
     let planned = command.arg(folder.join("switchboard.yaml")).output().unwrap();
-    let said = text(&planned);
-    assert_eq!(planned.status.code(), Some(1), "{said}");
-    assert!(said.contains("could not plan for cluster far") && !said.contains("nothing would be written"), "{said}");
+    let stderr_text = text(&planned);
+    assert_eq!(planned.status.code(), Some(1), "{stderr_text}");
+    assert!(
+        stderr_text.contains("could not plan for cluster far") && !stderr_text.contains("nothing would be written"),
+        "{stderr_text}"
+    );
     // A token is sent only to its own server.
     fs::write(folder.join("tokens/team/creds/server"), "https://elsewhere").unwrap();
     let mut command = switchboard(&["integrations", "plan", "--timeout", "10", "--config"]);
-    let said = text(&command.arg(folder.join("switchboard.yaml")).output().unwrap());
-    assert!(said.contains("the token team/creds is not for cluster far"), "{said}");
+    let stderr_text = text(&command.arg(folder.join("switchboard.yaml")).output().unwrap());
+    assert!(stderr_text.contains("the token team/creds is not for cluster far"), "{stderr_text}");
 }
 
 #[test]
-fn an_environment_that_nobody_knows_is_an_error_that_names_the_known() {
+fn unknown_environment_lists_the_known_ones() {
     let data = example().join("data");
     let data = data.to_str().unwrap();
     for arguments in
-        [vec!["render", "--from", data], vec!["who", "--from", data], vec!["diff", "--from", data, "--to", data]]
+        [vec!["render", "--from", data], vec!["list", "--from", data], vec!["diff", "--from", data, "--to", data]]
     {
         let refused = integrations(&[&arguments[..], &["--environment", "nope"]].concat());
-        let said = text(&refused);
-        assert_eq!(refused.status.code(), Some(1), "{arguments:?}: {said}");
+        let stderr_text = text(&refused);
+        assert_eq!(refused.status.code(), Some(1), "{arguments:?}: {stderr_text}");
         assert!(
-            said.contains("the data knows no environment `nope`") && said.contains("hint: it knows production, stage"),
-            "{said}"
+            stderr_text.contains("the data has no environment `nope`")
+                && stderr_text.contains("hint: it knows production, stage"),
+            "{stderr_text}"
         );
     }
 }

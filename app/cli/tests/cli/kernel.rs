@@ -7,26 +7,26 @@ use std::process::{Child, Command, Stdio};
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
-use crate::process::{run, said, switchboard};
-use crate::up_process::{NOBODY, UpProcess, ask, eventually, masked};
+use crate::process::{run, stderr_text, switchboard};
+use crate::up_process::{NO_OPERATORS, UpProcess, ask, eventually, masked};
 
 const GREETER: &str = "operators:\n  greeter: {debounce: 0s, coolDown: 0s}\n";
 
 /// Starts a greeter that waits for its text and then greets.
 async fn greeted() -> UpProcess {
-    let board = UpProcess::up(GREETER);
-    board.guest("ada").await;
-    board.row("greeter", |row| row["word"] == "Waiting").await;
-    board.words().await;
-    assert_eq!(board.greeting("ada").await, "Good day, ada!");
-    board.row("greeter", |row| row["word"] == "Ready").await;
+    let running = UpProcess::up(GREETER);
+    running.guest("ada").await;
+    running.row("greeter", |row| row["word"] == "Waiting").await;
+    running.words().await;
+    assert_eq!(running.greeting("ada").await, "Good day, ada!");
+    running.row("greeter", |row| row["word"] == "Ready").await;
     // The journal is written by a separate thread.
     eventually("the decision in the journal", || async {
-        let why = board.json(&["why", "configmap/ada-greeting"]);
+        let why = running.json(&["why", "configmap/ada-greeting"]);
         (!why["written"].is_null()).then_some(())
     })
     .await;
-    board
+    running
 }
 
 /// `switchboard run`, stopped when the test ends.
@@ -53,9 +53,9 @@ impl Drop for RunFixture {
 }
 
 #[tokio::test]
-async fn why_names_who_wrote_because_of_what_and_from_what() {
-    let board = greeted().await;
-    let why = masked(&board.ask(&["why", "configmap/ada-greeting", "-n", "default"]));
+async fn why_names_the_writer_the_trigger_and_the_inputs() {
+    let running = greeted().await;
+    let why = masked(&running.ask(&["why", "configmap/ada-greeting", "-n", "default"]));
     let expected = "\
 configmaps/default/ada-greeting was last written by greeter default/ada, SPAN ago (TIME)
   because  configmaps/default/greeting changed (revision N)
@@ -66,7 +66,7 @@ configmaps/default/ada-greeting was last written by greeter default/ada, SPAN ag
   owned by greeter (Apply, TIME)
 ";
     assert_eq!(why, expected);
-    let field = masked(&board.ask(&["why", "configmap/ada-greeting", "--field", ".data.text"]));
+    let field = masked(&running.ask(&["why", "configmap/ada-greeting", "--field", ".data.text"]));
     let expected = "\
 .data.text of configmaps/default/ada-greeting was last changed by greeter default/ada, SPAN ago (TIME)
   because  configmaps/default/greeting changed (revision N)
@@ -80,54 +80,54 @@ configmaps/default/ada-greeting was last written by greeter default/ada, SPAN ag
     for text in [why, field] {
         assert!(text.lines().take(5).any(|line| line.starts_with("  because ")), "{text}");
     }
-    let json = board.json(&["why", "configmap/ada-greeting", "--field", ".data.text"]);
+    let json = running.json(&["why", "configmap/ada-greeting", "--field", ".data.text"]);
     assert_eq!(json["written"]["operator"], "greeter");
     assert_eq!(json["written"]["value"], "Good day, ada!");
 }
 
 #[tokio::test]
-async fn why_tells_of_what_no_operator_wrote_and_what_is_awaited() {
-    let board = UpProcess::up(GREETER);
-    board.guest("ada").await;
-    board.row("greeter", |row| row["word"] == "Waiting").await;
-    let told = eventually("the decision in the journal", || async {
-        let told = masked(&board.ask(&["why", "configmap/ada"]));
-        told.contains("journal  reaches back").then_some(told)
+async fn why_reports_foreign_objects_and_awaited_inputs() {
+    let running = UpProcess::up(GREETER);
+    running.guest("ada").await;
+    running.row("greeter", |row| row["word"] == "Waiting").await;
+    let printed = eventually("the decision in the journal", || async {
+        let printed = masked(&running.ask(&["why", "configmap/ada"]));
+        printed.contains("journal  reaches back").then_some(printed)
     })
     .await;
-    let first = told.lines().next().unwrap();
-    assert!(first.starts_with("configmap/ada was written by no operator here"), "{told}");
+    let first = printed.lines().next().unwrap();
+    assert!(first.starts_with("configmap/ada was written by no operator here"), "{printed}");
     let awaited = "  awaited  greeter default/ada Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)";
-    assert!(told.lines().take(5).any(|line| line == awaited), "{told}");
+    assert!(printed.lines().take(5).any(|line| line == awaited), "{printed}");
 }
 
 #[tokio::test]
-async fn why_of_a_kind_that_nobody_has_heard_of_is_an_error() {
-    let board = greeted().await;
-    let told = board.ask(&["why", "confgmap/ada"]);
-    assert_eq!(told.status.code(), Some(1));
-    let error = String::from_utf8(told.stderr).unwrap();
-    let hint = "no operator here reads or writes a kind confgmap\nhint: they read and write configmaps";
+async fn why_of_an_unknown_kind_is_an_error() {
+    let running = greeted().await;
+    let printed = running.ask(&["why", "confgmap/ada"]);
+    assert_eq!(printed.status.code(), Some(1));
+    let error = String::from_utf8(printed.stderr).unwrap();
+    let hint = "no operator here uses a kind confgmap\nhint: kinds: configmaps";
     assert!(error.contains(hint), "{error}");
-    assert!(board.ask(&["why", "deployment/web"]).status.success(), "every cluster has those");
+    assert!(running.ask(&["why", "deployment/web"]).status.success(), "every cluster has those");
 }
 
 /// Returns the first line of `why` for the greeting.
-fn first(board: &UpProcess, more: &[&str]) -> String {
-    let told = masked(&board.ask(&[&["why", "configmap/ada-greeting"], more].concat()));
-    told.lines().next().unwrap().to_string()
+fn first(running: &UpProcess, more: &[&str]) -> String {
+    let printed = masked(&running.ask(&[&["why", "configmap/ada-greeting"], more].concat()));
+    printed.lines().next().unwrap().to_string()
 }
 
 #[tokio::test]
-async fn why_names_who_took_a_field_from_the_operator_and_tells_when_the_object_is_gone() {
-    let board = greeted().await;
-    let maps = board.maps().await;
+async fn why_names_a_field_conflict_and_a_deleted_object() {
+    let running = greeted().await;
+    let maps = running.maps().await;
     let mine = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "ada-greeting"}, "data": {"text": "Mine!"}
     });
     maps.patch("ada-greeting", &PatchParams::apply("me").force(), &Patch::Apply(mine)).await.unwrap();
     assert_eq!(
-        first(&board, &["--field", ".data.text"]),
+        first(&running, &["--field", ".data.text"]),
         ".data.text of configmaps/default/ada-greeting was last changed by me (Apply, TIME), which is no operator here; before that by greeter default/ada, SPAN ago (TIME)"
     );
     // Times of the API server have a resolution of seconds, so two writes may have the same time.
@@ -135,105 +135,109 @@ async fn why_names_who_took_a_field_from_the_operator_and_tells_when_the_object_
         let tick = json!({"metadata": {"annotations": {"at": format!("{:?}", std::time::Instant::now())}}});
         let params = PatchParams { field_manager: Some("kubectl-patch".to_string()), ..PatchParams::default() };
         maps.patch("ada-greeting", &params, &Patch::Merge(tick)).await.unwrap();
-        let line = first(&board, &[]);
+        let line = first(&running, &[]);
         line.starts_with("configmaps/default/ada-greeting was last written by kubectl-patch (Update, TIME), which is no operator here; before that by greeter default/ada,").then_some(())
     })
     .await;
 
     // Otherwise the greeting would be recreated at once.
-    assert_eq!(board.ask(&["pause", "greeter"]).status.code(), Some(0));
+    assert_eq!(running.ask(&["pause", "greeter"]).status.code(), Some(0));
     maps.delete("ada-greeting", &DeleteParams::default()).await.unwrap();
     let gone =
         "configmaps/default/ada-greeting is not there now; it was last written by greeter default/ada, SPAN ago (TIME)";
-    assert_eq!(first(&board, &[]), gone);
+    assert_eq!(first(&running, &[]), gone);
 
-    let UpProcess { serving, folder } = board;
+    let UpProcess { serving, folder } = running;
     assert_eq!(serving.stop().0, Some(0));
     let unasked = masked(&ask(&folder.path().join("state"), &["why", "configmap/ada-greeting"]));
     assert!(unasked.starts_with("configmaps/default/ada-greeting was last written by greeter"), "{unasked}");
 }
 
 #[tokio::test]
-async fn why_asks_for_objects_of_watched_kinds_that_nobody_here_read() {
-    let board = greeted().await;
+async fn why_reads_live_objects_of_watched_kinds() {
+    let running = greeted().await;
     let other = json!({"metadata": {"name": "other"}, "data": {"a": "b"}});
     let params = PostParams { field_manager: Some("somebody".to_string()), ..PostParams::default() };
-    board.maps().await.create(&params, &serde_json::from_value(other).unwrap()).await.unwrap();
-    let told = masked(&board.ask(&["why", "cm/other"]));
+    running.maps().await.create(&params, &serde_json::from_value(other).unwrap()).await.unwrap();
+    let printed = masked(&running.ask(&["why", "cm/other"]));
     assert!(
-        told.starts_with("cm/other was written by no operator here; `somebody` wrote it last, at TIME\n"),
-        "{told}"
+        printed.starts_with("cm/other was written by no operator here; `somebody` wrote it last, at TIME\n"),
+        "{printed}"
     );
-    assert!(told.ends_with("  owned by somebody (Update, TIME)\n"), "{told}");
-    let absent = masked(&board.ask(&["why", "cm/absent", "-n", "default"]));
+    assert!(printed.ends_with("  owned by somebody (Update, TIME)\n"), "{printed}");
+    let absent = masked(&running.ask(&["why", "cm/absent", "-n", "default"]));
     assert!(absent.starts_with("cm/default/absent is not there now;"), "{absent}");
 }
 
 #[tokio::test]
 async fn top_and_replay_after_a_greeting() {
-    let board = greeted().await;
+    let running = greeted().await;
     // The third run reads its own greeting.
-    board.row("greeter", |row| row["runs"] == 3).await;
-    let top = masked(&board.ask(&["top"]));
+    running.row("greeter", |row| row["runs"] == 3).await;
+    let top = masked(&running.ask(&["top"]));
     let squeezed: Vec<String> = top.lines().map(|l| l.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
     assert_eq!(squeezed[0], "OPERATOR STATE UNITS RUNS FAILED P50 P99 WRITES CACHE REASON");
     assert_eq!(squeezed[1], "greeter Ready 1 3 0 SPAN SPAN 1 SIZE");
-    let json = board.json(&["top"]);
+    let json = running.json(&["top"]);
     assert_eq!((&json["operators"][0]["writes"], &json["operators"][0]["units"]), (&1.into(), &1.into()));
 
-    let decision = board.json(&["why", "configmap/ada-greeting"])["written"]["decision"].to_string();
-    let replayed = board.ask(&["replay", &decision]);
+    let decision = running.json(&["why", "configmap/ada-greeting"])["written"]["decision"].to_string();
+    let replayed = running.ask(&["replay", &decision]);
     assert_eq!(masked(&replayed), "decision N of greeter default/ada: the same is decided again\n");
     assert_eq!(replayed.status.code(), Some(0));
-    assert_eq!(board.json(&["replay", &decision])["replay"], "same");
+    assert_eq!(running.json(&["replay", &decision])["replay"], "same");
 
-    let gone = board.ask(&["replay", "999"]);
+    let gone = running.ask(&["replay", "999"]);
     assert_eq!(gone.status.code(), Some(1));
-    assert!(said(&gone).starts_with("error: decision 999 cannot be replayed"), "{}", said(&gone));
+    assert!(stderr_text(&gone).starts_with("error: decision 999 cannot be replayed"), "{}", stderr_text(&gone));
     assert!(gone.stdout.is_empty());
 }
 
 #[tokio::test]
-async fn the_journal_answers_when_the_kernel_is_gone() {
-    let board = greeted().await;
-    let UpProcess { serving, folder } = board;
+async fn journal_works_without_a_kernel() {
+    let running = greeted().await;
+    let UpProcess { serving, folder } = running;
     assert_eq!(serving.stop().0, Some(0));
     let state = folder.path().join("state");
     let why = ask(&state, &["why", "configmap/ada-greeting"]);
     assert!(masked(&why).contains("\n  because  configmaps/default/greeting changed (revision N)\n"));
-    assert!(said(&why).starts_with("note: no kernel runs here"), "{}", said(&why));
+    assert!(stderr_text(&why).starts_with("note: no kernel runs here"), "{}", stderr_text(&why));
     for arguments in [&["top"][..], &["why-not", "greeter"]] {
         let output = ask(&state, arguments);
         assert_eq!(output.status.code(), Some(1));
-        assert!(said(&output).starts_with("error: no kernel runs on "), "{}", said(&output));
-        assert!(said(&output).contains("\nhint: "), "{}", said(&output));
+        assert!(
+            stderr_text(&output).starts_with("error: no kernel is running with state directory "),
+            "{}",
+            stderr_text(&output)
+        );
+        assert!(stderr_text(&output).contains("\nhint: "), "{}", stderr_text(&output));
     }
 }
 
 #[tokio::test]
 async fn why_not_waiting_for_an_input() {
-    let board = UpProcess::up(GREETER);
-    board.guest("ada").await;
-    board.row("greeter", |row| row["word"] == "Waiting").await;
+    let running = UpProcess::up(GREETER);
+    running.guest("ada").await;
+    running.row("greeter", |row| row["word"] == "Waiting").await;
     let expected = "\
 greeter is Waiting: 1 of 1 unit wait
 greeter default/ada: nothing it read has changed
   stands   Waiting: ConfigMap greeting to appear, since SPAN ago (TIME)
   last     decision N
-  helps    change something it reads; or `switchboard wake greeter default/ada` asks for a run
+  helps    change something it reads; or `switchboard reconcile greeter default/ada` asks for a run
 ";
-    assert_eq!(board.waits("greeter", "nothingChanged").await, expected);
-    let nobody = board.ask(&["why-not", "nobody"]);
-    assert_eq!(nobody.status.code(), Some(1));
-    assert_eq!(said(&nobody), "error: no operator nobody is hosted\nhint: there are: greeter\n");
+    assert_eq!(running.waits("greeter", "nothingChanged").await, expected);
+    let missing = running.ask(&["why-not", "nobody"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert_eq!(stderr_text(&missing), "error: no operator nobody is running\nhint: there are: greeter\n");
 }
 
 #[tokio::test]
 async fn why_not_debounced() {
-    let board = UpProcess::up("operators:\n  greeter: {debounce: 1h}\n");
+    let running = UpProcess::up("operators:\n  greeter: {debounce: 1h}\n");
     // Runs caused by the first list are a consequence of the start; ada must be created after it.
-    board.row("greeter", |row| row["cacheShareBytes"].as_u64() > Some(0)).await;
-    board.guest("ada").await;
+    running.row("greeter", |row| row["cacheShareBytes"].as_u64() > Some(0)).await;
+    running.guest("ada").await;
     let expected = "\
 greeter is Working: 1 of 1 unit wait
 greeter default/ada: debounced: collects changes, runs in SPAN (TIME)
@@ -241,15 +245,15 @@ greeter default/ada: debounced: collects changes, runs in SPAN (TIME)
   woken by configmaps/default/ada changed (revision N)
   helps    wait; a shorter debounce in switchboard.yaml runs it sooner
 ";
-    assert_eq!(board.waits("greeter", "debounced").await, expected);
+    assert_eq!(running.waits("greeter", "debounced").await, expected);
 }
 
 #[tokio::test]
 async fn why_not_cooling_down() {
-    let board = UpProcess::up("operators:\n  greeter: {debounce: 0s, coolDown: 1h}\n");
-    board.guest("ada").await;
-    board.row("greeter", |row| row["word"] == "Waiting").await;
-    board.words().await;
+    let running = UpProcess::up("operators:\n  greeter: {debounce: 0s, coolDown: 1h}\n");
+    running.guest("ada").await;
+    running.row("greeter", |row| row["word"] == "Waiting").await;
+    running.words().await;
     let expected = "\
 greeter is Waiting: 1 of 1 unit wait
 greeter default/ada: cooling down: it just ran; runs in SPAN (TIME)
@@ -258,27 +262,30 @@ greeter default/ada: cooling down: it just ran; runs in SPAN (TIME)
   last     decision N
   helps    wait; a shorter cool-down in switchboard.yaml runs it sooner
 ";
-    assert_eq!(board.waits("greeter", "coolingDown").await, expected);
+    assert_eq!(running.waits("greeter", "coolingDown").await, expected);
 }
 
 #[tokio::test]
 async fn why_not_out_of_budget() {
-    let board = UpProcess::up("operators:\n  greeter: {debounce: 0s, coolDown: 0s, writesPerMinute: 1}\n");
-    board.words().await;
-    board.guest("ada").await;
-    board.greeting("ada").await;
-    board.guest("bob").await;
-    let told = board.waits("greeter", "outOfBudget").await;
-    assert!(told.contains("out of budget: its operator may write again in SPAN (TIME)\n"), "{told}");
-    assert!(told.contains("  helps    wait; a larger write budget in switchboard.yaml runs it sooner\n"), "{told}");
+    let running = UpProcess::up("operators:\n  greeter: {debounce: 0s, coolDown: 0s, writesPerMinute: 1}\n");
+    running.words().await;
+    running.guest("ada").await;
+    running.greeting("ada").await;
+    running.guest("bob").await;
+    let printed = running.waits("greeter", "outOfBudget").await;
+    assert!(printed.contains("out of budget: its operator may write again in SPAN (TIME)\n"), "{printed}");
+    assert!(
+        printed.contains("  helps    wait; a larger write budget in switchboard.yaml runs it sooner\n"),
+        "{printed}"
+    );
 }
 
 #[tokio::test]
 async fn a_dry_run_is_recorded_and_writes_nothing() {
-    let board = UpProcess::up(NOBODY);
-    board.words().await;
-    board.guest("ada").await;
-    let (config, state) = (board.outside(GREETER), board.file("dry"));
+    let running = UpProcess::up(NO_OPERATORS);
+    running.words().await;
+    running.guest("ada").await;
+    let (config, state) = (running.outside(GREETER), running.file("dry"));
     let dry = RunFixture::start(&config, &state, &["--dry-run"]);
     let tried = eventually("a decision of the dry run", || async {
         let why: Value =
@@ -288,15 +295,15 @@ async fn a_dry_run_is_recorded_and_writes_nothing() {
     .await;
     assert!(tried.contains("dry run"), "{tried}");
     assert_eq!(dry.stop(), Some(0));
-    assert!(board.maps().await.get_opt("ada-greeting").await.unwrap().is_none(), "somebody wrote");
+    assert!(running.maps().await.get_opt("ada-greeting").await.unwrap().is_none(), "somebody wrote");
 }
 
 #[tokio::test]
 async fn plan_shows_a_diff_and_writes_nothing() {
-    let board = UpProcess::up(NOBODY);
-    board.words().await;
-    board.guest("ada").await;
-    let config = board.outside(GREETER);
+    let running = UpProcess::up(NO_OPERATORS);
+    running.words().await;
+    running.guest("ada").await;
+    let config = running.outside(GREETER);
     let plan = |more: &[&str]| run(&[&["plan", "--config", config.to_str().unwrap()], more].concat());
     let output = plan(&[]);
     let expected = "\
@@ -315,30 +322,30 @@ apply configmaps/default/ada-greeting by greeter default/ada
   +    uid: UID
 1 write would be made
 ";
-    assert_eq!((masked(&output).as_str(), output.status.code()), (expected, Some(2)), "{}", said(&output));
+    assert_eq!((masked(&output).as_str(), output.status.code()), (expected, Some(2)), "{}", stderr_text(&output));
     let json: Value = serde_json::from_slice(&plan(&["-o", "json", "--operator", "greeter"]).stdout).unwrap();
     assert_eq!(json["writes"][0]["write"], "apply configmaps/default/ada-greeting");
 
-    assert!(board.maps().await.get_opt("ada-greeting").await.unwrap().is_none(), "somebody wrote");
+    assert!(running.maps().await.get_opt("ada-greeting").await.unwrap().is_none(), "somebody wrote");
 
-    let hosting = RunFixture::start(&config, &board.file("real"), &[]);
-    assert_eq!(board.greeting("ada").await, "Good day, ada!");
+    let hosting = RunFixture::start(&config, &running.file("real"), &[]);
+    assert_eq!(running.greeting("ada").await, "Good day, ada!");
     assert_eq!(hosting.stop(), Some(0));
     let output = plan(&[]);
     assert_eq!((masked(&output).as_str(), output.status.code()), ("nothing would be written\n", Some(0)));
 
     let unknown = plan(&["--operator", "nobody"]);
     assert_eq!(unknown.status.code(), Some(1));
-    assert!(said(&unknown).ends_with("\nhint: it hosts greeter\n"), "{}", said(&unknown));
+    assert!(stderr_text(&unknown).ends_with("\nhint: it hosts greeter\n"), "{}", stderr_text(&unknown));
 }
 
 #[tokio::test]
-async fn plan_does_not_say_nothing_when_it_cannot_tell() {
-    let board = UpProcess::up(NOBODY);
-    let config = board.outside("operators: {rogue-panics: }\n");
+async fn plan_reports_undecided_units() {
+    let running = UpProcess::up(NO_OPERATORS);
+    let config = running.outside("operators: {rogue-panics: }\n");
     let output = run(&["plan", "--config", config.to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
-    assert!(said(&output).contains("could not plan 1 of the units"), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(1), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("could not plan 1 of the units"), "{}", stderr_text(&output));
 }
 
 #[test]
@@ -358,70 +365,70 @@ fn a_bad_configuration_is_refused_with_line_and_hint_before_anything_starts() {
             "error: could not read {config}\n  {config}:3:5: operators.greeter.debonce: unknown field\n\
              hint: did you mean `debounce`?\n"
         );
-        assert_eq!(said(&output), expected);
+        assert_eq!(stderr_text(&output), expected);
         assert!(output.stdout.is_empty() && !state.exists(), "something started");
     }
 }
 
 #[tokio::test]
-async fn changed_limits_are_taken_up_and_a_bad_file_changes_nothing() {
-    let board = UpProcess::up("operators:\n  greeter: {debounce: 1h}\n");
-    let file = board.file("switchboard.yaml");
-    board.words().await;
-    board.guest("ada").await;
-    board.waits("greeter", "debounced").await;
+async fn changed_limits_are_applied_and_an_invalid_file_changes_nothing() {
+    let running = UpProcess::up("operators:\n  greeter: {debounce: 1h}\n");
+    let file = running.file("switchboard.yaml");
+    running.words().await;
+    running.guest("ada").await;
+    running.waits("greeter", "debounced").await;
 
     fs::write(&file, "operators:\n  greeter: {debounce: soon}\n").unwrap();
     eventually("a word of the bad file", || async {
-        board.said().contains("\nthe configuration before it stays in force\n").then_some(())
+        running.log().contains("\nthe previous configuration stays in effect\n").then_some(())
     })
     .await;
-    assert!(board.said().contains("switchboard.yaml:2:23: operators.greeter.debounce: "), "{}", board.said());
-    assert!(board.waits("greeter", "debounced").await.contains("debounced: "));
+    assert!(running.log().contains("switchboard.yaml:2:23: operators.greeter.debounce: "), "{}", running.log());
+    assert!(running.waits("greeter", "debounced").await.contains("debounced: "));
 
     fs::write(&file, "operators:\n  greeter: {debounce: 0s}\n  rogue-red:\n").unwrap();
-    assert_eq!(board.greeting("ada").await, "Good day, ada!");
-    let said = board.said();
-    assert!(said.contains("\ntook up the changed configuration: limits of greeter\n"), "{said}");
-    assert!(said.contains("\nhint: restart to take it up\n"), "{said}");
+    assert_eq!(running.greeting("ada").await, "Good day, ada!");
+    let stderr_text = running.log();
+    assert!(stderr_text.contains("\napplied the changed configuration: limits of greeter\n"), "{stderr_text}");
+    assert!(stderr_text.contains("\nhint: restart to apply it\n"), "{stderr_text}");
 
     // A setting that equals the one at the start needs no restart.
     fs::write(&file, "operators:\n  greeter: {debounce: 1s}\n").unwrap();
-    let since = |heard: &str| heard[said.len()..].to_string();
-    let heard = eventually("a word of the last file", || async {
-        let heard = since(&board.said());
-        heard.contains("took up the changed configuration: limits of greeter\n").then_some(heard)
+    let since = |received: &str| received[stderr_text.len()..].to_string();
+    let received = eventually("a word of the last file", || async {
+        let received = since(&running.log());
+        received.contains("applied the changed configuration: limits of greeter\n").then_some(received)
     })
     .await;
     // The next message must come after all messages about this file.
     fs::write(&file, "operators:\n  greeter: {debounce: soon}\n").unwrap();
-    let heard = eventually("a word of the next file", || async {
-        let later = since(&board.said());
-        (later.len() > heard.len() && later.contains("stays in force\n")).then_some(later)
+    let received = eventually("a word of the next file", || async {
+        let later = since(&running.log());
+        (later.len() > received.len() && later.contains("stays in force\n")).then_some(later)
     })
     .await;
-    assert!(!heard.contains("restart"), "{heard}");
+    assert!(!received.contains("restart"), "{received}");
 }
 
 #[tokio::test]
 async fn one_state_directory_is_for_one_kernel_and_outlives_a_kill() {
-    let board = UpProcess::up(NOBODY);
-    board.words().await;
-    board.guest("ada").await;
-    let (config, state) = (board.outside(GREETER), board.file("shared"));
+    let running = UpProcess::up(NO_OPERATORS);
+    running.words().await;
+    running.guest("ada").await;
+    let (config, state) = (running.outside(GREETER), running.file("shared"));
     let first = RunFixture::start(&config, &state, &[]);
-    board.greeting("ada").await;
+    running.greeting("ada").await;
     let second = ask(&state, &["run", "--config", config.to_str().unwrap()]);
     assert_eq!(second.status.code(), Some(1));
-    assert!(said(&second).starts_with("error: another process writes the journal "), "{}", said(&second));
-    assert!(said(&second).contains("--state-dir DIR"), "{}", said(&second));
+    assert!(stderr_text(&second).starts_with("error: another process writes the journal "), "{}", stderr_text(&second));
+    assert!(stderr_text(&second).contains("--state-dir DIR"), "{}", stderr_text(&second));
     // SIGKILL leaves the socket behind.
     drop(first);
     assert!(state.join("kernel.sock").exists());
     assert_eq!(ask(&state, &["top"]).status.code(), Some(1));
     let _third = RunFixture::start(&config, &state, &[]);
-    board.guest("bob").await;
-    board.greeting("bob").await;
+    running.guest("bob").await;
+    running.greeting("bob").await;
     assert_eq!(ask(&state, &["top"]).status.code(), Some(0));
 }
 
@@ -436,22 +443,26 @@ async fn a_cluster_that_cannot_be_reached_is_named() {
     fs::write(&config, format!("clusters:\n  default: {{kubeconfig: kubeconfig}}\n{GREETER}")).unwrap();
     let output = run(&["plan", "--timeout", "1", "--config", config.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("configmaps of default: the API server cannot be reached"), "{}", said(&output));
-    assert!(!said(&output).contains("kube_client"), "{}", said(&output));
+    assert!(
+        stderr_text(&output).contains("configmaps of default: the API server cannot be reached"),
+        "{}",
+        stderr_text(&output)
+    );
+    assert!(!stderr_text(&output).contains("kube_client"), "{}", stderr_text(&output));
 
     let hosting = RunFixture::start(&config, &state, &[]);
-    let told = eventually("a word of the cluster", || async {
-        let told = String::from_utf8(ask(&state, &["why-not", "greeter"]).stdout).unwrap();
-        told.contains("cannot be reached").then_some(told)
+    let printed = eventually("a word of the cluster", || async {
+        let printed = String::from_utf8(ask(&state, &["why-not", "greeter"]).stdout).unwrap();
+        printed.contains("cannot be reached").then_some(printed)
     })
     .await;
     let expected = "greeter is Waiting: 0 of 0 units wait\n  configmaps of cluster default to be read: the API server";
-    assert!(told.starts_with(expected), "{told}");
+    assert!(printed.starts_with(expected), "{printed}");
     assert_eq!(hosting.stop(), Some(0));
 }
 
 #[test]
-fn what_is_not_understood_is_a_usage_error() {
+fn invalid_arguments_are_usage_errors() {
     for arguments in [
         &["why"][..],
         &["why", "web"],
@@ -465,7 +476,7 @@ fn what_is_not_understood_is_a_usage_error() {
         &["run", "--nonsense"],
         &["pause"],
         &["resume"],
-        &["wake"],
+        &["reconcile"],
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(64), "{arguments:?}");
@@ -477,13 +488,17 @@ fn what_is_not_understood_is_a_usage_error() {
 fn a_missing_configuration_is_named_with_a_hint() {
     let output = run(&["run", "--config", "no-such-file.yaml"]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).starts_with("error: could not read no-such-file.yaml\n"), "{}", said(&output));
-    assert!(said(&output).contains("\nhint: name a file with --config FILE"), "{}", said(&output));
+    assert!(stderr_text(&output).starts_with("error: could not read no-such-file.yaml\n"), "{}", stderr_text(&output));
+    assert!(stderr_text(&output).contains("\nhint: name a file with --config FILE"), "{}", stderr_text(&output));
 }
 
 #[tokio::test]
-async fn up_says_how_to_ask_when_nobody_would_look_there() {
-    let board = UpProcess::up(GREETER);
-    let state = board.file("state");
-    assert!(board.said().contains(&format!("hint: ask it with `switchboard top --state-dir {}`\n", state.display())));
+async fn up_prints_the_flag_for_its_state_directory() {
+    let running = UpProcess::up(GREETER);
+    let state = running.file("state");
+    assert!(
+        running
+            .log()
+            .contains(&format!("hint: show its operators with `switchboard top --state-dir {}`\n", state.display()))
+    );
 }

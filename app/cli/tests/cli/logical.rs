@@ -93,8 +93,8 @@ impl LogicalFixture {
         command.arg("--kubeconfig").arg(&self.serving.kubeconfig).args(["--context", name]);
         command.arg("--engine-kubeconfig").arg(&self.serving.kubeconfig).args(["--engine-context", CONTEXT]);
         command.arg("--state-dir").arg(self.file(&format!("{name}.state")));
-        let said = File::create(self.file(&format!("{name}.said"))).unwrap();
-        let child = command.stdout(Stdio::null()).stderr(Stdio::from(said)).spawn().unwrap();
+        let stderr_text = File::create(self.file(&format!("{name}.said"))).unwrap();
+        let child = command.stdout(Stdio::null()).stderr(Stdio::from(stderr_text)).spawn().unwrap();
         self.backends.push(BackendProcess(child));
     }
 
@@ -116,8 +116,8 @@ impl LogicalFixture {
                 "subjects": [{"kind": "ServiceAccount", "name": "deployer", "namespace": "default"}]});
             send(&client, "POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding).await;
         }
-        let asked = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
-        let made = send(&client, "POST", &format!("{accounts}/deployer/token"), asked).await;
+        let requested = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}});
+        let made = send(&client, "POST", &format!("{accounts}/deployer/token"), requested).await;
         made["status"]["token"].as_str().unwrap().to_string()
     }
 
@@ -150,7 +150,7 @@ impl LogicalFixture {
     }
 
     /// Returns the output so far, for the message of a failed test.
-    fn said(&self) -> String {
+    fn log(&self) -> String {
         let files = ["up.said", "blue.said", "green.said"].map(|name| fs::read_to_string(self.file(name)));
         files.into_iter().flatten().collect()
     }
@@ -159,7 +159,7 @@ impl LogicalFixture {
 impl Drop for LogicalFixture {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("{}", self.said());
+            eprintln!("{}", self.log());
         }
     }
 }
@@ -188,35 +188,35 @@ async fn condition(client: &Client, path: &str) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logical_cluster_is_an_environment() {
-    let yard = LogicalFixture::open().await;
-    let main = yard.serving.client(CONTEXT).await;
-    let [blue, green] = [yard.serving.client("blue").await, yard.serving.client("green").await];
+    let fixture = LogicalFixture::open().await;
+    let main = fixture.serving.client(CONTEXT).await;
+    let [blue, green] = [fixture.serving.client("blue").await, fixture.serving.client("green").await];
     for name in ["shop", "bank"] {
         namespace(&main, name).await;
     }
     // Two tenants: one uses its own token, the other a service account created in its cluster.
-    yard.environment(&main, "shop", "blue", "blue", false).await;
-    let account = yard.environment(&main, "bank", "green", "green", true).await["metadata"]["uid"].clone();
+    fixture.environment(&main, "shop", "blue", "blue", false).await;
+    let account = fixture.environment(&main, "bank", "green", "green", true).await["metadata"]["uid"].clone();
     let account =
         format!("/api/v1/namespaces/kube-system/serviceaccounts/argocd-manager-{}", account.as_str().unwrap());
-    yard.deploy(&main, "shop", "blue", "of-shop").await;
-    yard.deploy(&main, "bank", "green", "of-bank").await;
-    let told = synced(&main, "shop").await;
-    assert_eq!(told["status"]["reconciledState"]["destination"], json!({"name": "blue", "namespace": "of-shop"}));
+    fixture.deploy(&main, "shop", "blue", "of-shop").await;
+    fixture.deploy(&main, "bank", "green", "of-bank").await;
+    let printed = synced(&main, "shop").await;
+    assert_eq!(printed["status"]["reconciledState"]["destination"], json!({"name": "blue", "namespace": "of-shop"}));
     synced(&main, "bank").await;
     assert!(has(&blue, "of-shop").await && has(&green, "of-bank").await);
     assert!(!has(&green, "of-shop").await && !has(&blue, "of-bank").await && !has(&main, "of-shop").await);
     assert!(get(&green, &account).await.is_some() && get(&blue, &account).await.is_none());
     // A token of one cluster is invalid on another, and tenants do not share access.
-    yard.environment(&main, "shop", "green", "blue", false).await;
-    let said = condition(&main, "namespaces/shop/gitopsdeploymentmanagedenvironments/green").await;
+    fixture.environment(&main, "shop", "green", "blue", false).await;
+    let stderr_text = condition(&main, "namespaces/shop/gitopsdeploymentmanagedenvironments/green").await;
     assert_eq!(
-        (&said["status"], &said["reason"]),
+        (&stderr_text["status"], &stderr_text["reason"]),
         (&json!("Unknown"), &json!("UnableToValidateClusterCredentials")),
-        "{said}"
+        "{stderr_text}"
     );
     let sentence = "Unable to validate the credentials provided in the ManagedEnvironment Secret. Verify the API URL, and service account token are correct. (";
-    assert!(said["message"].as_str().unwrap().starts_with(sentence), "{said}");
+    assert!(stderr_text["message"].as_str().unwrap().starts_with(sentence), "{stderr_text}");
     let path = format!("{GROUP}/namespaces/shop/gitopsdeployments/web");
     let request = http::Request::patch(&path).header("Content-Type", "application/merge-patch+json");
     let there = json!({"spec": {"destination": {"environment": "green", "namespace": "of-bank"}}});
@@ -243,27 +243,30 @@ async fn a_logical_cluster_is_an_environment() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tenants_are_on_any_number_of_logical_clusters() {
-    let mut yard = LogicalFixture::open().await;
-    let main = yard.serving.client(CONTEXT).await;
+    let mut fixture = LogicalFixture::open().await;
+    let main = fixture.serving.client(CONTEXT).await;
     // Namespaces with one name on the main cluster, blue and green are separate tenants.
     namespace(&main, "shop").await;
-    yard.environment(&main, "shop", "blue", "blue", false).await;
-    yard.deploy(&main, "shop", "blue", "from-main").await;
+    fixture.environment(&main, "shop", "blue", "blue", false).await;
+    fixture.deploy(&main, "shop", "blue", "from-main").await;
     for name in LOGICAL {
-        yard.backend(name).await;
-        let client = yard.serving.client(name).await;
+        fixture.backend(name).await;
+        let client = fixture.serving.client(name).await;
         namespace(&client, "shop").await;
-        yard.environment(&client, "shop", name, name, false).await;
-        yard.deploy(&client, "shop", name, "from-itself").await;
+        fixture.environment(&client, "shop", name, name, false).await;
+        fixture.deploy(&client, "shop", name, "from-itself").await;
     }
     synced(&main, "shop").await;
     for name in LOGICAL {
-        let client = yard.serving.client(name).await;
-        let told = synced(&client, "shop").await;
-        assert_eq!(told["status"]["reconciledState"]["destination"], json!({"name": name, "namespace": "from-itself"}));
+        let client = fixture.serving.client(name).await;
+        let printed = synced(&client, "shop").await;
+        assert_eq!(
+            printed["status"]["reconciledState"]["destination"],
+            json!({"name": name, "namespace": "from-itself"})
+        );
         assert!(has(&client, "from-itself").await);
     }
-    let [blue, green] = [yard.serving.client("blue").await, yard.serving.client("green").await];
+    let [blue, green] = [fixture.serving.client("blue").await, fixture.serving.client("green").await];
     assert!(has(&blue, "from-main").await && !has(&green, "from-main").await);
     let projects = "/apis/argoproj.io/v1alpha1/namespaces/argocd/appprojects";
     let tenants = async || {

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::process::{CONTEXT, ServerProcess, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, stderr_text, switchboard};
 use crate::up_process::eventually;
 
 const CONFIG: &str =
@@ -32,10 +32,10 @@ impl MoveFixture {
         command.arg(file("switchboard.yaml")).arg("--state-dir").arg(file("state"));
         let serving = ServerProcess::start_with(command, Stdio::from(File::create(file("said")).unwrap()));
         let client = serving.client(CONTEXT).await;
-        let yard = MoveFixture { serving, folder, client };
-        yard.settled().await;
-        yard.fleet(&["add", "argocd-2", "--create-namespace"]);
-        yard
+        let fixture = MoveFixture { serving, folder, client };
+        fixture.settled().await;
+        fixture.fleet(&["add", "argocd-2", "--create-namespace"]);
+        fixture
     }
 
     /// Waits until the team's deployment is synced and reported.
@@ -53,11 +53,11 @@ impl MoveFixture {
         command.args(arguments).arg("--database").arg(format!("sqlite:{}", state.join("gitops.db").display()));
         command.arg("--credentials-key-file").arg(state.join("gitops.keys"));
         let output = command.arg("--kubeconfig").arg(&self.serving.kubeconfig).output().unwrap();
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", stderr_text(&output));
         String::from_utf8(output.stdout).unwrap()
     }
 
-    fn said(&self) -> String {
+    fn log(&self) -> String {
         fs::read_to_string(self.folder.path().join("said")).unwrap()
     }
 
@@ -87,8 +87,8 @@ impl MoveFixture {
 
     /// Sends a request to the console's API and returns status and body.
     fn ask(&self, method: &str, path: &str, token: &str, body: &str) -> (u16, Value) {
-        let said = self.said();
-        let address = said.lines().find_map(|line| line.strip_prefix("console at http://")).unwrap();
+        let stderr_text = self.log();
+        let address = stderr_text.lines().find_map(|line| line.strip_prefix("console at http://")).unwrap();
         let address = address.trim_end_matches('/');
         let mut stream = TcpStream::connect(address).unwrap();
         write!(
@@ -110,30 +110,30 @@ impl MoveFixture {
 }
 
 #[tokio::test]
-async fn a_unit_is_moved_through_the_console_by_who_may() {
-    let yard = MoveFixture::open(true).await;
-    let deployed = yard.get("/api/v1/namespaces/team/configmaps/pages").await.unwrap();
-    let (stranger, mover) = (yard.token("stranger", &["get"]).await, yard.token("mover", &["move"]).await);
-    let (status, problem) = yard.move_to(&stranger, "team", "argocd-2");
+async fn placement_is_moved_through_the_console_with_permission() {
+    let fixture = MoveFixture::open(true).await;
+    let deployed = fixture.get("/api/v1/namespaces/team/configmaps/pages").await.unwrap();
+    let (stranger, mover) = (fixture.token("stranger", &["get"]).await, fixture.token("mover", &["move"]).await);
+    let (status, problem) = fixture.move_to(&stranger, "team", "argocd-2");
     assert_eq!(status, 403, "{problem}");
-    let (_, fleet) = yard.ask("GET", "fleet", &mover, "");
+    let (_, fleet) = fixture.ask("GET", "fleet", &mover, "");
     assert_eq!(fleet["units"], json!([{"tenant": "team", "environment": null, "instance": "argocd", "moving": false}]));
     assert_eq!(fleet["instances"][1]["member"]["maxApplications"], 1000, "{fleet}");
     for (tenant, to, status, detail) in [
         ("team", "nowhere", 404, "could not find an Argo CD instance in namespace `nowhere`"),
-        ("nobody", "argocd-2", 404, "could not find what tenant `nobody` deploys to `its own namespace`"),
-        ("team", "argocd", 409, "could not move the unit: it is on that Argo CD instance already"),
+        ("nobody", "argocd-2", 404, "could not find a placement of tenant `nobody` for `its own namespace`"),
+        ("team", "argocd", 409, "could not move the placement: it is already on that Argo CD instance"),
     ] {
-        let (given, problem) = yard.move_to(&mover, tenant, to);
+        let (given, problem) = fixture.move_to(&mover, tenant, to);
         assert_eq!((given, &problem["detail"]), (status, &json!(detail)), "{problem}");
         assert!(!problem["hint"].as_str().unwrap().is_empty(), "{problem}");
     }
-    let units = yard.fleet(&["list", "--units"]);
+    let units = fixture.fleet(&["list", "--placements"]);
     assert_eq!(
         units,
         "Tenant  Environment  Instance  Applications  Moving\nteam    -            argocd    1             -\n"
     );
-    let (status, done) = yard.move_to(&mover, "team", "argocd-2");
+    let (status, done) = fixture.move_to(&mover, "team", "argocd-2");
     assert_eq!(status, 200, "{done}");
     assert_eq!(done["done"], "team is on its way from argocd to argocd-2");
     // The command includes the flags for the same database.
@@ -141,16 +141,20 @@ async fn a_unit_is_moved_through_the_console_by_who_may() {
     assert!(command.starts_with("switchboard gitops fleet move team --database sqlite:/"), "{command}");
     assert!(command.ends_with(" --to argocd-2"), "{command}");
     let arrived = eventually("it is there", || async {
-        let (_, fleet) = yard.ask("GET", "fleet", &mover, "");
+        let (_, fleet) = fixture.ask("GET", "fleet", &mover, "");
         (fleet["moves"][0]["course"] == "arrived").then_some(fleet)
     })
     .await;
     assert_eq!((&arrived["moves"][0]["from"], &arrived["moves"][0]["to"]), (&json!("argocd"), &json!("argocd-2")));
     assert_eq!(arrived["units"][0]["instance"], "argocd-2");
-    assert!(yard.fleet(&["list"]).contains("argocd-2   active  1/1000        1/1000  0"), "{}", yard.fleet(&["list"]));
-    let now = yard.get("/api/v1/namespaces/team/configmaps/pages").await.unwrap();
+    assert!(
+        fixture.fleet(&["list"]).contains("argocd-2   active  1/1000        1/1000  0"),
+        "{}",
+        fixture.fleet(&["list"])
+    );
+    let now = fixture.get("/api/v1/namespaces/team/configmaps/pages").await.unwrap();
     assert_eq!(now["metadata"]["uid"], deployed["metadata"]["uid"], "what was deployed is what it was");
-    let log = yard.said();
+    let log = fixture.log();
     for (who, came) in [("mover", "done"), ("stranger", "refused")] {
         let words = format!("system:serviceaccount:default:{who} asked for `{command}`: {came}");
         assert!(log.contains(&words), "{words} is not written down in {log}");
@@ -159,12 +163,12 @@ async fn a_unit_is_moved_through_the_console_by_who_may() {
 
 /// A command that only knows the database uses the isolation setting that the backend stored.
 #[tokio::test]
-async fn a_unit_is_moved_without_a_project_where_tenants_have_none() {
-    let yard = MoveFixture::open(false).await;
-    yard.fleet(&["move", "team", "--to", "argocd-2"]);
-    let projects = yard.get("/apis/argoproj.io/v1alpha1/namespaces/argocd-2/appprojects").await.unwrap();
+async fn placement_is_moved_without_a_project_if_tenants_share_the_default_one() {
+    let fixture = MoveFixture::open(false).await;
+    fixture.fleet(&["move", "team", "--to", "argocd-2"]);
+    let projects = fixture.get("/apis/argoproj.io/v1alpha1/namespaces/argocd-2/appprojects").await.unwrap();
     let names: Vec<&Value> = projects["items"].as_array().unwrap().iter().map(|one| &one["metadata"]["name"]).collect();
     assert!(!names.iter().any(|name| name.as_str().unwrap().starts_with("app-project-")), "{names:?}");
-    let applications = yard.get("/apis/argoproj.io/v1alpha1/namespaces/argocd-2/applications").await.unwrap();
+    let applications = fixture.get("/apis/argoproj.io/v1alpha1/namespaces/argocd-2/applications").await.unwrap();
     assert_eq!(applications["items"][0]["spec"]["project"], "default");
 }

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::Api;
 use serde_json::{Value, json};
 
-use crate::process::{CONTEXT, ServerProcess, run, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, run, stderr_text, switchboard};
 use crate::up_process::{UpProcess, eventually};
 
 fn example(name: &str) -> String {
@@ -29,7 +29,7 @@ static APPARATUS: LazyLock<PathBuf> = LazyLock::new(|| {
 fn render_shows_every_event_without_a_cluster() {
     let output =
         run(&["plugs", "render", &example("postgres/2-database.yaml"), &example("postgres/3-application.yaml")]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     let text = String::from_utf8(output.stdout).unwrap();
     for line in [
         "    database: orders",
@@ -58,41 +58,42 @@ fn render_names_what_is_missing() {
     let output = run(&["plugs", "render", &example("postgres/3-application.yaml")]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
-        said(&output),
-        "error: no Socket is in the files\nhint: give a file with a Plug and one with the Socket it names\n"
+        stderr_text(&output),
+        "error: the files have no Socket\nhint: pass a file with a Plug and one with the Socket it requests\n"
     );
     let output = run(&["plugs", "render", &example("many/1-socket.yaml"), &example("many/2-plugs.yaml")]);
     assert!(
-        said(&output).starts_with("error: 10 plugs are in the files\nhint: choose one with --plug NAME: catalog, cart")
+        stderr_text(&output)
+            .starts_with("error: 10 plugs are in the files\nhint: choose one with --plug NAME: catalog, cart")
     );
 }
 
 #[test]
-fn render_goes_as_far_as_it_can_without_an_apparatus_and_all_the_way_with_its_answer() {
+fn render_stops_at_an_apparatus_without_its_answer() {
     let accounts = example("apparatus/accounts.yaml");
     let output = run(&["plugs", "render", &accounts]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     let text = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(text.contains("    account: web-application") && !text.contains("web-account"), "{text}");
-    let words = said(&output);
+    let words = stderr_text(&output);
     for line in [
-        "note: left out: what the apparatus of the socket adds to its config, and to what is made of that",
-        "note: left out: an object of the plug: spec.resources[0].template.data.realm: map has no entry for key \"realm\" in \
+        "note: omitted: what the apparatus of the socket adds to its config, and to what is made of that",
+        "note: omitted: an object of the plug: spec.resources[0].template.data.realm: map has no entry for key \"realm\" in \
          {% .socketConfig.realm %}",
-        "hint: write what POST /config of the socket's apparatus answers to a file, and give it with --answer socket=FILE",
+        "hint: write the response of POST /config of the socket's apparatus to a file, and pass it with --answer socket=FILE",
     ] {
         assert!(words.lines().any(|own| own == line), "no line `{line}` in\n{words}");
     }
     let answer = format!("socket={}", example("apparatus/answer.json"));
     let output = run(&["plugs", "render", &accounts, "--answer", &answer]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_text(&output));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("  name: web-account") && text.contains("  realm: example"), "{text}");
 }
 
 #[test]
-fn an_answer_that_is_none_is_refused_with_what_to_write() {
+fn invalid_answer_is_refused_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let list = folder.path().join("list.yaml");
     std::fs::write(&list, "- realm\n").unwrap();
@@ -101,21 +102,21 @@ fn an_answer_that_is_none_is_refused_with_what_to_write() {
         let flags = answers.iter().flat_map(|answer| ["--answer", *answer]);
         let output = run(&["plugs", "render", &accounts].into_iter().chain(flags).collect::<Vec<_>>());
         assert!(!output.status.success());
-        said(&output)
+        stderr_text(&output)
     };
-    let told = render(&[&format!("socket={list}")]);
-    assert!(told.contains("must be a map, and is a list\nhint: write what POST /config answers"), "{told}");
+    let printed = render(&[&format!("socket={list}")]);
+    assert!(printed.contains("must be a map, and is a list\nhint: write what POST /config answers"), "{printed}");
     let answer = format!("socket={}", example("apparatus/answer.json"));
-    let told = render(&[&answer, &answer]);
-    assert!(told.contains("two answers are given for the socket\nhint: "), "{told}");
-    let told = render(&["both=answer.json"]);
-    assert!(told.contains("write plug=FILE or socket=FILE"), "{told}");
-    let told = render(&[&answer.replace("socket=", "plug=")]);
-    assert!(told.contains("the plug has no apparatus, so there is no answer of it\nhint: "), "{told}");
+    let printed = render(&[&answer, &answer]);
+    assert!(printed.contains("there are two responses for the socket\nhint: "), "{printed}");
+    let printed = render(&["both=answer.json"]);
+    assert!(printed.contains("expected plug=FILE or socket=FILE"), "{printed}");
+    let printed = render(&[&answer.replace("socket=", "plug=")]);
+    assert!(printed.contains("the plug has no apparatus, so there is no answer of it\nhint: "), "{printed}");
 }
 
 #[tokio::test]
-async fn the_example_of_make_run_needs_nothing_but_the_binary() {
+async fn example_of_make_run_needs_only_the_binary() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = switchboard(&["up", "--ephemeral", "--example", "postgres", "--state-dir"]);
     command.arg(folder.path());
@@ -123,7 +124,7 @@ async fn the_example_of_make_run_needs_nothing_but_the_binary() {
     let kubeconfig = serving.kubeconfig.display().to_string();
     let status = |arguments: &[&str]| {
         let output = run(&[&["plugs"], arguments, &["--kubeconfig", &kubeconfig]].concat());
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", stderr_text(&output));
         String::from_utf8(output.stdout).unwrap()
     };
     let text = eventually("the pair is coupled", || async {
@@ -157,8 +158,8 @@ async fn a_mapped_image_runs_as_a_local_process_and_ends_with_its_pod() {
         "operators:\n  plugs:\n    debounce: 0s\n    coolDown: 0s\n    settings:\n      commands:\n        accounts:1: [{}]\n",
         APPARATUS.display()
     );
-    let board = UpProcess::up(&config);
-    let client = board.serving.client(CONTEXT).await;
+    let running = UpProcess::up(&config);
+    let client = running.serving.client(CONTEXT).await;
     let grants = json!([{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}]);
     let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "maps"}, "rules": grants});
     let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "maps"},
@@ -191,5 +192,5 @@ async fn a_mapped_image_runs_as_a_local_process_and_ends_with_its_pod() {
         pods.get_opt("accounts-apparatus").await.unwrap().is_none().then_some(())
     })
     .await;
-    assert!(board.said().contains("default/accounts-apparatus runs as "), "{}", board.said());
+    assert!(running.log().contains("default/accounts-apparatus runs as "), "{}", running.log());
 }

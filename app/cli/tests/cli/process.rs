@@ -23,7 +23,7 @@ pub fn run(arguments: &[&str]) -> Output {
 }
 
 /// Returns the stderr of a process.
-pub fn said(output: &Output) -> String {
+pub fn stderr_text(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
@@ -60,11 +60,11 @@ impl ServerProcess {
     pub fn stop(mut self) -> (Option<i32>, String) {
         Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
         let code = self.child.wait().unwrap().code();
-        let mut said = String::new();
+        let mut stderr_text = String::new();
         if let Some(mut stderr) = self.child.stderr.take() {
-            stderr.read_to_string(&mut said).unwrap();
+            stderr.read_to_string(&mut stderr_text).unwrap();
         }
-        (code, said)
+        (code, stderr_text)
     }
 }
 

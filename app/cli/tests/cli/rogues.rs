@@ -22,9 +22,9 @@ operators:
 ";
 
 /// Reads the metrics from the address in the output.
-fn metrics(board: &UpProcess) -> String {
-    let said = board.said();
-    let address = said.split("metrics at http://").nth(1).unwrap().split('/').next().unwrap();
+fn metrics(running: &UpProcess) -> String {
+    let stderr_text = running.log();
+    let address = stderr_text.split("metrics at http://").nth(1).unwrap().split('/').next().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
     let mut page = String::new();
@@ -33,8 +33,8 @@ fn metrics(board: &UpProcess) -> String {
 }
 
 #[tokio::test]
-async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
-    let board = UpProcess::up(ROGUES);
+async fn rogue_fails_with_its_reason_and_stops_no_other_operator() {
+    let running = UpProcess::up(ROGUES);
     let reasons = [
         ("rogue-panics", "panicked: this operator panics on purpose"),
         ("rogue-hangs", "rogue-hangs do not come to an end"),
@@ -47,21 +47,21 @@ async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
         let failing = |row: &serde_json::Value| {
             row["word"] == "Failing" && row["reason"].as_str().is_some_and(|text| text.contains(reason))
         };
-        board.row(rogue, failing).await;
+        running.row(rogue, failing).await;
     }
 
     // Operators in a loop or a conflict are slowed down.
     for rogue in ["rogue-loops", "rogue-red"] {
-        board.waits(rogue, "slowed").await;
+        running.waits(rogue, "slowed").await;
     }
 
     // A guest is greeted despite all of them.
-    board.words().await;
-    board.guest("ada").await;
-    assert_eq!(board.greeting("ada").await, "Good day, ada!");
-    board.row("greeter", |row| row["word"] == "Ready" && row["failures"] == 0).await;
+    running.words().await;
+    running.guest("ada").await;
+    assert_eq!(running.greeting("ada").await, "Good day, ada!");
+    running.row("greeter", |row| row["word"] == "Ready" && row["failures"] == 0).await;
 
-    let events: Api<Event> = Api::default_namespaced(board.serving.client(CONTEXT).await);
+    let events: Api<Event> = Api::default_namespaced(running.serving.client(CONTEXT).await);
     for (reason, object) in [("OperatorsFight", "flag"), ("OperatorLoops", "counter")] {
         eventually(reason, || async {
             let list = events.list(&ListParams::default()).await.unwrap();
@@ -71,7 +71,7 @@ async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
         .await;
     }
 
-    let page = metrics(&board);
+    let page = metrics(&running);
     for (rogue, _) in reasons {
         let line = format!("switchboard_operator_state{{operator=\"{rogue}\",state=\"Failing\"}} 1\n");
         assert!(page.contains(&line), "{page}");
@@ -80,15 +80,15 @@ async fn a_rogue_stops_nobody_else_and_is_shown_failing_with_its_reason() {
     assert!(page.contains("switchboard_findings{kind=\"fight\"} 1\n"), "{page}");
     assert!(page.contains("switchboard_findings{kind=\"loop\"} 1\n"), "{page}");
 
-    let why = board.json(&["why", "configmap/flag"]);
+    let why = running.json(&["why", "configmap/flag"]);
     assert!(why["findings"][0].as_str().unwrap().contains("fight over .data.colour"), "{why}");
     // A hung operator does not prevent the stop.
-    let UpProcess { serving, folder } = board;
+    let UpProcess { serving, folder } = running;
     assert_eq!(serving.stop().0, Some(0));
     // The journal has the findings.
     for (object, found) in [("flag", "fight over .data.colour"), ("counter", "writes .data.count again and again")] {
-        let told = ask(&folder.path().join("state"), &["why", &format!("configmap/{object}"), "-o", "json"]);
-        let why: serde_json::Value = serde_json::from_slice(&told.stdout).unwrap();
+        let printed = ask(&folder.path().join("state"), &["why", &format!("configmap/{object}"), "-o", "json"]);
+        let why: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
         assert!(why["findings"][0].as_str().is_some_and(|finding| finding.contains(found)), "{why}");
     }
 }

@@ -52,7 +52,7 @@ impl FaultSeed {
         lines.map(|line| line.split_whitespace().map(str::to_string).collect()).collect()
     }
 
-    fn board(&self, data: &Path) -> UpProcess {
+    fn up(&self, data: &Path) -> UpProcess {
         let config = self.text("config").replace("DATA", &data.display().to_string());
         UpProcess::up_with(&format!("{config}\nconsole: {{address: '127.0.0.1:0'}}\n"), |folder| {
             for (name, text) in self.facts["files"].as_object().into_iter().flatten() {
@@ -64,10 +64,10 @@ impl FaultSeed {
     }
 
     /// Runs the user's commands.
-    fn tell(&self, board: &UpProcess, when: &str) {
+    fn tell(&self, up: &UpProcess, when: &str) {
         for line in self.lines(when) {
             let words: Vec<&str> = line.iter().map(String::as_str).collect();
-            assert_eq!(board.ask(&words).status.code(), Some(0), "{}: {line:?}", self.name);
+            assert_eq!(up.ask(&words).status.code(), Some(0), "{}: {line:?}", self.name);
         }
     }
 
@@ -76,11 +76,11 @@ impl FaultSeed {
     }
 
     /// Waits until the cause is in the first lines of the answer; returns the last answer on failure.
-    async fn told(&self) -> Result<(), String> {
+    async fn check(&self) -> Result<(), String> {
         let data = copied();
-        let board = self.board(data.path());
-        let client = board.serving.client(CONTEXT).await;
-        self.tell(&board, "first");
+        let up = self.up(data.path());
+        let client = up.serving.client(CONTEXT).await;
+        self.tell(&up, "first");
         let late = usize::try_from(self.facts["late"].as_u64().unwrap_or_default()).unwrap();
         let (early, late) = self.objects.split_at(self.objects.len() - late);
         for object in early {
@@ -88,17 +88,17 @@ impl FaultSeed {
         }
         if let Some(words) = self.facts["wait"]["words"].as_str() {
             let ask: Vec<&str> = self.facts["wait"]["ask"].as_str().unwrap().split_whitespace().collect();
-            let look = || async { String::from_utf8_lossy(&board.ask(&ask).stdout).contains(words).then_some(()) };
+            let look = || async { String::from_utf8_lossy(&up.ask(&ask).stdout).contains(words).then_some(()) };
             eventually(&format!("{}: {words}", self.name), look).await;
         }
-        self.tell(&board, "then");
+        self.tell(&up, "then");
         for object in late {
             self.put(&client, object).await;
         }
         let ask: Vec<&str> = self.text("ask").split_whitespace().collect();
         for change in self.facts["edits"].as_array().into_iter().flatten() {
             let before = self.text("before");
-            let look = || async { String::from_utf8_lossy(&board.ask(&ask).stdout).contains(before).then_some(()) };
+            let look = || async { String::from_utf8_lossy(&up.ask(&ask).stdout).contains(before).then_some(()) };
             eventually(&format!("{}: {before}", self.name), look).await;
             let text = |field: &str| change[field].as_str().unwrap();
             edit(data.path(), text("file"), text("from"), text("to"));
@@ -106,11 +106,12 @@ impl FaultSeed {
         let cause = self.text("cause");
         let last = std::sync::Mutex::new(String::new());
         let look = || async {
-            let output = board.ask(&ask);
-            let said = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
-            let first: Vec<&str> = said.lines().take(LINES).collect();
+            let output = up.ask(&ask);
+            let stderr_text =
+                String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+            let first: Vec<&str> = stderr_text.lines().take(LINES).collect();
             let named = first.iter().any(|line| line.contains(cause));
-            *last.lock().unwrap() = said.clone();
+            *last.lock().unwrap() = stderr_text.clone();
             named.then_some(())
         };
         let patience = std::time::Duration::from_secs(45);
@@ -120,9 +121,9 @@ impl FaultSeed {
         if tokio::time::timeout(patience, eventually(&self.name, look)).await.is_err() {
             return Err(missing("what is said", &last.into_inner().unwrap()));
         }
-        let page = self.page(&board, &ask);
+        let page = self.page(&up, &ask);
         let look = || async {
-            let text = read(&board, &page);
+            let text = read(&up, &page);
             let named = text.lines().take(LINES).any(|line| line.contains(cause));
             *last.lock().unwrap() = text;
             named.then_some(())
@@ -134,23 +135,24 @@ impl FaultSeed {
     }
 
     /// Returns the path of the console's page for a query.
-    fn page(&self, board: &UpProcess, ask: &[&str]) -> String {
+    fn page(&self, up: &UpProcess, ask: &[&str]) -> String {
         if let ["why-not", operator] = ask {
             return format!("/operators/{operator}");
         }
-        let mut told = board.json(ask)["object"].as_str().unwrap().to_string();
+        let mut printed = up.json(ask)["object"].as_str().unwrap().to_string();
         // An object without a writer is printed as it was requested.
-        if let Some((kind, name)) = told.split_once('/').filter(|(_, name)| !name.contains('/')) {
-            told = format!("{kind}s/default/{name}");
+        if let Some((kind, name)) = printed.split_once('/').filter(|(_, name)| !name.contains('/')) {
+            printed = format!("{kind}s/default/{name}");
         }
-        format!("/objects/{}/{told}", self.facts["cluster"].as_str().unwrap_or("default"))
+        format!("/objects/{}/{printed}", self.facts["cluster"].as_str().unwrap_or("default"))
     }
 }
 
 /// Returns the relevant part of a console page: the explanation of an object, the state of an operator, or the error.
-fn read(board: &UpProcess, path: &str) -> String {
-    let said = board.said();
-    let address = said.lines().find_map(|line| line.strip_prefix("console at http://")).expect("it says where it is");
+fn read(up: &UpProcess, path: &str) -> String {
+    let stderr_text = up.log();
+    let address =
+        stderr_text.lines().find_map(|line| line.strip_prefix("console at http://")).expect("it says where it is");
     let address = address.trim_end_matches('/');
     let mut stream = TcpStream::connect(address).unwrap();
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
@@ -189,7 +191,7 @@ async fn apply(client: &Client, object: &Value) -> Option<()> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn why_and_the_page_name_the_true_cause_of_every_seeded_fault_in_their_first_five_lines() {
+async fn why_and_the_page_name_the_cause_of_every_seeded_fault() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/seeds");
     let only = std::env::var("SEED").ok();
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -204,7 +206,7 @@ async fn why_and_the_page_name_the_true_cause_of_every_seeded_fault_in_their_fir
         while under_way.len() >= 3 {
             failed.extend(under_way.join_next().await.unwrap().unwrap().err());
         }
-        under_way.spawn(async move { seed.told().await });
+        under_way.spawn(async move { seed.check().await });
     }
     while let Some(done) = under_way.join_next().await {
         failed.extend(done.unwrap().err());
@@ -214,10 +216,13 @@ async fn why_and_the_page_name_the_true_cause_of_every_seeded_fault_in_their_fir
 
 /// Before a kernel runs, the error itself states the cause.
 #[test]
-fn what_keeps_a_kernel_from_starting_is_named_by_its_error() {
+fn startup_errors_name_their_cause() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("switchboard.yaml"), "clusters: {hub: {kubeconfig: nowhere}}\n").unwrap();
     let output = switchboard(&["run", "--state-dir", "state"]).current_dir(folder.path()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.lines().take(LINES).any(|line| line.contains("there is no kubeconfig nowhere")), "{said}");
+    let stderr_text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        stderr_text.lines().take(LINES).any(|line| line.contains("could not find the kubeconfig nowhere")),
+        "{stderr_text}"
+    );
 }

@@ -8,7 +8,7 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, LogParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Api, Client};
 
-use crate::process::{CONTEXT, ServerProcess, run, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, run, stderr_text, switchboard};
 
 fn dump() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases/dump")
@@ -48,15 +48,15 @@ async fn check_contents(client: Client) {
 }
 
 #[tokio::test]
-async fn a_directory_is_served_and_what_is_broken_is_named() {
+async fn directory_is_served_and_broken_files_are_named() {
     let serving = serve(&dump());
     check_contents(serving.client(CONTEXT).await).await;
     let kubeconfig = serving.kubeconfig.clone();
-    let (code, said) = serving.stop();
+    let (code, stderr_text) = serving.stop();
     assert_eq!(code, Some(0));
     let broken = "registry-example-com-must-gather-sha256-0123/namespaces/shop/core/secrets.yaml:";
-    assert!(said.contains(broken), "{said}");
-    assert!(said.contains("read 8 objects and 3 logs"), "{said}");
+    assert!(stderr_text.contains(broken), "{stderr_text}");
+    assert!(stderr_text.contains("read 8 objects and 3 logs"), "{stderr_text}");
     assert!(!kubeconfig.exists(), "the temporary kubeconfig is taken away");
 }
 
@@ -71,33 +71,33 @@ async fn an_archive_is_served_like_the_directory() {
 }
 
 #[test]
-fn what_is_no_dump_is_refused_with_a_hint() {
+fn invalid_dump_is_refused_with_a_hint() {
     let missing = run(&["serve", "no-such-dump", "--listen", "127.0.0.1:0"]);
-    let said_of_it = said(&missing);
+    let said_of_it = stderr_text(&missing);
     assert_eq!(missing.status.code(), Some(1));
-    assert!(said_of_it.starts_with("error: could not open the dump `no-such-dump`"), "{said_of_it}");
+    assert!(said_of_it.starts_with("error: could not open dump `no-such-dump`"), "{said_of_it}");
     assert!(said_of_it.contains("hint: "), "{said_of_it}");
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let text = switchboard(&["serve", "--listen", "127.0.0.1:0"]).arg(manifest).output().unwrap();
-    let said = said(&text);
-    assert!(said.contains("could not read the archive") && said.contains("hint: "), "{said}");
+    let stderr_text = stderr_text(&text);
+    assert!(stderr_text.contains("could not read archive") && stderr_text.contains("hint: "), "{stderr_text}");
     assert_eq!(run(&["serve"]).status.code(), Some(64));
 }
 
 #[test]
-fn what_holds_nothing_is_refused_with_a_hint() {
+fn empty_dump_is_refused_with_a_hint() {
     let empty = tempfile::tempdir().unwrap();
     for path in [Path::new("/dev/null"), empty.path()] {
         let output = switchboard(&["serve", "--listen", "127.0.0.1:0"]).arg(path).output().unwrap();
-        let said = said(&output);
-        assert_eq!(output.status.code(), Some(1), "{said}");
+        let stderr_text = stderr_text(&output);
+        assert_eq!(output.status.code(), Some(1), "{stderr_text}");
         let error = format!("error: the dump `{}` holds no objects and no logs\n", path.display());
-        assert!(said.contains(&error) && said.contains("hint: a dump has `namespaces`"), "{said}");
+        assert!(stderr_text.contains(&error) && stderr_text.contains("hint: a dump has `namespaces`"), "{stderr_text}");
     }
 }
 
 #[tokio::test]
-async fn of_a_cut_archive_the_whole_part_is_served() {
+async fn complete_part_of_a_truncated_archive_is_served() {
     let folder = tempfile::tempdir().unwrap();
     let archive = folder.path().join("dump.tar");
     let made = Command::new("tar").arg("-cf").arg(&archive).arg("-C").arg(dump()).arg("--sort=name").arg(".").status();
@@ -109,7 +109,10 @@ async fn of_a_cut_archive_the_whole_part_is_served() {
     let serving = serve(&archive);
     let pods: Api<Pod> = Api::all(serving.client(CONTEXT).await);
     assert!(!pods.list(&ListParams::default()).await.unwrap().items.is_empty());
-    let (code, said) = serving.stop();
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains(&format!("warning: {}: damaged behind entry", archive.display())), "{said}");
+    let (code, stderr_text) = serving.stop();
+    assert_eq!(code, Some(0), "{stderr_text}");
+    assert!(
+        stderr_text.contains(&format!("warning: {}: archive is damaged after entry", archive.display())),
+        "{stderr_text}"
+    );
 }

@@ -52,8 +52,9 @@ fn difference(case: &Path, with: &dyn Fn(&mut Command)) -> Option<String> {
 /// Fails with all differences.
 pub fn differences(cases: &[PathBuf], with: &dyn Fn(&mut Command)) {
     let differences = cases.iter().filter_map(|case| Some((case, difference(case, with)?)));
-    let told: Vec<String> = differences.map(|(case, difference)| format!("{}: {difference}", case.display())).collect();
-    assert!(told.is_empty(), "{} cases differ:\n{}", told.len(), told.join("\n"));
+    let shown_text: Vec<String> =
+        differences.map(|(case, difference)| format!("{}: {difference}", case.display())).collect();
+    assert!(shown_text.is_empty(), "{} cases differ:\n{}", shown_text.len(), shown_text.join("\n"));
 }
 
 #[test]
@@ -78,9 +79,11 @@ pub fn record(case: &Path, with: &dyn Fn(&mut Command)) {
     if output.status.success() {
         fs::write(case.join("expected.yaml"), output.stdout).unwrap();
     } else {
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        let lines: Vec<&str> =
-            said.split('\n').filter(|line| !line.starts_with("level=") && !line.starts_with("Flag --")).collect();
+        let stderr_text = String::from_utf8_lossy(&output.stderr).into_owned();
+        let lines: Vec<&str> = stderr_text
+            .split('\n')
+            .filter(|line| !line.starts_with("level=") && !line.starts_with("Flag --"))
+            .collect();
         fs::write(case.join("expected.err"), lines.join("\n")).unwrap();
     }
 }
@@ -104,9 +107,9 @@ fn files_are_written_one_for_each_template() {
 }
 
 #[test]
-fn where_a_document_comes_from_is_said_with_a_hint() {
+fn source_of_a_document_is_reported_with_a_hint() {
     let output = template(&charts().join("error-second-doc/cases/err"), &|_| {});
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("e/templates/a.yaml:5:6"), "{said}");
-    assert!(said.contains("hint: quote it: {{ .Values.v | quote }}"), "{said}");
+    let stderr_text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(stderr_text.contains("e/templates/a.yaml:5:6"), "{stderr_text}");
+    assert!(stderr_text.contains("hint: quote it: {{ .Values.v | quote }}"), "{stderr_text}");
 }

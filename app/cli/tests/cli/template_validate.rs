@@ -53,7 +53,7 @@ async fn make(client: &Client, path: &str, object: &Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_is_asked_what_helm_asks_it() {
+async fn cluster_gets_the_requests_of_helm() {
     let serving = ServerProcess::start(switchboard(&["up", "--ephemeral"]));
     let client = serving.client(CONTEXT).await;
     for (path, object) in world() {
@@ -77,7 +77,7 @@ async fn a_cluster_is_asked_what_helm_asks_it() {
         let arguments = std::fs::read_to_string(case.join("args")).unwrap();
         command.args(arguments.lines()).current_dir(case);
         with(&mut command);
-        let said = String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned();
-        assert!(said.contains(line) && said.contains(": rendered "), "{said}");
+        let stderr_text = String::from_utf8_lossy(&command.output().unwrap().stderr).into_owned();
+        assert!(stderr_text.contains(line) && stderr_text.contains(": rendered "), "{stderr_text}");
     }
 }

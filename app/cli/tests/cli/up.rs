@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
 use kube::api::PostParams;
 
-use crate::process::{CONTEXT, ServerProcess, run, said, switchboard};
+use crate::process::{CONTEXT, ServerProcess, run, stderr_text, switchboard};
 
 fn up(arguments: &[&str]) -> ServerProcess {
     ServerProcess::start(switchboard(&[&["up"], arguments].concat()))
@@ -22,14 +22,14 @@ async fn an_ephemeral_cluster_answers_and_stops_cleanly() {
         api.create(&PostParams::default(), &config_map("only-here")).await.unwrap();
     }
     let kubeconfig = serving.kubeconfig.clone();
-    let (code, said) = serving.stop();
-    assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("\nserving at https://127.0.0.1:"), "{said}");
+    let (code, stderr_text) = serving.stop();
+    assert_eq!(code, Some(0), "{stderr_text}");
+    assert!(stderr_text.contains("\nserving at https://127.0.0.1:"), "{stderr_text}");
     assert!(!kubeconfig.exists(), "an ephemeral cluster leaves nothing behind");
 }
 
 #[tokio::test]
-async fn a_data_directory_outlives_the_process() {
+async fn data_directory_outlives_the_process() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().to_str().unwrap();
     let first = up(&["--data-dir", path, "--cluster", "blue"]);
@@ -50,14 +50,14 @@ fn a_port_that_is_taken_is_an_error_with_a_hint() {
     let address = taken.local_addr().unwrap().to_string();
     let output = run(&["up", "--ephemeral", "--listen", &address]);
     assert_eq!(output.status.code(), Some(1));
-    let said = said(&output);
-    assert!(said.starts_with(&format!("error: could not listen on {address}\n")), "{said}");
-    assert!(said.contains("\nhint: "), "{said}");
+    let stderr_text = stderr_text(&output);
+    assert!(stderr_text.starts_with(&format!("error: could not listen on {address}\n")), "{stderr_text}");
+    assert!(stderr_text.contains("\nhint: "), "{stderr_text}");
     assert!(output.stdout.is_empty());
 }
 
 #[test]
-fn what_is_not_understood_is_a_usage_error() {
+fn invalid_arguments_are_usage_errors() {
     for arguments in [
         &["up", "--nonsense"][..],
         &["up", "--ephemeral", "--data-dir", "x"],
@@ -77,7 +77,7 @@ fn what_is_not_understood_is_a_usage_error() {
 fn a_further_cluster_may_not_take_the_first_ones_context() {
     let refused = run(&["up", "--ephemeral", "--listen", "127.0.0.1:0", "--cluster", "switchboard"]);
     assert_eq!(refused.status.code(), Some(64));
-    assert!(said(&refused).contains("context has this name"));
+    assert!(stderr_text(&refused).contains("context has this name"));
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
 
 /// Configuration without operators.
-pub const NOBODY: &str = "operators: {}\n";
+pub const NO_OPERATORS: &str = "operators: {}\n";
 
 /// `switchboard up` with a configuration, in its own folder.
 pub struct UpProcess {
@@ -43,11 +43,11 @@ impl UpProcess {
         let folder = tempfile::tempdir().unwrap();
         prepare(folder.path());
         fs::write(folder.path().join("switchboard.yaml"), config).unwrap();
-        let said = fs::File::create(folder.path().join("said")).unwrap();
+        let stderr_text = fs::File::create(folder.path().join("said")).unwrap();
         let mut command = switchboard(&["up", "--ephemeral", "--config"]);
         command.arg(folder.path().join("switchboard.yaml")).arg("--state-dir").arg(folder.path().join("state"));
         command.env("SWITCHBOARD_LOG", level);
-        let serving = ServerProcess::start_with(command, Stdio::from(said));
+        let serving = ServerProcess::start_with(command, Stdio::from(stderr_text));
         Self { serving, folder }
     }
 
@@ -57,7 +57,7 @@ impl UpProcess {
     }
 
     /// Returns the output on stderr so far.
-    pub fn said(&self) -> String {
+    pub fn log(&self) -> String {
         fs::read_to_string(self.file("said")).unwrap()
     }
 
@@ -116,15 +116,15 @@ impl UpProcess {
             let row = top["operators"].as_array()?.iter().find(|row| row["name"] == operator)?.clone();
             wanted(&row).then_some(row)
         };
-        eventually(&format!("{operator} as wanted"), look).await
+        eventually(&format!("the row of {operator}"), look).await
     }
 
     /// Waits until the operator's first unit waits for a reason, and returns the output of `why-not`.
     pub async fn waits(&self, operator: &str, why: &str) -> String {
         eventually(why, || async {
             let report = self.json(&["why-not", operator]);
-            let held = report["units"].as_array()?.iter().any(|unit| unit["wait"]["why"] == why);
-            held.then(|| masked(&self.ask(&["why-not", operator])))
+            let held_mib = report["units"].as_array()?.iter().any(|unit| unit["wait"]["why"] == why);
+            held_mib.then(|| masked(&self.ask(&["why-not", operator])))
         })
         .await
     }

@@ -8,12 +8,12 @@ use switchboard_rest::problem::ProblemKind;
 type EndpointRow = (&'static str, &'static str, &'static str, &'static [&'static str], &'static str);
 
 const ROWS: [EndpointRow; 14] = [
-    ("/state", "getState", "How everything stands", &[], "State"),
-    ("/operators", "listOperators", "Every operator, worst first", &[], "Operators"),
-    ("/operators/{name}", "getOperator", "One operator with its decisions", &["unit", "page"], "Operator"),
-    ("/decisions", "listDecisions", "What was decided, newest first", &["operator", "unit", "page"], "Decisions"),
-    ("/decisions/{id}", "getDecision", "One decision with what it read and wrote", &[], "Decision"),
-    ("/kinds", "listKinds", "What a cluster serves", &["cluster"], "Kinds"),
+    ("/state", "getState", "State of operators and clusters", &[], "State"),
+    ("/operators", "listOperators", "All operators, worst first", &[], "Operators"),
+    ("/operators/{name}", "getOperator", "Operator with its decisions", &["unit", "page"], "Operator"),
+    ("/decisions", "listDecisions", "Decisions, newest first", &["operator", "unit", "page"], "Decisions"),
+    ("/decisions/{id}", "getDecision", "Decision with its reads and writes", &[], "Decision"),
+    ("/kinds", "listKinds", "Kinds that a cluster serves", &["cluster"], "Kinds"),
     (
         "/objects",
         "listObjects",
@@ -21,19 +21,19 @@ const ROWS: [EndpointRow; 14] = [
         &["cluster", "kind", "namespace", "from"],
         "Objects",
     ),
-    (OBJECT, "getObject", "One object: itself, its owners, history, relations, and why it is so", &[], "Object"),
-    (WHY, "getWhy", "Why an object is as it is", &[], "Why"),
+    (OBJECT, "getObject", "Object with its field owners, history, relations and explanation", &[], "Object"),
+    (WHY, "getWhy", "Explanation of an object's state", &[], "Why"),
     ("/plugs", "getPlugs", "Plugs and sockets", &["q", "page", "near"], "Plugs"),
     ("/shards", "getShards", "Integrations by environment and shard", &["q", "page", "different"], "Shards"),
     (
         "/fleet",
         "getFleet",
-        "Argo CD instances, applications, environments, units and their moves",
+        "Argo CD instances, applications, environments, placements and moves",
         &["q", "page"],
         "Fleet",
     ),
-    ("/search", "search", "What has such a name", &["q"], "Found"),
-    ("/events", "getEvents", "Server-sent events, whenever something changed", &[], ""),
+    ("/search", "search", "Search by name", &["q"], "Found"),
+    ("/events", "getEvents", "Server-sent events on every change", &[], ""),
 ];
 
 const OBJECT: &str = "/objects/{cluster}/{kind}/{namespace}/{name}";
@@ -43,7 +43,7 @@ const WHY: &str = "/why/{cluster}/{kind}/{namespace}/{name}";
 pub fn part() -> OpenApiPart {
     let mut part = OpenApiPart::default();
     for (path, id, summary, query, schema) in ROWS {
-        let mut operation = OpenApiOperation::open(id, "console", summary).response(200, schema, "As it is now");
+        let mut operation = OpenApiOperation::open(id, "console", summary).response(200, schema, "Current data");
         for name in path.split(['{', '}']).skip(1).step_by(2) {
             operation = operation.inline_parameter(
                 json!({"name": name, "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}}),
@@ -66,16 +66,16 @@ pub fn part() -> OpenApiPart {
             part = part.schema(schema, shape(schema));
         }
     }
-    let act = OpenApiOperation::new("act", "console", "Pauses, resumes or wakes an operator, syncs a deployment, or moves a unit")
-        .inline_parameter(json!({"name": "word", "in": "path", "required": true, "schema": {"type": "string", "enum": ["pause", "resume", "wake", "sync", "move"]}}))
+    let act = OpenApiOperation::new("act", "console", "Pauses, resumes or reconciles an operator, syncs a deployment, or moves a placement")
+        .inline_parameter(json!({"name": "action", "in": "path", "required": true, "schema": {"type": "string", "enum": ["pause", "resume", "reconcile", "sync", "move"]}}))
         .body("Act")
-        .response(200, "Done", "It was done")
+        .response(200, "Done", "Result of the action")
         .problems(&[ProblemKind::Malformed, ProblemKind::Forbidden, ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::Unavailable]);
     let text = || json!({"type": "string"});
     let act_body = json!({"type": "object", "properties": {"operator": text(), "unit": text(), "namespace": text(), "name": text(), "tenant": text(), "environment": text(), "to": text()}});
     let done =
         json!({"type": "object", "required": ["done", "command"], "properties": {"done": text(), "command": text()}});
-    part.operation("/actions/{word}", "post", act).schema("Act", act_body).schema("Done", done)
+    part.operation("/actions/{action}", "post", act).schema("Act", act_body).schema("Done", done)
 }
 
 /// Returns the schema of a response with its required fields.

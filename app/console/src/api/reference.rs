@@ -9,11 +9,11 @@ use switchboard_rest::{gitops, openapi};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/REST.md");
 const HEAD: &str = "# REST API\n\n\
-    Made from the API's own document by a test; `UPDATE=1 cargo test -p switchboard-console reference` writes it anew. The document \
-    itself (OpenAPI 3.1, with every field of every body) is served at `/api/v1/openapi.json`, beside the console.\n\n\
-    Who asks is told by a token of Kubernetes in `Authorization: Bearer …`, what they may do by its rights; what is marked *open* \
-    needs none while the console listens on loopback. Whatever goes wrong is told as `application/problem+json` with `title`, \
-    `detail` and `hint`. Lists are given in pages: `limit`, and `continue` with what the page before ended with.\n";
+    Generated from the API's OpenAPI document; `UPDATE=1 cargo test -p switchboard-console reference` rewrites it. The document \
+    itself (OpenAPI 3.1, with every field of every body) is served at `/api/v1/openapi.json`, next to the console.\n\n\
+    Requests are authenticated by a Kubernetes token in `Authorization: Bearer …` and authorized by its RBAC permissions; requests \
+    marked *open* need no token while the console listens on loopback. Errors are returned as `application/problem+json` with \
+    `title`, `detail` and `hint`. Lists are paged: set `limit`, and `continue` to the token of the previous page.\n";
 
 fn name(parameter: &Value, document: &Value) -> String {
     let found = match parameter["$ref"].as_str() {
@@ -31,20 +31,20 @@ fn schema(of: &Value) -> Option<&str> {
 }
 
 fn row(path: &str, method: &str, operation: &Value, document: &Value) -> String {
-    let asked = operation["parameters"].as_array().into_iter().flatten().map(|one| name(one, document));
+    let parameters = operation["parameters"].as_array().into_iter().flatten().map(|one| name(one, document));
     let body = schema(&operation["requestBody"]).map(|schema| format!("body {schema}"));
-    let given: Vec<String> = asked.chain(body).collect();
+    let inputs: Vec<String> = parameters.chain(body).collect();
     let good = operation["responses"].as_object().unwrap().iter().filter(|(code, _)| code.starts_with('2'));
     let answers: Vec<String> = good
         .map(|(code, answer)| format!("{code} {}", schema(answer).unwrap_or_default()).trim().to_string())
         .collect();
     let open = if operation["security"] == serde_json::json!([]) { " (*open*)" } else { "" };
     let summary = operation["summary"].as_str().unwrap();
-    format!("| {} `{path}` | {summary}{open} | {} | {} |", method.to_uppercase(), given.join(", "), answers.join(", "))
+    format!("| {} `{path}` | {summary}{open} | {} | {} |", method.to_uppercase(), inputs.join(", "), answers.join(", "))
 }
 
 #[test]
-fn the_reference_is_what_the_document_says() {
+fn reference_matches_the_document() {
     let document = openapi::document(vec![super::part(), gitops::document_part()]);
     let mut areas: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -57,7 +57,7 @@ fn the_reference_is_what_the_document_says() {
     for (area, rows) in areas {
         let _ = write!(
             text,
-            "\n## {area}\n\n| request | what | given | answer |\n|---|---|---|---|\n{}\n",
+            "\n## {area}\n\n| request | summary | parameters | response |\n|---|---|---|---|\n{}\n",
             rows.join("\n")
         );
     }

@@ -46,8 +46,8 @@ fn group(group: &SocketGroup, top: usize, base: &str, near: Option<&str>) -> Mar
                 (plate(2, top + at * (HIGH + GAP), 5, &plug.name, &plate_text(&plug.state.to_string(), &plug.message), class(plug.state), &what, base, near))
             }
             @if !group.name.is_empty() {
-                @let told = if group.exists { format!("{} · {} of {} coupled", group.state, group.coupled, group.wanted) } else { "missing".to_string() };
-                (plate(right, middle - HIGH / 2, HIGH / 2, &group.name, &told, class(group.state), &format!("socket/{}", group.name), base, near))
+                @let caption = if group.exists { format!("{} · {} of {} coupled", group.state, group.coupled, group.wanted) } else { "missing".to_string() };
+                (plate(right, middle - HIGH / 2, HIGH / 2, &group.name, &caption, class(group.state), &format!("socket/{}", group.name), base, near))
             }
         }
     }
@@ -63,13 +63,13 @@ fn wire(plug: &PlugNode, y1: usize, right: usize, y2: usize) -> Markup {
     html! { path class=(line) d=(format!("M{x1} {y1} C{half} {y1} {half} {y2} {right} {y2}")) {} }
 }
 
-#[expect(clippy::too_many_arguments, reason = "a plate is where it is, what it says and where it leads")]
+#[expect(clippy::too_many_arguments, reason = "a plate has a position, texts and a link")]
 fn plate(
     x: usize,
     y: usize,
     round: usize,
     name: &str,
-    told: &str,
+    caption: &str,
     state: &str,
     what: &str,
     base: &str,
@@ -78,9 +78,9 @@ fn plate(
     let join = if base.contains('?') { '&' } else { '?' };
     html! {
         a href=(format!("{base}{join}near={}", percent_encode(what))) aria-current=[(near == Some(what)).then_some("true")] {
-            rect class=(format!("plate s-{state}")) x=(x) y=(y) width=(WIDE) height=(HIGH) rx=(round) { title { (name) ": " (told) } }
+            rect class=(format!("plate s-{state}")) x=(x) y=(y) width=(WIDE) height=(HIGH) rx=(round) { title { (name) ": " (caption) } }
             text x=(x + 14) y=(y + 19) { (truncate_start(name, FITS)) }
-            text.sub x=(x + 14) y=(y + 35) { (truncate_end(told)) }
+            text.sub x=(x + 14) y=(y + 35) { (truncate_end(caption)) }
         }
     }
 }

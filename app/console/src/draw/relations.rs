@@ -16,7 +16,7 @@ const FITS: usize = 34;
 pub fn relations(key: &ObjectKey, all: &[Relation]) -> Markup {
     let (left, right): (Vec<&Relation>, Vec<&Relation>) = all.iter().partition(|one| one.before);
     if all.is_empty() {
-        return html! { p.soft { "Nothing that is known here." } };
+        return html! { p.soft { "No known relations." } };
     }
     let rows = left.len().max(right.len()).max(1);
     let high = rows * (HIGH + GAP) - GAP + 4;
@@ -24,7 +24,7 @@ pub fn relations(key: &ObjectKey, all: &[Relation]) -> Markup {
     let (own, far) = (WIDE + BETWEEN, 2 * (WIDE + BETWEEN));
     let wide = far + WIDE + 4;
     html! {
-        svg.draw viewBox=(format!("0 0 {wide} {high}")) width=(wide) height=(high) role="group" aria-label=(format!("What {key} has to do with")) {
+        svg.draw viewBox=(format!("0 0 {wide} {high}")) width=(wide) height=(high) role="group" aria-label=(format!("Relations of {key}")) {
             @for (at, one) in left.iter().enumerate() {
                 (wire(WIDE + 2, y(at, left.len(), high) + HIGH / 2, own + 2, middle, one.what, true))
                 (plate(2, y(at, left.len(), high), one))

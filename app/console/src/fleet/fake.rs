@@ -9,13 +9,13 @@ use super::*;
 /// Fake that records started moves.
 #[derive(Default)]
 pub(crate) struct FakeFleet {
-    pub(crate) begun: Mutex<Vec<(PlacementName, String)>>,
+    pub(crate) requested: Mutex<Vec<(PlacementName, String)>>,
     pub(crate) broken: bool,
 }
 
 impl FakeFleet {
-    pub(crate) fn begun(&self) -> Vec<(PlacementName, String)> {
-        self.begun.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(crate) fn requested(&self) -> Vec<(PlacementName, String)> {
+        self.requested.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -44,16 +44,16 @@ impl FleetProvider for FakeFleet {
             units,
             ..FleetInstanceSummary::default()
         };
-        let begun = self.begun();
+        let requested = self.requested();
         let unit = FleetPlacement {
             name: shop(),
             instance: "argocd".to_string(),
-            moving: begun.iter().any(|(unit, _)| *unit == shop()),
+            moving: requested.iter().any(|(unit, _)| *unit == shop()),
         };
         let standing = FleetStatus {
             instances: vec![member("argocd", 1), member("argocd-2", 0)],
             units: vec![unit],
-            moves: begun.iter().map(|(unit, to)| a_move(unit, to)).collect(),
+            moves: requested.iter().map(|(unit, to)| a_move(unit, to)).collect(),
         };
         let broken = || FleetRefusal {
             kind: RefusalKind::Failed,
@@ -66,14 +66,14 @@ impl FleetProvider for FakeFleet {
 
     fn begin<'a>(&'a self, unit: &'a PlacementName, to: &'a str) -> BoxFuture<'a, Result<PlacementMove, FleetRefusal>> {
         let found = if to == "argocd-2" {
-            self.begun.lock().unwrap_or_else(PoisonError::into_inner).push((unit.clone(), to.to_string()));
+            self.requested.lock().unwrap_or_else(PoisonError::into_inner).push((unit.clone(), to.to_string()));
             Ok(a_move(unit, to))
         } else {
             let what = format!("could not find an Argo CD instance in namespace `{to}`");
             Err(FleetRefusal {
                 kind: RefusalKind::Missing,
                 message: what,
-                hint: "`switchboard gitops fleet list` names them".to_string(),
+                hint: "list the instances with `switchboard gitops fleet list`".to_string(),
             })
         };
         async move { found }.boxed()

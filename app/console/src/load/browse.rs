@@ -85,7 +85,7 @@ pub struct ObjectRow {
 pub async fn kinds(source: &ConsoleSource, cluster: Option<&str>) -> Result<KindsPage, ConsoleProblem> {
     let clusters: Vec<String> = source.clusters().await?.into_keys().map(|name| name.to_string()).collect();
     let cluster = cluster.map(str::to_string).or_else(|| clusters.first().cloned());
-    let cluster = cluster.ok_or_else(|| ConsoleProblem::NotFound("no cluster is worked on".to_string()))?;
+    let cluster = cluster.ok_or_else(|| ConsoleProblem::NotFound("no cluster is configured".to_string()))?;
     let state = source.state().await?;
     let served = source.kinds(&cluster).await?;
     let cached = |kind: &Resource| {
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_column_prints_nothing_that_its_object_hides() {
+    fn column_redacts_like_its_object() {
         let row = |spec: Value, cells: Value| {
             let object = serde_json::json!({"kind": "Box", "metadata": {"name": "a", "namespace": "n"}, "spec": spec});
             serde_json::json!({"cells": cells, "object": object})

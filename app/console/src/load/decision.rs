@@ -90,7 +90,7 @@ pub async fn load(source: &ConsoleSource, id: u64) -> Result<DecisionPage, Conso
     // The page shows a command that reads the decision from disk.
     source.handle.flush(vec![id]).await?;
     let (decision, contents) =
-        found.ok_or_else(|| ConsoleProblem::NotFound(format!("decision {id} is not kept, or was never made")))?;
+        found.ok_or_else(|| ConsoleProblem::NotFound(format!("decision {id} is not in the journal")))?;
     let (state, redactor) = (source.state().await?, source.redactor().await?);
     Ok(decision_page(&decision, contents.as_ref(), state.now, &redactor))
 }

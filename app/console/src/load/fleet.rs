@@ -182,7 +182,7 @@ pub fn fleet_page(
     let mut states: BTreeMap<String, usize> = BTreeMap::new();
     let mut all: Vec<(Health, &'static str, &Value)> = Vec::with_capacity(applications.len() + deployments.len());
     // The Application of a deployment is not counted separately; the deployment has the name that the tenant chose.
-    let made: BTreeSet<String> =
+    let placed: BTreeSet<String> =
         deployments.iter().map(|one| format!("{MADE}{}", text(one, "/metadata/uid"))).collect();
     for one in applications {
         let state = argo_cd_state(one);
@@ -190,7 +190,7 @@ pub fn fleet_page(
         let instance = instances.entry(name.clone()).or_insert_with(|| InstanceRow { name, ..InstanceRow::default() });
         instance.applications += 1;
         instance.well += usize::from(state == Health::Ready);
-        if !made.contains(text(one, "/metadata/name")) {
+        if !placed.contains(text(one, "/metadata/name")) {
             all.push((state, "Application", one));
         }
     }
@@ -313,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_is_found_on_the_cluster_it_is_on() {
+    fn instance_is_found_on_its_cluster() {
         let places = FleetClusters { tenants: ClusterName::new("hub"), engines: ClusterName::new("engines") };
         let named =
             |name: &str, how: &str| json!({"metadata": {"namespace": "team", "name": name}, "spec": {"type": how}});

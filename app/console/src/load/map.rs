@@ -201,7 +201,7 @@ fn plug_nodes(plugs: &[&PlugRow]) -> Vec<PlugNode> {
             many: true,
             state: state.0,
             coupled,
-            message: many.first().map(|plug| format!("the first: {}", plug.name)).unwrap_or_default(),
+            message: many.first().map(|plug| format!("first: {}", plug.name)).unwrap_or_default(),
         },
     };
     sums.into_iter().map(sum).collect()
@@ -229,7 +229,7 @@ async fn detail(
     let standing = standing.or_else(|| board.sockets.first().map(|socket| (socket.state, socket.message.clone())));
     let (state, message) = standing.unwrap_or_default();
     let resources = row.pointer("/spec/resources").and_then(Value::as_array).into_iter().flatten();
-    let made = resources.map(|one| {
+    let nodes = resources.map(|one| {
         let template = one.get("template").unwrap_or(one);
         let text = |pointer: &str| template.pointer(pointer).and_then(Value::as_str).unwrap_or("?").to_string();
         redactor.text(&format!("{} {}", text("/kind"), text("/metadata/name")))
@@ -241,7 +241,7 @@ async fn detail(
         state,
         message: redactor.text(&message),
         config: keys(row),
-        resources: made.collect(),
+        resources: nodes.collect(),
         events: events(source, &key, &redactor).await,
     }))
 }
@@ -252,7 +252,7 @@ fn keys(row: &Value) -> Vec<String> {
     let own = spec["config"].as_object().into_iter().flatten().map(|(key, _)| key.clone());
     let from = ["configSecretName", "configMapName", "configConfigMapName", "configTemplate"];
     let from = from.iter().filter_map(|field| match &spec[*field] {
-        Value::String(name) => Some(format!("all of {field} {name}")),
+        Value::String(name) => Some(format!("all keys of {field} {name}")),
         Value::Object(fields) => Some(format!("{} of {field}", fields.keys().cloned().collect::<Vec<_>>().join(", "))),
         _ => None,
     });

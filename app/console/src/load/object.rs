@@ -171,12 +171,12 @@ async fn report(
     live: Option<&Value>,
 ) -> Result<explain::WhyReport, ConsoleProblem> {
     let state = source.state().await?;
-    let wanted = key.clone();
+    let target = key.clone();
     let (mut entries, reach, last) = source
         .handle
         .journal(move |journal| {
             let entries: Vec<JournalEntry> = journal.newest().take(MAX_ENTRIES).collect();
-            (entries, journal.range(), journal.last_write_of(&wanted))
+            (entries, journal.range(), journal.last_write_of(&target))
         })
         .await?;
     // The last write may be older than the searched entries.
@@ -201,7 +201,7 @@ fn redacted_yaml(live: &Value, redactor: &PageRedactor) -> String {
     let mut text = yaml::to_string(&redactor.value(&object));
     if text.len() > MAX_YAML_BYTES {
         text.truncate(text.floor_char_boundary(MAX_YAML_BYTES));
-        text.push_str("\n# the rest is left off\n");
+        text.push_str("\n# truncated\n");
     }
     text
 }
@@ -267,7 +267,7 @@ pub async fn events(source: &ConsoleSource, key: &ObjectKey, redactor: &PageReda
     };
     let of_kind = |event: &&Value| event["involvedObject"]["kind"] == *key.table.resource.kind;
     let text = |value: &Value| value.as_str().map(str::to_string);
-    let mut told: Vec<EventRow> = answer["items"]
+    let mut event_rows: Vec<EventRow> = answer["items"]
         .as_array()
         .into_iter()
         .flatten()
@@ -282,7 +282,7 @@ pub async fn events(source: &ConsoleSource, key: &ObjectKey, redactor: &PageReda
             message: redactor.text(&text(&event["message"]).unwrap_or_default()),
         })
         .collect();
-    told.sort_by(|a, b| b.time.cmp(&a.time));
-    told.truncate(MAX_EVENTS);
-    told
+    event_rows.sort_by(|a, b| b.time.cmp(&a.time));
+    event_rows.truncate(MAX_EVENTS);
+    event_rows
 }

@@ -75,7 +75,7 @@ pub async fn load(
     let found = state.operators.iter().find(|operator| operator.name == name);
     let known = || state.operators.iter().map(|operator| operator.name.as_str()).collect::<Vec<_>>().join(", ");
     let found = found
-        .ok_or_else(|| ConsoleProblem::NotFound(format!("no operator {name} is hosted; there are: {}", known())))?;
+        .ok_or_else(|| ConsoleProblem::NotFound(format!("no operator {name} is running; operators: {}", known())))?;
     let report = explain::explain_idle(name, unit, &state);
     let waiting = report.units.iter().map(|held| UnitRow {
         unit: held.unit.to_string(),

@@ -84,10 +84,10 @@ pub fn display_name(unit: &PlacementName) -> String {
 /// Returns the display text for the progress of a move.
 pub fn progress_text(course: MoveProgress) -> &'static str {
     match course {
-        MoveProgress::Going => "on its way",
-        MoveProgress::Returning => "going back",
-        MoveProgress::Arrived => "arrived",
-        MoveProgress::Returned => "went back",
+        MoveProgress::Going => "moving",
+        MoveProgress::Returning => "rolling back",
+        MoveProgress::Arrived => "finished",
+        MoveProgress::Returned => "rolled back",
     }
 }
 
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_comes_first_and_instances_without_applications_are_there() {
+    fn moving_placements_come_first_and_empty_instances_are_listed() {
         let member = FleetInstanceSummary { namespace: "argocd-2".to_string(), ..FleetInstanceSummary::default() };
         let standing = FleetStatus {
             instances: vec![member],
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_holds_so_many_units_and_says_how_many_there_are() {
+    fn page_is_bounded_and_shows_the_total() {
         let units = (0..60).map(|at| unit(&format!("tenant-{at}"), false)).collect();
         let standing = FleetStatus { units, ..FleetStatus::default() };
         let all = placements(standing.clone(), "", Timestamp(1), &mut Vec::new(), &PageRedactor::default());

@@ -80,17 +80,17 @@ pub async fn load(
     filter: &str,
     only_different: bool,
 ) -> Result<ShardsPage, ConsoleProblem> {
-    let Some(shelf) = source.shelf() else { return Ok(ShardsPage::default()) };
-    let desired = shelf.desired();
-    let mut who = WorkloadList::from_desired(&desired);
+    let Some(desired_store) = source.desired_store() else { return Ok(ShardsPage::default()) };
+    let desired = desired_store.desired();
+    let mut workloads = WorkloadList::from_desired(&desired);
     if !filter.is_empty() {
-        who.only(filter);
+        workloads.only(filter);
     }
-    let different = who.rows.iter().filter(|row| !row.differs.is_empty()).count();
+    let different = workloads.rows.iter().filter(|row| !row.differs.is_empty()).count();
     if only_different {
-        who.only_different();
+        workloads.only_different();
     }
-    let mut view = shards_page(&who, page);
+    let mut view = shards_page(&workloads, page);
     (view.hosted, view.bundle, view.different, view.only_different) =
         (true, desired.sha.to_string(), different, only_different);
     let redactor = source.redactor().await?;
@@ -102,11 +102,11 @@ pub async fn load(
 }
 
 /// Returns a page of the matrix.
-pub fn shards_page(who: &WorkloadList, page: usize) -> ShardsPage {
-    let environments: BTreeSet<&str> = who.rows.iter().map(|row| row.environment.as_str()).collect();
+pub fn shards_page(workloads: &WorkloadList, page: usize) -> ShardsPage {
+    let environments: BTreeSet<&str> = workloads.rows.iter().map(|row| row.environment.as_str()).collect();
     let mut rows: BTreeMap<&str, BTreeMap<&str, Vec<&WorkloadRow>>> = BTreeMap::new();
     // Only workloads are shards; a Service has no image.
-    for row in who.rows.iter().filter(|row| !row.image.is_empty()) {
+    for row in workloads.rows.iter().filter(|row| !row.image.is_empty()) {
         rows.entry(&row.integration).or_default().entry(&row.environment).or_default().push(row);
     }
     let (total, page) = (rows.len(), page.max(1));

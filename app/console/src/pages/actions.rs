@@ -23,14 +23,14 @@ pub fn operator_actions(
     } else {
         (ConsoleAction::Pause(name.clone()), "Pause")
     };
-    let wake = match unit {
-        Some(unit) => (ConsoleAction::Reconcile(name.clone(), Some(unit.to_string())), "Run this unit now"),
-        None => (ConsoleAction::Reconcile(name.clone(), None), "Run all units now"),
+    let reconcile = match unit {
+        Some(unit) => (ConsoleAction::Reconcile(name.clone(), Some(unit.to_string())), "Reconcile this unit"),
+        None => (ConsoleAction::Reconcile(name.clone(), None), "Reconcile all units"),
     };
     html! {
         div.acts id="acts" data-live {
-            @for (act, label) in [pause, wake] {
-                @let fields = [("operator", Some(name.as_str())), ("unit", unit.filter(|_| act.name() == "wake"))];
+            @for (act, label) in [pause, reconcile] {
+                @let fields = [("operator", Some(name.as_str())), ("unit", unit.filter(|_| act.name() == "reconcile"))];
                 (button(&act, label, &fields, flags, user))
             }
         }
@@ -58,7 +58,7 @@ pub fn move_action(
             input type="hidden" name="tenant" value=(unit.name.tenant);
             @if let Some(environment) = &unit.name.environment { input type="hidden" name="environment" value=(environment); }
             span.choice {
-                select id=(id) name="to" aria-label={ "Where to move " (display_name(&unit.name)) } data-choice {
+                select id=(id) name="to" aria-label={ "Target instance for " (display_name(&unit.name)) } data-choice {
                     @for target in targets { option value=(target) { (target) } }
                 }
                 @if user.is_some() { button type="submit" { "Move" } } @else { a.button href=(login::href("/fleet")) { "Move" } }
@@ -90,7 +90,7 @@ fn button(
 /// Renders the sign-in page; `back` is the path to return to.
 pub fn sign_in(wrong: Option<&str>, back: &str) -> Markup {
     html! {
-        div.head { div { h1 { "Sign in" } p.soft { "Reading needs no token on this machine; whatever changes something does. A token of Kubernetes says who you are, and the rights you have there are the rights you have here." } } }
+        div.head { div { h1 { "Sign in" } p.soft { "On this machine, reading needs no token; actions do. Sign in with a Kubernetes token; your permissions are those of its user in the cluster." } } }
         @if let Some(wrong) = wrong { p.said.wrong role="alert" { (wrong) } }
         section.panel aria-label="Token" {
             div.body {
@@ -102,19 +102,19 @@ pub fn sign_in(wrong: Option<&str>, back: &str) -> Markup {
             }
         }
         section.panel aria-label="How to get a token" {
-            header { h2 { "How to get one" } }
+            header { h2 { "How to get a token" } }
             pre.code tabindex="0" role="group" aria-label="Commands" { code {
                 "kubectl create serviceaccount me\n"
                 "kubectl apply -f - <<'EOF'\n"
                 "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: act},\n"
-                " rules: [{apiGroups: [switchboard.dev], resources: [operators], verbs: [pause, wake]},\n"
+                " rules: [{apiGroups: [switchboard.dev], resources: [operators], verbs: [pause, reconcile]},\n"
                 "         {apiGroups: [managed-gitops.redhat.com], resources: [gitopsdeploymentsyncruns], verbs: [create]},\n"
                 "         {apiGroups: [managed-gitops.redhat.com], resources: [gitopsengineinstances], verbs: [move]}]}\n"
                 "EOF\n"
                 "kubectl create clusterrolebinding me --clusterrole=act --serviceaccount=default:me\n"
                 "kubectl create token me\n"
             } }
-            p.empty.small { "The right for each button, and what is written down of its use: " a href="/help/CONSOLE" { "about this console" } "." }
+            p.empty.small { "For the permission of each action and the audit log, see " a href="/help/CONSOLE" { "about this console" } "." }
         }
     }
 }

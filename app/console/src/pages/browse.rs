@@ -8,7 +8,7 @@ use crate::load::browse::{KindsPage, ObjectsPage};
 /// Renders the kinds of a cluster.
 pub fn kinds(view: &KindsPage) -> Markup {
     html! {
-        div.head { div { h1 { "Objects" } p.soft { "Everything the cluster serves. Bold kinds are watched by an operator here." } } }
+        div.head { div { h1 { "Objects" } p.soft { "Kinds that the cluster serves. Kinds in bold are watched by an operator." } } }
         form.row action="/objects" {
             label { "Cluster" select name="cluster" { @for name in &view.clusters { option value=(name) selected[*name == view.cluster] { (name) } } } }
             label { "Kind" input name="kind" list="kinds" placeholder="configmaps" autocomplete="off"; }
@@ -18,11 +18,11 @@ pub fn kinds(view: &KindsPage) -> Markup {
         }
         (panel("kinds", "Kinds", &html! { span.faint { (view.kinds.len()) } }, &html! {
             div.scroll { table {
-                thead { tr { th scope="col" { "Kind" } th scope="col" { "Served as" } th scope="col" { "Lives in" } th.num scope="col" { "Cached" } } }
+                thead { tr { th scope="col" { "Kind" } th scope="col" { "Served as" } th scope="col" { "Scope" } th.num scope="col" { "Cached" } } }
                 tbody { @for kind in &view.kinds { tr {
                     td { a href={ "/objects?cluster=" (percent_encode(&view.cluster)) "&kind=" (percent_encode(&kind.name)) } { @if kind.cached.is_some() { strong { (kind.kind) } } @else { (kind.kind) } } }
                     td.mono { (kind.name) }
-                    td.soft { @if kind.namespaced { "namespaces" } @else { "the cluster" } }
+                    td.soft { @if kind.namespaced { "namespaced" } @else { "cluster" } }
                     td.num { @match kind.cached { Some(cached) => (cached), None => span.faint { "–" } } }
                 } } }
             } }
@@ -44,8 +44,8 @@ pub fn listing(view: &ObjectsPage) -> Markup {
             label { "Namespace" input name="namespace" value=(view.namespace) placeholder="all" autocomplete="off"; }
             button type="submit" { "List" }
         }
-        (panel("objects", "Objects", &html! { span.faint { (view.rows.len()) @if view.remaining > 0 { " of " (view.rows.len() as u64 + view.remaining) " from here on" } } }, &html! {
-            @if view.rows.is_empty() { p.empty { "There is none." } } @else {
+        (panel("objects", "Objects", &html! { span.faint { (view.rows.len()) @if view.remaining > 0 { " of " (view.rows.len() as u64 + view.remaining) " remaining" } } }, &html! {
+            @if view.rows.is_empty() { p.empty { "No objects." } } @else {
                 div.scroll { table {
                     thead { tr { th scope="col" { "Namespace" } th scope="col" { "Name" } @for column in &view.columns { th scope="col" { (column) } } } }
                     tbody { @for row in &view.rows { tr {

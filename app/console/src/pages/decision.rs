@@ -21,11 +21,11 @@ pub fn decision(view: &DecisionPage, flags: &CommandFlags) -> Markup {
         }
         @if !view.said.is_empty() { p.note.bad[view.state == switchboard_kernel::state::Health::Failing] { (view.said) } }
         div.aside {
-            (panel("plan", "Plan and outcome", &html! { span.faint { (count(view.writes.len(), "write")) } }, &writes(&view.writes)))
+            (panel("plan", "Plan and results", &html! { span.faint { (count(view.writes.len(), "write")) } }, &writes(&view.writes)))
             div.stack {
                 (panel("causes", "Cause", &html! {}, &html! { div.body { ul.plain { @for cause in &view.causes { li { (cause) } } @if view.causes.is_empty() { li.soft { "Not recorded" } } } } }))
-                (panel("reads", "What was read", &html! {}, &reads(view)))
-                (panel("replay", "The same again", &html! {}, &html! { div.body { p.soft { "Decide again from what was read then, and see whether the same comes of it:" } pre.code tabindex="0" role="group" aria-label="Command" { code { "switchboard replay " (view.id) (flags.kernel_flags()) } } } }))
+                (panel("reads", "Reads", &html! {}, &reads(view)))
+                (panel("replay", "Replay", &html! {}, &html! { div.body { p.soft { "Repeat the decision with the recorded inputs and compare the result:" } pre.code tabindex="0" role="group" aria-label="Command" { code { "switchboard replay " (view.id) (flags.kernel_flags()) } } } }))
             }
         }
     }
@@ -34,14 +34,14 @@ pub fn decision(view: &DecisionPage, flags: &CommandFlags) -> Markup {
 fn writes(writes: &[WriteRow]) -> Markup {
     html! {
         div.body {
-            @if writes.is_empty() { p.soft { "Nothing was to be written." } }
+            @if writes.is_empty() { p.soft { "No writes." } }
             @for write in writes {
                 section.write aria-label=(write.write) {
                     header {
                         strong { (write.verb) } (object(&write.object)) @if !write.part.is_empty() { strong { (write.part) } }
-                        span.soft.wrap-any { @if !write.well { span.tag.hot { "not made" } " " } (write.result) }
+                        span.soft.wrap-any { @if !write.well { span.tag.hot { "not written" } " " } (write.result) }
                     }
-                    @if write.diff.is_empty() { p.empty.small { "Changes nothing against what was read." } } @else { (diff(&write.diff)) }
+                    @if write.diff.is_empty() { p.empty.small { "No change to the object that was read." } } @else { (diff(&write.diff)) }
                     @if write.left_off > 0 { p.empty.small { "and " (count(write.left_off, "line")) " more" } }
                 }
             }
@@ -56,7 +56,7 @@ fn reads(view: &DecisionPage) -> Markup {
         div.body {
             ul.plain.small {
                 @for (key, revision) in view.gets.iter().take(view.reads.len()) {
-                    li { (object(key)) " " span.faint { @match revision { Some(revision) => { "at " (revision) }, None => "not there" } } }
+                    li { (object(key)) " " span.faint { @match revision { Some(revision) => { "at " (revision) }, None => "missing" } } }
                 }
                 @for line in rest { li { (line) } }
                 @if view.reads.is_empty() { li.soft { "Nothing" } }

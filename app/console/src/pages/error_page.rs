@@ -7,13 +7,13 @@ use crate::problem::ConsoleProblem;
 /// Renders an error.
 pub fn error_page(problem: &ConsoleProblem) -> Markup {
     let title = match problem {
-        ConsoleProblem::NotFound(_) => "Not there",
-        ConsoleProblem::BadRequest(_) | ConsoleProblem::Rejected(..) => "Not understood",
-        ConsoleProblem::TooMany(_) => "Too many",
-        ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_) => "Sign in first",
+        ConsoleProblem::NotFound(_) => "Not found",
+        ConsoleProblem::BadRequest(_) | ConsoleProblem::Rejected(..) => "Invalid request",
+        ConsoleProblem::TooMany(_) => "Too many requests",
+        ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_) => "Sign-in required",
         ConsoleProblem::Forbidden(_) | ConsoleProblem::ForeignSite(_) => "Not allowed",
-        ConsoleProblem::Cluster(_) => "A cluster does not answer",
-        ConsoleProblem::Fleet(_) => "Not done",
+        ConsoleProblem::Cluster(_) => "Cluster unavailable",
+        ConsoleProblem::Fleet(_) => "Action failed",
         ConsoleProblem::Stopped(_) => "Switchboard has stopped",
     };
     html! {

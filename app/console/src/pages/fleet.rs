@@ -20,9 +20,9 @@ pub struct FleetActions<'a> {
 pub fn fleet(view: &FleetPage, filter: &str, acts: &FleetActions<'_>) -> Markup {
     let base = format!("/fleet?q={}", percent_encode(filter));
     html! {
-        div.head { div { h1 { "Fleet" } p.soft { "Argo CD instances, what they deploy from where, and the environments it goes to." } } }
+        div.head { div { h1 { "Fleet" } p.soft { "Argo CD instances, their applications and environments." } } }
         @if !view.served && !view.units.hosted {
-            section.panel id="none" data-live aria-label="No GitOps" { p.empty { "This cluster knows no Applications and no GitOpsDeployments. " a href="/help/GITOPS" { "What the GitOps Service needs" } "." } }
+            section.panel id="none" data-live aria-label="No GitOps" { p.empty { "The cluster serves neither Applications nor GitOpsDeployments. " a href="/help/GITOPS" { "Requirements of the GitOps Service" } "." } }
         } @else {
             dl.figures id="figures" data-live {
                 div { dt { "Instances" } dd { (view.instances.len()) } }
@@ -34,7 +34,7 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &FleetActions<'_>) -> Markup 
             (instances(view))
             @if view.units.hosted { (moves(&view.units)) }
             form.row action="/fleet" {
-                label { "Names that hold" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
+                label { "Filter by name" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
                 button type="submit" { "Show" }
             }
             (panel("applications", &count(view.total, "application"), &html! { span.faint { "worst first" } }, &html! { (applications(&view.applications, acts.application)) (pager(&base, view.page, PAGE, view.total)) }))
@@ -46,9 +46,9 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &FleetActions<'_>) -> Markup 
 
 fn applications(all: &[ApplicationRow], act: &dyn Fn(&ApplicationRow) -> Markup) -> Markup {
     html! {
-        @if all.is_empty() { p.empty { "There is none." } } @else {
+        @if all.is_empty() { p.empty { "No applications." } } @else {
             div.scroll { table.stacked {
-                thead { tr { th scope="col" { "Application" } th scope="col" { "State" } th scope="col" { "Sync" } th scope="col" { "Health" } th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Says" } th scope="col" { "Do" } } }
+                thead { tr { th scope="col" { "Application" } th scope="col" { "State" } th scope="col" { "Sync" } th scope="col" { "Health" } th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Message" } th scope="col" { "Action" } } }
                 tbody { @for one in all { tr {
                     td { a href=(one.href) { strong { (one.name) } } br; span.faint.small { (one.namespace) " · " (one.kind) } }
                     td { (state_badge(one.state)) }
@@ -84,7 +84,7 @@ fn applications_of(one: &InstanceRow) -> Markup {
     let beside = (one.applications as u64).saturating_sub(member.applications);
     html! {
         (count_of(member.applications, member.max_applications))
-        @if beside > 0 { br; span.faint.small { (beside) " beside the service" } }
+        @if beside > 0 { br; span.faint.small { (beside) " not placed by the service" } }
     }
 }
 
@@ -95,9 +95,9 @@ fn instances(view: &FleetPage) -> Markup {
         "Argo CD instances",
         &html! {},
         &html! {
-            @if view.instances.is_empty() { p.empty { "None is there yet." } } @else {
+            @if view.instances.is_empty() { p.empty { "No instances." } } @else {
                 div.scroll tabindex="0" role="group" aria-label="Table" { table {
-                    thead { tr { th scope="col" { "Namespace" } @if view.units.hosted { th scope="col" { "State" } th.num scope="col" { "Units" } } th.num scope="col" { "Applications" } th scope="col" { "Load" } th.num scope="col" { "Well" } } }
+                    thead { tr { th scope="col" { "Namespace" } @if view.units.hosted { th scope="col" { "State" } th.num scope="col" { "Placements" } } th.num scope="col" { "Applications" } th scope="col" { "Load" } th.num scope="col" { "Healthy" } } }
                     tbody { @for one in &view.instances { tr {
                         td { strong { (one.name) } }
                         @if view.units.hosted { (member(one)) }
@@ -119,7 +119,7 @@ fn member(one: &InstanceRow) -> Markup {
                 td { span.tag.hot[member.state != "active"] { (member.state) } }
                 td.num { (count_of(member.units, member.max_units)) @if member.moving > 0 { br; span.faint.small { (member.moving) " moving" } } }
             }
-            None => { td { span.tag { "not of the fleet" } } td {} }
+            None => { td { span.tag { "not in the fleet" } } td {} }
         }
     }
 }
@@ -130,9 +130,9 @@ fn environments(view: &FleetPage) -> Markup {
         "Environments",
         &html! {},
         &html! {
-            @if view.environments.is_empty() { p.empty { "None beside the cluster itself." } } @else {
+            @if view.environments.is_empty() { p.empty { "No environments besides the cluster itself." } } @else {
                 div.scroll tabindex="0" role="group" aria-label="Table" { table {
-                    thead { tr { th scope="col" { "Environment" } th scope="col" { "State" } th scope="col" { "Cluster" } th scope="col" { "Says" } } }
+                    thead { tr { th scope="col" { "Environment" } th scope="col" { "State" } th scope="col" { "Cluster" } th scope="col" { "Message" } } }
                     tbody { @for one in &view.environments { tr { td { a href=(one.href) { strong { (one.name) } } } td { (state_badge(one.state)) } td.reason { (one.url) } td.reason { (one.message) } } } }
                 } }
             }
@@ -144,9 +144,9 @@ fn operations(view: &FleetPage) -> Markup {
     panel(
         "operations",
         "Operations",
-        &html! { span.faint { "what the agent is asked to do" } },
+        &html! { span.faint { "open requests to the agent" } },
         &html! {
-            @if view.operations.is_empty() { p.empty { "Nothing." } } @else { div.body { ul.plain { @for one in &view.operations { li { a href=(one.href) { (one.name) } } } } } }
+            @if view.operations.is_empty() { p.empty { "No operations." } } @else { div.body { ul.plain { @for one in &view.operations { li { a href=(one.href) { (one.name) } } } } } }
         },
     )
 }

@@ -16,7 +16,7 @@ pub fn contents() -> Markup {
     // The page has its own title.
     let text = text.split_once('\n').map_or(text, |(_, rest)| rest);
     html! {
-        div.head { div { h1 { "Help" } p.soft { "The documentation of this very version. " kbd { "?" } " shows the keys." } } }
+        div.head { div { h1 { "Help" } p.soft { "Documentation of this version. Press " kbd { "?" } " for keyboard shortcuts." } } }
         article.panel { div.prose { (PreEscaped(render(text))) } }
     }
 }
@@ -24,8 +24,7 @@ pub fn contents() -> Markup {
 /// Renders a page.
 pub fn page(name: &str) -> Result<(String, Markup), ConsoleProblem> {
     let found = HELP.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-    let (_, text) =
-        found.ok_or_else(|| ConsoleProblem::NotFound(format!("there is no page {name} in the documentation")))?;
+    let (_, text) = found.ok_or_else(|| ConsoleProblem::NotFound(format!("the documentation has no page {name}")))?;
     let markup = html! {
         p.crumbs { a href="/help" { "Help" } }
         article.panel { div.prose { (PreEscaped(render(text))) } }
@@ -42,13 +41,13 @@ fn render(text: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     // Images are not part of the binary; they are removed with their alternative text.
     let mut picture = false;
-    let seen = Parser::new_ext(text, options).filter(move |event| {
+    let shown = Parser::new_ext(text, options).filter(move |event| {
         picture |= matches!(event, Event::Start(Tag::Image { .. }));
         let hidden = picture;
         picture &= !matches!(event, Event::End(TagEnd::Image));
         !hidden
     });
-    let events = seen.map(|event| match event {
+    let events = shown.map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
         Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
             let dest_url = resolve_link(link_type, dest_url);
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_link_to_a_part_finds_it() {
+    fn every_link_to_a_section_resolves() {
         let mut followed = 0;
         for (name, text) in HELP {
             let page = render(text);
@@ -137,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_is_reached_from_the_contents() {
+    fn contents_list_every_page() {
         let contents = contents().into_string();
         for (name, _) in HELP.iter().filter(|(name, _)| *name != CONTENTS) {
             assert!(contents.contains(&format!("href=\"/help/{name}\"")), "docs/README.md does not name {name}.md");

@@ -11,9 +11,9 @@ use crate::load::map::{MapDetail, MapPage, SOCKETS_A_PAGE};
 pub fn map(view: &MapPage, filter: &str, near: Option<&str>) -> Markup {
     let base = if filter.is_empty() { "/map".to_string() } else { format!("/map?q={}", percent_encode(filter)) };
     html! {
-        div.head { div { h1 { "Map" } p.soft { "Who is plugged in where. Plugs are on the left, the sockets they want on the right; a broken line is not coupled." } } }
+        div.head { div { h1 { "Map" } p.soft { "Plugs are on the left, the sockets they request on the right. A dashed line is not coupled." } } }
         @if !view.served {
-            section.panel id="none" data-live aria-label="No plugs" { p.empty { "This cluster knows no plugs. Host the operator " code { "plugs" } ", which brings its kinds along; " a href="/help/PLUGS" { "what they are" } "." } }
+            section.panel id="none" data-live aria-label="No plugs" { p.empty { "The cluster does not serve plugs. Run the operator " code { "plugs" } ", which installs its kinds: see " a href="/help/PLUGS" { "Plugs" } "." } }
         } @else {
             dl.figures id="figures" data-live {
                 div { dt { "Sockets" } dd { (view.sockets) } }
@@ -23,13 +23,13 @@ pub fn map(view: &MapPage, filter: &str, near: Option<&str>) -> Markup {
                 }
             }
             form.row action="/map" {
-                label { "Names that hold" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
+                label { "Filter by name" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
                 button type="submit" { "Show" }
                 @if !filter.is_empty() { a.button href="/map" { "All" } }
             }
             div class=(if view.near.is_some() { "aside" } else { "stack" }) {
                 (panel("board", "Sockets and their plugs", &html! { span.faint { "worst first" } }, &html! {
-                    @if view.groups.is_empty() { p.empty { "There is none" @if !filter.is_empty() { " with such a name" } "." } }
+                    @if view.groups.is_empty() { p.empty { "No sockets" @if !filter.is_empty() { " match the filter" } "." } }
                     @else { div.canvas tabindex="0" role="group" aria-label="Map of plugs and sockets" { (draw::map::map(&view.groups, &base, near)) } }
                     (pager(&base, view.page, SOCKETS_A_PAGE, view.total))
                 }))
@@ -48,12 +48,12 @@ fn map_detail(near: &MapDetail) -> Markup {
             div.body.stack {
                 dl.facts {
                     dt { "Kind" } dd { (near.kind) }
-                    dt { "Says" } dd { @if near.message.is_empty() { "–" } @else { (near.message) } }
+                    dt { "Message" } dd { @if near.message.is_empty() { "–" } @else { (near.message) } }
                     dt { "Object" } dd { a href=(near.href) { "YAML, history, why" } }
                 }
-                div { h3 { "Config" } p.small.faint { "keys only; values are hidden" }
+                div { h3 { "Config" } p.small.faint { "keys only; values are redacted" }
                     ul.plain { @for key in &near.config { li.mono { (key) } } @if near.config.is_empty() { li.soft { "none" } } } }
-                div { h3 { "Makes" } ul.plain { @for made in &near.resources { li.mono { (made) } } @if near.resources.is_empty() { li.soft { "nothing" } } } }
+                div { h3 { "Creates" } ul.plain { @for made in &near.resources { li.mono { (made) } } @if near.resources.is_empty() { li.soft { "nothing" } } } }
                 div { h3 { "Events" } ul.plain { @for event in &near.events { li { span.tag.hot[event.r#type == "Warning"] { (event.reason) } " " (event.message) } } @if near.events.is_empty() { li.soft { "none" } } } }
             }
         },

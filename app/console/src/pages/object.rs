@@ -22,15 +22,15 @@ pub fn object(view: &ObjectPage, flags: &CommandFlags) -> Markup {
                 h1 { (key.name) }
             }
             span.tag { (key.table.resource.kind) }
-            @if view.unread.is_some() { span.tag.hot id="unread" data-live { "cannot be read now" } } @else if !view.there { span.tag.hot id="gone" data-live { "not there now" } }
+            @if view.unread.is_some() { span.tag.hot id="unread" data-live { "unreadable" } } @else if !view.there { span.tag.hot id="gone" data-live { "missing" } }
         }
-        (panel("why", "Why it is so", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } (flags.kernel_flags()) } }, &why(&view.why)))
-        (panel("relations", "What it has to do with", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))
+        (panel("why", "Explanation", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } (flags.kernel_flags()) } }, &why(&view.why)))
+        (panel("relations", "Relations", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))
         div.columns {
-            (panel("yaml", "YAML", &html! { span.faint.small { "secrets hidden" } }, &html! { @if view.there { (yaml(&view.yaml)) } @else if let Some(why) = &view.unread { p.empty.wrap-any { (why) } } @else { p.empty { "It is not there now; what is known of it is its history." } } }))
+            (panel("yaml", "YAML", &html! { span.faint.small { "secrets redacted" } }, &html! { @if view.there { (yaml(&view.yaml)) } @else if let Some(why) = &view.unread { p.empty.wrap-any { (why) } } @else { p.empty { "The object does not exist; its history is shown." } } }))
             div.stack {
                 (panel("history", "History", &html! { span.faint.small { "decisions that wrote or read it" } }, &history(&view.history, view)))
-                (panel("owners", "Who owns which field", &html! {}, &owners(&view.owners)))
+                (panel("owners", "Field owners", &html! {}, &owners(&view.owners)))
                 (panel("events", "Events", &html! {}, &events(&view.events)))
             }
         }
@@ -39,7 +39,7 @@ pub fn object(view: &ObjectPage, flags: &CommandFlags) -> Markup {
 
 fn history(history: &[HistoryRow], view: &ObjectPage) -> Markup {
     html! {
-        @if history.is_empty() { p.empty { "No decision wrote or read it, as far as the journal is looked back." } }
+        @if history.is_empty() { p.empty { "No recorded decision wrote or read the object." } }
         ul.line {
             @for moved in history {
                 li.wrote[moved.wrote] {
@@ -56,7 +56,7 @@ fn history(history: &[HistoryRow], view: &ObjectPage) -> Markup {
 
 fn owners(owners: &[FieldOwner]) -> Markup {
     html! {
-        @if owners.is_empty() { p.empty { "Nobody is named as an owner." } }
+        @if owners.is_empty() { p.empty { "No field owners." } }
         div.body {
             @for (at, owner) in owners.iter().enumerate() {
                 details id=(format!("owner-{at}")) {
@@ -72,7 +72,7 @@ fn owners(owners: &[FieldOwner]) -> Markup {
 
 fn events(events: &[EventRow]) -> Markup {
     html! {
-        @if events.is_empty() { p.empty { "None." } }
+        @if events.is_empty() { p.empty { "No events." } }
         ul.line {
             @for event in events {
                 li { span.when { (event.time) } div { div.title { span.tag.hot[event.r#type == "Warning"] { (event.reason) } } p.cause { (event.message) } } }

@@ -26,15 +26,15 @@ pub fn operator(view: &OperatorPage, unit: Option<&str>, acts: &Markup) -> Marku
         dl.figures id="figures" data-live {
             div { dt { "Units" } dd { (row.units) } dd { small { (row.units_waiting) " not done" } } }
             div { dt { "Runs" } dd { (row.runs) } dd { small { (row.failures) " failed" } } }
-            div { dt { "Time to decide" } dd { (micros(row.decide_p50_us)) } dd { small { "p99 " (micros(row.decide_p99_us)) } } }
+            div { dt { "Decision time" } dd { (micros(row.decide_p50_us)) } dd { small { "p99 " (micros(row.decide_p99_us)) } } }
             div { dt { "Writes" } dd { (row.writes) } }
-            div { dt { "Share of the cache" } dd { (bytes(row.cache_share_bytes)) } dd { small { (count(view.reads.len(), "kind")) } } }
+            div { dt { "Cache share" } dd { (bytes(row.cache_share_bytes)) } dd { small { (count(view.reads.len(), "kind")) } } }
         }
         div.aside {
             (panel("timeline", "Decisions", &filter(unit, &href), &timeline(&view.timeline, view.now, &base, false)))
             div.stack {
-                (panel("units", "Units that are not done", &html! { span.faint { (view.waiting.len()) @if row.units_waiting > view.waiting.len() { " of " (row.units_waiting) } } }, &units(&view.waiting, view.now, &href)))
-                (panel("reads", "What it reads", &html! {}, &html! { div.body { ul.plain { @for kind in &view.reads { li.mono { (kind) } } @if view.reads.is_empty() { li.soft { "Nothing yet" } } } } }))
+                (panel("units", "Units not done", &html! { span.faint { (view.waiting.len()) @if row.units_waiting > view.waiting.len() { " of " (row.units_waiting) } } }, &units(&view.waiting, view.now, &href)))
+                (panel("reads", "Reads", &html! {}, &html! { div.body { ul.plain { @for kind in &view.reads { li.mono { (kind) } } @if view.reads.is_empty() { li.soft { "Nothing yet" } } } } }))
             }
         }
     }
@@ -46,7 +46,7 @@ fn filter(unit: Option<&str>, href: &str) -> Markup {
 
 fn units(units: &[UnitRow], now: Timestamp, href: &str) -> Markup {
     html! {
-        @if units.is_empty() { p.empty { "All are done: nothing they read has changed." } }
+        @if units.is_empty() { p.empty { "All units are done." } }
         ul.line {
             @for unit in units {
                 li {
@@ -55,7 +55,7 @@ fn units(units: &[UnitRow], now: Timestamp, href: &str) -> Markup {
                         div.title { a href={ (href) "?unit=" (percent_encode(&unit.unit)) } { strong { (unit.unit) } } span.when { (ago(now, unit.since)) } }
                         @if !unit.reason.is_empty() { p.cause { (with_code_spans(&unit.reason)) } }
                         p.small.faint { (unit.holds) }
-                        p.small { span.faint { "helps: " } (with_code_spans(&unit.help)) }
+                        p.small { span.faint { "hint: " } (with_code_spans(&unit.help)) }
                     }
                 }
             }
@@ -66,7 +66,7 @@ fn units(units: &[UnitRow], now: Timestamp, href: &str) -> Markup {
 /// Renders the decisions of all operators.
 pub fn decisions(timeline_of: &Timeline, now: Timestamp) -> Markup {
     html! {
-        div.head { div { h1 { "Decisions" } p.soft { "What all operators decided, newest first, as far as the journal is looked back." } } }
+        div.head { div { h1 { "Decisions" } p.soft { "Recorded decisions of all operators, newest first." } } }
         (panel("timeline", "All operators", &html! {}, &timeline(timeline_of, now, "/decisions", true)))
     }
 }
@@ -74,7 +74,7 @@ pub fn decisions(timeline_of: &Timeline, now: Timestamp) -> Markup {
 /// Renders a timeline.
 pub fn timeline(timeline: &Timeline, now: Timestamp, base: &str, with_operator: bool) -> Markup {
     html! {
-        @if timeline.briefs.is_empty() { p.empty { "Nothing was decided yet." } }
+        @if timeline.briefs.is_empty() { p.empty { "No decisions yet." } }
         ul.line { @for one in &timeline.briefs { (brief(one, now, with_operator)) } }
         (pager(base, timeline.page, PAGE, timeline.total))
     }
@@ -104,8 +104,8 @@ fn outcome(brief: &DecisionSummary) -> Markup {
     let (class, text) = match brief.outcome {
         SummaryOutcome::Wrote => ("word w-ready", count(brief.written, "write")),
         SummaryOutcome::Nothing => ("tag", "wrote nothing".to_string()),
-        SummaryOutcome::Refused => ("word w-failing", format!("{} not made", count(brief.undone, "write"))),
-        SummaryOutcome::PutOff => ("word w-waiting", format!("{} put off", count(brief.undone, "write"))),
+        SummaryOutcome::Refused => ("word w-failing", format!("{} failed", count(brief.undone, "write"))),
+        SummaryOutcome::PutOff => ("word w-waiting", format!("{} deferred", count(brief.undone, "write"))),
         SummaryOutcome::Parked => ("word w-waiting", "parked".to_string()),
         SummaryOutcome::Failed => ("word w-failing", "failed".to_string()),
     };

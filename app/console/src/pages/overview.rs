@@ -29,7 +29,7 @@ fn figures(view: &Overview) -> Markup {
     let minutes = view.decisions.len() as u64 * SPAN_MS / 60_000;
     html! {
         dl.figures id="figures" data-live {
-            div { dt { "All in all" } dd { (state_badge(worst)) } dd { small { @if troubled == 0 { "nobody needs you" } @else { (count(troubled, "operator")) " in trouble" } } } }
+            div { dt { "Overall" } dd { (state_badge(worst)) } dd { small { @if troubled == 0 { "No action needed" } @else { (count(troubled, "operator")) " blocked or failing" } } } }
             div { dt { "Operators" } dd { (view.operators.len()) } dd { small { (count(view.operators.iter().map(|row| row.units).sum(), "unit")) } } }
             div { dt { "Runs" } dd { (total(|row| row.runs)) } dd { small { (total(|row| row.failures)) " failed" } } }
             div { dt { "Writes" } dd { (total(|row| row.writes)) } dd { small { "in " (format_duration(view.now.since(view.began))) } } }
@@ -40,7 +40,7 @@ fn figures(view: &Overview) -> Markup {
             }
         }
         @if view.unrecorded > 0 {
-            p.note.bad id="unrecorded" data-live { (view.unrecorded) " decisions could not be recorded: histories and reasons have a gap." }
+            p.note.bad id="unrecorded" data-live { (view.unrecorded) " decisions could not be recorded: histories are incomplete." }
         }
     }
 }
@@ -52,26 +52,30 @@ fn findings(view: &Overview) -> Markup {
                 li {
                     span.when { (ago(view.now, finding.at)) }
                     div {
-                        div.title { span.tag.hot { @if finding.fight { "fight" } @else { "loop" } } a href=(finding.href) { "the object" } }
+                        div.title { span.tag.hot { @if finding.fight { "field conflict" } @else { "hot loop" } } a href=(finding.href) { "Object" } }
                         p.cause { (finding.words) }
                     }
                 }
             }
         }
     };
-    panel("findings", "Conflicts and loops", &html! { span.faint { (view.findings.len()) } }, &body)
+    panel("findings", "Conflicts and hot loops", &html! { span.faint { (view.findings.len()) } }, &body)
 }
 
 /// Shortens a reason to its unit and root cause.
 fn brief(reason: &str) -> String {
-    let (said, told) = (root_cause(reason), reason.split_once(": ").map_or("", |(unit, _)| unit));
-    if said.len() < reason.len() && !told.contains(' ') { format!("{told}: {said}") } else { said.to_string() }
+    let (root, unit_part) = (root_cause(reason), reason.split_once(": ").map_or("", |(unit, _)| unit));
+    if root.len() < reason.len() && !unit_part.contains(' ') {
+        format!("{unit_part}: {root}")
+    } else {
+        root.to_string()
+    }
 }
 
 fn operators(view: &Overview) -> Markup {
     let body = html! {
         @if view.operators.is_empty() {
-            p.empty { "No operator is hosted. Name some under " code { "operators" } " in switchboard.yaml; " a href="/help/CONFIG" { "how" } "." }
+            p.empty { "No operators. Add some under " code { "operators" } " in switchboard.yaml: see " a href="/help/CONFIG" { "Configuration" } "." }
         } @else {
             div.scroll {
                 table.stacked {
@@ -106,7 +110,7 @@ fn clusters(view: &Overview) -> Markup {
     let body = html! {
         div.scroll {
             table.stacked {
-                thead { tr { th scope="col" { "Cluster" } th scope="col" { "State" } th.num scope="col" { "Kinds" } th.num scope="col" { "Objects" } th.num scope="col" { "Bytes" } th scope="col" { "What is missing" } } }
+                thead { tr { th scope="col" { "Cluster" } th scope="col" { "State" } th.num scope="col" { "Kinds" } th.num scope="col" { "Objects" } th.num scope="col" { "Bytes" } th scope="col" { "Unavailable kinds" } } }
                 tbody {
                     @for cluster in &view.clusters {
                         tr {

@@ -14,22 +14,22 @@ pub fn placements(view: &FleetPage, act: &dyn Fn(&FleetPlacement, &[&str]) -> Ma
     let all = &view.units;
     let members: Vec<&str> =
         view.instances.iter().filter(|one| one.member.is_some()).map(|one| one.name.as_str()).collect();
-    let aside = html! { span.faint { "a tenant and an environment; never split over instances" } };
+    let aside = html! { span.faint { "a tenant with an environment; always on one instance" } };
     let body = html! {
         @if let Some(unread) = &all.unread {
             div.body { p.note.bad { (unread.to_string()) } p { span.faint { "hint: " } (unread.hint) } }
         } @else if all.units.is_empty() {
-            p.empty { "None is placed. A unit is placed when its first deployment is created." }
+            p.empty { "No placements. A placement is created with the first deployment to an environment." }
         } @else {
             div.scroll { table.stacked {
-                thead { tr { th scope="col" { "Unit" } th scope="col" { "Argo CD" } th scope="col" { "Do" } } }
+                thead { tr { th scope="col" { "Placement" } th scope="col" { "Argo CD" } th scope="col" { "Action" } } }
                 tbody { @for unit in &all.units { (row(unit, &members, act)) } }
             } }
-            @if all.units_total > all.units.len() { p.empty.small { "And " (all.units_total - all.units.len()) " more; the names above narrow it down." } }
-            @if members.len() < 2 { p.empty.small { "There is no other instance to move to; " code { "switchboard gitops fleet add NAMESPACE" } " adds one. " a href="/help/FLEET" { "About the fleet" } "." } }
+            @if all.units_total > all.units.len() { p.empty.small { "And " (all.units_total - all.units.len()) " more; narrow the filter above." } }
+            @if members.len() < 2 { p.empty.small { "No other instance to move to: add one with " code { "switchboard gitops fleet add NAMESPACE" } ". " a href="/help/FLEET" { "About the fleet" } "." } }
         }
     };
-    let title = if all.unread.is_some() { "Units".to_string() } else { count(all.units_total, "unit") };
+    let title = if all.unread.is_some() { "Placements".to_string() } else { count(all.units_total, "placement") };
     panel("units", &title, &aside, &body)
 }
 
@@ -51,13 +51,13 @@ fn name(tenant: &str, environment: Option<&str>) -> Markup {
 /// Renders moves: running ones, then ended ones.
 pub fn moves(all: &PlacementsView) -> Markup {
     let open = all.moves.iter().filter(|one| one.course.is_open()).count();
-    let aside = html! { span.faint { @if open == 0 { "none is under way" } @else { (open) " under way" } } };
+    let aside = html! { span.faint { @if open == 0 { "none running" } @else { (open) " running" } } };
     let body = html! {
         @if all.moves.is_empty() {
-            p.empty { "None. What was deployed stays as it is while a unit moves: " a href="/help/FLEET" { "how" } "." }
+            p.empty { "No moves. Deployed resources stay untouched during a move: " a href="/help/FLEET" { "About the fleet" } "." }
         } @else {
             div.scroll { table.stacked {
-                thead { tr { th scope="col" { "Unit" } th scope="col" { "State" } th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Step" } th scope="col" { "Asked for" } th scope="col" { "Says" } } }
+                thead { tr { th scope="col" { "Placement" } th scope="col" { "State" } th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Step" } th scope="col" { "Requested" } th scope="col" { "Message" } } }
                 tbody { @for one in &all.moves { (move_row(one, all)) } }
             } }
         }
@@ -78,7 +78,7 @@ fn move_row(one: &PlacementMove, all: &PlacementsView) -> Markup {
             td data-label="From" { (one.from) }
             td data-label="To" { (one.to) }
             td data-label="Step" { (one.step) " " span.faint.small { @if one.course.is_open() { "for " (explain::format_duration(all.now.since(one.since))) } @else { (ago(all.now, one.since)) } } }
-            td data-label="Asked for" { (ago(all.now, one.began)) }
+            td data-label="Requested" { (ago(all.now, one.began)) }
             td.reason { @if one.message.is_empty() { span.faint { "–" } } @else { (one.message) } }
         }
     }

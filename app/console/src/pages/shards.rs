@@ -9,15 +9,15 @@ use crate::load::shards::{PAGE, ShardCell, ShardsPage};
 pub fn shards(view: &ShardsPage, filter: &str) -> Markup {
     let base = format!("/shards?q={}{}", percent_encode(filter), if view.only_different { "&different=1" } else { "" });
     html! {
-        div.head { div { h1 { "Shards" } p.soft { "Integrations by environment: what runs where, in which image, and which shards have something of their own." } } }
+        div.head { div { h1 { "Shards" } p.soft { "Integrations by environment, with the cluster, image and overrides of each shard." } } }
         @if !view.hosted {
-            section.panel id="none" data-live aria-label="No integrations" { p.empty { "No integrations are managed here. Name a source under " code { "integrations" } " in switchboard.yaml; " a href="/help/INTEGRATIONS" { "how" } "." } }
+            section.panel id="none" data-live aria-label="No integrations" { p.empty { "No integrations are managed here. Set a source under " code { "integrations" } " in switchboard.yaml: see " a href="/help/INTEGRATIONS" { "Integrations" } "." } }
         } @else {
             form.row action="/shards" {
-                label { "Integrations that hold" input name="q" value=(filter) placeholder="terraform" autocomplete="off"; }
+                label { "Filter by name" input name="q" value=(filter) placeholder="terraform" autocomplete="off"; }
                 label { "Shards" select name="different" { option value="" { "all" } option value="1" selected[view.only_different] { "with overrides" } } }
                 button type="submit" { "Show" }
-                span.faint { (view.different) " with something of their own · bundle " code { (format!("{:.12}", view.bundle)) } }
+                span.faint { (view.different) " with overrides · bundle " code { (format!("{:.12}", view.bundle)) } }
             }
             @if !view.problems.is_empty() { div.stack id="problems" data-live { @for problem in view.problems.iter().take(5) { p.note.bad { (problem) } } } }
             (panel("matrix", &count(view.total, "integration"), &html! {}, &matrix(view)))
@@ -28,7 +28,7 @@ pub fn shards(view: &ShardsPage, filter: &str) -> Markup {
 
 fn matrix(view: &ShardsPage) -> Markup {
     html! {
-        @if view.integrations.is_empty() { p.empty { "There is none." } } @else {
+        @if view.integrations.is_empty() { p.empty { "No integrations." } } @else {
             div.scroll tabindex="0" role="group" aria-label="Matrix of shards" {
                 table.matrix {
                     thead { tr { th scope="col" { "Integration" } @for environment in &view.environments { th scope="col" { (environment) } } } }

@@ -280,7 +280,7 @@ fn no_page_has_a_script_or_a_style_of_its_own() {
 }
 
 #[test]
-fn every_page_names_itself_and_its_parts() {
+fn every_page_has_a_title_and_headings() {
     for (name, page) in all() {
         assert_eq!(page.matches("<h1").count(), 1, "{name} has one title");
         assert!(page.contains("lang=\"en\"") && page.contains("Skip to content"), "{name}");
@@ -300,7 +300,7 @@ fn a_state_is_a_word_and_a_shape() {
 }
 
 #[test]
-fn every_document_is_a_page_of_help_and_its_links_lead_somewhere() {
+fn every_document_is_a_help_page_with_working_links() {
     let contents = super::help::contents().0;
     let names: Vec<&str> =
         contents.split("href=\"/help/").skip(1).map(|rest| rest.split('"').next().unwrap_or_default()).collect();

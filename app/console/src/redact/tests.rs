@@ -7,7 +7,7 @@ use super::*;
 const CANARY: &str = "canary-9f3b17";
 
 #[test]
-fn a_planted_secret_is_hidden_wherever_it_stands() {
+fn planted_secret_is_redacted_everywhere() {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"a": "Y2FuYXJ5LTlmM2IxNw=="}});
     let redactor = PageRedactor::from_secrets([&secret]);
     let texts = [
@@ -37,7 +37,7 @@ fn a_planted_secret_is_hidden_wherever_it_stands() {
 }
 
 #[test]
-fn values_of_secrets_and_of_configs_of_plugs_are_hidden_and_their_keys_are_not() {
+fn values_of_secrets_and_plug_configs_are_redacted_and_keys_are_not() {
     let secret = json!({"apiVersion": "v1", "kind": "Secret", "data": {"user": CANARY}, "stringData": {"b": CANARY}});
     let plug = json!({"kind": "Plug", "spec": {"socket": {"name": "db"}, "config": {"database": CANARY}}, "status": {"coupledResult": {"plug": {"url": CANARY}}}});
     for (object, key) in [(secret, "user"), (plug, "database")] {
@@ -47,7 +47,7 @@ fn values_of_secrets_and_of_configs_of_plugs_are_hidden_and_their_keys_are_not()
 }
 
 #[test]
-fn what_is_no_secret_is_left_as_it_is() {
+fn other_text_is_not_redacted() {
     let object = json!({"kind": "Deployment", "spec": {"secretName": "web", "secretKeyRef": {"name": "a", "key": "token"},
         "image": "registry.example.com/web:1.4", "url": "https://example.com/a?b=c", "automountServiceAccountToken": true}});
     assert_eq!(PageRedactor::default().value(&object), object);
@@ -58,7 +58,7 @@ fn what_is_no_secret_is_left_as_it_is() {
 }
 
 #[test]
-fn a_name_that_tells_hides_numbers_lists_and_maps_as_well() {
+fn sensitive_name_redacts_numbers_lists_and_maps() {
     let object = json!({"spec": {
         "password": 918_273, "credentials": [CANARY], "tokens": [CANARY, {"value": CANARY}], "secret": {"user": "u", "x": {"y": CANARY}},
         "credential": {"key": CANARY}, "dbPass": CANARY, "DB_PWD": CANARY, "passwords": {"a": CANARY}, "env": [{"name": "MYSQL_PASS", "value": 918_273}],
@@ -74,7 +74,7 @@ fn a_name_that_tells_hides_numbers_lists_and_maps_as_well() {
 }
 
 #[test]
-fn a_login_is_hidden_to_its_end() {
+fn login_is_redacted_to_its_end() {
     let texts = [
         format!("postgres://u:p@{CANARY}@h/db"),
         format!("postgres://u:p/{CANARY}@h/db"),
@@ -103,7 +103,7 @@ fn a_login_is_hidden_to_its_end() {
 }
 
 #[test]
-fn where_a_secret_is_may_be_seen() {
+fn names_of_secrets_are_not_redacted() {
     let object = json!({"spec": {"imagePullSecrets": [{"name": "pull"}], "bypass": "yes",
         "volumes": [{"name": "a", "secret": {"secretName": "web", "defaultMode": 420, "items": [{"key": "a", "path": "b"}]}},
             {"projected": {"sources": [{"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}}]}}]}});

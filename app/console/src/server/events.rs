@@ -24,10 +24,10 @@ const BEAT_EVERY: Duration = Duration::from_secs(2);
 /// Streams the version of the data on every change and at intervals, and ends when the user may no longer read.
 pub async fn events(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
     let Ok(place) = app.listeners.clone().try_acquire_owned() else {
-        return super::response::problem(&ConsoleProblem::TooMany("too many pages are listening".to_string()));
+        return super::response::problem(&ConsoleProblem::TooMany("too many open pages".to_string()));
     };
     let begin = (app, place, headers, String::new(), None::<Instant>, false);
-    let news = stream::unfold(begin, |(app, place, headers, last, told, over)| async move {
+    let news = stream::unfold(begin, |(app, place, headers, last, sent, over)| async move {
         if over {
             return None;
         }
@@ -35,12 +35,12 @@ pub async fn events(State(app): State<Arc<App>>, headers: HeaderMap) -> Response
         loop {
             let (version, now) = match app.source.state().await {
                 Ok(state) => (state_cache::version(&state), state.now.to_string()),
-                Err(_) => return Some((say(json!({"stopped": true})), (app, place, headers, last, told, true))),
+                Err(_) => return Some((say(json!({"stopped": true})), (app, place, headers, last, sent, true))),
             };
-            if version != last || told.is_none_or(|told| told.elapsed() >= BEAT_EVERY) {
+            if version != last || sent.is_none_or(|sent| sent.elapsed() >= BEAT_EVERY) {
                 // The stream ends for a signed-out user or a revoked token.
                 if guard::authorize_read(&app, &headers).await.is_err() {
-                    return Some((say(json!({"ended": true})), (app, place, headers, last, told, true)));
+                    return Some((say(json!({"ended": true})), (app, place, headers, last, sent, true)));
                 }
                 let data = json!({"version": version, "now": now});
                 return Some((say(data), (app, place, headers, version, Some(Instant::now()), false)));

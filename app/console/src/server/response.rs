@@ -36,7 +36,7 @@ pub fn page(frame: PageLayout, content: Result<Markup, ConsoleProblem>) -> Respo
     match content {
         Ok(content) => html(StatusCode::OK, &layout::page(&frame, &content)),
         Err(problem) => {
-            let frame = PageLayout { title: "Trouble".to_string(), version: String::new(), ..frame };
+            let frame = PageLayout { title: "Error".to_string(), version: String::new(), ..frame };
             html(problem.status(), &layout::page(&frame, &error_page::error_page(&problem)))
         }
     }
@@ -44,7 +44,7 @@ pub fn page(frame: PageLayout, content: Result<Markup, ConsoleProblem>) -> Respo
 
 /// Returns an error page.
 pub fn error_page(problem: &ConsoleProblem) -> Response {
-    let frame = PageLayout { title: "Trouble".to_string(), ..PageLayout::default() };
+    let frame = PageLayout { title: "Error".to_string(), ..PageLayout::default() };
     html(problem.status(), &layout::page(&frame, &error_page::error_page(problem)))
 }
 
@@ -74,9 +74,9 @@ pub async fn problem_for_bare_errors(response: Response, path: &str) -> Response
     let Some(kind) = kind.filter(|_| bare) else { return response };
     let allow = response.headers().get(header::ALLOW).cloned();
     let body = axum::body::to_bytes(response.into_body(), MAX_REFUSAL_BYTES).await;
-    let said = body.map(|body| String::from_utf8_lossy(&body).into_owned()).unwrap_or_default();
-    let said = if said.is_empty() { kind.title().to_string() } else { said };
-    let mut refused = super::error_response(&ConsoleProblem::Rejected(kind, said), path);
+    let detail = body.map(|body| String::from_utf8_lossy(&body).into_owned()).unwrap_or_default();
+    let detail = if detail.is_empty() { kind.title().to_string() } else { detail };
+    let mut refused = super::error_response(&ConsoleProblem::Rejected(kind, detail), path);
     refused.headers_mut().extend(allow.map(|allow| (header::ALLOW, allow)));
     refused
 }

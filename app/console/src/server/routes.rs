@@ -117,10 +117,10 @@ async fn operator(
     State(app): SharedApp,
     headers: HeaderMap,
     Path(name): Path<String>,
-    Query(asked): Query<PageQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Response {
-    let unit = asked.unit.as_deref();
-    let view = load::operator::load(&app.source, &name, unit, asked.page.unwrap_or(1)).await;
+    let unit = query.unit.as_deref();
+    let view = load::operator::load(&app.source, &name, unit, query.page.unwrap_or(1)).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     let frame = frame(&app, &headers, "Overview", name, &version);
     let user = session_user(&frame);
@@ -130,14 +130,14 @@ async fn operator(
     page(frame, view.map(|view| pages::operator::operator(&view, unit, &acts(&view))))
 }
 
-async fn decisions(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
+async fn decisions(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
     let content = async {
         let state = app.source.state().await?;
         let timeline = load::operator::timeline(
             &app.source,
-            asked.operator.as_deref(),
-            asked.unit.as_deref(),
-            asked.page.unwrap_or(1),
+            query.operator.as_deref(),
+            query.unit.as_deref(),
+            query.page.unwrap_or(1),
         )
         .await?;
         Ok::<_, ConsoleProblem>((pages::operator::decisions(&timeline, state.now), crate::state_cache::version(&state)))
@@ -152,16 +152,16 @@ async fn decision(State(app): SharedApp, headers: HeaderMap, Path(id): Path<Stri
         Ok(number) => load::decision::load(&app.source, number)
             .await
             .map(|view| pages::decision::decision(&view, app.source.flags())),
-        Err(_) => Err(ConsoleProblem::BadRequest(format!("`{id}` is no number of a decision"))),
+        Err(_) => Err(ConsoleProblem::BadRequest(format!("`{id}` is not the number of a decision"))),
     };
     page(frame(&app, &headers, "Decisions", format!("Decision {id}"), ""), content)
 }
 
-async fn objects(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
+async fn objects(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
     let text = |given: &Option<String>| given.clone().unwrap_or_default().trim().to_string();
-    let content = match (text(&asked.cluster), text(&asked.kind)) {
+    let content = match (text(&query.cluster), text(&query.kind)) {
         (cluster, kind) if !kind.is_empty() && !cluster.is_empty() => {
-            let (namespace, from) = (text(&asked.namespace), text(&asked.from));
+            let (namespace, from) = (text(&query.namespace), text(&query.from));
             let listing = load::browse::list(&app.source, &cluster, &kind, &namespace, &from).await;
             listing.map(|view| pages::browse::listing(&view))
         }
@@ -170,7 +170,7 @@ async fn objects(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<
             load::browse::kinds(&app.source, cluster.as_deref()).await.map(|view| pages::browse::kinds(&view))
         }
     };
-    let title = asked.kind.unwrap_or_else(|| "Objects".to_string());
+    let title = query.kind.unwrap_or_else(|| "Objects".to_string());
     let version = app.source.state().await.map(|state| crate::state_cache::version(&state)).unwrap_or_default();
     page(PageLayout { refresh_s: Some(UNWATCHED_S), ..frame(&app, &headers, "Objects", title, &version) }, content)
 }
@@ -191,9 +191,9 @@ async fn object(
     page(frame, view.map(|view| pages::object::object(&view, app.source.flags())))
 }
 
-async fn map(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
-    let (filter, near) = (asked.filter(), asked.near.as_deref());
-    let view = load::map::load(&app.source, asked.page(), near, &filter).await;
+async fn map(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
+    let (filter, near) = (query.filter(), query.near.as_deref());
+    let view = load::map::load(&app.source, query.page(), near, &filter).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     let served = view.as_ref().is_ok_and(|view| view.served);
     let frame =
@@ -201,16 +201,16 @@ async fn map(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<Page
     page(frame, view.map(|view| pages::map::map(&view, &filter, near)))
 }
 
-async fn shards(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
-    let filter = asked.filter();
-    let view = load::shards::load(&app.source, asked.page(), &filter, asked.only_different()).await;
+async fn shards(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
+    let filter = query.filter();
+    let view = load::shards::load(&app.source, query.page(), &filter, query.only_different()).await;
     let version = app.source.state().await.map(|state| crate::state_cache::version(&state)).unwrap_or_default();
     page(frame(&app, &headers, "Shards", "Shards", &version), view.map(|view| pages::shards::shards(&view, &filter)))
 }
 
-async fn fleet_page(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
-    let filter = asked.filter();
-    let view = load::fleet::load(&app.source, asked.page(), &filter).await;
+async fn fleet_page(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
+    let filter = query.filter();
+    let view = load::fleet::load(&app.source, query.page(), &filter).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     let moving = view.as_ref().is_ok_and(|view| view.units.is_moving());
     // Applications and moves may change without an operator that watches them.
@@ -232,8 +232,8 @@ async fn fleet_page(State(app): SharedApp, headers: HeaderMap, Query(asked): Que
     page(frame, view.map(|view| pages::fleet::fleet(&view, &filter, &acts)))
 }
 
-async fn search(State(app): SharedApp, headers: HeaderMap, Query(asked): Query<PageQuery>) -> Response {
-    let text = asked.q.unwrap_or_default();
+async fn search(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
+    let text = query.q.unwrap_or_default();
     let content = load::search::search(&app.source, &text).await.map(|found| pages::search::search(&found));
     let frame = PageLayout { search: text, ..frame(&app, &headers, "", "Search", "") };
     page(frame, content)
@@ -255,10 +255,10 @@ async fn asset(headers: HeaderMap, Path(name): Path<String>) -> Response {
         "console.css" => file("text/css; charset=utf-8", include_str!("../../assets/console.css"), &headers),
         "console.js" => file("text/javascript; charset=utf-8", include_str!("../../assets/console.js"), &headers),
         "icon.svg" => file("image/svg+xml", include_str!("../../assets/icon.svg"), &headers),
-        _ => super::response::error_page(&ConsoleProblem::NotFound(format!("there is no file {name}"))),
+        _ => super::response::error_page(&ConsoleProblem::NotFound(format!("file {name} does not exist"))),
     }
 }
 
 async fn not_found(uri: Uri) -> Response {
-    super::error_response(&ConsoleProblem::NotFound(format!("there is nothing at {}", uri.path())), uri.path())
+    super::error_response(&ConsoleProblem::NotFound(format!("path {} does not exist", uri.path())), uri.path())
 }

@@ -53,13 +53,13 @@ impl ConsoleFixture {
         tokio::spawn(host.run());
         let hosts = AllowedHosts::new("127.0.0.1:7467".parse().unwrap(), Vec::new());
         let source = ConsoleSource::new(handle.clone(), name).with_fleet(fleet);
-        let gate = Sessions::new(client.clone());
-        let app = App { source, hosts, sessions: gate, listeners: Arc::new(Semaphore::new(2)) };
-        let town = Self { client, handle, router: routes::router(Arc::new(app), Vec::new()) };
-        town.put("configmaps", json!({"metadata": {"name": "ada", "labels": {"greeter.example.com/greet": "yes"}}, "data": {"name": "Ada"}})).await;
-        town.put("configmaps", json!({"metadata": {"name": "greeting"}, "data": {"words": "Good day"}})).await;
-        town.until(|state| state.operators.iter().any(|operator| operator.writes > 0)).await;
-        town
+        let sessions = Sessions::new(client.clone());
+        let app = App { source, hosts, sessions, listeners: Arc::new(Semaphore::new(2)) };
+        let console = Self { client, handle, router: routes::router(Arc::new(app), Vec::new()) };
+        console.put("configmaps", json!({"metadata": {"name": "ada", "labels": {"greeter.example.com/greet": "yes"}}, "data": {"name": "Ada"}})).await;
+        console.put("configmaps", json!({"metadata": {"name": "greeting"}, "data": {"words": "Good day"}})).await;
+        console.until(|state| state.operators.iter().any(|operator| operator.writes > 0)).await;
+        console
     }
 
     /// Returns the same console on an address that other machines can reach.
@@ -105,29 +105,30 @@ const OBJECT: &str = "/objects/main/configmaps/default/ada-greeting";
 
 #[tokio::test]
 async fn pages_show_what_the_kernel_did_and_why() {
-    let town = ConsoleFixture::build().await;
-    let overview = town.page("/").await;
+    let console = ConsoleFixture::build().await;
+    let overview = console.page("/").await;
     assert!(overview.contains("greeter") && overview.contains("Ready"), "{overview}");
-    let operator = town.page("/operators/greeter").await;
+    let operator = console.page("/operators/greeter").await;
     assert!(operator.contains("default/ada") && operator.contains("1 write"), "{operator}");
-    let object = town.page(OBJECT).await;
-    for told in ["was last written by greeter default/ada", "Good day, Ada!", "decided from", "Apply", "/decisions/"] {
-        assert!(object.contains(told), "{told} is not on {object}");
+    let object = console.page(OBJECT).await;
+    for printed in ["was last written by greeter default/ada", "Good day, Ada!", "decided from", "Apply", "/decisions/"]
+    {
+        assert!(object.contains(printed), "{printed} is not on {object}");
     }
     // The newest decision may have changed nothing; `why` names the one that did.
     let id: String = object.split(", decision ").nth(1).unwrap().chars().take_while(char::is_ascii_digit).collect();
-    let decision = town.page(&format!("/decisions/{id}")).await;
+    let decision = console.page(&format!("/decisions/{id}")).await;
     assert!(decision.contains("<strong>apply</strong>") && decision.contains("<div class=\"add\">+"), "{decision}");
-    let found = town.page("/search?q=ada+greet").await;
+    let found = console.page("/search?q=ada+greet").await;
     assert!(found.contains(OBJECT), "{found}");
-    assert!(town.page("/objects").await.contains("deployments.apps"));
-    assert!(town.page("/objects?cluster=main&kind=configmaps").await.contains("ada-greeting"));
+    assert!(console.page("/objects").await.contains("deployments.apps"));
+    assert!(console.page("/objects?cluster=main&kind=configmaps").await.contains("ada-greeting"));
 }
 
 #[tokio::test]
-async fn the_api_gives_out_the_same_as_data() {
-    let town = ConsoleFixture::build().await;
-    let json = async |path: &str| serde_json::from_str::<Value>(&town.page(path).await).unwrap();
+async fn api_returns_the_same_data() {
+    let console = ConsoleFixture::build().await;
+    let json = async |path: &str| serde_json::from_str::<Value>(&console.page(path).await).unwrap();
     assert_eq!(json("/api/v1/operators").await[0]["name"], "greeter");
     assert_eq!(json("/api/v1/state").await["clusters"][0]["name"], "main");
     let object = json(&format!("/api/v1{OBJECT}")).await;
@@ -139,7 +140,7 @@ async fn the_api_gives_out_the_same_as_data() {
     assert!(
         decision["writes"][0]["diff"].as_array().unwrap().iter().any(|line| line.as_str().unwrap().starts_with('+'))
     );
-    let (status, text) = town.get("/api/v1/operators/nobody").await;
+    let (status, text) = console.get("/api/v1/operators/nobody").await;
     let problem: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((status, problem["status"].as_u64()), (StatusCode::NOT_FOUND, Some(404)));
     assert!(problem["detail"].as_str().unwrap().contains("there are: greeter"), "{problem}");
@@ -147,21 +148,22 @@ async fn the_api_gives_out_the_same_as_data() {
 
 #[tokio::test]
 async fn planted_secrets_are_on_no_page() {
-    let town = ConsoleFixture::build().await;
-    town.put("secrets", json!({"metadata": {"name": "planted"}, "stringData": {"password": CANARY}})).await;
+    let console = ConsoleFixture::build().await;
+    console.put("secrets", json!({"metadata": {"name": "planted"}, "stringData": {"password": CANARY}})).await;
     let url = format!("postgres://shop:{CANARY}@db/orders");
-    town.put(
-        "configmaps",
-        json!({"metadata": {"name": "copies", "annotations": {"token": CANARY}},
+    console
+        .put(
+            "configmaps",
+            json!({"metadata": {"name": "copies", "annotations": {"token": CANARY}},
         "data": {"url": url, "ini": format!("user=a\npassword={CANARY}\n")}}),
-    )
-    .await;
+        )
+        .await;
     let pod = json!({"metadata": {"name": "leaky"}, "spec": {"containers": [{"name": "a", "image": "a",
         "env": [{"name": "DB_PASSWORD", "value": CANARY}], "args": [format!("--token={CANARY}")]}]}});
-    town.put("pods", pod).await;
+    console.put("pods", pod).await;
     for path in ["secrets/default/planted", "configmaps/default/copies", "pods/default/leaky"] {
         for page in [format!("/objects/main/{path}"), format!("/api/v1/objects/main/{path}")] {
-            let text = town.page(&page).await;
+            let text = console.page(&page).await;
             assert!(!text.contains(CANARY), "{page} shows it");
             assert!(
                 text.contains("&lt;hidden&gt;") || text.contains("<hidden>"),
@@ -170,13 +172,13 @@ async fn planted_secrets_are_on_no_page() {
         }
     }
     for page in ["/", "/objects?cluster=main&kind=secrets", "/objects?cluster=main&kind=pods", "/search?q=planted"] {
-        assert!(!town.page(page).await.contains(CANARY), "{page} shows it");
+        assert!(!console.page(page).await.contains(CANARY), "{page} shows it");
     }
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_with_a_hint() {
-    let town = ConsoleFixture::build().await;
+async fn missing_resources_have_a_hint() {
+    let console = ConsoleFixture::build().await;
     for (path, status) in [
         ("/nowhere", StatusCode::NOT_FOUND),
         ("/operators/nobody", StatusCode::NOT_FOUND),
@@ -186,19 +188,19 @@ async fn what_is_not_there_is_said_with_a_hint() {
         ("/objects/main/nonsenses/default/a", StatusCode::NOT_FOUND),
         ("/help/NONE", StatusCode::NOT_FOUND),
     ] {
-        let (given, text) = town.get(path).await;
+        let (given, text) = console.get(path).await;
         assert_eq!(given, status, "{path}");
         assert!(text.contains("hint: "), "{path}: {text}");
     }
-    assert!(town.page("/objects/main/configmaps/default/none").await.contains("not there now"));
+    assert!(console.page("/objects/main/configmaps/default/none").await.contains("not there now"));
 }
 
 #[tokio::test]
-async fn requests_for_other_names_are_refused_and_browsers_are_told_their_limits() {
-    let town = ConsoleFixture::build().await;
+async fn requests_for_other_hosts_are_refused_and_security_headers_are_set() {
+    let console = ConsoleFixture::build().await;
     let ask = async |host: &str| {
         let request = Request::get("/").header("Host", host).body(Body::empty()).unwrap();
-        town.router.clone().oneshot(request).await.unwrap()
+        console.router.clone().oneshot(request).await.unwrap()
     };
     assert_eq!(ask("rebound.example:7467").await.status(), StatusCode::FORBIDDEN);
     let response = ask("127.0.0.1:7467").await;
@@ -209,11 +211,11 @@ async fn requests_for_other_names_are_refused_and_browsers_are_told_their_limits
 }
 
 #[tokio::test]
-async fn pages_that_listen_are_told_of_changes_and_their_number_is_bounded() {
-    let town = ConsoleFixture::build().await;
+async fn live_pages_get_changes_and_are_bounded() {
+    let console = ConsoleFixture::build().await;
     let listen = async || {
         let request = Request::get("/events").header("Host", "localhost:7467").body(Body::empty()).unwrap();
-        town.router.clone().oneshot(request).await.unwrap()
+        console.router.clone().oneshot(request).await.unwrap()
     };
     let mut first = listen().await.into_body();
     let next = async |body: &mut Body| {
@@ -222,7 +224,7 @@ async fn pages_that_listen_are_told_of_changes_and_their_number_is_bounded() {
     };
     let before = next(&mut first).await;
     assert!(before.starts_with("event: pulse\ndata: {"), "{before}");
-    town.put(
+    console.put(
         "configmaps",
         json!({"metadata": {"name": "bob", "labels": {"greeter.example.com/greet": "yes"}}, "data": {"name": "Bob"}}),
     )
@@ -306,46 +308,49 @@ const SIGN_IN: &str = "/signin?back=%2Foperators%2Fgreeter";
 const OWN: &str = "http://localhost:7467";
 
 #[tokio::test]
-async fn what_changes_something_needs_a_token_with_the_right() {
-    let town = ConsoleFixture::build().await;
-    let (cookie, csrf_token) = town.sign_in(&town.token("pauser", &["pause"]).await).await;
-    let done = town.submit("/actions/pause", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
+async fn actions_need_a_token_with_permission() {
+    let console = ConsoleFixture::build().await;
+    let (cookie, csrf_token) = console.sign_in(&console.token("pauser", &["pause"]).await).await;
+    let done =
+        console.submit("/actions/pause", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
     assert_eq!(done.status(), StatusCode::SEE_OTHER);
-    assert!(town.paused().await);
-    let page = town.with("/operators/greeter", &cookie).await;
+    assert!(console.paused().await);
+    let page = console.with("/operators/greeter", &cookie).await;
     assert!(page.contains("greeter is paused") && page.contains("switchboard resume greeter"), "{page}");
     assert!(page.contains("system:serviceaccount:default:pauser"), "it says who is signed in");
     // Another action needs another permission.
-    town.submit("/actions/wake", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
-    assert!(town.with("/operators/greeter", &cookie).await.contains("may not wake operators.switchboard.dev"));
-    town.submit("/actions/resume", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
-    assert!(!town.paused().await);
+    console.submit("/actions/reconcile", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
+    assert!(console.with("/operators/greeter", &cookie).await.contains("may not reconcile operators.switchboard.dev"));
+    console.submit("/actions/resume", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
+    assert!(!console.paused().await);
     // A request without a session is redirected to the sign-in page.
-    assert_eq!(town.submit("/actions/pause", "", OWN, "operator=greeter").await.headers()["location"], SIGN_IN);
-    assert!(!town.paused().await);
+    assert_eq!(console.submit("/actions/pause", "", OWN, "operator=greeter").await.headers()["location"], SIGN_IN);
+    assert!(!console.paused().await);
 }
 
 #[tokio::test]
 async fn forms_of_other_sites_are_refused() {
-    let town = ConsoleFixture::build().await;
-    let (cookie, csrf_token) = town.sign_in(&town.token("pauser", &["pause"]).await).await;
+    let console = ConsoleFixture::build().await;
+    let (cookie, csrf_token) = console.sign_in(&console.token("pauser", &["pause"]).await).await;
     for (origin, csrf_token) in [("http://evil.example", csrf_token.as_str()), (OWN, ""), (OWN, "guess")] {
-        let refused =
-            town.submit("/actions/pause", &cookie, origin, &format!("csrf_token={csrf_token}&operator=greeter")).await;
+        let refused = console
+            .submit("/actions/pause", &cookie, origin, &format!("csrf_token={csrf_token}&operator=greeter"))
+            .await;
         assert_eq!(refused.status(), StatusCode::FORBIDDEN, "{origin} {csrf_token}");
     }
-    assert!(!town.paused().await);
-    town.submit("/signout", &cookie, OWN, &format!("csrf_token={csrf_token}")).await;
-    let after = town.submit("/actions/pause", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
+    assert!(!console.paused().await);
+    console.submit("/signout", &cookie, OWN, &format!("csrf_token={csrf_token}")).await;
+    let after =
+        console.submit("/actions/pause", &cookie, OWN, &format!("csrf_token={csrf_token}&operator=greeter")).await;
     assert_eq!(after.headers()["location"], SIGN_IN, "who signed out is nobody");
 }
 
 #[tokio::test]
 async fn programs_act_with_a_token_and_never_with_a_cookie() {
-    let town = ConsoleFixture::build().await;
-    let token = town.token("waker", &["wake"]).await;
+    let console = ConsoleFixture::build().await;
+    let token = console.token("reconciler", &["reconcile"]).await;
     let ask = async |authorization: Option<String>, cookie: &str| {
-        let mut request = Request::post("/api/v1/actions/wake")
+        let mut request = Request::post("/api/v1/actions/reconcile")
             .header("Host", "localhost:7467")
             .header("Content-Type", "application/json");
         if let Some(authorization) = authorization {
@@ -353,14 +358,14 @@ async fn programs_act_with_a_token_and_never_with_a_cookie() {
         }
         let request =
             request.header("Cookie", cookie).body(Body::from(json!({"operator": "greeter"}).to_string())).unwrap();
-        let response = town.router.clone().oneshot(request).await.unwrap();
+        let response = console.router.clone().oneshot(request).await.unwrap();
         let status = response.status();
         (status, String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap())
     };
     let (status, text) = ask(Some(format!("Bearer {token}")), "").await;
     assert_eq!(status, StatusCode::OK, "{text}");
-    assert!(text.contains("switchboard wake greeter"), "{text}");
-    let (cookie, _) = town.sign_in(&token).await;
+    assert!(text.contains("switchboard reconcile greeter"), "{text}");
+    let (cookie, _) = console.sign_in(&token).await;
     assert_eq!(ask(None, &cookie).await.0, StatusCode::UNAUTHORIZED);
     let (status, text) = ask(Some("Bearer nonsense".to_string()), "").await;
     assert_eq!(status, StatusCode::UNAUTHORIZED, "who is not known is not somebody who may not");
@@ -369,9 +374,9 @@ async fn programs_act_with_a_token_and_never_with_a_cookie() {
 }
 
 #[tokio::test]
-async fn the_document_names_every_path_that_is_answered() {
-    let town = ConsoleFixture::build().await;
-    let document: Value = serde_json::from_str(&town.page("/api/v1/openapi.json").await).unwrap();
+async fn document_lists_every_route() {
+    let console = ConsoleFixture::build().await;
+    let document: Value = serde_json::from_str(&console.page("/api/v1/openapi.json").await).unwrap();
     let paths = document["paths"].as_object().unwrap();
     assert!(paths.len() > 14, "{paths:?}");
     let filled = |path: &str| {
@@ -384,18 +389,18 @@ async fn the_document_names_every_path_that_is_answered() {
         let name = if path.contains("/operators/") { "greeter" } else { "ada" };
         let query = if path.ends_with("/objects") { "?cluster=main&kind=configmaps" } else { "" };
         if operations.get("get").is_some() {
-            town.page(&format!("{}{query}", filled(path).replace("{name}", name))).await;
+            console.page(&format!("{}{query}", filled(path).replace("{name}", name))).await;
         }
     }
 }
 
 #[tokio::test]
-async fn where_other_machines_reach_it_reading_needs_a_token_as_well() {
-    let town = ConsoleFixture::build().await;
+async fn reading_needs_a_token_if_other_machines_have_access() {
+    let console = ConsoleFixture::build().await;
     let mut part = switchboard_rest::openapi::OpenApiPart::default();
     part.paths.insert("/hooks/{name}".to_string(), json!({}));
     let hooks = Router::new().route("/hooks/{name}", axum::routing::get(async || "heard"));
-    let open = town.opened(vec![ApiSection { router: hooks, document: part }]);
+    let open = console.opened(vec![ApiSection { router: hooks, document: part }]);
     assert_eq!(open.get("/").await.0, StatusCode::SEE_OTHER);
     assert_eq!(open.get("/api/v1/state").await.0, StatusCode::UNAUTHORIZED);
     assert_eq!(open.get("/signin").await.0, StatusCode::OK);
@@ -410,41 +415,46 @@ async fn where_other_machines_reach_it_reading_needs_a_token_as_well() {
 }
 
 #[tokio::test]
-async fn it_says_from_where_it_is_reached() {
+async fn console_reports_its_address() {
     let at = async |address: &str| {
         let settings = ConsoleSettings { address: Some(address.parse().unwrap()), hosts: Vec::new() };
         Console::bind(settings).await.unwrap().description()
     };
-    let told = at("127.0.0.1:0").await;
-    assert!(told.starts_with("http://127.0.0.1:") && told.ends_with('/'), "{told}");
-    let told = at("0.0.0.0:0").await;
-    assert!(told.contains(" of every address of this machine\nwarning: ") && told.contains("\nhint: "), "{told}");
+    let printed = at("127.0.0.1:0").await;
+    assert!(printed.starts_with("http://127.0.0.1:") && printed.ends_with('/'), "{printed}");
+    let printed = at("0.0.0.0:0").await;
+    assert!(
+        printed.contains(" of every address of this machine\nwarning: ") && printed.contains("\nhint: "),
+        "{printed}"
+    );
 }
 
 #[tokio::test]
-async fn an_object_that_is_not_right_names_the_cause_in_the_first_five_lines() {
-    let town = ConsoleFixture::build().await;
+async fn faulty_object_has_its_cause_in_the_first_five_lines() {
+    let console = ConsoleFixture::build().await;
     let guest = |name: &str, data: Value| json!({"metadata": {"name": name, "labels": {"greeter.example.com/greet": "yes"}}, "data": data});
-    town.put("configmaps", guest("nameless", json!({}))).await;
-    town.until(|state| state.operators.iter().any(|o| o.units.iter().any(|unit| unit.unit.name() == "nameless"))).await;
+    console.put("configmaps", guest("nameless", json!({}))).await;
+    console
+        .until(|state| state.operators.iter().any(|o| o.units.iter().any(|unit| unit.unit.name() == "nameless")))
+        .await;
     let lead = |page: &str| {
         let why = page.split("<div class=\"why mono\">").nth(1).unwrap().split("</div>").next().unwrap();
         why.lines().take(5).collect::<Vec<_>>().join("\n")
     };
     let waited = tokio::time::timeout(PATIENCE, async {
-        while !lead(&town.page("/objects/main/configmaps/default/nameless").await)
+        while !lead(&console.page("/objects/main/configmaps/default/nameless").await)
             .contains("set data.name to whom to greet")
         {}
     });
     waited.await.unwrap();
     let path = "/api/v1/namespaces/default/configmaps/greeting";
     let gone = Request::delete(path).body(Vec::new()).unwrap();
-    town.client.request::<Value>(gone).await.unwrap();
-    town.until(|state| state.operators.iter().any(|o| o.units.iter().any(|unit| unit.unit.name() == "ada"))).await;
+    console.client.request::<Value>(gone).await.unwrap();
+    console.until(|state| state.operators.iter().any(|o| o.units.iter().any(|unit| unit.unit.name() == "ada"))).await;
     for name in ["ada", "ada-greeting"] {
         // The state is cached for some hundred milliseconds.
         let waited = tokio::time::timeout(PATIENCE, async {
-            while !lead(&town.page(&format!("/objects/main/configmaps/default/{name}")).await)
+            while !lead(&console.page(&format!("/objects/main/configmaps/default/{name}")).await)
                 .contains("ConfigMap greeting to appear")
             {}
         });

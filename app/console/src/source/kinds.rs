@@ -31,9 +31,9 @@ impl KindCache {
             return Ok(kinds.clone());
         }
         let found = tokio::time::timeout(PATIENCE, discover(client)).await;
-        let told = |why: String| ConsoleProblem::Cluster(format!("could not ask {cluster} for its kinds: {why}"));
-        let found = found.map_err(|_| told(format!("no answer within {PATIENCE:?}")))?;
-        let found = Arc::new(found.map_err(|error| told(error.to_string()))?);
+        let failed = |why: String| ConsoleProblem::Cluster(format!("could not discover the kinds of {cluster}: {why}"));
+        let found = found.map_err(|_| failed(format!("no answer within {PATIENCE:?}")))?;
+        let found = Arc::new(found.map_err(|error| failed(error.to_string()))?);
         known.insert(cluster.to_string(), (Instant::now(), found.clone()));
         Ok(found)
     }

@@ -69,6 +69,6 @@ mod tests {
             cache.put(key, key, key, 1_000);
             assert!(cache.entries.len() <= 8);
         }
-        assert_eq!(cache.get(&99, 100), Some(&99), "the newest stays");
+        assert_eq!(cache.get(&99, 100), Some(&99), "the newest entry is kept");
     }
 }

@@ -100,12 +100,15 @@ async fn post_review(client: &Client, path: &str, review: &Value) -> Result<Valu
     let request = request.map_err(|_| unavailable())?;
     client.request(request).await.map_err(|error| {
         // The error contains neither the token nor the review.
-        tracing::warn!(path, error = %error, "could not ask the cluster who asks and whether they may");
+        tracing::warn!(path, error = %error, "could not review a token or an access");
         unavailable()
     })
 }
 
 fn unavailable() -> ProblemDetails {
-    ProblemDetails::new(ProblemKind::Unavailable, "the cluster does not say who asks and whether they may")
-        .retry_after_s(RETRY_S)
+    ProblemDetails::new(
+        ProblemKind::Unavailable,
+        "could not authenticate or authorize the request: the cluster does not respond",
+    )
+    .retry_after_s(RETRY_S)
 }

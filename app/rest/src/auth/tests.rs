@@ -36,7 +36,7 @@ async fn guarantees_no_access_without_permission() {
     let refused = auth.authorize(&caller, &list("bank")).await.unwrap_err();
     assert_eq!(
         refused.detail(),
-        "`system:serviceaccount:shop:ci` may not list gitopsdeployments.managed-gitops.redhat.com in namespace `bank`"
+        "`system:serviceaccount:shop:ci` is not allowed to list gitopsdeployments.managed-gitops.redhat.com in namespace `bank`"
     );
 }
 

@@ -241,7 +241,7 @@ pub async fn replace(
     JsonBody(input): JsonBody<ApplicationInput>,
 ) -> Result<Response, ProblemDetails> {
     if (&input.tenant, &input.name) != (&id.tenant, &id.name) {
-        return Err(ProblemDetails::new(ProblemKind::Invalid, "tenant and name are not those of the id"));
+        return Err(ProblemDetails::new(ProblemKind::Invalid, "tenant and name differ from the id"));
     }
     let wish = input.deployment()?;
     let version = if_match(&headers)?;
@@ -295,15 +295,15 @@ pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<String>, ProblemDet
     let version = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
     let version = version.filter(|version| !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit()));
     version.map(|version| Some(version.to_string())).ok_or_else(|| {
-        ProblemDetails::new(ProblemKind::Malformed, "If-Match is no ETag")
-            .hint("send the header ETag of the last answer as it was")
+        ProblemDetails::new(ProblemKind::Malformed, "If-Match is not an ETag")
+            .hint("send the ETag header of the last response unchanged")
     })
 }
 
 pub(super) fn require_version(object: &Value, version: Option<&str>) -> Result<(), ProblemDetails> {
     match version {
         Some(version) if version != meta(object, "resourceVersion") => {
-            Err(ProblemDetails::new(ProblemKind::PreconditionFailed, "it was changed since"))
+            Err(ProblemDetails::new(ProblemKind::PreconditionFailed, "the object was changed after that version"))
         }
         _ => Ok(()),
     }
@@ -312,7 +312,7 @@ pub(super) fn require_version(object: &Value, version: Option<&str>) -> Result<(
 /// Turns a conflict into a failed precondition if the client sent `If-Match`.
 pub(super) fn version_problem(problem: ProblemDetails, named: bool) -> ProblemDetails {
     if named && problem.kind() == ProblemKind::Conflict {
-        return ProblemDetails::new(ProblemKind::PreconditionFailed, "it was changed since");
+        return ProblemDetails::new(ProblemKind::PreconditionFailed, "the object was changed after that version");
     }
     problem
 }

@@ -105,19 +105,19 @@ impl EnvironmentInput {
         text::require_plain(&[("url", &self.url)])?;
         let (secret, config) = match (&self.credentials_secret, &self.config) {
             (Some(secret), None) if self.config_context.is_none() => (secret.clone(), None),
-            (Some(_), None) => return Err(invalid("configContext goes with config")),
+            (Some(_), None) => return Err(invalid("configContext requires config")),
             (None, Some(given)) => {
                 let config = config::select_context(given.expose(), self.config_context.as_deref())?;
                 (format!("{}{SECRET_SUFFIX}", self.name), Some(config))
             }
-            _ => return Err(invalid("give either config or credentialsSecret")),
+            _ => return Err(invalid("exactly one of config and credentialsSecret is required")),
         };
         text::name("credentialsSecret", &secret)?;
         if self.namespaces.len() > MAX_NAMESPACES {
-            return Err(invalid("there are more than 256 namespaces"));
+            return Err(invalid("namespaces has more than 256 entries"));
         }
         for namespace in &self.namespaces {
-            text::tenant(namespace).map_err(|_| invalid("namespaces: not all are names of namespaces"))?;
+            text::tenant(namespace).map_err(|_| invalid("namespaces has an invalid namespace name"))?;
         }
         let spec = EnvironmentSpec {
             api_url: self.url.clone(),
@@ -264,7 +264,7 @@ pub async fn replace(
     JsonBody(input): JsonBody<EnvironmentInput>,
 ) -> Result<Response, ProblemDetails> {
     if (&input.tenant, &input.name) != (&id.tenant, &id.name) {
-        return Err(ProblemDetails::new(ProblemKind::Invalid, "tenant and name are not those of the id"));
+        return Err(ProblemDetails::new(ProblemKind::Invalid, "tenant and name differ from the id"));
     }
     let objects = input.objects()?;
     let version = if_match(&headers)?;
@@ -298,8 +298,8 @@ async fn write_secret(service: &GitOpsApi, environment: &Value, config: &SecretS
         return service.tenants.create(&SECRETS, namespace, &input).await.map(drop);
     };
     if found["metadata"]["ownerReferences"][0]["uid"] != environment["metadata"]["uid"] {
-        return Err(ProblemDetails::new(ProblemKind::Conflict, format!("Secret `{name}` belongs to something else"))
-            .hint("name it as credentialsSecret if it is meant, or delete it"));
+        return Err(ProblemDetails::new(ProblemKind::Conflict, format!("Secret `{name}` belongs to another owner"))
+            .hint("give its name as credentialsSecret, or delete it"));
     }
     let patch = json!({ "stringData": input["stringData"] });
     service.tenants.merge(&SECRETS, namespace, name, &patch).await.map(drop)

@@ -71,7 +71,7 @@ pub async fn list(
     QueryParams(paging): QueryParams<PageQuery>,
 ) -> Result<Json<ResultPage<InstanceOutput>>, ProblemDetails> {
     if paging.tenant.is_some() {
-        return Err(ProblemDetails::new(ProblemKind::Malformed, "engine instances belong to no tenant"));
+        return Err(ProblemDetails::new(ProblemKind::Malformed, "engine instances have no tenant"));
     }
     let (limit, from) = (paging.limit()?, paging.from()?);
     service.guard.authorize(&caller, &ResourceAttributes::new("list", GROUP, INSTANCES, "")).await?;
@@ -99,7 +99,7 @@ pub async fn read(
     PathName(id): PathName,
 ) -> Result<Json<InstanceOutput>, ProblemDetails> {
     service.guard.authorize(&caller, &ResourceAttributes::new("get", GROUP, INSTANCES, "")).await?;
-    let missing = || ProblemDetails::new(ProblemKind::NotFound, "there is no such engine instance");
+    let missing = || ProblemDetails::new(ProblemKind::NotFound, "the engine instance does not exist");
     if id.contains('\0') {
         return Err(missing());
     }
@@ -112,11 +112,11 @@ pub async fn read(
 
 /// Adds the paths and schemas.
 pub fn describe(part: OpenApiPart) -> OpenApiPart {
-    let list = OpenApiOperation::new("listEngineInstances", TAG, "Argo CD instances and their load")
-        .text("For whoever may list `gitopsengineinstances.managed-gitops.redhat.com` in all namespaces.")
+    let list = OpenApiOperation::new("listEngineInstances", TAG, "List Argo CD instances and their load")
+        .text("Requires permission to list `gitopsengineinstances.managed-gitops.redhat.com` in all namespaces.")
         .parameter("limit")
         .parameter("continue")
-        .response(200, "EngineInstancePage", "A page of instances")
+        .response(200, "EngineInstancePage", "Page of instances")
         .problems(&[ProblemKind::Malformed]);
     let read = OpenApiOperation::new("getEngineInstance", TAG, "An Argo CD instance")
         .parameter("row")
@@ -128,15 +128,15 @@ pub fn describe(part: OpenApiPart) -> OpenApiPart {
         "required": ["id", "namespace", "cluster", "placements", "tenants", "state", "applications", "moving"],
         "properties": {
             "id": { "type": "string" },
-            "namespace": { "type": "string", "description": "Its namespace." },
-            "cluster": { "type": "string", "description": "The engine cluster it is on." },
-            "placements": { "type": "integer", "minimum": 0, "description": "Pairs of a tenant and an environment it serves." },
+            "namespace": { "type": "string", "description": "Namespace of the instance." },
+            "cluster": { "type": "string", "description": "Engine cluster of the instance." },
+            "placements": { "type": "integer", "minimum": 0, "description": "Number of placements: pairs of a tenant and an environment." },
             "tenants": { "type": "integer", "minimum": 0 },
-            "state": { "type": "string", "enum": ["active", "cordoned", "unregistered"], "description": "Whether it is given more." },
+            "state": { "type": "string", "enum": ["active", "cordoned", "unregistered"], "description": "Whether the instance takes new placements." },
             "applications": { "type": "integer", "minimum": 0 },
-            "maxApplications": { "type": "integer", "description": "How many it is given at most." },
-            "maxPlacements": { "type": "integer", "description": "How many pairs it is given at most." },
-            "moving": { "type": "integer", "minimum": 0, "description": "Pairs on their way from or to it." },
+            "maxApplications": { "type": "integer", "description": "Maximum number of Applications." },
+            "maxPlacements": { "type": "integer", "description": "Maximum number of placements." },
+            "moving": { "type": "integer", "minimum": 0, "description": "Number of placements moving from or to the instance." },
         },
     });
     part.operation("/engineinstance", "get", list)

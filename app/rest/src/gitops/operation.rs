@@ -132,7 +132,8 @@ pub async fn create(
     JsonBody(input): JsonBody<OperationInput>,
 ) -> Result<Response, ProblemDetails> {
     let no_id = || {
-        ProblemDetails::new(ProblemKind::Invalid, "application is no id").hint("an id is TENANT.NAME, such as shop.web")
+        ProblemDetails::new(ProblemKind::Invalid, "application is not an id")
+            .hint("give the id as TENANT.NAME, such as shop.web")
     };
     let id = ResourceId::parse(&input.application).ok_or_else(no_id)?;
     text::require_plain(&[("revision", &input.revision)])?;
@@ -144,7 +145,7 @@ pub async fn create(
     }
     let made = service.tenants.create(&SYNC_RUNS, &id.tenant, &sync_run(&id, &input.revision)).await?;
     let operation = of_run(&made)?;
-    tracing::info!(user = caller.name, application = input.application, operation = operation.id, "asked for a sync");
+    tracing::info!(user = caller.name, application = input.application, operation = operation.id, "created a sync run");
     let location = format!("{}/operation/{}", crate::PREFIX, operation.id);
     Ok((StatusCode::ACCEPTED, [(LOCATION, location)], Json(operation)).into_response())
 }
@@ -186,7 +187,7 @@ pub async fn read(
         let object = service.tenants.get(&SYNC_RUNS, &id.tenant, &id.name).await?;
         return of_run(&object).map(Json);
     }
-    let missing = || ProblemDetails::new(ProblemKind::NotFound, "there is no such operation");
+    let missing = || ProblemDetails::new(ProblemKind::NotFound, "the operation does not exist");
     if id.contains('\0') {
         return Err(missing());
     }
@@ -231,7 +232,7 @@ pub async fn remove(
 ) -> Result<StatusCode, ProblemDetails> {
     service.authorize_one(&caller, "delete", &SYNC_RUNS, &id).await?;
     service.tenants.delete(&SYNC_RUNS, &id.tenant, &id.name, &json!({})).await?;
-    tracing::info!(user = caller.name, operation = ResourceId::of(&id.tenant, &id.name), "stopped a sync");
+    tracing::info!(user = caller.name, operation = ResourceId::of(&id.tenant, &id.name), "deleted a sync run");
     Ok(StatusCode::NO_CONTENT)
 }
 

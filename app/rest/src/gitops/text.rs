@@ -22,7 +22,7 @@ pub fn tenant_filter(text: Option<&str>) -> Result<&str, ProblemDetails> {
     let Some(text) = text else { return Ok("") };
     match dns1123_label(text).first() {
         None => Ok(text),
-        Some(why) => Err(ProblemDetails::new(ProblemKind::Malformed, format!("`{text}` is no tenant: {why}"))),
+        Some(why) => Err(ProblemDetails::new(ProblemKind::Malformed, format!("`{text}` is not a tenant name: {why}"))),
     }
 }
 
@@ -43,7 +43,7 @@ pub fn require_plain(fields: &[(&str, &str)]) -> Result<(), ProblemDetails> {
             ));
         }
         if text.chars().any(char::is_control) {
-            return Err(ProblemDetails::new(ProblemKind::Invalid, format!("{field} has control characters")));
+            return Err(ProblemDetails::new(ProblemKind::Invalid, format!("{field} contains control characters")));
         }
     }
     Ok(())

@@ -86,7 +86,7 @@ pub async fn receive(
         return Ok((StatusCode::ACCEPTED, Json(WebhookOutcome::default())));
     };
     let outcome = refresh(&service, &tenant, &push).await?;
-    tracing::info!(tenant, matched = outcome.matched, refreshed = outcome.refreshed, "something was pushed");
+    tracing::info!(tenant, matched = outcome.matched, refreshed = outcome.refreshed, "received a push event");
     Ok((StatusCode::ACCEPTED, Json(outcome)))
 }
 
@@ -104,9 +104,9 @@ async fn verify_signature(
         return Ok(());
     }
     let hint = format!(
-        "sign events with the secret of the Secret `{SECRET_NAME}` of the tenant, and name the tenant: ?tenant=NAME"
+        "sign events with the secret in the tenant's Secret `{SECRET_NAME}`, and give the tenant as ?tenant=NAME"
     );
-    Err(ProblemDetails::new(ProblemKind::Forbidden, "the event is not signed as it should be").hint(hint))
+    Err(ProblemDetails::new(ProblemKind::Forbidden, "the event has no valid signature").hint(hint))
 }
 
 async fn tenant_secret(service: &GitOpsApi, tenant: &str) -> Result<Option<SecretString>, ProblemDetails> {

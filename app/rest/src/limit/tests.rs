@@ -35,7 +35,7 @@ fn guarantees_buckets_are_bounded() {
         buckets.take(&format!("tenant-{one}"), 0).unwrap();
         assert!(buckets.buckets.len() <= MAX_BUCKETS);
     }
-    assert!(buckets.take("greedy", 0).is_err(), "who asked for much is not forgotten");
+    assert!(buckets.take("greedy", 0).is_err(), "callers over their rate are kept");
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub fn assert_conforms(document: &Value, method: &str, path: &str, answer: &Test
         return assert_valid(document, &document["components"]["schemas"]["Problem"], &answer.body, "$");
     };
     let response = &operation["responses"][status.to_string()];
-    assert!(response.is_object(), "{summary}, which the document does not say");
+    assert!(response.is_object(), "{summary}, which the document does not describe");
     let response = resolve(document, response);
     let Some(content) = response["content"].as_object() else {
         return assert!(answer.body.is_null(), "{summary}, which should have no body");
@@ -43,7 +43,7 @@ fn find<'a>(document: &'a Value, method: &str, path: &str) -> Option<&'a Value> 
 
 fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     match value["$ref"].as_str() {
-        Some(pointer) => document.pointer(&pointer[1..]).unwrap_or_else(|| panic!("{pointer} leads nowhere")),
+        Some(pointer) => document.pointer(&pointer[1..]).unwrap_or_else(|| panic!("{pointer} does not resolve")),
         None => value,
     }
 }
@@ -77,7 +77,10 @@ pub fn assert_valid(document: &Value, schema: &Value, value: &Value, at: &str) {
         match schema["properties"].get(name) {
             Some(schema) => assert_valid(document, schema, field, &format!("{at}.{name}")),
             None => {
-                assert!(schema["additionalProperties"] != false, "{at} has {name}, which the document does not say")
+                assert!(
+                    schema["additionalProperties"] != false,
+                    "{at} has {name}, which the document does not describe"
+                )
             }
         }
     }

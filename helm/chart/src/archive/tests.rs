@@ -27,7 +27,7 @@ fn refused(files: &[(&str, &[u8])]) -> String {
 }
 
 #[test]
-fn names_lose_the_chart_s_own_folder() {
+fn names_are_relative_to_the_chart() {
     let bytes = packed(&[
         ("shop/Chart.yaml", b"\xEF\xBB\xBFname: shop"),
         ("shop/a/./b/../c.txt", b"c"),
@@ -40,7 +40,7 @@ fn names_lose_the_chart_s_own_folder() {
 }
 
 #[test]
-fn names_that_lead_elsewhere_are_refused() {
+fn names_that_lead_elsewhere_are_rejected() {
     assert_eq!(refused(&[("shop/../../etc/passwd", b"x")]), "chart illegally references parent directory");
     assert_eq!(refused(&[("shop//etc/passwd", b"x")]), "chart illegally contains absolute paths");
     assert_eq!(refused(&[("shop\\..\\..\\x", b"x")]), "chart illegally references parent directory");
@@ -50,7 +50,7 @@ fn names_that_lead_elsewhere_are_refused() {
 }
 
 #[test]
-fn links_are_refused() {
+fn links_are_rejected() {
     let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(tar::EntryType::Symlink);
@@ -58,11 +58,11 @@ fn links_are_refused() {
     builder.append_link(&mut header, "shop/values.yaml", "/etc/passwd").unwrap();
     let bytes = builder.into_inner().unwrap().finish().unwrap();
     let error = read_archive(&bytes, &mut ArchiveBudget::default()).unwrap_err().to_string();
-    assert_eq!(error, "chart archive contains \"shop/values.yaml\", which is a link or a device and not a file");
+    assert_eq!(error, "chart archive contains \"shop/values.yaml\", which is a link or device, not a file");
 }
 
 #[test]
-fn a_bomb_is_refused_before_it_is_unpacked() {
+fn bombs_are_rejected_before_unpacking() {
     let zeros = vec![0; MAX_FILE_BYTES as usize + 1];
     assert!(refused(&[("shop/big", &zeros)]).contains("is larger than the maximum file size"));
     let zeros = vec![0; MAX_FILE_BYTES as usize];
@@ -75,7 +75,7 @@ fn a_bomb_is_refused_before_it_is_unpacked() {
 }
 
 #[test]
-fn archives_inside_share_one_budget() {
+fn nested_archives_share_one_budget() {
     let zeros = vec![0; MAX_FILE_BYTES as usize];
     let bytes = packed(&[("shop/a", &zeros), ("shop/b", &zeros)]);
     let mut budget = ArchiveBudget::default();
@@ -86,7 +86,7 @@ fn archives_inside_share_one_budget() {
 }
 
 #[test]
-fn archives_inside_share_what_their_folders_take() {
+fn folders_of_nested_archives_count_for_the_budget() {
     let mut builder = tar::Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(tar::EntryType::Directory);
@@ -103,7 +103,7 @@ fn archives_inside_share_what_their_folders_take() {
 }
 
 #[test]
-fn more_files_than_a_chart_has_are_refused() {
+fn too_many_files_are_rejected() {
     let mut budget = ArchiveBudget { bytes: 100, files: 1, ..ArchiveBudget::default() };
     let bytes = packed(&[("shop/a", b""), ("shop/b", b"")]);
     assert!(matches!(read_archive(&bytes, &mut budget), Err(ArchiveError::TooManyFiles)));
@@ -122,7 +122,7 @@ fn damaged_archives_are_errors() {
 }
 
 #[test]
-fn paths_are_cleaned_as_go_does() {
+fn paths_are_cleaned_as_in_go() {
     for (path, clean_path) in
         [("", "."), ("a//b", "a/b"), ("./a/..", "."), ("../a", "../a"), ("/../a", "/a"), ("a/../../b", "../b")]
     {

@@ -4,7 +4,7 @@
 use super::*;
 
 #[test]
-fn versions_are_read_as_kubernetes_does() {
+fn versions_parse_as_in_kubernetes() {
     for (text, version, normalized) in
         [("1.25", "v1.25", "v1.25"), ("v1.33.4-gke.1", "v1.33.4-gke.1", "v1.33.4"), ("1.2.3+x", "v1.2.3+x", "v1.2.3")]
     {

@@ -20,7 +20,7 @@ fn names(top: &Path, links: SymlinkPolicy) -> Vec<String> {
 }
 
 #[test]
-fn files_come_in_the_order_of_names() {
+fn files_are_sorted_by_name() {
     let top = folder(&[
         ("b.txt", ""),
         ("a/z", ""),
@@ -41,7 +41,7 @@ fn links_inside_the_chart_are_followed() {
 }
 
 #[test]
-fn links_out_of_the_chart_are_refused_unless_allowed() {
+fn links_out_of_the_chart_are_rejected_unless_allowed() {
     let (top, outside) = (folder(&[("Chart.yaml", "")]), folder(&[("secret", "text")]));
     symlink(outside.path().join("secret"), top.path().join("stolen")).unwrap();
     let error = read_folder(top.path(), SymlinkPolicy::Inside).unwrap_err().to_string();
@@ -54,14 +54,14 @@ fn links_that_lead_back_up_end() {
     let top = folder(&[("a/b.txt", "")]);
     symlink("..", top.path().join("a/up")).unwrap();
     let error = read_folder(top.path(), SymlinkPolicy::Anywhere).unwrap_err().to_string();
-    assert!(error.contains("without an end"), "{error}");
+    assert!(error.contains("endless"), "{error}");
     let loops = folder(&[]);
     symlink("x", loops.path().join("x")).unwrap();
     assert!(matches!(read_folder(loops.path(), SymlinkPolicy::Anywhere), Err(FolderError::Dangling { .. })));
 }
 
 #[test]
-fn what_is_no_file_or_too_large_is_refused() {
+fn special_and_large_files_are_rejected() {
     let top = folder(&[]);
     let large = fs::File::create(top.path().join("large")).unwrap();
     large.set_len(MAX_FILE_BYTES + 1).unwrap();
@@ -73,7 +73,7 @@ fn what_is_no_file_or_too_large_is_refused() {
 }
 
 #[test]
-fn what_is_read_first_is_read_by_the_same_rules() {
+fn read_file_follows_the_same_rules() {
     let secret = folder(&[("secret", "apiVersion: v2\nname: stolen\nversion: 1.0.0\n")]);
     for name in [ignore::FILE_NAME, "Chart.yaml"] {
         let first = |top: &Path, links| match name {

@@ -26,7 +26,7 @@ fn rules_match_as_in_helm() {
 }
 
 #[test]
-fn negation_is_helm_s_own() {
+fn negation_differs_from_git() {
     check("!helm.txt", "helm.txt", false, false);
     check("!helm.txt", "tiller.txt", false, true);
     check("!*.txt", "cargo", true, true);
@@ -41,7 +41,7 @@ fn hidden_templates_are_always_ignored() {
 }
 
 #[test]
-fn what_is_no_rule_is_an_error() {
+fn invalid_rules_are_errors() {
     assert_eq!(IgnoreRules::read("a/**").unwrap_err(), IgnoreRuleError::DoubleStar);
     assert_eq!(IgnoreRules::read("[").unwrap_err().to_string(), "syntax error in pattern");
 }

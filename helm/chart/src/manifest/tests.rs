@@ -4,7 +4,7 @@
 use super::*;
 
 #[test]
-fn documents_are_divided_wherever_a_line_begins_with_dashes() {
+fn documents_are_split_at_lines_with_dashes() {
     let text = "\n\nkind: A\n--- \n---kind: B\n  x\n---\n# c\n";
     let parts: Vec<&str> = split(text).into_iter().map(|(_, text)| text).collect();
     assert_eq!(parts, ["kind: A\n", "kind: B\n  x\n", "# c\n"]);
@@ -15,7 +15,7 @@ fn documents_are_divided_wherever_a_line_begins_with_dashes() {
 }
 
 #[test]
-fn kinds_are_installed_in_helm_s_order_and_others_by_name() {
+fn kinds_are_sorted_in_install_order_then_by_name() {
     let kinds = ["Zoo", "Ingress", "Secret", "Apple", "Namespace", "Secret"];
     let text: String =
         kinds.iter().enumerate().map(|(n, kind)| format!("---\nkind: {kind}\nmetadata: {{name: n{n}}}\n")).collect();
@@ -25,10 +25,10 @@ fn kinds_are_installed_in_helm_s_order_and_others_by_name() {
 }
 
 #[test]
-fn hooks_are_taken_out() {
+fn hooks_are_separated() {
     let text = "kind: Job\nmetadata: {annotations: {helm.sh/hook: 'pre-install,test-success', helm.sh/hook-weight: '-3'}}\n---\nkind: Pod\nmetadata: {annotations: {helm.sh/hook: unheard}}\n";
     let sorted = sort(&BTreeMap::from([("a".to_string(), Arc::new(text.to_string()))])).unwrap();
     assert!(sorted.manifests.is_empty());
-    assert_eq!(sorted.hooks.len(), 1, "a hook with an event nobody knows is dropped");
+    assert_eq!(sorted.hooks.len(), 1, "hooks with unknown events are dropped");
     assert_eq!((sorted.hooks[0].weight, sorted.hooks[0].is_test()), (-3, true));
 }

@@ -18,7 +18,7 @@ fn processed(parameters: Value, object: Value) -> Value {
 }
 
 #[test]
-fn parameters_are_put_into_keys_and_values() {
+fn parameters_are_substituted_in_keys_and_values() {
     let parameters = json!([{"name": "A", "value": "x"}, {"name": "N", "value": "5"}, {"name": "J", "value": "{\"k\":[1]}"}, {"name": "T", "value": "abc"}]);
     let object = json!({"kind": "K", "${A}-key": "<${A}${A}> ${NOPE}", "n": "${{N}}", "j": "${{J}}", "t": "${{T}}", "mixed": "x${{N}}", "l": ["${A}", 3]});
     let wanted = json!({"kind": "K", "x-key": "<xx> ${NOPE}", "n": 5, "j": {"k": [1]}, "t": "abc", "mixed": "x${{N}}", "l": ["x", 3]});
@@ -26,7 +26,7 @@ fn parameters_are_put_into_keys_and_values() {
 }
 
 #[test]
-fn namespaces_that_are_written_out_are_taken_away() {
+fn literal_namespaces_are_removed() {
     let parameters = json!([{"name": "NS", "value": "shop"}]);
     let object = |namespace: &str| json!({"kind": "K", "metadata": {"name": "n", "namespace": namespace}});
     assert_eq!(processed(parameters.clone(), object("fixed")), json!({"kind": "K", "metadata": {"name": "n"}}));
@@ -34,7 +34,7 @@ fn namespaces_that_are_written_out_are_taken_away() {
 }
 
 #[test]
-fn labels_go_to_every_object_and_old_kinds_to_their_groups() {
+fn labels_are_added_and_legacy_kinds_get_groups() {
     let mut template = template(
         json!([{"name": "A", "value": "x"}]),
         json!({"apiVersion": "v1", "kind": "Route", "metadata": {"labels": {"own": "1"}}}),
@@ -65,7 +65,7 @@ fn values_are_generated_from_a_seed() {
 }
 
 #[test]
-fn what_is_missing_or_unknown_is_said_in_the_words_of_oc() {
+fn parameter_errors_have_the_texts_of_oc() {
     let required = || template(json!([{"name": "A"}, {"name": "B", "required": true}]), json!({"kind": "K"}));
     let error =
         required().process(&ProcessOptions::default(), &mut ExpressionRandom::seeded(1)).unwrap_err().to_string();
@@ -90,7 +90,7 @@ fn what_is_missing_or_unknown_is_said_in_the_words_of_oc() {
 }
 
 #[test]
-fn what_oc_refuses_to_read_is_refused() {
+fn templates_that_oc_rejects_are_rejected() {
     for parameter in [json!({"name": "A", "value": 5}), json!({"name": "A", "value": true}), json!({"name": 1})] {
         let whole = json!({"kind": "Template", "parameters": [parameter], "objects": []});
         let error = OpenShiftTemplate::from_object(whole).unwrap_err().to_string();

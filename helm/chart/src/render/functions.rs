@@ -154,7 +154,9 @@ fn list_or_error(read: Result<Value, typed::DecodeError>) -> Value {
 }
 
 fn run<'a>(execution: &Execution<'a>) -> Result<&'a RenderState, Error> {
-    execution.host::<RenderState>().ok_or_else(|| Error::call("this function needs a chart that is being rendered"))
+    execution
+        .host::<RenderState>()
+        .ok_or_else(|| Error::call("this function is only available while a chart is rendered"))
 }
 
 fn include(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Error> {
@@ -180,7 +182,7 @@ fn tpl(execution: &mut Execution<'_>, arguments: &[Value]) -> Result<Value, Erro
     let set = run.template(execution.set(), &template);
     let set = set.map_err(|error| Error::call(format!("cannot parse template {}: {error}", quoted())))?;
     if !run.enter_tpl() {
-        return Err(Error::call(format!("templates given to tpl call tpl more than {MAX_INCLUDES} deep")));
+        return Err(Error::call(format!("tpl is nested deeper than {MAX_INCLUDES} levels")));
     }
     let name = set.name().clone();
     let rendered = execution.render_in(&set, &name, &arguments[1]);

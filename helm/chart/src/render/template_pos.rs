@@ -65,7 +65,7 @@ fn unset_field(node: &str, field: &str) -> (String, Option<String>) {
     let parent = node.split(&format!(".{field}")).next().unwrap_or(node);
     let problem = format!("`{parent}` is not set, so it has no `{field}`");
     let hint = parent.strip_prefix(".Values.").map(|path| {
-        format!("set it, for example with --set {path}.{field}=..., or ask first: {{{{ with {parent} }}}}")
+        format!("set it, for example with --set {path}.{field}=..., or test it first: {{{{ with {parent} }}}}")
     });
     (problem, hint)
 }
@@ -152,7 +152,7 @@ fn suspect_value(line: &str, values: &Value) -> Option<(String, Value)> {
 fn fix_hint(path: &str, value: &Value) -> String {
     match value {
         Value::String(text) if !text.contains(&b'\n') => format!("quote it: {{{{ {path} | quote }}}}"),
-        Value::String(_) => format!("set it in as a block: |- and {{{{ {path} | nindent 4 }}}}"),
+        Value::String(_) => format!("write it as a block: |- and {{{{ {path} | nindent 4 }}}}"),
         _ => format!("write it as YAML: {{{{ toYaml {path} | nindent 4 }}}}"),
     }
 }

@@ -59,7 +59,7 @@ fn guarantees_the_same_request_gives_the_same() {
 }
 
 #[test]
-fn one_rendering_leaves_nothing_for_the_next() {
+fn renderings_are_independent() {
     let chart = compiled(&[
         ("values.yaml", "m: {a: 1}"),
         ("templates/a.yaml", "kind: A\nm: {{ .Values.m | toJson }}\n{{ $_ := set .Values.m \"b\" 2 }}"),
@@ -95,7 +95,7 @@ fn endless_templates_end() {
 #[test]
 fn endless_tpl_ends() {
     let error = error_of("{{ tpl .Values.t . }}", "t: '{{ tpl .Values.t . }}'").to_string();
-    assert!(error.contains("tpl more than 1000 deep"), "{}", &error[error.len() - 300..]);
+    assert!(error.contains("tpl is nested deeper than 1000 levels"), "{}", &error[error.len() - 300..]);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn maps_that_contain_themselves_end() {
 }
 
 #[test]
-fn a_field_of_nothing_is_explained() {
+fn missing_parents_of_fields_are_explained() {
     let error = error_of("a: 1\nb: {{ .Values.image.tag }}\n", "");
     let place = error.position().unwrap();
     assert_eq!((place.file.as_str(), place.line), ("shop/templates/a.yaml", 2));
@@ -133,7 +133,7 @@ fn a_field_of_nothing_is_explained() {
 }
 
 #[test]
-fn a_document_that_is_no_yaml_is_traced_to_its_template() {
+fn invalid_yaml_is_traced_to_its_template() {
     let template = "kind: A\n{{- if true }}\ndata:\n  x: {{ .Values.note }}\n{{- end }}\n";
     let error = error_of(template, "note: 'a: b'");
     let place = error.position().unwrap();
@@ -143,7 +143,7 @@ fn a_document_that_is_no_yaml_is_traced_to_its_template() {
 }
 
 #[test]
-fn lookup_asks_the_view() {
+fn lookup_queries_the_cluster() {
     struct SingleObject;
     impl ClusterLookup for SingleObject {
         fn lookup(
@@ -168,7 +168,7 @@ fn lookup_asks_the_view() {
 }
 
 #[test]
-fn linting_lets_missing_values_pass() {
+fn linting_tolerates_missing_values() {
     let chart = compiled(&[("templates/a.yaml", "kind: A\nx: '{{ required \"x\" .Values.x }}{{ fail \"y\" }}'\n")]);
     let mut request = request("");
     request.lint = true;
@@ -176,7 +176,7 @@ fn linting_lets_missing_values_pass() {
 }
 
 #[test]
-fn templates_are_parsed_once_for_a_choice_of_subcharts() {
+fn templates_are_parsed_once_per_subchart_selection() {
     let files = |count: usize| {
         let mut files = vec![("templates/a.yaml".to_string(), "kind: A\n".to_string())];
         for n in 0..count {
@@ -195,7 +195,7 @@ fn templates_are_parsed_once_for_a_choice_of_subcharts() {
 }
 
 #[test]
-fn templates_of_a_chart_share_its_means() {
+fn templates_of_a_chart_share_a_budget() {
     let busy = "kind: A\n{{ range 600000 }}{{ end }}";
     let two = compiled(&[("templates/a.yaml", busy), ("templates/b.yaml", busy)]);
     let mut limited = request("");
@@ -206,7 +206,7 @@ fn templates_of_a_chart_share_its_means() {
 }
 
 #[test]
-fn the_zero_below_zero_is_kept_as_go_keeps_it() {
+fn negative_zero_is_kept_as_in_go() {
     let template = r#"kind: A
 a: {{ toJson (fromJson "{\"c\":-0.0}") | squote }}
 b: {{ toJson (fromJsonArray "[-0, 0, 0.0]") | squote }}
@@ -216,7 +216,7 @@ b: {{ toJson (fromJsonArray "[-0, 0, 0.0]") | squote }}
 }
 
 #[test]
-fn what_is_read_out_of_texts_and_files_is_paid_for() {
+fn parsing_texts_and_files_is_charged() {
     let limits = ExecutionLimits { steps: 500_000, output_bytes: 1 << 20, ..ExecutionLimits::default() };
     let file = "x".repeat(500_000);
     for work in [
@@ -234,13 +234,13 @@ fn what_is_read_out_of_texts_and_files_is_paid_for() {
         let mut limited = request(&format!("text: {}", "y".repeat(100_000)));
         limited.limits = limits;
         let error = compiled(&files).render(&limited).unwrap_err().to_string();
-        let bound = ["took more than 500000 steps", "made more than 138412032 bytes"];
+        let bound = ["took more than 500000 steps", "created more than 138412032 bytes"];
         assert!(bound.iter().any(|bound| error.contains(bound)), "{work}: {error}");
     }
 }
 
 #[test]
-fn aliases_of_aliases_end() {
+fn nested_aliases_end() {
     // Ten levels of charts, each under ten names in its parent: 10^10 instances.
     let mut files = vec![("Chart.yaml".to_string(), level(0))];
     let mut folder = String::new();
@@ -250,7 +250,7 @@ fn aliases_of_aliases_end() {
     }
     let files = files.iter().map(|(name, text)| ChartFile::new(name.clone(), text.as_bytes())).collect();
     let error = CompiledChart::new(Chart::from_files(files).unwrap()).render(&request("")).unwrap_err().to_string();
-    assert_eq!(error, "chart dependencies processing failed: aliases make more than 10000 subcharts");
+    assert_eq!(error, "chart dependencies processing failed: aliases create more than 10000 subcharts");
 }
 
 fn level(depth: usize) -> String {
@@ -261,7 +261,7 @@ fn level(depth: usize) -> String {
 }
 
 #[test]
-fn tables_below_a_global_table_are_the_same_in_all_charts() {
+fn nested_global_tables_are_shared_by_all_charts() {
     let shown = "kind: A\nglobal: {{ toJson .Values.global | squote }}\n";
     let chart = |name: &str| format!("{{apiVersion: v2, name: {name}, version: 1.0.0}}");
     let files = [
@@ -285,7 +285,7 @@ fn tables_below_a_global_table_are_the_same_in_all_charts() {
 }
 
 #[test]
-fn a_broken_document_is_traced_to_the_action_or_the_helper_that_wrote_it() {
+fn invalid_yaml_is_traced_to_its_action_or_helper() {
     let place = |files: &[(&str, &str)], values: &str| {
         let error = compiled(files).render(&request(values)).unwrap_err();
         let place = error.position().unwrap();

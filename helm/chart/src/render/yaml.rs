@@ -79,7 +79,7 @@ pub fn to_yaml_pretty(value: &Value) -> Result<Str, String> {
 
 fn pretty(value: &Value, indent: usize, depth: usize, out: &mut String) -> Result<(), String> {
     if depth > MAX_DEPTH {
-        return Err("the value has no end".to_string());
+        return Err("value is nested too deeply".to_string());
     }
     match value {
         Value::Map(_, map) if !map.is_empty() => {

@@ -48,7 +48,7 @@ pub fn metaschema(url: &str) -> Option<(&'static str, &'static Value)> {
 /// Description of the problems.
 pub fn check(draft: u16, schema: &Value) -> Result<(), String> {
     static COMPILED: LazyLock<HashMap<u16, ValuesSchema>> = LazyLock::new(|| {
-        let compiled = |draft: u16| compile::metaschema(address(draft)).expect("the built-in metaschemas are schemas");
+        let compiled = |draft: u16| compile::metaschema(address(draft)).expect("the built-in metaschemas are valid");
         [4, 6, 7, 2019, 2020].into_iter().map(|draft| (draft, compiled(draft))).collect()
     });
     let result = COMPILED[&draft].check(schema);
@@ -83,7 +83,7 @@ fn draft(url: &str) -> Result<u16, ValuesSchemaError> {
 pub fn unknown(url: &str) -> ValuesSchemaError {
     let fetched = ["http:", "https:", "file:", "urn:"].iter().any(|scheme| url.starts_with(scheme));
     let why = match fetched {
-        true => "schemas of other places are not fetched".to_string(),
+        true => "remote schemas are not fetched".to_string(),
         false => format!("no URLLoader registered for {url:?}"),
     };
     ValuesSchemaError::Remote(url.to_string(), why)

@@ -9,7 +9,7 @@ fn patterns(count: usize) -> Vec<u8> {
 }
 
 #[test]
-fn the_patterns_of_all_schemas_of_a_chart_are_bounded_together() {
+fn patterns_of_all_schemas_of_a_chart_share_a_limit() {
     let mut left = 1 << 20;
     ValuesSchema::read_within(&patterns(1), &mut left).unwrap();
     let of_one = (1 << 20) - left;

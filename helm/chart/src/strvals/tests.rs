@@ -18,7 +18,7 @@ fn refused(line: &str, words: &str) {
 }
 
 #[test]
-fn lines_become_values() {
+fn lines_set_values() {
     check("", json!({}));
     check("a=1,b=0012,c=-5,d=9223372036854775808", json!({"a": 1, "b": "0012", "c": -5, "d": "9223372036854775808"}));
     check("a=TRUE,b=nULL,c=", json!({"a": true, "b": null, "c": ""}));
@@ -41,7 +41,7 @@ fn later_lines_change_earlier_values_in_place() {
 }
 
 #[test]
-fn a_line_that_ends_early_takes_nothing_away() {
+fn incomplete_lines_remove_nothing() {
     check("a[1]=x,a[0][0]", json!({"a": [null, "x"]}));
     for (before, line) in [
         (json!({"a": {}}), "a."),
@@ -60,15 +60,15 @@ fn a_line_that_ends_early_takes_nothing_away() {
 }
 
 #[test]
-fn nesting_has_bounds() {
+fn nesting_is_limited() {
     let names = vec!["a"; 32].join(".");
     refused(&format!("{names}=1"), "value name nested level is greater than maximum supported nested level of 30");
-    refused(&format!("a{}=1", "[0]".repeat(10_000)), "more than 256 indexes follow each other");
+    refused(&format!("a{}=1", "[0]".repeat(10_000)), "more than 256 consecutive indexes");
     refused("a[65537]=1", "index of 65537 is greater than maximum supported index of 65536");
 }
 
 #[test]
-fn what_does_not_fit_is_named_as_in_go() {
+fn type_errors_have_the_texts_of_go() {
     refused(
         "a=1,a.b=2",
         "unable to parse key: interface conversion: interface {} is int64, not map[string]interface {}",

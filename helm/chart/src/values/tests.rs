@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn later_documents_lie_over_earlier_ones() {
+fn later_documents_override_earlier_ones() {
     let read = read("---\na: {b: 1, c: 2}\nl: [1]\n---\n# nothing\n---\na: {b: x}\nl: []\n").unwrap();
     assert_eq!(Value::Object(read), json!({"a": {"b": "x", "c": 2.0}, "l": []}));
 }
@@ -18,7 +18,7 @@ fn numbers_are_floats() {
 }
 
 #[test]
-fn what_is_no_mapping_is_an_error() {
+fn other_documents_than_mappings_are_errors() {
     let error = read("- a\n").unwrap_err().to_string();
     let words = "json: cannot unmarshal array into Go value of type map[string]interface {}";
     assert_eq!(error, format!("cannot unmarshal yaml document: error unmarshaling JSON: while decoding JSON: {words}"));

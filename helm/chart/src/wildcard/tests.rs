@@ -60,7 +60,7 @@ fn malformed_patterns_are_errors() {
 }
 
 #[test]
-fn many_stars_take_no_time() {
+fn many_stars_match_in_linear_time() {
     let pattern = "a*".repeat(200) + "b";
     assert_eq!(matches(&pattern, &"a".repeat(5_000)), Ok(false));
 }

@@ -199,7 +199,7 @@ fn seeds() -> std::ops::Range<u64> {
 }
 
 #[test]
-fn random_charts_render_as_with_helm_s_engine() {
+fn random_charts_match_helm() {
     let (mut wrong, mut failed, mut count) = (Vec::new(), 0, 0);
     let seeds: Vec<u64> = seeds().collect();
     for batch in seeds.chunks(BATCH) {

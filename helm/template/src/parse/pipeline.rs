@@ -99,7 +99,7 @@ impl<'t> TreeParser<'_, 't> {
         pipe.declared.push(name);
         self.scope.push(name);
         if self.scope.len() > MAX_VARIABLES {
-            return Err(self.error(format!("more than {MAX_VARIABLES} variables at a time")));
+            return Err(self.error(format!("more than {MAX_VARIABLES} variables in scope")));
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ fn a_value_is_three_words() {
 }
 
 #[test]
-fn types_have_gos_names() {
+fn type_names_match_go() {
     let value = Value::from_json(&json!({"a": [1, 1.5, "x", true, null, {}]}), JsonNumbers::Int);
     let list = value.as_map().unwrap().get(b"a").unwrap();
     let names: Vec<String> = list.elements().unwrap().iter().map(Value::type_name).collect();
@@ -33,7 +33,7 @@ fn maps_are_shared() {
 }
 
 #[test]
-fn named_types_are_assignable_to_their_parts() {
+fn named_types_are_assignable_to_their_underlying_types() {
     static VALUES: NamedType = NamedType { name: "chartutil.Values", underlying: ReflectType::MAP, methods: &[] };
     const NAMED: ReflectType = ReflectType(&TypeShape::Named(&VALUES));
     static DURATION: NamedType = NamedType { name: "time.Duration", underlying: ReflectType::INT64, methods: &[] };
@@ -57,7 +57,7 @@ fn strings_are_bytes_of_any_length() {
 }
 
 #[test]
-fn truth_is_gos() {
+fn truth_matches_go() {
     let falsy = [Value::Nil, Value::Bool(false), Value::Int(0), Value::Uint8(0), Value::Float64(0.0), "".into()];
     assert!(falsy.iter().all(|value| !value.is_true()));
     let truthy = [Value::Bool(true), Value::Int64(-1), Value::Float64(0.1), "0".into(), Value::list(vec![Value::Nil])];
@@ -75,7 +75,7 @@ fn a_deep_value_is_freed_without_recursion() {
 }
 
 #[test]
-fn json_comes_back() {
+fn json_round_trips() {
     let json = json!({"a": [1, 2.5, "x", null, {"b": true}], "z": {}});
     assert_eq!(Value::from_json(&json, JsonNumbers::Int).to_json(), json);
     assert_eq!(Value::from_json(&json!(3), JsonNumbers::Float).type_name(), "float64");

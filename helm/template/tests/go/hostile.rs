@@ -65,7 +65,7 @@ fn endless_output() {
 }
 
 #[test]
-fn a_crazy_width() {
+fn excessive_width() {
     // Go reports such a width as a bad one.
     let mut set = TemplateSet::new("t", Arc::new(functions::table()));
     set.parse("t", "{{printf \"%1000000000d\" 1}}").unwrap();
@@ -92,9 +92,9 @@ fn a_list_that_nests() {
 }
 
 #[test]
-fn a_map_in_itself() {
+fn self_referencing_map() {
     let error = error_of("{{$d := dict}}{{$e := set $d \"a\" $d}}{{$d}}", ExecutionLimits::default());
-    assert!(error.ends_with("value nests deeper than 10000"), "{error}");
+    assert!(error.ends_with("value is nested deeper than 10000 levels"), "{error}");
 }
 
 #[test]

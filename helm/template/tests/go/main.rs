@@ -21,7 +21,7 @@ mod threads;
 use case::{TemplateCase, files};
 
 #[test]
-fn answers_are_gos() {
+fn results_match_go() {
     let mut wrong = Vec::new();
     let mut count = 0;
     for file in files() {

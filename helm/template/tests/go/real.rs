@@ -23,7 +23,7 @@ fn seeds() -> std::ops::Range<u64> {
 const OPTIONS: &[&str] = &["missingkey=default", "missingkey=zero", "missingkey=error"];
 
 #[test]
-fn recorded_answers_are_what_go_says() {
+fn recorded_results_match_go() {
     for file in files() {
         let cases = TemplateCase::read(&file);
         let answers = oracle::run_raw(&cases);
@@ -60,7 +60,7 @@ fn record(file: &Path, answers: &[Json]) {
 }
 
 #[test]
-fn random_templates_are_answered_alike() {
+fn random_templates_match_go() {
     let seeds: Vec<u64> = seeds().collect();
     for batch in seeds.chunks(BATCH) {
         compare(batch);
@@ -96,7 +96,7 @@ fn compare(seeds: &[u64]) {
 }
 
 #[test]
-fn the_shared_cases_are_answered_as_expected() {
+fn shared_cases_match_go() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/templates");
     let read = |name: &str| -> Json {
         let path = folder.join(name);

@@ -27,7 +27,7 @@ fn threads_share_a_set() {
 }
 
 #[test]
-fn a_layer_hides_what_is_below() {
+fn layers_hide_templates_below() {
     let mut below = TemplateSet::new("t", Arc::new(Functions::new()));
     below.parse("t", "{{template \"x\"}}{{template \"y\"}}{{define \"x\"}}1{{end}}{{define \"y\"}}2{{end}}").unwrap();
     let below = Arc::new(below);

@@ -220,7 +220,7 @@ fn call(chance: &mut CallGenerator) -> String {
 }
 
 #[test]
-fn random_calls_are_answered_alike() {
+fn random_calls_match_go() {
     let calls: Vec<(String, SprigVersion)> = (0..CALLS)
         .map(|seed| {
             let call = call(&mut CallGenerator(seed));

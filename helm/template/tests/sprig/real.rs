@@ -60,7 +60,7 @@ pub fn output_or_error(answer: &Json) -> (&'static str, String) {
 
 /// `UPDATE=1` records Go's results.
 #[test]
-fn recorded_answers_are_what_go_says() {
+fn recorded_results_match_go() {
     let mut cases: Vec<Json> = serde_json::from_str(CASES).unwrap();
     // The TOML functions are Helm's, not sprig's, so their recorded results stay.
     let is_queried = |case: &&mut Json| !case["tmpl"].as_str().unwrap().contains("Toml");
@@ -91,7 +91,7 @@ fn recorded_answers_are_what_go_says() {
 /// Go reads the keys and certificates of this crate and signs with its authorities, which fails unless key and
 /// certificate match.
 #[test]
-fn go_takes_our_keys_and_certificates() {
+fn go_accepts_generated_keys_and_certificates() {
     let (functions, world) = (functions(SprigVersion::V3), system_inputs());
     let lists = r#"(list "10.0.0.1" "::1") (list "a.example" "b") 10"#;
     let with_key = |kind: &str| {
@@ -121,7 +121,7 @@ fn go_takes_our_keys_and_certificates() {
 
 /// Calls of charts that only need sprig: no `include`, no `toYaml`, no release.
 #[test]
-fn calls_of_charts_are_answered_as_helm_does() {
+fn chart_calls_match_helm() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/templates");
     let read = |name: &str| -> Json {
         let path = folder.join(name);

@@ -52,10 +52,10 @@ pub enum DescriptionError {
     #[error("is not YAML")]
     Yaml(#[source] YamlError),
     /// The document is not a map.
-    #[error("is no map of fields")]
+    #[error("is not a map of fields")]
     NoMap,
     /// A field has the wrong type.
-    #[error("is not of the expected shape")]
+    #[error("has an invalid field")]
     Shape(#[source] serde_json::Error),
     /// A required field is missing.
     #[error("`{0}` is missing")]
@@ -71,7 +71,7 @@ pub enum DescriptionError {
         known: &'static str,
     },
     /// A mask is invalid.
-    #[error("`masks[{number}]` cannot be read")]
+    #[error("`masks[{number}]` is invalid")]
     Mask {
         /// Index of the mask, counted from 0.
         number: usize,

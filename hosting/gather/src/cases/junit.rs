@@ -89,7 +89,7 @@ mod tests {
 </testsuite>"#;
 
     #[test]
-    fn the_document_is_the_originals() {
+    fn document_matches_multi_operator_manager() {
         let failure = JunitFailure { message: "1 < 2\n".into(), output: "it's & so\ton".into() };
         let cases = [
             JunitCase { name: "remove output directory".into(), ..JunitCase::default() },
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_xml_cannot_hold_is_replaced() {
+    fn characters_not_allowed_in_xml_are_replaced() {
         assert_eq!(escaped("a\u{1}b\u{ffff}"), "a\u{fffd}b\u{fffd}");
     }
 }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_stands_between_the_lines_around_it() {
+    fn changes_are_shown_with_context() {
         let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
         let new = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n";
         assert_eq!(diff(old, new), ["...", " 2", " 3", " 4", "-5", "+five", " 6", " 7", " 8", "..."]);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_are_both_texts() {
+    fn diff_lines_contain_both_texts() {
         let (old, new) = ("a\nb\nc\nd\n", "a\nx\nc\ny\nz\n");
         let lines = diff(old, new);
         let side = |sign: char| {

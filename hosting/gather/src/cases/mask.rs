@@ -42,10 +42,10 @@ pub enum MaskError {
     #[error("`path` is missing")]
     NoPath,
     /// The mask has an unknown key. Ignoring it could hide a failure or fail for no reason.
-    #[error("`{0}` is not known; a mask has `path`, `resource`, `namespace` and `name`")]
+    #[error("unknown key `{0}`; a mask has `path`, `resource`, `namespace` and `name`")]
     Key(String),
     /// The path is invalid.
-    #[error("the path `{path}` is wrong at `{at}`")]
+    #[error("path `{path}` is invalid at `{at}`")]
     Path {
         /// Whole path.
         path: String,
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_finds_fields_items_and_keys_with_dots() {
+    fn paths_select_fields_items_and_keys_with_dots() {
         let body = json!({"metadata": {"name": "web", "annotations": {"a.b/c": "1"}},
             "status": {"conditions": [{"type": "A", "at": 1}, {"type": "B", "at": 2}, {"type": "C"}]}});
         let done = masked(json!({"path": "status.conditions[*].at"}), body.clone());
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mask_may_be_for_some_objects_only() {
+    fn masks_can_be_restricted_to_objects() {
         let body = json!({"metadata": {"name": "web", "namespace": "shop"}, "data": 1});
         for (mask, hit) in [
             (json!({"path": "data", "resource": "deployments.apps"}), true),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_paths_are_refused_where_they_are_wrong() {
+    fn invalid_paths_are_rejected_with_their_position() {
         for (path, at) in
             [("a..b", ".b"), ("a.", "."), ("a[x]", "[x]"), ("a[1", "[1"), ("a]b", "]b"), ("a[\"b]", "[\"b]")]
         {

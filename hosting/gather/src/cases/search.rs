@@ -41,7 +41,7 @@ pub enum CaseDiscoveryError {
         source: io::Error,
     },
     /// `test.yaml` is invalid.
-    #[error("could not understand `{}`", path.display())]
+    #[error("could not parse `{}`", path.display())]
     Description {
         /// Path of the file.
         path: PathBuf,
@@ -105,13 +105,13 @@ impl CaseSearch<'_> {
         let input = folder.join(INPUT_DIRECTORY);
         match fs::symlink_metadata(&input) {
             Ok(facts) if facts.is_dir() => {}
-            Ok(_) => return Err(incomplete(input, "must be a directory, and no link to one")),
+            Ok(_) => return Err(incomplete(input, "must be a directory, not a link")),
             Err(_) => return Err(incomplete(input, "is missing")),
         }
         let expected = folder.join(EXPECTED_OUTPUT);
         let expects = match fs::symlink_metadata(&expected) {
             Ok(facts) if facts.is_dir() => true,
-            Ok(_) => return Err(incomplete(expected, "must be a directory, and no link to one")),
+            Ok(_) => return Err(incomplete(expected, "must be a directory, not a link")),
             Err(_) => false,
         };
         let relative = folder.strip_prefix(self.root).unwrap_or(folder).to_path_buf();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn cases_are_found_by_path_however_deep() {
+    fn cases_are_found_at_any_depth() {
         let root = tempfile::tempdir().unwrap();
         case(root.path(), "b/deep/er");
         case(root.path(), "a");
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_and_hides_nothing() {
+    fn invalid_cases_are_reported_and_hide_nothing() {
         let root = tempfile::tempdir().unwrap();
         case(root.path(), "good");
         for name in ["bad", "empty", "linked"] {
@@ -176,14 +176,11 @@ mod tests {
         assert_eq!(cases.len(), 1);
         let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert!(
-            messages[0].starts_with("could not understand `") && messages[0].ends_with("bad/test.yaml`"),
+            messages[0].starts_with("could not parse `") && messages[0].ends_with("bad/test.yaml`"),
             "{messages:?}"
         );
         assert!(messages[1].ends_with("empty/input-dir` is missing"), "{messages:?}");
-        assert!(
-            messages[2].ends_with("linked/expected-output` must be a directory, and no link to one"),
-            "{messages:?}"
-        );
+        assert!(messages[2].ends_with("linked/expected-output` must be a directory, not a link"), "{messages:?}");
         let (cases, errors) = discover(&root.path().join("none"));
         assert!(cases.is_empty() && errors.len() == 1);
     }

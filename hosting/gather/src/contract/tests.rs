@@ -54,7 +54,7 @@ operandResources:
 "#;
 
 #[test]
-fn inputs_are_written_as_they_were_read() {
+fn inputs_round_trip() {
     let inputs = InputResources::read(INPUTS).unwrap();
     assert_eq!(inputs.to_yaml(), INPUTS);
     assert_eq!(inputs.validate(ContractRules::MultiOperatorManager), []);
@@ -62,7 +62,7 @@ fn inputs_are_written_as_they_were_read() {
 }
 
 #[test]
-fn a_key_without_a_value_is_one_left_out_and_numbers_are_text() {
+fn keys_without_value_are_missing_and_numbers_are_text() {
     let text = "applyConfigurationResources: {exactResources: [{group: , version: 1, resource: a, name: 7, other: x}]}";
     let inputs = InputResources::read(text).unwrap();
     let one = &inputs.apply_configuration_resources.exact_resources[0];
@@ -78,7 +78,7 @@ fn wrong(text: &str, rules: ContractRules) -> Vec<String> {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_path() {
+fn problems_are_reported_with_their_paths() {
     let text = "applyConfigurationResources: {exactResources: [{resource: secrets, namespace: a, name: b}]}";
     let expected = ["applyConfigurationResources.exactResources[0].version: Required value: must be present"];
     assert_eq!(wrong(text, ContractRules::MultiOperatorManager), expected);
@@ -98,7 +98,7 @@ fn what_is_wrong_is_said_with_its_path() {
 }
 
 #[test]
-fn the_original_refuses_what_it_has_not_built() {
+fn unsupported_inputs_are_rejected_as_in_multi_operator_manager() {
     let labels = "applyConfigurationResources: {labelSelectedResources: [{version: v1, resource: a, labelSelector: {matchExpressions: [{key: x, operator: Exists}]}}]}";
     assert_eq!(wrong(labels, ContractRules::Native), [] as [&str; 0]);
     assert_eq!(
@@ -116,7 +116,7 @@ fn the_original_refuses_what_it_has_not_built() {
 }
 
 #[test]
-fn one_resource_is_declared_in_one_version() {
+fn resources_are_declared_in_one_version() {
     let text = "applyConfigurationResources: {exactResources: [{version: v1, resource: a, name: b}, {version: v2, resource: a, name: c}]}";
     let found = wrong(text, ContractRules::Native);
     assert_eq!(found.len(), 1);
@@ -169,7 +169,7 @@ fn outputs_are_allowed_by_name_by_generated_name_and_as_events() {
 }
 
 #[test]
-fn results_are_sorted_and_say_who_failed() {
+fn results_are_sorted_and_list_failures() {
     let text = "controllerResults:\n- controllerName: b\n  status: Panicked\n  panicStack: |-\n    boom\n    x\n- controllerName: a\n  errors:\n  - message: \"no\"\n  status: Failed\n- controllerName: c\n  status: Skipped\n";
     let results = ControllerResults::read(text).unwrap();
     let expected = "controllerResults:\n- controllerName: a\n  errors:\n  - message: \"no\"\n  status: Failed\n- controllerName: b\n  panicStack: |-\n    boom\n    x\n  status: Panicked\n- controllerName: c\n  status: Skipped\n";

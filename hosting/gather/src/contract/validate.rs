@@ -143,7 +143,7 @@ fn one_version_per_resource(list: &ResourceList) -> Vec<FieldError> {
     for (path, of) in types(list) {
         let first = *versions.entry((&of.group, &of.resource)).or_insert(&of.version);
         if first != of.version && !of.version.is_empty() {
-            let detail = format!("all {of} must be of one version, and {first} stands above");
+            let detail = format!("all {of} must have one version, and {first} is declared before");
             errors.push(FieldError::invalid(
                 format!("applyConfigurationResources.{path}.version"),
                 of.version.as_str(),

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn the_carried_documents_know_core_and_openshift() {
+fn bundled_documents_contain_core_and_openshift() {
     let carried = Discovery::bundled();
     let pods = carried.served(&ResourceType::new("", "v1", "pods")).unwrap();
     assert_eq!((pods.kind.to_string(), pods.namespaced), ("/v1, Kind=Pod".into(), true));
@@ -15,7 +15,7 @@ fn the_carried_documents_know_core_and_openshift() {
 }
 
 #[test]
-fn slim_documents_say_what_is_asked_for_and_no_more() {
+fn subset_contains_only_the_requested_resources() {
     let types: BTreeSet<ResourceType> =
         [ResourceType::new("", "v1", "pods"), ResourceType::new("apps", "v1", "deployments")].into();
     let slim = Discovery::bundled().subset(&types);
@@ -27,7 +27,7 @@ fn slim_documents_say_what_is_asked_for_and_no_more() {
 }
 
 #[test]
-fn two_documents_are_joined_resource_by_resource_and_the_first_counts() {
+fn documents_are_merged_by_resource_and_the_first_wins() {
     let of = |resource: &str| ResourceType::new("apps", "v1", resource);
     let mut one = Discovery::bundled().subset(&[of("deployments")].into()).apis().clone();
     one["items"][0]["versions"][0]["resources"][0]["scope"] = "Cluster".into();
@@ -44,7 +44,7 @@ fn two_documents_are_joined_resource_by_resource_and_the_first_counts() {
 }
 
 #[test]
-fn a_group_without_versions_takes_those_of_the_other() {
+fn groups_without_versions_take_those_of_the_other_document() {
     let bare = json!({"kind": "APIGroupDiscoveryList", "items": [{"metadata": {"name": "apps"}}]});
     let both = Discovery::new(Value::Null, bare).merged_with(Discovery::bundled());
     assert!(both.served(&ResourceType::new("apps", "v1", "deployments")).is_some());

@@ -32,7 +32,7 @@ fn some() -> Vec<InputObject<'static>> {
 }
 
 #[test]
-fn objects_stand_in_list_files_and_namespaces_in_their_own() {
+fn objects_are_in_list_files_and_namespaces_in_their_own_files() {
     for form in [InputFormat::Json, InputFormat::Yaml] {
         let root = tempfile::tempdir().unwrap();
         let written = InputFolder::new(root.path(), form, ContractRules::Native)
@@ -74,7 +74,7 @@ fn unchanged_files_are_not_touched() {
 }
 
 #[test]
-fn a_directory_found_is_brought_up_to_date() {
+fn existing_directories_are_updated() {
     let root = tempfile::tempdir().unwrap();
     InputFolder::new(root.path(), InputFormat::Json, ContractRules::Native).write(&some(), None).unwrap();
     fs::write(root.path().join("namespaces/README.txt"), "stray").unwrap();
@@ -105,11 +105,11 @@ fn a_name_cannot_lead_out_of_the_directory() {
     let root = tempfile::tempdir().unwrap();
     let refused = InputFolder::new(root.path(), InputFormat::Json, ContractRules::Native)
         .write(&[object("nodes", "Node", "..", "n", "")], None);
-    assert_eq!(refused.unwrap_err().to_string(), "could not make a file name of `..`");
+    assert_eq!(refused.unwrap_err().to_string(), "`..` is not a valid file name");
 }
 
 #[test]
-fn what_has_a_revision_is_written_again_when_that_is_another() {
+fn objects_with_a_new_revision_are_rewritten() {
     let folder = tempfile::tempdir().unwrap();
     let mut input = InputFolder::new(folder.path(), InputFormat::Json, ContractRules::Native);
     let at = |revision, text| vec![InputObject { revision, ..object("configmaps", "ConfigMap", "shop", "a", text) }];

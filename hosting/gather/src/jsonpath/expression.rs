@@ -61,9 +61,9 @@ impl FilterExpression {
             return Ok(Self::Compare(left, comparison, right));
         }
         let FilterOperand::Constant(Value::String(pattern)) = right else {
-            return Err("behind =~ stands a quoted pattern".into());
+            return Err("`=~` requires a quoted pattern".into());
         };
-        let pattern = Regex::new(&pattern).map_err(|error| format!("`{pattern}` is no pattern: {error}"))?;
+        let pattern = Regex::new(&pattern).map_err(|error| format!("`{pattern}` is not a valid pattern: {error}"))?;
         Ok(Self::Matches { operand: left, pattern, wanted })
     }
 

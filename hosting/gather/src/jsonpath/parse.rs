@@ -124,7 +124,7 @@ impl JsonPathParser<'_> {
         self.expect(']')?;
         match (separator, parts.len()) {
             (':', 2..=3) => self.range(&parts),
-            (':', _) => Err(JsonPathError("a slice is [min:max] or [min:max:step]".into())),
+            (':', _) => Err(JsonPathError("a slice has the form [min:max] or [min:max:step]".into())),
             (_, 1) => parts.remove(0).map(JsonPathStep::Key).ok_or_else(|| self.wrong("a key")),
             _ => parts.into_iter().collect::<Option<_>>().map(JsonPathStep::Union).ok_or_else(|| self.wrong("a key")),
         }
@@ -133,7 +133,7 @@ impl JsonPathParser<'_> {
     fn range(&self, parts: &[Option<String>]) -> Result<JsonPathStep, JsonPathError> {
         let number = |index: usize, default: i64| match parts.get(index).and_then(Option::as_ref) {
             None => Ok(default),
-            Some(text) => text.parse().map_err(|_| JsonPathError(format!("`{text}` is no end of a slice"))),
+            Some(text) => text.parse().map_err(|_| JsonPathError(format!("`{text}` is not a valid slice bound"))),
         };
         Ok(JsonPathStep::Range { min: number(0, 0)?, max: number(1, NO_END)?, step: number(2, 1)? })
     }
@@ -170,13 +170,13 @@ impl JsonPathParser<'_> {
                 chars.next();
             }
         }
-        Err(JsonPathError("a quoted text has no end".into()))
+        Err(JsonPathError("unterminated quoted text".into()))
     }
 
     fn expression(&mut self) -> Result<FilterExpression, JsonPathError> {
         self.depth += 1;
         if self.depth > MAX_NESTING {
-            return Err(JsonPathError(format!("filters nest deeper than {MAX_NESTING}")));
+            return Err(JsonPathError(format!("filters are nested deeper than {MAX_NESTING} levels")));
         }
         let mut any = vec![self.conjunction()?];
         self.space();
@@ -233,7 +233,7 @@ impl JsonPathParser<'_> {
             Some('"' | '\'' | '`') => self.quoted().map(|text| FilterOperand::Constant(text.into())),
             Some(c) if c == '-' || c.is_ascii_digit() => {
                 let digits = self.digits();
-                let number: f64 = digits.parse().map_err(|_| JsonPathError(format!("`{digits}` is no number")))?;
+                let number: f64 = digits.parse().map_err(|_| JsonPathError(format!("`{digits}` is not a number")))?;
                 Ok(FilterOperand::Constant(number.into()))
             }
             _ => match self.word().as_str() {
@@ -241,7 +241,7 @@ impl JsonPathParser<'_> {
                 "false" => Ok(FilterOperand::Constant(false.into())),
                 "null" | "nil" => Ok(FilterOperand::Constant(serde_json::Value::Null)),
                 "" => Err(self.wrong("a value")),
-                word => Err(JsonPathError(format!("`{word}` is no value; a field of the item is `@.{word}`"))),
+                word => Err(JsonPathError(format!("`{word}` is not a value; use `@.{word}` for a field of the item"))),
             },
         }
     }
@@ -267,9 +267,9 @@ fn unquoted(inner: &str, quote: char) -> Result<String, JsonPathError> {
             Some('u') => {
                 let digits: String = chars.by_ref().take(4).collect();
                 let code = u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32);
-                out.push(code.ok_or_else(|| JsonPathError(format!("`\\u{digits}` is no character")))?);
+                out.push(code.ok_or_else(|| JsonPathError(format!("`\\u{digits}` is not a character")))?);
             }
-            other => return Err(JsonPathError(format!("`\\{}` is no escape", other.unwrap_or(' ')))),
+            other => return Err(JsonPathError(format!("`\\{}` is not an escape", other.unwrap_or(' ')))),
         }
     }
     Ok(out)

@@ -52,17 +52,17 @@ fn filters() {
 }
 
 #[test]
-fn what_is_no_path_is_said_so() {
+fn invalid_paths_are_errors() {
     let error_of = |path: &str| JsonPath::parse(path).unwrap_err().to_string();
     assert_eq!(error_of("[0]"), "column 1: expected `$`, found `[`");
     assert_eq!(error_of("$.spec["), "column 8: expected `]`, found the end");
     assert_eq!(error_of("$.spec name"), "column 8: expected `.`, `[` or the end, found `n`");
-    assert_eq!(error_of("$.a[?(name == 1)]"), "`name` is no value; a field of the item is `@.name`");
+    assert_eq!(error_of("$.a[?(name == 1)]"), "`name` is not a value; use `@.name` for a field of the item");
     assert!(JsonPath::parse(&format!("$.a[?{}@.x{}]", "(".repeat(99), ")".repeat(99))).is_err());
 }
 
 #[test]
-fn the_original_says_which_key_is_missing() {
+fn compat_errors_name_the_missing_key() {
     let path = JsonPath::parse("$.spec.tls.name").unwrap();
     assert_eq!(path.find_compat(&routes()).unwrap_err().to_string(), "unknown key tls");
     let path = JsonPath::parse("$.spec.routes[*].tls").unwrap();

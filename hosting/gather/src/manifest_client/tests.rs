@@ -69,7 +69,7 @@ fn namespaces_are_found_in_one_place() {
 }
 
 #[test]
-fn what_stops_the_original_stops_this() {
+fn server_errors_match_library_go() {
     let generic = "{apiVersion: v1, kind: List, items: []}";
     let cases: [(&[(&str, &str)], &str); 5] = [
         (
@@ -98,7 +98,7 @@ fn what_stops_the_original_stops_this() {
 }
 
 #[test]
-fn what_is_not_there_is_an_empty_cluster() {
+fn a_missing_directory_is_an_empty_cluster() {
     let from = ManifestClient::new(Path::new("no-such-directory"));
     assert_eq!(names(from.list(&secrets(), "", "")), [] as [&str; 0]);
 }

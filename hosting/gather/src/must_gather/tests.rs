@@ -62,7 +62,7 @@ fn selectors_of_labels_and_fields_are_honoured() {
 }
 
 #[test]
-fn namespaces_are_found_wherever_they_stand() {
+fn namespaces_are_found_in_all_places() {
     let folder = MustGatherFolder::with(&[
         ("namespaces/a/a.yaml", "{apiVersion: v1, kind: Namespace, metadata: {name: a}}"),
         (
@@ -82,7 +82,7 @@ fn namespaces_are_found_wherever_they_stand() {
 }
 
 #[test]
-fn stray_files_are_named_and_break_nothing() {
+fn stray_files_are_reported_and_break_nothing() {
     let folder = MustGatherFolder::with(&[
         ("namespaces/shop/core/secrets.yaml", LIST),
         ("namespaces/README.txt", "hello"),
@@ -154,7 +154,7 @@ fn documents_are_found_in_an_archive_and_below_the_folder_of_an_image() {
 }
 
 #[test]
-fn crds_and_objects_say_what_is_served_beside_the_documents() {
+fn crds_and_objects_add_served_resources() {
     let files = [
         ("cluster-scoped-resources/apiextensions.k8s.io/customresourcedefinitions/lamps.acme.io.yaml", CRD),
         ("cluster-scoped-resources/odd.io/oxen/a.yaml", OX),
@@ -180,7 +180,7 @@ fn crds_and_objects_say_what_is_served_beside_the_documents() {
 }
 
 #[test]
-fn a_broken_document_is_named_and_the_carried_one_counts() {
+fn invalid_documents_are_reported_and_replaced_by_bundled_ones() {
     for broken in ["{broken", "- a\n"] {
         let read = MustGatherFolder::with(&[("img/aggregated-discovery-api.yaml", broken)]).open();
         let files: Vec<&str> = read.problems().iter().map(|problem| &*problem.file).collect();
@@ -193,7 +193,7 @@ fn a_broken_document_is_named_and_the_carried_one_counts() {
 fn versions_are_not_converted() {
     let folder = MustGatherFolder::with(&[("namespaces/shop/core/secrets.yaml", LIST)]);
     let found = folder.open().get(&ResourceType::new("", "v2", "secrets"), "shop", "a").cloned_error();
-    assert_eq!(found, "could not read secrets a: the directory has it in version v1, asked for is v2");
+    assert_eq!(found, "could not read secrets a: the directory contains version v1, not v2");
 }
 
 trait ClonedError {

@@ -51,7 +51,7 @@ pub fn read_directory(path: &Path) -> Result<MutationDirectory, SourceError> {
         }
         let limit = left.min(MAX_MUTATION_FILE_BYTES);
         if entry.bytes > limit {
-            return Err(io::Error::other(format!("it is longer than {limit} bytes")));
+            return Err(io::Error::other(format!("file is longer than {limit} bytes")));
         }
         let mut content = Vec::new();
         entry.content.take(limit).read_to_end(&mut content)?;
@@ -60,7 +60,7 @@ pub fn read_directory(path: &Path) -> Result<MutationDirectory, SourceError> {
         Ok(())
     };
     walk(path, take, |SkippedFile { path, why }| {
-        passed.push(ReadProblem { file: path, line: None, message: format!("passed over: {why}") });
+        passed.push(ReadProblem { file: path, line: None, message: format!("skipped: {why}") });
     })?;
     let index = fs::read_to_string(index_path(path)).ok();
     let mut directory = read_files(&files, index.as_deref());

@@ -15,11 +15,11 @@ pub(super) fn read(text: &str) -> Result<Vec<String>, String> {
     let items = match document.value {
         Value::Null => Vec::new(),
         Value::Array(items) => items,
-        _ => return Err("it is no list".into()),
+        _ => return Err("not a list".into()),
     };
     let text = |item: Value| match item {
         Value::String(text) => Ok(text),
-        _ => Err("it lists something else than files".to_string()),
+        _ => Err("the list has items other than file names".to_string()),
     };
     items.into_iter().map(text).collect()
 }

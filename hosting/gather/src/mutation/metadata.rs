@@ -51,12 +51,12 @@ pub(super) struct MutationMetadata {
 
 pub(super) fn read(text: &str) -> Result<MutationMetadata, String> {
     let document = yaml::read(text).map_err(|error| error.message)?;
-    let Value::Object(_) = document.value else { return Err("it is no object".into()) };
+    let Value::Object(_) = document.value else { return Err("not an object".into()) };
     let fields = MetadataFields::of(&document.value);
     let of = fields.0.get("resourcetype").map_or_else(|| MetadataFields(BTreeMap::new()), |of| MetadataFields::of(of));
     let resource = of.text("resource");
     if resource.is_empty() {
-        return Err("it has no resourceType.Resource".into());
+        return Err("resourceType.Resource is missing".into());
     }
     let (resource, subresource) = resource.split_once('/').unwrap_or((&resource, ""));
     // Older versions of library-go write the object's name as `mame`.

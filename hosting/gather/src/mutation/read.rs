@@ -13,7 +13,7 @@ use crate::dump::ReadProblem;
 const KNOWN: [&str; 3] = ["controller-results.yaml", "stdout.log", "stderr.log"];
 
 /// Message for a file that belongs to no mutation.
-pub const NO_MUTATION: &str = "is no part of a mutation and was passed over";
+pub const NO_MUTATION: &str = "belongs to no mutation and was skipped";
 
 /// Contents of an output directory.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,10 +92,8 @@ impl MutationDirectory {
                 self.ordered = true;
                 return;
             }
-            Some(Ok(_)) => {
-                self.problem("index", "does not fit the directory beside it; the order is that of the files")
-            }
-            Some(Err(message)) => self.problem("index", &format!("cannot be read: {message}")),
+            Some(Ok(_)) => self.problem("index", "does not match its directory; mutations are sorted by file name"),
+            Some(Err(message)) => self.problem("index", &format!("could not be parsed: {message}")),
             None => {}
         }
         self.mutations = std::mem::take(&mut by_body).into_values().collect();
@@ -127,14 +125,13 @@ fn mutation<'a>(
 ) -> Result<(&'a str, Mutation), PartError> {
     let Some((path, body)) = parts.body else {
         let (path, _) = parts.metadata.or(parts.options).unwrap_or_default();
-        return Err((path.to_string(), "has no body file beside it".into()));
+        return Err((path.to_string(), "has no body file".into()));
     };
     let wrong = |message: String| (path.to_string(), message);
-    let (_, text) = parts.metadata.ok_or_else(|| wrong("has no metadata file beside it".into()))?;
+    let (_, text) = parts.metadata.ok_or_else(|| wrong("has no metadata file".into()))?;
+    let metadata_fields = std::str::from_utf8(text).map_err(|_| "not UTF-8 text".to_string()).and_then(metadata::read);
     let metadata_fields =
-        std::str::from_utf8(text).map_err(|_| "it is not UTF-8 text".to_string()).and_then(metadata::read);
-    let metadata_fields =
-        metadata_fields.map_err(|message| wrong(format!("its metadata file cannot be read: {message}")))?;
+        metadata_fields.map_err(|message| wrong(format!("its metadata file could not be parsed: {message}")))?;
     let action = metadata_fields.action.unwrap_or(action);
     let mut mutation = Mutation {
         cluster: place,
@@ -168,7 +165,7 @@ fn mutation<'a>(
 }
 
 fn kind(mutation: &Mutation) -> Result<String, String> {
-    let body = mutation.body_value().map_err(|error| format!("its body cannot be read: {}", error.message))?;
+    let body = mutation.body_value().map_err(|error| format!("its body could not be parsed: {}", error.message))?;
     let kind = body.get("kind").and_then(Value::as_str).filter(|kind| !kind.is_empty());
     kind.map(str::to_string).ok_or_else(|| "its body has no kind".into())
 }

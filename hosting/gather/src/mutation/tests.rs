@@ -44,7 +44,7 @@ fn a_create_becomes_two_files() {
 }
 
 #[test]
-fn the_older_key_is_written_on_request_and_read_always() {
+fn mame_is_written_on_request_and_always_read() {
     for key in [NameKey::Name, NameKey::Mame, NameKey::Both] {
         let (files, _) = laid_out(&[create("web")], Naming { key, ..Naming::default() });
         let metadata = files.iter().find(|(path, _)| path.contains("metadata")).unwrap().1;
@@ -58,7 +58,7 @@ fn the_older_key_is_written_on_request_and_read_always() {
 }
 
 #[test]
-fn where_the_original_overwrites_nothing_is_lost() {
+fn mutations_with_the_same_path_are_all_kept() {
     let of = ResourceType::new("operator.example.com", "v1", "widgets");
     let body = json!({"apiVersion": "operator.example.com/v1", "kind": "Widget", "metadata": {"name": "cluster"}});
     let apply = |manager: &str| {
@@ -85,7 +85,7 @@ fn where_the_original_overwrites_nothing_is_lost() {
 }
 
 #[test]
-fn merge_patches_stay_as_they_were_sent_and_json_patches_become_yaml() {
+fn merge_patches_are_kept_and_json_patches_become_yaml() {
     let sent = br#"[{"value":"x","op":"test","path":"/a"}]"#;
     let json = Mutation::patch(
         OutputCluster::Management,
@@ -127,7 +127,7 @@ fn readers_are_tolerant() {
 }
 
 #[test]
-fn a_broken_part_is_named_and_the_rest_is_read() {
+fn invalid_parts_are_reported_and_the_rest_is_read() {
     let (mut files, _) = laid_out(&[create("web")], Naming::default());
     let metadata = "resourceType: {Resource: configmaps}";
     let further: [(&str, &str); 7] = [
@@ -144,8 +144,8 @@ fn a_broken_part_is_named_and_the_rest_is_read() {
     assert_eq!(read.mutations, [create("web")]);
     let problems: Vec<String> = read.problems.iter().map(|p| format!("{}: {}", p.file, p.message)).collect();
     assert_eq!(problems.len(), 6, "{problems:#?}");
-    assert!(problems.contains(&"Management/Create/a/1-body-x.yaml: has no metadata file beside it".to_string()));
-    assert!(problems.contains(&"Management/Create/a/2-metadata-x.yaml: has no body file beside it".to_string()));
+    assert!(problems.contains(&"Management/Create/a/1-body-x.yaml: has no metadata file".to_string()));
+    assert!(problems.contains(&"Management/Create/a/2-metadata-x.yaml: has no body file".to_string()));
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn links_are_not_followed() {
     std::os::unix::fs::symlink(&secret, out.join("Management/Create/1-body-x.yaml")).unwrap();
     let read = read_directory(&out).unwrap();
     assert_eq!(read.mutations, [create("a")]);
-    assert_eq!(read.problems[0].message, "passed over: it is not a regular file");
+    assert_eq!(read.problems[0].message, "skipped: not a regular file");
 }
 
 fn read_one(metadata: &str, body: &str) -> MutationDirectory {
@@ -233,12 +233,12 @@ fn a_type_or_subresource_that_leads_elsewhere_is_refused() {
     for (resource, why) in wrong {
         let read = read_one(&of(resource), "{}");
         assert_eq!(read.mutations, [], "{resource}");
-        assert_eq!(read.problems[0].message, format!("its metadata file cannot be read: {why}"));
+        assert_eq!(read.problems[0].message, format!("its metadata file could not be parsed: {why}"));
     }
 }
 
 #[test]
-fn a_body_without_a_place_for_a_name_is_refused_and_its_file_named() {
+fn bodies_of_the_wrong_type_are_rejected_with_their_file() {
     let metadata = |action: &str, form: &str| {
         format!(
             "action: {action}\nname: web\nnamespace: shop\npatchType: {form}\n\
@@ -248,11 +248,11 @@ fn a_body_without_a_place_for_a_name_is_refused_and_its_file_named() {
     let (create, merge) = (metadata("Create", ""), metadata("Patch", "application/merge-patch+json"));
     let (json, strategic) = ("application/json-patch+json", "application/strategic-merge-patch+json");
     let wrong = [
-        (&create, "{apiVersion: v1, kind: ConfigMap, metadata: 5}", "its metadata is no map"),
-        (&merge, r#"{"metadata":"x"}"#, "its metadata is no map"),
-        (&merge, "[]", "its body is no map"),
-        (&metadata("Patch", strategic), "5", "its body is no map"),
-        (&metadata("Patch", json), "{}", "its body is no list, which a JSON patch is"),
+        (&create, "{apiVersion: v1, kind: ConfigMap, metadata: 5}", "its metadata is not a map"),
+        (&merge, r#"{"metadata":"x"}"#, "its metadata is not a map"),
+        (&merge, "[]", "its body is not a map"),
+        (&metadata("Patch", strategic), "5", "its body is not a map"),
+        (&metadata("Patch", json), "{}", "its body is not a list, as a JSON patch requires"),
     ];
     for (metadata, body, why) in wrong {
         let read = read_one(metadata, body);
@@ -268,7 +268,7 @@ fn a_body_without_a_place_for_a_name_is_refused_and_its_file_named() {
 }
 
 #[test]
-fn ids_are_the_originals() {
+fn ids_match_multi_operator_manager() {
     assert_eq!(create("web").id(), "Create-ConfigMap.v1./web[shop]");
     let of = ResourceType::new("apps", "v1", "deployments");
     let patch = Mutation::patch(
@@ -336,7 +336,7 @@ fn any_mutation() -> impl Strategy<Value = Mutation> {
 
 /// The second mutation with the same name gets a number, with which another name may begin.
 #[test]
-fn a_number_is_no_part_of_a_name() {
+fn numbers_of_duplicates_are_not_part_of_the_name() {
     let patch = |name: &str, manager: &str| {
         let named = ("shop", name);
         let made = Mutation::patch(
@@ -367,7 +367,7 @@ proptest! {
 
 /// A lossy conversion would be written as if it were intended.
 #[test]
-fn what_is_no_text_is_not_read() {
+fn non_utf8_files_are_not_read() {
     let (files, _) = laid_out(&[create("web")], Naming::default());
     for role in ["-body-", "-metadata-"] {
         let mut files = files.clone();
@@ -376,7 +376,7 @@ fn what_is_no_text_is_not_read() {
         content[at] = 0xff;
         let directory = read_files(&files, None);
         assert!(directory.mutations.is_empty(), "{role}");
-        assert!(directory.problems[0].message.contains("it is not UTF-8 text"), "{:?}", directory.problems);
+        assert!(directory.problems[0].message.contains("not UTF-8 text"), "{:?}", directory.problems);
     }
     let results = BTreeMap::from([("controller-results.yaml".to_string(), b"controllerResults: [\xff]".to_vec())]);
     let directory = read_files(&results, None);

@@ -17,7 +17,7 @@ impl Mutation {
     pub fn invalid_reason(&self, body: &Value) -> Option<String> {
         let parts = [&self.group, &self.version, &self.resource, &self.subresource, &self.namespace, &self.name];
         if let Some(part) = parts.into_iter().find(|part| !part.is_empty() && !is_part(part)) {
-            return Some(format!("{part:?} cannot stand in a path"));
+            return Some(format!("{part:?} is not a valid path segment"));
         }
         self.body_problem(body).map(str::to_string)
     }
@@ -27,14 +27,14 @@ impl Mutation {
     pub(super) fn body_problem(&self, body: &Value) -> Option<&'static str> {
         let patch = self.action.is_patch().then_some(self.patch_type.as_str());
         match (self.action, patch) {
-            (_, Some(JSON_PATCH)) => (!body.is_array()).then_some("its body is no list, which a JSON patch is"),
+            (_, Some(JSON_PATCH)) => (!body.is_array()).then_some("its body is not a list, as a JSON patch requires"),
             // The structure of an unknown patch type is not known.
             (_, Some(other)) if !MAP_PATCH_TYPES.contains(&other) => None,
-            (Action::Delete, _) => (!body.is_null() && !body.is_object()).then_some("its body is no map"),
-            _ if !body.is_object() => Some("its body is no map"),
+            (Action::Delete, _) => (!body.is_null() && !body.is_object()).then_some("its body is not a map"),
+            _ if !body.is_object() => Some("its body is not a map"),
             _ => match body.get("metadata") {
                 None | Some(Value::Null | Value::Object(_)) => None,
-                Some(_) => Some("its metadata is no map"),
+                Some(_) => Some("its metadata is not a map"),
             },
         }
     }

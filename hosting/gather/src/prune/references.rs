@@ -88,7 +88,7 @@ fn names(path: &str, object: &Value) -> Result<(LocatedNames, Vec<String>), Stri
                     (location, item.to_string())
                 }));
             }
-            other => problems.push(format!("{path} finds no name, but {}", shape(other))),
+            other => problems.push(format!("{path} finds {} instead of a name", shape(other))),
         }
     }
     Ok((names, problems))
@@ -98,7 +98,7 @@ fn shape(value: &Value) -> &'static str {
     match value {
         Value::Bool(_) => "a boolean",
         Value::Number(_) => "a number",
-        Value::Array(_) => "a list of something else than names",
+        Value::Array(_) => "a list with items other than names",
         _ => "an object",
     }
 }

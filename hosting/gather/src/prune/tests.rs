@@ -75,11 +75,11 @@ fn exact_labelled_and_generated() {
 }
 
 #[test]
-fn a_name_that_can_be_no_file_is_told_of_and_breaks_nothing() {
+fn invalid_file_names_are_reported_and_break_nothing() {
     let from = MustGather::from_objects([secret("shop", "../x"), secret("shop", "a")], Discovery::default());
     let everything = format!("{{labelSelectedResources: [{{{SECRETS}, labelSelector: {{}}}}]}}");
     let problems = check(&everything, &from, &["secrets/shop/a"]);
-    assert_eq!(problems, ["secrets by label: `../x` can be no file name; left out"]);
+    assert_eq!(problems, ["secrets by label: `../x` is not a valid file name; skipped"]);
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn references_of_all_three_kinds() {
 }
 
 #[test]
-fn an_optional_key_that_is_missing_aborts_nothing() {
+fn missing_optional_keys_are_no_errors() {
     let inputs = format!(
         "{{resourceReferences: [{{{CONFIG}, type: ImplicitNamespacedReference, implicitNamespacedReference: {{{SECRETS}, namespace: shop, nameJSONPath: $.spec.cert.name}}}}]}}"
     );
@@ -110,7 +110,7 @@ fn an_optional_key_that_is_missing_aborts_nothing() {
         assert_eq!(check(&inputs, &dump(config), &["configs.example.com/cluster"]), [] as [&str; 0]);
     }
     let problems = check(&inputs, &dump(json!({"cert": {"name": 5}})), &["configs.example.com/cluster"]);
-    assert_eq!(problems, ["resourceReferences[0]: $.spec.cert.name finds no name, but a number"]);
+    assert_eq!(problems, ["resourceReferences[0]: $.spec.cert.name finds a number instead of a name"]);
     let inputs = InputResources::read(&format!("applyConfigurationResources: {inputs}")).unwrap();
     let refused = prune(&inputs.apply_configuration_resources, &dump(json!({})), ContractRules::MultiOperatorManager)
         .unwrap_err();
@@ -118,21 +118,21 @@ fn an_optional_key_that_is_missing_aborts_nothing() {
 }
 
 #[test]
-fn another_version_is_an_error_and_not_an_absence() {
+fn other_versions_are_errors() {
     let inputs = InputResources::read(
         "applyConfigurationResources: {exactResources: [{version: v2, resource: secrets, namespace: shop, name: a}]}",
     )
     .unwrap();
     let refused = prune(&inputs.apply_configuration_resources, &dump(json!({})), ContractRules::Native).unwrap_err();
     assert!(
-        refused.0[0].starts_with("secrets/shop/a: could not read secrets a: the directory has it in version v1"),
+        refused.0[0].starts_with("secrets/shop/a: could not read secrets a: the directory contains version v1"),
         "{refused}"
     );
 }
 
 /// There is one object for each name, because a request without a name returns all of them.
 #[test]
-fn an_empty_name_among_others_names_nothing() {
+fn empty_names_reference_nothing() {
     let inputs = |path: &str| {
         format!(
             "{{resourceReferences: [{{{CONFIG}, type: ImplicitNamespacedReference, implicitNamespacedReference: {{{SECRETS}, namespace: shop, nameJSONPath: '{path}'}}}}]}}"
@@ -173,18 +173,18 @@ fn secrets_keep_their_keys() {
 }
 
 #[test]
-fn annotations_of_secrets_tell_nothing_either() {
+fn annotations_of_secrets_are_redacted() {
     let mut secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"annotations": {
         "kubectl.kubernetes.io/last-applied-configuration": "{}",
         "openshift.io/token-secret.name": "builder-token-x",
         "openshift.io/token-secret.value": "eyJhbGciOi",
-        "somebody.example.com/note": "eyJhbGciOi",
+        "other.example.com/note": "eyJhbGciOi",
         "auth.openshift.io/certificate-not-after": "2027-01-02T03:04:05Z"}}});
     redact(&mut secret);
     let expected = json!({
         "openshift.io/token-secret.name": "builder-token-x",
         "openshift.io/token-secret.value": "redacted",
-        "somebody.example.com/note": "redacted",
+        "other.example.com/note": "redacted",
         "auth.openshift.io/certificate-not-after": "2027-01-02T03:04:05Z"});
     assert_eq!(secret["metadata"]["annotations"], expected);
 }
@@ -298,7 +298,7 @@ mod properties {
         #![proptest_config(ProptestConfig::with_cases(64))]
         /// An operator reads the same declared inputs before and after pruning, so it makes the same decision.
         #[test]
-        fn what_is_declared_reads_the_same_from_the_pruned_directory(
+        fn declared_inputs_are_equal_before_and_after_pruning(
             secrets in prop::collection::vec(any_secret(), 0..10),
             config in any_config(),
             list in any_list(),

@@ -154,7 +154,7 @@ fn body(
     } else {
         json::read(request.body).map_err(|error| RecordError::Body(error.to_string()))?.value
     };
-    let Value::Object(mut fields) = value else { return Err(RecordError::Body("the body is no object".into())) };
+    let Value::Object(mut fields) = value else { return Err(RecordError::Body("the body is not an object".into())) };
     if rules == ContractRules::MultiOperatorManager {
         return Ok(Value::Object(fields));
     }

@@ -48,7 +48,7 @@ fn every_verb_has_its_action() {
 }
 
 #[test]
-fn what_the_original_refuses_is_recorded_by_us() {
+fn native_rules_record_requests_that_library_go_rejects() {
     let cases = [
         (
             request("delete", "web", JSON, r#"{"kind":"DeleteOptions"}"#),
@@ -85,7 +85,7 @@ fn what_the_original_refuses_is_recorded_by_us() {
 }
 
 #[test]
-fn yaml_is_read_and_by_the_originals_rules_refused() {
+fn yaml_is_accepted_by_native_rules_only() {
     let body = "metadata:\n  name: web\ndata: {a: yes}\n";
     for (verb, name) in [("create", ""), ("update", "web"), ("delete", "web")] {
         let sent = request(verb, name, "application/yaml; charset=utf-8", body);
@@ -112,7 +112,7 @@ fn options_come_from_the_query() {
 }
 
 #[test]
-fn a_recording_is_a_directory_that_reads_back() {
+fn recordings_round_trip() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("out");
     let recorder = MutationRecorder::create(&out, None, Naming::default()).unwrap();
@@ -127,11 +127,11 @@ fn a_recording_is_a_directory_that_reads_back() {
     assert_eq!(read.mutations, [two.clone(), one, two]);
     assert!(read.ordered && read.problems.is_empty());
     let refused = MutationRecorder::create(&out, None, Naming::default()).unwrap_err().to_string();
-    assert!(refused.contains("it is not empty"), "{refused}");
+    assert!(refused.contains("directory is not empty"), "{refused}");
 }
 
 #[test]
-fn declared_outputs_say_the_cluster() {
+fn declared_outputs_determine_the_cluster() {
     let folder = tempfile::tempdir().unwrap();
     let outputs = OutputResources::read("managementResources: {exactResources: [{version: v1, resource: configmaps, namespace: shop, name: a}]}\nuserWorkloadResources: {exactResources: [{version: v1, resource: configmaps, namespace: shop, name: a}]}").unwrap();
     let out = folder.path().join("out");

@@ -32,7 +32,7 @@ fn contract() -> Contract {
     Contract { inputs: InputResources::read(INPUTS).unwrap(), outputs: OutputResources::read(OUTPUTS).unwrap() }
 }
 
-/// `place plural namespace/name`, one line each.
+/// Formats declarations as `cluster-type plural namespace/name`, one per line.
 fn lines(declared: &BTreeSet<AccessRule>) -> Vec<String> {
     let any = |text: &Option<Arc<str>>| text.as_deref().unwrap_or("-").to_string();
     let mut lines: Vec<String> = declared
@@ -54,7 +54,7 @@ fn what_is_declared_is_what_may_be_read_and_written() {
             "configuration secrets openshift-config/-",
             "management configmaps shop/web",
             "management secrets shop/-",
-            // What was made before is looked at before more is made.
+            // Existing objects are read before further ones are created.
             "user workload certificatesigningrequests.certificates.k8s.io -/-",
         ]
     );
@@ -84,7 +84,7 @@ fn what_is_written_somewhere_is_read_there() {
     assert_eq!(place("certificates.k8s.io", "certificatesigningrequests", "", "x"), ClusterType::UserWorkload);
 }
 
-/// One type may be written on all three clusters: it is the object that is in one place.
+/// A type may be written on all three clusters, so the location is a property of the object.
 #[test]
 fn objects_of_one_type_are_each_read_where_they_are_written() {
     let outputs = r#"

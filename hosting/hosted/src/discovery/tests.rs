@@ -6,7 +6,7 @@ use switchboard_gather::contract::ResourceType;
 
 use super::*;
 
-/// One resource, as a cluster with its CRD says it.
+/// Returns a discovery document with one custom resource.
 fn lamps(version: &str) -> Value {
     let resource = json!({"resource": "lamps", "scope": "Namespaced", "verbs": ["list"],
         "responseKind": {"group": "", "version": "", "kind": "Lamp"}, "shortNames": ["la"]});
@@ -15,7 +15,8 @@ fn lamps(version: &str) -> Value {
         "items": [{"metadata": {"name": "config.openshift.io"}, "versions": [version_of]}]})
 }
 
-/// A cluster that knows one version of the documents, or none: it answers in the first form of those asked for that it knows.
+/// Returns a client of a cluster that knows one version of the documents, or none. The cluster answers with the first
+/// accepted version that it knows.
 fn knowing(version: Option<&'static str>) -> kube::Client {
     let service = tower::service_fn(move |request: http::Request<Body>| async move {
         let accept = request.headers()[http::header::ACCEPT].to_str().unwrap();
@@ -41,7 +42,7 @@ async fn a_cluster_is_asked_for_either_version_of_its_documents() {
     assert!(matches!(old, DiscoveryError::NotAggregated), "{old:?}");
 }
 
-/// A list of a type that the program's documents do not have never comes back.
+/// A list request of a type that is missing in the program's discovery would never complete.
 #[test]
 fn a_program_is_told_of_what_is_usual_beside_what_the_cluster_has_of_a_group() {
     let advertised_documents = advertised(&Discovery::new(Value::Null, lamps("v2")));

@@ -4,7 +4,7 @@ use switchboard_gather::contract::ResourceType;
 
 use super::*;
 
-/// As library-go's recorder makes it at that second.
+/// Returns an Event as library-go's recorder creates it at that second.
 fn event(now: i64, message: &str) -> ProgramWrite {
     let name = format!("web.{:x}.5bfc8f45", now * 1_000_000_000);
     let body = json!({
@@ -29,7 +29,7 @@ fn event(now: i64, message: &str) -> ProgramWrite {
     }
 }
 
-/// `Create web.1 x2: message`, of each that is left.
+/// Formats writes as `Create web.1 x2: message`.
 fn left(of: &[ProgramWrite]) -> Vec<String> {
     let formatted = |one: &ProgramWrite| {
         assert_eq!(one.body["metadata"]["name"], one.name.as_str());
@@ -47,7 +47,7 @@ fn the_same_told_again_raises_the_count_of_the_first() {
     let mut correlator = EventCorrelator::default();
     let first = event(100, "a").name;
     assert_eq!(run(&mut correlator, 100, &["a"]), [format!("Create {first} x1: a")]);
-    // With the same time it would have the same name, with another it would be one more.
+    // The same time would give the same name; another time would give one more Event.
     assert_eq!(run(&mut correlator, 100, &["a"]), [format!("Apply {first} x2: a")]);
     let third = correlator.correlate(vec![event(107, "a")], 107).remove(0);
     assert_eq!(left(std::slice::from_ref(&third)), [format!("Apply {first} x3: a")]);
@@ -62,7 +62,7 @@ fn after_the_window_it_is_told_anew() {
     run(&mut correlator, 100, &["a"]);
     let later = 100 + WINDOW_SECONDS + 1;
     assert_eq!(run(&mut correlator, later, &["a"]), [format!("Create {} x1: a", event(later, "a").name)]);
-    // What is told all the time stays one.
+    // A steadily repeated Event stays one Event.
     for minute in 1..30 {
         assert_eq!(run(&mut correlator, later + minute * 60, &["a"]).len(), 1);
     }
@@ -77,7 +77,7 @@ fn told_twice_in_one_run_it_is_made_once_with_its_count() {
     assert_eq!(run(&mut correlator, 101, &["a", "a"]), [format!("Apply {name} x4: a")]);
 }
 
-/// Names are of the object, the time and the message: two that tell the same have the same name.
+/// Names depend on object, time and message, so two sources with equal messages have the same name.
 #[test]
 fn two_that_tell_the_same_get_two_names() {
     let mut correlator = EventCorrelator::default();
@@ -102,7 +102,7 @@ fn many_that_differ_in_their_message_alone_become_one() {
             _ => assert!(formatted[0].ends_with(&format!("x{}: {COMBINED}{message}", number - 9)), "{formatted:?}"),
         }
     }
-    // Another reason is another matter.
+    // Another reason forms another group.
     let mut other = event(120, "took 99 ms");
     other.body["reason"] = "Failed".into();
     assert_eq!(

@@ -22,7 +22,7 @@ userWorkloadResources:
   exactResources: [{group: "", version: v1, resource: configmaps, namespace: work, name: c}]
 "#;
 
-/// Objects of several clusters, each with the label `of: team` and the cluster it is on.
+/// Objects of several clusters, each with the label `of: team` and the name of its cluster.
 #[derive(Default)]
 struct FakeClusters(Vec<Object>);
 
@@ -56,7 +56,7 @@ impl Reader for FakeClusters {
     }
 }
 
-/// What is read of the clusters, as `cluster namespace/name`, when the user workload cluster is `edge` and all else `main`.
+/// Returns the inputs as `cluster namespace/name`. The user workload cluster is `edge`, all others are `main`.
 fn read(inputs: &str, clusters: FakeClusters) -> Vec<String> {
     let contract =
         Contract { inputs: InputResources::read(inputs).unwrap(), outputs: OutputResources::read(OUTPUTS).unwrap() };

@@ -1,30 +1,30 @@
-//! `--controllers`: which controllers run.
+//! Selection of controllers by `--controllers`.
 
-/// Names as they were given: `name` is on, `-name` is off, `*` is every other one.
+/// Selected names: `name` enables, `-name` disables, and `*` enables all other controllers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControllerSelection(Vec<String>);
 
-/// A controller that there is none of.
+/// Error for an unknown controller.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no controller `{name}`\nhint: there are {}", known.join(", "))]
 pub struct UnknownController {
-    /// What was asked for.
+    /// Requested name.
     pub name: String,
-    /// What there is.
+    /// Known names.
     pub known: Vec<String>,
 }
 
 impl ControllerSelection {
-    /// Of names; all run when there are none.
+    /// Creates a selection from names; without names, all controllers run.
     pub fn named(names: impl IntoIterator<Item = String>) -> Self {
         let names: Vec<String> = names.into_iter().collect();
         if names.is_empty() { Self::default() } else { Self(names) }
     }
 
-    /// Those of the known ones that run.
+    /// Returns the enabled controllers among the known ones.
     ///
     /// # Errors
-    /// When one is named that is not known.
+    /// If a selected name is unknown.
     pub fn enabled<'a>(&self, known: &[&'a str]) -> Result<Vec<&'a str>, UnknownController> {
         let bare = |name: &String| name.strip_prefix('-').unwrap_or(name).to_string();
         let unknown = self.0.iter().map(bare).find(|name| name != "*" && !known.contains(&name.as_str()));
@@ -34,7 +34,7 @@ impl ControllerSelection {
         Ok(known.iter().copied().filter(|name| self.is_enabled(name)).collect())
     }
 
-    /// The first word about a controller counts, wherever the star stands.
+    /// Whether a controller is enabled. The first entry about it wins, regardless of the position of `*`.
     fn is_enabled(&self, name: &str) -> bool {
         let said = self.0.iter().find_map(|word| match word.strip_prefix('-') {
             Some(off) if off == name => Some(false),

@@ -1,4 +1,4 @@
-//! A directory as a picture that a view shows.
+//! A directory as the reader behind a view.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use switchboard_kernel::resource::{ListQuery, ObjectKey, TableKey};
 use switchboard_kernel::topology::{ClusterName, ClusterType, Topology};
 use switchboard_kernel::view::Reader;
 
-/// Everything that was dumped, as one cluster; beside it the user workload cluster, when that one is there itself.
+/// The whole dump as one cluster, and optionally the user workload cluster as a second one.
 pub(super) struct MustGatherReader {
     input: MustGather,
     workload: Option<MustGather>,
@@ -26,7 +26,7 @@ fn cluster(place: ClusterType) -> ClusterName {
 }
 
 impl MustGatherReader {
-    /// Of what was read from disk. What the operator reads must be there in its version, or not at all.
+    /// Creates the reader. The operator's inputs must have the declared version or be absent.
     pub fn of(
         input: MustGather,
         workload: Option<MustGather>,
@@ -45,7 +45,7 @@ impl MustGatherReader {
         Ok(directory)
     }
 
-    /// Which cluster each place is.
+    /// Returns the cluster of each cluster type.
     pub fn topology(&self) -> Topology {
         let input = cluster(ClusterType::Configuration);
         let workload = if self.workload.is_some() { cluster(ClusterType::UserWorkload) } else { input.clone() };
@@ -65,7 +65,7 @@ fn object(table: &TableKey, value: &Value) -> Object {
     let text = |field: &str| Arc::from(value["metadata"][field].as_str().unwrap_or_default());
     let key = ObjectKey { table: table.clone(), namespace: text("namespace"), name: text("name") };
     let revision = value["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok()).unwrap_or_default();
-    // Live, the cache leaves them out as well.
+    // The cache omits managed fields as well.
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
     }

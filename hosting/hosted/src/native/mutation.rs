@@ -1,4 +1,4 @@
-//! A planned write as a mutation of the contract.
+//! Conversion of a planned write to a mutation of the contract.
 
 use serde_json::{Value, json};
 use switchboard_gather::mutation::{self, Action, Mutation};
@@ -9,7 +9,7 @@ use switchboard_kernel::plan::{Mutation as Wanted, PatchType, Preconditions, Wri
 use switchboard_kernel::topology::ClusterType;
 use switchboard_kernel::view::View;
 
-/// The mutation, at the place it is for; at none when the operator does not declare it.
+/// Returns the mutation with its cluster type, or without one if the operator does not declare it.
 pub(super) fn to_contract(
     wanted: &Wanted,
     operator: &str,
@@ -89,13 +89,13 @@ fn media_type(form: PatchType) -> &'static str {
     }
 }
 
-/// What must still hold of an object that is deleted. Updates carry their `resourceVersion` in the body.
+/// Returns the preconditions of a deletion. Updates carry their `resourceVersion` in the body.
 fn delete_preconditions(wanted: &Wanted, view: &View) -> Option<Value> {
     match &wanted.preconditions {
         Preconditions::Unconditional => None,
         Preconditions::Exact { uid, revision } => Some(json!({"uid": uid, "resourceVersion": revision.to_string()})),
         Preconditions::AsRead => {
-            // Reading it again is no new read: it counts only when the operator did.
+            // This read is not tracked: it counts only if the operator read the object.
             let reads = view.reads();
             let seen = |key: &&switchboard_kernel::resource::ObjectKey| {
                 *key.table.resource == wanted.resource

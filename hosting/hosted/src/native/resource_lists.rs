@@ -1,4 +1,4 @@
-//! A declaration as the two resource lists of the contract.
+//! Conversion of a declaration to the resource lists of the contract.
 
 use switchboard_gather::contract::{
     ExactResource, InputResources, LabelSelected, LabelSelector, OutputList, OutputResources, ResourceType, WILDCARD,
@@ -8,12 +8,12 @@ use switchboard_kernel::operator::{AccessRule, Declaration};
 use switchboard_kernel::resource::Resource;
 use switchboard_kernel::topology::ClusterType;
 
-/// The type of a kind.
+/// Returns the type of a resource.
 pub(super) fn type_of(resource: &Resource) -> ResourceType {
     ResourceType::new(&resource.group, &resource.version, &resource.plural)
 }
 
-/// What an operator reads: objects by name, and kinds whole as what any label selects.
+/// Returns the inputs: objects by name, and whole kinds as an empty label selector.
 pub fn input_resources(declaration: &Declaration) -> InputResources {
     let mut inputs = InputResources::default();
     let list = &mut inputs.apply_configuration_resources;
@@ -24,7 +24,7 @@ pub fn input_resources(declaration: &Declaration) -> InputResources {
             Some(name) if input.namespace.is_some() || !input.resource.namespaced => {
                 list.exact_resources.push(ExactResource { of, namespace, name: name.to_string() });
             }
-            // One name in every namespace cannot be said; all of the kind holds it.
+            // The contract cannot express one name in every namespace, so the whole kind is listed.
             _ => list.label_selected_resources.push(LabelSelected {
                 of,
                 namespace,
@@ -32,7 +32,7 @@ pub fn input_resources(declaration: &Declaration) -> InputResources {
             }),
         }
     }
-    // What it writes back as configuration is read before it is written, as in the original.
+    // As in multi-operator-manager, configuration outputs are read before they are written.
     let back = declaration.outputs.iter().filter(|output| output.cluster_type == ClusterType::Configuration).map(exact);
     list.exact_resources.extend(back.filter(|one| one.name != WILDCARD && one.namespace != WILDCARD));
     list.exact_resources.sort();
@@ -46,7 +46,7 @@ pub fn input_resources(declaration: &Declaration) -> InputResources {
     inputs
 }
 
-/// What an operator writes, and on which cluster. What is declared as a kind whole is named [`EVERY`].
+/// Returns the outputs by cluster. A whole kind has the name [`WILDCARD`].
 pub fn output_resources(declaration: &Declaration) -> OutputResources {
     let list = |place: ClusterType| {
         let here = declaration.outputs.iter().filter(|output| output.cluster_type == place);

@@ -21,7 +21,7 @@ const NODES: Resource = Resource::cluster_scoped("", "v1", "Node", "nodes");
 
 type DecideFn = fn(&Unit, &View) -> Result<Plan, DecideError>;
 
-/// Reads and writes ConfigMaps of the management cluster, one unit for each with a label.
+/// Reads and writes ConfigMaps of the management cluster, with one unit for each labeled ConfigMap.
 struct ConfigMapOperator {
     units: Units,
     decide: DecideFn,
@@ -104,7 +104,7 @@ fn a_declaration_is_told_as_resource_lists() {
     assert_eq!(names(&outputs.user_workload_resources), ["configmaps/shop/own"]);
 }
 
-/// Every way to write there is, on ConfigMap `a`, which was read.
+/// Writes ConfigMap `a`, which is read before, in all possible ways.
 fn all_ways(_: &Unit, view: &View) -> Result<Plan, DecideError> {
     let at = ClusterType::Management;
     view.on(at).get(&CONFIG_MAPS, "shop", "a")?;
@@ -268,7 +268,7 @@ fn only_the_live_command_reaches_outside() {
     assert_eq!(result(true).status, ControllerStatus::Succeeded);
 }
 
-/// Says how many ConfigMaps there are at each place it reads.
+/// Counts the ConfigMaps of each cluster type.
 struct ConfigMapCounter;
 
 impl Operator for ConfigMapCounter {

@@ -48,7 +48,7 @@ fn body(text: &str) -> Value {
 fn planned(status: &str, mutations: Vec<ProgramWrite>) -> Plan {
     let result = json!({"controllerName": "Speaker", "status": status, "errors": [{"message": "no words"}], "panicStack": "boom\nat"});
     let result: ControllerResult = serde_json::from_value(result).unwrap();
-    // Who did well has nothing to say.
+    // A successful controller has no errors.
     let result = if status == "Succeeded" { ControllerResult { errors: Vec::new(), ..result } } else { result };
     planned_of(vec![result], mutations)
 }
@@ -130,7 +130,7 @@ fn a_dry_run_changes_nothing() {
     assert_eq!((shown(&plan), plan.status), (Vec::<String>::new(), UnitStatus::Ready));
 }
 
-/// Whose half it is nobody says.
+/// Without a controller name, the write may belong to the panicked controller.
 #[test]
 fn of_what_no_controller_wrote_only_events_outlive_a_panic() {
     let mut nobodys = wanted("Configuration", "Apply", "web", body("a"));
@@ -216,7 +216,7 @@ fn a_namespace_lives_in_none() {
 const REFUSED: &str = "an error on the server (\"request namespace \\\"shop\\\" does not equal body namespace \\\"\\\"\") \
     has prevented the request from succeeding (delete secrets etcd-client)";
 
-/// The words of library-go's own client, which no server ever said.
+/// The message is that of library-go's client, not of a server.
 #[test]
 fn what_the_library_of_a_program_cannot_record_is_told_with_a_way_out() {
     let result = json!({"controllerName": "Sync", "status": "Failed", "errors": [{"message": REFUSED}]});
@@ -227,7 +227,7 @@ fn what_the_library_of_a_program_cannot_record_is_told_with_a_way_out() {
     assert!(why.contains("controller Sync failed: an error on the server"), "{why}");
 }
 
-/// The controller itself did well: it told of its error in a condition, as operators do.
+/// The controller itself succeeds and reports the error in a condition, as operators do.
 #[test]
 fn the_same_in_a_condition_is_for_a_person_to_see_to() {
     let mut status = body("a");
@@ -244,8 +244,8 @@ fn words_that_are_merely_alike_are_no_telltale() {
     assert_eq!(plan.status, UnitStatus::Ready);
 }
 
-/// What is sent is made of what a program wrote down: a name that is more than a part of a path, or a body that is no object, would
-/// lead elsewhere, or end whoever builds the request.
+/// Requests are built from the program's output: an invalid name could address another object, and an invalid body
+/// could crash the client.
 #[test]
 fn what_cannot_be_sent_is_refused() {
     let mut shapes = vec![
@@ -268,17 +268,17 @@ fn what_cannot_be_sent_is_refused() {
     for name in ["made-x/../web", "made-?dryRun=All", "made-#", "made-%2e", "made- x", "..", "made-\u{e4}"] {
         let plan = planned("Succeeded", vec![wanted("Configuration", "Delete", name, json!({}))]);
         let UnitStatus::Failing(why) = plan.status else { panic!("{:?}", plan.status) };
-        assert!(plan.mutations.is_empty() && why.ends_with("cannot stand in a path"), "{why}");
+        assert!(plan.mutations.is_empty() && why.ends_with("is not a valid path segment"), "{why}");
     }
     let mut below = wanted("Configuration", "Update", "web", body("a"));
     below.subresource = "status/../..".into();
     assert!(planned("Succeeded", vec![below]).mutations.is_empty());
-    // Names of roles have colons.
+    // Names of roles contain colons.
     let role = wanted("Configuration", "Apply", "system:web", body("a"));
     assert!(role.without_body().unwrap().invalid_reason(&role.body).is_none());
 }
 
-/// The library writes it down for each.
+/// The library writes the mutation once for each cluster type.
 #[test]
 fn what_is_declared_for_two_places_that_are_one_is_wanted_once() {
     let make = |place: &str, key: &str| {

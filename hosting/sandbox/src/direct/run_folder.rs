@@ -1,7 +1,7 @@
-//! The folder of a run without a sandbox, and what is done about those that were left behind.
+//! Folders of runs without a sandbox, and cleanup of folders that were left behind.
 //!
-//! A run holds a lock on its folder, which the system lets go with the process, however that ends: a folder without one is
-//! nobody's any more. Process numbers would not do, since they come again, in containers with every start.
+//! A run holds a lock on its folder, which the system releases when the process exits. A folder without a lock is
+//! unused. Process ids are not sufficient, because they are reused, in containers with every start.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -10,16 +10,16 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// How the folders of runs begin.
+/// Prefix of run folders.
 const RUN_PREFIX: &str = "run-";
-/// In it: which process group works there.
+/// File with the process group of a run.
 const GROUP_FILE: &str = "group";
-/// How often a folder is removed that does not stay empty.
+/// Maximum number of attempts to remove a folder that does not stay empty.
 const REMOVALS: usize = 50;
-/// And how long after the time before.
+/// Delay between attempts.
 const BETWEEN_REMOVALS: Duration = Duration::from_millis(10);
 
-/// A folder on the disk that is a run's own; removed when dropped.
+/// Folder of a run on the disk, removed when dropped.
 #[derive(Debug)]
 pub struct RunFolder {
     path: PathBuf,
@@ -27,7 +27,7 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
-    /// A new one, with folders for output and temporary files.
+    /// Creates a folder with subfolders for output and temporary files.
     pub(crate) fn create(folder: &Path) -> io::Result<Self> {
         let mut number = 0;
         loop {
@@ -40,7 +40,7 @@ impl RunFolder {
             let held = File::open(&path)?;
             match held.try_lock() {
                 Ok(()) => {}
-                // Somebody who clears up was here in between.
+                // A concurrent cleanup holds the lock.
                 Err(TryLockError::WouldBlock) => continue,
                 Err(TryLockError::Error(error)) => return Err(error),
             }
@@ -58,7 +58,7 @@ impl RunFolder {
         &self.path
     }
 
-    /// Writes down who works there, for whoever finds it when this process is gone.
+    /// Records the process group, for the cleanup after a crash of this process.
     pub(crate) fn record_group(&self, group: Pid) -> io::Result<()> {
         let Some(began) = start_ticks(group) else { return Ok(()) };
         std::fs::write(self.path.join(GROUP_FILE), format!("{} {began}", group.as_raw_nonzero()))
@@ -67,12 +67,12 @@ impl RunFolder {
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
-        // What cannot be removed stays until the next start, which clears up.
+        // A folder that cannot be removed is cleaned up by the next start.
         let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 
-/// Ends and removes what runs of processes that are gone left in a folder. What cannot be removed is in nobody's way.
+/// Kills and removes the runs that crashed processes left in a folder. Folders that cannot be removed are ignored.
 pub(crate) fn clean_up(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -91,7 +91,7 @@ pub(crate) fn clean_up(folder: &Path) {
     }
 }
 
-/// Removes a folder from under processes that are being killed: until they are dead they may still put something there.
+/// Removes a folder while its processes are being killed; they may still create files.
 pub(crate) fn remove(folder: &Path) {
     for _ in 0..REMOVALS {
         match std::fs::remove_dir_all(folder) {
@@ -101,7 +101,7 @@ pub(crate) fn remove(folder: &Path) {
     }
 }
 
-/// The group that was at work in a folder, if it still is. A number alone could be somebody else's by now.
+/// Returns the process group of a folder if it still runs. The id alone may belong to another group.
 fn running_group(path: &Path) -> Option<Pid> {
     let text = std::fs::read_to_string(path.join(GROUP_FILE)).ok()?;
     let (number, then) = text.split_once(' ')?;
@@ -109,9 +109,10 @@ fn running_group(path: &Path) -> Option<Pid> {
     (start_ticks(group)? == then.parse::<u64>().ok()?).then_some(group)
 }
 
-/// When a process began, in ticks since the machine did.
+/// Returns the start time of a process in ticks since boot.
 fn start_ticks(process: Pid) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_nonzero())).ok()?;
-    // Behind the name, which may hold anything; the beginning is the 22nd field, and the third is the first behind it.
+    // After the command name, which may contain any character: the start time is field 22, and the remainder begins
+    // with field 3.
     stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! The runs without a sandbox that are under way: nothing but their host ends them.
+//! Process groups of runs without a sandbox. Only the host can stop them.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
@@ -9,20 +9,20 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use super::run_folder::{RunFolder, remove};
 use crate::run::SandboxError;
 
-/// Those of one [`crate::Sandbox`].
+/// Running process groups of one [`crate::Sandbox`].
 #[derive(Debug, Default)]
 pub(crate) struct RunningGroups(Mutex<GroupTable>);
 
 #[derive(Debug, Default)]
 struct GroupTable {
-    /// Process groups, with the folders they work in.
+    /// Process groups with their folders.
     running: Vec<(Pid, PathBuf)>,
-    /// None is to be started any more.
+    /// Whether no further group may start.
     stopped: bool,
 }
 
 impl RunningGroups {
-    /// Starts one, unless all is over.
+    /// Starts a process group, unless all are stopped.
     pub fn start(&self, command: &mut Command, work: &RunFolder) -> Result<ProcessGroup<'_>, SandboxError> {
         let mut groups = self.groups();
         if groups.stopped {
@@ -35,12 +35,12 @@ impl RunningGroups {
         let group = ProcessGroup { id: Pid::from_child(&child), child, running: self, ended: false };
         groups.running.push((group.id, work.path().to_path_buf()));
         drop(groups);
-        // Without it the next start leaves the program alone, and clears up all the same.
+        // Without this file, the next start of the host cannot kill the program, but still removes the folder.
         let _ = work.record_group(group.id);
         Ok(group)
     }
 
-    /// Ends all of them, and removes what they were given; none is started from now on.
+    /// Kills all groups and removes their folders. No further group can start.
     pub fn end(&self) {
         let mut groups = self.groups();
         groups.stopped = true;
@@ -64,10 +64,10 @@ pub(crate) struct ProcessGroup<'a> {
 }
 
 impl ProcessGroup<'_> {
-    /// Ends what is left of it, and tells how its first process ended.
+    /// Kills the group and returns the exit status of its first process.
     pub fn end(&mut self) -> std::io::Result<ExitStatus> {
         if !std::mem::replace(&mut self.ended, true) {
-            // Before its first process is waited for: from then on the number may be somebody else's.
+            // Before waiting for the first process, because its id may be reused afterwards.
             let _ = kill_process_group(self.id, Signal::KILL);
             self.running.groups().running.retain(|(other, _)| *other != self.id);
         }

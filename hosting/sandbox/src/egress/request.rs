@@ -1,4 +1,4 @@
-//! One request to the proxy.
+//! Handling of one proxy request.
 
 use std::convert::Infallible;
 use std::io;
@@ -16,9 +16,9 @@ use tokio::net::TcpStream;
 
 use super::{AttemptLog, ConnectionAttempt, EgressRules};
 
-/// How long a connection may take to come about.
+/// Timeout of a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// What is between the program and the proxy, and not for whoever is asked.
+/// Headers between the program and the proxy that are not forwarded.
 const HOP_BY_HOP: [&str; 9] = [
     "connection",
     "keep-alive",
@@ -66,7 +66,7 @@ pub(super) async fn handle(
     Ok(if connect { tunnel(request, stream) } else { forward(request, stream).await })
 }
 
-/// Whom the request is for.
+/// Returns host and port of the request.
 fn target(uri: &Uri, connect: bool) -> Option<(String, u16)> {
     let authority = uri.authority()?;
     let plain = (uri.scheme_str() == Some("http")).then_some(80);
@@ -74,7 +74,7 @@ fn target(uri: &Uri, connect: bool) -> Option<(String, u16)> {
     Some((authority.host().to_string(), port))
 }
 
-/// Why an allowed host was not reached.
+/// Reason why an allowed host could not be connected.
 #[derive(Debug, thiserror::Error)]
 enum ConnectError {
     #[error(
@@ -103,16 +103,16 @@ async fn connect_to(host: &str, port: u16, rules: &EgressRules) -> Result<TcpStr
     Err(refused)
 }
 
-/// Whether an address is one of this machine's: nobody else can listen there.
+/// Whether an address belongs to this machine: only then can a socket be bound to it.
 fn is_own(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// Bytes go both ways and are not looked at.
+/// Copies bytes in both directions without inspection.
 fn tunnel(request: Request<Incoming>, mut stream: TcpStream) -> ProxyResponse {
     tokio::spawn(async move {
         if let Ok(upgraded) = hyper::upgrade::on(request).await {
-            // Either side may hang up.
+            // Either side may close the connection.
             let _ = tokio::io::copy_bidirectional(&mut TokioIo::new(upgraded), &mut stream).await;
         }
     });
@@ -130,7 +130,7 @@ async fn forward(mut request: Request<Incoming>, stream: TcpStream) -> ProxyResp
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).parse().unwrap_or_default();
     *request.uri_mut() = path;
     HOP_BY_HOP.iter().for_each(|name| drop(request.headers_mut().remove(*name)));
-    // One host name stands in the rules, and another in the header would get around them.
+    // The rules were checked against this host, so a different `Host` header must not bypass them.
     match authority.parse() {
         Ok(host) => drop(request.headers_mut().insert(header::HOST, host)),
         Err(_) => return response(StatusCode::BAD_REQUEST, "the host's name is no header\n".to_string()),

@@ -1,8 +1,8 @@
-//! Where a program may connect to.
+//! Rules for connections of a program.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where clouds answer their machines who they are, beside the link-local address that most have for it.
+/// Metadata services of clouds, besides the common link-local address.
 const METADATA: [IpAddr; 4] = [
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x254)), // AWS
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x254)), // Google
@@ -10,15 +10,15 @@ const METADATA: [IpAddr; 4] = [
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),                   // Alibaba
 ];
 
-/// The port of a rule that names none.
+/// Default port of a rule.
 const HTTPS: u16 = 443;
 
-/// A rule that is not understood.
+/// Invalid rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is no rule for connections, such as `login.example.com`, `*.example.com:8443` or `10.0.0.7:5000`")]
 pub struct EgressRuleError(String);
 
-/// An allow list.
+/// Allow list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EgressRules(Vec<EgressRule>);
 
@@ -26,50 +26,50 @@ pub struct EgressRules(Vec<EgressRule>);
 struct EgressRule {
     host: HostPattern,
     port: u16,
-    /// Its name may lead to this machine itself.
+    /// Whether the name may resolve to this machine.
     allows_local: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum HostPattern {
     Name(String),
-    /// Every name below a domain, not the domain itself.
+    /// Every name below a domain, without the domain itself.
     Subdomains(String),
     Address(IpAddr),
 }
 
 impl EgressRules {
-    /// Reads rules such as `login.example.com`, `*.example.com:8443`, `10.0.0.7:5000`, `[::1]:6443`.
+    /// Parses rules such as `login.example.com`, `*.example.com:8443`, `10.0.0.7:5000`, `[::1]:6443`.
     ///
     /// # Errors
-    /// The first that is not understood.
+    /// The first invalid rule.
     pub fn read<S: AsRef<str>>(rules: impl IntoIterator<Item = S>) -> Result<Self, EgressRuleError> {
         rules.into_iter().map(|rule| read(rule.as_ref())).collect::<Result<_, _>>().map(Self)
     }
 
-    /// And these.
+    /// Adds further rules.
     #[must_use]
     pub fn and(mut self, more: EgressRules) -> Self {
         self.0.extend(more.0);
         self
     }
 
-    /// Names of these rules may lead to this machine itself: whoever set it up wrote them.
+    /// Allows names of these rules to resolve to this machine, because they come from the administrator.
     #[must_use]
     pub fn allowing_local(mut self) -> Self {
         self.0.iter_mut().for_each(|rule| rule.allows_local = true);
         self
     }
 
-    /// Whether a program may ask for this host and port.
+    /// Whether a program may connect to a host and port.
     pub fn allows(&self, host: &str, port: u16) -> bool {
         let host = normalized(host);
         self.0.iter().any(|rule| rule.port == port && rule.host.matches(&host))
     }
 
-    /// Whether an allowed name and port may lead to this address, which may be this machine's `own`. Names are looked up
-    /// anew each time, and must not become a way to the host's own services or the cloud's metadata; who wants those names
-    /// their address.
+    /// Whether an allowed host may resolve to an address. `own` tests for addresses of this machine. Names are resolved
+    /// for every connection and must not give access to services of the host or to cloud metadata. Such a service must
+    /// be allowed by its address.
     pub fn allows_address(&self, host: &str, port: u16, address: IpAddr, own: &dyn Fn(IpAddr) -> bool) -> bool {
         let named = normalized(host);
         let by_address = named.parse::<IpAddr>().is_ok() || named == "localhost";
@@ -98,7 +98,7 @@ impl HostPattern {
     }
 }
 
-/// Lower case, without brackets and without the dot of the root.
+/// Normalizes a host: lower case, without brackets and trailing dot.
 fn normalized(host: &str) -> String {
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase()
@@ -107,7 +107,7 @@ fn normalized(host: &str) -> String {
 fn read(text: &str) -> Result<EgressRule, EgressRuleError> {
     let wrong = || EgressRuleError(text.to_string());
     let (host, port) = match text.rsplit_once(':') {
-        // An address of version 6 without a port is all colons.
+        // An IPv6 address without a port contains only colons.
         Some((host, port)) if !host.contains(':') || host.ends_with(']') => (host, port.parse().map_err(|_| wrong())?),
         _ => (text, HTTPS),
     };

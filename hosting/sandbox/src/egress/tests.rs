@@ -54,7 +54,7 @@ fn a_name_leads_to_no_address_of_this_machine_and_an_address_to_itself() {
     }
     assert!(rules.allows_address("metadata.example.com", 443, "192.0.2.1".parse().unwrap(), &own));
     assert!(rules.allows_address("127.0.0.1", 80, "127.0.0.1".parse().unwrap(), &own));
-    // The API server, which whoever set this machine up named by a name of it.
+    // The API server, for which the administrator uses a name of this machine.
     let server = (*rules).clone().and(EgressRules::read(["api.example.com:6443"]).unwrap().allowing_local());
     assert!(server.allows_address("API.example.com.", 6443, "192.0.2.7".parse().unwrap(), &own));
     assert!(!server.allows_address("api.example.com", 443, "192.0.2.7".parse().unwrap(), &own));
@@ -63,14 +63,14 @@ fn a_name_leads_to_no_address_of_this_machine_and_an_address_to_itself() {
 
 #[test]
 fn a_name_of_this_machine_is_refused_and_not_remembered_as_allowed() {
-    // To a resolver a short form of the loopback address, to the rules a name like any other.
+    // A short form of the loopback address for the resolver, an ordinary name for the rules.
     let proxy = started(&["127.1"]);
     let answer = through(&proxy, "CONNECT 127.1:443 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
     assert_eq!(proxy.stop(), [ConnectionAttempt { to: "127.1:443".to_string(), allowed: false }]);
 }
 
-/// A server that answers one connection with what it was sent, up to the empty line.
+/// Starts a server that answers with the received header.
 fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

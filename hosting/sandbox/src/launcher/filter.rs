@@ -1,7 +1,7 @@
-//! Which system calls are not for a program in a sandbox.
+//! System calls that a sandboxed program must not use.
 //!
-//! Namespaces keep it from what is outside; this keeps it from the parts of the kernel that are not divided into
-//! namespaces, and from making namespaces of its own, in which it would be root again.
+//! Namespaces isolate the program from the host. The filter protects parts of the kernel without namespaces, and
+//! prevents new namespaces, in which the program would be root again.
 
 use std::collections::BTreeMap;
 
@@ -33,8 +33,8 @@ const DENIED_CALLS: &[i64] = &[
     libc::SYS_kexec_file_load,
     libc::SYS_kexec_load,
     libc::SYS_keyctl,
-    // Memory that belongs to no process is in nobody's account; so are queues and semaphores of System V, and pages that were
-    // given to a pipe.
+    // Memory without an owning process is not counted, like System V queues and semaphores, and pages moved into a
+    // pipe.
     libc::SYS_memfd_create,
     libc::SYS_memfd_secret,
     libc::SYS_mount,
@@ -63,24 +63,24 @@ const DENIED_CALLS: &[i64] = &[
     libc::SYS_vmsplice,
 ];
 
-/// Sockets that a network namespace holds in; of the others, AF_VSOCK reaches the machine that hosts this one.
+/// Socket families that a network namespace isolates. For example, AF_VSOCK would reach the hypervisor.
 const FAMILIES: [libc::c_int; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
 
-/// Memory that is shared and no file's: what a process takes out of its own account by `madvise`, or unmaps but for a page,
-/// is still held, and no account says so. `MAP_SHARED_VALIDATE` is the same with another name.
+/// Shared anonymous memory: after `madvise`, or if all but one page is unmapped, the memory is still held but not
+/// counted. `MAP_SHARED_VALIDATE` is equivalent.
 const SHARED_MEMORY: [libc::c_int; 2] =
     [libc::MAP_SHARED | libc::MAP_ANONYMOUS, libc::MAP_SHARED_VALIDATE | libc::MAP_ANONYMOUS];
-/// What of the flags of `mmap` says so.
+/// Relevant flags of `mmap`.
 const SHARING_FLAGS: libc::c_int = libc::MAP_TYPE | libc::MAP_ANONYMOUS;
-/// Which argument they are.
+/// Index of the flags argument of `mmap`.
 const MMAP_FLAGS: u8 = 3;
 
-/// A thread whose open files are its own: the process does not say how many those are, and what lies in them would be in nobody's
-/// account. No library makes one.
+/// A thread with its own table of open files: the number of these files is not reported, so their contents would not be
+/// counted. No library creates such threads.
 const UNSHARED_FILES: libc::c_int = libc::CLONE_THREAD;
-/// What of the flags of `clone` says so.
+/// Relevant flags of `clone`.
 const THREAD_FILE_FLAGS: libc::c_int = libc::CLONE_THREAD | libc::CLONE_FILES;
-/// The other way to one: `close_range` with this flag, its third argument.
+/// Flag of `close_range` with the same effect, in its third argument.
 const CLOSE_RANGE_UNSHARE: libc::c_int = 2;
 
 const NAMESPACES: [libc::c_int; 7] = [
@@ -93,7 +93,7 @@ const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWUTS,
 ];
 
-/// Installs the filter for this process and all that it starts; there is no way back.
+/// Installs the filter for this process and its descendants. It cannot be removed.
 pub(super) fn install() -> Result<(), LauncherMessage> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = DENIED_CALLS.iter().map(|call| (*call, Vec::new())).collect();
     let built = (|| {
@@ -105,15 +105,15 @@ pub(super) fn install() -> Result<(), LauncherMessage> {
         let mut clone: Vec<SeccompRule> = NAMESPACES.iter().map(makes).collect::<Result<_, _>>()?;
         clone.push(SeccompRule::new(vec![apart])?);
         rules.insert(libc::SYS_clone, clone);
-        // A pipe holds what it holds when it is made: the account of memory goes by that.
+        // Pipes must keep their initial size, because memory accounting assumes it.
         let widens = SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, libc::F_SETPIPE_SZ)?])?;
         rules.insert(libc::SYS_fcntl, vec![widens]);
         let shares = |flags: &libc::c_int| {
             SeccompRule::new(vec![condition(MMAP_FLAGS, SeccompCmpOp::MaskedEq(widened(SHARING_FLAGS)), *flags)?])
         };
         rules.insert(libc::SYS_mmap, SHARED_MEMORY.iter().map(shares).collect::<Result<_, _>>()?);
-        // The flags of `clone3` stand in memory, where a filter does not see them. Told that there is no such call, libraries
-        // use the older one; so do those who would give a thread open files of its own.
+        // Flags of `clone3` are in memory, which a filter cannot read. With ENOSYS, libraries fall back to `clone`, as
+        // does a program that tries to unshare a thread's files.
         let parts = condition(2, SeccompCmpOp::MaskedEq(widened(CLOSE_RANGE_UNSHARE)), CLOSE_RANGE_UNSHARE)?;
         let parts = vec![SeccompRule::new(vec![parts])?];
         let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_close_range, parts)]);
@@ -129,14 +129,14 @@ pub(super) fn install() -> Result<(), LauncherMessage> {
     Ok(())
 }
 
-/// Refuses all calls by their second numbers: kernels may offer each once more to programs with short pointers, and a filter
-/// that goes by the first alone lets those pass.
+/// Returns a filter for x32 system calls: some kernels offer each call under a second number, which the main filter
+/// would not match.
 fn x32_filter() -> Option<BpfProgram> {
     const FIRST: u32 = 0x4000_0000;
     let step = |code: u32, jt: u8, jf: u8, k: u32| seccompiler::sock_filter { code: code as u16, jt, jf, k };
     cfg!(target_arch = "x86_64").then(|| {
         vec![
-            // The number of the call is the first word of what a filter is given.
+            // The number of the call is the first word of the filter's input.
             step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, 0),
             step(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 0, 1, FIRST),
             step(libc::BPF_RET | libc::BPF_K, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM.unsigned_abs()),

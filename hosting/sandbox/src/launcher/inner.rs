@@ -1,4 +1,4 @@
-//! Process 1 of the sandbox: makes it, starts the program in it, and ends it.
+//! Process 1 of the sandbox: builds the root, starts the program, and kills it at the end.
 
 use std::net::TcpListener;
 use std::os::fd::AsFd;
@@ -17,12 +17,12 @@ use crate::egress;
 use crate::job::{OUTPUT, PROXY, SCRATCH, SandboxLimits};
 use crate::wire::{self, HostMessage, LaunchSpec, LauncherMessage};
 
-/// What one process may map beyond twice the memory bound: a stop for what grows faster than it is looked at.
+/// Additional mapping of one process beyond twice the memory limit: stops memory growth between two checks.
 const SLACK_BYTES: u64 = 256 << 20;
-/// How many files, pipes and sockets one process may have open. As many of one user may be under way through sockets, which is
-/// all of what lies in pipes that the account of memory does not see: 64 MiB.
+/// Maximum number of open files of one process. The same number of pipes may be in transit through sockets, where
+/// memory accounting does not see them: 64 MiB.
 const OPEN_FILES: u64 = 1024;
-/// The name of the machine inside; the real one is nobody's business.
+/// Host name in the sandbox, so that the real one is not exposed.
 const HOST_NAME: &[u8] = b"switchboard";
 
 pub(super) fn run() -> Result<i32, LauncherMessage> {
@@ -49,7 +49,7 @@ pub(super) fn run() -> Result<i32, LauncherMessage> {
     files.extend(listener.as_ref().map(AsFd::as_fd));
     try_step("speak to the host", wire::send(&line, &LauncherMessage::Ready, &files))?;
     drop(files);
-    // The host accepts; whoever is inside must not.
+    // Only the host may accept connections.
     drop((output, listener));
     let Some((HostMessage::Start, _)) = try_step("hear from the host", wire::receive(&line))? else { return Ok(1) };
     let began = std::time::Instant::now();
@@ -60,7 +60,7 @@ pub(super) fn run() -> Result<i32, LauncherMessage> {
     }
     let message = watcher::watch(&program, &spec.bounds, began);
     try_step("speak to the host", wire::send(&line, &message, &[]))?;
-    // Process 1 goes, and the kernel kills the rest before anybody sees that it is gone.
+    // When process 1 exits, the kernel kills all other processes first.
     Ok(0)
 }
 
@@ -69,7 +69,7 @@ fn command(spec: &LaunchSpec) -> Command {
     command.args(&spec.arguments).env_clear().current_dir(SCRATCH);
     command.env("PATH", SEARCH_PATH).env("HOME", SCRATCH).env("TMPDIR", SCRATCH);
     command.envs(spec.env.iter().map(|(name, value)| (name, value)));
-    // Last, so that nobody sets another by mistake: there is no other way out.
+    // Set last, so that the job cannot override the proxy.
     if spec.proxy {
         command.envs(egress::variables(PROXY));
     }
@@ -80,7 +80,7 @@ fn command(spec: &LaunchSpec) -> Command {
     command
 }
 
-/// A listener inside that is answered outside: the only way out.
+/// Creates the listener that the host serves, the only way out.
 fn listener() -> Result<TcpListener, LauncherMessage> {
     try_step("raise the loopback interface", loopback::raise())?;
     try_step("listen for the proxy", TcpListener::bind(PROXY))
@@ -92,7 +92,7 @@ fn set_limits(limits: &SandboxLimits) -> Result<(), LauncherMessage> {
         (Resource::Fsize, limits.disk_bytes),
         (Resource::Nofile, OPEN_FILES),
         (Resource::Nproc, u64::from(limits.processes)),
-        // Not the address space: Go's runtime reserves far more of it than it ever uses.
+        // Not the address space: the Go runtime reserves much more than it uses.
         (Resource::Data, limits.memory_bytes.saturating_mul(2).saturating_add(SLACK_BYTES)),
     ];
     for (resource, most) in resources {
@@ -104,7 +104,7 @@ fn set_limits(limits: &SandboxLimits) -> Result<(), LauncherMessage> {
 
 fn drop_privileges() -> Result<(), LauncherMessage> {
     for capability in CapabilitySet::all().iter() {
-        // Those this kernel does not know cannot be had either.
+        // Capabilities unknown to this kernel cannot be held either.
         let _ = remove_capability_from_bounding_set(capability);
     }
     let none = CapabilitySet::empty();
@@ -112,7 +112,7 @@ fn drop_privileges() -> Result<(), LauncherMessage> {
     try_step("give up privileges", set_capabilities(None, sets))
 }
 
-/// A missing interpreter or library looks like a missing program.
+/// Formats a start error. A missing interpreter or library looks like a missing program.
 fn reason(spec: &LaunchSpec, error: &std::io::Error) -> String {
     let there = Path::new(&spec.program).exists();
     match error.kind() {

@@ -1,4 +1,4 @@
-//! Raises the loopback interface: a new network namespace has one, but it is down.
+//! Activation of the loopback interface, which is down in a new network namespace.
 
 use std::io;
 
@@ -9,13 +9,13 @@ const NLM_F_REQUEST: u16 = 1;
 const NLM_F_ACK: u16 = 4;
 const NLMSG_ERROR: u16 = 2;
 const IFF_UP: u32 = 1;
-/// The loopback interface is the first of every namespace.
+/// Index of the loopback interface, the first one of every namespace.
 const LOOPBACK: u32 = 1;
-/// `struct nlmsghdr` and `struct ifinfomsg`.
+/// Size of `struct nlmsghdr` and `struct ifinfomsg`.
 const MESSAGE_BYTES: u32 = 16 + 16;
 
 pub(super) fn raise() -> io::Result<()> {
-    // Protocol 0 is routing, of which interfaces are a part.
+    // Protocol 0 is NETLINK_ROUTE, which includes interfaces.
     let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, None)?;
     send(&socket, &request(), SendFlags::empty())?;
     let mut answer = [0; 4096];
@@ -40,7 +40,7 @@ fn request() -> Vec<u8> {
     bytes
 }
 
-/// The error number of an answer; zero says it was done.
+/// Returns the error number of an answer; zero means success.
 fn refusal(answer: &[u8]) -> Option<i32> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     let code = i32::from_ne_bytes(answer.get(16..20)?.try_into().ok()?);

@@ -1,11 +1,12 @@
-//! What is mounted where.
+//! Table of mounts.
 
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-/// The mounts below a folder, not the one on it. A bind of what has such mounts takes them along, as they were.
+/// Returns the mounts below a folder, without the one on the folder itself. A bind mount includes them with their old
+/// flags.
 pub(super) fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let table = std::fs::read("/proc/self/mountinfo")?;
     Ok(table
@@ -15,13 +16,13 @@ pub(super) fn below(folder: &Path) -> io::Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// Where a line of the table says that it is mounted.
+/// Returns the mount point of a line.
 fn mount_point(line: &[u8]) -> Option<PathBuf> {
     let field = line.split(|byte| *byte == b' ').nth(4)?;
     let mut name = Vec::with_capacity(field.len());
     let mut rest = field;
     while let Some((first, behind)) = rest.split_first() {
-        // Spaces, tabs, line ends and backslashes are written as three octal digits.
+        // Spaces, tabs, line breaks and backslashes are escaped as three octal digits.
         let digits = behind.get(..3).filter(|_| *first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
         let escaped = digits.and_then(|digits| u8::from_str_radix(digits, 8).ok());
         name.push(escaped.unwrap_or(*first));

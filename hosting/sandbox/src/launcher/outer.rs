@@ -1,4 +1,4 @@
-//! Enters namespaces of its own.
+//! Outer launcher, which enters new namespaces.
 
 use std::process::{Command, Stdio};
 
@@ -18,11 +18,11 @@ pub(super) fn run() -> Result<i32, LauncherMessage> {
         (CloneFlags::CLONE_NEWIPC, "IPC namespaces"),
         (CloneFlags::CLONE_NEWUTS, "host name namespaces"),
     ];
-    // The first gives the right to the others, and one after the other says which is missing.
+    // The user namespace grants the rights for the others. Separate calls show which one is missing.
     for (namespace, name) in namespaces {
         unshare(namespace).map_err(|error| LauncherMessage::Unsupported { what: missing_feature(name, error) })?;
     }
-    // Changing one's user takes this back, so it comes behind.
+    // A change of credentials resets this setting, so it follows the user namespace.
     try_step("bind itself to the host's life", set_parent_process_death_signal(Some(Signal::KILL)))?;
     if !user.is_root() {
         map_self(user.as_raw(), group.as_raw())?;
@@ -37,9 +37,9 @@ pub(super) fn run() -> Result<i32, LauncherMessage> {
     Ok(status.code().unwrap_or(1))
 }
 
-/// An ordinary user may have a namespace with one user in it: root, who outside is nobody but this user.
+/// Maps the current user to root. An unprivileged user may map only itself.
 fn map_self(user: u32, group: u32) -> Result<(), LauncherMessage> {
-    // Who may not leave groups cannot use the namespace to get around what a group is denied.
+    // The kernel requires `setgroups` to be denied first, so that denied group permissions cannot be bypassed.
     for (file, text) in
         [("setgroups", "deny".to_string()), ("uid_map", format!("0 {user} 1\n")), ("gid_map", format!("0 {group} 1\n"))]
     {

@@ -1,5 +1,5 @@
-//! The file system a program sees: the system's programs and libraries, itself, its input, all read-only; and a small
-//! file system in memory that it may write to.
+//! Root file system of a program: the system's programs and libraries, the program itself and its input, all read-only,
+//! and a small writable file system in memory.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;
@@ -20,11 +20,11 @@ use super::{mounts, require, try_step};
 use crate::job::{INPUT, KUBECONFIG, OUTPUT, SCRATCH};
 use crate::wire::{LaunchSpec, LauncherMessage};
 
-/// How many files and folders a program may make.
+/// Maximum number of files and folders that a program may create.
 const MAX_FILES: u64 = 20_000;
-/// Where programs and libraries stand; where it is a link to another of these, it is a link inside as well.
+/// Folders of programs and libraries. A link to another of them stays a link.
 const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-/// What of the system's configuration programs need: roots of trust, libraries by name, the time zone.
+/// System configuration that programs need: certificates, library paths, time zone.
 const CONFIGURATION: [&str; 9] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -37,7 +37,7 @@ const CONFIGURATION: [&str; 9] = [
     "/etc/ssl",
 ];
 const DEVICES: [&str; 4] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom"];
-/// `/dev/full` is read as `/dev/zero` is; but who maps the latter has memory that is in nobody's account.
+/// `/dev/full` reads like `/dev/zero`, but a mapping of `/dev/zero` would be memory that is not counted.
 const LINKS: [(&str, &str); 4] = [
     ("/dev/fd", "/proc/self/fd"),
     ("/dev/stdout", "/proc/self/fd/1"),
@@ -52,7 +52,7 @@ const FILES: [(&str, &str); 4] = [
 ];
 const WORK: &str = "/switchboard/out";
 
-/// Something outside that is to stand inside. It is open, so that nothing put over it in between hides it.
+/// Source of a bind mount, held open so that a later mount cannot hide it.
 struct BindSource {
     file: OwnedFd,
     at: PathBuf,
@@ -86,7 +86,7 @@ pub(super) fn enter(spec: &LaunchSpec) -> Result<(), LauncherMessage> {
     let unwritable = MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
     try_step("make the root read-only", mount_remount(root, unwritable, c""))?;
     try_step("enter the root", chdir(root))?;
-    // The old root comes to lie over the new one, and goes.
+    // The old root is now mounted over the new one, and is unmounted.
     try_step("change the root", pivot_root(".", "."))?;
     try_step("leave the old root", unmount(".", UnmountFlags::DETACH))?;
     try_step("enter the root", chdir("/"))
@@ -97,10 +97,10 @@ fn sources(spec: &LaunchSpec) -> Result<Vec<BindSource>, LauncherMessage> {
     let mut sources: Vec<BindSource> =
         system.chain(&CONFIGURATION).filter_map(|path| BindSource::open(Path::new(path), path)).collect();
     let covered = |path: &Path| SYSTEM.iter().any(|system| path.starts_with(system));
-    // A folder before what lies in it, which it would hide otherwise.
+    // Parent folders come first; otherwise their mounts would hide the nested ones.
     let requested: BTreeSet<&PathBuf> = spec.readable.iter().chain([&spec.program]).collect();
     for path in requested.into_iter().filter(|path| !covered(path)) {
-        // A program that is not there is told of when it is started.
+        // A missing program is reported when it is started.
         sources.extend(BindSource::open(path, path));
     }
     if let Some(input) = &spec.input {
@@ -113,7 +113,7 @@ fn sources(spec: &LaunchSpec) -> Result<Vec<BindSource>, LauncherMessage> {
     Ok(sources)
 }
 
-/// Folders, links and small files of the root, and what may be written to.
+/// Creates folders, links and small files of the root, and the writable file system.
 fn populate(root: &Path, spec: &LaunchSpec) -> Result<(), LauncherMessage> {
     let folder = |path: &str| try_step("furnish the root", fs::create_dir_all(inside(root, path)));
     ["/dev", "/etc", "/proc", SCRATCH, WORK].iter().try_for_each(|path| folder(path))?;
@@ -141,14 +141,14 @@ fn populate(root: &Path, spec: &LaunchSpec) -> Result<(), LauncherMessage> {
     folder(OUTPUT)?;
     let scratch = inside(root, WORK).join("tmp");
     try_step("furnish the root", fs::create_dir(&scratch))?;
-    // Around the output as well: the index of a native operator stands beside it.
+    // The parent of the output is writable too, because a native operator writes an index next to it.
     for path in [&inside(root, WORK), &inside(root, OUTPUT), &scratch] {
         try_step("furnish the root", std::os::unix::fs::chown(path, Some(owner), Some(owner)))?;
     }
     try_step("furnish the root", mount_bind(&scratch, inside(root, SCRATCH)))
 }
 
-/// A file system in memory, bounded.
+/// Mounts a file system in memory with a size limit.
 fn mount_tmpfs(at: &Path, options: &str) -> Result<(), LauncherMessage> {
     let options = CString::new(options).unwrap_or_default();
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
@@ -172,7 +172,7 @@ impl BindSource {
     fn bind(&self, root: &Path) -> Result<(), LauncherMessage> {
         let target = inside(root, &self.at);
         let parent = target.parent().unwrap_or(root);
-        // What lies in a folder that is shown already is there, on what is read-only by now.
+        // A nested path already exists in its mounted parent, which is read-only by now.
         let made = if fs::symlink_metadata(&target).is_ok() {
             Ok(())
         } else if self.folder {
@@ -184,14 +184,15 @@ impl BindSource {
         try_step(&self.step_name(), made)?;
         let name = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         let bound = match mount_bind(name.as_str(), &target) {
-            // What is mounted below comes from a stronger namespace, and cannot be looked under.
+            // Mounts below come from a more privileged namespace and must be included.
             Err(Errno::INVAL) => mount_bind_recursive(name.as_str(), &target),
             bound => bound,
         };
         try_step(&self.step_name(), bound)
     }
 
-    /// Read-only, with what is mounted below it; and what a mount was denied stays denied, or the kernel refuses the change.
+    /// Makes the mount and all mounts below it read-only. Restrictive flags of a mount are kept, because the kernel
+    /// refuses to clear them.
     fn make_read_only(&self, root: &Path) -> Result<(), LauncherMessage> {
         let target = inside(root, &self.at);
         let was = try_step(&self.step_name(), fstatvfs(&self.file))?.f_flag;

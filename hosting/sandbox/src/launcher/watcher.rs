@@ -1,4 +1,4 @@
-//! Watches a program until it ends, or ends it.
+//! Monitoring of a program until it exits or exceeds a limit.
 
 use std::process::Child;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ use super::memory_usage::{disk, held_bytes};
 use crate::job::{RunEnd, RunUsage, SandboxLimits};
 use crate::wire::{LauncherMessage, readable};
 
-/// How often memory is looked at. What grows faster is stopped by the limit on what one process maps.
+/// Interval of memory checks. A limit on mappings stops faster growth.
 const CHECK_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(super) fn watch(program: &Child, limits: &SandboxLimits, began: Instant) -> LauncherMessage {
@@ -36,13 +36,13 @@ pub(super) fn watch(program: &Child, limits: &SandboxLimits, began: Instant) -> 
     LauncherMessage::Ended { end, usage: usage(began) }
 }
 
-/// Takes in what has ended, orphans included; says how the program did when it is among them.
+/// Reaps all exited processes, including orphans, and returns the end of the program if it is among them.
 fn reap(first: Pid) -> Option<RunEnd> {
     loop {
         match wait(WaitOptions::NOHANG) {
             Ok(Some((pid, status))) if pid == first => return Some(end(status)),
             Ok(Some(_)) => {}
-            // Nothing left to wait for, though the program was never seen to end.
+            // No child is left, although the end of the program was not observed.
             Err(rustix::io::Errno::CHILD) => return Some(RunEnd::Signalled(0)),
             Ok(None) | Err(_) => return None,
         }

@@ -52,26 +52,26 @@ impl KubeWriter {
         }
         let http = match builder.body(kube::client::Body::from(prepared.body.to_string().into_bytes())) {
             Ok(http) => http,
-            Err(error) => return rejection(400, "BadRequest", format!("no request can be made of it: {error}")),
+            Err(error) => return rejection(400, "BadRequest", format!("could not build the request: {error}")),
         };
         self.rate_limiter.acquire().await;
         match tokio::time::timeout(RESPONSE_TIMEOUT, exchange(client, http)).await {
             Ok(Ok((code, retry_after, body))) => to_response(request, code, retry_after, body),
             Ok(Err(message)) => WriteResponse::Unknown { message },
-            Err(_) => WriteResponse::Unknown { message: format!("no answer within {RESPONSE_TIMEOUT:?}") },
+            Err(_) => WriteResponse::Unknown { message: format!("no response within {RESPONSE_TIMEOUT:?}") },
         }
     }
 
     async fn read(&self, key: &ObjectKey) -> Result<Option<Value>, String> {
         let cluster = &key.table.cluster;
-        let client = self.clients.get(cluster).ok_or_else(|| format!("no cluster is called {cluster}"))?;
+        let client = self.clients.get(cluster).ok_or_else(|| format!("unknown cluster {cluster}"))?;
         let request = http::Request::get(key.path())
             .header("Accept", "application/json")
             .body(kube::client::Body::empty())
-            .map_err(|error| format!("no request can be made of it: {error}"))?;
+            .map_err(|error| format!("could not build the request: {error}"))?;
         self.rate_limiter.acquire().await;
         let asked = tokio::time::timeout(RESPONSE_TIMEOUT, exchange(client, request)).await;
-        let (code, _, body) = asked.map_err(|_| format!("no answer within {RESPONSE_TIMEOUT:?}"))??;
+        let (code, _, body) = asked.map_err(|_| format!("no response within {RESPONSE_TIMEOUT:?}"))??;
         match code {
             200 => Ok(Some(body)),
             404 => Ok(None),
@@ -95,7 +95,7 @@ impl Writer for KubeWriter {
 }
 
 fn unknown_cluster(name: &ClusterName) -> WriteResponse {
-    rejection(400, "BadRequest", format!("no cluster is called {name}"))
+    rejection(400, "BadRequest", format!("unknown cluster {name}"))
 }
 
 fn rejection(code: u16, reason: &str, message: String) -> WriteResponse {
@@ -116,7 +116,7 @@ async fn exchange(
     let code = response.status().as_u16();
     let header = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
     let body = http_body_util::Limited::new(response.into_body(), MAX_RESPONSE_BYTES).collect().await;
-    let bytes = body.map_err(|error| format!("the answer was cut off: {error}"))?.to_bytes();
+    let bytes = body.map_err(|error| format!("the response was cut off: {error}"))?.to_bytes();
     let value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
     Ok((code, header.map(Duration::from_secs), value))
 }
@@ -143,11 +143,11 @@ fn to_response(request: &WriteRequest, code: u16, retry_after: Option<Duration>,
 fn response_message(request: &WriteRequest, body: &Value, code: u16) -> String {
     let secret = request.write.mutation.resource.kind == "Secret" && request.write.mutation.resource.group.is_empty();
     if secret && matches!(code, 400 | 422 | 500..) {
-        return format!("the server refused the Secret with {code} {}", body["reason"].as_str().unwrap_or_default());
+        return format!("the server rejected the Secret with {code} {}", body["reason"].as_str().unwrap_or_default());
     }
     message_of(body, code)
 }
 
 fn message_of(body: &Value, code: u16) -> String {
-    body["message"].as_str().map_or_else(|| format!("the server answered {code}"), str::to_string)
+    body["message"].as_str().map_or_else(|| format!("the server returned {code}"), str::to_string)
 }

@@ -133,7 +133,7 @@ async fn carry(writer: &FlakyWriter, mutation: Mutation) -> ExecutedWrite {
 }
 
 #[tokio::test]
-async fn guarantees_a_lost_answer_is_no_second_effect() {
+async fn guarantees_a_lost_response_has_one_effect() {
     for (start, mutation) in operations() {
         let writer = FlakyWriter::holding(start, &[(true, true)]);
         let executed = carry(&writer, mutation.clone()).await;
@@ -150,7 +150,7 @@ async fn guarantees_a_lost_answer_is_no_second_effect() {
 }
 
 #[tokio::test]
-async fn a_write_that_did_not_arrive_is_sent_again_or_decided_again() {
+async fn a_lost_write_is_retried_or_decided_again() {
     for (start, mutation) in operations() {
         let writer = FlakyWriter::holding(start, &[(true, false)]);
         let executed = carry(&writer, mutation.clone()).await;
@@ -164,7 +164,7 @@ async fn a_write_that_did_not_arrive_is_sent_again_or_decided_again() {
 }
 
 #[tokio::test]
-async fn an_object_of_somebody_else_is_not_taken_for_ours() {
+async fn an_object_of_another_writer_is_not_mistaken_for_ours() {
     let writer = FlakyWriter::holding(Some(held()), &[]);
     let executed = carry(&writer, Mutation::create(&CONFIG_MAPS, wanted())).await;
     assert!(matches!(executed.write.result, WriteResult::Stale { .. }), "{:?}", executed.write.result);
@@ -184,7 +184,7 @@ async fn guarantees_nothing_is_written_after_a_failure() {
 
 /// For example in a terminating namespace, where nothing can be created any more.
 #[tokio::test]
-async fn guarantees_an_event_that_is_refused_stops_nothing() {
+async fn guarantees_a_rejected_event_stops_nothing() {
     const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
     let writer = FlakyWriter::holding(None, &[]);
     let event = Mutation::patch(&EVENTS, "shop", "a", PatchType::Strategic, json!({"append": true})).unconditional();
@@ -197,7 +197,7 @@ async fn guarantees_an_event_that_is_refused_stops_nothing() {
 
 /// The name is derived from content and time, so a repeated Event has the same name.
 #[tokio::test]
-async fn an_event_that_is_there_already_was_told() {
+async fn an_event_that_exists_already_is_unchanged() {
     const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
     let writer = FlakyWriter::holding(Some(held()), &[]);
     let writes = [Mutation::create(&EVENTS, wanted()), Mutation::apply(&CONFIG_MAPS, wanted())];
@@ -215,7 +215,7 @@ async fn a_second_write_of_a_run_follows_the_first() {
 }
 
 #[tokio::test]
-async fn nobody_asks_for_what_is_known() {
+async fn known_objects_are_not_fetched() {
     const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
     let writer = FlakyWriter::holding(None, &[]);
     let writes = [
@@ -233,7 +233,7 @@ async fn nobody_asks_for_what_is_known() {
 }
 
 #[test]
-fn what_must_hold_travels_with_the_request() {
+fn preconditions_are_part_of_the_request() {
     let request =
         |mutation| WriteRequest { write: write(mutation), user: None, manager: "me too".into(), dry_run: true };
     let delete = prepare(&request(expecting(Mutation::delete(&CONFIG_MAPS, "shop", "a"))));
@@ -260,7 +260,7 @@ fn what_must_hold_travels_with_the_request() {
 }
 
 #[test]
-fn what_is_made_below_an_object_is_asked_of_that_object() {
+fn a_subresource_is_created_at_the_object() {
     const PODS: Resource = Resource::namespaced("", "v1", "Pod", "pods");
     let body = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "a", "namespace": "shop"}});
     let eviction = Mutation { subresource: Some("eviction".into()), ..Mutation::create(&PODS, body) };
@@ -272,7 +272,7 @@ fn what_is_made_below_an_object_is_asked_of_that_object() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_fails_and_nothing_is_sent_after_it() {
+async fn an_invalid_write_fails_and_ends_the_run() {
     let (five, text) = (json!({"metadata": 5}), json!({"metadata": "x"}));
     let merge = |body: &Value| Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Merge, body.clone());
     let invalid = [
@@ -295,7 +295,7 @@ async fn what_cannot_be_sent_fails_and_nothing_is_sent_after_it() {
 }
 
 #[test]
-fn a_name_leads_to_no_other_object() {
+fn a_name_cannot_address_another_object() {
     let mut named = write(Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Merge, json!({})));
     named.object.name = "target?dryRun=All&x=".into();
     named.object.namespace = "shop#1/ü".into();
@@ -325,7 +325,7 @@ impl Writer for ReadOnlyWriter {
 }
 
 #[tokio::test]
-async fn who_may_only_read_is_told_what_would_be_written() {
+async fn read_only_access_gets_an_estimated_dry_run() {
     let there = json!({"metadata": {"name": "a", "namespace": "shop", "labels": {"by": "hand"}}, "data": {"n": "0", "kept": "x"}});
     let wanted = json!({"metadata": {"name": "a", "namespace": "shop"}, "data": {"n": "1"}});
     let merge = Mutation::patch(&CONFIG_MAPS, "shop", "a", PatchType::Merge, json!({"data": {"kept": null}}));
@@ -377,7 +377,7 @@ async fn carry_upon(writer: &FlakyWriter, seen: &Value, mutation: Mutation) -> E
 }
 
 #[tokio::test]
-async fn what_is_bound_to_the_revision_that_was_read_is_written_without_a_look() {
+async fn writes_bound_to_the_read_revision_need_no_read() {
     for (start, mutation) in operations() {
         let bound = matches!(mutation.preconditions, Preconditions::Exact { .. })
             || matches!(mutation.operation, WriteOp::Create(_));
@@ -406,7 +406,7 @@ async fn what_is_bound_to_the_revision_that_was_read_is_written_without_a_look()
 }
 
 #[tokio::test]
-async fn a_lost_answer_to_what_was_written_without_a_look_is_no_second_effect() {
+async fn a_lost_response_to_a_write_without_a_read_has_one_effect() {
     for (start, mutation) in
         operations().into_iter().filter(|(_, one)| matches!(one.preconditions, Preconditions::Exact { .. }))
     {

@@ -25,16 +25,16 @@ const MAX_PREFIX_BYTES: usize = 63 - SUFFIX_LETTERS;
 pub(super) fn assign_name(write: &mut Write, input: &ArbiterInput<'_>, index: usize) -> Result<(), String> {
     let wanted = &mut write.mutation;
     if wanted.resource.namespaced && wanted.namespace.is_empty() {
-        return Err(format!("{wanted} names no namespace"));
+        return Err(format!("{wanted} has no namespace"));
     }
     if !wanted.resource.namespaced && !wanted.namespace.is_empty() {
-        return Err(format!("{wanted} names a namespace, but {} live in none", wanted.resource));
+        return Err(format!("{wanted} has a namespace, but {} are cluster-scoped", wanted.resource));
     }
     if !wanted.name.is_empty() {
         return Ok(());
     }
     let text = wanted.to_string();
-    let WriteOp::Create(body) = &mut wanted.operation else { return Err(format!("{text} names no object")) };
+    let WriteOp::Create(body) = &mut wanted.operation else { return Err(format!("{text} has no name")) };
     let prefix = body.pointer("/metadata/generateName").and_then(Value::as_str).unwrap_or_default().to_string();
     if prefix.is_empty() {
         return Err(format!("{text} has neither `name` nor `generateName`"));

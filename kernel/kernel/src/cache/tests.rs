@@ -93,7 +93,7 @@ fn a_list_is_seen_when_it_is_complete() {
 }
 
 #[test]
-fn a_relisting_tells_the_differences_and_no_more() {
+fn a_second_list_reports_only_differences() {
     let none = json!({});
     let held = [config_map("a", 1, &none), config_map("b", 2, &none), config_map("c", 3, &none)];
     let mut cache = holding(&held);
@@ -104,10 +104,10 @@ fn a_relisting_tells_the_differences_and_no_more() {
     for (object, expected) in came {
         assert_eq!(told(&see(&mut cache, TableEvent::Put(object))).concat(), expected);
         let asked = view(&cache).list(&CONFIG_MAPS, &Selection::all());
-        assert_eq!(asked.is_ok(), expected.is_empty(), "nobody sees a mixture of old and new");
+        assert_eq!(asked.is_ok(), expected.is_empty(), "no reader sees a mixture of old and new");
     }
     let observation = cache.observe(&config_maps(), TableEvent::Synced { revision: 20 }).unwrap();
-    assert!(observation.became_readable, "whoever waited goes on");
+    assert!(observation.became_readable, "waiting units continue");
     assert_eq!(told(&observation.changes), ["-b@20"]);
     assert_eq!(names(&cache, Selection::all()), ["a", "c", "d"]);
     let after = view(&cache).get(&CONFIG_MAPS, "shop", "a").unwrap().unwrap();
@@ -115,7 +115,7 @@ fn a_relisting_tells_the_differences_and_no_more() {
 }
 
 #[test]
-fn a_cluster_set_up_anew_is_believed() {
+fn a_recreated_cluster_replaces_the_cached_objects() {
     let mut cache = holding(&[config_map("a", 9, &json!({}))]);
     see(&mut cache, TableEvent::Begin);
     assert_eq!(told(&see(&mut cache, TableEvent::Put(config_map("a", 4, &json!({ "new": "yes" }))))), ["~a@4"]);
@@ -125,7 +125,7 @@ fn a_cluster_set_up_anew_is_believed() {
 }
 
 #[test]
-fn a_list_that_breaks_off_takes_nothing_away() {
+fn an_incomplete_list_removes_nothing() {
     let none = json!({});
     let mut cache = holding(&[config_map("a", 1, &none), config_map("b", 2, &none)]);
     see(&mut cache, TableEvent::Begin);
@@ -137,7 +137,7 @@ fn a_list_that_breaks_off_takes_nothing_away() {
 }
 
 #[test]
-fn old_objects_go_as_new_ones_come() {
+fn old_objects_are_replaced_during_a_list() {
     let none = json!({});
     let mut cache = holding(&[config_map("a", 1, &none), config_map("b", 2, &none)]);
     let held =
@@ -149,7 +149,7 @@ fn old_objects_go_as_new_ones_come() {
 }
 
 #[test]
-fn pictures_are_shared_while_nothing_changes() {
+fn snapshots_are_shared_while_nothing_changes() {
     let mut cache = holding(&[config_map("a", 1, &json!({}))]);
     let before = cache.snapshot();
     assert!(Arc::ptr_eq(&before, &cache.snapshot()));
@@ -158,7 +158,7 @@ fn pictures_are_shared_while_nothing_changes() {
 }
 
 #[test]
-fn old_news_is_no_news() {
+fn old_events_change_nothing() {
     let none = json!({});
     let mut cache = holding(&[config_map("a", 5, &none)]);
     assert!(see(&mut cache, TableEvent::Put(config_map("a", 5, &none))).is_empty());
@@ -180,7 +180,7 @@ fn a_kind_that_is_not_served_reads_as_empty() {
     see(&mut cache, TableEvent::Synced { revision: 11 });
     assert!(cache.is_served(&config_maps()));
     let unseen = TableKey { cluster: ClusterName::new("other"), ..config_maps() };
-    assert!(cache.observe(&unseen, TableEvent::NotServed).unwrap().became_readable, "whoever waited for it goes on");
+    assert!(cache.observe(&unseen, TableEvent::NotServed).unwrap().became_readable, "waiting units continue");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_forgotten_kind_stays_forgotten() {
 }
 
 #[test]
-fn what_is_kept_has_no_managed_fields_and_says_what_it_is() {
+fn cached_objects_have_a_kind_and_no_managed_fields() {
     let text = r#" {"metadata": {"managedFields":[{"manager":"x"}], "name":"a","namespace":"shop","resourceVersion":"7"}, "data":{"k":"\u00e4"}}"#;
     let cache = holding(&[Bytes::from_static(text.as_bytes())]);
     let object = view(&cache).get(&CONFIG_MAPS, "shop", "a").unwrap().unwrap();

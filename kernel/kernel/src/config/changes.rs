@@ -43,7 +43,7 @@ impl Config {
             }
         }
         let gone = self.operators.keys().filter(|name| !new.operators.contains_key(*name));
-        changes.needs_restart.extend(gone.map(|name| format!("operator `{name}` is gone")));
+        changes.needs_restart.extend(gone.map(|name| format!("operator `{name}` was removed")));
         changes
     }
 }
@@ -64,7 +64,7 @@ impl ConfigChanges {
     // Settings may hold secrets, so messages contain field names but no values.
     fn operator(&mut self, name: &OperatorName, old: &OperatorConfig, new: &OperatorConfig) {
         match (old.enabled, new.enabled) {
-            (false, true) => self.needs_restart.push(format!("operator `{name}` is enabled now")),
+            (false, true) => self.needs_restart.push(format!("operator `{name}` is now enabled")),
             (true, false) => self.needs_restart.push(format!("operator `{name}` is no longer enabled")),
             _ => {}
         }

@@ -47,7 +47,7 @@ mod tests {
     use crate::config::{Config, KnownOperators};
 
     #[test]
-    fn the_console_is_off_elsewhere_or_by_other_names() {
+    fn the_console_section_is_read() {
         let read = |text: &str| Config::parse("s", text, KnownOperators::default()).unwrap().console;
         assert_eq!(read(""), ConsoleConfig::default());
         assert!(read("console: off").disabled && read("console: {address: off}").disabled);

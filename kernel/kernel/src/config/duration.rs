@@ -33,7 +33,7 @@ pub(super) fn parse(text: &str) -> Result<Duration, ConfigProblem> {
     }
     if text.starts_with('-') && nanos > 0 {
         return Err(ConfigProblem::new(format!(
-            "must not be negative, as {} is",
+            "must not be negative: {}",
             super::section::display_value(&text.into())
         )));
     }
@@ -66,8 +66,8 @@ fn invalid_duration(text: &str) -> ConfigProblem {
         ConfigProblem::new(format!("must be a duration, not {}", super::section::display_value(&text.into())));
     let days = text.strip_suffix('d').and_then(|days| days.parse::<u32>().ok()).and_then(|days| days.checked_mul(24));
     match days {
-        Some(hours) => problem.hint(format!("days are written in hours: `{hours}h`")),
-        None if text.parse::<u64>().is_ok() => problem.hint(format!("a unit is missing: `{text}s`, `{text}ms`")),
+        Some(hours) => problem.hint(format!("write days in hours: `{hours}h`")),
+        None if text.parse::<u64>().is_ok() => problem.hint(format!("add a unit, such as `{text}s` or `{text}ms`")),
         None => problem.hint("write it as `200ms`, `1.5s`, `10m` or `168h`"),
     }
 }

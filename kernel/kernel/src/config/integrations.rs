@@ -107,7 +107,7 @@ pub(super) fn integrations(
         findings.add(
             at,
             section.own_path(),
-            problem.hint("a directory, a bundle, or the address of a qontract-server"),
+            problem.hint("set a directory, a bundle, or the address of a qontract-server"),
         );
     }
     section.close(findings);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_unknown_is_told() {
+    fn missing_and_unknown_fields_are_reported() {
         let told = |text: &str| Config::parse("s.yaml", text, KnownOperators::default()).unwrap_err().to_string();
         assert!(told("integrations: {interval: 5s}").contains("has no `source`"));
         assert!(told("integrations: {source: x, sauce: y}").contains("sauce"));

@@ -52,7 +52,7 @@ impl<'a> KnownOperators<'a> {
         let problem = ConfigProblem::new("unknown operator");
         match name {
             "integrations" | "gitops" => {
-                problem.hint(format!("it is hosted by the section `{name}`, beside `operators`"))
+                problem.hint(format!("configure it in the section `{name}`, beside `operators`"))
             }
             _ => match nearest(name, &[self.operators, self.samples].concat()) {
                 Some(near) => problem.suggest(name, &[near]),

@@ -115,7 +115,7 @@ pub(super) fn limits(section: &mut Section<'_>, into: &mut LimitsConfig, finding
     });
     section.set("resync", &mut into.resync, findings, |v| match v.as_str() {
         Some("never") => Ok(Some(None)),
-        Some(other) if other.eq_ignore_ascii_case("never") => Err(ConfigProblem::new("is written `never`")),
+        Some(other) if other.eq_ignore_ascii_case("never") => Err(ConfigProblem::new("must be written `never`")),
         _ => value::span(v, RESYNC).map(|span| Some(Some(span))),
     });
     if let Some(section) = section.section("backoff", findings) {
@@ -144,7 +144,7 @@ fn backoff(mut section: Section<'_>, into: &mut LimitsConfig, findings: &mut Err
         let (first, max) = (duration::display(first), duration::display(max));
         let (first_at, max_at) = (section.node("first").map(|(_, n)| n.at), section.node("max").map(|(_, n)| n.at));
         let other = if first_at.is_none() { "first" } else { "max" };
-        let problem = ConfigProblem::new(format!("the first wait, {first}, is longer than the longest, {max}"));
+        let problem = ConfigProblem::new(format!("the first delay {first} exceeds the maximum {max}"));
         let problem =
             if first_at.and(max_at).is_none() { problem.hint(format!("set `{other}` as well")) } else { problem };
         findings.add(first_at.or(max_at).unwrap_or(section.at), section.own_path(), problem);

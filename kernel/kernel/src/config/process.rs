@@ -35,17 +35,13 @@ pub(super) fn process(
     }
     let Some((program, arguments)) = command.split_first().filter(|(program, _)| !program.is_empty()) else {
         if let Some((_, node)) = section.node("command") {
-            let problem = ConfigProblem::new("names no program");
-            findings.add(node.at, &section.path("command"), problem.hint("a path, or [path, argument, …]"));
+            let problem = ConfigProblem::new("has no program");
+            findings.add(node.at, &section.path("command"), problem.hint("write a path, or [path, argument, …]"));
             return Some(config);
         }
         if let Some((field, node)) = FIELDS.iter().find_map(|field| Some((field, section.node(field)?.1))) {
-            let problem = ConfigProblem::new("is for operators with a `command`, which this one has not");
-            findings.add(
-                node.at,
-                &section.path(field),
-                problem.hint("leave it out: this operator is part of this binary"),
-            );
+            let problem = ConfigProblem::new("requires a `command`");
+            findings.add(node.at, &section.path(field), problem.hint("remove it: this operator is built in"));
         }
         return None;
     };
@@ -53,8 +49,8 @@ pub(super) fn process(
     config.program = if program.contains('/') { from(folder, program) } else { PathBuf::from(program) };
     config.arguments = arguments.to_vec();
     if let Some((_, node)) = section.node("egress").filter(|_| !config.live) {
-        let problem = ConfigProblem::new("is for operators with `live: true`: without it there is no network at all");
-        findings.add(node.at, &section.path("egress"), problem.hint("add `live: true`, or leave `egress` out"));
+        let problem = ConfigProblem::new("requires `live: true`: without it the program has no network access");
+        findings.add(node.at, &section.path("egress"), problem.hint("add `live: true`, or remove `egress`"));
     }
     Some(config)
 }
@@ -64,8 +60,8 @@ fn reject_proxy_variables(section: &mut Section<'_>, config: &ProcessConfig, fin
     let proxy = |name: &&String| PROXIES.iter().any(|proxy| name.eq_ignore_ascii_case(proxy));
     let Some((_, node)) = section.node("env") else { return };
     for name in config.env.keys().filter(proxy) {
-        let problem = ConfigProblem::new(format!("`{name}` is set for every live command"));
-        findings.add(node.at, &section.path("env"), problem.hint("leave it out; `egress` says where it may go"));
+        let problem = ConfigProblem::new(format!("`{name}` is set by Switchboard for live commands"));
+        findings.add(node.at, &section.path("env"), problem.hint("remove it; list the allowed hosts in `egress`"));
     }
 }
 
@@ -100,11 +96,11 @@ fn env(section: &mut Section<'_>, findings: &mut ErrorCollector) -> BTreeMap<Str
     for (key, node) in variables.entries() {
         let path = variables.path(&key.name);
         if key.name.is_empty() || key.name.contains(['=', '\0']) {
-            findings.add(key.at, &path, ConfigProblem::new("is no name for a variable"));
+            findings.add(key.at, &path, ConfigProblem::new("is not a valid variable name"));
         }
         let read = match &node.content {
             NodeContent::Scalar(Value::String(text)) if text.contains('\0') => {
-                Err(ConfigProblem::new("must not hold a zero byte"))
+                Err(ConfigProblem::new("must not contain a zero byte"))
             }
             NodeContent::Scalar(Value::String(text)) => Ok(text.clone()),
             NodeContent::Scalar(scalar) => value::text(scalar),

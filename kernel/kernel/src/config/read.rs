@@ -115,11 +115,11 @@ impl PartEntry {
             }
         };
         if !is_there {
-            let problem = ConfigProblem::new(format!("is a part of {whole}, which this file has not"));
+            let problem = ConfigProblem::new(format!("belongs to {whole}, which is not in this file"));
             findings.add(self.at, &self.path, problem);
         }
         if config.parts.insert(self.name, self.limits).is_some() {
-            findings.add(self.at, &self.path, ConfigProblem::new("stands here a second time"));
+            findings.add(self.at, &self.path, ConfigProblem::new("is defined twice"));
         }
     }
 }
@@ -133,8 +133,8 @@ fn clusters(
     for (key, node) in section.entries() {
         let path = section.path(&key.name);
         if !name::dns1123_label(&key.name).is_empty() {
-            let problem = ConfigProblem::new("is no name for a cluster");
-            findings.add(key.at, &path, problem.hint("lower case letters, digits and `-`, at most 63"));
+            let problem = ConfigProblem::new("is not a valid cluster name");
+            findings.add(key.at, &path, problem.hint("use lowercase letters, digits and `-`, at most 63 characters"));
         }
         let mut fields = Section::open(node, path, findings);
         let kubeconfig = fields.take("kubeconfig", findings, |v| value::path(v, folder));
@@ -181,17 +181,17 @@ fn operators(
         match (&process, known.is_operator(name)) {
             (None, false) => findings.add(at, &path, known.unknown_operator(name)),
             (Some(_), true) => {
-                let problem = ConfigProblem::new("is an operator of this binary, and cannot have a `command`");
-                findings.add(at, &path, problem.hint("give the program another name"));
+                let problem = ConfigProblem::new("is a built-in operator and cannot have a `command`");
+                findings.add(at, &path, problem.hint("choose another name for the program"));
             }
             (Some(_), false) if !name::dns1123_subdomain(name).is_empty() => {
-                let problem = ConfigProblem::new("is no name for an operator");
-                findings.add(at, &path, problem.hint("lower case letters, digits, `-` and `.`"));
+                let problem = ConfigProblem::new("is not a valid operator name");
+                findings.add(at, &path, problem.hint("use lowercase letters, digits, `-` and `.`"));
             }
             _ => {}
         }
         if operators.insert(OperatorName::new(name), operator(fields, process, findings)).is_some() {
-            findings.add(at, &path, ConfigProblem::new("stands here a second time"));
+            findings.add(at, &path, ConfigProblem::new("is defined twice"));
         }
     };
     if let NodeContent::List(items) = &node.content {

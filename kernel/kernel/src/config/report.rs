@@ -92,8 +92,8 @@ impl ConfigProblem {
 pub(super) fn list_known(known: &[&str]) -> String {
     let words: Vec<String> = known.iter().take(MAX_WORDS).map(|word| display_key(word)).collect();
     match known.len() - words.len() {
-        0 => format!("known here: {}", words.join(", ")),
-        more => format!("known here: {}, and {more} more", words.join(", ")),
+        0 => format!("valid names: {}", words.join(", ")),
+        more => format!("valid names: {}, and {more} more", words.join(", ")),
     }
 }
 

@@ -189,7 +189,7 @@ fn the_reference_knows_every_field() {
     ];
     for (section, text) in sections {
         let hint = parse(text).unwrap_err().errors.remove(0).hint.unwrap();
-        let named = hint.strip_prefix("known here: ").unwrap().split(", ");
+        let named = hint.strip_prefix("valid names: ").unwrap().split(", ");
         // A hint lists only as many words as fit.
         for field in named.filter(|field| !field.starts_with("and ")) {
             let path = format!("{section}{field}");
@@ -207,7 +207,7 @@ fn hints_are_bounded_and_printable() {
     assert_eq!(errors.errors.len(), MAX_ERRORS);
     let text = "clusters: {a: , \"b\\e\": }\ntopology: {configuration: quite-another}";
     let shown = problems(text);
-    assert!(shown.contains(r#"known here: a, "b\x1b""#), "{shown}");
+    assert!(shown.contains(r#"valid names: a, "b\x1b""#), "{shown}");
     let many: Vec<String> = (0..30).map(|i| format!("operator-number-{i}")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let shown = Config::parse(FILE, "operators: {x: }", KnownOperators::only(&many)).unwrap_err().to_string();
@@ -355,7 +355,7 @@ fn many_keys_do_not_take_long() {
 }
 
 #[test]
-fn slips_are_told_from_other_words() {
+fn typos_are_distinguished_from_other_words() {
     let known = ["debounce", "coolDown", "maxConcurrent", "memory", "resync"];
     let near = |word| report::nearest(word, &known);
     assert_eq!(near("debonce"), Some("debounce"));
@@ -370,7 +370,7 @@ fn slips_are_told_from_other_words() {
 }
 
 #[test]
-fn what_can_change_while_it_runs() {
+fn settings_that_change_without_a_restart() {
     let old = parse("operators: {greeter: {}, flooder: {}}").unwrap();
     assert!(old.changes(&old).is_empty());
     let new = parse("limits: {maxConcurrent: 2}\noperators: {greeter: {debounce: 1s}, flooder: }").unwrap();
@@ -380,7 +380,7 @@ fn what_can_change_while_it_runs() {
 }
 
 #[test]
-fn limits_of_parts_are_said_of_the_whole_or_of_one() {
+fn limits_of_parts_are_set_for_the_parent_or_for_one() {
     let text = "operators:\n  tenants: {coolDown: 3s}\n  tenants@east: {coolDown: 4s, limits: {resync: never}}
 integrations: {source: x, limits: {debounce: 5s, backoff: {first: 2s}}}\ngitops: {limits: {timeout: 7s}}\n";
     let config = parse(text).unwrap();
@@ -399,17 +399,17 @@ integrations: {source: x, limits: {debounce: 5s, backoff: {first: 2s}}}\ngitops:
 }
 
 #[test]
-fn a_part_without_its_whole_is_refused_where_it_stands() {
+fn a_part_without_its_parent_section_is_refused() {
     for (text, words) in [
         (
             "operators: {integrations@east: {}}",
-            ":1:13: operators.\"integrations@east\": is a part of the section `integrations`",
+            ":1:13: operators.\"integrations@east\": belongs to the section `integrations`, which is not in this file",
         ),
-        ("operators: {gitops-tenants: {}}", "is a part of the section `gitops`, which this file has not"),
-        ("operators: {tenants@east: {}}", "is a part of the operator `tenants`"),
+        ("operators: {gitops-tenants: {}}", "belongs to the section `gitops`, which is not in this file"),
+        ("operators: {tenants@east: {}}", "belongs to the operator `tenants`"),
         ("operators: {tenants: , tenants@east: {enabled: off}}", "\"tenants@east\".enabled: unknown field"),
         ("operators: {tenants: , tenants@: {}}", "unknown operator"),
-        ("operators: {gitops: {}}", "hint: it is hosted by the section `gitops`, beside `operators`"),
+        ("operators: {gitops: {}}", "hint: configure it in the section `gitops`, beside `operators`"),
     ] {
         let told = problems(text);
         assert!(told.contains(words), "{told}");
@@ -420,11 +420,11 @@ fn a_part_without_its_whole_is_refused_where_it_stands() {
 fn samples_are_known_and_not_recommended() {
     assert!(parse("operators: {rogue: {}}").is_ok());
     assert!(problems("operators: {roguee: {}}").ends_with("did you mean `rogue`?"));
-    assert!(problems("operators: {zzzzzzzzz: {}}").ends_with("known here: greeter, flooder, tenants"));
+    assert!(problems("operators: {zzzzzzzzz: {}}").ends_with("valid names: greeter, flooder, tenants"));
 }
 
 #[test]
-fn what_waits_for_a_restart() {
+fn settings_that_need_a_restart() {
     let old = parse("operators: {greeter: {settings: {password: a}}, flooder: {enabled: false}}").unwrap();
     let text = "clusters: {a: {}}\njournal: {maxAge: 1h}\nlisten: 127.0.0.1:0
 operators: {greeter: {enabled: no, serviceAccount: a/b, settings: {password: hush}, timeout: 1s}, tenants: }";
@@ -438,7 +438,7 @@ operators: {greeter: {enabled: no, serviceAccount: a/b, settings: {password: hus
         "`serviceAccount` of operator `greeter` changed",
         "`settings` of operator `greeter` changed",
         "operator `tenants` is new",
-        "operator `flooder` is gone",
+        "operator `flooder` was removed",
     ];
     assert_eq!(changes.needs_restart, sentences);
     assert!(!changes.is_empty());

@@ -24,8 +24,8 @@ pub(super) fn topology(
     };
     let Some(mut section) = section else {
         if only.is_none() {
-            let problem = ConfigProblem::new(format!("is missing, and there are {} clusters", names.len()));
-            let hint = "say under `topology` which cluster is configuration, management and userWorkload";
+            let problem = ConfigProblem::new(format!("is required with {} clusters", names.len()));
+            let hint = "set `configuration`, `management` and `userWorkload` under `topology`";
             findings.add(clusters_at, "topology", problem.hint(hint));
         }
         return only.map(|only| Topology::standalone(&only));
@@ -35,7 +35,7 @@ pub(super) fn topology(
         let written = section.node(field).is_some();
         let named = section.take(field, findings, |v| cluster(v, &known));
         if !written && only.is_none() {
-            let problem = ConfigProblem::new("is missing, and there are several clusters");
+            let problem = ConfigProblem::new("is required with several clusters");
             findings.add(section.at, &section.path(field), problem.hint(report::list_known(&known)));
         }
         named.or_else(|| only.clone())
@@ -56,7 +56,7 @@ fn cluster(value: &Value, known: &[&str]) -> Result<ClusterName, ConfigProblem> 
     if known.contains(&name.as_str()) {
         return Ok(ClusterName::new(&name));
     }
-    Err(ConfigProblem::new(format!("there is no cluster {}", display_value(value))).suggest(&name, known))
+    Err(ConfigProblem::new(format!("unknown cluster {}", display_value(value))).suggest(&name, known))
 }
 
 fn namespace_mappings(mut section: Section<'_>, findings: &mut ErrorCollector) -> Option<[NamespaceMapping; 3]> {
@@ -99,8 +99,8 @@ fn prefix(value: &Value) -> Result<String, ConfigProblem> {
     // A prefix is valid if a namespace that starts with it is.
     match name::dns1123_label(&format!("{text}a")).is_empty() {
         true => Ok(text),
-        false => Err(ConfigProblem::new(format!("{} cannot begin the name of a namespace", display_value(value)))
-            .hint("lower case letters, digits and `-`, such as `acme-`")),
+        false => Err(ConfigProblem::new(format!("{} is not a valid namespace prefix", display_value(value)))
+            .hint("use lowercase letters, digits and `-`, such as `acme-`")),
     }
 }
 
@@ -108,18 +108,18 @@ fn namespace(value: &Value) -> Result<String, ConfigProblem> {
     let text = value::text(value)?;
     match name::dns1123_label(&text).is_empty() {
         true => Ok(text),
-        false => Err(ConfigProblem::new(format!("{} is no name for a namespace", display_value(value)))
-            .hint("lower case letters, digits and `-`, at most 63")),
+        false => Err(ConfigProblem::new(format!("{} is not a valid namespace name", display_value(value)))
+            .hint("use lowercase letters, digits and `-`, at most 63 characters")),
     }
 }
 
 fn collision_problem(collision: &NamespaceCollision) -> ConfigProblem {
-    let hint = "give each namespace a real one of its own: choose another name, or name the second one here as well";
+    let hint = "map each namespace to a different name: change this name, or map the second namespace as well";
     ConfigProblem::new(collision.to_string()).hint(hint)
 }
 
 fn overlap_problem(meeting: &ClusterTypeOverlap) -> ConfigProblem {
     let why = meeting.source().map(ToString::to_string).unwrap_or_default();
-    let hint = "give both places the same mapping, or prefixes of which none begins the other, or another cluster";
+    let hint = "use the same mapping for both, prefixes that do not start with each other, or different clusters";
     ConfigProblem::new(format!("{meeting}, where {why}")).hint(hint)
 }

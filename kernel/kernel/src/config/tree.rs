@@ -127,7 +127,7 @@ impl TreeBuilder<'_> {
                 if self.documents > 1 {
                     return Err(self.stop(
                         at,
-                        ConfigProblem::new("a second document begins here").hint("put all of it in one document"),
+                        ConfigProblem::new("the file has a second document").hint("put everything in one document"),
                     ));
                 }
             }
@@ -164,7 +164,7 @@ impl TreeBuilder<'_> {
             self.findings.add(at, &path, unsupported("anchors"));
         }
         if tagged {
-            self.findings.add(at, &path, ConfigProblem::new("tags are not read in this file").hint("remove the tag"));
+            self.findings.add(at, &path, ConfigProblem::new("tags are not supported").hint("remove the tag"));
         }
     }
 
@@ -173,7 +173,7 @@ impl TreeBuilder<'_> {
             return Err(self.stop(at, ConfigProblem::new(format!("nests deeper than {MAX_DEPTH} levels"))));
         }
         if let Some(OpenCollection { content: NodeContent::Map(_), key: None, .. }) = self.open.last() {
-            return Err(self.stop(at, ConfigProblem::new("a key must be a word, not a list or a map")));
+            return Err(self.stop(at, ConfigProblem::new("a key must be text, not a list or a map")));
         }
         self.open.push(OpenCollection { at, content, key: None, lines: BTreeMap::new() });
         Ok(())
@@ -190,8 +190,7 @@ impl TreeBuilder<'_> {
         }
         *key = Some(YamlKey { at, name: text.to_string() });
         if let Some(line) = lines.get(text) {
-            let problem =
-                ConfigProblem::new(format!("stands here again, and on line {line} already")).hint("remove one of them");
+            let problem = ConfigProblem::new(format!("is already defined on line {line}")).hint("remove one of them");
             let path = self.path();
             self.findings.add(at, &path, problem);
         }
@@ -229,7 +228,7 @@ impl TreeBuilder<'_> {
 }
 
 fn unsupported(what: &str) -> ConfigProblem {
-    ConfigProblem::new(format!("{what} are not read in this file")).hint("write the value out")
+    ConfigProblem::new(format!("{what} are not supported")).hint("write the value out")
 }
 
 fn position(span: Span) -> SourcePosition {

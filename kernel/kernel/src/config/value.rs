@@ -32,7 +32,7 @@ pub(super) fn text(value: &Value) -> ValueResult<String> {
         Value::String(text) if text.is_empty() => Err(ConfigProblem::new("must not be empty")),
         Value::String(text) => Ok(text.clone()),
         Value::Bool(_) | Value::Number(_) => {
-            Err(type_mismatch("text", value).hint(format!("put it in quotes, if it is meant so: \"{value}\"")))
+            Err(type_mismatch("text", value).hint(format!("put it in quotes: \"{value}\"")))
         }
         _ => Err(type_mismatch("text", value)),
     }
@@ -44,7 +44,7 @@ pub(super) fn count(value: &Value, bounds: RangeInclusive<u32>) -> ValueResult<u
     let number = whole.ok_or_else(|| {
         let problem = type_mismatch("a whole number", value);
         let quoted = value.as_str().is_some_and(|text| text.parse::<u32>().is_ok());
-        if quoted { problem.hint("leave out the quotes") } else { problem }
+        if quoted { problem.hint("remove the quotes") } else { problem }
     })?;
     let bounded = u32::try_from(number).ok().filter(|count| bounds.contains(count));
     bounded.ok_or_else(|| out_of_range(number, bounds.start(), bounds.end()))
@@ -76,11 +76,7 @@ pub(super) fn bytes(value: &Value, bounds: RangeInclusive<u64>) -> ValueResult<u
     if whole.is_none() && quantity.sign() > 0 && quantity.value() < i64::MAX {
         let problem = type_mismatch("a whole number of bytes", value);
         let milli = value.as_str().is_some_and(|text| text.ends_with('m'));
-        return Err(if milli {
-            problem.hint("`m` is a thousandth; `Mi` is what memory is counted in")
-        } else {
-            problem
-        });
+        return Err(if milli { problem.hint("`m` means thousandths; use `Mi` for memory") } else { problem });
     }
     let (low, high) = (size(*bounds.start()), size(*bounds.end()));
     let bounded = whole.and_then(|whole| u64::try_from(whole).ok()).filter(|bytes| bounds.contains(bytes));
@@ -120,18 +116,18 @@ pub(super) fn listen(value: &Value) -> ValueResult<Option<SocketAddr>> {
     match value {
         Value::Bool(false) => Ok(None),
         Value::Number(port) if port.as_u64().is_some_and(|port| port <= u64::from(u16::MAX)) => {
-            refused(format!("for this machine alone write `127.0.0.1:{port}`"))
+            refused(format!("to listen on this machine only, write `127.0.0.1:{port}`"))
         }
         Value::String(text) if text == "off" => Ok(None),
         Value::String(text) => match (text.parse(), text.rsplit_once(':')) {
             (Ok(address), _) => Ok(Some(address)),
             (_, Some(("" | "localhost", port))) if port.parse::<u16>().is_ok() => {
-                refused(format!("for this machine alone write `127.0.0.1:{port}`"))
+                refused(format!("to listen on this machine only, write `127.0.0.1:{port}`"))
             }
             (_, None) if text.parse::<std::net::IpAddr>().is_ok() => {
                 refused("add a port: `127.0.0.1:9090`".to_string())
             }
-            _ => refused("write it as `127.0.0.1:9090` or `\"[::1]:9090\"`; names are not looked up".to_string()),
+            _ => refused("write it as `127.0.0.1:9090` or `\"[::1]:9090\"`; host names are not resolved".to_string()),
         },
         _ => refused("write it as `127.0.0.1:9090`, or `off`".to_string()),
     }
@@ -142,7 +138,7 @@ pub(super) fn path(value: &Value, folder: Option<&std::path::Path>) -> ValueResu
     let text = text(value)?;
     if text.starts_with('~') {
         return Err(
-            ConfigProblem::new("`~` is not expanded here").hint("write the path from the root, or from this file")
+            ConfigProblem::new("`~` is not expanded").hint("use an absolute path, or one relative to this file")
         );
     }
     Ok(folder.map_or_else(|| PathBuf::from(&text), |folder| folder.join(&text)))

@@ -26,7 +26,7 @@ use crate::view::{Reader, Reads, View, WriteRejection};
 pub const MAX_REJECTED_WRITES: usize = 8;
 
 /// Error message of a run whose writing task panicked. The cause is left out, because it may hold written values.
-const WRITE_TASK_FAILED: &str = "the kernel itself failed while it wrote, and cannot tell what of it was written";
+const WRITE_TASK_FAILED: &str = "internal error while writing; the results of the writes are unknown";
 
 /// Run of a unit that is ready to decide.
 pub struct UnitRun {
@@ -306,7 +306,7 @@ impl Core {
         ended: RunEnd,
         findings: Vec<Finding>,
     ) -> FinishedRun {
-        let running = self.running.remove(unit).expect("a run that is closed was running");
+        let running = self.running.remove(unit).expect("a finished run was active");
         for key in reads.gets.keys() {
             self.ensure_watched(&key.table.clone());
         }
@@ -395,5 +395,5 @@ fn has_nothing_left(ended: &RunEnd, status: &UnitStatus, writes: &[Write]) -> bo
 
 fn waiting_message(missing: &[TableKey]) -> String {
     let names: Vec<String> = missing.iter().map(|table| table.resource.to_string()).collect();
-    format!("{} to be read", names.join(", "))
+    format!("{} to be cached", names.join(", "))
 }

@@ -16,9 +16,6 @@ use crate::timestamp::Timestamp;
 /// Number of runs in a row with more writes than allowed after which a unit is reported to flood.
 const FLOOD_RUNS: u32 = 3;
 
-/// Reason shown for a paused operator.
-const PAUSED: &str = "paused by somebody; `switchboard resume` lets it go on";
-
 /// Status of every unit, by operator.
 #[derive(Default)]
 pub(super) struct UnitStatuses(BTreeMap<OperatorName, BTreeMap<Unit, UnitRecord>>);
@@ -93,6 +90,11 @@ impl UnitStatuses {
     }
 }
 
+/// Returns the reason shown for a paused operator.
+fn paused(name: &OperatorName) -> String {
+    format!("paused; resume with `switchboard resume {name}`")
+}
+
 /// Whether two reasons differ at most in their numbers.
 fn equal_ignoring_numbers(one: &str, other: &str) -> bool {
     let words = |text: &'_ str| text.split(|letter: char| letter.is_ascii_digit()).collect::<String>();
@@ -130,11 +132,11 @@ impl Core {
         } else if let Some(finding) = findings.iter().chain(&self.findings_of(now, unit)).next() {
             (Health::Failing, finding.to_string())
         } else if floods >= FLOOD_RUNS {
-            (Health::Failing, format!("floods: {held} writes more than its budget allows, {floods} runs in a row"))
+            (Health::Failing, format!("exceeds its write budget by {held} writes, {floods} runs in a row"))
         } else if held > 0 {
             (Health::Working, format!("{held} writes wait for the write budget"))
         } else if stale {
-            (Health::Working, "what it wanted to write had changed meanwhile".to_string())
+            (Health::Working, "an object changed before it was written".to_string())
         } else {
             match status {
                 UnitStatus::Ready => (Health::Ready, String::new()),
@@ -235,13 +237,13 @@ impl Core {
         let (health, reason) = match blind.filter(|_| health <= Health::Waiting) {
             Some(TableState { table, .. }) => {
                 let why = self.watch_errors.get(table).map(String::as_str).unwrap_or_default();
-                (Health::Waiting, format!("{} of cluster {} cannot be watched: {why}", table.resource, table.cluster))
+                (Health::Waiting, format!("could not watch {} of cluster {}: {why}", table.resource, table.cluster))
             }
             None => (health, reason),
         };
         let (health, reason) = match (self.scheduler.is_paused(name), health, reason.is_empty()) {
-            (true, Health::Ready | Health::Working, _) | (true, _, true) => (Health::Waiting, PAUSED.to_string()),
-            (true, _, false) => (health, format!("{PAUSED}; {reason}")),
+            (true, Health::Ready | Health::Working, _) | (true, _, true) => (Health::Waiting, paused(name)),
+            (true, _, false) => (health, format!("{}; {reason}", paused(name))),
             (false, ..) => (health, reason),
         };
         units.retain(|unit| unit.health != Health::Ready || unit.wait != Wait::NothingChanged);
@@ -313,7 +315,7 @@ impl Core {
         let tables = self.watched.keys().filter(|table| self.unit_index.operators(table).any(|reader| reader == name));
         let unread = tables.filter(|table| !self.cache.is_readable(table)).map(|table| {
             let why = self.watch_errors.get(table).map(|message| format!(": {message}")).unwrap_or_default();
-            format!("{} of cluster {} to be read{why}", table.resource, table.cluster)
+            format!("{} of cluster {} is not cached yet{why}", table.resource, table.cluster)
         });
         unread
             .reduce(|all, one| format!("{all}; {one}"))

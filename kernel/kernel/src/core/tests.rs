@@ -135,7 +135,7 @@ fn reads_one(name: &'static str) -> impl Fn(&Unit, &View) -> Result<Plan, Decide
 }
 
 #[test]
-fn a_unit_that_reads_an_unknown_kind_is_parked_until_it_is_known() {
+fn a_unit_that_reads_a_missing_kind_waits_until_it_is_cached() {
     let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
     let run = runs(core.poll(Timestamp(0))).remove(0);
     let finished = over(decide(&mut core, 0, &run));
@@ -216,7 +216,7 @@ fn guarantees_a_unit_sees_its_own_writes() {
 }
 
 #[test]
-fn what_was_refused_is_told_to_the_next_run_and_recorded() {
+fn rejected_writes_are_passed_to_the_next_run_and_recorded() {
     let told = |_: &Unit, view: &View| {
         let mut plan = Plan::nothing();
         plan.push(Mutation::create(&CONFIG_MAPS, json!({"metadata": {"name": "child", "namespace": "shop"}})));
@@ -246,7 +246,7 @@ fn what_was_refused_is_told_to_the_next_run_and_recorded() {
 }
 
 #[test]
-fn a_refusal_that_repeats_a_secret_is_masked_wherever_it_is_shown() {
+fn a_rejection_that_quotes_a_secret_is_redacted() {
     let label = |_: &Unit, view: &View| {
         let Some(secret) = view.get(&SECRETS, "shop", "db")? else { return Ok(Plan::nothing()) };
         assert!(secret.value()["data"].is_object());
@@ -282,13 +282,13 @@ fn a_paused_operator_is_shown_to_be_paused() {
     core.pause(&OperatorName::new("a"), true);
     let state = core.state(Timestamp(2));
     assert_eq!(state.operators[0].health, Health::Waiting);
-    assert!(state.operators[0].reason.starts_with("paused by somebody"), "{}", state.operators[0].reason);
+    assert!(state.operators[0].reason.starts_with("paused"), "{}", state.operators[0].reason);
     core.pause(&OperatorName::new("a"), false);
     assert_eq!(core.state(Timestamp(3)).operators[0].health, Health::Ready);
 }
 
 #[test]
-fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
+fn a_write_that_is_never_observed_is_awaited_within_a_limit() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);
     let progress = decide(&mut core, 1, &run);
@@ -300,7 +300,7 @@ fn a_write_that_never_comes_back_is_waited_for_within_a_bound() {
 }
 
 #[test]
-fn what_came_and_went_before_the_answer_to_its_write_is_not_waited_for() {
+fn an_object_deleted_before_the_response_is_not_awaited() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);
     let progress = decide(&mut core, 1, &run);
@@ -312,7 +312,7 @@ fn what_came_and_went_before_the_answer_to_its_write_is_not_waited_for() {
 }
 
 #[test]
-fn a_unit_whose_write_is_undone_unseen_looks_again() {
+fn a_unit_whose_write_is_undone_unobserved_runs_again() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);
     let progress = decide(&mut core, 1, &run);
@@ -339,7 +339,7 @@ fn each_selected_object_is_a_unit_and_only_its_own_change_wakes_it() {
 }
 
 #[test]
-fn a_unit_whose_object_went_runs_once_more_and_is_forgotten() {
+fn a_unit_whose_object_is_deleted_runs_once_more_and_is_forgotten() {
     let own = |unit: &Unit, view: &View| view.get(&CONFIG_MAPS, unit.namespace(), unit.name()).map(|_| Plan::nothing());
     let mut core = kernel([per_config_map("a", own)], &Limits::none());
     core.poll(Timestamp(0));
@@ -355,7 +355,7 @@ fn a_unit_whose_object_went_runs_once_more_and_is_forgotten() {
 }
 
 #[test]
-fn writes_beyond_the_budget_are_held_and_decided_again() {
+fn writes_beyond_the_budget_are_delayed_and_decided_again() {
     let many = |_: &Unit, view: &View| {
         let mut plan = Plan::nothing();
         for number in 0..5 {
@@ -395,7 +395,7 @@ fn a_panic_is_a_failure_with_its_message() {
 }
 
 #[test]
-fn a_plan_that_is_right_as_far_as_it_goes_is_failing_and_tried_again() {
+fn a_plan_with_status_failing_is_executed_and_retried() {
     let operator = puppet("a", |_, _| Ok(Plan::nothing().failing("half of it failed")));
     let mut core = kernel([operator], &Limits { backoff_first: Duration::from_secs(1), ..Limits::none() });
     let run = runs(core.poll(Timestamp(0))).remove(0);
@@ -407,7 +407,7 @@ fn a_plan_that_is_right_as_far_as_it_goes_is_failing_and_tried_again() {
 }
 
 #[test]
-fn what_an_operator_says_holds_no_value_of_a_secret_it_read() {
+fn messages_of_operators_contain_no_secret_values() {
     let blabs = |_: &Unit, view: &View| {
         let secret = view.get(&SECRETS, "shop", "db")?.unwrap().value();
         let encoded = secret["data"]["password"].as_str().unwrap().to_string();
@@ -429,7 +429,7 @@ fn what_an_operator_says_holds_no_value_of_a_secret_it_read() {
 }
 
 #[test]
-fn a_kind_nobody_reads_any_more_is_let_go_after_a_while() {
+fn a_kind_without_readers_is_unwatched_after_a_grace_period() {
     let first = std::sync::atomic::AtomicBool::new(true);
     let once = move |_: &Unit, view: &View| {
         if first.swap(false, std::sync::atomic::Ordering::Relaxed) {
@@ -446,14 +446,14 @@ fn a_kind_nobody_reads_any_more_is_let_go_after_a_while() {
 }
 
 #[test]
-fn an_operator_whose_watch_is_lost_is_not_said_to_be_ready() {
+fn an_operator_with_a_failing_watch_is_not_ready() {
     let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
     let run = first_run(&mut core);
     over(decide(&mut core, 1, &run));
     assert_eq!(core.state(Timestamp(1)).operators[0].health, Health::Ready);
-    core.set_watch_error(&table(&CONFIG_MAPS), "nobody answers".into());
+    core.set_watch_error(&table(&CONFIG_MAPS), "no response".into());
     let operator = core.state(Timestamp(2)).operators.remove(0);
-    let reason = "configmaps of cluster main cannot be watched: nobody answers";
+    let reason = "could not watch configmaps of cluster main: no response";
     assert_eq!((operator.health, operator.reason.as_str()), (Health::Waiting, reason));
     core.observe(Timestamp(3), &table(&CONFIG_MAPS), TableEvent::Progress { revision: 11 }).unwrap();
     assert_eq!(core.state(Timestamp(3)).operators[0].health, Health::Ready);
@@ -485,7 +485,7 @@ fn an_apply_is_not_sent_again_while_the_object_is_as_it_left_it() {
     assert_eq!(writes[0].result, WriteResult::Unchanged);
     put(&mut core, 4, &config_map("child", 15, "x"));
     let changed = runs(core.poll(Timestamp(4))).remove(0);
-    let RunProgress::Write { writes, .. } = decide(&mut core, 4, &changed) else { panic!("somebody else wrote it") };
+    let RunProgress::Write { writes, .. } = decide(&mut core, 4, &changed) else { panic!("another writer wrote it") };
     // The server finds nothing to change, and returns the current revision.
     let done = |mut write: crate::decision::Write| {
         write.result = WriteResult::Unchanged;
@@ -523,7 +523,7 @@ fn another_apply_is_sent() {
 }
 
 #[test]
-fn what_is_counted_in_a_reason_does_not_make_it_new() {
+fn numbers_in_a_reason_do_not_make_it_new() {
     let count = std::sync::atomic::AtomicU32::new(0);
     let waits = move |_: &Unit, view: &View| {
         view.get(&CONFIG_MAPS, "shop", "web")?;
@@ -546,7 +546,7 @@ fn what_is_counted_in_a_reason_does_not_make_it_new() {
 }
 
 #[test]
-fn every_unit_that_waits_is_counted_and_each_can_be_asked_for() {
+fn every_waiting_unit_is_counted_and_can_be_queried() {
     let waits = |_: &Unit, _: &View| Ok(Plan::nothing().waiting("the others"));
     let mut core = kernel([per_config_map("a", waits)], &Limits { max_concurrent: 1000, ..Limits::none() });
     core.set_global(GlobalLimits { max_concurrent: 1000, ..GlobalLimits::default() });
@@ -607,7 +607,7 @@ impl Operator for ApplyOperator {
 }
 
 #[test]
-fn who_reads_managers_finds_them_and_a_kind_held_without_is_listed_anew() {
+fn managed_fields_are_kept_for_their_readers_after_a_new_list() {
     let mut core = kernel(
         [puppet("plain", |_, view| view.get(&CONFIG_MAPS, "shop", "web").map(|_| Plan::nothing()))],
         &Limits::none(),

@@ -44,14 +44,14 @@ fn secret(data: Value) -> Value {
 }
 
 #[test]
-fn what_is_made_is_added_and_what_goes_is_removed() {
+fn created_objects_are_added_and_deleted_ones_removed() {
     let object = json!({ "kind": "ConfigMap", "metadata": { "name": "web", "uid": "u" }, "data": { "a": "1" } });
     check(None, Some(object.clone()), "+data:\n+  a: \"1\"\n+kind: ConfigMap\n+metadata:\n+  name: web\n");
     check(Some(object), None, "-data:\n-  a: \"1\"\n-kind: ConfigMap\n-metadata:\n-  name: web\n");
 }
 
 #[test]
-fn what_the_server_keeps_is_no_difference() {
+fn server_metadata_is_no_difference() {
     let mut after = deployment(3, "web:1");
     after["metadata"]["resourceVersion"] = "9".into();
     after["metadata"]["managedFields"] = json!([]);
@@ -90,7 +90,7 @@ fn a_change_is_shown_with_its_surroundings_and_the_keys_above_it() {
 }
 
 #[test]
-fn a_list_shows_what_came_and_went() {
+fn a_list_reports_created_and_deleted_objects() {
     let args = |args: Value| Some(json!({ "args": args }));
     check(
         args(json!(["a", "b", "c", "d"])),
@@ -123,7 +123,7 @@ fn guarantees_no_value_of_a_secret_is_shown() {
 }
 
 #[test]
-fn a_secret_kept_in_an_annotation_is_not_shown_either() {
+fn a_secret_in_an_annotation_is_redacted() {
     let applied = |value: &str| {
         let mut object = secret(json!({ "a": "same" }));
         let inner = secret(json!({ "a": value })).to_string();
@@ -136,7 +136,7 @@ fn a_secret_kept_in_an_annotation_is_not_shown_either() {
 }
 
 #[test]
-fn what_differs_too_much_is_replaced_as_a_whole() {
+fn large_differences_are_shown_as_replacement() {
     let many = |offset: usize| json!({ "data": (0..1_100).map(|n| (n * 2 + offset).to_string()).collect::<Vec<_>>() });
     let lines = diff(Some(&many(0)), Some(&many(1)));
     let signs: Vec<_> = lines.iter().map(|line| line.sign).collect();
@@ -171,7 +171,7 @@ proptest! {
 }
 
 #[test]
-fn what_looks_like_a_secret_is_not_shown_but_that_it_differs_is() {
+fn secret_looking_text_is_redacted_and_its_change_is_shown() {
     let plug = |password: &str| json!({"kind": "Plug", "spec": {"repo": format!("https://u:{password}@git/x"), "config": {"password": password}}});
     let text: Vec<String> =
         diff(Some(&plug("one-one")), Some(&plug("two-two"))).iter().map(ToString::to_string).collect();

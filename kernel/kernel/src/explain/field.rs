@@ -13,7 +13,7 @@ pub struct FieldPath(pub Vec<String>);
 
 /// Invalid field path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no path of a field; write it as `.spec.replicas` or `.data[\"a.b\"]`")]
+#[error("`{0}` is not a field path; write it as `.spec.replicas` or `.data[\"a.b\"]`")]
 pub struct FieldPathError(String);
 
 impl FromStr for FieldPath {

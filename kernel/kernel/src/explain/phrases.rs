@@ -12,19 +12,19 @@ const MAX_READS: usize = 20;
 /// Describes a cause.
 pub fn cause(cause: &Cause) -> String {
     match cause {
-        Cause::Started => "the process began".to_string(),
+        Cause::Started => "the process started".to_string(),
         Cause::Changed { object, revision } => format!("{object} changed (revision {revision})"),
         Cause::Matched { list, object, revision } => {
-            format!("{object} came into or left the list of {list} (revision {revision})")
+            format!("{object} started or stopped matching the list of {list} (revision {revision})")
         }
-        Cause::KindCached { table } => format!("{} can be read now", table.resource),
-        Cause::RequeueAfter => "it had asked to be run again".to_string(),
-        Cause::Resync => "time for a regular look".to_string(),
-        Cause::Retry { failures: 1 } => "the run before failed".to_string(),
-        Cause::Retry { failures } => format!("the {failures} runs before failed"),
-        Cause::Unfinished => "the run before could not write all it wanted".to_string(),
-        Cause::Requested => "somebody asked for it".to_string(),
-        Cause::External => "what it is for has changed outside of the clusters".to_string(),
+        Cause::KindCached { table } => format!("{} became readable", table.resource),
+        Cause::RequeueAfter => "its plan asked to requeue it".to_string(),
+        Cause::Resync => "periodic resync".to_string(),
+        Cause::Retry { failures: 1 } => "the previous run failed".to_string(),
+        Cause::Retry { failures } => format!("the previous {failures} runs failed"),
+        Cause::Unfinished => "the previous run could not write everything".to_string(),
+        Cause::Requested => "requested by a user".to_string(),
+        Cause::External => "something outside the clusters changed".to_string(),
     }
 }
 
@@ -48,13 +48,13 @@ pub fn reads(decision: &Decision) -> Vec<String> {
     };
     let gets = decision.gets.iter().map(|(key, revision)| match revision {
         Some(revision) => format!("{key}{} at revision {revision}", of(&key.table.cluster)),
-        None => format!("{key}{}, which was not there", of(&key.table.cluster)),
+        None => format!("{key}{}, which did not exist", of(&key.table.cluster)),
     });
     let lists = decision.lists.iter().map(|(query, listed)| {
         format!("list of {query}{}: {}", of(&query.table.cluster), count(listed.len(), "object"))
     });
     let asked = decision.external_queries.len();
-    let asked = (asked > 0).then(|| format!("the outside, {}", count(asked, "question")));
+    let asked = (asked > 0).then(|| format!("external systems, {}", count(asked, "query")));
     let mut all: Vec<String> = gets.chain(lists).chain(asked).collect();
     if all.len() > MAX_READS {
         let more = all.len() - MAX_READS;
@@ -83,15 +83,14 @@ pub fn result(result: &WriteResult) -> String {
         WriteResult::Written { revision } => format!("written at revision {revision}"),
         WriteResult::Unchanged => "changed nothing".to_string(),
         WriteResult::Refused { reason } => format!("refused: {reason}"),
-        WriteResult::OverBudget => {
-            "put off: no more writes are allowed at the moment, by its operator's budget or by the one of all"
-                .to_string()
-        }
+        WriteResult::OverBudget => "delayed: the write budget of its operator or of all operators is spent".to_string(),
         WriteResult::Stale { message } => format!("the object had changed: {message}"),
         WriteResult::Failed { message } => format!("failed: {message}"),
-        WriteResult::EventRejected { message } => format!("refused by the server, and nothing waits for it: {message}"),
-        WriteResult::DryRun => "not written: a dry run".to_string(),
-        WriteResult::Skipped => "not tried: a write before it failed".to_string(),
+        WriteResult::EventRejected { message } => {
+            format!("rejected by the server, without effect on other writes: {message}")
+        }
+        WriteResult::DryRun => "not written: dry run".to_string(),
+        WriteResult::Skipped => "not sent: an earlier write failed".to_string(),
     }
 }
 

@@ -71,13 +71,13 @@ impl fmt::Display for PlanReport {
         let unchecked: Vec<_> = changes.iter().filter_map(|planned| planned.unchecked.as_deref()).collect();
         if let Some(first) = unchecked.first() {
             let some = phrases::count(unchecked.len(), "write");
-            writeln!(f, "{some} could not be tried on the server and is reckoned here: {first}")?;
+            writeln!(f, "{some} could not be simulated by the server and is estimated: {first}")?;
         }
         for (unit, why) in &self.undecided {
             writeln!(f, "{unit} could not decide: {why}")?;
         }
         for SkippedItem { name: what, reason: why } in &self.left_out {
-            writeln!(f, "{what} was left out: {why}")?;
+            writeln!(f, "{what} was skipped: {why}")?;
         }
         match changes.len() {
             0 if self.is_complete() => writeln!(f, "nothing would be written"),

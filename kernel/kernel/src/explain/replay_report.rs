@@ -33,28 +33,28 @@ impl fmt::Display for ReplayReport {
         let whose = self.unit.as_ref().map(|unit| format!(" of {unit}")).unwrap_or_default();
         let decision = format!("decision {}{whose}", self.decision);
         match &self.replayed {
-            ReplayComparison::Same => writeln!(f, "{decision}: the same is decided again"),
+            ReplayComparison::Same => writeln!(f, "{decision}: the replay has the same result"),
             ReplayComparison::Gone => {
-                writeln!(f, "{decision} cannot be replayed: it, or what it read, is not kept")
+                writeln!(f, "could not replay {decision}: it, or what it read, is no longer recorded")
             }
-            ReplayComparison::TooMuch { why } => writeln!(f, "{decision} cannot be replayed: {why}"),
+            ReplayComparison::TooMuch { why } => writeln!(f, "could not replay {decision}: {why}"),
             ReplayComparison::Undecided { why } => {
-                writeln!(f, "{decision}: it cannot be told whether the same is decided again")?;
+                writeln!(f, "{decision}: the results could not be compared")?;
                 writeln!(f, "  {why}")
             }
             ReplayComparison::Different { lines, .. } => {
-                writeln!(f, "{decision}: something else is decided now")?;
+                writeln!(f, "{decision}: the replay has another result")?;
                 list(f, lines)
             }
             ReplayComparison::Redacted { objects, equal: alike, lines } => {
                 let result = match alike {
-                    true => "the same is decided again, as far as can be told",
-                    false => "it cannot be told whether the same is decided again",
+                    true => "the replay has the same result, as far as known",
+                    false => "it is unknown whether the replay has the same result",
                 };
                 writeln!(f, "{decision}: {result}")?;
-                writeln!(f, "  masked values were read from {}", objects.join(", "))?;
+                writeln!(f, "  it read redacted values of {}", objects.join(", "))?;
                 if !alike {
-                    writeln!(f, "  with the masks in their place, this is another:")?;
+                    writeln!(f, "  with the redacted values, these differ:")?;
                 }
                 list(f, lines)
             }

@@ -337,10 +337,10 @@ fn findings(target: &ObjectTarget, entries: &[JournalEntry], state: &KernelState
     for finding in state.findings.iter().chain(noted) {
         let (object, line) = match finding {
             Finding::FieldConflict { object, field, units: [a, b], flips, .. } => {
-                (object, format!("{a} and {b} fight over {field}, {flips} times"))
+                (object, format!("{a} and {b} both set {field} in turns, {flips} times"))
             }
             Finding::HotLoop { object, field, unit, writes, .. } => {
-                (object, format!("{unit} writes {field} again and again, {writes} times"))
+                (object, format!("{unit} keeps writing {field}, {writes} times"))
             }
         };
         // Only the newest finding of each kind is shown.

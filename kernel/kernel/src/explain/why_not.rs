@@ -92,22 +92,26 @@ fn idle_unit(operator: &str, state: &UnitState) -> IdleUnit {
 
 fn help(operator: &str, state: &UnitState) -> String {
     let unit = if state.unit == Unit::Whole { String::new() } else { format!(" {}", state.unit) };
-    let wake = format!("`switchboard wake {operator}{unit}` asks for a run");
+    let wake = format!("run `switchboard wake {operator}{unit}`");
     let helps = match (&state.wait, state.health) {
-        (Wait::NothingChanged, Health::Blocked) => "do what it asks for; it runs when what it reads changes",
-        (Wait::NothingChanged, _) => return format!("change something it reads; or {wake}"),
-        (Wait::Running { .. }, _) => "wait for it to end; its time limit ends it otherwise",
-        (Wait::Debounced { .. }, _) => "wait; a shorter debounce in switchboard.yaml runs it sooner",
-        (Wait::CoolingDown { .. }, _) => "wait; a shorter cool-down in switchboard.yaml runs it sooner",
-        (Wait::OutOfBudget { .. }, _) => "wait; a larger write budget in switchboard.yaml runs it sooner",
-        (Wait::BackingOff { .. }, _) => return format!("mend what failed; then wait, or {wake}"),
-        (Wait::Slowed { .. }, _) => "end the loop: it writes again though what it reads does not change",
-        (Wait::Full { .. }, _) => "wait; a higher concurrency in switchboard.yaml makes room",
-        (Wait::RequestsSpent { .. }, _) => "wait; more requests per second in switchboard.yaml make room",
-        (Wait::MemorySpent, _) => "wait for a running operator to end, or allow more memory in switchboard.yaml",
-        (Wait::NotCached { .. }, _) => "install what defines the kind, or give leave to read it",
-        (Wait::AwaitingCache { .. }, _) => "wait; the watch brings its own write back in a moment",
-        (Wait::Paused, _) => return format!("`switchboard resume {operator}` lets it go on"),
+        (Wait::NothingChanged, Health::Blocked) => {
+            "do what the reason asks for; the unit runs when something it reads changes"
+        }
+        (Wait::NothingChanged, _) => return format!("change something it reads, or {wake}"),
+        (Wait::Running { .. }, _) => "wait until it ends; its timeout limits it",
+        (Wait::Debounced { .. }, _) => "wait, or set a shorter `debounce` in switchboard.yaml",
+        (Wait::CoolingDown { .. }, _) => "wait, or set a shorter `coolDown` in switchboard.yaml",
+        (Wait::OutOfBudget { .. }, _) => "wait, or set a larger write budget in switchboard.yaml",
+        (Wait::BackingOff { .. }, _) => return format!("fix the error; then wait, or {wake}"),
+        (Wait::Slowed { .. }, _) => {
+            "resolve the loop or conflict: the unit keeps writing although what it reads does not change"
+        }
+        (Wait::Full { .. }, _) => "wait, or set a higher `maxConcurrent` in switchboard.yaml",
+        (Wait::RequestsSpent { .. }, _) => "wait, or set a higher `requestsPerSecond` in switchboard.yaml",
+        (Wait::MemorySpent, _) => "wait until a running operator ends, or allow more memory in switchboard.yaml",
+        (Wait::NotCached { .. }, _) => "install the CRD of the kind, or grant permission to read it",
+        (Wait::AwaitingCache { .. }, _) => "wait until the watch reports the write",
+        (Wait::Paused, _) => return format!("run `switchboard resume {operator}`"),
     };
     helps.to_string()
 }
@@ -117,25 +121,25 @@ pub fn describe_wait(wait: &Wait, now: Timestamp) -> String {
     let until = |until: &Timestamp| times::format_time(now, *until);
     match wait {
         Wait::NothingChanged => "nothing it read has changed".to_string(),
-        Wait::Running { since } => format!("runs since {}", until(since)),
+        Wait::Running { since } => format!("running, started {}", until(since)),
         Wait::Debounced { until: at } => format!("debounced: collects changes, runs {}", until(at)),
         Wait::CoolingDown { until: at } => format!("cooling down: it just ran; runs {}", until(at)),
         Wait::OutOfBudget { until: at } => format!("out of budget: its operator may write again {}", until(at)),
         Wait::BackingOff { until: at, failures } => {
             format!("backing off after {}: runs {}", phrases::count(*failures as usize, "failure"), until(at))
         }
-        Wait::Slowed { until: at } => format!("slowed, because it loops or fights: runs {}", until(at)),
-        Wait::Full { running } => format!("full: {} under way, as many as allowed", phrases::count(*running, "run")),
-        Wait::RequestsSpent { until: at } => format!("all requests allowed are spent: goes on {}", until(at)),
-        Wait::MemorySpent => "the running operator processes use all the memory allowed".to_string(),
+        Wait::Slowed { until: at } => format!("slowed, because of a hot loop or field conflict: runs {}", until(at)),
+        Wait::Full { running } => format!("full: {} active, as many as allowed", phrases::count(*running, "run")),
+        Wait::RequestsSpent { until: at } => format!("all allowed requests are spent: continues {}", until(at)),
+        Wait::MemorySpent => "running operator processes use all the allowed memory".to_string(),
         Wait::NotCached { missing } => {
             let kinds: Vec<_> = missing.iter().map(|t| format!("{} of cluster {}", t.resource, t.cluster)).collect();
-            format!("parked: cannot read {} yet", kinds.join(", "))
+            format!("waiting for the cache: could not read {} yet", kinds.join(", "))
         }
         Wait::AwaitingCache { object, until: at } => {
-            format!("its write to {object} has not come back yet: runs {}", until(at))
+            format!("the watch has not reported its write to {object} yet: runs {}", until(at))
         }
-        Wait::Paused => "paused by somebody".to_string(),
+        Wait::Paused => "paused".to_string(),
     }
 }
 
@@ -143,7 +147,7 @@ impl fmt::Display for WhyNotReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(health) = self.health else {
             let known = if self.operators.is_empty() { "none".to_string() } else { self.operators.join(", ") };
-            return writeln!(f, "there is no operator {}; there are: {known}", self.operator);
+            return writeln!(f, "unknown operator {}; operators: {known}", self.operator);
         };
         writeln!(
             f,
@@ -162,15 +166,15 @@ impl fmt::Display for WhyNotReport {
             let mut out = format!("{} {}: {}\n", self.operator, one.unit, describe_wait(&one.wait, self.now));
             if !one.reason.is_empty() {
                 let since = times::format_time(self.now, one.since);
-                phrases::column(&mut out, "stands", &[format!("{}: {}, since {since}", one.health, one.reason)]);
+                phrases::column(&mut out, "status", &[format!("{}: {}, since {since}", one.health, one.reason)]);
             }
             if !one.causes.is_empty() {
-                phrases::column(&mut out, "woken by", &[phrases::causes(&one.causes)]);
+                phrases::column(&mut out, "causes", &[phrases::causes(&one.causes)]);
             }
             if let Some(last) = one.last_decision {
                 phrases::column(&mut out, "last", &[format!("decision {last}")]);
             }
-            phrases::column(&mut out, "helps", std::slice::from_ref(&one.help));
+            phrases::column(&mut out, "hint", std::slice::from_ref(&one.help));
             f.write_str(&out)?;
         }
         let more = self.units_waiting.saturating_sub(self.units.len());

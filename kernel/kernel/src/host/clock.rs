@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_machine_that_slept_and_a_clock_that_was_set_are_followed_forward_only() {
+    fn the_clock_follows_sleep_and_time_changes_only_forward() {
         let origin = Instant::now();
         let mut clock = HostClock { origin, timestamp: Timestamp(1_000_000) };
         let after = |ms: u64| origin + Duration::from_millis(ms);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_fight_that_goes_on_has_one_event_that_counts() {
+    async fn an_active_conflict_has_one_event_with_a_count() {
         let client = switchboard_cluster::Cluster::ephemeral().await.client();
         for flips in [3, 6, 12] {
             create_or_count(&client, &RateLimiter::unlimited(), &fight(flips)).await.unwrap();

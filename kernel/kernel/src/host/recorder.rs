@@ -163,7 +163,7 @@ fn log_new_error(done: Result<(), JournalError>, logged: &mut String) {
     let problem = done.err().map(|error| error_chain(&error)).unwrap_or_default();
     // A persistent error is logged once.
     if !problem.is_empty() && problem != *logged {
-        tracing::error!("could not keep the journal: {problem}");
+        tracing::error!("could not write the journal: {problem}");
     }
     *logged = problem;
 }
@@ -232,11 +232,11 @@ mod tests {
         }
 
         fn declaration(&self) -> crate::operator::Declaration {
-            unreachable!("nobody asks it")
+            unreachable!("never called")
         }
 
         fn decide(&self, _: &Unit, _: &crate::view::View) -> Result<crate::plan::Plan, crate::operator::DecideError> {
-            unreachable!("nobody asks it")
+            unreachable!("never called")
         }
     }
 
@@ -283,13 +283,13 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_behind_all_that_is_kept_is_masked_in_it() {
+    fn a_secret_beyond_the_recorded_objects_is_redacted() {
         let value = "hunter2-is-planted-here";
         let finished = run(MAX_CONTENTS + 500, value);
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
         append(&mut journal, &finished, Timestamp(2)).unwrap();
-        let why = "it read 2501 objects, and 2000 are kept of one decision".to_string();
+        let why = "it read 2501 objects, but at most 2000 are recorded".to_string();
         let replayed = crate::replay::replay(&UnusedOperator, &journal, DecisionId(1), &[]);
         assert_eq!(replayed, crate::replay::ReplayComparison::TooMuch { why });
         drop(journal);
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_old_goes_though_nothing_is_decided() {
+    async fn expired_entries_are_removed_without_new_decisions() {
         let dir = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
         append(&mut journal, &run(1, "hunter2-is-planted-here"), Timestamp(2)).unwrap();
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_all_the_time_is_brought_to_the_disk_all_the_same() {
+    fn a_constant_stream_of_entries_is_synced() {
         let (mut due, begun, mut synced) = (SyncTimer::default(), Instant::now(), 0);
         for step in 0..1000 {
             let now = begun + Duration::from_millis(step * 10);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_with_its_cause() {
+    fn a_full_disk_is_logged_with_its_cause() {
         let source = std::io::Error::new(std::io::ErrorKind::StorageFull, "No space left on device");
         let error = crate::journal::JournalError::File { operation: "write", path: "journal/1".into(), source };
         assert_eq!(error_chain(&error), "could not write journal/1: No space left on device");

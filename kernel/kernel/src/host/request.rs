@@ -236,9 +236,9 @@ impl Handle {
 }
 
 pub(super) async fn managed_fields(client: Option<kube::Client>, key: &ObjectKey) -> Result<Option<Value>, String> {
-    let client = client.ok_or_else(|| format!("no cluster is called {}", key.table.cluster))?;
+    let client = client.ok_or_else(|| format!("unknown cluster {}", key.table.cluster))?;
     let request = http::Request::get(key.path()).body(Vec::new());
-    let request = request.map_err(|error| format!("{key} cannot be asked for: {error}"))?;
+    let request = request.map_err(|error| format!("could not request {key}: {error}"))?;
     match client.request::<Value>(request).await {
         // Only the `managedFields`: the object itself may hold secrets.
         Ok(object) => {
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_object_that_cannot_be_read_is_not_said_to_be_gone() {
+    async fn an_object_that_cannot_be_read_is_not_reported_as_deleted() {
         let resource = Arc::new(Resource::namespaced("", "v1", "ConfigMap", "configmaps"));
         let table = TableKey { cluster: ClusterName::new("main"), resource };
         let key = ObjectKey { table, namespace: "shop".into(), name: "web".into() };
@@ -283,6 +283,6 @@ mod tests {
             let message = managed_fields(Some(answering(code)), &key).await.unwrap_err();
             assert!(message.starts_with("could not read configmaps/shop/web of cluster main: "), "{message}");
         }
-        assert_eq!(managed_fields(None, &key).await, Err("no cluster is called main".to_string()));
+        assert_eq!(managed_fields(None, &key).await, Err("unknown cluster main".to_string()));
     }
 }

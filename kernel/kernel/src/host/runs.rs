@@ -118,7 +118,8 @@ impl ActiveRuns {
                 reports.send(abandoned_report(&unit, id, format!("could not start a thread: {error}"), Duration::ZERO));
             return;
         }
-        let otherwise = Some(abandoned_report(&unit, id, "nobody waits for its thread any more".to_string(), timeout));
+        let otherwise =
+            Some(abandoned_report(&unit, id, "the task that waits for its thread ended".to_string(), timeout));
         let owed = ReportGuard { reports, fallback: otherwise };
         tokio::spawn(async move {
             match tokio::time::timeout(timeout, &mut finished).await {

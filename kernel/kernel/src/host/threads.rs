@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_does_not_come_back_holds_no_other() {
+    fn a_hung_job_blocks_no_other() {
         let threads = Threads::default();
         let (go_on, wait) = channel::<()>();
         let (tell, told) = channel();

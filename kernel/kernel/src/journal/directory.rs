@@ -27,8 +27,9 @@ pub(super) struct JournalDirectory {
 impl JournalDirectory {
     pub(super) fn lock(dir: &Path) -> Result<Self, JournalError> {
         let failed = |operation| file_error(operation, dir);
-        DirBuilder::new().recursive(true).mode(DIR_MODE).create(dir).map_err(failed("make the directory"))?;
-        fs::set_permissions(dir, fs::Permissions::from_mode(DIR_MODE)).map_err(failed("close to others"))?;
+        DirBuilder::new().recursive(true).mode(DIR_MODE).create(dir).map_err(failed("create the directory"))?;
+        fs::set_permissions(dir, fs::Permissions::from_mode(DIR_MODE))
+            .map_err(failed("restrict the permissions of"))?;
         let path = dir.join("lock");
         let lock = options().write(true).create(true).truncate(false).open(&path).map_err(file_error("open", &path))?;
         match lock.try_lock() {
@@ -42,7 +43,7 @@ impl JournalDirectory {
     pub(super) fn begin(&self, number: u64) -> Result<SegmentStore, JournalError> {
         let path = self.dir.join(format!("{number:08}.seg"));
         let opened = options().read(true).write(true).create(true).truncate(true).open(&path);
-        Ok(SegmentStore::File { file: opened.map_err(file_error("make", &path))?, path })
+        Ok(SegmentStore::File { file: opened.map_err(file_error("create", &path))?, path })
     }
 
     /// Syncs the directory entries to the disk.
@@ -77,7 +78,7 @@ pub(super) fn key(dir: &Path, make: bool) -> Result<KeyBytes, JournalError> {
 fn make_key(path: &Path) -> Result<KeyBytes, JournalError> {
     let mut key = [0; KEY_BYTES];
     let filled = ring::rand::SystemRandom::new().fill(&mut key);
-    filled.map_err(|_| file_error("draw a key for", path)(std::io::Error::other("no randomness to be had")))?;
+    filled.map_err(|_| file_error("generate a key for", path)(std::io::Error::other("no randomness available")))?;
     // Written to a temporary file first: a partial key would make the journal unusable.
     let aside = path.with_extension("new");
     let written = options().write(true).create(true).truncate(true).open(&aside).and_then(|mut file| {

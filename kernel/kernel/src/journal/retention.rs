@@ -61,7 +61,7 @@ impl Drop for Journal {
             let mut last: Vec<JournalRecord> = self.quiet.drain().map(JournalRecord::Repeat).collect();
             last.push(JournalRecord::Ids { next: self.index.next });
             if self.index.append(&last).and_then(|()| self.sync()).is_err() {
-                tracing::warn!("the end of the journal could not be written");
+                tracing::warn!("could not write the end of the journal");
             }
         }
     }

@@ -119,7 +119,7 @@ impl Segment {
         match &self.store {
             SegmentStore::Memory(_) => Ok(()),
             SegmentStore::File { file, path } => file.set_len(self.bytes).map_err(|source| JournalError::File {
-                operation: "cut",
+                operation: "truncate",
                 path: path.clone(),
                 source,
             }),

@@ -80,7 +80,7 @@ fn segments(dir: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn guarantees_what_was_appended_is_read_back() {
+fn guarantees_appended_entries_are_read_back() {
     let dir = tempfile::tempdir().unwrap();
     let read = [object(&CONFIG_MAPS, "input", 7, json!({ "data": { "a": "b" } }))];
     let finding = Finding::HotLoop {
@@ -116,7 +116,7 @@ fn guarantees_what_was_appended_is_read_back() {
 }
 
 #[test]
-fn an_object_is_kept_once_for_all_who_read_it() {
+fn an_object_is_cached_once_for_all_readers() {
     let dir = tempfile::tempdir().unwrap();
     let read = [object(&CONFIG_MAPS, "input", 7, json!({ "data": { "a": "only-once" } }))];
     let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
@@ -149,7 +149,7 @@ fn guarantees_bytes_are_bounded() {
 }
 
 #[test]
-fn old_entries_go() {
+fn old_entries_are_removed() {
     let mut journal =
         Journal::in_memory(JournalLimits { max_age: Duration::from_secs(1600), ..JournalLimits::default() });
     for id in 1..=100 {
@@ -162,7 +162,7 @@ fn old_entries_go() {
 }
 
 #[test]
-fn guarantees_a_cut_at_any_byte_keeps_what_stands_before() {
+fn guarantees_a_cut_at_any_byte_keeps_earlier_lines() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     journal.append(&decision(1, &[], vec![apply("web", "one")]), &[], NOW).unwrap();
@@ -246,7 +246,7 @@ fn guarantees_no_secret_reaches_the_disk() {
 }
 
 #[test]
-fn what_looks_like_a_secret_does_not_reach_the_disk_either() {
+fn secret_looking_text_does_not_reach_the_disk() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     let plug = json!({ "kind": "Plug", "spec": { "config": { "password": MARKER, "database": "orders" } } });
@@ -289,7 +289,7 @@ fn guarantees_one_writer() {
 }
 
 #[test]
-fn nobody_else_can_read_it() {
+fn other_users_cannot_read_it() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path().join("journal");
     let mut journal = Journal::open(&dir, JournalLimits::default()).unwrap();
@@ -310,7 +310,7 @@ fn a_newer_format_is_refused() {
     let message = |opened: Result<Journal, JournalError>| opened.err().unwrap().to_string();
     let path = dir.path().join("00000001.seg");
     let expected = format!(
-        "the journal {} has format 2; this program reads up to 1: use the newer program, or another directory",
+        "the journal {} has format 2, but this version reads formats up to 1; use a newer version, or another directory",
         path.display()
     );
     assert_eq!(message(Journal::open(dir.path(), JournalLimits::default())), expected);
@@ -346,7 +346,7 @@ fn quiet_runs_are_coalesced_and_their_numbers_stay_taken() {
 }
 
 #[test]
-fn a_quiet_run_is_written_now_and_then() {
+fn a_quiet_run_is_written_from_time_to_time() {
     let mut journal = Journal::in_memory(JournalLimits::default());
     for id in 1..=7 {
         let now = NOW.after(QUIET_EVERY / 2 * u32::try_from(id - 1).unwrap());
@@ -356,7 +356,7 @@ fn a_quiet_run_is_written_now_and_then() {
 }
 
 #[test]
-fn a_quiet_run_whose_number_is_told_is_on_the_disk() {
+fn a_quiet_run_whose_number_is_returned_is_on_the_disk() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     let read = [object(&CONFIG_MAPS, "input", 7, json!({}))];
@@ -378,7 +378,7 @@ fn a_quiet_run_whose_number_is_told_is_on_the_disk() {
 
 /// For example a hosted program, whose answer contains the cost of its run.
 #[test]
-fn a_run_whose_answer_follows_from_what_it_read_is_quiet_too() {
+fn a_run_with_a_deterministic_query_is_quiet_too() {
     let asked = |id: u64, deterministic: bool| {
         let answer = Ok(json!({ "usage": id }));
         vec![crate::view::ExternalQuery { request: json!({ "now": id }), answer, deterministic, digest: None }]
@@ -396,7 +396,7 @@ fn a_run_whose_answer_follows_from_what_it_read_is_quiet_too() {
 
 /// For example the live command of a program, whose answer contains external state and the cost of its run.
 #[test]
-fn a_look_outside_that_sees_the_same_is_quiet() {
+fn a_query_with_an_equal_digest_is_quiet() {
     let look = |id: u64, digest: u64| {
         let answer = Ok(json!({ "usage": id }));
         vec![crate::view::ExternalQuery {
@@ -418,7 +418,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn whatever_is_appended_comes_back_in_order(
+    fn appended_entries_are_read_in_order(
         texts in proptest::collection::vec(("\\PC{0,40}", 0u64..5, any::<bool>()), 1..40),
         reopen in 0usize..40,
     ) {
@@ -444,7 +444,7 @@ proptest! {
 }
 
 #[test]
-fn what_was_lost_is_told_by_who_reads_the_journal_later() {
+fn lost_entries_are_reported_to_later_readers() {
     let dir = tempfile::tempdir().unwrap();
     let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
     journal.append(&decision(1, &[], vec![]), &[], NOW).unwrap();
@@ -459,7 +459,7 @@ fn what_was_lost_is_told_by_who_reads_the_journal_later() {
 }
 
 #[test]
-fn a_journal_that_is_removed_is_missed() {
+fn a_removed_journal_is_noticed() {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join("journal");
     let mut journal = Journal::open(&folder, JournalLimits::default()).unwrap();

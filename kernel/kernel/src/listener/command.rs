@@ -26,18 +26,18 @@ struct UnitTarget {
 pub(super) async fn command(path: &str, request: Request<Incoming>, handle: &Handle) -> Response<Full<Bytes>> {
     let bytes = match Limited::new(request.into_body(), MAX_COMMAND_BYTES).collect().await {
         Ok(body) => body.to_bytes(),
-        Err(_) => return problem(StatusCode::BAD_REQUEST, "the body could not be read"),
+        Err(_) => return problem(StatusCode::BAD_REQUEST, "could not read the body"),
     };
     let done = match path {
         "/api/v1/fields" => match serde_json::from_slice(&bytes) {
             Ok(key) => fields(handle, key).await,
-            Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body names no object")),
+            Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body has no object")),
         },
         "/api/v1/pause" | "/api/v1/resume" | "/api/v1/wake" | "/api/v1/unit" => match serde_json::from_slice(&bytes) {
             Ok(target) => operator_command(path, target, handle).await,
-            Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body names no operator")),
+            Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body has no operator")),
         },
-        _ => Ok(problem(StatusCode::NOT_FOUND, "there is nothing here")),
+        _ => Ok(problem(StatusCode::NOT_FOUND, "not found")),
     };
     done.unwrap_or_else(|stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()))
 }
@@ -55,7 +55,7 @@ async fn operator_command(
     handle: &Handle,
 ) -> Result<Response<Full<Bytes>>, HostStopped> {
     let UnitTarget { operator, unit } = target;
-    let unknown = || problem(StatusCode::NOT_FOUND, &format!("no operator {operator} is hosted"));
+    let unknown = || problem(StatusCode::NOT_FOUND, &format!("unknown operator {operator}"));
     let no_unit = |unit: &Unit| problem(StatusCode::NOT_FOUND, &format!("{operator} has no unit {unit}"));
     Ok(match (path, unit) {
         ("/api/v1/wake", unit) => match (handle.reconcile(operator.clone(), unit.clone()).await?, unit) {
@@ -68,7 +68,7 @@ async fn operator_command(
             flush(handle, found.iter().filter_map(|found| found.last_decision).collect()).await;
             found.map_or_else(|| no_unit(&unit), |found| json_of(&found))
         }
-        ("/api/v1/unit", None) => problem(StatusCode::BAD_REQUEST, "the body names no unit"),
+        ("/api/v1/unit", None) => problem(StatusCode::BAD_REQUEST, "the body has no unit"),
         (path, _) => {
             let paused = path == "/api/v1/pause";
             let known = handle.pause(operator.clone(), paused).await?;

@@ -36,19 +36,19 @@ impl DeleteOptions {
         let text = |value: Option<&Value>, what: &str| match value {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
-            Some(_) => Err(format!("its {what} is no text")),
+            Some(_) => Err(format!("{what} is not a string")),
         };
         let orphans = match option("orphanDependents").map(Value::as_bool) {
             None => None,
             Some(Some(true)) => Some("Orphan".to_string()),
             Some(Some(false)) => Some("Background".to_string()),
-            Some(None) => return Err("its orphanDependents is neither true nor false".into()),
+            Some(None) => return Err("orphanDependents is neither true nor false".into()),
         };
         let propagation = text(option("propagationPolicy"), "propagationPolicy")?.or(orphans);
         let grace_seconds = match option("gracePeriodSeconds").map(Value::as_u64) {
             None => None,
             Some(Some(seconds)) => Some(seconds),
-            Some(None) => return Err("its gracePeriodSeconds is no time".into()),
+            Some(None) => return Err("gracePeriodSeconds is not a non-negative integer".into()),
         };
         let preconditions_field = option("preconditions").unwrap_or(&Value::Null);
         let delete_options = Self {
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_part_stands_for_itself_and_comes_back_as_it_was() {
+    fn every_option_is_read_and_written_back() {
         for options in [
             json!({}),
             json!({"preconditions": {"uid": "u"}}),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_comes_before_the_query_and_its_own_words_before_what_was_seen() {
+    fn the_body_precedes_the_query_and_set_options_precede_read_ones() {
         let query = json!({"propagationPolicy": "Foreground", "gracePeriodSeconds": 5});
         let (operation, delete_options) =
             DeleteOptions::read(&json!({"orphanDependents": true, "gracePeriodSeconds": 1}), &query).unwrap();
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn invalid_options_are_refused() {
         for options in
             [json!({"gracePeriodSeconds": -1}), json!({"preconditions": {"uid": 7}}), json!({"orphanDependents": "no"})]
         {

@@ -36,7 +36,7 @@ fn guarantees_no_second_sees_more_than_the_limit() {
 }
 
 #[tokio::test]
-async fn guarantees_everybody_passes_in_turn() {
+async fn guarantees_requests_pass_in_order() {
     let rate_limiter = RateLimiter::per_second(50);
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let held = rate_limiter.0.passed.lock().await;
@@ -58,7 +58,7 @@ async fn guarantees_everybody_passes_in_turn() {
 }
 
 #[tokio::test]
-async fn a_changed_limit_holds_from_the_next_on() {
+async fn a_changed_limit_applies_from_the_next_request() {
     let rate_limiter = RateLimiter::per_second(1);
     rate_limiter.acquire().await;
     rate_limiter.set_limit(1_000);

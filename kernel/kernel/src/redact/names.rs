@@ -186,7 +186,7 @@ mod tests {
     const CANARY: &str = "canary-9f3b17";
 
     #[test]
-    fn what_looks_like_a_secret_is_hidden_wherever_it_stands() {
+    fn secret_looking_text_is_redacted_everywhere() {
         let texts = [
             format!("postgres://shop:{CANARY}@db/orders"),
             format!("https://{CANARY}@git.example.com/x.git"),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_is_left_as_it_is() {
+    fn other_values_are_unchanged() {
         let object = json!({"spec": {"secretName": "web", "secretKeyRef": {"name": "a", "key": "token"},
             "credentialsSecret": "kubeconfig", "image": "registry.example.com/web:1.4", "url": "https://example.com/a?b=c",
             "automountServiceAccountToken": true}});

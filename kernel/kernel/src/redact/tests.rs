@@ -105,7 +105,7 @@ fn overlapping_values_leave_no_end() {
 }
 
 #[test]
-fn a_value_that_is_longer_than_what_is_looked_for_is_masked_to_its_end() {
+fn a_value_longer_than_the_search_text_is_masked_to_its_end() {
     // All parts differ, so that the text is found only at its start.
     let long: String = (0..MAX_VALUE_BYTES / 8 + 13).map(|number| format!("{number:07}.")).collect();
     let long = format!("{long}end");
@@ -131,7 +131,7 @@ fn short_and_public_values_are_no_secrets() {
 
 /// Ten thousand Secrets with the same start. Comparing all of them with each other would take minutes.
 #[test]
-fn many_secrets_that_begin_alike_are_looked_up() {
+fn many_secrets_with_an_equal_start_are_found_quickly() {
     let value = |number: usize| format!("postgres://shop:{number:064}@db/shop");
     let mut secrets = Redactor::default();
     (0..10_000).for_each(|number| {
@@ -165,7 +165,7 @@ proptest! {
 }
 
 #[test]
-fn what_an_operator_takes_out_of_a_value_is_masked_too() {
+fn extracted_parts_of_values_are_masked() {
     let login = STANDARD.encode("robot:token-of-the-robot");
     for (value, part) in [
         ("user=x;pass=inner-token", "inner-token"),

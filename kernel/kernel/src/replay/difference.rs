@@ -21,7 +21,7 @@ pub fn lines(before: &ReplayResult, after: &ReplayResult) -> Vec<String> {
         ) => {
             plans(old, new, &mut out);
             if stood != stands {
-                out.push(format!("~ stands: {} -> {}", status_text(stood), status_text(stands)));
+                out.push(format!("~ status: {} -> {}", status_text(stood), status_text(stands)));
             }
         }
         _ if before == after => {}
@@ -65,7 +65,7 @@ fn mutation(name: &str, old: &Mutation, new: &Mutation, out: &mut Vec<String>) {
     let from = out.len();
     values(name, "", body(old), body(new), out);
     if out.len() == from {
-        out.push(format!("~ {name}: with other options"));
+        out.push(format!("~ {name}: other options"));
     }
 }
 
@@ -110,11 +110,11 @@ fn status_text(status: &UnitStatus) -> String {
 
 fn result_text(result: &ReplayResult) -> String {
     match result {
-        ReplayResult::Decided { mutations, .. } => format!("decided to write {} times", mutations.len()),
+        ReplayResult::Decided { mutations, .. } => format!("decided {} writes", mutations.len()),
         ReplayResult::Failed { message } => format!("failed: {message}"),
         ReplayResult::NotCached { missing } => {
             let kinds: Vec<_> = missing.iter().map(|table| table.resource.to_string()).collect();
-            format!("waited for {} to be read", kinds.join(", "))
+            format!("waited for {} to be cached", kinds.join(", "))
         }
     }
 }

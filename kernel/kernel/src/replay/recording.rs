@@ -111,7 +111,7 @@ impl Reader for Recording {
         if let Some(query) = self.decision.external_queries.iter().find(same) {
             return Some(query.answer.clone());
         }
-        self.add_new_read(None, "the outside with another question".to_string());
-        Some(Err("this question was not asked when the decision was recorded".to_string()))
+        self.add_new_read(None, "an external system with another query".to_string());
+        Some(Err("this query was not sent when the decision was recorded".to_string()))
     }
 }

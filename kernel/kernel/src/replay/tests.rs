@@ -161,7 +161,7 @@ fn a_pure_operator_decides_the_same() {
 }
 
 #[test]
-fn a_changed_operator_is_told_apart() {
+fn a_changed_operator_gives_another_result() {
     let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
     let shouts: ReplayDecide = |view, client| {
         let mut plan = copies(view, client)?;
@@ -174,13 +174,13 @@ fn a_changed_operator_is_told_apart() {
     let expected = [
         "- apply configmaps/shop/one",
         "+ apply configmaps/shop/two: .data.loud \"yes\"",
-        "~ stands: waiting: for two -> blocked: say something",
+        "~ status: waiting: for two -> blocked: say something",
     ];
     assert_eq!(lines, expected);
 }
 
 #[test]
-fn reading_something_new_is_told() {
+fn new_reads_are_reported() {
     let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
     let curious: ReplayDecide = |view, client| {
         let plan = copies(view, client)?;
@@ -188,7 +188,7 @@ fn reading_something_new_is_told() {
         Ok(plan)
     };
     let ReplayComparison::Different { lines, .. } = again(curious, &journal, &[]) else { panic!("not told apart") };
-    assert_eq!(lines.last().unwrap(), "now reads secrets/shop/new, which it did not read then");
+    assert_eq!(lines.last().unwrap(), "the replay also reads secrets/shop/new");
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn uses_secret(view: &View, _: &ExternalClient<'_>) -> Result<Plan, DecideError>
 }
 
 #[test]
-fn a_secret_that_was_read_is_owned_up_to() {
+fn a_replay_with_a_redacted_secret_says_so() {
     let read = [secret("aHVudGVyMi1odW50ZXIy")];
     let journal = record(&ExternalAdapter(ClosureOperator(uses_secret)), &read);
     let ReplayComparison::Redacted { objects, equal: alike, .. } = again(uses_secret, &journal, &[]) else {
@@ -250,18 +250,18 @@ fn a_secret_that_was_written_is_compared_by_its_digest() {
     else {
         panic!("not told apart")
     };
-    assert_eq!(lines, ["a value that is masked here is another"]);
+    assert_eq!(lines, ["a redacted value differs"]);
     assert!(!format!("{before:?}{after:?}").contains("battery-staple"));
 }
 
 #[test]
-fn what_is_not_kept_is_gone() {
+fn removed_decisions_cannot_be_replayed() {
     let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
     assert_eq!(replay(&ExternalAdapter(ClosureOperator(copies)), &journal, DecisionId(2), &[]), ReplayComparison::Gone);
 }
 
 #[test]
-fn what_the_arbiter_made_of_a_plan_is_no_difference() {
+fn changes_by_the_arbiter_are_no_difference() {
     let squashed: ReplayDecide = |view, _| {
         view.list(&CONFIG_MAPS, &Selection::all())?;
         let mut plan = Plan::nothing();
@@ -278,7 +278,7 @@ fn what_the_arbiter_made_of_a_plan_is_no_difference() {
 }
 
 #[test]
-fn a_decision_over_several_clusters_is_replayed_over_them() {
+fn a_decision_over_several_clusters_is_replayed_with_its_topology() {
     let copies: ReplayDecide = |view, _| {
         let here = view.get(&CONFIG_MAPS, "shop", "input")?.is_some();
         let there = view.on(ClusterType::UserWorkload).get(&CONFIG_MAPS, "shop", "input")?.is_some();
@@ -292,7 +292,7 @@ fn a_decision_over_several_clusters_is_replayed_over_them() {
 }
 
 #[test]
-fn what_looks_like_a_secret_makes_no_difference_that_is_not_there() {
+fn redaction_creates_no_differences() {
     let copies: ReplayDecide = |view, _| {
         let input = view.get(&CONFIG_MAPS, "shop", "input")?.ok_or_else(|| DecideError::failed("no input"))?;
         let url = input.value()["data"]["url"].as_str().unwrap_or_default().to_string();
@@ -308,17 +308,17 @@ fn what_looks_like_a_secret_makes_no_difference_that_is_not_there() {
 }
 
 #[test]
-fn what_was_said_and_is_not_recorded_cannot_be_told() {
+fn unrecorded_data_cannot_be_replayed() {
     let journal = record(&ExternalAdapter(ClosureOperator(|_, _| Ok(Plan::nothing()))), &[]);
     let forgets: ReplayDecide = |_, _| Err(DecideError::unrecorded("what an apparatus said"));
     let ReplayComparison::Redacted { objects, equal: alike, .. } = again(forgets, &journal, &[]) else {
         panic!("told apart")
     };
-    assert_eq!((objects, alike), (vec!["what is not recorded".to_string()], false));
+    assert_eq!((objects, alike), (vec!["data that is not recorded".to_string()], false));
 }
 
 #[test]
-fn a_swallowed_miss_is_parked_in_a_replay_too() {
+fn an_ignored_missing_kind_is_not_cached_in_a_replay_too() {
     let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
     let shrugs: ReplayDecide = |view, client| {
         let _ = view.get(&SECRETS, "shop", "new");
@@ -335,21 +335,21 @@ fn never_comes_back(_: &View, _: &ExternalClient<'_>) -> Result<Plan, DecideErro
 }
 
 #[test]
-fn an_operator_that_hangs_now_keeps_nobody() {
+fn an_operator_that_hangs_in_a_replay_does_not_block() {
     let journal = record(&ExternalAdapter(ClosureOperator(copies)), &input());
     let operator = Arc::new(ExternalAdapter(ClosureOperator(never_comes_back)));
     let replayed = replay_within(operator, &journal, DecisionId(1), &[], Duration::from_millis(20));
-    assert_eq!(replayed, ReplayComparison::Undecided { why: "now: did not decide within 20ms".to_string() });
+    assert_eq!(replayed, ReplayComparison::Undecided { why: "replay: did not decide within 20ms".to_string() });
     let operator = Arc::new(ExternalAdapter(ClosureOperator(copies)));
     assert_eq!(replay_within(operator, &journal, DecisionId(1), &[], Duration::from_secs(600)), ReplayComparison::Same);
 }
 
 #[test]
-fn a_run_that_was_given_up_is_not_made_again() {
+fn an_abandoned_run_is_not_replayed() {
     let hung: ReplayDecide = |_, _| Err(DecideError::failed("did not decide within 2s"));
     let journal = record(&ExternalAdapter(ClosureOperator(hung)), &[]);
     let replayed = again(never_comes_back, &journal, &[]);
-    assert_eq!(replayed, ReplayComparison::Undecided { why: "then: did not decide within 2s".to_string() });
+    assert_eq!(replayed, ReplayComparison::Undecided { why: "recorded run: did not decide within 2s".to_string() });
     // An operator that reads something and returns this message itself was not abandoned.
     let says: ReplayDecide = |view, _| {
         view.get(&CONFIG_MAPS, "shop", "input")?;
@@ -360,7 +360,7 @@ fn a_run_that_was_given_up_is_not_made_again() {
 }
 
 #[test]
-fn words_that_the_kernel_masked_before_they_were_recorded_make_no_difference() {
+fn recorded_redacted_messages_are_no_difference() {
     let masked: ReplayDecide =
         |_, _| Err(DecideError::failed(format!("postgres://{}@db: refused", crate::redact::REDACTED)));
     let journal = record(&ExternalAdapter(ClosureOperator(masked)), &[]);

@@ -15,8 +15,8 @@ pub const FOREIGN: &str = "foreign.";
 /// Mapping from an operator's namespaces to real ones, on one cluster.
 ///
 /// # Guarantees
-/// - A namespace that is mapped there and back is unchanged. // test: guarantees_a_namespace_comes_back_as_it_was
-/// - A reference to any real namespace that is mapped there and back is unchanged. // test: guarantees_a_reference_comes_back_as_it_was
+/// - A namespace that is mapped there and back is unchanged. // test: guarantees_a_mapped_namespace_maps_back
+/// - A reference to any real namespace that is mapped there and back is unchanged. // test: guarantees_a_mapped_reference_maps_back
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NamespaceMapping {
@@ -35,7 +35,7 @@ pub enum NamespaceCollision {
     #[error("the namespaces `{0}` and `{1}` would both be `{2}`")]
     Both(String, String, String),
     /// The prefixes of two cluster types on one cluster overlap.
-    #[error("namespaces with the prefixes `{0}` and `{1}` would meet: `{2}` of the one and `{3}` of the other")]
+    #[error("namespaces with the prefixes `{0}` and `{1}` overlap: `{2}` of the first and `{3}` of the second")]
     Prefixes(String, String, String, String),
 }
 
@@ -145,12 +145,12 @@ mod tests {
         assert_eq!(mapping.to_cluster(""), "");
         assert_eq!(mapping.to_operator("settings-of-acme").unwrap(), "openshift-config");
         assert_eq!(mapping.to_operator("acme-openshift-etcd").unwrap(), "openshift-etcd");
-        assert_eq!(mapping.to_operator("acme-openshift-config"), None, "nobody is there: its name is another");
+        assert_eq!(mapping.to_operator("acme-openshift-config"), None, "the namespace is mapped to another name");
         assert_eq!(mapping.to_operator("kube-system"), None);
     }
 
     #[test]
-    fn two_namespaces_may_not_become_one() {
+    fn two_namespaces_cannot_map_to_one() {
         let both = NamespaceMapping::new("", named(&[("a", "x"), ("b", "x")])).unwrap_err();
         assert_eq!(both.to_string(), "the namespaces `a` and `b` would both be `x`");
         let itself = NamespaceMapping::new("", named(&[("a", "x")])).unwrap_err();
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn two_places_of_one_cluster_may_not_meet() {
+    fn two_cluster_types_of_one_cluster_cannot_overlap() {
         let acme = NamespaceMapping::new("acme-", BTreeMap::new()).unwrap();
         assert_eq!(acme.check_overlap(&acme.clone()), Ok(()), "the same name is the same namespace");
         assert_eq!(acme.check_overlap(&NamespaceMapping::new("other-", BTreeMap::new()).unwrap()), Ok(()));
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn guarantees_a_namespace_comes_back_as_it_was(
+        fn guarantees_a_mapped_namespace_maps_back(
             prefix in "[ab-]{0,3}",
             pairs in proptest::collection::btree_map("[ab]{1,3}", "[ab-]{1,4}", 0..4),
             name in "[ab-]{1,5}",
@@ -187,7 +187,7 @@ mod tests {
         }
 
         #[test]
-        fn guarantees_a_reference_comes_back_as_it_was(
+        fn guarantees_a_mapped_reference_maps_back(
             prefix in "[ab-]{0,3}",
             pairs in proptest::collection::btree_map("[ab]{1,3}", "[ab-]{1,4}", 0..4),
             name in "([ab-]{1,3})?(foreign\\.){0,2}[ab-]{1,5}",

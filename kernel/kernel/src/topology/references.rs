@@ -223,7 +223,7 @@ fn map_nested(
             let of = &at[..path.len() + 2];
             let key = keys.iter().find(|(expression, _)| expression == of).ok_or_else(|| {
                 format!(
-                    "it cannot be told whether the values at /{} are namespaces: let the patch replace the whole \
+                    "it is unknown whether the values at /{} are namespaces; let the patch replace the whole \
                      expression, or `test` its key",
                     at.join("/")
                 )

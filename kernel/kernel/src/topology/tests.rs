@@ -44,7 +44,7 @@ fn binding(namespace: &str) -> Value {
 }
 
 #[test]
-fn a_reference_out_of_an_operators_world_stays_what_it_is() {
+fn a_reference_to_a_foreign_namespace_is_unchanged() {
     let (shown, written) = there_and_back(&BINDINGS, "", &binding("monitoring"));
     assert_eq!(shown["subjects"][0]["namespace"], "foreign.monitoring");
     assert_eq!(written, binding("monitoring"));
@@ -54,7 +54,7 @@ fn a_reference_out_of_an_operators_world_stays_what_it_is() {
 }
 
 #[test]
-fn nobody_writes_out_of_its_world() {
+fn writes_to_foreign_namespaces_are_refused() {
     let maps = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
     let body = json!({"metadata": {"name": "a", "namespace": "foreign.kube-system"}});
     let namespaces = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
@@ -63,13 +63,13 @@ fn nobody_writes_out_of_its_world() {
         let object = object(&maps, "x", &json!({})).key;
         let mut write = Write { object, mutation, result: WriteResult::Skipped };
         let why = topology().resolve_write(&mut write).unwrap_err();
-        assert!(why.contains("`foreign.kube-system` is none of the operator's own"), "{why}");
+        assert!(why.contains("`foreign.kube-system` is not one of the operator's"), "{why}");
     }
 }
 
 proptest! {
     #[test]
-    fn guarantees_what_is_seen_and_written_back_is_what_it_was(
+    fn guarantees_an_object_written_back_is_unchanged(
         names in proptest::collection::vec("(acme-)?(foreign\\.)?(monitoring|settings|openshift-config|[ab]{1,3})", 3),
     ) {
         let subjects = binding(&names[0]);
@@ -84,7 +84,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_of_all_namespaces_is_so_in_both_worlds() {
+fn references_to_all_namespaces_are_unchanged() {
     let flows = Resource::cluster_scoped("flowcontrol.apiserver.k8s.io", "v1", "FlowSchema", "flowschemas");
     let rules = |own: &str, other: &str, user: &str| json!([{"resourceRules": [{"namespaces": ["*", own, other]}], "subjects": [{"kind": "User", "user": {"name": user}}]}]);
     let real = json!({"metadata": {"name": "a"}, "spec": {"rules":

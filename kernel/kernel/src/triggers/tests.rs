@@ -26,7 +26,7 @@ fn put(cache: &mut Cache, name: &str, revision: u64, labels: &Value) -> ObjectCh
 }
 
 #[test]
-fn what_was_read_wakes_and_nothing_else() {
+fn reads_trigger_and_nothing_else() {
     let mut cache = holding(&[config_map("a", 1, &json!({})), config_map("b", 2, &json!({}))]);
     let mut triggers = TriggerIndex::default();
     let reading = view(&cache);
@@ -54,7 +54,7 @@ fn what_was_read_wakes_and_nothing_else() {
 }
 
 #[test]
-fn a_list_of_names_that_begin_so_is_of_these_alone() {
+fn a_list_with_a_prefix_has_only_matching_names() {
     let mut cache = holding(&[config_map("made-1", 1, &json!({})), config_map("other", 2, &json!({}))]);
     let mut triggers = TriggerIndex::default();
     let reading = view(&cache);
@@ -71,7 +71,7 @@ fn a_list_of_names_that_begin_so_is_of_these_alone() {
 }
 
 #[test]
-fn a_status_that_was_not_asked_for_wakes_nobody() {
+fn an_ignored_status_triggers_no_unit() {
     let with = |revision: u64, words: &str, status: u32| {
         let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"words": words}, "status": {"count": status},
             "metadata": {"name": "a", "namespace": "shop", "uid": "a", "resourceVersion": revision.to_string()}});
@@ -133,7 +133,7 @@ fn the_last_reads_count_alone() {
 }
 
 #[test]
-fn parked_units_wait_for_the_kind() {
+fn units_wait_for_missing_kinds() {
     let mut triggers = TriggerIndex::default();
     let reading = view(&Cache::default());
     assert!(reading.get(&CONFIG_MAPS, "shop", "a").is_err());
@@ -169,7 +169,7 @@ fn one_change_among(objects: usize) -> (Vec<String>, u64) {
 /// compares as many names as with 1,000 objects, except for the depth of the tree. The bench `cache` counts
 /// instructions.
 #[test]
-fn of_a_hundred_thousand_one_is_woken() {
+fn of_a_hundred_thousand_units_one_is_triggered() {
     let (few, few_compared) = one_change_among(1_000);
     let (many, many_compared) = one_change_among(100_000);
     assert_eq!((few, many), (vec!["u777".to_string()], vec!["u777".to_string()]));
@@ -213,7 +213,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_index_wakes_whom_the_change_touches(
+    fn the_index_triggers_the_units_a_change_concerns(
         units in proptest::collection::vec((0..6u8, reads()), 0..20),
         changes in proptest::collection::vec((0..5u8, labels(), any::<bool>()), 1..20),
     ) {

@@ -40,7 +40,7 @@ impl BodyLines {
                 tokio::time::timeout(self.silence, self.body.frame()).await.map_err(|_| ConnectionEnd::Silent)?;
             match frame {
                 None => return Ok(None),
-                Some(Err(error)) => return Err(ConnectionEnd::Failed(format!("the connection broke: {error}"))),
+                Some(Err(error)) => return Err(ConnectionEnd::Failed(format!("the connection failed: {error}"))),
                 Some(Ok(frame)) => self.buffer.extend_from_slice(frame.data_ref().map_or(&[], |data| data)),
             }
         }

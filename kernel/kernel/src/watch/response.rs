@@ -41,7 +41,7 @@ impl ApiStatus {
             410 => ConnectionEnd::RevisionExpired,
             // The server was recreated or restored, and has not reached the revision yet.
             _ if self.message.contains("Too large resource version") => ConnectionEnd::RevisionExpired,
-            code => ConnectionEnd::Failed(format!("the API server answered {code}: {}", self.message)),
+            code => ConnectionEnd::Failed(format!("the API server returned {code}: {}", self.message)),
         }
     }
 }
@@ -49,10 +49,10 @@ impl ApiStatus {
 /// Sends a request, and returns the body of a successful response.
 pub async fn get(client: &Client, path: &str, patience: Duration) -> Result<Body, RequestError> {
     let request = Request::get(path).header(http::header::ACCEPT, "application/json").body(Body::empty());
-    let request = request.map_err(|error| RequestError::Broken(format!("the path cannot be asked for: {error}")))?;
-    let silent = |_| RequestError::Broken(format!("the API server has not answered for {patience:?}"));
+    let request = request.map_err(|error| RequestError::Broken(format!("invalid path: {error}")))?;
+    let silent = |_| RequestError::Broken(format!("no response from the API server within {patience:?}"));
     let answer = tokio::time::timeout(patience, client.send(request)).await.map_err(silent)?;
-    let answer = answer.map_err(|error| RequestError::Broken(format!("the API server cannot be reached: {error}")))?;
+    let answer = answer.map_err(|error| RequestError::Broken(format!("could not reach the API server: {error}")))?;
     let status = answer.status();
     if status == StatusCode::OK {
         return Ok(answer.into_body());
@@ -119,11 +119,11 @@ pub async fn page(
     let body = tokio::time::timeout(patience, Limited::new(body, MAX_PAGE_BYTES).collect());
     let body =
         body.await.map_err(|_| ConnectionEnd::Failed(format!("a page of the list took longer than {patience:?}")))?;
-    let bytes = body.map_err(|error| ConnectionEnd::Failed(format!("the list broke off: {error}")))?.to_bytes();
-    let unreadable = |error: serde_json::Error| ConnectionEnd::Failed(format!("the list cannot be read: {error}"));
+    let bytes = body.map_err(|error| ConnectionEnd::Failed(format!("the list was cut off: {error}")))?.to_bytes();
+    let unreadable = |error: serde_json::Error| ConnectionEnd::Failed(format!("could not parse the list: {error}"));
     let list: ListBody<'_> = serde_json::from_slice(&bytes).map_err(unreadable)?;
     let revision = list.metadata.resource_version.parse();
-    let revision = revision.map_err(|_| ConnectionEnd::Failed("the list has no revision".to_string()))?;
+    let revision = revision.map_err(|_| ConnectionEnd::Failed("the list has no resourceVersion".to_string()))?;
     let items = list.items.unwrap_or_default().into_iter().map(|item| bytes.slice_ref(item.get().as_bytes())).collect();
     Ok(ListPage { items, revision, next: list.metadata.r#continue })
 }

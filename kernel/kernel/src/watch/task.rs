@@ -63,7 +63,7 @@ pub async fn run(
         if AssertUnwindSafe(watching).catch_unwind().await.is_ok() {
             return;
         }
-        let message = "the kernel itself failed while it read".to_string();
+        let message = "internal error in the watch".to_string();
         if sink.send((table.clone(), WatchUpdate::Failed { message })).await.is_err() {
             return;
         }
@@ -97,7 +97,7 @@ async fn watch(
         let told = match end {
             ConnectionEnd::ReceiverDropped => return,
             ConnectionEnd::Silent if task.revision.is_none() => {
-                let message = format!("the list stopped for {:?}", task.timeouts.silence);
+                let message = format!("no data from the list within {:?}", task.timeouts.silence);
                 task.send(WatchUpdate::Failed { message }).await
             }
             ConnectionEnd::Closed | ConnectionEnd::Silent if stood => continue,
@@ -154,7 +154,7 @@ impl WatchTask {
         let mut lines = BodyLines::new(body, self.timeouts.silence);
         while let Some(line) = lines.next().await? {
             let unreadable =
-                |error: serde_json::Error| ConnectionEnd::Failed(format!("an event cannot be read: {error}"));
+                |error: serde_json::Error| ConnectionEnd::Failed(format!("could not parse an event: {error}"));
             self.event(event::read(&line).map_err(unreadable)?).await?;
         }
         Ok(())

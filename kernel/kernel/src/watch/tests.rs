@@ -38,7 +38,7 @@ async fn a_kind_is_listed_and_followed() {
 }
 
 #[tokio::test]
-async fn a_definition_that_comes_later_and_goes_is_noticed() {
+async fn a_crd_that_is_created_later_and_deleted_is_noticed() {
     let cluster = Cluster::ephemeral().await;
     let mut fixture = WatchFixture::new(&cluster);
     // The embedded cluster does not end the watch of a deleted CRD; its maximum duration does.
@@ -55,7 +55,7 @@ async fn a_definition_that_comes_later_and_goes_is_noticed() {
 }
 
 #[tokio::test]
-async fn guarantees_a_broken_list_begins_anew() {
+async fn guarantees_a_broken_list_is_restarted() {
     let cluster = Cluster::ephemeral().await;
     let mut fixture = WatchFixture::new(&cluster);
     let names: Vec<String> = (0..20).map(|i| format!("o{i:02}")).collect();
@@ -90,7 +90,7 @@ async fn guarantees_no_change_is_lost_over_disconnects() {
 }
 
 #[tokio::test]
-async fn a_forgotten_revision_is_listed_anew() {
+async fn an_expired_revision_is_listed_again() {
     let store = ObjectStore::in_memory(StoreLimits { history_changes: 4, ..StoreLimits::default() });
     let cluster = Cluster::with_store(store, ClockAndRng::system()).await;
     let mut fixture = WatchFixture::new(&cluster);
@@ -125,7 +125,7 @@ async fn a_server_that_does_not_stream_lists_is_listed_in_pages() {
 }
 
 #[tokio::test]
-async fn what_stands_in_the_way_is_told_and_tried_again() {
+async fn errors_are_reported_and_retried() {
     let cluster = Cluster::ephemeral().await;
     let mut fixture = WatchFixture::new(&cluster);
     fixture.create(&["a"]).await;
@@ -159,7 +159,7 @@ async fn a_silent_connection_is_given_up() {
 
 /// Like production, but a thousand times faster: first the connection has no events, then requests get no response.
 #[tokio::test]
-async fn guarantees_a_server_that_falls_silent_is_told_of() {
+async fn guarantees_a_server_that_stops_responding_is_reported() {
     let timeouts = WatchTimeouts::default();
     assert_eq!((timeouts.silence, timeouts.response), (SILENCE_TIMEOUT, RESPONSE_TIMEOUT));
     assert!(
@@ -174,7 +174,7 @@ async fn guarantees_a_server_that_falls_silent_is_told_of() {
     fixture.script([ResponseFault::BlackHole, ResponseFault::BlackHole]);
     fixture.until(|f| f.lost.len() == 2).await;
     let (said, answer) = (fixture.lost.clone(), fixture.timeouts.response);
-    assert!(said.iter().all(|why| *why == format!("the API server has not answered for {answer:?}")), "{said:?}");
+    assert!(said.iter().all(|why| *why == format!("no response from the API server within {answer:?}")), "{said:?}");
     fixture.create(&["b"]).await;
     fixture.until_holds(&["a", "b"]).await;
     assert_eq!(fixture.lists_begun, 1, "it goes on where it was");
@@ -182,7 +182,7 @@ async fn guarantees_a_server_that_falls_silent_is_told_of() {
 
 /// Lists and watches count as requests: two pages and the requests around them take more than one second.
 #[tokio::test]
-async fn requests_of_a_watch_wait_at_the_gate() {
+async fn requests_of_a_watch_pass_the_rate_limiter() {
     let cluster = Cluster::ephemeral().await;
     let mut fixture = WatchFixture::new(&cluster);
     let names: Vec<String> = (0..super::LIST_PAGE_OBJECTS + 3).map(|i| format!("o{i:04}")).collect();
@@ -210,7 +210,7 @@ async fn a_dropped_watch_ends() {
 }
 
 #[tokio::test]
-async fn a_watch_that_panics_is_told_of_and_begins_anew() {
+async fn a_watch_that_panics_is_reported_and_restarted() {
     async fn broken(_: Request<Body>) -> Result<Response<Body>, Infallible> {
         panic!("this is no request")
     }
@@ -234,7 +234,7 @@ fn waits_double_up_to_a_bound() {
 }
 
 #[test]
-fn the_watch_of_a_kind_that_may_vanish_is_renewed_sooner() {
+fn the_watch_of_a_custom_kind_is_renewed_sooner() {
     let (timeouts, in_group) = (WatchTimeouts::default(), |group| Resource::namespaced(group, "v1", "Thing", "things"));
     for group in ["", "apps", "batch", "rbac.authorization.k8s.io", "networking.k8s.io"] {
         assert_eq!(timeouts.duration_of(&in_group(group)), WATCH_DURATION, "{group}");

@@ -61,7 +61,7 @@ impl FaultyConnection {
     /// Creates the object of a case, and returns it.
     pub async fn set_up(&self, case: &WriteCase) -> Option<Value> {
         let start = case.start.clone()?;
-        self.send_as_somebody(Mutation::create(&case.resource, start), &case.key()).await;
+        self.send_as_other(Mutation::create(&case.resource, start), &case.key()).await;
         self.object(&case.key()).await
     }
 
@@ -69,7 +69,7 @@ impl FaultyConnection {
     pub async fn write_as_other(&self, key: &ObjectKey) {
         let label = json!({ "metadata": { "labels": { "meddled": "yes" } } });
         let patch = Mutation::patch(&key.table.resource, &key.namespace, &key.name, PatchType::Merge, label);
-        self.send_as_somebody(patch, key).await;
+        self.send_as_other(patch, key).await;
     }
 
     /// Deletes and recreates the object as another client.
@@ -77,14 +77,14 @@ impl FaultyConnection {
         let key = case.key();
         let free = json!({ "metadata": { "finalizers": null } });
         let patch = Mutation::patch(&case.resource, &key.namespace, &key.name, PatchType::Merge, free);
-        self.send_as_somebody(patch, &key).await;
-        self.send_as_somebody(Mutation::delete(&case.resource, &key.namespace, &key.name), &key).await;
+        self.send_as_other(patch, &key).await;
+        self.send_as_other(Mutation::delete(&case.resource, &key.namespace, &key.name), &key).await;
         self.set_up(case).await.unwrap();
     }
 
-    async fn send_as_somebody(&self, mutation: Mutation, key: &ObjectKey) {
+    async fn send_as_other(&self, mutation: Mutation, key: &ObjectKey) {
         let write = Write { mutation: mutation.unconditional(), object: key.clone(), result: WriteResult::Skipped };
-        let request = WriteRequest { write, user: None, manager: "somebody".to_string(), dry_run: false };
+        let request = WriteRequest { write, user: None, manager: "other".to_string(), dry_run: false };
         let answer = self.writer.send(&request).await;
         assert!(matches!(answer, WriteResponse::Done { .. }), "{answer:?}");
     }

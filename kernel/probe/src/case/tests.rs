@@ -23,10 +23,10 @@ fn a_case_is_read() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
+fn errors_name_their_path() {
     let said = |text: &str| ProbeCase::read(text).unwrap_err().to_string();
-    assert_eq!(said("given: 1"), "`given` is no list");
-    assert_eq!(said("givne: []"), "`givne` is not known; a case has `operator`, `given` and `script`");
+    assert_eq!(said("given: 1"), "`given` is not a list");
+    assert_eq!(said("givne: []"), "`givne` is unknown; a case has `operator`, `given` and `script`");
     assert_eq!(said("given: [{kind: A}]"), "`given[0].apiVersion` is missing");
     assert_eq!(said("script: [{apply: {apiVersion: v1, kind: A}}]"), "`script[0].apply.metadata.name` is missing");
     let remove = "script: [{remove: {apiVersion: v1, kind: A, metadata: {name: a}}}]";

@@ -20,7 +20,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_makes_reading_fail_badly(text in "[a-z0-9:x+-]{0,40}") {
+    fn no_text_panics(text in "[a-z0-9:x+-]{0,40}") {
         if let Ok(fault) = text.parse::<Fault>() {
             prop_assert!(fault.parts().len() <= MAX_PARTS);
         }
@@ -28,7 +28,7 @@ proptest! {
 }
 
 #[test]
-fn faults_are_called_as_the_documents_say() {
+fn faults_have_the_documented_names() {
     let text = "crash-after-write:3";
     assert_eq!(text.parse::<Fault>().unwrap(), Fault::of([FaultPart::once(FaultKind::CrashAfterWrite, 3)]));
     let two = Fault::of([
@@ -40,17 +40,17 @@ fn faults_are_called_as_the_documents_say() {
 }
 
 #[test]
-fn what_is_no_fault_is_said() {
+fn invalid_faults_are_reported() {
     let said = |text: &str| text.parse::<Fault>().unwrap_err().to_string();
-    assert!(said("crash:1").starts_with("no fault is called `crash`\nhint: the faults are crash-before-write, "));
-    assert!(said("crash-at-write:0").starts_with("`crash-at-write:0` does not say at which write or event\nhint: "));
-    assert!(said("crash-at-write:+1").starts_with("`crash-at-write:` does not say"));
-    assert!(said("miss-event").contains("does not say at which"));
-    assert!(said("miss-event:1+miss-event:2+miss-event:3").ends_with("is more than 2 faults in one run"));
+    assert!(said("crash:1").starts_with("unknown fault `crash`\nhint: use one of crash-before-write, "));
+    assert!(said("crash-at-write:0").starts_with("`crash-at-write:0` has no number of a write or event\nhint: "));
+    assert!(said("crash-at-write:+1").starts_with("`crash-at-write:` has no number"));
+    assert!(said("miss-event").contains("has no number"));
+    assert!(said("miss-event:1+miss-event:2+miss-event:3").ends_with("has more than 2 faults"));
 }
 
 #[test]
-fn a_part_strikes_as_often_as_it_says() {
+fn a_fault_part_applies_the_given_number_of_times() {
     let part = FaultPart { kind: FaultKind::Answer429, at: 2, times: 3 };
     assert_eq!((1..7).filter(|write| part.applies_to(*write)).collect::<Vec<_>>(), [2, 3, 4]);
 }

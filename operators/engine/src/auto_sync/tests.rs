@@ -36,7 +36,7 @@ fn decided(application: &Value, found: &ComparisonResult) -> AutoSyncDecision {
 }
 
 #[test]
-fn out_of_sync_is_synced_to_what_was_compared() {
+fn an_automated_sync_uses_the_compared_revision() {
     let odd = found(vec![object("a", SyncStatusCode::OutOfSync, false)]);
     let AutoSyncDecision::StartSync(operation) = decided(&application(json!({"prune": true})), &odd) else {
         panic!("it starts")
@@ -56,7 +56,7 @@ fn out_of_sync_is_synced_to_what_was_compared() {
 }
 
 #[test]
-fn what_is_too_much_alone_is_no_reason_without_prune_and_all_of_it_is_not_wiped_out() {
+fn extra_objects_alone_start_no_sync_without_prune_and_never_wipe_everything() {
     let extra = found(vec![object("a", SyncStatusCode::Synced, false), object("old", SyncStatusCode::OutOfSync, true)]);
     assert_eq!(decided(&application(json!({})), &extra), AutoSyncDecision::Nothing);
     assert!(matches!(decided(&application(json!({"prune": true})), &extra), AutoSyncDecision::StartSync(_)));
@@ -70,7 +70,7 @@ fn what_is_too_much_alone_is_no_reason_without_prune_and_all_of_it_is_not_wiped_
 }
 
 #[test]
-fn what_was_tried_is_tried_again_only_to_heal() {
+fn an_attempted_revision_is_synced_again_only_by_self_heal() {
     let odd = found(vec![object("a", SyncStatusCode::OutOfSync, false), object("b", SyncStatusCode::Synced, false)]);
     let failed = attempted(application(json!({"selfHeal": true})), "Failed", NOW, 0);
     assert_eq!(decided(&failed, &odd), AutoSyncDecision::SyncError("Failed last sync attempt to [abc]: no".into()));

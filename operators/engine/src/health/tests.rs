@@ -13,7 +13,7 @@ fn health_of(object: &Value) -> (HealthCode, String) {
 }
 
 #[test]
-fn a_deployment_is_as_its_rollout() {
+fn the_health_of_a_deployment_is_that_of_its_rollout() {
     let waits = |rest: &str| (HealthCode::Progressing, format!("Waiting for rollout to finish: {rest}"));
     let observed = json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2});
     assert_eq!(health_of(&deployment(observed.clone())), (HealthCode::Healthy, String::new()));
@@ -36,7 +36,7 @@ fn a_deployment_is_as_its_rollout() {
 }
 
 #[test]
-fn jobs_pods_claims_and_services_say_how_they_do() {
+fn jobs_pods_claims_and_services_have_a_health() {
     let of_kind = |version: &str, kind: &str, rest: Value| {
         let mut object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": "x"}});
         object.as_object_mut().into_iter().for_each(|map| map.extend(rest.as_object().cloned().unwrap_or_default()));
@@ -110,7 +110,7 @@ fn jobs_pods_claims_and_services_say_how_they_do() {
 }
 
 #[test]
-fn an_application_is_as_its_worst_object_and_missing_when_nothing_is_there() {
+fn the_health_of_an_application_is_that_of_its_worst_object() {
     let healthy = json!({"apiVersion": "v1", "kind": "Service", "spec": {}});
     let waiting = json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Pending"}});
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap"});

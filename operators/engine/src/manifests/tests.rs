@@ -49,7 +49,7 @@ fn a_directory_is_its_manifests() {
 }
 
 #[test]
-fn a_broken_manifest_is_named_and_a_broken_file_of_another_kind_is_left_alone() {
+fn an_invalid_manifest_is_reported_and_other_invalid_yaml_is_ignored() {
     let broken = files(&[("bad.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: [x\n")]);
     let told = generate(&json!({}), &broken, TARGET, &no_file).unwrap_err();
     assert!(told.starts_with("Failed to unmarshal \"bad.yaml\": failed to unmarshal manifest: "), "{told}");
@@ -76,7 +76,7 @@ fn chart() -> FolderFiles {
 }
 
 #[test]
-fn a_chart_is_rendered_with_values_from_everywhere() {
+fn a_chart_is_rendered_with_values_of_all_sources() {
     let made = generate(&json!({"path": "charts/shop"}), &chart(), TARGET, &no_file).unwrap();
     assert_eq!((made.source_type, names(&made)), ("Helm", vec!["boxes.x.io", "shop"]));
     assert_eq!(made.objects[1]["data"], json!({"say": "hello", "ns": "prod", "replicas": "1"}));
@@ -97,7 +97,7 @@ fn a_chart_is_rendered_with_values_from_everywhere() {
 }
 
 #[test]
-fn a_value_file_that_is_not_there_is_told_unless_that_is_fine() {
+fn a_missing_value_file_is_an_error_unless_ignored() {
     let source =
         |lenient: bool| json!({"path": "c", "helm": {"valueFiles": ["gone.yaml"], "ignoreMissingValueFiles": lenient}});
     let told = generate(&source(false), &chart(), TARGET, &no_file).unwrap_err();

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tries_come_later_and_later() {
+    fn delays_between_attempts_grow() {
         let start = Timestamp::UNIX_EPOCH;
         let wait = |retry: &Value, before| next_attempt(retry, start, before).unwrap().as_second();
         let waits: Vec<i64> = [0, 1, 2, 60].map(|before| wait(&json!({"limit": -1}), before)).to_vec();
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_is_written_as_on_a_kitchen_clock() {
+    fn the_time_has_the_kitchen_format() {
         let at = |text: &str| kitchen(text.parse().unwrap());
         assert_eq!(
             [at("2026-01-01T00:05:00Z"), at("2026-01-01T12:00:00Z"), at("2026-01-01T15:04:00Z")],

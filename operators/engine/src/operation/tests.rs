@@ -37,7 +37,7 @@ fn over(step: OperationStep) -> (String, String, Vec<(String, String)>) {
 }
 
 #[test]
-fn what_differs_is_applied_then_it_is_over() {
+fn differences_are_applied_and_the_operation_finishes() {
     let state = state(json!({"sync": {}}));
     assert_eq!(
         next_step(&state, vec![apply("a", 0, false), apply("b", 0, true)], now()),
@@ -50,13 +50,13 @@ fn what_differs_is_applied_then_it_is_over() {
 }
 
 #[test]
-fn an_object_the_server_sees_otherwise_does_not_keep_a_sync_forever() {
+fn an_object_that_the_server_changes_does_not_block_a_sync() {
     let late = parse_time("2026-01-01T10:00:11Z").unwrap();
     assert_eq!(over(next_step(&state(json!({"sync": {}})), vec![apply("a", 0, false)], late)).0, "Succeeded");
 }
 
 #[test]
-fn waves_come_one_after_the_other_and_wait_for_health() {
+fn waves_are_applied_in_order_and_wait_for_health() {
     let state = state(json!({"sync": {}}));
     let first = |same, health| task("first", -1, SyncAction::Apply { in_sync: same, health, awaits_definition: false });
     assert_eq!(
@@ -81,7 +81,7 @@ fn waves_come_one_after_the_other_and_wait_for_health() {
 }
 
 #[test]
-fn what_is_not_wanted_is_removed_last_and_only_if_asked_for() {
+fn extra_objects_are_pruned_last_and_only_if_enabled() {
     let with = state(json!({"sync": {"prune": true}}));
     assert_eq!(
         next_step(&with, vec![apply("a", 0, false), prune("old", true)], now()),
@@ -100,7 +100,7 @@ fn what_is_not_wanted_is_removed_last_and_only_if_asked_for() {
 }
 
 #[test]
-fn what_is_not_allowed_stops_all_of_it() {
+fn a_denied_object_fails_the_whole_sync() {
     let mut denied = apply("a", 0, false);
     denied.denial = Some("resource :Namespace is not permitted in project team".into());
     let (phase, message, results) =
@@ -114,7 +114,7 @@ fn what_is_not_allowed_stops_all_of_it() {
 }
 
 #[test]
-fn what_is_refused_fails_and_is_tried_again_as_often_as_said() {
+fn a_refused_object_fails_the_sync_and_is_retried() {
     let mut refused = apply("a", 0, false);
     refused.refusal = Some("admission says no".into());
     let (phase, message, _) = over(next_step(&state(json!({"sync": {}})), vec![refused.clone()], now()));
@@ -137,7 +137,7 @@ fn what_is_refused_fails_and_is_tried_again_as_often_as_said() {
 }
 
 #[test]
-fn an_operation_can_be_ended_and_can_be_for_some_objects() {
+fn an_operation_can_be_terminated_and_partial() {
     let mut ending = state(json!({"sync": {}}));
     ending["phase"] = json!("Terminating");
     let Some(OperationStep::Finish(ended)) = pending_step(&ending, now()) else { panic!("it ends") };
@@ -150,7 +150,7 @@ fn an_operation_can_be_ended_and_can_be_for_some_objects() {
 }
 
 #[test]
-fn what_is_synced_to_is_written_down_first() {
+fn the_revision_is_recorded_first() {
     let application = json!({"spec": {"source": {"repoURL": "r", "targetRevision": "main"}}});
     let fresh = begin(&json!({"sync": {}}), now());
     let (source, revision) = source(&application, &fresh);

@@ -51,7 +51,7 @@ impl Reconciliation<'_> {
         let (namespace, name) = cluster.secret.as_ref()?;
         match self.external.query(json!({"cluster": {"namespace": namespace, "name": name}})) {
             Ok(Value::Null) => {
-                let waits = format!("the cluster {} to be reached", cluster.name);
+                let waits = format!("the operator of cluster {} to start", cluster.name);
                 Some(Ok(Plan::nothing().waiting(waits).requeue_after(UNTRIED_CLUSTER_RETRY)))
             }
             Ok(_) => None,

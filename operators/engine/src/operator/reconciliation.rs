@@ -111,7 +111,7 @@ impl<'a> Reconciliation<'a> {
             return Ok((None, vec![wrong(format!("Application referencing project {name} which does not exist"))]));
         };
         if list(spec, "/sources").count() > 0 {
-            return Ok((None, vec![wrong("the embedded engine takes one source, in spec.source".to_string())]));
+            return Ok((None, vec![wrong("the embedded engine supports a single source in spec.source".to_string())]));
         }
         let (url, path) = (text(spec, "/source/repoURL"), text(spec, "/source/path"));
         if url.is_empty() || (path.is_empty() && text(spec, "/source/chart").is_empty()) {
@@ -373,7 +373,7 @@ impl<'a> Reconciliation<'a> {
             }
             if !remaining.present.is_empty() || !remaining.terminating.is_empty() {
                 let count = remaining.present.len() + remaining.terminating.len();
-                return Ok(plan.waiting(format!("{count} objects to be gone")));
+                return Ok(plan.waiting(format!("{count} objects to be deleted")));
             }
         }
         self.next["metadata"]["finalizers"] = deletion::other_finalizers(&self.before);

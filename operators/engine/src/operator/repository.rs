@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_repositorys_own_secret_comes_before_the_longest_beginning() {
+    fn the_repositorys_own_secret_precedes_the_longest_prefix() {
         let secrets = [
             secret("host", "repo-creds", "https://git.example"),
             secret("team", "repo-creds", "https://git.example/team"),

@@ -66,7 +66,9 @@ impl Reconciliation<'_> {
 
     fn plan_step(&mut self, step: OperationStep) -> Option<Plan> {
         match step {
-            OperationStep::Wait(wait) => return Some(Plan::nothing().waiting("the sync to go on").requeue_after(wait)),
+            OperationStep::Wait(wait) => {
+                return Some(Plan::nothing().waiting("the sync to continue").requeue_after(wait));
+            }
             OperationStep::Finish(state) => {
                 self.record_history(&state);
                 self.record_step(OperationStep::Finish(state));
@@ -251,7 +253,7 @@ impl Reconciliation<'_> {
                 }
             }
         }
-        Ok(plan.waiting("the sync to go on").requeue_after(std::time::Duration::from_secs(1)))
+        Ok(plan.waiting("the sync to continue").requeue_after(std::time::Duration::from_secs(1)))
     }
 
     /// Adds a successful sync to the history.

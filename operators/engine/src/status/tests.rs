@@ -30,7 +30,7 @@ fn sync_summary(found: &ComparisonResult) -> Vec<(String, &'static str, bool)> {
 }
 
 #[test]
-fn what_is_as_wanted_is_synced_and_healthy() {
+fn matching_objects_are_synced_and_healthy() {
     let targets = config_maps(&[("a", "1"), ("b", "1")]);
     let found = compare_targets(&targets, &live_objects(&targets));
     assert_eq!((found.sync, found.health), (SyncStatusCode::Synced, HealthCode::Healthy));
@@ -41,7 +41,7 @@ fn what_is_as_wanted_is_synced_and_healthy() {
 }
 
 #[test]
-fn what_is_missing_other_or_too_much_is_out_of_sync() {
+fn missing_different_and_extra_objects_are_out_of_sync() {
     let targets = config_maps(&[("a", "1"), ("b", "2")]);
     let mut live = live_objects(&config_maps(&[("a", "0"), ("old", "1")]));
     let found_now = compare_targets(&targets, &live);
@@ -56,7 +56,7 @@ fn what_is_missing_other_or_too_much_is_out_of_sync() {
 }
 
 #[test]
-fn an_object_of_another_application_is_neither_pruned_nor_taken_silently() {
+fn an_object_of_another_application_is_not_pruned_and_reported() {
     let mut live = live_objects(&config_maps(&[("a", "1"), ("b", "1")]));
     for (_, object) in live.values_mut() {
         let object = object.as_mut().unwrap();
@@ -72,7 +72,7 @@ fn an_object_of_another_application_is_neither_pruned_nor_taken_silently() {
 }
 
 #[test]
-fn a_target_that_is_not_known_makes_everything_unknown() {
+fn an_unknown_target_makes_everything_unknown() {
     let live = live_objects(&config_maps(&[("a", "1")]));
     let found = compare(
         "shop",
@@ -86,7 +86,7 @@ fn a_target_that_is_not_known_makes_everything_unknown() {
 }
 
 #[test]
-fn conditions_keep_their_time_until_they_say_something_else() {
+fn conditions_keep_their_time_until_they_change() {
     let at = |second| Timestamp::from_second(second).unwrap();
     let mut status = json!({});
     set_conditions(&mut status, &["ComparisonError"], &[("ComparisonError", "a".into())], at(0));

@@ -27,7 +27,7 @@ fn fails(words: &'static str) -> impl Fn(&Value) -> bool {
 /// An Application among the manifests would be served with the engine's rights, under a project that permits
 /// everything.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repository_makes_no_argo_cd_of_its_own() {
+async fn a_repository_cannot_create_argo_cd_objects() {
     let fixture = EngineFixture::new().await;
     tenant(&fixture).await;
     let loot = GitFixture::new();
@@ -104,7 +104,7 @@ async fn a_repository_deploys_to_no_namespace_but_its_own() {
 
 /// The Secret of a cluster restricts the namespaces, whatever the project permits.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cluster_with_namespaces_is_deployed_to_in_them_alone() {
+async fn a_cluster_with_namespaces_is_only_deployed_to_in_them() {
     let fixture = EngineFixture::new().await;
     fixture.send("POST", "/api/v1/namespaces", json!({"metadata": {"name": "other"}})).await.unwrap();
     let labels = json!({"argocd.argoproj.io/secret-type": "cluster"});
@@ -141,7 +141,7 @@ async fn a_cluster_with_namespaces_is_deployed_to_in_them_alone() {
 
 /// The status must not reveal whether a guessed manifest equals another tenant's object.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repository_learns_nothing_of_what_is_anothers() {
+async fn a_repository_reveals_nothing_about_other_tenants() {
     let fixture = EngineFixture::new().await;
     tenant(&fixture).await;
     let secret = json!({"metadata": {"name": "login"}, "stringData": {"password": "right"}});
@@ -175,7 +175,7 @@ async fn a_repository_learns_nothing_of_what_is_anothers() {
 
 /// Covers source paths and value files that lead out of the repository.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_leads_out_of_no_repository() {
+async fn no_path_leads_out_of_a_repository() {
     let fixture = EngineFixture::new().await;
     tenant(&fixture).await;
     let repository = GitFixture::new();
@@ -203,7 +203,7 @@ async fn a_path_leads_out_of_no_repository() {
 /// Uses the project that the GitOps Service writes for a tenant with an environment: namespaces are created only if
 /// permitted by name.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_is_made_only_if_the_project_permits_it() {
+async fn a_namespace_is_created_only_if_the_project_permits_it() {
     let fixture = EngineFixture::new().await;
     let there = fixture.other("team").await;
     let spec = json!({"sourceRepos": ["file://**"], "destinations": [{"name": "managed-env-1", "namespace": "*"}],

@@ -5,7 +5,7 @@ use super::*;
 const ALL: [Scheme; 4] = [Scheme::Https, Scheme::Http, Scheme::Ssh, Scheme::File];
 
 #[test]
-fn the_usual_forms_are_read() {
+fn common_addresses_are_parsed() {
     for (text, scheme) in [
         ("https://git.example/team/app.git", Scheme::Https),
         ("HTTPS://Git.example/Team/App", Scheme::Https),
@@ -20,7 +20,7 @@ fn the_usual_forms_are_read() {
 }
 
 #[test]
-fn what_git_would_take_for_an_option_a_program_or_a_path_is_refused() {
+fn options_programs_and_paths_are_rejected_as_addresses() {
     for text in [
         "",
         " ",
@@ -47,7 +47,7 @@ fn what_git_would_take_for_an_option_a_program_or_a_path_is_refused() {
 }
 
 #[test]
-fn a_password_in_an_address_is_taken_out_of_it() {
+fn a_password_is_removed_from_an_address() {
     let address = RepositoryAddress::parse("https://bob:p%40ss@git.example/app.git", &ALL).unwrap();
     assert_eq!(address.as_str(), "https://git.example/app.git");
     let login = Login::Password { username: "bob".into(), password: "p@ss".into() };

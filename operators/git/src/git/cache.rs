@@ -77,7 +77,7 @@ impl RepositoryCache {
     /// Creates the key unless another process was faster. Readers never see a partial key.
     fn create_key(&self, file: &Path) -> io::Result<()> {
         let mut key = [0; KEY_BYTES];
-        SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no randomness is to be had"))?;
+        SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no random bytes are available"))?;
         fs::create_dir_all(&self.folder)?;
         let mut made = NamedTempFile::new_in(&self.folder)?;
         made.write_all(&key)?;
@@ -133,7 +133,7 @@ impl CachedRepository {
     }
 
     pub(super) fn path_text(&self) -> Result<&str, GitError> {
-        let odd = || io::Error::new(io::ErrorKind::InvalidInput, "its name is not UTF-8");
+        let odd = || io::Error::new(io::ErrorKind::InvalidInput, "the path is not UTF-8");
         self.path.to_str().ok_or_else(|| GitError::Cache(self.path.clone(), odd()))
     }
 

@@ -70,7 +70,7 @@ fn tree(made: &TestRepository, revision: &str) -> Result<CommitTree, GitError> {
 }
 
 #[test]
-fn a_branch_a_tag_a_commit_and_its_first_letters_are_the_same_files() {
+fn revisions_resolve_to_the_same_files() {
     let made = TestRepository::new();
     let first = made.write("deploy/a.yaml", "one").commit("first");
     made.git(&["tag", "--annotate", "--message", "first", "v1"]);
@@ -92,7 +92,7 @@ fn a_branch_a_tag_a_commit_and_its_first_letters_are_the_same_files() {
 }
 
 #[test]
-fn the_cache_serves_what_was_fetched_and_learns_what_is_new() {
+fn the_cache_serves_fetched_commits_and_fetches_new_ones() {
     let made = TestRepository::new();
     let cache = TempDir::new().unwrap();
     let git = reader(&cache);
@@ -128,7 +128,7 @@ fn links_are_followed_inside_of_the_repository() {
 }
 
 #[test]
-fn guarantees_links_lead_nowhere_else() {
+fn guarantees_links_do_not_leave_the_repository() {
     for target in ["/etc/passwd", "../../outside", "self", "../app"] {
         let made = TestRepository::new();
         made.write("app/own.yaml", "own").link("app/self", target).commit("link");
@@ -157,7 +157,7 @@ fn a_repository_larger_than_allowed_is_not_kept() {
 }
 
 #[test]
-fn a_file_of_this_machine_is_read_only_where_that_is_allowed() {
+fn local_files_are_read_only_if_allowed() {
     let made = TestRepository::new();
     made.write("a", "x").commit("a");
     let cache = TempDir::new().unwrap();
@@ -167,7 +167,7 @@ fn a_file_of_this_machine_is_read_only_where_that_is_allowed() {
 }
 
 #[test]
-fn no_hook_and_no_setting_of_a_repository_runs() {
+fn no_hook_or_setting_of_a_repository_is_executed() {
     let made = TestRepository::new();
     let proof = made.folder.path().join("ran");
     for hook in ["post-checkout", "pre-auto-gc", "reference-transaction", "post-upload-pack"] {
@@ -185,7 +185,7 @@ fn password(password: &str) -> Login {
 }
 
 #[test]
-fn a_repository_over_http_opens_to_its_password_and_to_no_other() {
+fn a_repository_over_http_accepts_only_its_password() {
     let made = TestRepository::new();
     let commit = made.write("a", "over http").commit("a");
     let server = HttpFileServer::start(made.folder.path(), Some("bob:hunter2"));
@@ -209,7 +209,7 @@ fn a_repository_over_http_opens_to_its_password_and_to_no_other() {
 
 /// A cached repository is bound to the login it was fetched with, even for a commit given by its SHA.
 #[test]
-fn what_was_fetched_with_a_login_is_there_for_that_login_alone() {
+fn fetched_commits_are_available_to_their_login_only() {
     let made = TestRepository::new();
     let commit = Revision::Commit(Commit::parse(&made.write("a", "secret").commit("a")).unwrap());
     let server = HttpFileServer::start(made.folder.path(), Some("bob:hunter2"));
@@ -231,7 +231,7 @@ fn what_was_fetched_with_a_login_is_there_for_that_login_alone() {
 }
 
 #[test]
-fn a_server_that_sends_elsewhere_does_not_send_the_password_along() {
+fn a_redirect_does_not_forward_the_password() {
     let made = TestRepository::new();
     made.write("a", "x").commit("a");
     let thief = HttpFileServer::start(made.folder.path(), Some("bob:other"));
@@ -248,7 +248,7 @@ fn a_server_that_sends_elsewhere_does_not_send_the_password_along() {
 }
 
 #[test]
-fn a_repository_that_is_not_there_is_told_apart_from_a_server_that_is_not() {
+fn a_missing_repository_differs_from_an_unreachable_server() {
     let made = TestRepository::new();
     made.write("a", "x").commit("a");
     let server = HttpFileServer::start(made.folder.path(), None);
@@ -262,7 +262,7 @@ fn a_repository_that_is_not_there_is_told_apart_from_a_server_that_is_not() {
 }
 
 #[test]
-fn a_credential_that_cannot_be_given_is_refused() {
+fn a_credential_of_the_wrong_type_is_rejected() {
     let cache = TempDir::new().unwrap();
     let git = Git::new(GitSettings::with_cache(cache.path()));
     let key = Login::Key { private_key: "x".into(), hosts: crate::HostKeys::AcceptAny };

@@ -24,19 +24,19 @@ fn run(text: &str, means: &LoginEnvironment, deadline: Duration, output_bytes: u
 const LONG: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_run_that_hangs_is_ended_with_all_it_started() {
+fn a_hanging_command_is_killed_with_its_children() {
     let ended = run("sleep 600 & sleep 600", &LoginEnvironment::default(), Duration::from_millis(300), 100);
     assert!(matches!(ended, Err(GitError::Timeout { .. })), "{ended:?}");
 }
 
 #[test]
-fn a_run_that_says_too_much_fails() {
+fn a_command_with_too_much_output_fails() {
     let ended = run("head -c 2000 /dev/zero", &LoginEnvironment::default(), LONG, 1000);
     assert!(matches!(ended, Err(GitError::TooLarge { .. })), "{ended:?}");
 }
 
 #[test]
-fn guarantees_a_password_is_never_told() {
+fn guarantees_a_password_is_never_revealed() {
     let means = LoginEnvironment {
         variables: vec![("SWITCHBOARD_GIT_PASSWORD", "hunter2".into())],
         secrets: vec!["hunter2".into()],
@@ -48,7 +48,7 @@ fn guarantees_a_password_is_never_told() {
 }
 
 #[test]
-fn nothing_of_this_machine_is_taken_over_but_the_way_to_the_network() {
+fn only_network_settings_are_inherited() {
     let told = run("env | cut -d= -f1 | sort", &LoginEnvironment::default(), LONG, 100_000).unwrap();
     let told = String::from_utf8(told).unwrap();
     let odd: Vec<&str> = told
@@ -61,7 +61,7 @@ fn nothing_of_this_machine_is_taken_over_but_the_way_to_the_network() {
 }
 
 #[test]
-fn a_machine_without_git_is_told_what_to_do() {
+fn missing_git_is_an_error_with_a_hint() {
     let folder = tempfile::tempdir().unwrap();
     let nowhere = folder.path().join("nowhere");
     let program = GitProgram { git: &nowhere, allowed: &[], config: None, folder: folder.path() };

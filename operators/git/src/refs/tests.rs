@@ -18,7 +18,7 @@ fn refs() -> Refs {
 }
 
 #[test]
-fn names_stand_for_commits() {
+fn names_resolve_to_commits() {
     for (name, digit) in [
         ("", 'a'),
         ("HEAD", 'a'),
@@ -36,7 +36,7 @@ fn names_stand_for_commits() {
 }
 
 #[test]
-fn a_name_of_nothing_is_refused() {
+fn an_unknown_revision_is_rejected() {
     for name in ["master", "abc123", "v1^{}", "x", "-x"] {
         assert_eq!(
             refs().resolve(name).unwrap_err().to_string(),

@@ -35,7 +35,7 @@ pub fn object(row: &rows::Application, namespace: &str) -> Result<Value, SpecErr
 /// managed-gitops compares four keys only and keeps other edits.
 ///
 /// # Guarantees
-/// - An edit of the spec is reverted, any other is kept.          // test: guarantees_an_edit_is_undone_and_others_are_kept
+/// - An edit of the spec is reverted, any other is kept.          // test: guarantees_an_edit_of_the_spec_is_reverted_and_others_are_kept
 pub fn corrected(live: &Value, row: &rows::Application) -> Result<Option<Value>, SpecError> {
     let mut object = live.clone();
     object["spec"] = spec_field::read(&row.spec_field)?;

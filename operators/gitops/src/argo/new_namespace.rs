@@ -77,8 +77,8 @@ pub fn denial_message(status: &Value) -> Option<String> {
     let denied = items_at(status, "/operationState/syncResult/resources").any(is_denied);
     (asked && denied).then(|| {
         format!(
-            "the namespace '{name}' was not created: CreateNamespace=true is not for who deploys, or has deployed, without an \
-             environment as well; create the namespace on the cluster of the environment"
+            "the namespace '{name}' was not created: CreateNamespace=true is not available to tenants that also deploy, or have deployed, without an \
+             environment; create the namespace on the cluster of the environment"
         )
     })
 }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_permits_the_namespaces_that_are_asked_for_and_no_other() {
+    fn a_project_permits_only_requested_namespaces() {
         let asks = ["CreateNamespace=true"];
         let rows = [
             application("managed-env-1", "shop", &asks),
@@ -167,7 +167,7 @@ mod tests {
 
     /// The API server of an older Argo CD drops fields that the kind does not have.
     #[test]
-    fn a_project_of_an_argo_cd_without_names_is_not_written_again_and_again() {
+    fn a_project_of_an_older_argo_cd_is_not_rewritten_forever() {
         let rows = ["a", "b"].map(|name| application("managed-env-1", name, &["CreateNamespace=true"]));
         let wanted = permit_namespaces(tenant(&[]), &rows);
         let mut pruned = wanted.clone();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_all_ask_for_matters_only_where_somebody_asks_or_something_is_permitted() {
+    fn applications_are_read_only_if_namespaces_are_requested_or_permitted() {
         let (asks, silent) = (application("e", "a", &["CreateNamespace=true"]), application("e", "a", &[]));
         let silent = Application { spec_field: silent.spec_field.replace("/CreateNamespace=true", "/web"), ..silent };
         let (plain, open) = (
@@ -199,14 +199,14 @@ mod tests {
 
     /// On that cluster, a Namespace of the name could belong to another tenant.
     #[test]
-    fn who_may_deploy_to_argo_cds_own_cluster_makes_no_namespace() {
+    fn a_project_with_argo_cds_own_cluster_permits_no_namespaces() {
         let both = tenant(&["shop".to_string()]);
         let rows = [application("managed-env-1", "kube-system", &["CreateNamespace=true"])];
         assert_eq!(permit_namespaces(both.clone(), &rows), both);
     }
 
     #[test]
-    fn a_namespace_that_is_not_permitted_is_told_in_words_that_help() {
+    fn a_denied_namespace_is_reported_with_advice() {
         let why = "resource :Namespace is not permitted in project app-project-u";
         let mut status = json!({
             "sync": { "comparedTo": { "destination": { "namespace": "shop" } } },

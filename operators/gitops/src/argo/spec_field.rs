@@ -47,7 +47,7 @@ pub enum SpecError {
     #[error("could not find a spec in the Application's text")]
     NoSpec,
     /// The text exceeds the maximum size.
-    #[error("could not read the Application's spec: it has {0} bytes")]
+    #[error("could not read the Application's spec: it has {0} bytes, more than the limit of 1 MiB")]
     TooLong(usize),
 }
 

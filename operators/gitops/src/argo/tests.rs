@@ -51,7 +51,7 @@ fn written(case: &SpecFieldCase) -> String {
 }
 
 #[test]
-fn a_spec_field_is_the_originals_to_the_byte() {
+fn a_spec_field_matches_managed_gitops_byte_for_byte() {
     assert_eq!(cases().len(), 8);
     for case in cases() {
         assert_eq!(written(&case), case.text);
@@ -59,7 +59,7 @@ fn a_spec_field_is_the_originals_to_the_byte() {
 }
 
 #[test]
-fn a_spec_field_comes_back_with_the_keys_argo_cd_knows() {
+fn a_spec_field_is_read_with_the_case_of_argo_cds_keys() {
     for case in cases() {
         let spec = spec_field::read(&case.text).unwrap();
         assert_eq!(spec["source"]["repoURL"], case.repo.as_str());
@@ -105,7 +105,7 @@ fn a_whole_application_in_lower_case_is_read() {
 }
 
 #[test]
-fn what_is_no_application_is_refused() {
+fn an_invalid_application_is_rejected() {
     for text in ["", "[]", "a: b", "spec: 1", "{"] {
         assert!(spec_field::read(text).is_err(), "{text}");
     }
@@ -123,7 +123,7 @@ fn application(text: String) -> rows::Application {
 }
 
 #[test]
-fn an_application_is_made_of_its_row() {
+fn an_application_is_built_from_its_row() {
     let case = &cases()[1];
     let object = application::object(&application(case.text.clone()), "argocd").unwrap();
     assert_eq!(
@@ -135,7 +135,7 @@ fn an_application_is_made_of_its_row() {
 }
 
 #[test]
-fn guarantees_an_edit_is_undone_and_others_are_kept() {
+fn guarantees_an_edit_of_the_spec_is_reverted_and_others_are_kept() {
     let row = application(cases()[0].text.clone());
     let object = application::object(&row, "argocd").unwrap();
     assert_eq!(application::corrected(&object, &row).unwrap(), None);
@@ -175,7 +175,7 @@ fn guarantees_an_edit_is_undone_and_others_are_kept() {
 
 /// Defect 10: managed-gitops permits every namespace of Argo CD's own cluster to every tenant.
 #[test]
-fn a_project_permits_what_is_the_tenants_and_nothing_else() {
+fn a_project_permits_only_the_tenants_resources() {
     let repository = |url: &str| rows::AppProjectRepository {
         id: url.into(),
         user: "u".into(),
@@ -278,7 +278,7 @@ fn cluster_secret_of(credentials: &rows::ClusterCredentials, project: Option<&st
 }
 
 #[test]
-fn a_clusters_secret_is_the_originals_where_it_says_the_same() {
+fn a_cluster_secret_matches_managed_gitops() {
     let secret = cluster_secret_of(&credentials(), None);
     assert_eq!(
         secret["metadata"],
@@ -302,7 +302,7 @@ fn a_clusters_secret_is_the_originals_where_it_says_the_same() {
 
 /// Defect 7: managed-gitops drops CA certificates and supports tokens only.
 #[test]
-fn a_clusters_secret_holds_certificates() {
+fn a_cluster_secret_contains_certificates() {
     let full = rows::ClusterCredentials {
         namespaces: Some("a,b".into()),
         cluster_resources: true,
@@ -327,7 +327,7 @@ fn a_clusters_secret_holds_certificates() {
 }
 
 #[test]
-fn a_url_with_a_query_of_its_own_is_refused() {
+fn a_url_with_a_query_is_rejected() {
     let environment = rows::ManagedEnvironment {
         id: "x".into(),
         name: "x".into(),
@@ -339,7 +339,7 @@ fn a_url_with_a_query_of_its_own_is_refused() {
 }
 
 #[test]
-fn a_repositorys_secret_belongs_to_its_tenant() {
+fn a_repository_secret_belongs_to_its_tenant() {
     let row = rows::RepositoryCredentials {
         id: "rc".into(),
         user: "u".into(),
@@ -369,7 +369,7 @@ fn a_repositorys_secret_belongs_to_its_tenant() {
 }
 
 #[test]
-fn names_lead_back() {
+fn names_can_be_parsed() {
     assert_eq!(environment_of(&environment_name(&"3f".into())), Some("3f".into()));
     assert_eq!((environment_of("in-cluster"), environment_of("managed-env-")), (None, None));
     let uid = switchboard_ledger::ids::Uid::from("11111111-1111-4111-8111-111111111111");
@@ -403,7 +403,7 @@ fn report() -> Value {
 }
 
 #[test]
-fn a_status_comes_back_from_the_database() {
+fn a_status_survives_packing() {
     let packed = status::pack(&report()).unwrap();
     let mut expected = report();
     expected["sync"]["comparedTo"]["destination"]["name"] = json!("3f");
@@ -415,7 +415,7 @@ fn a_status_comes_back_from_the_database() {
 
 /// managed-gitops writes keys in lower case and omits nothing.
 #[test]
-fn a_status_of_the_original_is_read() {
+fn a_status_of_managed_gitops_is_read() {
     use std::io::Write as _;
     let text = "resources: []\nsync:\n  status: Synced\n  comparedto:\n    source:\n      repourl: u\n      path: p\n      targetrevision: \"\"\n    \
                 destination:\n      server: \"\"\n      namespace: \"n\"\n      name: in-cluster\n  revision: abc\n  revisions: []\nhealth:\n  \
@@ -438,7 +438,7 @@ fn a_status_of_the_original_is_read() {
 }
 
 #[test]
-fn a_tenant_is_told_what_argo_cd_says() {
+fn a_deployment_reports_the_status_of_argo_cd() {
     let told =
         serde_json::to_value(status::deployment_status(&DeploymentStatus::default(), &report(), Some("stage"), "now"))
             .unwrap();
@@ -470,7 +470,7 @@ fn a_tenant_is_told_what_argo_cd_says() {
 
 /// Defect 2: a report resolves Argo CD's conditions and preserves the backend's.
 #[test]
-fn a_report_resolves_only_what_argo_cd_said() {
+fn a_report_resolves_only_conditions_of_argo_cd() {
     let of = |r#type: &str| DeploymentCondition {
         r#type: r#type.into(),
         message: "m".into(),

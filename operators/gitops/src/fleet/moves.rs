@@ -17,10 +17,10 @@
 //! the action. If a commit conflicts or an object has another version, collect the state again; neither is an error.
 //!
 //! # Guarantees
-//! - An Application is deleted only without finalizers, while paused, and with its copy at the target. // test: guarantees_an_application_goes_only_when_its_copy_is_there
-//! - Only Applications, projects and Secrets of both instances are written.                            // test: guarantees_nothing_but_the_instances_is_written
-//! - A crash after any write or commit does not change the end state.                                  // test: guarantees_a_kill_at_any_point_ends_the_same
-//! - The rows name the target only after the source has released every Application.                    // test: guarantees_two_never_deploy_at_once
+//! - An Application is deleted only without finalizers, while paused, and with its copy at the target. // test: guarantees_an_application_is_deleted_only_with_its_copy_at_the_target
+//! - Only Applications, projects and Secrets of both instances are written.                            // test: guarantees_only_objects_of_the_instances_are_written
+//! - A crash after any write or commit does not change the end state.                                  // test: guarantees_a_crash_at_any_point_has_the_same_end_state
+//! - The rows name the target only after the source has released every Application.                    // test: guarantees_two_instances_never_deploy_at_once
 
 mod cutover;
 mod skip_reconcile;
@@ -139,10 +139,10 @@ pub enum InstanceWrite {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MoveError {
     /// The placement is already on the target.
-    #[error("could not move the unit: it is on that Argo CD instance already")]
+    #[error("could not move the placement: it is already on that Argo CD instance")]
     AlreadyThere,
     /// Another move is in progress.
-    #[error("could not move the unit: move `{0}` is under way")]
+    #[error("could not move the placement: move `{0}` is in progress")]
     InProgress(MoveId),
 }
 

@@ -99,7 +99,7 @@ impl fmt::Display for NoCapacity {
             (all, cordoned) if all == cordoned => write!(f, "every Argo CD instance is cordoned"),
             (all, 0) => write!(f, "all {all} Argo CD instances are full"),
             (all, cordoned) => {
-                write!(f, "{} of {all} Argo CD instances are full, the others cordoned", all - cordoned)
+                write!(f, "{} of {all} Argo CD instances are full, the others are cordoned", all - cordoned)
             }
         }
     }
@@ -109,8 +109,8 @@ impl fmt::Display for NoCapacity {
 /// loaded instance with capacity.
 ///
 /// # Guarantees
-/// - A placement is on one instance, however many callers place it.                 // test: guarantees_a_unit_is_never_split
-/// - A cordoned or full instance gets no new placement.                             // test: guarantees_cordoned_and_full_instances_get_nothing_new
+/// - A placement is on one instance, however many callers place it.                 // test: guarantees_a_placement_is_never_split
+/// - A cordoned or full instance gets no new placement.                             // test: guarantees_cordoned_and_full_instances_get_no_new_placement
 /// - Concurrent placements and moves never exceed the limits of an instance.        // test: an_instance_never_exceeds_its_limits
 ///
 /// # Caveats

@@ -199,7 +199,7 @@ fn removal_write(object: &Value, now: DbTimestamp) -> Result<Option<KubernetesWr
             Some(KubernetesWrite::Merge(name, json!({ "metadata": { "finalizers": all } })))
         }
         (Some(ms), _) if ms > LAST_REMOVAL_MS => {
-            return Err("deletion took longer than 7 minutes: the Application is still there".to_string());
+            return Err("deletion took longer than 7 minutes: the Application still exists".to_string());
         }
         (Some(ms), Some(_)) if ms > REMOVAL_MS => {
             Some(KubernetesWrite::Merge(name, json!({ "metadata": { "finalizers": [] } })))

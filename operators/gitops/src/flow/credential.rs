@@ -88,8 +88,8 @@ pub struct CredentialCheckResult {
 /// Decides on the rows and the status of a credential, and returns the check to execute.
 ///
 /// # Guarantees
-/// - A repository that rejected a login is not checked again until the input changes. // test: guarantees_a_repository_is_not_hammered
-/// - An accepted login is rechecked periodically, and the result is reported.         // test: guarantees_what_worked_is_tried_again
+/// - A repository that rejected a login is not checked again until the input changes. // test: guarantees_a_rejected_login_is_not_rechecked
+/// - An accepted login is rechecked periodically, and the result is reported.         // test: guarantees_working_credentials_are_rechecked
 /// - A rotated credential is sent to the agents of the Argo CDs that use it.          // test: guarantees_a_rotated_credential_is_sent
 pub fn decide(
     input: &CredentialInput<'_>,

@@ -88,9 +88,9 @@ pub struct DeploymentRows {
 /// Decides on the rows and the status of a deployment.
 ///
 /// # Guarantees
-/// - A recreated resource is a new deployment; the old one is removed first. // test: guarantees_a_resource_made_anew_is_another
-/// - Rows and the agent's Operation are committed in one transaction.        // test: guarantees_rows_and_wish_are_one_transaction
-/// - Unchanged rows and statuses are not written.                            // test: guarantees_nothing_is_written_when_nothing_changed
+/// - A recreated resource is a new deployment; the old one is removed first. // test: guarantees_a_recreated_resource_is_a_new_deployment
+/// - Rows and the agent's Operation are committed in one transaction.        // test: guarantees_rows_and_operation_are_one_transaction
+/// - Unchanged rows and statuses are not written.                            // test: guarantees_unchanged_rows_are_not_written
 pub fn decide(input: &DeploymentInput<'_>, mut id: impl FnMut() -> String) -> ReconcileResult {
     let mut decision = ReconcileResult::default();
     let live = input.deployment.filter(|deployment| !deployment.metadata.is_deleted());

@@ -40,9 +40,9 @@ const SERVICE_ACCOUNT_NAMESPACE: &str = "kube-system";
 /// Decides on the rows and the status of an environment, and returns the checks to execute.
 ///
 /// # Guarantees
-/// - A rotated credential and a changed request for a service account are detected.   // test: guarantees_a_rotation_is_noticed
-/// - A created service account is deleted before the credentials for doing so.        // test: guarantees_what_is_ours_is_removed_first
-/// - Accepted credentials are rechecked periodically, and the result is reported.     // test: guarantees_what_worked_is_tried_again
+/// - A rotated credential and a changed request for a service account are detected.   // test: guarantees_a_rotation_is_detected
+/// - A created service account is deleted before the credentials for doing so.        // test: guarantees_a_service_account_is_deleted_before_its_credentials
+/// - Accepted credentials are rechecked periodically, and the result is reported.     // test: guarantees_working_credentials_are_rechecked
 pub fn decide(input: &EnvironmentInput<'_>, mut id: impl FnMut() -> String) -> (ReconcileResult, ClusterChecks) {
     let mut decision = ReconcileResult::default();
     let live = input.environment.filter(|environment| !environment.metadata.is_deleted());

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn resources_are_not_all_tried_at_once() {
+    fn rechecks_are_spread_over_time() {
         let all: std::collections::BTreeSet<i64> =
             (0..100).map(|number| recheck_interval_ms(MIN_RECHECK_MS, &Uid::from(format!("uid-{number}")))).collect();
         assert!(all.len() > 90, "{all:?}");

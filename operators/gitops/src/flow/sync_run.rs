@@ -55,9 +55,9 @@ pub struct SyncRunRows {
 /// Decides on the rows and the status of a sync run.
 ///
 /// # Guarantees
-/// - Runs of one deployment are executed one after another.       // test: guarantees_runs_are_made_one_after_the_other
+/// - Runs of one deployment are executed one after another.       // test: guarantees_runs_are_executed_one_after_another
 /// - A run whose deployment is missing starts when it appears.    // test: guarantees_a_run_waits_for_its_deployment
-/// - The result of a run is kept forever.                         // test: guarantees_a_run_that_failed_has_failed
+/// - The result of a run is kept forever.                         // test: guarantees_the_result_of_a_run_is_kept
 pub fn decide(input: &SyncRunInput<'_>, id: impl FnMut() -> String) -> ReconcileResult {
     let mut decision = ReconcileResult::default();
     let live = input.run.filter(|run| !run.metadata.is_deleted());

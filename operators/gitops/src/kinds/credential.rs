@@ -16,7 +16,7 @@ pub const SECRET_TYPE: &str = "managed-gitops.redhat.com/repository-credential";
 pub const BAD_SCHEME: &str = "repository must begin with ssh:// or https://";
 
 /// The URL contains a user name with password, or a token.
-pub const LOGIN_IN_URL: &str = "spec.repository must not contain a login, which would be kept in clear: remove what is before the @, the Secret has it";
+pub const LOGIN_IN_URL: &str = "spec.repository must not contain a login, because URLs are stored in plaintext: remove the part before the @, and put the login into the Secret";
 
 /// Condition: whether the repository exists.
 pub const VALID_URL: &str = "ValidRepositoryURL";

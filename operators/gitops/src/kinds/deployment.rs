@@ -30,9 +30,9 @@ pub const BAD_ENVIRONMENT_ON_CREATE: &str = "Unable to reconcile the ManagedEnvi
 /// The environment cannot be used by an existing deployment.
 pub const BAD_ENVIRONMENT_ON_UPDATE: &str = "unable to reconcile the ManagedEnvironment resource. Ensure that the ManagedEnvironment exists, it references a Secret, and the Secret is valid";
 /// The repository URL contains a user name with password, or a token.
-pub const LOGIN_IN_URL: &str = "spec.source.repoURL must not contain a login, which would be kept in clear: remove what is before the @, and give it in the Secret of a GitOpsDeploymentRepositoryCredential";
+pub const LOGIN_IN_URL: &str = "spec.source.repoURL must not contain a login, because URLs are stored in plaintext: remove the part before the @, and put the login into the Secret of a GitOpsDeploymentRepositoryCredential";
 /// No environment is given, and Argo CD runs on another cluster than the tenant's namespace.
-pub const NO_OWN_CLUSTER: &str = "an environment is needed in .spec.destination: Argo CD runs on another cluster than this namespace, which therefore is no place to deploy to";
+pub const NO_OWN_CLUSTER: &str = "an environment is required in .spec.destination: Argo CD runs on another cluster than this namespace and cannot deploy to it";
 /// The destination namespace is missing or not a valid name.
 pub const BAD_NAMESPACE: &str = "the namespace specified in the destination field is invalid";
 

@@ -29,7 +29,7 @@ pub const NOT_HTTPS: &str = "cluster api url must start with https://";
 /// The URL has a query, which is reserved for the service.
 pub const URL_WITH_QUERY: &str = "the API URL must not have ? or & values";
 /// The URL contains a login, which would be stored in plaintext.
-pub const LOGIN_IN_URL: &str = "spec.apiURL must not contain a login, which would be kept in clear: remove what is before the @, there and in the kubeconfig; the user of the kubeconfig has it";
+pub const LOGIN_IN_URL: &str = "spec.apiURL must not contain a login, because URLs are stored in plaintext: remove the part before the @ here and in the kubeconfig, whose user has the login";
 
 /// Managed environment of a tenant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -27,7 +27,7 @@ fn deployment(path: &str, environment: &str, namespace: &str) -> GitOpsDeploymen
 }
 
 #[test]
-fn a_resource_is_read_and_written_as_kubernetes_has_it() {
+fn a_resource_is_read_and_written_in_the_kubernetes_format() {
     let object = json!({
         "metadata": { "name": "web", "namespace": "shop", "uid": "u", "generation": 3 },
         "spec": {
@@ -52,7 +52,7 @@ fn a_resource_is_read_and_written_as_kubernetes_has_it() {
 }
 
 #[test]
-fn input_is_judged_in_the_words_tests_look_for() {
+fn input_is_validated_with_the_messages_of_managed_gitops() {
     assert_eq!(deployment("", "", "").validate().unwrap_err(), PATH_REQUIRED);
     assert_eq!(deployment("/", "", "").validate().unwrap_err(), PATH_SLASH);
     assert_eq!(deployment("p", "", "n").validate().unwrap_err(), NAMESPACE_WITHOUT_ENVIRONMENT);
@@ -74,7 +74,7 @@ fn input_is_judged_in_the_words_tests_look_for() {
 
 /// Defect 16: managed-gitops removes characters and deploys something else.
 #[test]
-fn characters_are_refused_or_kept_and_never_deleted() {
+fn characters_are_rejected_or_kept_and_never_removed() {
     for kept in ["a&b", "100%", "a b", "ä/ö", "$x"] {
         assert_eq!(deployment(kept, "", "").validate(), Ok(()), "{kept}");
     }
@@ -86,7 +86,7 @@ fn characters_are_refused_or_kept_and_never_deleted() {
 
 /// A project permits the URLs of its deployments: a pattern would permit other repositories.
 #[test]
-fn a_url_of_many_repositories_is_refused() {
+fn a_pattern_as_url_is_rejected() {
     let judged = |url: &str| {
         let mut asked = deployment("p", "", "");
         asked.spec.source.repo_url = url.into();
@@ -118,7 +118,7 @@ fn a_url_of_many_repositories_is_refused() {
 
 /// URLs are stored in plaintext, credentials are not.
 #[test]
-fn a_url_with_a_login_is_refused() {
+fn a_url_with_a_login_is_rejected() {
     for (url, is_refused) in [
         ("https://robot:hunter2@git.example/web", true),
         ("https://ghp_token@git.example/web", true),
@@ -136,7 +136,7 @@ fn a_url_with_a_login_is_refused() {
 
 /// The URL of a cluster is stored in plaintext, and appears in logs and conditions.
 #[test]
-fn a_cluster_with_a_login_in_its_url_is_refused_without_repeating_it() {
+fn a_cluster_url_with_a_login_is_rejected_without_repeating_it() {
     for (url, is_refused) in [
         ("https://bob:hunter2@api.example:6443", true),
         ("https://hunter2@api.example", true),
@@ -152,7 +152,7 @@ fn a_cluster_with_a_login_in_its_url_is_refused_without_repeating_it() {
 
 /// An unreachable server does not mean that the repository is missing; only "not found" does.
 #[test]
-fn a_repository_that_nobody_reached_is_not_said_to_be_missing() {
+fn an_unreachable_repository_is_not_reported_as_missing() {
     let credential = RepositoryCredential {
         spec: credential::CredentialSpec { repository: "https://h/r".into(), secret: "s".into() },
         ..Default::default()
@@ -171,7 +171,7 @@ fn a_repository_that_nobody_reached_is_not_said_to_be_missing() {
 
 /// Any client with access may write a status; the spec must be readable nevertheless.
 #[test]
-fn an_odd_status_hides_nothing_of_the_spec() {
+fn an_invalid_status_does_not_affect_the_spec() {
     let with = |status: serde_json::Value| -> GitOpsDeployment {
         serde_json::from_value(json!({"metadata": {"name": "web"}, "spec": {"source": {"repoURL": "https://h/r", "path": "p"}, "type": "manual"}, "status": status})).unwrap()
     };
@@ -190,7 +190,7 @@ fn an_odd_status_hides_nothing_of_the_spec() {
 
 /// Kubernetes rejects a status with a longer message.
 #[test]
-fn a_message_that_is_too_long_loses_its_middle() {
+fn a_long_message_is_truncated_in_the_middle() {
     let long = format!("at first {} in the end", "ß".repeat(40_000));
     let (mut conditions, mut of_kubernetes) = (Vec::new(), Vec::new());
     for now in ["1", "2"] {
@@ -212,7 +212,7 @@ fn a_message_that_is_too_long_loses_its_middle() {
 
 /// A value that does not fit its column is reported instead of retried.
 #[test]
-fn what_is_too_long_is_refused() {
+fn overlong_values_are_rejected() {
     let long = |chars: usize| "x".repeat(chars);
     let mut asked = deployment(&long(2048), "", "");
     asked.spec.source.repo_url = format!("https://h/{}", long(2038));
@@ -242,7 +242,7 @@ fn what_is_too_long_is_refused() {
 }
 
 #[test]
-fn an_environment_is_judged() {
+fn an_environment_is_validated() {
     let environment = |url: &str, namespaces: &[&str]| ManagedEnvironment {
         spec: environment::EnvironmentSpec {
             api_url: url.into(),
@@ -293,7 +293,7 @@ fn every_reason_has_its_status() {
 }
 
 #[test]
-fn a_condition_that_says_the_same_keeps_its_times() {
+fn an_unchanged_condition_keeps_its_times() {
     let mut all = Vec::new();
     condition::set(&mut all, ERROR_OCCURRED, ConditionStatus::True, ERROR_OCCURRED, "m", "1");
     let once = all.clone();
@@ -344,7 +344,7 @@ fn a_credential_has_three_conditions_sorted_by_type() {
 }
 
 #[test]
-fn the_definitions_are_of_these_kinds() {
+fn the_definitions_match_the_kinds() {
     let kinds: Vec<String> = CRDS
         .iter()
         .map(|text| {
@@ -357,7 +357,7 @@ fn the_definitions_are_of_these_kinds() {
 }
 
 #[test]
-fn the_definitions_refuse_in_the_words_of_the_kinds() {
+fn the_definitions_have_the_messages_of_the_kinds() {
     let all = CRDS.concat();
     for words in [
         REPOSITORY_REQUIRED,
@@ -374,7 +374,7 @@ fn the_definitions_refuse_in_the_words_of_the_kinds() {
 /// managed-gitops's webhook rejects `git@host:path`, but its backend supports it, so resources may contain it if the
 /// webhook is disabled.
 #[test]
-fn a_repository_may_be_written_in_the_short_form_of_ssh() {
+fn a_repository_may_have_the_scp_like_form() {
     let definition = switchboard_object::yaml::read(CRDS[3]).unwrap().value;
     let schema = Schema::from_json(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]);
     let rules = CelRules::new(schema.into());

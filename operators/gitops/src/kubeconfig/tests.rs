@@ -30,7 +30,7 @@ fn the_access_of_the_context_that_uses_the_cluster_is_found() {
 }
 
 #[test]
-fn refusals_are_in_the_words_tests_look_for() {
+fn errors_have_the_messages_of_managed_gitops() {
     let refused = |text: &str, url: &str| read(text, url).unwrap_err();
     let (reason, said) = refused(CONFIG, "https://nobody");
     assert_eq!(reason, EnvironmentReason::UnableToLocateContext);

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn urls_of_one_repository_become_one() {
+fn urls_of_one_repository_are_normalized() {
     // Same as managed-gitops, except for upper case behind the host, and for `ssh://`, which is kept.
     for (url, normal) in [
         ("https://github.com/org/repo.git", "https://github.com/org/repo"),
@@ -28,7 +28,7 @@ fn urls_of_one_repository_become_one() {
 }
 
 #[test]
-fn capitals_of_a_path_and_of_a_user_are_kept() {
+fn case_of_path_and_user_is_kept() {
     assert_ne!(normalize("https://host/Shop"), normalize("https://host/shop"));
     assert_eq!(normalize("https://Me@Host/Shop"), "https://Me@host/Shop");
 }
@@ -46,7 +46,7 @@ fn a_credential_fits_its_repository() {
 
 proptest::proptest! {
     #[test]
-    fn what_is_normal_stays_so(url in "(https://([a-z]{1,4}@)?[A-Za-z.]{1,8}(:[0-9]{2})?|ssh://([a-z]{1,4}@)?[A-Za-z0-9.]{1,8}(:[0-9]{2,4})?|([a-z]{1,4}@)?[A-Za-z.]{1,8}:[0-9]{0,4})/[A-Za-z/]{1,8}(\\.git){0,2}") {
+    fn normalization_is_idempotent(url in "(https://([a-z]{1,4}@)?[A-Za-z.]{1,8}(:[0-9]{2})?|ssh://([a-z]{1,4}@)?[A-Za-z0-9.]{1,8}(:[0-9]{2,4})?|([a-z]{1,4}@)?[A-Za-z.]{1,8}:[0-9]{0,4})/[A-Za-z/]{1,8}(\\.git){0,2}") {
         let once = normalize(&url);
         proptest::prop_assert_eq!(normalize(&once), once);
     }

@@ -203,7 +203,7 @@ impl DesiredBuilder {
             }
             (None, message) => {
                 let message = message.map_or(NOT_RENDERED, String::as_str);
-                target.broken = Some(DataProblem::of_file(&namespace.path, format!("what is shared there: {message}")));
+                target.broken = Some(DataProblem::of_file(&namespace.path, format!("shared objects: {message}")));
             }
         }
         for one in entries {
@@ -326,7 +326,7 @@ fn object(body: Value, shards: &[Shard], all: bool) -> Result<DesiredObject, Str
     let (kind, name) = (text("/kind"), text("/metadata/name"));
     let Some(kind) = resource(&kind) else {
         return Err(format!(
-            "the chart makes a {kind}; Deployments, StatefulSets, CronJobs and Services are looked after"
+            "the chart renders a {kind}; only Deployments, StatefulSets, CronJobs and Services are supported"
         ));
     };
     let shard = shards.iter().filter(|shard| name.ends_with(&shard.suffix)).max_by_key(|shard| shard.suffix.len());
@@ -351,7 +351,10 @@ fn clashes<'a>(entries: &'a [ManagedEntry]) -> BTreeMap<usize, DataProblem> {
                 format!("{} {}", other.file, other.field)
             });
             let others: Vec<String> = others.collect();
-            let message = format!("{integration} runs in {name} of {cluster} as well by {}", others.join(" and "));
+            let message = format!(
+                "{integration} in namespace {name} of cluster {cluster} is also defined by {}",
+                others.join(" and ")
+            );
             clashes.insert(*index, entries[*index].problem(message));
         }
     }
@@ -360,8 +363,11 @@ fn clashes<'a>(entries: &'a [ManagedEntry]) -> BTreeMap<usize, DataProblem> {
         let own = &*entry.namespace.path;
         let others: Vec<&str> = files[&(cluster, name)].iter().copied().filter(|file| *file != own).collect();
         if !others.is_empty() {
-            let message = format!("{own} is the namespace {name} of {cluster}, as {} is", others.join(" and "));
-            clashes.insert(index, entry.problem(message).hint("let one file describe a namespace"));
+            let message = format!(
+                "{own} describes namespace {name} of cluster {cluster}, which is also described by {}",
+                others.join(" and ")
+            );
+            clashes.insert(index, entry.problem(message).hint("describe each namespace in a single file"));
         }
     }
     clashes
@@ -378,7 +384,7 @@ fn same_names(target: &DesiredNamespace) -> Vec<(ManagedEntry, String)> {
                 for (entry, clashing) in [(&one.entry, other), (other, &one.entry)] {
                     let whose =
                         if other.integration == one.entry.integration { "itself" } else { &clashing.integration };
-                    let message = format!("makes {} {}, as {whose} does", key.0, key.1);
+                    let message = format!("renders {} {}, as does {whose}", key.0, key.1);
                     found.insert(entry.integration.clone(), (entry.clone(), message));
                 }
             }

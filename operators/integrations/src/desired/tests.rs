@@ -167,7 +167,7 @@ fn integrations_become_objects_by_cluster_and_namespace() {
 
 /// Objects that were correct keep the hashes of qontract-reconcile.
 #[test]
-fn objects_that_are_right_today_keep_their_hashes() {
+fn correct_objects_keep_their_hashes() {
     let bundle = files(&[
         ("one", runs("/stage.yml", ", extraEnv: [{name: A, value: plain}]", "{strategy: static, shards: 2}")),
         ("two", runs("/stage.yml", ", cron: '* * * * *', extraArgs: --x", "")),
@@ -184,7 +184,7 @@ fn objects_that_are_right_today_keep_their_hashes() {
 
 /// Spec 8.1, 1: an invalid integration does not affect others.
 #[test]
-fn one_bad_integration_loses_itself_alone() {
+fn an_invalid_integration_disables_only_itself() {
     let good = runs("/stage.yml", "", "");
     for bad in [
         runs("/stage.yml", "", "{strategy: per-moon}"),
@@ -202,7 +202,7 @@ fn one_bad_integration_loses_itself_alone() {
 
 /// Spec 8.1, 1 and 8.3, 8: whole numbers of CPUs, and texts that YAML reads as other types.
 #[test]
-fn texts_stay_texts_where_they_broke_everything() {
+fn texts_keep_their_type() {
     let spec = ", extraEnv: [{name: A, value: 'true'}, {name: B, value: '5'}, {name: C, value: '#x'}, {name: D, value: 'a: b'}, {name: E, value: '*x'}]";
     let bundle = files(&[("one", runs("/stage.yml", spec, "").replace("memory: 2Mi", "memory: '2000000'"))]);
     let broken = desired(&bundle, true);
@@ -217,7 +217,7 @@ fn texts_stay_texts_where_they_broke_everything() {
 
 /// Spec 8.3, 9.
 #[test]
-fn an_image_without_digest_has_no_end_of_one() {
+fn an_image_without_digest_has_no_separator() {
     let bundle = files(&[("one", runs("/stage.yml", "", ""))]);
     let image = |compat| only(&bundle, compat)[0]["spec"]["template"]["spec"]["containers"][0]["image"].clone();
     assert_eq!(image(true), "quay.io/app-sre/qontract-reconcile:abc@");
@@ -226,7 +226,7 @@ fn an_image_without_digest_has_no_end_of_one() {
 
 /// Spec 8.3, 10: CronJobs support images, shards, arguments and disabling.
 #[test]
-fn what_runs_at_times_has_shards_and_overrides() {
+fn cron_jobs_have_shards_and_overrides() {
     let sharding = "{strategy: per-aws-account, shardSpecOverrides: [{shard: {$ref: /aws/2.yml}, imageRef: foo, disabled: true, \
         resources: {requests: {cpu: 2m, memory: 2Mi}, limits: {memory: 3Mi}}}]}";
     let bundle = files(&[(
@@ -254,7 +254,7 @@ fn what_runs_at_times_has_shards_and_overrides() {
 
 /// Spec 8.1, 3: duplicates are reported with both positions, and none is chosen.
 #[test]
-fn entries_that_stand_twice_and_names_that_clash_are_told() {
+fn duplicate_entries_and_colliding_names_are_reported() {
     let twice = desired(
         &files(&[
             ("one", runs("/stage.yml", "", "") + &runs("/stage.yml", "", "")),
@@ -271,11 +271,11 @@ fn entries_that_stand_twice_and_names_that_clash_are_told() {
         false,
     );
     let told: Vec<String> = names.problems().iter().map(|problem| problem.message.clone()).collect();
-    assert_eq!(told, ["makes Deployment q-a-1, as a does", "makes Deployment q-a-1, as a-1 does"]);
+    assert_eq!(told, ["renders Deployment q-a-1, as does a", "renders Deployment q-a-1, as does a-1"]);
 }
 
 #[test]
-fn two_files_for_one_namespace_are_told() {
+fn two_files_for_one_namespace_are_reported() {
     let lean = |name: &str| {
         format!(
             "$schema: /openshift/lean-namespace-1.yml\nname: ns\ncluster: {{name: c, serverUrl: u}}\nenvironment: {{name: {name}}}\n"
@@ -292,14 +292,17 @@ fn two_files_for_one_namespace_are_told() {
     let told: Vec<String> = desired.problems().iter().map(|problem| problem.message.clone()).collect();
     assert_eq!(
         told,
-        ["/a.yml is the namespace ns of c, as /b.yml is", "/b.yml is the namespace ns of c, as /a.yml is"]
+        [
+            "/a.yml describes namespace ns of cluster c, which is also described by /b.yml",
+            "/b.yml describes namespace ns of cluster c, which is also described by /a.yml"
+        ]
     );
     assert_eq!(desired.len(), 0, "which is meant cannot be known");
 }
 
 /// The length of image tags is read from the data; a change renders the objects again.
 #[test]
-fn another_length_of_tags_is_another_image() {
+fn a_changed_tag_length_changes_images() {
     let mut settings = settings(false);
     settings.image_tag_from_ref.insert("stage".to_string(), "0123456789abcdef0123456789abcdef01234567".to_string());
     let mut builder = DesiredBuilder::new(chart(), settings);
@@ -319,7 +322,7 @@ fn another_length_of_tags_is_another_image() {
 
 /// A branch without a known commit disables only the workloads that would run its image.
 #[test]
-fn a_reference_that_is_not_known_loses_what_runs_it_alone() {
+fn an_unknown_reference_disables_only_its_workloads() {
     let mut settings = settings(false);
     settings.image_tag_from_ref.insert("stage".to_string(), "main".to_string());
     let pinned = runs("/stage.yml", "", "{strategy: static, shards: 1, shardSpecOverrides: [{shard: 0, imageRef: x}]}");
@@ -335,7 +338,7 @@ fn a_reference_that_is_not_known_loses_what_runs_it_alone() {
 
 /// An unreadable file prevents deletions only if it may define integrations.
 #[test]
-fn only_files_that_may_matter_are_unreadable() {
+fn only_relevant_unreadable_files_prevent_deletions() {
     let of = |schema: &str| {
         let broken = format!("$schema: {schema}\nname: [\n");
         let one = format!(

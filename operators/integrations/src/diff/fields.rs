@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_of_named_things_are_compared_by_name_and_order_counts() {
+    fn named_list_elements_are_compared_by_name_and_order() {
         let from = json!({"c": [{"name": "a", "v": 1}, {"name": "b", "v": 2}], "l": [1, 2], "s": {"x.y": 1}});
         let to = json!({"c": [{"name": "b", "v": 3}, {"name": "a", "v": 1}, {"name": "n"}], "l": [1], "s": {"x.y": 2}});
         let found: Vec<String> = changes(&from, &to)

@@ -18,12 +18,12 @@ impl fmt::Display for DiffReport {
         if self.changes() {
             writeln!(f, "# {changed} changed, {added} added, {removed} removed")?;
         } else {
-            writeln!(f, "# Nothing changes")?;
+            writeln!(f, "# No changes")?;
         }
         for group in &self.groups {
             write_group(f, group)?;
         }
-        for (title, problems) in [("New problems", &self.new_problems), ("Problems as before", &self.old_problems)] {
+        for (title, problems) in [("New problems", &self.new_problems), ("Existing problems", &self.old_problems)] {
             if problems.is_empty() {
                 continue;
             }

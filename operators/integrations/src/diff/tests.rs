@@ -9,7 +9,7 @@ fn report(from: &[(&str, String)], to: &[(&str, String)]) -> DiffReport {
 }
 
 #[test]
-fn the_same_change_in_many_shards_is_told_once() {
+fn equal_changes_of_shards_are_reported_once() {
     let sharded = |tag: &str| {
         vec![(
             "one",
@@ -28,7 +28,7 @@ fn the_same_change_in_many_shards_is_told_once() {
 }
 
 #[test]
-fn objects_that_come_and_go_and_problems_that_are_new_are_told() {
+fn created_and_deleted_objects_and_new_problems_are_reported() {
     let before = [
         ("one", runs("/stage.yml", "", "{strategy: static, shards: 2}")),
         ("two", runs("/stage.yml", "", "")),

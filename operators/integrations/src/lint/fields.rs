@@ -65,7 +65,7 @@ pub fn integration(file: &DataField<'_>, found: &mut LintFindings) {
     let whole = lines || file.value().get("$file_sha256sum").is_some();
     for name in NEEDED.iter().filter(|_| whole) {
         if file.value().get(*name).is_none_or(Value::is_null) {
-            found.warn(LintRule::MissingField, file.problem(format!("has no `{name}`, which app-interface asks for")));
+            found.warn(LintRule::MissingField, file.problem(format!("has no `{name}`, which app-interface requires")));
         }
     }
     with(file, "pr_check", |check| check_known(check, PR_CHECK, &[], found));
@@ -114,14 +114,14 @@ fn check_known(field: &DataField<'_>, names: &[&str], renamed: FieldRenames<'_>,
     for key in field.value().as_object().into_iter().flat_map(|map| map.keys()) {
         let Ok(Some(one)) = field.literal(key) else { continue };
         if let Some((_, now)) = renamed.iter().find(|(old, _)| old == key) {
-            let problem = one.problem("has another name today").hint(format!("write {now}"));
+            let problem = one.problem("has an outdated name").hint(format!("use {now}"));
             found.warn(LintRule::RenamedField, problem);
         } else if !names.contains(&key.as_str()) {
-            let problem = one.problem("is not known, and does nothing");
+            let problem = one.problem("is unknown and has no effect");
             let hint = match nearest(key, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!(
-                    "known are {}",
+                    "known fields are {}",
                     names.iter().filter(|n| !n.starts_with('$')).copied().collect::<Vec<_>>().join(", ")
                 ),
             };

@@ -68,8 +68,8 @@ fn once(first: &mut BTreeMap<String, String>, key: String, file: &DataField<'_>,
     match first.get(&key) {
         Some(other) => {
             let place = file.literal("name").ok().flatten().unwrap_or_else(|| file.clone());
-            let problem = place.problem(format!("{what} is also that of {other}"));
-            found.error(LintRule::DuplicateName, problem.hint("give one of them another name, or remove it"));
+            let problem = place.problem(format!("{what} is also defined in {other}"));
+            found.error(LintRule::DuplicateName, problem.hint("rename or remove one of them"));
         }
         None => drop(first.insert(key, file.file().path.to_string())),
     }

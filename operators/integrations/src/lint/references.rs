@@ -54,7 +54,7 @@ impl ReferenceWalk {
                             let circle: Vec<&str> = circle.chain([&**path]).collect();
                             found.warn(
                                 LintRule::Cycle,
-                                link.problem(format!("leads in a circle: {}", shortened(&circle))),
+                                link.problem(format!("is part of a cycle: {}", shortened(&circle))),
                             );
                         }
                         None => steps.extend(self.enter(bundle, target.file(), steps.len())),

@@ -71,21 +71,21 @@ fn one(spec: &DataField<'_>, found: &mut LintFindings) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("one of {}", words.join(", ")),
             };
-            found.warn(LintRule::BadValue, field.problem(format!("`{text}` is none of the known words")).hint(hint));
+            found.warn(LintRule::BadValue, field.problem(format!("`{text}` is not a known value")).hint(hint));
         }
     }
     let cron = text(spec, "cron").filter(|(_, cron)| !cron.is_empty());
     if let Some((field, text)) = &cron {
         if let Err(why) = schedule(text) {
-            found.error(LintRule::BadValue, field.problem(format!("`{text}` is no schedule: {why}")));
+            found.error(LintRule::BadValue, field.problem(format!("`{text}` is not a valid schedule: {why}")));
         }
         if let Some((field, _)) = self::text(spec, "restartPolicy").filter(|(_, policy)| policy == "Always") {
-            let problem = field.problem("a job cannot be restarted always");
-            found.error(LintRule::BadValue, problem.hint("write OnFailure or Never"));
+            let problem = field.problem("a CronJob does not support this restart policy");
+            found.error(LintRule::BadValue, problem.hint("use OnFailure or Never"));
         }
         for name in NOT_WITH_CRON {
             set(spec, name, |field| {
-                found.warn(LintRule::NoEffect, field.problem("does nothing for what runs on a schedule"));
+                found.warn(LintRule::NoEffect, field.problem("has no effect on a CronJob"));
             });
         }
     }
@@ -93,12 +93,12 @@ fn one(spec: &DataField<'_>, found: &mut LintFindings) {
         let given = spec.value().get(*other).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)));
         if !given {
             set(spec, name, |field| {
-                found.warn(LintRule::NoEffect, field.problem(format!("does nothing without `{other}`")));
+                found.warn(LintRule::NoEffect, field.problem(format!("has no effect without `{other}`")));
             });
         }
     }
     if let Some((field, text)) = text(spec, "sleepDurationSecs").filter(|(_, text)| text.parse::<u64>().is_err()) {
-        found.error(LintRule::BadValue, field.problem(format!("`{text}` is no number of seconds")));
+        found.error(LintRule::BadValue, field.problem(format!("`{text}` is not a number of seconds")));
     }
     for name in ["resources", "fluentdResources"] {
         set(spec, name, |field| resources(field, found));
@@ -124,8 +124,8 @@ fn resources(resources: &DataField<'_>, found: &mut LintFindings) {
         match Quantity::parse(&text) {
             Ok(amount) => Some((field, amount)),
             Err(_) => {
-                let problem = field.problem(format!("`{text}` is no amount"));
-                found.error(LintRule::BadValue, problem.hint("write it as 250m, 2, 512Mi or 1Gi"));
+                let problem = field.problem(format!("`{text}` is not a quantity"));
+                found.error(LintRule::BadValue, problem.hint("use a quantity such as 250m, 2, 512Mi or 1Gi"));
                 None
             }
         }
@@ -135,7 +135,7 @@ fn resources(resources: &DataField<'_>, found: &mut LintFindings) {
         if let (Some((field, request)), Some((_, limit))) = (request, limit)
             && request > limit
         {
-            found.error(LintRule::BadValue, field.problem("asks for more than its limit"));
+            found.error(LintRule::BadValue, field.problem("exceeds its limit"));
         }
     }
 }
@@ -169,7 +169,7 @@ fn schedule(text: &str) -> Result<(), String> {
     }
     let parts: Vec<&str> = text.split_whitespace().collect();
     if parts.len() != FIELDS.len() {
-        return Err(format!("it has {} fields, not five", parts.len()));
+        return Err(format!("it has {} fields instead of five", parts.len()));
     }
     for (part, (what, low, high, names)) in parts.iter().zip(FIELDS) {
         for item in part.split(',') {

@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_near_is_found_and_what_is_far_is_not() {
+    fn similar_words_are_suggested() {
         let known = ["extraArgs", "extraEnv", "imageRef", "cron"];
         assert_eq!(nearest("extraArg", known), Some("extraArgs"));
         assert_eq!(nearest("imageref", known), Some("imageRef"));

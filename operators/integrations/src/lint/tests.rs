@@ -28,7 +28,7 @@ fn check(element: &str, expected: &[&str]) {
 }
 
 #[test]
-fn what_is_right_has_no_findings() {
+fn valid_data_has_no_findings() {
     check(SPEC, &[]);
     check(
         &format!(
@@ -39,14 +39,14 @@ fn what_is_right_has_no_findings() {
 }
 
 #[test]
-fn unknown_fields_are_told_with_the_word_that_was_meant() {
+fn unknown_fields_are_reported_with_suggestions() {
     check(
         &format!("{SPEC}  extraArg: --x\n  replicas: 3\n"),
         &[
-            "warning: /int.yml:10: managed[0].spec.extraArg: is not known, and does nothing (unknown-field)\n\
+            "warning: /int.yml:10: managed[0].spec.extraArg: is unknown and has no effect (unknown-field)\n\
              hint: did you mean `extraArgs`?",
-            "warning: /int.yml:11: managed[0].spec.replicas: is not known, and does nothing (unknown-field)\n\
-             hint: known are cache, command, concurrencyPolicy, cron, dashdotdb, disableUnleash, enablePushgateway, \
+            "warning: /int.yml:11: managed[0].spec.replicas: is unknown and has no effect (unknown-field)\n\
+             hint: known fields are cache, command, concurrencyPolicy, cron, dashdotdb, disableUnleash, enablePushgateway, \
              environmentAware, extraArgs, extraEnv, failedJobHistoryLimit, fluentdResources, imageRef, \
              internalCertificates, logs, resources, restartPolicy, sleepDurationSecs, state, storage, storageClassName, \
              successfulJobHistoryLimit, trigger",
@@ -55,7 +55,7 @@ fn unknown_fields_are_told_with_the_word_that_was_meant() {
 }
 
 #[test]
-fn names_of_earlier_years_are_told_with_those_of_today() {
+fn outdated_names_are_reported_with_their_replacements() {
     let old = format!(
         "shardSpecOverride:\n- {{imageRef: a, awsAccount: {{$ref: /account.yml}}}}\n{SPEC}  shardingStrategy: per-aws-account\n"
     );
@@ -67,7 +67,7 @@ fn names_of_earlier_years_are_told_with_those_of_today() {
         "managed[0].spec.shardingStrategy",
     ];
     assert_eq!(renamed, fields, "{told:?}");
-    assert!(told.iter().all(|one| one.contains("(renamed-field)\nhint: write `")), "{told:?}");
+    assert!(told.iter().all(|one| one.contains("(renamed-field)\nhint: use `")), "{told:?}");
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn broken_references_are_errors_where_they_are_needed_and_warnings_elsewhere() {
 }
 
 #[test]
-fn circles_are_told_once_and_end() {
+fn cycles_are_reported_once() {
     let environment =
         |next: &str| format!("$schema: /app-sre/environment-1.yml\nname: {next}\ndependsOn: {{$ref: /{next}.yml}}\n");
     let (a, b) = (environment("b"), environment("a"));
@@ -120,14 +120,14 @@ fn circles_are_told_once_and_end() {
     assert_eq!(
         findings(&bundle),
         [
-            "warning: /b.yml:3: dependsOn: leads in a circle: /a.yml → /b.yml → /a.yml (cycle)",
-            "warning: /ns.yml:3: self: leads in a circle: /ns.yml → /ns.yml (cycle)",
+            "warning: /b.yml:3: dependsOn: is part of a cycle: /a.yml → /b.yml → /a.yml (cycle)",
+            "warning: /ns.yml:3: self: is part of a cycle: /ns.yml → /ns.yml (cycle)",
         ]
     );
 }
 
 #[test]
-fn names_that_stand_twice_are_errors() {
+fn duplicate_names_are_errors() {
     let integration = "{$schema: /app-sre/integration-1.yml, name: x, labels: {}, description: d, schemas: []}";
     let bundle = Bundle::from_texts([
         ("/a.yml", integration),
@@ -139,9 +139,9 @@ fn names_that_stand_twice_are_errors() {
     ]);
     let told = findings(&bundle);
     for (file, what) in [
-        ("/b.yml", "the integration `x` is also that of /a.yml"),
-        ("/n2.yml", "the namespace `ns` of the cluster `c` is also that of /n1.yml"),
-        ("/a2.yml", "the account `one` is also that of /a1.yml"),
+        ("/b.yml", "the integration `x` is also defined in /a.yml"),
+        ("/n2.yml", "the namespace `ns` of the cluster `c` is also defined in /n1.yml"),
+        ("/a2.yml", "the account `one` is also defined in /a1.yml"),
     ] {
         let found = told.iter().find(|one| one.contains(what)).unwrap_or_else(|| panic!("{what}: {told:?}"));
         assert!(found.starts_with(&format!("error: {file}:1: name: ")), "{found}");
@@ -162,32 +162,32 @@ fn an_integration_is_once_in_a_namespace() {
 }
 
 #[test]
-fn values_that_will_not_be_taken() {
+fn invalid_values_are_reported() {
     for (spec, expected) in [
         (
             "cron: 61 * * * *",
-            "error: /int.yml:10: managed[0].spec.cron: `61 * * * *` is no schedule: `61` is no minute from 0 to 59 (bad-value)",
+            "error: /int.yml:10: managed[0].spec.cron: `61 * * * *` is not a valid schedule: `61` is no minute from 0 to 59 (bad-value)",
         ),
         (
             "cron: '* * *'",
-            "error: /int.yml:10: managed[0].spec.cron: `* * *` is no schedule: it has 3 fields, not five (bad-value)",
+            "error: /int.yml:10: managed[0].spec.cron: `* * *` is not a valid schedule: it has 3 fields instead of five (bad-value)",
         ),
         (
             "sleepDurationSecs: 5m",
-            "error: /int.yml:10: managed[0].spec.sleepDurationSecs: `5m` is no number of seconds (bad-value)",
+            "error: /int.yml:10: managed[0].spec.sleepDurationSecs: `5m` is not a number of seconds (bad-value)",
         ),
-        ("storage: 1Gi", "warning: /int.yml:10: managed[0].spec.storage: does nothing without `cache` (no-effect)"),
+        ("storage: 1Gi", "warning: /int.yml:10: managed[0].spec.storage: has no effect without `cache` (no-effect)"),
         (
             "{cache: true, storageClassName: gp4}",
-            "warning: /int.yml:10: managed[0].spec.storageClassName: `gp4` is none of the known words (bad-value)\nhint: did you mean `gp2`?",
+            "warning: /int.yml:10: managed[0].spec.storageClassName: `gp4` is not a known value (bad-value)\nhint: did you mean `gp2`?",
         ),
         (
             "{cron: '@daily', restartPolicy: Always}",
-            "error: /int.yml:10: managed[0].spec.restartPolicy: a job cannot be restarted always (bad-value)\nhint: write OnFailure or Never",
+            "error: /int.yml:10: managed[0].spec.restartPolicy: a CronJob does not support this restart policy (bad-value)\nhint: use OnFailure or Never",
         ),
         (
             "{cron: 5 0-6/2 1,15 jan-mar mon, state: true}",
-            "warning: /int.yml:10: managed[0].spec.state: does nothing for what runs on a schedule (no-effect)",
+            "warning: /int.yml:10: managed[0].spec.state: has no effect on a CronJob (no-effect)",
         ),
     ] {
         let lines = spec
@@ -204,23 +204,23 @@ fn values_that_will_not_be_taken() {
 }
 
 #[test]
-fn amounts_are_amounts_and_requests_within_limits() {
+fn quantities_are_valid_and_requests_within_limits() {
     let resources = |requests: &str, limits: &str| {
         format!("spec:\n  resources: {{requests: {{{requests}}}, limits: {{{limits}}}}}\n")
     };
     check(
         &resources("cpu: 1, memory: 2Gi", "memory: 1Gi"),
-        &["error: /int.yml:9: managed[0].spec.resources.requests.memory: asks for more than its limit (bad-value)"],
+        &["error: /int.yml:9: managed[0].spec.resources.requests.memory: exceeds its limit (bad-value)"],
     );
     check(
         &resources("cpu: lots, memory: 1Gi", "memory: 1Gi"),
-        &["error: /int.yml:9: managed[0].spec.resources.requests.cpu: `lots` is no amount (bad-value)\n\
-           hint: write it as 250m, 2, 512Mi or 1Gi"],
+        &["error: /int.yml:9: managed[0].spec.resources.requests.cpu: `lots` is not a quantity (bad-value)\n\
+           hint: use a quantity such as 250m, 2, 512Mi or 1Gi"],
     );
 }
 
 #[test]
-fn wrong_types_are_told_by_field_and_only_disable_their_part() {
+fn wrong_types_are_reported_by_field_and_disable_only_their_part() {
     let told = findings(&with("spec: {resources: 3}"));
     assert_eq!(told, ["error: /int.yml:8: managed[0].spec.resources: must be a map of fields, not `3` (unusable)"]);
     assert_eq!(
@@ -234,7 +234,7 @@ fn wrong_types_are_told_by_field_and_only_disable_their_part() {
 
 /// Spec 8.2, 7: names that the API server rejects are reported before a request.
 #[test]
-fn names_that_no_object_can_have_are_errors() {
+fn invalid_object_names_are_errors() {
     let long = "a".repeat(40);
     let named = |name: &str, more: &str| {
         let text = format!(
@@ -246,20 +246,20 @@ fn names_that_no_object_can_have_are_errors() {
     assert_eq!(named(&long, ""), Vec::<String>::new());
     let error = &named(&long, ", cron: '@daily'")[0];
     let expected = format!(
-        "error: /int.yml:7: managed[0]: CronJob \"qontract-reconcile-{long}\" cannot have this name: it has 59 letters"
+        "error: /int.yml:7: managed[0]: CronJob \"qontract-reconcile-{long}\" has an invalid name: it has 59 characters"
     );
     assert!(error.starts_with(&expected), "{error}");
-    assert!(named("Upper", "")[0].contains("Deployment \"qontract-reconcile-Upper\" cannot have this name"));
+    assert!(named("Upper", "")[0].contains("Deployment \"qontract-reconcile-Upper\" has an invalid name"));
 }
 
 #[test]
-fn fields_that_app_interface_asks_for_are_missed() {
+fn missing_fields_of_app_interface_are_reported() {
     let told = findings(&Bundle::from_texts([(
         "/a.yml",
         "{$schema: /app-sre/integration-1.yml, name: x, labels: {}, schemas: []}",
     )]));
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("has no `description`, which app-interface asks for (missing-field)"), "{told:?}");
+    assert!(told[0].contains("has no `description`, which app-interface requires (missing-field)"), "{told:?}");
 }
 
 #[test]

@@ -78,8 +78,8 @@ fn read_override(one: &DataField<'_>, compat: bool, into: &mut Vec<ShardOverride
             return Ok(());
         }
     }
-    let hint = "name the shard with `shard: {$ref: …}`, or with `shard: \"0\"` for its id";
-    Err(one.problem("names no shard").hint(hint))
+    let hint = "select the shard with `shard: {$ref: …}`, or with `shard: \"0\"` for its id";
+    Err(one.problem("selects no shard").hint(hint))
 }
 
 fn strategy(name: &str, around: &DataField<'_>, place: &DataField<'_>) -> AliasResult<ShardingStrategy> {

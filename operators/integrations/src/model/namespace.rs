@@ -86,7 +86,7 @@ fn parameters(environment: &DataField<'_>) -> Result<Map<String, Value>, DataPro
     match field.value() {
         Value::Object(map) => Ok(map.clone()),
         Value::String(text) => {
-            serde_json::from_str(text).map_err(|error| field.problem(format!("is no JSON of a map: {error}")))
+            serde_json::from_str(text).map_err(|error| field.problem(format!("is not a JSON map: {error}")))
         }
         _ => Err(field.problem("must be a map of parameters")),
     }

@@ -63,7 +63,7 @@ pub(super) fn read(element: &DataField<'_>, object: &DataField<'_>) -> Result<Sh
         if strategy != "static" {
             return Err(sub
                 .required("strategy")?
-                .problem(format!("a shard can be divided by `static` alone, not by `{strategy}`")));
+                .problem(format!("sub-shards support only the strategy `static`, not `{strategy}`")));
         }
         let shards = sub.required("shards")?.integer()?;
         fields.insert("subSharding".to_string(), serde_json::json!({"strategy": strategy, "shards": shards}));

@@ -84,7 +84,7 @@ fn the_second_seeds_examples_are_read() {
 }
 
 #[test]
-fn names_of_the_seeds_are_not_understood_where_all_is_as_it_was() {
+fn outdated_names_are_ignored_in_compatibility_mode() {
     let text = format!(
         "$schema: /app-sre/integration-1.yml\nname: a\noperate:\n- namespace: {{$ref: /ns.yml}}\n  spec: {{{RESOURCES}}}\n"
     );
@@ -102,7 +102,7 @@ fn lean_namespaces_hold_cluster_and_environment_themselves() {
 }
 
 #[test]
-fn an_environment_and_an_upstream_choose() {
+fn entries_are_filtered_by_environment_and_upstream() {
     let text =
         managed(&format!("  spec: {{{RESOURCES}}}\n- namespace: {{$ref: /lean.yml}}\n  spec: {{{RESOURCES}}}\n"));
     let count = |environment: Option<&str>, upstream: Option<&str>| {
@@ -116,7 +116,7 @@ fn an_environment_and_an_upstream_choose() {
 
 /// Spec 8.1, 1: each of these errors stops the whole run of qontract-reconcile.
 #[test]
-fn what_is_wrong_in_one_element_is_told_by_file_line_and_field_and_disables_nothing_else() {
+fn an_invalid_entry_is_reported_with_its_position_and_disables_only_itself() {
     let good = format!("- namespace: {{$ref: /ns.yml}}\n  spec: {{{RESOURCES}}}\n");
     for (bad, told) in [
         (

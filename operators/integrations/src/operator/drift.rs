@@ -66,7 +66,7 @@ mod tests {
 
     /// Spec 8.4, 13: quantities are compared by value.
     #[test]
-    fn amounts_are_compared_as_amounts_and_other_texts_as_texts() {
+    fn quantities_are_compared_by_value_and_other_texts_as_text() {
         let wanted =
             json!({"resources": {"requests": {"cpu": "0.1", "memory": "1024Mi", "storage": 10}}, "env": "1024Mi"});
         let live =
@@ -78,12 +78,12 @@ mod tests {
 
     /// Spec 8.4, 13: qontract-reconcile treats a renamed label as moved and ignores it.
     #[test]
-    fn what_is_missing_counts_even_if_its_value_stands_elsewhere() {
+    fn a_missing_field_counts_even_if_its_value_is_elsewhere() {
         assert!(has_drifted(&json!({"labels": {"app": "x"}}), &json!({"labels": {"renamed": "x"}})));
     }
 
     #[test]
-    fn what_others_add_does_not_count_and_lists_are_whole() {
+    fn added_fields_are_ignored_and_lists_are_compared_completely() {
         assert!(!has_drifted(&json!({"a": 1, "e": "", "n": null, "l": []}), &json!({"a": 1, "added": true})));
         assert!(has_drifted(&json!({"l": [1]}), &json!({"l": [1, 2]})));
         assert!(has_drifted(&json!({"l": [{"name": "a"}]}), &json!({"l": []})));

@@ -97,12 +97,15 @@ pub fn decide(wanted: &ReconcileTarget<'_>, live: Option<&Value>, now: jiff::Tim
     }
     if let Some(owner) = other_owner(&marks, wanted).filter(|_| !wanted.take_over) {
         let kind = &wanted.kind.kind;
-        return ObjectAction::Refuse(format!("{kind} {} belongs to {owner}; `takeOver` takes it", wanted.name));
+        return ObjectAction::Refuse(format!(
+            "{kind} {} belongs to {owner}; set `takeOver` to take it over",
+            wanted.name
+        ));
     }
     if marks.integration.is_none() && has_drifted && !wanted.take_over {
         let (kind, name) = (&wanted.kind.kind, wanted.name);
         return ObjectAction::Refuse(format!(
-            "{kind} {name} was made by somebody else, and not from this template; `takeOver` takes it"
+            "{kind} {name} was not created by an integrations manager and differs from the template; set `takeOver` to take it over"
         ));
     }
     let marked = annotations::annotate_with(&body, wanted.caller, &sum, Some(now));

@@ -42,7 +42,7 @@ mod tests {
 
     /// Spec 8.4, 15: an accepted workload is not yet running.
     #[test]
-    fn a_workload_is_waited_for_until_it_runs() {
+    fn a_rollout_is_reported_until_it_finishes() {
         let running = json!({"observedGeneration": 2, "updatedReplicas": 1, "readyReplicas": 1});
         assert_eq!(rollout_progress(&live(2, running.clone())), None);
         assert_eq!(rollout_progress(&live(3, running)), Some("x to be rolled out".to_string()));

@@ -73,7 +73,7 @@ pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Pla
         () if !gone.is_empty() && !DeletionGuard::read(answer).allows(gone.len() as u64, all) => {
             let names = gone.iter().map(|(_, name)| name.clone()).collect::<Vec<_>>();
             Some(format!(
-                "would delete {} of {all} objects: {}; `allowDeletes` lets it",
+                "would delete {} of {all} objects: {}; set `allowDeletes` to allow it",
                 gone.len(),
                 shortened_list(&names)
             ))
@@ -84,7 +84,7 @@ pub(super) fn sweep(namespace: &str, answer: &Value, view: &View, plan: &mut Pla
                 delete.operation = WriteOp::Delete { propagation: Some("Background".to_string()) };
                 plan.push(delete);
             }
-            let why = answer["keepAll"].as_str().unwrap_or("what they are of is wrong");
+            let why = answer["keepAll"].as_str().unwrap_or("their integration has a problem");
             (!kept.is_empty()).then(|| format!("does not delete {}: {why}", shortened_list(&kept)))
         }
     };
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_guard_lets_a_few_a_share_and_what_it_is_told() {
+    fn the_guard_allows_a_few_a_share_and_confirmed_deletions() {
         let guard = DeletionGuard::default();
         assert!(guard.allows(5, 5) && guard.allows(25, 100) && !guard.allows(26, 100) && !guard.allows(6, 6));
         assert!(DeletionGuard { allowed: 6, ..guard }.allows(6, 6));

@@ -84,7 +84,7 @@ fn created_objects(desired: &DesiredObjects) -> Vec<Value> {
 }
 
 #[test]
-fn everything_is_made_once_with_its_marks() {
+fn objects_are_created_once_with_annotations() {
     let desired = desired_shards("{strategy: static, shards: 2}");
     let plans = run(&default_operator(desired.clone()), &[]);
     assert_eq!(
@@ -105,7 +105,7 @@ fn everything_is_made_once_with_its_marks() {
 }
 
 #[test]
-fn a_changed_shard_touches_its_object_and_a_removed_one_deletes_its_own() {
+fn a_changed_shard_updates_its_object_and_a_removed_one_deletes_it() {
     let live = created_objects(&desired_shards("{strategy: static, shards: 2}"));
     let image = desired_shards("{strategy: static, shards: 2, shardSpecOverrides: [{shard: 1, imageRef: x}]}");
     assert_eq!(writes(&run(&default_operator(image), &live)), ["update deployments.apps/stage-ns/q-one-1"]);
@@ -121,7 +121,7 @@ fn a_changed_shard_touches_its_object_and_a_removed_one_deletes_its_own() {
 }
 
 #[test]
-fn a_first_run_on_a_cluster_of_the_original_writes_nothing() {
+fn a_first_run_on_a_cluster_of_qontract_reconcile_writes_nothing() {
     // qontract-reconcile writes the same annotations and a last-applied copy; the server adds defaults and status.
     let mut live = created_objects(&desired_shards(""));
     for object in &mut live {
@@ -135,7 +135,7 @@ fn a_first_run_on_a_cluster_of_the_original_writes_nothing() {
 }
 
 #[test]
-fn what_was_made_by_hand_from_the_same_template_gets_marks_and_nothing_else() {
+fn a_manually_created_object_of_the_same_template_only_gets_annotations() {
     let mut live = created_objects(&desired_shards(""));
     for object in &mut live {
         object["metadata"]["annotations"] = json!({annotations::LAST_APPLIED: "{}", "mine": "stays"});
@@ -164,7 +164,7 @@ fn objects_of_other_callers_and_integrations_are_untouched() {
     let live = theirs("https://else", annotations::OUR_NAME);
     let plans = run(&default_operator(desired_shards("")), &live);
     assert_eq!(writes(&plans), Vec::<String>::new());
-    assert_eq!(blocked(&plans), ["Deployment q-one belongs to caller https://else; `takeOver` takes it"]);
+    assert_eq!(blocked(&plans), ["Deployment q-one belongs to caller https://else; set `takeOver` to take it over"]);
     let taken = operator(
         desired_shards("{strategy: static, shards: 1, shardSpecOverrides: [{shard: 0, imageRef: y}]}"),
         DeletionGuard::default(),
@@ -190,7 +190,7 @@ fn objects_of_other_callers_and_integrations_are_untouched() {
 /// In qontract-reconcile, a run without an upstream deletes objects of all upstreams. A run with an upstream does not,
 /// even if it is the default one.
 #[test]
-fn with_a_named_upstream_only_its_own_objects_are_seen_in_compat_as_well() {
+fn with_an_upstream_only_its_objects_are_deleted_in_compatibility_mode() {
     let mut live = created_objects(&desired_shards("{strategy: static, shards: 2}"));
     live[2]["metadata"]["annotations"][annotations::CALLER] = "https://else".into();
     let fewer = |upstream: Option<&str>| {
@@ -212,7 +212,7 @@ fn with_a_named_upstream_only_its_own_objects_are_seen_in_compat_as_well() {
 /// Shared objects are kept if their rendering fails, both separately and with the whole namespace as in
 /// qontract-reconcile.
 #[test]
-fn what_is_shared_is_not_deleted_because_it_could_not_be_made() {
+fn shared_objects_are_kept_if_their_rendering_fails() {
     let live = created_objects(&desired_shards(""));
     let chart = || {
         let broken = "{{ if not .Values.integrations }}{{ fail \"no integrations\" }}{{ end }}";
@@ -235,7 +235,7 @@ fn what_is_shared_is_not_deleted_because_it_could_not_be_made() {
 /// An object without annotations and from another template belongs to another manager: it is neither replaced nor
 /// recreated.
 #[test]
-fn what_somebody_else_made_under_the_same_name_is_left_alone() {
+fn an_object_of_another_manager_with_the_same_name_is_kept() {
     let mut live = created_objects(&desired_shards(""));
     for object in &mut live {
         object["metadata"]["annotations"] = json!({});
@@ -245,7 +245,8 @@ fn what_somebody_else_made_under_the_same_name_is_left_alone() {
     live[1]["spec"]["template"]["spec"]["containers"][0]["image"] = "mine:1".into();
     let plans = run(&default_operator(desired_shards("")), &live);
     assert_eq!(writes(&plans), Vec::<String>::new());
-    let not_ours = "was made by somebody else, and not from this template; `takeOver` takes it";
+    let not_ours =
+        "was not created by an integrations manager and differs from the template; set `takeOver` to take it over";
     assert_eq!(blocked(&plans), [format!("Service q {not_ours}"), format!("Deployment q-one {not_ours}")]);
     let taken = run(&operator(desired_shards(""), DeletionGuard::default(), false, true), &live);
     assert_eq!(writes(&taken), ["update services/stage-ns/q", "delete deployments.apps/stage-ns/q-one"]);
@@ -253,7 +254,7 @@ fn what_somebody_else_made_under_the_same_name_is_left_alone() {
 
 /// Spec 8.2, 4: objects are found after the last entry of their namespace is deleted.
 #[test]
-fn orphans_of_a_namespace_in_which_nothing_runs_any_more_are_deleted() {
+fn orphans_of_an_empty_namespace_are_deleted() {
     let live = created_objects(&desired_shards(""));
     let moved = desired(&files(&[("one", runs("/prod.yml", "", ""))]), false);
     assert!(moved.namespaces.keys().all(|(cluster, _)| **cluster != *"c1"), "nothing runs on the cluster any more");
@@ -274,7 +275,7 @@ fn orphans_of_a_namespace_in_which_nothing_runs_any_more_are_deleted() {
 
 /// Spec 8.2, 6: if enabled, new workloads get a shard label; existing ones keep their selectors.
 #[test]
-fn new_shards_have_selectors_of_their_own_where_that_is_asked_for() {
+fn new_shards_have_their_own_selectors_if_enabled() {
     let labelling = |desired: DesiredObjects| {
         let store = Arc::new(DesiredStore::new(DeletionGuard::default(), false, false).with_shard_labels(true));
         store.replace(Arc::new(desired));
@@ -299,7 +300,7 @@ fn new_shards_have_selectors_of_their_own_where_that_is_asked_for() {
 
 /// Spec 8.1, 1 and 2: problems cause no deletions, and many deletions require confirmation.
 #[test]
-fn deletions_are_guarded_and_never_follow_from_what_is_wrong() {
+fn deletions_are_limited_and_never_caused_by_problems() {
     let live = created_objects(&desired_shards("{strategy: static, shards: 20}"));
     let fewer = || desired_shards("{strategy: static, shards: 2}");
     let plans = run(&default_operator(fewer()), &live);
@@ -321,7 +322,7 @@ fn deletions_are_guarded_and_never_follow_from_what_is_wrong() {
 }
 
 #[test]
-fn drift_is_written_back_and_a_restart_by_hand_stays() {
+fn drift_is_reverted_and_a_manual_restart_is_kept() {
     let live = created_objects(&desired_shards(""));
     let mut drifted = live.clone();
     drifted[1]["spec"]["replicas"] = 5.into();
@@ -339,7 +340,7 @@ fn drift_is_written_back_and_a_restart_by_hand_stays() {
 }
 
 #[test]
-fn fields_that_cannot_change_lead_to_a_new_object() {
+fn changed_immutable_fields_recreate_the_object() {
     let stateful = desired(&files(&[("one", runs("/stage.yml", ", cache: true", ""))]), false);
     let mut live = created_objects(&stateful);
     live[1]["spec"]["selector"] = json!({"matchLabels": {"app": "old"}});
@@ -350,7 +351,7 @@ fn fields_that_cannot_change_lead_to_a_new_object() {
 }
 
 #[test]
-fn a_namespace_that_is_not_there_is_waited_for() {
+fn a_missing_namespace_is_awaited() {
     let plan = FakeView::default()
         .at(NOW)
         .decide(&default_operator(desired_shards("")), &Unit::object("stage-ns", "one"))
@@ -360,7 +361,7 @@ fn a_namespace_that_is_not_there_is_waited_for() {
 
 /// Only units whose desired state has changed are triggered.
 #[test]
-fn the_shelf_says_whom_to_wake() {
+fn the_store_returns_the_changed_units() {
     let store = DesiredStore::new(DeletionGuard::default(), false, false);
     let two = |memory: &str| {
         desired(

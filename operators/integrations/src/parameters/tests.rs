@@ -24,7 +24,7 @@ fn collected(parameters: Value, settings: &RenderSettings) -> BTreeMap<String, S
 }
 
 #[test]
-fn the_stronger_giver_wins() {
+fn the_source_with_higher_precedence_wins() {
     let mut settings = settings(true);
     let file = json!({"IMAGE": "from-file", "IMAGE_TAG": "from-file", "DRY_RUN": "from-file", "OTHER": "kept"});
     let given = collected(file.clone(), &settings);
@@ -43,7 +43,7 @@ fn the_stronger_giver_wins() {
 }
 
 #[test]
-fn a_reference_whose_commit_is_not_known_is_an_error() {
+fn a_reference_without_a_known_commit_is_an_error() {
     let mut settings = settings(true);
     settings.image_tag_from_ref.insert("stage".into(), "main".into());
     let error = collect(&BTreeSet::new(), &environment(json!({})), &settings, 7).unwrap_err();
@@ -56,7 +56,7 @@ fn a_reference_whose_commit_is_not_known_is_an_error() {
 
 /// Spec 8.3, 12: values are formatted as JSON, or as Python in compatibility mode.
 #[test]
-fn values_are_texts_of_json_or_of_python() {
+fn values_are_formatted_as_json_or_python() {
     let file = json!({"A": true, "B": null, "C": [1, "x'y", {"k": false}], "D": 1.0, "E": 1e16});
     let as_was = collected(file.clone(), &settings(true));
     assert_eq!((&*as_was["A"], &*as_was["B"], &*as_was["D"], &*as_was["E"]), ("True", "None", "1.0", "1e+16"));
@@ -79,7 +79,7 @@ fn a_tag_from_a_reference_drops_the_digest_it_does_not_belong_to() {
 
 /// Spec 8.3, 12: the source shows whether a variable became a parameter by coincidence.
 #[test]
-fn who_gave_a_parameter_is_known() {
+fn the_source_of_a_parameter_is_recorded() {
     let mut settings = settings(false);
     settings.variables.insert("DRY_RUN".into(), "--no-dry-run".into());
     let known = BTreeSet::from(["DRY_RUN"]);
@@ -91,7 +91,7 @@ fn who_gave_a_parameter_is_known() {
 }
 
 #[test]
-fn names_no_parameter_can_have_are_refused_where_they_were() {
+fn invalid_parameter_names_are_rejected_in_compatibility_mode() {
     assert!(collect(&BTreeSet::new(), &environment(json!({"1a": "x"})), &settings(true), 7).is_err());
     assert!(collect(&BTreeSet::new(), &environment(json!({"1a": "x"})), &settings(false), 7).is_ok());
 }

@@ -16,10 +16,10 @@ pub fn check_names(object: &Value, all: bool) -> Result<(), String> {
     let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (kind, name) = (text("/kind"), text("/metadata/name"));
     if kind.is_empty() || name.is_empty() {
-        return Err("the chart made an object without kind or name".to_string());
+        return Err("the chart rendered an object without kind or name".to_string());
     }
     if let Some(why) = name::dns1123_subdomain(name).first() {
-        return Err(format!("{kind} {name:?} cannot have this name: {why}"));
+        return Err(format!("{kind} {name:?} has an invalid name: {why}"));
     }
     let most = match kind {
         "CronJob" if all => MAX_CRON_JOB,
@@ -27,7 +27,10 @@ pub fn check_names(object: &Value, all: bool) -> Result<(), String> {
         _ => return if all { labels(object, kind, name) } else { Ok(()) },
     };
     if name.len() > most {
-        return Err(format!("{kind} {name:?} cannot have this name: it has {} letters, and {most} fit", name.len()));
+        return Err(format!(
+            "{kind} {name:?} has an invalid name: it has {} characters, but at most {most} are allowed",
+            name.len()
+        ));
     }
     labels(object, kind, name)
 }
@@ -37,10 +40,10 @@ fn labels(object: &Value, kind: &str, name: &str) -> Result<(), String> {
         let labels = object.pointer(pointer).and_then(Value::as_object);
         for (label, value) in labels.into_iter().flatten() {
             let Some(value) = value.as_str() else {
-                return Err(format!("{kind} {name:?} has a label {label} that is no text"));
+                return Err(format!("{kind} {name:?} has a label {label} that is not a text"));
             };
             if let Some(why) = name::label_value(value).first() {
-                return Err(format!("{kind} {name:?} cannot have the label {label}={value}: {why}"));
+                return Err(format!("{kind} {name:?} has an invalid label {label}={value}: {why}"));
             }
         }
     }
@@ -59,7 +62,7 @@ mod tests {
 
     /// Spec 8.2, 7.
     #[test]
-    fn names_too_long_for_their_kind_are_refused_before_the_server_does() {
+    fn names_too_long_for_their_kind_are_rejected() {
         assert!(check_names(&named("CronJob", 52), true).is_ok());
         assert!(check_names(&named("CronJob", 53), true).is_err());
         assert!(check_names(&named("CronJob", 53), false).is_ok());

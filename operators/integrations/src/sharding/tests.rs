@@ -92,9 +92,9 @@ fn objects_are_shards_unless_they_disable_the_integration() {
     assert_eq!(shards("", "    strategy: per-aws-account\n", true)[0].extra_args, " --account-name acc-1");
 }
 
-/// Spec 8.4, 16: an organization that disables an integration is no shard of it, unlike in qontract-reconcile.
+/// Spec 8.4, 16: an organization that disables an integration is not a shard of it, unlike in qontract-reconcile.
 #[test]
-fn organizations_have_small_letters_in_names_and_may_disable_integrations() {
+fn organizations_have_lower_case_names_and_may_disable_integrations() {
     let strategy = "    strategy: per-ocm-organization\n";
     let was = shards("", strategy, true);
     assert_eq!(suffixes(&was), ["-1abc", "-2xyz"]);
@@ -103,7 +103,7 @@ fn organizations_have_small_letters_in_names_and_may_disable_integrations() {
 }
 
 #[test]
-fn sub_shards_carry_numbers_behind_the_name_even_when_there_is_one() {
+fn sub_shards_are_numbered_even_if_there_is_one() {
     let with = |count: i64| {
         let text = format!(
             "    strategy: per-openshift-cluster\n    shardSpecOverrides:\n    - shard: {{$ref: /clusters/1.yml}}\n      \
@@ -130,7 +130,7 @@ fn a_new_kind_of_shard_needs_no_code() {
 }
 
 #[test]
-fn a_count_can_be_taken_from_the_data() {
+fn a_number_of_shards_can_be_derived_from_the_data() {
     let text = |rest: &str| format!("    strategy: static\n    shardsFrom: {{schema: /aws/account-1.yml{rest}}}\n");
     let two = shards("", &text(""), false);
     assert_eq!((suffixes(&two), &*two[0].shards), (vec!["-0", "-1"], "2"));
@@ -139,7 +139,7 @@ fn a_count_can_be_taken_from_the_data() {
 
 /// One shard less would change the work of all others, so nothing is counted if a file is unreadable.
 #[test]
-fn nothing_is_counted_around_a_file_that_cannot_be_read() {
+fn nothing_is_counted_with_an_unreadable_file() {
     let text = "    strategy: static\n    shardsFrom: {schema: /aws/account-1.yml}\n";
     let with = |file: &str| divide_bundle(bundle_with("", text, &[("/aws/4.yml", file)]), text, false);
     assert_eq!(with("$schema: /aws/account-1.yml\nname: acc-4\n").unwrap().shards.len(), 3);
@@ -156,7 +156,7 @@ fn nothing_is_counted_around_a_file_that_cannot_be_read() {
 fn a_strategy_that_finds_no_object_is_an_error() {
     let text = "    strategy: per-object\n    schema: /moon/base-1.yml\n    namePath: name\n    argument: --board\n";
     let (message, hint) = error_of(text);
-    assert_eq!(message, "no /moon/base-1.yml file makes a shard of it");
+    assert_eq!(message, "no /moon/base-1.yml file provides a shard");
     assert!(hint.contains("remove the entry"), "{hint}");
 }
 
@@ -186,8 +186,8 @@ fn an_override_that_matches_nothing_is_an_error_with_a_hint() {
         )
     };
     let (message, hint) = error_of(&over("per-aws-account", "{$ref: /clusters/1.yml}"));
-    assert_eq!(message, "c1 (/clusters/1.yml) is no shard of terraform-resources");
-    assert_eq!(hint, "shards are files of /aws/account-1.yml, and this is one of /openshift/cluster-1.yml");
+    assert_eq!(message, "c1 (/clusters/1.yml) is not a shard of terraform-resources");
+    assert_eq!(hint, "shards are files of /aws/account-1.yml, but this file is of /openshift/cluster-1.yml");
     let (_, hint) = error_of(&over("per-aws-account", "{$ref: /aws/2.yml}"));
     assert_eq!(hint, "/aws/2.yml disables terraform-resources, or cannot be read");
     assert_eq!(
@@ -202,12 +202,12 @@ fn an_override_that_matches_nothing_is_an_error_with_a_hint() {
             .all(|s| s.overrides.is_none())
     );
     let twice = "    strategy: static\n    shards: 2\n    shardSpecOverrides:\n    - {shard: 0, imageRef: x}\n    - {shard: 0, imageRef: y}\n";
-    assert_eq!(error_of(twice).0, "means the same shard as managed[0].sharding.shardSpecOverrides[0] (line 10)");
+    assert_eq!(error_of(twice).0, "selects the same shard as managed[0].sharding.shardSpecOverrides[0] (line 10)");
 }
 
 /// Spec 8.1, 2: no shards at all would delete all workloads.
 #[test]
-fn no_shards_are_an_error_where_they_were_a_deletion() {
+fn zero_shards_are_an_error() {
     assert!(error_of("    strategy: static\n    shards: 0\n").0.contains("divided into 0 shards"));
     assert_eq!(shards("", "    strategy: static\n    shards: 0\n", true), []);
     assert!(error_of("    strategy: static\n    shards: 1000000\n").0.contains("at most"));
@@ -237,7 +237,7 @@ fn options_are_checked_where_they_are_known() {
 
 /// Spec 8.5, 21: an image may read schemas that its file does not permit, which was only detected at run time.
 #[test]
-fn an_image_that_needs_schemas_its_file_does_not_list_is_refused() {
+fn an_image_that_needs_unlisted_schemas_is_rejected() {
     let lean = "$schema: /openshift/lean-namespace-1.yml\nname: ns\ncluster: {name: c, serverUrl: u}\nenvironment: {name: e}\n";
     let text = "$schema: /app-sre/integration-1.yml\nname: mine\nschemas: [/a-1.yml]\nmanaged:\n- namespace: {$ref: /ns.yml}\n  \
         spec: {imageRef: now, resources: {requests: {cpu: 1m, memory: 1Mi}, limits: {memory: 1Mi}}}\n  \
@@ -258,7 +258,7 @@ fn an_image_that_needs_schemas_its_file_does_not_list_is_refused() {
 }
 
 #[test]
-fn objects_of_one_key_are_no_shards_and_are_told() {
+fn objects_with_the_same_key_are_excluded_and_reported() {
     let bundle = Bundle::from_texts([
         ("/a.yml", "$schema: /aws/account-1.yml\nname: same\n"),
         ("/b.yml", "$schema: /aws/account-1.yml\nname: same\n"),

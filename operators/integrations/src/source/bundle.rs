@@ -104,7 +104,7 @@ fn parse_datafile(path: &str, raw: &RawValue) -> Result<Datafile, DataProblem> {
     }
     let head: DatafileHeader =
         serde_json::from_str(raw.get()).map_err(|error| match serde_json::from_str::<IgnoredAny>(raw.get()) {
-            Ok(_) if !raw.get().trim_start().starts_with('{') => DataProblem::of_file(path, "is no map of fields"),
+            Ok(_) if !raw.get().trim_start().starts_with('{') => DataProblem::of_file(path, "is not a map of fields"),
             _ => DataProblem::of_file(path, error),
         })?;
     match head.schema {
@@ -125,7 +125,7 @@ mod tests {
         "/c.yml":{"name":1},"/d.yml":{"$schema":3}},"git_commit":"abc","graphql":[],"resources":{},"schemas":{}}"#;
 
     #[test]
-    fn a_bundle_is_read_plain_and_packed_and_bad_files_are_named() {
+    fn a_bundle_is_read_plain_and_compressed_and_invalid_files_are_reported() {
         let plain = parse("bundle.json", TEXT.as_bytes()).unwrap();
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(TEXT.as_bytes()).unwrap();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bundle_is_said_so() {
+    fn an_invalid_bundle_is_an_error() {
         let said = |bytes: &[u8]| std::error::Error::source(&parse("b", bytes).unwrap_err()).unwrap().to_string();
         assert!(said(b"{}").contains("missing field `data`"));
         assert!(said(b"{\"data\": 3}").contains("a map of datafiles by path"));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn json_that_nests_too_deep_is_no_value_and_no_crash() {
+    fn deeply_nested_json_does_not_crash() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         let text = format!(r#"{{"data":{{"/a.yml":{{"$schema":"/x","v":{deep}}},"/b.yml":{{"$schema":"/x"}}}}}}"#);
         let bundle = parse("b", text.as_bytes());

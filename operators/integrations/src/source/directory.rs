@@ -25,15 +25,13 @@ pub enum SourceError {
     #[error("could not read {}", .0.display())]
     Read(PathBuf, #[source] std::io::Error),
     /// The directory changes continuously.
-    #[error("{} changes while it is read", .0.display())]
+    #[error("{} changed while it was read", .0.display())]
     Changing(PathBuf),
     /// The source exceeds a limit.
-    #[error("{0} holds more than {1}")]
+    #[error("{0} contains more than {1}")]
     TooLarge(String, String),
     /// The file is not a bundle.
-    #[error(
-        "could not read the bundle {0}\nhint: a bundle is what qontract-bundler prints: JSON with `data` in it, plain or gzip"
-    )]
+    #[error("could not read the bundle {0}\nhint: use the output of qontract-bundler: JSON with `data`, plain or gzip")]
     Bundle(String, #[source] serde_json::Error),
     /// The bundle is truncated or has another compression format.
     #[error("could not unpack the bundle {0}")]
@@ -191,7 +189,7 @@ fn parse_datafile(name: &str, bytes: &[u8]) -> Result<Datafile, DataProblem> {
             .map_err(|error| DataProblem::of_file(name, &error.message).at_line(Some(error.line)))?
     };
     let Value::Object(map) = &value else {
-        return Err(DataProblem::of_file(name, "is no map of fields").at_line(Some(1)));
+        return Err(DataProblem::of_file(name, "is not a map of fields").at_line(Some(1)));
     };
     if !map.get("$schema").is_some_and(Value::is_string) {
         return Err(DataProblem::of_file(name, "has no `$schema`").at_line(Some(1)));
@@ -206,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_read_as_the_bundler_does_and_bad_ones_are_named() {
+    fn files_are_read_like_the_bundler_and_invalid_ones_are_reported() {
         let dir = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str| {
             let path = dir.path().join("data").join(name);
@@ -232,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_two_commits_are_never_read_as_one_bundle() {
+    fn a_bundle_never_mixes_two_commits() {
         let dir = tempfile::tempdir().unwrap();
         // Replaces each file by another of the same size, like a checkout.
         let checkout = |text: &str| {

@@ -37,15 +37,15 @@ pub const MAX_ANSWER_BYTES: usize = 256 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum GraphqlError {
     /// The address is invalid.
-    #[error("{0:?} is no address of a qontract-server\nhint: write it as https://host/graphql")]
+    #[error("{0:?} is not the address of a qontract-server\nhint: use https://host/graphql")]
     Address(String),
     /// The address contains a login, which is not repeated.
     #[error(
-        "the address of a qontract-server holds a login\nhint: write it as https://host/graphql; what it wants as `Authorization` stands in the file that `integrations.authorization` names, or in QONTRACT_AUTHORIZATION"
+        "the address of the qontract-server contains a login\nhint: use https://host/graphql, and put the `Authorization` header into the file named by `integrations.authorization` or into QONTRACT_AUTHORIZATION"
     )]
     Login,
     /// All attempts of a request failed.
-    #[error("could not ask {url} for {what}")]
+    #[error("could not request {what} from {url}")]
     Ask {
         /// URL of the request.
         url: String,
@@ -112,12 +112,12 @@ impl QontractServer {
     /// If all attempts fail.
     pub fn sha(&self, transport: &dyn Transport) -> Result<String, GraphqlError> {
         let ask = self.request("/sha256", None, SHA_TIMEOUT);
-        send_with_retries(transport, &ask, "the sha of its bundle", |body| {
+        send_with_retries(transport, &ask, "the SHA of its bundle", |body| {
             let text = String::from_utf8_lossy(body).trim().to_string();
             // The SHA becomes part of URLs.
             match !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric()) {
                 true => Ok(text),
-                false => Err(RequestError::Answer(format!("{:?} is no sha", excerpt(body)))),
+                false => Err(RequestError::Answer(format!("{:?} is not a SHA", excerpt(body)))),
             }
         })
     }

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scalars_are_what_pyyaml_makes_of_them() {
+    fn scalars_are_resolved_like_pyyaml() {
         for (text, value) in [
             ("yes", json!(true)),
             ("Off", json!(false)),

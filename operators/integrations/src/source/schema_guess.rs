@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_is_taken_only_where_there_is_no_doubt() {
+    fn a_schema_is_used_only_if_it_is_unambiguous() {
         let of = |text: &str| schema(text.as_bytes());
         assert_eq!(of("---\n$schema: /access/user-1.yml\nname: [\n").as_deref(), Some("/access/user-1.yml"));
         assert_eq!(of("\"$schema\": '/x-1.yml' # why\n").as_deref(), Some("/x-1.yml"));

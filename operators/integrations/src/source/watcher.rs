@@ -25,7 +25,7 @@ impl PathWatcher {
         let thread = std::thread::Builder::new().name("integrations-follow".to_string());
         // Without a thread or inotify, polling still finds every change.
         if let Err(error) = thread.spawn(move || watch(&path, &sender)) {
-            tracing::warn!(%error, "changes of the source are found by looking alone");
+            tracing::warn!(%error, "could not watch the source; changes are found by polling");
         }
         Self { changed }
     }
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_is_noticed_long_before_the_interval() {
+    fn a_change_is_detected_before_the_polling_interval() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("sub")).unwrap();
         let follow = PathWatcher::start(dir.path());

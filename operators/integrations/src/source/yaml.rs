@@ -99,7 +99,7 @@ impl<'a> YamlReader<'a> {
             if let Event::DocumentStart(_) = event {
                 documents += 1;
                 if documents > 1 {
-                    return Err(at(span, "a second document begins; a file holds one"));
+                    return Err(at(span, "a file must contain a single document"));
                 }
             }
             if let Some(value) = self.take(event, span)? {
@@ -114,11 +114,11 @@ impl<'a> YamlReader<'a> {
             Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag.as_deref(), span),
             Event::Alias(id) => {
                 let Some((value, size)) = self.anchors.get(&id).cloned() else {
-                    return Err(at(span, "an anchor is used inside of itself"));
+                    return Err(at(span, "an anchor refers to itself"));
                 };
                 self.aliased += size;
                 if self.aliased > MAX_ALIASED_NODES {
-                    return Err(at(span, format!("aliases make more than {MAX_ALIASED_NODES} values")));
+                    return Err(at(span, format!("aliases expand to more than {MAX_ALIASED_NODES} values")));
                 }
                 self.note(span);
                 self.place(value, size, span)
@@ -135,7 +135,7 @@ impl<'a> YamlReader<'a> {
 
     fn push(&mut self, anchor: usize, content: NodeContent, span: Span) -> Result<Option<Value>, PyYamlError> {
         if self.open.len() >= MAX_DEPTH {
-            return Err(at(span, format!("nests deeper than {MAX_DEPTH}")));
+            return Err(at(span, format!("is nested deeper than {MAX_DEPTH}")));
         }
         if matches!(self.open.last(), Some(OpenNode { content: NodeContent::Map { key: None, .. }, .. })) {
             return Err(at(span, "a list or a map cannot be a key"));
@@ -185,9 +185,9 @@ impl<'a> YamlReader<'a> {
             Some(tag) if tag.is_yaml_core_schema() => match &*tag.suffix {
                 "str" | "binary" => Value::String(text.to_string()),
                 "null" | "bool" | "int" | "float" | "timestamp" => self.meaning(text, span)?,
-                _ => return Err(at(span, format!("no value is made of the tag {tag}"))),
+                _ => return Err(at(span, format!("unsupported tag {tag}"))),
             },
-            Some(tag) => return Err(at(span, format!("no value is made of the tag {tag}"))),
+            Some(tag) => return Err(at(span, format!("unsupported tag {tag}"))),
         };
         self.remember(anchor, &value, 1);
         self.place(value, 1, span)
@@ -197,9 +197,9 @@ impl<'a> YamlReader<'a> {
         match resolve(text) {
             PlainScalar::Value(value) => Ok(value),
             PlainScalar::Time if self.times == DateHandling::Refused => {
-                Err(at(span, format!("{text} is a date, which JSON does not have")))
+                Err(at(span, format!("{text} is a date, which JSON does not support")))
             }
-            PlainScalar::Unbounded => Err(at(span, format!("{text} is a number that JSON does not have"))),
+            PlainScalar::Unbounded => Err(at(span, format!("{text} is a number that JSON does not support"))),
             PlainScalar::Text | PlainScalar::Time => Ok(Value::String(text.to_string())),
         }
     }
@@ -208,7 +208,7 @@ impl<'a> YamlReader<'a> {
     fn place(&mut self, value: Value, size: usize, span: Span) -> Result<Option<Value>, PyYamlError> {
         self.nodes += size;
         if self.nodes > MAX_NODES {
-            return Err(at(span, format!("holds more than {MAX_NODES} values")));
+            return Err(at(span, format!("contains more than {MAX_NODES} values")));
         }
         let Some(open) = self.open.last_mut() else { return Ok(Some(value)) };
         open.size += size;

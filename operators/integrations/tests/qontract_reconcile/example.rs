@@ -66,7 +66,7 @@ fn bundled() -> String {
 
 /// `UPDATE=1` writes the bundle.
 #[test]
-fn the_bundle_is_that_of_the_directory() {
+fn the_bundle_matches_the_directory() {
     let path = folder().join("bundle.json");
     if std::env::var_os("UPDATE").is_some() {
         fs::write(&path, bundled()).unwrap();

@@ -131,24 +131,24 @@ fn namespace(
 }
 
 #[test]
-fn a_directory_becomes_what_the_original_made_of_it() {
+fn a_directory_renders_like_qontract_reconcile() {
     compare("directory", &from_directory());
 }
 
 #[test]
-fn a_bundle_becomes_what_the_original_made_of_it() {
+fn a_bundle_renders_like_qontract_reconcile() {
     compare("bundle", &from_bundle());
 }
 
 #[test]
-fn a_server_becomes_what_the_original_made_of_it() {
+fn a_server_renders_like_qontract_reconcile() {
     compare("server", &from_server());
 }
 
 /// Uses a real server, which serves the data without data/integrations/beyond.
 #[cfg(feature = "qontract")]
 #[test]
-fn a_qontract_server_becomes_what_the_original_made_of_it() {
+fn a_qontract_server_renders_like_qontract_reconcile() {
     use switchboard_integrations::source::graphql::{QontractServer, network::HttpTransport};
 
     let address = std::env::var("SWITCHBOARD_QONTRACT_SERVER").expect("SWITCHBOARD_QONTRACT_SERVER names the server");
@@ -158,7 +158,7 @@ fn a_qontract_server_becomes_what_the_original_made_of_it() {
 
 /// Outside of compatibility mode, correct objects keep their hashes. All differences are listed here.
 #[test]
-fn by_default_only_what_was_wrong_is_made_otherwise() {
+fn by_default_only_defects_are_rendered_differently() {
     let index = |desired: &DesiredObjects| -> BTreeMap<String, String> {
         let objects = desired.namespaces.iter().flat_map(|((cluster, namespace), target)| {
             let named = move |kind: &str, name: &str| format!("{cluster}/{namespace} {kind} {name}");

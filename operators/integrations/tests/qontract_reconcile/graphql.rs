@@ -33,7 +33,7 @@ fn over_a_socket_with_its_header_and_only_of_the_pinned_bundle() {
 }
 
 #[test]
-fn a_run_stays_with_its_bundle_while_the_server_moves_on() {
+fn a_run_keeps_its_bundle_while_the_server_loads_another() {
     let server = served();
     let first = client("http://x").sha(&server).unwrap();
     let text = without_beyond(&fs::read_to_string(folder().join("bundle.json")).unwrap());
@@ -65,7 +65,7 @@ fn schemas_that_are_not_listed_are_forbidden() {
 /// Spec 1.2 and 8.1, 1: a file that qontract-reconcile cannot read fails its whole query. Here its position is
 /// reported, and the rest is read.
 #[test]
-fn what_the_server_reports_is_told_with_its_place_and_the_good_part_is_read() {
+fn errors_of_the_server_are_reported_with_their_file_and_the_rest_is_read() {
     let text = without_beyond(&fs::read_to_string(folder().join("bundle.json")).unwrap());
     let server =
         FakeQontractServer::new(&text.replace("\"strategy\":\"per-ocm-organization\"", "\"strategy\":\"per-moon\""));
@@ -88,7 +88,7 @@ fn what_the_server_reports_is_told_with_its_place_and_the_good_part_is_read() {
 
 /// Organizations can disable integrations if the server's types support it, as newer ones do.
 #[test]
-fn organizations_are_asked_what_they_disable_where_they_can_say() {
+fn organizations_can_disable_integrations_if_the_server_supports_it() {
     let text = without_beyond(&fs::read_to_string(folder().join("bundle.json")).unwrap());
     let mut bundle: serde_json::Value = serde_json::from_str(&text).unwrap();
     let disabled = |bundle: &serde_json::Value| {

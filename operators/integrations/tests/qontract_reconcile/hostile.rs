@@ -52,7 +52,7 @@ fn check(bad: &str, expected: &str) {
 }
 
 #[test]
-fn a_bad_file_disables_itself_and_nothing_else() {
+fn an_invalid_file_disables_only_itself() {
     let element = |text: &str| integration("bad", text);
     let spec = |spec: &str, rest: &str| element(&format!("{{namespace: {{$ref: /ns.yml}}, spec: {{{spec}}}{rest}}}"));
     check("", "/bad.yml:1: ");
@@ -90,7 +90,7 @@ fn a_bad_file_disables_itself_and_nothing_else() {
         ),
         (
             "{strategy: static, shards: 2, shardSpecOverrides: [{imageRef: x}]}",
-            "managed[0].sharding.shardSpecOverrides[0]: names no shard",
+            "managed[0].sharding.shardSpecOverrides[0]: selects no shard",
         ),
     ] {
         let text = spec(RESOURCES, &format!(", sharding: {sharding}"));
@@ -101,7 +101,7 @@ fn a_bad_file_disables_itself_and_nothing_else() {
 }
 
 #[test]
-fn names_that_clash_disable_only_each_other() {
+fn colliding_names_disable_only_each_other() {
     let (a, b, good) = (good("same"), good("same"), good("good"));
     let bundle = Bundle::from_texts([("/ns.yml", NAMESPACE), ("/a.yml", &a), ("/b.yml", &b), ("/good.yml", &good)]);
     let desired = build(&bundle);
@@ -110,7 +110,7 @@ fn names_that_clash_disable_only_each_other() {
 }
 
 #[test]
-fn names_that_no_object_can_have_disable_only_their_own() {
+fn invalid_object_names_disable_only_themselves() {
     for name in ["UPPER", "with space", "-", "a/b", "ä", "x: y", "\"quoted\"", "'{{ .Values }}'", "a\\nb"] {
         check(&good(&format!("{name:?}")), "/bad.yml:");
     }
@@ -118,7 +118,7 @@ fn names_that_no_object_can_have_disable_only_their_own() {
 
 /// User-defined texts pass through a template and YAML without a change of their type.
 #[test]
-fn texts_of_users_stay_texts() {
+fn user_texts_keep_their_type() {
     let texts = [
         "true",
         "5",
@@ -178,7 +178,7 @@ fn texts_of_users_stay_texts() {
 }
 
 #[test]
-fn yaml_that_grows_when_it_is_read_is_refused() {
+fn expanding_yaml_is_rejected() {
     let mut bomb = String::from("$schema: /app-sre/integration-1.yml\na0: &a0 [x,x,x,x,x,x,x,x,x,x]\n");
     for level in 1..12 {
         let before = format!("*a{}", level - 1);
@@ -196,7 +196,7 @@ fn yaml_that_grows_when_it_is_read_is_refused() {
 /// Tests every prefix of a valid file, and the file with each character replaced: parsing terminates, and the other
 /// file works.
 #[test]
-fn files_that_are_cut_or_damaged_never_take_others_with_them() {
+fn truncated_or_damaged_files_do_not_affect_others() {
     let whole = integration(
         "bad",
         &format!(
@@ -241,7 +241,7 @@ fn a_bundle_of_a_hundred_megabytes_is_read() {
 }
 
 #[test]
-fn a_server_that_answers_nonsense_is_an_error_and_no_panic() {
+fn an_invalid_response_is_an_error_and_no_panic() {
     let nonsense = [
         "",
         "null",
@@ -260,7 +260,7 @@ fn a_server_that_answers_nonsense_is_an_error_and_no_panic() {
         server.add_faults(std::iter::once((200, "abc")).chain(std::iter::repeat_n((200, answer), 40)));
         match client.fetch(&server) {
             Ok(bundle) => assert_eq!(bundle.files().count(), 0, "{answer}"),
-            Err(error) => assert!(error.to_string().starts_with("could not ask http://x/"), "{answer}: {error}"),
+            Err(error) => assert!(error.to_string().starts_with("could not request "), "{answer}: {error}"),
         }
     }
 }
@@ -377,7 +377,7 @@ fn change(value: &mut Value, left: &mut usize, random: &mut SeededRandom) {
 
 /// Arbitrary values in other files cause no panic, and independent parts still work.
 #[test]
-fn whatever_stands_anywhere_the_good_part_works() {
+fn arbitrary_values_do_not_affect_independent_files() {
     let mut random = SeededRandom(0x5eed);
     let mut builder = DesiredBuilder::new(IntegrationsChart::builtin(), RenderSettings::default());
     let mut compat = RenderSettings::default();

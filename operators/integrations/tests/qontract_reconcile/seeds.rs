@@ -67,7 +67,7 @@ fn overrides_of_the_second_seed_are_overrides() {
 
 /// qontract-reconcile ignores these names, and so does the compatibility mode.
 #[test]
-fn the_original_does_not_know_the_names_of_the_seeds() {
+fn compatibility_mode_ignores_outdated_names() {
     let mut settings = RenderSettings::default();
     settings.scope.compat = true;
     let desired =

@@ -57,7 +57,7 @@ impl ChangeListener {
                 // The connection was re-established; notifications in between were lost.
                 Ok(None) => true,
                 Err(error) => {
-                    tracing::warn!(error = %error, poll_ms = POLL_INTERVAL.as_millis() as u64, "could not listen, polls");
+                    tracing::warn!(error = %error, poll_ms = POLL_INTERVAL.as_millis() as u64, "could not listen for changes; polling instead");
                     let ledger = ledger.clone();
                     *self = ChangeListener::Polling(ledger);
                     true

@@ -246,7 +246,7 @@ impl RetryBudget {
 /// list.
 async fn commit_together(ledger: &Ledger, batch: &[PendingCommit]) -> Result<Vec<Option<LedgerError>>, LedgerError> {
     ledger.counters.transactions.fetch_add(1, Ordering::Relaxed);
-    let mut transaction = within("begin to write", ledger.pool.begin(Intent::Write)).await?;
+    let mut transaction = within("begin a write transaction", ledger.pool.begin(Intent::Write)).await?;
     let refused = lock(&mut transaction, ledger, batch).await?;
     let made: Vec<&PendingCommit> =
         batch.iter().zip(&refused).filter(|(_, no)| no.is_none()).map(|(one, _)| one).collect();
@@ -294,7 +294,7 @@ async fn lock(
         let key_kinds: Vec<ColumnType> = table.keys().map(|column| column.kind).collect();
         let kinds = column_types(table);
         let found = transaction.fetch_bulk(&statement, &key_kinds, &values, &kinds);
-        let found = within("read rows that are to change", found).await?;
+        let found = within("read rows to change", found).await?;
         for ((key, readers), mut now) in rows.into_iter().zip(found) {
             let now = now.pop().map(|values| open_values(table, values, &ledger.sealer)).transpose()?;
             for (at, was) in readers {

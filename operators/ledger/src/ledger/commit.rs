@@ -66,7 +66,7 @@ pub(super) async fn attempt(
     changes: &[RowChange],
     rows: &[Option<Vec<SqlValue>>],
 ) -> Result<(), LedgerError> {
-    let mut transaction = within("begin to write", ledger.pool.begin(Intent::Write)).await?;
+    let mut transaction = within("begin a write transaction", ledger.pool.begin(Intent::Write)).await?;
     for (change, row) in changes.iter().zip(rows) {
         apply(&mut transaction, ledger.pool.dialect(), &ledger.sealer, change, row.as_deref().unwrap_or_default())
             .await?;
@@ -115,7 +115,7 @@ async fn require_same(
     let key = key_of(table, was);
     let (kinds, values) = (column_types(table), key_values(&key));
     let found = transaction.fetch(dialect.lock(table, lock), &kinds, &values);
-    let found = within("read a row that is to change", found).await?.pop();
+    let found = within("read a row to change", found).await?.pop();
     let now = found.map(|values| open_values(table, values, sealer)).transpose()?;
     if now.is_some_and(|now| now.len() == was.len() && now.iter().zip(was).all(|(now, was)| values_equal(now, was))) {
         Ok(())

@@ -27,7 +27,7 @@ pub enum LedgerError {
         source: Arc<sqlx::Error>,
     },
     /// The database did not respond within the deadline.
-    #[error("could not {act} in time: the database did not answer for {deadline_s} seconds")]
+    #[error("could not {act}: the database did not respond within {deadline_s} seconds")]
     Timeout {
         /// Failed action, as a verb with its object.
         act: &'static str,
@@ -35,7 +35,7 @@ pub enum LedgerError {
         deadline_s: u64,
     },
     /// A row has changed since it was read.
-    #[error("could not change `{table}` {key}: it was changed since it was read")]
+    #[error("could not change `{table}` {key}: another writer has changed the row")]
     Changed {
         /// Table of the row.
         table: &'static str,
@@ -43,7 +43,7 @@ pub enum LedgerError {
         key: String,
     },
     /// A count exceeds its limit.
-    #[error("could not change what counts for `{table}` {key}: there would be {count}, and {max_rows} may be")]
+    #[error("could not add rows for `{table}` {key}: {count} rows would exceed the limit of {max_rows}")]
     LimitExceeded {
         /// Table of the row.
         table: &'static str,
@@ -55,7 +55,7 @@ pub enum LedgerError {
         max_rows: u64,
     },
     /// Another row has the same key or the same unique value.
-    #[error("could not write `{table}` {key}: another row has its key or a value that must be unique")]
+    #[error("could not write `{table}` {key}: another row has the same key or unique value")]
     Duplicate {
         /// Table of the row.
         table: &'static str,
@@ -66,7 +66,7 @@ pub enum LedgerError {
         source: Arc<sqlx::Error>,
     },
     /// A row refers to a missing row, or the deleted row is still referred to.
-    #[error("could not write `{table}` {key}: it refers to a row that is missing, or is itself referred to")]
+    #[error("could not write `{table}` {key}: the row refers to a missing row, or another row refers to it")]
     Dangling {
         /// Table of the row.
         table: &'static str,
@@ -77,7 +77,7 @@ pub enum LedgerError {
         source: Arc<sqlx::Error>,
     },
     /// A value is too long for its column.
-    #[error("could not write `{table}` {key}: `{column}` has {chars} characters and takes {max_chars}")]
+    #[error("could not write `{table}` {key}: `{column}` has {chars} characters, and the maximum is {max_chars}")]
     TooLong {
         /// Table of the row.
         table: &'static str,
@@ -91,7 +91,7 @@ pub enum LedgerError {
         max_chars: usize,
     },
     /// A text contains a NUL character, which PostgreSQL does not store.
-    #[error("could not write `{table}` {key}: `{column}` has a NUL character")]
+    #[error("could not write `{table}` {key}: `{column}` contains a NUL character")]
     Nul {
         /// Table of the row.
         table: &'static str,
@@ -101,7 +101,7 @@ pub enum LedgerError {
         column: &'static str,
     },
     /// A filter names a column that its table lacks, or a value of another type.
-    #[error("could not ask `{table}` for its `{column}`: there is no such column of that kind")]
+    #[error("could not query `{table}` by `{column}`: no column of that name and type")]
     NoColumn {
         /// Table of the row.
         table: &'static str,
@@ -155,7 +155,7 @@ impl LedgerError {
             // Callers of one transaction share no other errors.
             other => {
                 let source = Arc::new(sqlx::Error::Protocol(other.to_string()));
-                LedgerError::Query { act: "ask the database together with others", source }
+                LedgerError::Query { act: "send a shared query", source }
             }
         }
     }

@@ -132,7 +132,7 @@ impl ReadSessionTask {
         let due = self.shared_reads.batching.due(|size| self.shared_reads.pool.batch_delay(size));
         sleep_until(due).await;
         self.shared_reads.counters.transactions.fetch_add(1, Ordering::Relaxed);
-        let begun = within("begin to read", self.shared_reads.pool.begin(Intent::Read)).await;
+        let begun = within("begin a read transaction", self.shared_reads.pool.begin(Intent::Read)).await;
         // The first query fixes the snapshot of the transaction, and it comes later.
         let waiting = self.admit();
         match begun {
@@ -196,7 +196,7 @@ impl ReadSession {
             self.answer(std::mem::take(&mut batch)).await;
         }
         // Nothing was written, and the pool drops a connection whose transaction did not end.
-        let _ = within("end reading", self.transaction.rollback()).await;
+        let _ = within("end the read transaction", self.transaction.rollback()).await;
     }
 
     async fn answer(&mut self, batch: Vec<PendingQuery>) {

@@ -47,10 +47,10 @@ pub(super) async fn reseal(
             for (key, stored) in page.iter().filter(|(_, stored)| !sealer.is_current(stored)) {
                 let cell = CredentialCell { table: table.name, column: column.name, key };
                 let sealed = sealer.seal(&sealer.open(stored, cell)?, cell)?;
-                let id = table.keys().next().expect("a table has a key").name;
+                let id = table.keys().next().expect("every table has a key").name;
                 let sql = format!("update {} set {} = $1 where {id} = $2", table.name, column.name);
                 let values = [SqlValue::from(&*sealed), SqlValue::from(&*key.to_string())];
-                within("store a credential again", transaction.execute(sql, &values)).await?;
+                within("store a re-encrypted credential", transaction.execute(sql, &values)).await?;
             }
             after = Some(last);
         }
@@ -80,7 +80,7 @@ async fn page(
     column: &Column,
     after: Option<&String>,
 ) -> Result<Option<CredentialPage>, LedgerError> {
-    let key = table.keys().next().expect("a table has a key");
+    let key = table.keys().next().expect("every table has a key");
     let id = key.name;
     let sql = format!(
         "select {}, {} from {} where {id} > $1 and length({}) > 0 order by {id} limit {PAGE_ROWS}",

@@ -51,7 +51,7 @@ async fn columns(transaction: &mut Transaction, dialect: Dialect) -> Result<Sche
         }
     };
     let rows =
-        within("look for tables", transaction.fetch(sql.to_string(), &[ColumnType::Text, ColumnType::Text], &[]))
+        within("list the tables", transaction.fetch(sql.to_string(), &[ColumnType::Text, ColumnType::Text], &[]))
             .await?;
     let mut columns = SchemaColumns::new();
     for row in rows {
@@ -68,9 +68,11 @@ async fn inspect_switchboard(
     columns: &SchemaColumns,
 ) -> Result<SchemaState, MigrationError> {
     let sql = "select version, digest from switchboard_step order by version".to_string();
-    let rows =
-        within("read which steps were made", transaction.fetch(sql, &[ColumnType::Integer, ColumnType::Text], &[]))
-            .await?;
+    let rows = within(
+        "read the applied migration steps",
+        transaction.fetch(sql, &[ColumnType::Integer, ColumnType::Text], &[]),
+    )
+    .await?;
     let mut newest = 0;
     for row in &rows {
         let [SqlValue::Integer(Some(version)), SqlValue::Text(Some(digest))] = &**row else { continue };
@@ -98,9 +100,11 @@ async fn inspect_managed_gitops(
     columns: &SchemaColumns,
 ) -> Result<SchemaState, MigrationError> {
     let sql = "select version, dirty from schema_migrations order by version desc limit 1".to_string();
-    let rows =
-        within("read the original's version", transaction.fetch(sql, &[ColumnType::Integer, ColumnType::Boolean], &[]))
-            .await?;
+    let rows = within(
+        "read the managed-gitops schema version",
+        transaction.fetch(sql, &[ColumnType::Integer, ColumnType::Boolean], &[]),
+    )
+    .await?;
     match rows.first().map(Vec::as_slice) {
         Some([SqlValue::Integer(Some(version)), SqlValue::Boolean(Some(true))]) => Err(MigrationError::Dirty(*version)),
         Some([SqlValue::Integer(Some(MANAGED_GITOPS_VERSION)), _]) => {

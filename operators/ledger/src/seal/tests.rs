@@ -54,7 +54,7 @@ fn older_keys_open_and_the_first_seals() {
     let again = both.seal(&SecretString::from("x"), cell("repo_cred_pass", &key)).unwrap();
     assert!(again.starts_with("swb1:k2:") && both.is_current(&again));
     let unknown = keys(&[("k3", 3)]).open(&again, cell("repo_cred_pass", &key)).unwrap_err();
-    assert!(unknown.to_string().contains("key `k2`, which was not given"), "{unknown}");
+    assert!(unknown.to_string().contains("key `k2` is not among the given keys"), "{unknown}");
 }
 
 #[test]

@@ -148,7 +148,7 @@ async fn an_open_transaction_of_another_database_delays_no_change() {
             waited_for.retain(|signal| !news.contains(signal));
         }
     }
-    assert_eq!(heard, 4 * ROWS, "each is told once");
+    assert_eq!(heard, 4 * ROWS, "each change is delivered once");
     open.rollback().await.unwrap();
     let user = add(&ledger, "afterwards").await;
     assert_eq!(next(&mut signals).await, [changed(&user)]);

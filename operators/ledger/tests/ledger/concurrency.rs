@@ -71,7 +71,7 @@ async fn concurrent_readers_share_transactions(database: TestDatabase) {
     let now = ledger.counts();
     assert_eq!(now.views - before.views, TASKS as u64);
     assert!(now.transactions - before.transactions < MAX_TRANSACTIONS, "{before:?}, {now:?}");
-    assert!(now.queries - before.queries < 4 * TASKS as u64, "what all ask is asked once: {before:?}, {now:?}");
+    assert!(now.queries - before.queries < 4 * TASKS as u64, "equal queries are sent once: {before:?}, {now:?}");
 }
 
 async fn a_view_sees_earlier_commits(database: TestDatabase) {
@@ -145,7 +145,7 @@ async fn a_rejected_commit_does_not_affect_others(database: TestDatabase) {
         }
         let is_made = number % 6 > 3;
         assert_eq!(row.state == OperationState::Completed, is_made, "{number}");
-        assert_eq!(user.is_some(), is_made, "whole or not at all: {number}");
+        assert_eq!(user.is_some(), is_made, "not atomic: {number}");
     }
 }
 
@@ -179,7 +179,7 @@ async fn a_required_row_is_not_committed_with_its_writer(database: TestDatabase)
         }
     };
     let all = concurrently(commit).await;
-    assert!(all[TASKS / 2], "only one wants to write it");
+    assert!(all[TASKS / 2], "there is a single writer");
     // Lists that require the row to be unchanged succeed before its update and fail as a whole after it.
     let there = ledger.list::<Operation>(&Filter::all()).await.unwrap().len() - 1;
     assert_eq!(there, all.iter().filter(|made| **made).count());

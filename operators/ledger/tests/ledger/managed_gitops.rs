@@ -191,8 +191,7 @@ async fn the_first_step_creates_the_schema_of_managed_gitops() {
 
 /// Runs the program of tests/real/ledger, which has the ORM and the column lists of managed-gitops.
 fn run_go_reader(server: &PostgresServer, act: &str) -> String {
-    let bin = std::env::var_os("SWITCHBOARD_REAL_BIN")
-        .expect("`make test-real` says where tests/real/build put its programs");
+    let bin = std::env::var_os("SWITCHBOARD_REAL_BIN").expect("run this test with `make test-real`");
     let mut command = std::process::Command::new(std::path::Path::new(&bin).join("ledger-reader"));
     let done = command.arg(act).arg(server.socket()).arg("gitops").output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

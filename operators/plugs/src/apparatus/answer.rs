@@ -1,90 +1,90 @@
-//! What an apparatus answers.
+//! Answers of an apparatus.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What came of a call, as the journal keeps it: nothing of what was said, as it may be secret.
+/// Result of a call as the journal stores it. The response body is left out, because it may be secret.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CallAnswer {
-    /// It answered with this status.
+    /// The apparatus answered with this HTTP status.
     Status(u16),
-    /// Nobody listens there: the program is not running.
+    /// The connection was refused: the program is not running.
     NotRunning(String),
-    /// It took too long.
+    /// The timeout expired.
     TimedOut,
-    /// The connection broke, or what came back is no HTTP.
+    /// The connection broke, or the response is not valid HTTP.
     Broken(String),
-    /// It was not asked: it is still busy with what somebody else asked.
+    /// The call was not made: the apparatus is still busy with other calls.
     Busy,
 }
 
-/// Why a call did not do what it should.
+/// Failure of a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
-    /// It said no.
+    /// The apparatus answered with an error status.
     #[error("{what} failed with {status} status from POST {url}")]
     Status {
-        /// `event coupled`, `config`.
+        /// `event coupled` or `config`.
         what: String,
         /// The HTTP status.
         status: u16,
-        /// Where.
+        /// URL of the call.
         url: String,
     },
-    /// It is not running.
+    /// The program is not running.
     #[error("{what} failed: nobody answers at {url}: {why}")]
     NotRunning {
-        /// `event coupled`, `config`.
+        /// `event coupled` or `config`.
         what: String,
-        /// Where.
+        /// URL of the call.
         url: String,
-        /// What the system says.
+        /// Error message of the operating system.
         why: String,
     },
-    /// It took too long.
+    /// The timeout expired.
     #[error("{what} failed: no answer from POST {url} within {seconds} s")]
     TimedOut {
-        /// `event coupled`, `config`.
+        /// `event coupled` or `config`.
         what: String,
-        /// Where.
+        /// URL of the call.
         url: String,
-        /// The time it had.
+        /// Timeout in seconds.
         seconds: u64,
     },
     /// The connection broke.
     #[error("{what} failed: POST {url} broke off: {why}")]
     Broken {
-        /// `event coupled`, `config`.
+        /// `event coupled` or `config`.
         what: String,
-        /// Where.
+        /// URL of the call.
         url: String,
-        /// What the system says.
+        /// Error message of the HTTP client.
         why: String,
     },
-    /// It was not asked.
+    /// The call was not made.
     #[error("another call to {url} to be answered")]
     Busy {
-        /// Where.
+        /// URL of the call.
         url: String,
     },
-    /// The answer of `/config` is no map.
+    /// The response of `/config` is not a JSON object.
     #[error("config failed: the answer of POST {url} must be a JSON object, and is {found}")]
     NoMap {
-        /// Where.
+        /// URL of the call.
         url: String,
-        /// What it is instead.
+        /// Type of the response instead.
         found: &'static str,
     },
 }
 
 impl CallAnswer {
-    /// Whether the call did what it should; `what` and `url` are for the message.
+    /// Checks whether the call succeeded. `what` and `url` are used in the error message.
     ///
     /// # Errors
-    /// [`AnswerError`] in words for people; `url` must be one that may be shown.
+    /// [`AnswerError`], with a message for the status. `url` must be safe to display.
     pub fn check(&self, what: &str, url: &str, timeout: std::time::Duration) -> Result<(), AnswerError> {
         let (what, url) = (what.to_string(), url.to_string());
         match self {
@@ -98,10 +98,10 @@ impl CallAnswer {
     }
 }
 
-/// The config in an answer of `/config`: texts as they are, other values as one writes them, null as no value.
+/// Parses the response of `/config`: strings as they are, other values as JSON text, and null as no value.
 ///
 /// # Errors
-/// [`AnswerError::NoMap`] when it is no JSON object; `null` is one without keys.
+/// [`AnswerError::NoMap`] if the response is not a JSON object. `null` counts as an empty object.
 pub fn config_answer(url: &str, body: &[u8]) -> Result<BTreeMap<String, String>, AnswerError> {
     let no_map = |found| AnswerError::NoMap { url: url.to_string(), found };
     match serde_json::from_slice(body) {
@@ -111,10 +111,10 @@ pub fn config_answer(url: &str, body: &[u8]) -> Result<BTreeMap<String, String>,
     }
 }
 
-/// The same of an answer that was read already.
+/// Converts a `/config` response that is already parsed, like [`config_answer`].
 ///
 /// # Errors
-/// What it is instead of a map.
+/// The type of the response, if it is not an object.
 pub fn config_values(answer: Value) -> Result<BTreeMap<String, String>, &'static str> {
     let fields = match answer {
         Value::Object(fields) => fields,
@@ -125,7 +125,7 @@ pub fn config_values(answer: Value) -> Result<BTreeMap<String, String>, &'static
     let text = |value: Value| match value {
         Value::Null => None,
         Value::String(text) => Some(text),
-        // Without an exponent: `1e6` is how some programs write a million.
+        // Without an exponent: some programs write a million as `1e6`.
         Value::Number(number) if number.is_f64() => number.as_f64().map(|float| float.to_string()),
         other => Some(other.to_string()),
     };

@@ -1,13 +1,13 @@
-//! What an apparatus is told: the bodies of its calls.
+//! Request bodies of calls to an apparatus.
 
 use serde_json::{Map, Value, json};
 
 use crate::render::{CouplingSide, Values};
 
-/// The version of the bodies. `/config` has always said it as a number, the events as text; programs read both.
+/// Version of the bodies. `/config` has always sent a number and the events a string; programs accept both.
 const VERSION: u64 = 1;
 
-/// The body of `/config`: `vars` are those of the side that is asked, and left out when it has none.
+/// Returns the body of `/config`. `vars` are those of the side that is called, and are left out if it declares none.
 pub fn config_body(
     plug: &Value,
     socket: &Value,
@@ -28,10 +28,10 @@ pub fn config_body(
     body
 }
 
-/// The other object, the plug's config and the socket's.
+/// The other object, the plug's config and the socket's config.
 pub type CoupledPair<'a> = (&'a Value, &'a Values, &'a Values);
 
-/// The body of an event. Before it is coupled, and after, a side knows itself alone: the other and the configs are left out.
+/// Returns the body of an event. Unless the sides are coupled, the other object and the configs are left out.
 pub fn event_body(side: CouplingSide, owner: &Value, coupled: Option<CoupledPair<'_>>) -> Value {
     let mut body = Map::from_iter([
         ("version".to_string(), Value::from(VERSION.to_string())),
@@ -49,15 +49,15 @@ pub fn event_body(side: CouplingSide, owner: &Value, coupled: Option<CoupledPair
     Value::Object(body)
 }
 
-/// What tells an event apart from every other: which side is told, of whom, which event, and its number. It is the same however
-/// often the event is told, so a program can leave out what it has heard already.
+/// Returns an identifier of an event, from the side, the uids, the event and its number. Every retry has the same
+/// identifier, so a program can skip an event that it has already handled.
 pub fn event_mark(side: CouplingSide, plug: &str, socket: &str, event: &str, number: u64) -> String {
     super::pod::digest(&[side.as_str(), plug, socket, event, &number.to_string()])[..32].to_string()
 }
 
-/// The number of a question: as long as it stays the same, the answer of `/config` need not be asked for again.
+/// Returns a digest of a `/config` request. While the digest is unchanged, the stored response is reused.
 ///
-/// What a server writes into an object without a change of it is left out: status, revisions, who wrote which field when.
+/// Fields that change without a change by the user are left out: status, revisions and managed fields.
 pub fn config_key(url: &str, body: &Value) -> String {
     let mut asked = body.clone();
     for side in [CouplingSide::Plug, CouplingSide::Socket] {

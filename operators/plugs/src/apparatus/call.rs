@@ -1,7 +1,7 @@
-//! The calls themselves: the one part that touches the network.
+//! Calls to an apparatus: the only module that uses the network.
 //!
-//! What is asked and answered goes through the kernel's door to the outside, and is recorded there; configs are not for records.
-//! Therefore the question is a number for its body, and the answer a status; the bodies pass beside the door, in memory.
+//! The kernel records requests and responses of the external client, but configs must not be recorded. The recorded
+//! request therefore holds a digest of the body, and the recorded response a status. The bodies are passed in memory.
 
 mod http;
 
@@ -18,38 +18,38 @@ use super::call_limit::CallLimiter;
 use super::endpoint::display_url;
 use super::pod::digest;
 
-/// How long an event or `/config` may take, unless `spec.apparatus.timeout` says otherwise.
+/// Default timeout of an event or `/config`, if `spec.apparatus.timeout` is not set.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long `/ping` may take.
+/// Timeout of `/ping`.
 pub const PING_TIMEOUT: Duration = Duration::from_secs(2);
-/// The longest answer that is read.
+/// Maximum size of a response body.
 pub const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// One call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApparatusCall {
-    /// Where.
+    /// URL of the call.
     pub url: String,
-    /// What is posted; without, it is a GET.
+    /// JSON body to POST. Without a body, the call is a GET.
     pub body: Option<Value>,
-    /// How long it may take.
+    /// Timeout of the call.
     pub timeout: Duration,
-    /// What tells this event apart from every other, the same however often it is told.
+    /// Identifier of the event, the same for every retry.
     pub mark: Option<String>,
 }
 
 impl ApparatusCall {
-    /// `GET /ping`.
+    /// Returns a call of `GET /ping`.
     pub fn ping(base: &str) -> Self {
         Self { url: super::url(base, "ping"), body: None, timeout: PING_TIMEOUT, mark: None }
     }
 
-    /// `POST /config` or an event.
+    /// Returns a call of `POST /config` or of an event.
     pub fn post(base: &str, call: &str, body: Value, timeout: Duration) -> Self {
         Self { url: super::url(base, call), body: Some(body), timeout, mark: None }
     }
 
-    /// The same, with the mark of its event.
+    /// Sets the identifier of the event.
     #[must_use]
     pub fn with_mark(self, mark: Option<&str>) -> Self {
         Self { mark: mark.map(str::to_string), ..self }
@@ -59,25 +59,25 @@ impl ApparatusCall {
         if self.body.is_some() { "POST" } else { "GET" }
     }
 
-    /// The question as it is recorded.
+    /// Returns the request as it is recorded.
     fn question(&self, number: &str) -> Value {
         json!({"apparatus": self.method(), "url": display_url(&self.url), "input": number, "timeoutMs": self.timeout.as_millis() as u64})
     }
 }
 
-/// What came of a call.
+/// Result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallResult {
-    /// How it ended.
+    /// Status of the call.
     pub answer: CallAnswer,
-    /// What was said; absent in a replay, as it is not recorded.
+    /// Response body; absent in a replay, because bodies are not recorded.
     pub body: Option<Vec<u8>>,
 }
 
-/// Makes calls through the door to the outside.
+/// Makes calls through the external client.
 #[derive(Default)]
 pub struct ApparatusCaller {
-    /// What the threads that decide are about to ask, and what they were answered. A thread asks one thing at a time.
+    /// Calls of deciding threads and their responses, by thread and digest. A thread makes one call at a time.
     in_flight: Mutex<HashMap<(ThreadId, String), CallInFlight>>,
     limiter: CallLimiter,
 }
@@ -88,10 +88,10 @@ struct CallInFlight {
 }
 
 impl ApparatusCaller {
-    /// Makes a call from inside a decision.
+    /// Makes a call from within a decision.
     ///
     /// # Errors
-    /// A message when the answer that was recorded cannot be read.
+    /// A message if the recorded answer cannot be read.
     pub fn call(&self, outside: &ExternalClient<'_>, call: ApparatusCall) -> Result<CallResult, String> {
         let number = digest(&[&call.url, &call.body.as_ref().map(Value::to_string).unwrap_or_default()]);
         let question = call.question(&number);
@@ -104,10 +104,10 @@ impl ApparatusCaller {
         Ok(CallResult { answer, body })
     }
 
-    /// The operator's `reach`: makes the call that a question stands for. Blocks.
+    /// Sends the call that a recorded request stands for, as the operator's `reach`. Blocks.
     ///
     /// # Errors
-    /// When it is no question of this caller's.
+    /// If the request is not one of this caller.
     pub fn reach(&self, question: &Value) -> Result<Value, String> {
         let number = question["input"].as_str().ok_or("this is no question to an apparatus")?;
         let key = (thread::current().id(), number.to_string());
@@ -127,7 +127,7 @@ impl ApparatusCaller {
         serde_json::to_value(answer).map_err(|error| error.to_string())
     }
 
-    /// Whether a question tells an apparatus something; whether it is up may be asked at any time.
+    /// Whether a request changes something outside. Pings do not.
     pub fn acts(question: &Value) -> bool {
         question["apparatus"] != "GET"
     }

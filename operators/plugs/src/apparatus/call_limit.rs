@@ -1,4 +1,5 @@
-//! A few calls at a time for each program, and one for a program that hangs: many plugs at one would hold every thread there is.
+//! Limits concurrent calls for each program: a few in general, and one for a program that hangs. Without the limit,
+//! many plugs of one program would block all threads.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -6,14 +7,14 @@ use std::time::{Duration, Instant};
 
 use super::answer::CallAnswer;
 
-/// How many calls to one program are under way at a time: fewer than an operator has threads.
+/// Maximum number of concurrent calls to one program; less than the number of an operator's threads.
 const MAX_CONCURRENT_CALLS: usize = 3;
-/// How long a call may last before others do not wait for its end.
+/// Duration after which other callers no longer wait for a call.
 const LONG_CALL: Duration = Duration::from_secs(2);
-/// How many programs are remembered that hang and are not called.
+/// Maximum number of remembered programs that hang and are not called.
 const MAX_REMEMBERED: usize = 1000;
 
-/// The programs that are being called, by host and port.
+/// Limits the calls to each program, by host and port.
 #[derive(Default)]
 pub(super) struct CallLimiter {
     programs: Mutex<HashMap<String, ProgramCalls>>,
@@ -22,13 +23,13 @@ pub(super) struct CallLimiter {
 
 #[derive(Default)]
 struct ProgramCalls {
-    /// When the calls began that are under way.
+    /// Start times of the calls in progress.
     since: Vec<Instant>,
-    /// The last call that ended was not answered in time.
+    /// Whether the last call that ended timed out.
     hangs: bool,
 }
 
-/// The right to call a program; given back when it is dropped.
+/// Permit to call a program, released when dropped.
 pub(super) struct CallPermit<'a> {
     limiter: &'a CallLimiter,
     host: String,
@@ -37,7 +38,8 @@ pub(super) struct CallPermit<'a> {
 }
 
 impl CallLimiter {
-    /// A place at the program of a URL; none when it is busy with calls that take long. Blocks for a while if it may be free soon.
+    /// Returns a permit for the program of a URL, or `None` if the program is busy with long calls. Blocks briefly if a
+    /// permit may be released soon.
     pub fn acquire(&self, url: &str) -> Option<CallPermit<'_>> {
         let host = url.parse::<http::Uri>().ok().and_then(|uri| uri.authority().map(ToString::to_string));
         let host = host.unwrap_or_else(|| url.to_string());
@@ -66,7 +68,7 @@ impl CallLimiter {
 }
 
 impl CallPermit<'_> {
-    /// The call has ended so.
+    /// Records the answer of the call.
     pub fn record(mut self, answer: &CallAnswer) {
         self.hangs = *answer == CallAnswer::TimedOut;
     }

@@ -1,7 +1,7 @@
-//! Looking after an apparatus from inside a decision: it is started, pinged, called and stopped.
+//! Drives an apparatus from within a decision: starts, pings, calls and stops it.
 //!
-//! A call cannot be taken back, so nothing that may fail stands between a call and the record of it: what the pod needs is
-//! written in runs of its own, before.
+//! A call cannot be undone. No write that may fail stands between a call and the record of that call: writes for the
+//! pod are made in earlier runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,29 +25,29 @@ use crate::render::CouplingSide;
 
 const PODS: Resource = Resource::namespaced("", "v1", "Pod", "pods");
 const SERVICES: Resource = Resource::namespaced("", "v1", "Service", "services");
-/// Who manages the objects of an apparatus.
+/// Field manager of an apparatus' objects.
 const MANAGER: &str = "switchboard-apparatus";
-/// The longest that one call may take, whatever its spec says: a decision waits for it.
+/// Upper bound for the timeout of one call, because a decision waits for the response.
 const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(25);
 
-/// When one is asked again that was busy with somebody else's call.
+/// Delay before a call to a busy apparatus is retried.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
-/// What came of it.
+/// Outcome of a step with an apparatus.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallOutcome<T> {
-    /// It is done.
+    /// The step is done.
     Done(T),
-    /// Not yet: the plan brings it about, or something else that is noticed.
+    /// The step waits for the writes of the plan, or for a change that triggers the unit.
     Waiting(String),
-    /// It failed, and is worth another try.
+    /// The step failed and can be retried.
     Failed(String),
-    /// It is wrong, and a person must change it.
+    /// The configuration is invalid, and the user must change it.
     Invalid(String),
 }
 
 impl<T> CallOutcome<T> {
-    /// As the plug shows it: a field of the socket with the socket's name before it.
+    /// Adds the socket's name to messages about the socket's fields, for the status of the plug.
     pub fn with_side(self, side: CouplingSide, both: &CouplingSnapshot) -> Self {
         let meta = PlugMeta::of(&both.socket);
         let named = |words: String| match side == CouplingSide::Socket && words.starts_with("spec.") {
@@ -63,21 +63,21 @@ impl<T> CallOutcome<T> {
     }
 }
 
-/// Looks after apparatuses in one run.
+/// Drives apparatuses within one run.
 #[derive(Clone, Copy)]
 pub struct ApparatusDriver<'a> {
-    /// What is.
+    /// View of the cluster.
     pub view: &'a View,
-    /// The door to the outside.
+    /// Client for calls outside the cluster.
     pub outside: &'a ExternalClient<'a>,
-    /// Who goes through it.
+    /// Sender of the calls.
     pub caller: &'a ApparatusCaller,
 }
 
-/// Where a call went, as it may be shown, and what was said.
+/// URL of a call as it may be displayed, and the response body.
 type CallReply = (String, Option<Vec<u8>>);
 
-/// A pod that can be called.
+/// Apparatus that can be called.
 struct ReadyApparatus {
     base: String,
     pod: Option<Value>,
@@ -85,10 +85,10 @@ struct ReadyApparatus {
 }
 
 impl ApparatusDriver<'_> {
-    /// Tells an event. `mark` is the same however often this one is told.
+    /// Sends an event. `mark` is the same for every attempt to send this event.
     ///
     /// # Errors
-    /// [`Stop`] when not all was read yet.
+    /// [`DecideError`] if objects are not cached yet.
     pub fn event(
         &self,
         apparatus: &Apparatus<'_>,
@@ -105,10 +105,10 @@ impl ApparatusDriver<'_> {
         })
     }
 
-    /// Asks for the config that it adds.
+    /// Requests the config values that the apparatus adds.
     ///
     /// # Errors
-    /// [`Stop`] when not all was read yet, or in a replay: what it said is not recorded.
+    /// [`DecideError`] if objects are not cached yet, or in a replay, because response bodies are not recorded.
     pub fn config(
         &self,
         apparatus: &Apparatus<'_>,
@@ -128,10 +128,10 @@ impl ApparatusDriver<'_> {
         })
     }
 
-    /// Nobody calls it now: it is stopped when its time has come, or its spec is another. Looks again at its deadline.
+    /// Stops the apparatus if its idle deadline has passed or its spec has changed. Otherwise requeues at the deadline.
     ///
     /// # Errors
-    /// [`Stop`] when not all was read yet.
+    /// [`DecideError`] if objects are not cached yet.
     pub fn stop_if_idle(&self, apparatus: &Apparatus<'_>, plan: &mut Plan) -> Result<(), DecideError> {
         if !apparatus.has_pod() {
             return Ok(());
@@ -145,7 +145,7 @@ impl ApparatusDriver<'_> {
         Ok(())
     }
 
-    /// Makes a call, once the program can be called.
+    /// Makes a call once the apparatus is ready.
     fn post(
         &self,
         apparatus: &Apparatus<'_>,
@@ -172,11 +172,11 @@ impl ApparatusDriver<'_> {
                 Ok(CallOutcome::Waiting(error.to_string()))
             }
             Err(error @ AnswerError::NotRunning { .. }) if ready.pod.is_some() => {
-                // It answered once and is gone: from the beginning.
+                // The program answered before and has stopped since: start over.
                 self.annotate(apparatus, &ready.names, json!({ANSWERED_ANNOTATION: null}), plan);
                 Ok(CallOutcome::Waiting(error.to_string()))
             }
-            // Of a program that runs elsewhere nothing else is known.
+            // The state of an external program is unknown beyond this error.
             Err(error @ AnswerError::NotRunning { .. }) => {
                 Ok(CallOutcome::Failed(format!("spec.apparatus.endpoint: {error}; start it, or name another endpoint")))
             }
@@ -184,7 +184,7 @@ impl ApparatusDriver<'_> {
         }
     }
 
-    /// Brings it about that it can be called.
+    /// Brings the apparatus into a state in which it can be called.
     fn ensure_ready(
         &self,
         apparatus: &Apparatus<'_>,
@@ -227,14 +227,14 @@ impl ApparatusDriver<'_> {
             Ok(made) => made,
             Err(error) => return CallOutcome::Invalid(error.to_string()),
         };
-        // Applied, not created: several plugs of a socket may want it at once.
+        // Apply instead of create: several plugs of a socket may start the same apparatus at once.
         for (kind, body) in [(&SERVICES, service), (&PODS, pod)] {
             plan.push(Mutation::apply(kind, body).managed_by(MANAGER).forced().unconditional());
         }
         CallOutcome::Waiting("the apparatus to start".to_string())
     }
 
-    /// A pod that answered is not pinged again; its deadline is moved before a call, never behind one.
+    /// Pings a pod until it answers once. Extends the idle deadline before a call, never after it.
     fn ping(
         &self,
         apparatus: &Apparatus<'_>,

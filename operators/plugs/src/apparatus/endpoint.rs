@@ -1,32 +1,32 @@
-//! Where an apparatus is reached.
+//! Address of an apparatus.
 
 use serde_json::Value;
 
 use super::Apparatus;
 use super::pod::{ADDRESS_ANNOTATION, ApparatusNames};
 
-/// An endpoint that leads nowhere.
+/// Invalid endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// Only HTTP is spoken.
+    /// The scheme is neither http nor https.
     #[error("spec.apparatus.endpoint: `{0}` is no scheme of an apparatus; use http or https")]
     Scheme(String),
-    /// There is no host in it.
+    /// The URL has no host.
     #[error("spec.apparatus.endpoint: `{0}` names no host")]
     NoHost(String),
-    /// It cannot be read.
+    /// The endpoint is not a URL.
     #[error("spec.apparatus.endpoint: `{0}` is no URL; write http://host:port/path, or a path at its pod")]
     NoUrl(String),
 }
 
-/// The URL before `/config` and the events.
+/// Returns the base URL of `/config` and the events.
 ///
-/// A path, or nothing, is a path at its own pod, or at this host when it has none; anything else is a URL, of `http` unless it
-/// says otherwise. A word that cannot be a host beside a pod is a path as well. `pod` is the pod when there is one: where pods
-/// are local processes, it says where they listen.
+/// A path, or an empty endpoint, is relative to the pod, or to localhost if the apparatus has no pod. Any other
+/// endpoint is a URL, with `http` as the default scheme. If there is a pod, a word that cannot be a host is also a
+/// path. If pods are local processes, the address is read from an annotation of `pod`.
 ///
 /// # Errors
-/// [`EndpointError`] when that is no URL that can be asked.
+/// [`EndpointError`] if the result is not a valid URL.
 pub fn base_url(
     apparatus: &Apparatus<'_>,
     names: &ApparatusNames,
@@ -72,12 +72,12 @@ fn pod_url(apparatus: &Apparatus<'_>, names: &ApparatusNames, pod: Option<&Value
     }
 }
 
-/// The URL of one call: `ping`, `config` or an event.
+/// Returns the URL of a call: `ping`, `config` or an event.
 pub fn url(base: &str, call: &str) -> String {
     format!("{base}/{call}")
 }
 
-/// The URL as people may see it: without what stands before an `@`, and without a query.
+/// Returns a URL that is safe to display, without user information and query.
 pub fn display_url(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_string() };

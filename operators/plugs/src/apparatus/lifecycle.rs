@@ -1,4 +1,4 @@
-//! The life of an apparatus' pod: what is to be done now, from the spec, the pod and the time.
+//! Lifecycle of an apparatus' pod: the next step, from the spec, the pod and the time.
 
 use std::time::Duration;
 
@@ -8,53 +8,54 @@ use serde_json::Value;
 use super::pod::{IDLE_ANNOTATION, SPEC_HASH_ANNOTATION, spec_hash};
 use super::{Apparatus, CallAnswer};
 
-/// `idleTimeout` when absent.
+/// Default of `idleTimeout` in seconds.
 pub const DEFAULT_IDLE_SECONDS: u64 = 60;
-/// How long a pod may take until it answers, unless `startupTimeout` says otherwise.
+/// Default of `startupTimeout`: maximum time until a pod answers.
 pub const STARTUP_DEADLINE: Duration = Duration::from_secs(300);
-/// The wait between two pings of a pod that does not answer yet.
+/// Interval between pings of a pod that does not answer yet.
 pub const PING_EVERY: Duration = Duration::from_secs(2);
-/// How long after it was made a pod that ended is replaced at the earliest.
+/// Minimum age of a terminated pod before it is replaced.
 pub const REPLACE_AFTER: Duration = Duration::from_secs(10);
-/// A deadline is written later than it must be by the idle time, or by this if that is more, so that not every call writes one.
+/// Minimum extension of a deadline beyond the idle timeout, so that not every call writes a new deadline. Usually the
+/// extension is the idle timeout itself.
 const LEAST_SLACK: Duration = Duration::from_secs(5);
 
-/// What is to be done with a pod.
+/// Next step for a pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PodStep {
-    /// There is none, and none is needed.
+    /// The pod does not exist and is not needed.
     Absent,
-    /// Make it, and its service.
+    /// Create the pod and its Service.
     Start,
-    /// It exists and may be running: ping it, and call it when it answers. If it does not, look again after [`PING_EVERY`].
+    /// The pod exists and may be running: ping it, and call it if it answers. Otherwise retry after [`PING_EVERY`].
     Ping,
-    /// It is not running yet; wait for its status to change, until the time at the latest.
+    /// The pod is not running yet: wait for its status to change.
     Wait {
-        /// When it is given up.
+        /// Time at which the wait ends.
         until: Timestamp,
-        /// What it waits for.
+        /// Reason for the wait.
         why: String,
     },
-    /// Remove it and make another: it failed, it never came up, or its spec is another now.
+    /// Delete and recreate the pod: it failed, did not start in time, or its spec has changed.
     Replace {
-        /// Why, for the condition.
+        /// Reason, for the condition.
         why: String,
     },
-    /// Remove it: nobody has called it for its idle time, or nobody ever will.
+    /// Delete the pod: it was idle for too long, or will not be called again.
     Stop,
-    /// It runs and nobody calls it: look again at its deadline.
+    /// The pod runs and is not called: requeue at the deadline.
     Idle {
-        /// The deadline.
+        /// Idle deadline.
         until: Timestamp,
     },
 }
 
-/// Whether and how the deadline moves with a call.
+/// New deadline, or `None` if the current one is late enough.
 pub type DeadlineRenewal = Option<Timestamp>;
 
-/// What is to be done with the pod of an apparatus.
+/// Returns the next step for the pod of an apparatus.
 ///
-/// `needed` is whether a call is to be made now.
+/// `needed` states whether a call is due now.
 pub fn decide(apparatus: &Apparatus<'_>, pod: Option<&Value>, needed: bool, now: Timestamp) -> PodStep {
     let Some(pod) = pod else { return if needed { PodStep::Start } else { PodStep::Absent } };
     let created = time(pod, "/metadata/creationTimestamp").unwrap_or(now);
@@ -76,7 +77,7 @@ pub fn decide(apparatus: &Apparatus<'_>, pod: Option<&Value>, needed: bool, now:
         return PodStep::Replace { why: "its spec has changed".to_string() };
     }
     if let Some(why) = end_reason(pod) {
-        // One that ends as soon as it is started would be started without a pause.
+        // A pod that terminates right after its start would otherwise be recreated without a pause.
         let until = after(created, REPLACE_AFTER);
         return if now < until { PodStep::Wait { until, why } } else { PodStep::Replace { why } };
     }
@@ -89,8 +90,8 @@ pub fn decide(apparatus: &Apparatus<'_>, pod: Option<&Value>, needed: bool, now:
     }
 }
 
-/// What is to be done when a ping was not answered. While it starts it is given time; after that, one where nobody listens is
-/// replaced. One that listens and is slow is left alone: to end it would end what it is doing.
+/// Returns the next step after a failed ping. During startup, the pod gets more time. Afterwards, a pod that refuses
+/// connections is replaced. A pod that accepts connections but is slow is kept, because a restart would lose its work.
 pub fn step_after_failed_ping(apparatus: &Apparatus<'_>, pod: &Value, answer: &CallAnswer, now: Timestamp) -> PodStep {
     let started = time(pod, "/status/startTime").or_else(|| time(pod, "/metadata/creationTimestamp")).unwrap_or(now);
     let until = after(started, startup(apparatus));
@@ -109,13 +110,13 @@ pub fn step_after_failed_ping(apparatus: &Apparatus<'_>, pod: &Value, answer: &C
     }
 }
 
-/// The deadline to write after a call now.
+/// Returns the deadline to write after a call at `now`.
 pub fn deadline_after(apparatus: &Apparatus<'_>, now: Timestamp) -> Timestamp {
     let idle = idle(apparatus);
     after(now, idle.saturating_add(idle.max(LEAST_SLACK)))
 }
 
-/// The new deadline, when a call now must move it: the pod stays for its whole idle time after a call.
+/// Returns a new deadline if a call at `now` needs one: the pod must stay for its whole idle timeout after a call.
 pub fn renewed_deadline(apparatus: &Apparatus<'_>, pod: &Value, now: Timestamp) -> DeadlineRenewal {
     let stays = time_in(pod, IDLE_ANNOTATION).is_some_and(|until| until >= after(now, idle(apparatus)));
     (!stays).then(|| deadline_after(apparatus, now))
@@ -150,7 +151,7 @@ fn phase(pod: &Value) -> &str {
     pod.pointer("/status/phase").and_then(Value::as_str).unwrap_or("Pending")
 }
 
-/// Why a pod will never answer.
+/// Returns the reason why a pod will never answer.
 fn end_reason(pod: &Value) -> Option<String> {
     let phase = phase(pod);
     if !matches!(phase, "Failed" | "Succeeded") {
@@ -161,11 +162,12 @@ fn end_reason(pod: &Value) -> Option<String> {
     Some(format!("{END_PREFIX}{phase}: {}", word("/status/message").unwrap_or(reason)))
 }
 
-/// How a pod that ended is told of.
+/// Prefix of messages about a terminated pod.
 const END_PREFIX: &str = "the pod is ";
 
-/// What is waited for, with the end of the program before it for as long as no other has answered: one that ends as soon as it is
-/// started would else be seen to start, again and again. `said` is what was told in the run before.
+/// Adds the termination message of the previous pod to a wait reason, until a new pod has answered. Otherwise the
+/// status of a program that crashes on every start would only show that it starts. `said` is the message of the
+/// previous run.
 pub fn with_last_end(why: String, said: &str) -> String {
     let ended = ["Failed: ", "Succeeded: "].map(|phase| format!("{END_PREFIX}{phase}"));
     match ended.iter().find_map(|ended| said.find(ended.as_str())).map(|at| &said[at..]) {
@@ -182,7 +184,7 @@ fn statuses(pod: &Value) -> impl Iterator<Item = &Value> {
     pod.pointer("/status/containerStatuses").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// What a pod that does not run waits for, in the words of its status.
+/// Returns the reason why a pod does not run, from its status.
 fn waiting_for(pod: &Value) -> String {
     let waiting = statuses(pod).find_map(|status| status.pointer("/state/waiting/reason")?.as_str());
     let unscheduled = pod.pointer("/status/conditions").and_then(Value::as_array).and_then(|all| {

@@ -1,4 +1,4 @@
-//! The pod and the service of an apparatus.
+//! Pod and Service of an apparatus.
 
 use ring::digest::{SHA256, digest as sha256};
 use serde_json::{Map, Value, json};
@@ -6,40 +6,41 @@ use serde_json::{Map, Value, json};
 use super::Apparatus;
 use crate::render::CouplingSide;
 
-/// Which spec a pod was made of.
+/// Annotation with a hash of the spec that the pod was created from.
 pub const SPEC_HASH_ANNOTATION: &str = "integration.rock8s.com/apparatus-hash";
-/// When the pod is stopped if nobody calls it: kept on the pod, so that it outlives the operator.
+/// Annotation with the idle deadline of the pod. It is stored on the pod so that it survives a restart of Switchboard.
 pub const IDLE_ANNOTATION: &str = "integration.rock8s.com/idle-deadline";
-/// The pod has answered a ping.
+/// Annotation that the pod has answered a ping.
 pub const ANSWERED_ANNOTATION: &str = "integration.rock8s.com/answered";
-/// Where a pod that is a local process listens.
+/// Annotation with the listen address of a pod that is a local process.
 pub const ADDRESS_ANNOTATION: &str = "integration.rock8s.com/address";
 
-/// The port's name that says which one the API is at.
+/// Name of the container port that serves the API.
 const PORT_NAME: &str = "container";
-/// The longest name of a service.
+/// Maximum length of a Service name.
 const MAX_NAME_BYTES: usize = 63;
-/// The fields of an apparatus that are its own; all others are those of a pod's spec.
+/// Fields of an apparatus that are not fields of a pod spec.
 const OWN_FIELDS: [&str; 7] = ["endpoint", "idleTimeout", "startupTimeout", "timeout", "port", "metadata", "template"];
 
-/// An apparatus that cannot be a pod.
+/// Apparatus from which no pod can be created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PodError {
-    /// No port is said.
+    /// No port is specified.
     #[error(
         "spec.apparatus.containers: no port is named `container`\nhint: name the port of its API so, or say `spec.apparatus.port`"
     )]
     NoPort,
 }
 
-/// The names of an apparatus' objects.
+/// Names of an apparatus' objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApparatusNames {
-    /// Of the pod and the service.
+    /// Name of the pod and of the Service.
     pub name: String,
 }
 
-/// `NAME-apparatus`, or with the kind in it when the service of that name belongs to another: a Plug and a Socket may have one name.
+/// Returns `NAME-apparatus`, or a name that includes the kind if another owner has that Service: a Plug and a Socket
+/// may share a name.
 pub fn names(apparatus: &Apparatus<'_>, service: Option<&Value>) -> ApparatusNames {
     let owner = service.and_then(|service| service.pointer("/metadata/ownerReferences")?.as_array());
     let taken = service.is_some()
@@ -48,7 +49,7 @@ pub fn names(apparatus: &Apparatus<'_>, service: Option<&Value>) -> ApparatusNam
     ApparatusNames { name: fitted_name(apparatus.name(), &format!("{middle}-apparatus")) }
 }
 
-/// A service's name has no dots and at most 63 bytes; what had to be changed is told apart by a few digits.
+/// Returns a name without dots and of at most 63 bytes, as Services require. A hash keeps changed names distinct.
 fn fitted_name(owner: &str, ending: &str) -> String {
     let plain = owner.replace('.', "-");
     let starts_well = plain.starts_with(|c: char| c.is_ascii_lowercase());
@@ -65,12 +66,12 @@ pub(super) fn containers(spec: &Value) -> Option<&Vec<Value>> {
     spec["containers"].as_array().or_else(|| spec.pointer("/template/spec/containers")?.as_array())
 }
 
-/// The pod, to be made.
+/// Returns the pod to create.
 ///
-/// `idle_deadline` is when it is stopped if nobody calls it.
+/// `idle_deadline` is the time at which the pod is stopped unless it is called.
 ///
 /// # Errors
-/// [`PodError`] when nobody could reach it.
+/// [`PodError`] if no port is specified.
 pub fn pod(apparatus: &Apparatus<'_>, names: &ApparatusNames, idle_deadline: &str) -> Result<Value, PodError> {
     port(apparatus)?;
     let spec = pod_spec(apparatus);
@@ -92,10 +93,10 @@ pub fn pod(apparatus: &Apparatus<'_>, names: &ApparatusNames, idle_deadline: &st
     Ok(json!({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}))
 }
 
-/// The service before it, to be made.
+/// Returns the Service to create.
 ///
 /// # Errors
-/// As [`pod`].
+/// Same as [`pod`].
 pub fn service(apparatus: &Apparatus<'_>, names: &ApparatusNames) -> Result<Value, PodError> {
     let port = port(apparatus)?;
     Ok(json!({
@@ -139,13 +140,13 @@ fn pod_spec(apparatus: &Apparatus<'_>) -> Value {
         spec.insert(field.clone(), value.clone());
     }
     let account = apparatus.owner.pointer("/spec/serviceAccountName").and_then(Value::as_str).unwrap_or("default");
-    // The account is the owner's: an apparatus does not choose whom it acts as.
+    // The owner's service account: an apparatus cannot choose another one.
     spec.insert("serviceAccountName".to_string(), account.into());
     spec.entry("automountServiceAccountToken").or_insert(true.into());
     Value::Object(spec)
 }
 
-/// The port of its API: by name, by number, or the only one there is.
+/// Returns the port of the API: by name, by number, or the only port there is.
 fn port(apparatus: &Apparatus<'_>) -> Result<Value, PodError> {
     let said = &apparatus.spec["port"];
     if said.is_u64() || said.is_string() {
@@ -162,14 +163,14 @@ fn port(apparatus: &Apparatus<'_>) -> Result<Value, PodError> {
     }
 }
 
-/// What a pod is made of, as a number: when it changes, the pod is another.
+/// Returns a hash of the pod's template. If the hash changes, the pod is replaced.
 pub fn spec_hash(apparatus: &Apparatus<'_>) -> String {
     let template = &apparatus.spec["template"]["metadata"];
     let said = [pod_spec(apparatus).to_string(), apparatus.spec["metadata"].to_string(), template.to_string()];
     digest(&[&said[0], &said[1], &said[2]])[..16].to_string()
 }
 
-/// SHA-256 over texts, each with its length before it so that none runs into the next.
+/// Returns the SHA-256 of strings, each with a length prefix so that boundaries matter.
 pub(super) fn digest(texts: &[&str]) -> String {
     let mut all = Vec::new();
     for text in texts {

@@ -226,7 +226,7 @@ fn a_pod_is_stopped_at_the_deadline_it_carries() {
     assert_eq!(next(&owner, Some(&pod), false, now()), PodStep::Idle { until });
     assert_eq!(next(&owner, Some(&pod), false, until), PodStep::Stop);
     assert_eq!(next(&owner, Some(&pod), true, until), PodStep::Ping, "who calls it renews it");
-    // Nobody wrote a deadline: it counts from when the pod was made.
+    // Without a written deadline, the creation time counts.
     let bare = running(
         &owner,
         json!({"/metadata/annotations": {SPEC_HASH_ANNOTATION: spec_hash(&Apparatus::of(CouplingSide::Socket, &owner).unwrap())}}),
@@ -253,7 +253,7 @@ fn a_pod_of_another_spec_is_replaced_or_stopped() {
     owner["spec"]["apparatus"]["containers"][0]["image"] = "apparatus:2".into();
     assert_eq!(next(&owner, Some(&pod), true, now()), PodStep::Replace { why: "its spec has changed".to_string() });
     assert_eq!(next(&owner, Some(&pod), false, now()), PodStep::Stop);
-    // What does not concern the pod does not touch it.
+    // A change that does not concern the pod leaves it alone.
     let mut owner = with_pod();
     owner["spec"]["apparatus"]["endpoint"] = "/other".into();
     owner["spec"]["apparatus"]["idleTimeout"] = 10.into();
@@ -315,7 +315,7 @@ fn a_hanging_apparatus_costs_its_timeout_and_no_more() {
     assert!(matches!(super::call::sent(&call).0, CallAnswer::NotRunning(_)));
 }
 
-/// Whatever it was answered, the client hangs up: the listener reads an end.
+/// The client closes the connection after every answer.
 #[test]
 fn no_connection_outlives_its_call() {
     use std::io::{Read, Write};
@@ -339,7 +339,7 @@ fn no_connection_outlives_its_call() {
     assert!(matches!(rest, Ok(0)), "the connection is still there: {rest:?}");
 }
 
-/// Nothing is said to whom the system does not trust.
+/// The client sends no data to a server with an untrusted certificate.
 #[test]
 fn a_certificate_that_nobody_trusts_ends_a_call() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_string()]).unwrap();
@@ -355,7 +355,7 @@ fn a_certificate_that_nobody_trusts_ends_a_call() {
         let (mut stream, _) = listener.accept().unwrap();
         let mut connection = rustls::ServerConnection::new(config.into()).unwrap();
         let mut heard = Vec::new();
-        // It ends with an error: the other side does not go on.
+        // The read ends with an error: the client does not continue.
         let ended = rustls::Stream::new(&mut connection, &mut stream).read_to_end(&mut heard);
         (ended.is_err(), heard)
     });
@@ -365,7 +365,7 @@ fn a_certificate_that_nobody_trusts_ends_a_call() {
     assert_eq!((said, serving.join().unwrap()), (None, (true, Vec::new())));
 }
 
-/// What is told again is told with the same mark; another event, side or pair has another.
+/// Retries of an event have the same mark; another event, side or pair has another mark.
 #[test]
 fn an_event_has_one_mark_however_often_it_is_told() {
     let mark = |side, plug, socket, event, number| event_mark(side, plug, socket, event, number);

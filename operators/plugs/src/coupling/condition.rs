@@ -1,54 +1,54 @@
-//! What a plug shows of its coupling: conditions with the words that scripts know.
+//! Conditions of a plug. Reasons and messages are those of integration-operator, because scripts depend on them.
 
 use serde_json::{Value, json};
 
 use super::record::CouplingRecord;
 use crate::model::{PlugMeta, SOCKETS};
 
-/// Where a plug stands.
+/// State of a plug.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlugState {
-    /// It was seen.
+    /// The plug was created.
     Created,
-    /// It is not bound to any socket.
+    /// The plug is not bound to a socket.
     NoSocket,
-    /// There is no such socket: which one.
+    /// The requested socket does not exist.
     SocketMissing(String),
-    /// It is being coupled; what it waits for, if that is known.
+    /// Coupling is in progress, possibly waiting for the given object.
     Coupling(Option<String>),
-    /// What was coupled is being updated.
+    /// An update is in progress.
     Updating(Option<String>),
-    /// It is coupled.
+    /// The plug is coupled.
     Coupled,
-    /// The socket does not take it: reason and message.
+    /// The socket does not accept the plug: reason and message.
     Refused(&'static str, String),
-    /// A program that takes part does not answer yet.
+    /// An apparatus does not answer yet.
     Apparatus {
-        /// What was coupled is being updated; it is being coupled otherwise.
+        /// Whether an update is in progress; otherwise coupling is in progress.
         updating: bool,
-        /// What is waited for.
+        /// Reason for the wait.
         why: String,
     },
-    /// Something is wrong.
+    /// An error occurred.
     Failing(String),
-    /// Somebody else manages a field that it wants.
+    /// Another field manager owns a field that the coupling applies.
     Conflict(String),
 }
 
-/// What the status of a plug is to be beside its conditions.
+/// Status fields of a plug besides its conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StatusExtras {
-    /// The Secret with the results, when there is one.
+    /// Name of the Secret with the results, if there is one.
     pub binding: Option<String>,
 }
 
-/// In place of what is not to be shown.
+/// Replacement for redacted values.
 const HIDDEN: &str = switchboard_kernel::redact::REDACTED;
 
 /// Type, status, reason and message.
 pub type StatusCondition = (&'static str, bool, String, String);
 
-/// The conditions for a stand.
+/// Returns the conditions of a state.
 fn state_conditions(state: &PlugState) -> Vec<StatusCondition> {
     let one = |of_type, status, reason: &str, message: &str| (of_type, status, reason.to_string(), message.to_string());
     let coupled = |status, reason: &str, message: &str| one("Coupled", status, reason, message);
@@ -85,7 +85,7 @@ fn state_conditions(state: &PlugState) -> Vec<StatusCondition> {
     }
 }
 
-/// Conditions as they are written. What does not change keeps its time.
+/// Returns conditions as written to the status. A condition with an unchanged status keeps its transition time.
 pub fn conditions(wanted: Vec<StatusCondition>, generation: i64, before: &Value, now: &str) -> Value {
     let one = |(of_type, status, reason, message): StatusCondition| {
         let status = if status { "True" } else { "False" };
@@ -97,7 +97,7 @@ pub fn conditions(wanted: Vec<StatusCondition>, generation: i64, before: &Value,
     Value::Array(wanted.into_iter().map(one).collect())
 }
 
-/// The status of a plug.
+/// Returns the status of a plug.
 pub fn plug_status(
     state: &PlugState,
     record: &CouplingRecord,

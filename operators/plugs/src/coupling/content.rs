@@ -1,4 +1,4 @@
-//! What decides whether something has changed.
+//! Detects changes of a coupling.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,34 +9,34 @@ use switchboard_object::equality;
 
 use crate::render::{PerSide, RenderedObject, Values};
 
-/// What both sides are told of: any change of it is an update, and nothing else is.
+/// Input of both sides. Only a change of this input causes an `updated` event.
 #[derive(Serialize)]
 pub struct CouplingContent<'a> {
-    /// The configurations.
+    /// Configurations.
     pub config: &'a PerSide<Values>,
-    /// What users change to have an update.
+    /// Values of `spec.epoch`, which users change to cause an update.
     pub epochs: (&'a str, &'a str),
-    /// What is made.
+    /// Objects to apply.
     pub objects: Vec<(&'a str, &'a Value)>,
-    /// What a program is told beside that, where one takes part.
+    /// Specs of both sides, if an apparatus takes part, because the apparatus receives them.
     #[serde(rename = "told")]
     pub apparatus_specs: Vec<&'a Value>,
 }
 
 impl<'a> CouplingContent<'a> {
-    /// Of the objects of both sides.
+    /// Lists the objects of both sides.
     pub fn objects(rendered: &'a [RenderedObject]) -> Vec<(&'a str, &'a Value)> {
         rendered.iter().map(|one| (one.path.as_str(), &one.object)).collect()
     }
 }
 
-/// The same for the same content; no value can be told from it.
+/// Returns a hash of the content. The hash reveals no value.
 pub fn hash(content: &impl Serialize) -> String {
     let text = serde_json::to_vec(content).unwrap_or_default();
     digest(&SHA256, &text).as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A Secret as the server keeps it: `stringData` is a way of writing `data`, and nothing of it is ever read back.
+/// Converts `stringData` to `data`, as the API server stores a Secret.
 pub fn fold_string_data(mut object: Value) -> Value {
     let Some(Value::Object(texts)) = object.as_object_mut().and_then(|fields| fields.remove("stringData")) else {
         return object;
@@ -50,7 +50,7 @@ pub fn fold_string_data(mut object: Value) -> Value {
     object
 }
 
-/// Whether an object has all that is wanted of it, whatever else it has.
+/// Whether an object contains all wanted fields, regardless of further fields.
 pub fn contains(object: &Value, wanted: &Value) -> bool {
     match wanted["stringData"].is_object() {
         true => contains_value(object, &fold_string_data(wanted.clone())),
@@ -73,7 +73,7 @@ fn contains_value(object: &Value, wanted: &Value) -> bool {
     }
 }
 
-/// What the server leaves out when it is written.
+/// Whether the API server drops the value when it stores an object.
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Object(fields) => fields.values().all(is_empty),

@@ -1,4 +1,4 @@
-//! What is told to people as Kubernetes Events.
+//! Kubernetes Events of plugs and sockets.
 
 use serde_json::{Value, json};
 use switchboard_kernel::plan::Mutation;
@@ -9,28 +9,29 @@ use super::record::ObjectIdentity;
 use crate::model::{CouplingEvent, GROUP, VERSION};
 use crate::render::CouplingSide;
 
-/// The kind of Events.
+/// Event kind.
 const EVENTS: Resource = Resource::namespaced("", "v1", "Event", "events");
-/// The longest beginning of a name, so that the rest fits.
+/// Maximum length of the name's prefix, so that the hash fits.
 const MAX_PREFIX: usize = 200;
-/// The longest message of an Event.
+/// Maximum length of an Event's message.
 const MAX_MESSAGE: usize = 1024;
 
-/// Something worth telling about a plug or a socket.
+/// Event about a plug or a socket.
 #[derive(Clone, Copy, Debug)]
 pub enum EventKind<'a> {
-    /// An event of the integration.
+    /// Event of the coupling's lifecycle.
     Lifecycle(CouplingEvent),
-    /// Something a person should know.
+    /// Warning for the user.
     Warning {
-        /// As one word.
+        /// Reason, as one word.
         reason: &'a str,
-        /// In full.
+        /// Full message.
         message: &'a str,
     },
 }
 
-/// The Event about an object. Its name follows from `what`, so that what is told twice is one Event.
+/// Returns an Event about an object. The name is derived from `what`, so that a repeated notification is the same
+/// Event.
 pub fn kubernetes_event(
     side: CouplingSide,
     about: &ObjectIdentity,
@@ -57,7 +58,7 @@ pub fn kubernetes_event(
     event(kind, about, (of_type, &reason, &message), what, at)
 }
 
-/// A warning about an object of a kind that has no side in a coupling.
+/// Returns a warning Event about an object that is not a side of a coupling.
 pub fn warning_event(kind: &str, about: &ObjectIdentity, reason: &str, message: &str, at: &str) -> Mutation {
     let end = message.floor_char_boundary(MAX_MESSAGE);
     event(kind, about, ("Warning", reason, &message[..end]), message, at)

@@ -1,4 +1,4 @@
-//! The record of a plug.
+//! Record of a plug.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,94 +8,94 @@ use serde_json::Value;
 use crate::model::{CouplingEvent, PlugMeta};
 use crate::render::{CouplingSide, PerSide, Values};
 
-/// An object that cannot be confused with a later one of its name.
+/// Identity of an object, distinct from a later object with the same name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectIdentity {
-    /// Its namespace.
+    /// Namespace of the object.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// Its uid.
+    /// Uid of the object.
     pub uid: String,
 }
 
 impl ObjectIdentity {
-    /// That of an object.
+    /// Returns the identity of an object.
     pub fn of(meta: &PlugMeta) -> Self {
         Self { namespace: meta.namespace.clone(), name: meta.name.clone(), uid: meta.uid.clone() }
     }
 }
 
-/// An object that was made, or was about to be.
+/// An object that was applied, or is about to be.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AppliedObject {
-    /// Its `apiVersion`.
+    /// `apiVersion` of the object.
     pub api_version: String,
-    /// Its kind.
+    /// Kind of the object.
     pub kind: String,
-    /// Its namespace; empty for kinds without.
+    /// Namespace of the object; empty for cluster-scoped kinds.
     pub namespace: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// The service account it was made as, in the namespace of its owner.
+    /// Namespace and name of the service account that applies the object.
     pub account: (String, String),
-    /// It goes when plug and socket are taken apart.
+    /// Whether decoupling removes the object.
     #[serde(rename = "goes")]
     pub removed_when_decoupled: bool,
-    /// Where its template is written, for whoever is told that it was refused.
+    /// Path of the template in the spec, for messages about a refusal.
     #[serde(rename = "place", default, skip_serializing_if = "String::is_empty")]
     pub path: String,
 }
 
 impl AppliedObject {
-    /// Whether it is the same object, whoever made it.
+    /// Whether both are the same object, regardless of the service account.
     pub fn is_same_object(&self, other: &AppliedObject) -> bool {
         (&self.api_version, &self.kind, &self.namespace, &self.name)
             == (&other.api_version, &other.kind, &other.namespace, &other.name)
     }
 
-    /// As messages name it.
+    /// Returns the name for messages: `Kind namespace/name`.
     pub fn display_name(&self) -> String {
         format!("{} {}/{}", self.kind, self.namespace, self.name)
     }
 }
 
-/// An event under way.
+/// An event in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingEvent {
-    /// Which.
+    /// Event.
     pub event: CouplingEvent,
-    /// When it began, in milliseconds: what tells it apart from others of its kind.
+    /// Start time in milliseconds, which distinguishes the event from others of its kind.
     pub number: u64,
-    /// When it began, as RFC 3339: what is told of it has this time, however often it is told.
+    /// Start time as RFC 3339, used in every notification about the event.
     pub at: String,
-    /// The steps that were taken and must not be taken again.
+    /// Completed steps, which must not be repeated.
     #[serde(default)]
     pub done: BTreeSet<String>,
-    /// The uids of objects that are to be gone before they are made anew, by [`Made::shown`].
+    /// Uids of objects that must be deleted before they are recreated, by [`AppliedObject::display_name`].
     #[serde(default)]
     pub replaced: BTreeMap<String, String>,
-    /// What it is about, as a hash.
+    /// Hash of the event's content.
     #[serde(default)]
     pub content: String,
-    /// At a parting: the sides that never heard of the coupling, and so do not hear of its end.
+    /// Sides that were never notified of the coupling, and therefore are not notified of its end.
     #[serde(rename = "strangers", default, skip_serializing_if = "BTreeSet::is_empty")]
     pub uninformed: BTreeSet<CouplingSide>,
 }
 
-/// Plug and socket as they were when they were coupled, for templates and programs at their parting.
+/// Plug and socket at the time of the last event, for templates and calls when they are decoupled.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CouplingSnapshot {
-    /// The plug.
+    /// Plug.
     pub plug: Value,
-    /// The socket.
+    /// Socket.
     pub socket: Value,
 }
 
 impl CouplingSnapshot {
-    /// That of one side.
+    /// Returns the object of a side.
     pub fn of(&self, side: CouplingSide) -> &Value {
         match side {
             CouplingSide::Plug => &self.plug,
@@ -104,98 +104,98 @@ impl CouplingSnapshot {
     }
 }
 
-/// What an apparatus adds to a config, and to which question it said so.
+/// Config values from an apparatus, with the request that they answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigAnswer {
-    /// The number of the question.
+    /// Digest of the request.
     pub key: String,
-    /// What it said.
+    /// Values of the response.
     pub values: Values,
 }
 
-/// What is known of a plug's coupling.
+/// State of a plug's coupling.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CouplingRecord {
-    /// The plug.
+    /// Identity of the plug.
     pub plug: ObjectIdentity,
-    /// When it was first seen, as RFC 3339: the time that templates know.
+    /// Time of the first run as RFC 3339, used as the time in templates.
     pub since: String,
-    /// `created` was told.
+    /// Whether the `created` event is complete.
     pub created: bool,
-    /// The plug's own apparatus was told of it.
+    /// Whether the plug's own apparatus was notified of `created`.
     #[serde(rename = "toldCreated", default)]
     pub notified_created: bool,
-    /// The plug's own apparatus was told of its end.
+    /// Whether the plug's own apparatus was notified of `deleted`.
     #[serde(rename = "toldDeleted", default)]
     pub notified_deleted: bool,
-    /// What the apparatus of each side adds to its config.
+    /// Config values from the apparatus of each side.
     #[serde(skip)]
     pub config_answers: PerSide<Option<ConfigAnswer>>,
-    /// The socket it is coupled to, or about to be.
+    /// Socket that the plug is coupled to, or about to be.
     #[serde(default)]
     pub socket: Option<ObjectIdentity>,
-    /// Both sides know of each other: `coupled` has come to its end, and `decoupled` not begun.
+    /// Whether both sides are coupled: `coupled` is complete, and `decoupled` has not started.
     #[serde(default)]
     pub coupled: bool,
-    /// The event under way.
+    /// Event in progress.
     #[serde(default)]
     pub pending: Option<PendingEvent>,
-    /// What was last told to both sides, as a hash.
+    /// Hash of the content of the last completed event.
     #[serde(default)]
     pub content: String,
-    /// What was made for the plug alone.
+    /// Objects of the plug alone.
     #[serde(default)]
     pub own: Vec<AppliedObject>,
-    /// What was made for the coupling, in the order it was made in.
+    /// Objects of the coupling, in the order in which they were applied.
     #[serde(default)]
     pub inventory: PerSide<Vec<AppliedObject>>,
-    /// Names of results that are not to be shown.
+    /// Names of redacted results.
     #[serde(default)]
     pub hidden: PerSide<Vec<String>>,
-    /// How often teardown was refused something.
+    /// Number of refused writes during teardown.
     #[serde(default)]
     pub refusals: u32,
-    /// What teardown has given up on.
+    /// Objects that teardown has abandoned.
     #[serde(default)]
     pub abandoned: BTreeSet<String>,
-    /// The uids of objects that are to be gone before they are made anew at the beginning, the parting or the end: by event and
-    /// [`Made::shown`].
+    /// Uids of objects that must be deleted before they are recreated at creation, decoupling or deletion, by event and
+    /// [`AppliedObject::display_name`].
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub replaced: BTreeMap<String, String>,
-    /// How often a program did not hear of a parting that it is told of at present.
+    /// Number of failed calls for the current end event.
     #[serde(rename = "unheard", default, skip_serializing_if = "is_zero")]
     pub failed_calls: u32,
-    /// The configurations.
+    /// Configurations.
     #[serde(skip)]
     pub config: PerSide<Values>,
-    /// The results; absent until there are some.
+    /// Results; absent until they are available.
     #[serde(skip)]
     pub result: Option<PerSide<Values>>,
-    /// The objects at the time of the last event, when their parting needs them.
+    /// Objects at the time of the last event, if decoupling needs them.
     #[serde(skip)]
     pub snapshot: Option<CouplingSnapshot>,
-    /// Something is wrong with it at present.
+    /// Whether the last run failed.
     #[serde(skip)]
     pub failing: bool,
-    /// Whether the socket has a place for it; absent until it says so.
+    /// Whether the socket admits the plug; absent until the socket has decided.
     #[serde(skip)]
     pub admitted: Option<bool>,
 }
 
 impl CouplingRecord {
-    /// Of a plug that is seen for the first time.
+    /// Returns the record of a new plug.
     pub fn new(meta: &PlugMeta, now: &str) -> Self {
         Self { plug: ObjectIdentity::of(meta), since: now.to_string(), ..Self::default() }
     }
 
-    /// Whether there is anything to take apart.
+    /// Whether there is anything to decouple.
     pub fn is_bound(&self) -> bool {
         let begun = self.pending.as_ref().is_some_and(|pending| pending.event != CouplingEvent::Created);
         self.coupled || begun || !self.inventory.plug.is_empty() || !self.inventory.socket.is_empty()
     }
 
-    /// The sides that do not know of the coupling: it is not over for who was never told that it began.
+    /// Returns the sides that were never notified of the coupling, and therefore must not be notified of its end.
     pub fn uninformed_sides(&self) -> BTreeSet<CouplingSide> {
         let heard = |side: &CouplingSide| {
             let done = self.pending.as_ref().map(|pending| &pending.done);
@@ -204,7 +204,7 @@ impl CouplingRecord {
         CouplingSide::BOTH.into_iter().filter(|side| !heard(side)).collect()
     }
 
-    /// Begins an event, at a time and its milliseconds.
+    /// Begins an event at a time, given as RFC 3339 and in milliseconds.
     pub fn begin(&mut self, event: CouplingEvent, now: &str, number: u64, content: String) {
         self.pending = Some(PendingEvent {
             event,
@@ -217,13 +217,13 @@ impl CouplingRecord {
         });
     }
 
-    /// The name of the Secret with the results, where one of them is not to be shown.
+    /// Returns the name of the Secret with the results, if a result is redacted.
     pub fn binding(&self) -> Option<String> {
         let hides = !self.hidden.plug.is_empty() || !self.hidden.socket.is_empty();
         (self.coupled && self.result.is_some() && hides).then(|| binding_name(&self.plug.name))
     }
 
-    /// Nothing binds it to a socket any more.
+    /// Clears everything that binds the plug to a socket.
     pub fn release(&mut self) {
         (self.socket, self.coupled, self.pending, self.result, self.snapshot) = (None, false, None, None, None);
         (self.content, self.config, self.inventory) = (String::new(), PerSide::default(), PerSide::default());
@@ -235,12 +235,12 @@ impl CouplingRecord {
     }
 }
 
-/// The mark of a step: the program of a side was told.
+/// Returns the step that marks a call to the apparatus of a side as complete.
 pub fn call_step(side: CouplingSide) -> String {
     format!("{} called", side.as_str())
 }
 
-/// The name of the Secret with the results of a plug that are not shown.
+/// Returns the name of the Secret with a plug's results.
 pub fn binding_name(plug: &str) -> String {
     format!("{plug}-binding")
 }

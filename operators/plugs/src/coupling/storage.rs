@@ -1,5 +1,5 @@
-//! A record as a Secret, in a namespace of the operator's own: whoever may write there may act as any account that a record names, so
-//! it lies where no user writes.
+//! Storage of records as Secrets in the operator's own namespace. Users must not have write access to that namespace,
+//! because a record determines which service account an object is written as.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,41 +12,41 @@ use switchboard_kernel::resource::Resource;
 use super::record::CouplingRecord;
 use crate::render::PerSide;
 
-/// The kind of records.
+/// Kind of records.
 pub const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
-/// The type of Secrets that are records.
+/// Type of Secrets that hold records.
 pub const RECORD_TYPE: &str = "integration.rock8s.com/coupling";
-/// On a record: the uid of its plug.
+/// Label of a record with the uid of its plug.
 pub const PLUG_UID_LABEL: &str = "integration.rock8s.com/plug-uid";
-/// On a record: the uid of the socket it wants, or is coupled to.
+/// Label of a record with the uid of its requested or coupled socket.
 pub const SOCKET_LABEL: &str = "integration.rock8s.com/socket-uid";
-/// On a record: it is coupled.
+/// Label of a record whose plug is coupled.
 pub const COUPLED_LABEL: &str = "integration.rock8s.com/coupled";
-/// On a record: something is wrong with it.
+/// Label of a record whose plug fails.
 pub const FAILING_LABEL: &str = "integration.rock8s.com/failing";
-/// On a record, set by the socket: there is a place for it.
+/// Label of a record, set by the socket, that states whether the plug is admitted.
 pub const ADMITTED_LABEL: &str = "integration.rock8s.com/admitted";
-/// On a record: the namespace of its plug.
+/// Label of a record with the namespace of its plug.
 pub const PLUG_NAMESPACE_LABEL: &str = "integration.rock8s.com/plug-namespace";
-/// On a record: the name of its plug, which may be too long for a label.
+/// Annotation of a record with the name of its plug, which may be too long for a label.
 pub const PLUG_ANNOTATION: &str = "integration.rock8s.com/plug";
 
-/// The longest name of an object.
+/// Maximum length of an object name.
 const MAX_NAME: usize = 253;
 const PREFIX: &str = "coupling.";
 
-/// A Secret that is no record.
+/// Secret that is not a valid record.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StorageError {
-    /// Somebody else's.
+    /// The Secret has another type.
     #[error("the Secret {0} is in the way: it is not of type {RECORD_TYPE}; remove or rename it")]
     Foreign(String),
-    /// It was changed by somebody.
+    /// The Secret was modified.
     #[error("the record {0} cannot be read: its key `{1}` was changed")]
     Broken(String, &'static str),
 }
 
-/// The name of a plug's record. Namespaces hold no dot, so no two plugs have one record.
+/// Returns the name of a plug's record. Namespaces contain no dot, so the name is unique.
 pub fn record_name(namespace: &str, plug: &str) -> String {
     let whole = format!("{namespace}.{plug}");
     if whole.len() + PREFIX.len() <= MAX_NAME {
@@ -58,15 +58,16 @@ pub fn record_name(namespace: &str, plug: &str) -> String {
     format!("{PREFIX}{}-{tail}", whole[..whole.floor_char_boundary(room)].trim_end_matches(['-', '.']))
 }
 
-/// The name that an earlier version gave the record, in the plug's own namespace. Nothing that stands there is believed.
+/// Returns the name of the record in earlier versions, in the plug's own namespace. The contents of such a record are
+/// ignored.
 pub fn legacy_record_name(plug: &str) -> String {
     format!("{PREFIX}{plug}")
 }
 
-/// The record in a Secret.
+/// Reads the record from a Secret.
 ///
 /// # Errors
-/// [`StorageError`] when it is somebody else's, or was changed.
+/// [`StorageError`] if the Secret has another type or was modified.
 pub fn from_secret(secret: &Value) -> Result<CouplingRecord, StorageError> {
     let name = secret["metadata"]["name"].as_str().unwrap_or_default().to_string();
     if secret["type"] != RECORD_TYPE {
@@ -89,7 +90,7 @@ fn decoded<T: DeserializeOwned>(secret: &Value, key: &str) -> Option<T> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// The Secret of a record, made from what is there; `home` is the namespace of records.
+/// Returns the Secret for a record, based on the existing Secret. `home` is the namespace of records.
 pub fn to_secret(record: &CouplingRecord, before: Option<&Value>, records_namespace: &str) -> Value {
     let mut secret = before.cloned().unwrap_or_else(|| new_secret(record, records_namespace));
     let labels = &mut secret["metadata"]["labels"];
@@ -130,7 +131,7 @@ pub fn to_secret(record: &CouplingRecord, before: Option<&Value>, records_namesp
 }
 
 fn encoded(part: &impl Serialize) -> Value {
-    // The parts are maps with text keys, which always are JSON.
+    // All parts are maps with string keys, which always serialize.
     STANDARD.encode(serde_json::to_vec(part).unwrap_or_default()).into()
 }
 

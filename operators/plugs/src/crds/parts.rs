@@ -1,4 +1,4 @@
-//! What schemas are made of.
+//! Building blocks of schemas.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(super) fn list(items: Value, description: &str) -> Value {
     json!({"type": "array", "items": items, "description": description})
 }
 
-/// Anything with fields.
+/// Returns the schema of an object with arbitrary fields.
 pub(super) fn free_object(description: &str) -> Value {
     json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true, "description": description})
 }

@@ -1,4 +1,4 @@
-//! What plugs and sockets have in common, and the interface between them.
+//! Schemas of the fields that plugs and sockets share, and of the interface.
 
 use serde_json::{Value, json};
 

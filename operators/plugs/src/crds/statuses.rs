@@ -1,4 +1,4 @@
-//! What the operators say of an object.
+//! Schemas of statuses.
 
 use serde_json::{Value, json};
 

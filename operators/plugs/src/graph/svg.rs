@@ -1,4 +1,4 @@
-//! The drawing: plugs on the left, each beside its socket on the right.
+//! SVG drawing: plugs on the left, their sockets on the right.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use switchboard_kernel::state::Health;
 use super::missing;
 use crate::overview::{PlugOverview, PlugRow};
 
-/// More plugs of one socket than this are drawn as one box with their number.
+/// Number of plugs of one socket above which they are drawn as one box with their count.
 pub const MAX_DRAWN_PLUGS: usize = 12;
 
 const BOX_WIDTH: usize = 240;
@@ -15,10 +15,10 @@ const BOX_HEIGHT: usize = 44;
 const GAP: usize = 14;
 const MARGIN: usize = 24;
 const COLUMN_GAP: usize = 180;
-/// Characters of a name that fit a box.
+/// Number of characters of a name that fit into a box.
 const NAME_CHARS: usize = 30;
 
-/// A drawing.
+/// Returns the drawing.
 pub fn svg(overview: &PlugOverview) -> String {
     let mut drawing = Drawing { body: String::new(), y: MARGIN };
     let mut names: Vec<String> = overview.sockets.iter().map(|socket| socket.name.clone()).collect();
@@ -101,7 +101,7 @@ struct BoxRow {
     coupled: bool,
 }
 
-/// Each plug, or all of them as one where there are too many to see.
+/// Returns one row for each plug, or a combined row if there are too many.
 fn box_rows(plugs: &[&PlugRow]) -> Vec<BoxRow> {
     let row = |plug: &&PlugRow| BoxRow {
         name: plug.name.clone(),

@@ -1,24 +1,24 @@
-//! A program that takes part in an integration.
+//! Program that takes part in an integration.
 
 use serde_json::Value;
 
 use super::field::{ModelError, SpecField};
 
-/// How long an apparatus may be idle before its pod is stopped, when it does not say.
+/// Default idle timeout of an apparatus in seconds.
 pub const DEFAULT_IDLE_TIMEOUT_S: u32 = 60;
 
-/// An apparatus: where it is reached, and the pod it runs in.
+/// Specification of an apparatus: its endpoint, and the pod that it runs in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ApparatusSpec {
-    /// A URL, or the path under which the pod serves; empty for its root.
+    /// URL, or the path that the pod serves; empty for the root path.
     pub endpoint: String,
-    /// How long its pod may be idle before it is stopped.
+    /// Idle time after which the pod is stopped, in seconds.
     pub idle_timeout_s: u32,
-    /// How long an answer is waited for, when it says so.
+    /// Timeout of calls in seconds, if specified.
     pub timeout_s: Option<u32>,
-    /// The containers of its pod; none for a program that runs elsewhere.
+    /// Containers of the pod; none for an external program.
     pub containers: Vec<Value>,
-    /// All of it as it was written: besides the above, whatever else a pod's spec has, or a `template` with metadata and spec.
+    /// Complete field as written: also other fields of a pod spec, or a `template` with metadata and spec.
     pub raw: Value,
 }
 
@@ -43,7 +43,7 @@ impl ApparatusSpec {
         }))
     }
 
-    /// Whether it has a pod of its own.
+    /// Whether the apparatus has a pod of its own.
     pub fn has_pod(&self) -> bool {
         !self.containers.is_empty()
     }

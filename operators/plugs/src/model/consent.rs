@@ -1,4 +1,4 @@
-//! Who may use a socket.
+//! Rules for the use of a socket.
 
 use regex::Regex;
 use switchboard_object::Map;
@@ -6,14 +6,14 @@ use switchboard_object::selector::LabelSelector;
 
 use super::field::{ModelError, SpecField};
 
-/// What a socket says of who may use it.
+/// Namespaces that may use a socket.
 #[derive(Clone, Debug, Default)]
 pub struct Consent {
-    /// Namespaces by name and by label; nothing stated when absent.
+    /// Namespaces by name and by label; absent if not specified.
     grant: Option<NamespaceGrant>,
-    /// Of the existing operator: regular expressions, one of which a namespace must match.
+    /// Regular expressions of integration-operator, one of which a namespace must match.
     allowed: Option<Vec<Regex>>,
-    /// And none of which it may match.
+    /// Regular expressions of integration-operator that a namespace must not match.
     forbidden: Vec<Regex>,
 }
 
@@ -23,7 +23,7 @@ struct NamespaceGrant {
     selector: Option<LabelSelector>,
 }
 
-/// A plug's namespace is not among those that a socket takes.
+/// Error for a plug in a namespace that may not use the socket.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("namespace {0} may not use the socket: its owner allows that in spec.consent")]
 pub struct ConsentDenied(pub String);
@@ -39,21 +39,21 @@ impl Consent {
         })
     }
 
-    /// Whether it says anything at all.
+    /// Whether any rule is specified.
     pub fn is_stated(&self) -> bool {
         self.grant.is_some() || self.allowed.is_some() || !self.forbidden.is_empty()
     }
 
-    /// Whether the labels of a namespace matter.
+    /// Whether the rules depend on the labels of a namespace.
     pub fn needs_labels(&self) -> bool {
         self.grant.as_ref().is_some_and(|grant| grant.selector.is_some())
     }
 
-    /// Whether plugs of a namespace may use the socket. What is not stated is open, in strict mode to the socket's own
-    /// namespace alone.
+    /// Checks whether plugs of a namespace may use the socket. Without rules, all namespaces may, or in strict mode
+    /// only the socket's own namespace.
     ///
     /// # Errors
-    /// [`Denied`] when they may not.
+    /// [`ConsentDenied`] if they may not.
     pub fn check(&self, namespace: &str, labels: Option<&Map>, own: &str, strict: bool) -> Result<(), ConsentDenied> {
         let any = |patterns: &[Regex]| patterns.iter().any(|pattern| pattern.is_match(namespace));
         let allowed = match (&self.grant, &self.allowed) {
@@ -86,7 +86,8 @@ impl NamespaceGrant {
     }
 }
 
-/// The existing operator searched for them anywhere in the name: `app` let `my-app-evil` in. They mean the whole name.
+/// Anchors the patterns to the whole name. integration-operator searches them anywhere in the name, so that `app`
+/// matches `my-app-evil`.
 fn patterns(field: &SpecField<'_>) -> Result<Vec<Regex>, ModelError> {
     let one = |item: &SpecField<'_>| {
         let text = item.text()?.unwrap_or_default();

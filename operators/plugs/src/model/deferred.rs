@@ -1,4 +1,4 @@
-//! A resource that is made later.
+//! Resource that is applied later.
 
 use serde_json::Value;
 
@@ -6,31 +6,31 @@ use super::PlugMeta;
 use super::field::{ModelError, SpecField};
 use super::var::api_version;
 
-/// A resource that is made once others are there and a time has passed.
+/// A resource that is applied once other objects exist and a timeout has passed.
 #[derive(Clone, Debug)]
 pub struct DeferredResource {
-    /// Who it is.
+    /// Metadata of the object.
     pub meta: PlugMeta,
-    /// The least time after its own making.
+    /// Minimum age of this object in seconds.
     pub timeout_s: u32,
-    /// What must be there first.
+    /// Objects that must exist first.
     pub wait_for: Vec<WaitFor>,
-    /// What is made then.
+    /// Object to apply.
     pub resource: Value,
-    /// As whom.
+    /// Service account that applies the object.
     pub service_account: String,
 }
 
-/// An object that must be there.
+/// An object that must exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitFor {
-    /// Its `apiVersion`.
+    /// `apiVersion` of the object.
     pub api_version: String,
-    /// Its kind.
+    /// Kind of the object.
     pub kind: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// The condition that must be true of it, when one is asked for.
+    /// Condition that must be true, if specified.
     pub condition: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl DeferredResource {
     /// Reads a deferred resource.
     ///
     /// # Errors
-    /// [`ModelError`] names the field that cannot be read.
+    /// [`ModelError`] names the invalid field.
     pub fn read(object: &Value) -> Result<Self, ModelError> {
         let spec = SpecField::root(object).at("spec");
         let resource = spec.at("resource");

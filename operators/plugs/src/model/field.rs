@@ -1,20 +1,20 @@
-//! A field and where it stands, so that whatever is wrong can be named.
+//! Access to fields by path, so that errors name the field.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// A field that cannot be read.
+/// Invalid field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path} {problem}")]
 pub struct ModelError {
-    /// Which, such as `spec.resources[2].do`.
+    /// Path of the field, such as `spec.resources[2].do`.
     pub path: String,
-    /// What is wrong with it, and what to do.
+    /// Problem and hint.
     pub problem: String,
 }
 
-/// A field of an object, there or not.
+/// A field of an object, present or not.
 #[derive(Clone, Debug)]
 pub struct SpecField<'a> {
     path: String,
@@ -22,42 +22,42 @@ pub struct SpecField<'a> {
 }
 
 impl<'a> SpecField<'a> {
-    /// The object itself.
+    /// Returns the object itself as a field.
     pub fn root(object: &'a Value) -> Self {
         Self { path: String::new(), value: Some(object) }
     }
 
-    /// A field of it; null is as good as absent.
+    /// Returns a child field. Null counts as absent.
     pub fn at(&self, name: &str) -> SpecField<'a> {
         let dot = if self.path.is_empty() { "" } else { "." };
         let value = self.value.and_then(|value| value.get(name)).filter(|value| !value.is_null());
         SpecField { path: format!("{}{dot}{name}", self.path), value }
     }
 
-    /// Where it stands.
+    /// Returns the path of the field.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Whether there is anything.
+    /// Whether the field has a value.
     pub fn is_set(&self) -> bool {
         self.value.is_some()
     }
 
-    /// What there is.
+    /// Returns the value of the field.
     pub fn value(&self) -> Option<&'a Value> {
         self.value
     }
 
-    /// That something is wrong with it.
+    /// Returns an error about the field.
     pub fn error(&self, problem: impl Into<String>) -> ModelError {
         ModelError { path: self.path.clone(), problem: problem.into() }
     }
 
-    /// A text.
+    /// Returns a string.
     ///
     /// # Errors
-    /// When it is something else.
+    /// If the value has another type.
     pub fn text(&self) -> Result<Option<String>, ModelError> {
         match self.value {
             None => Ok(None),
@@ -67,26 +67,26 @@ impl<'a> SpecField<'a> {
         }
     }
 
-    /// A text with something in it.
+    /// Returns a string unless it is empty.
     ///
     /// # Errors
-    /// When it is something else.
+    /// If the value has another type.
     pub fn non_empty_text(&self) -> Result<Option<String>, ModelError> {
         Ok(self.text()?.filter(|text| !text.is_empty()))
     }
 
-    /// A text that must be there; `what` says what for.
+    /// Returns a required string. `what` describes the purpose of the field.
     ///
     /// # Errors
-    /// When it is missing, empty or something else.
+    /// If the string is missing, empty or of another type.
     pub fn required_text(&self, what: &str) -> Result<String, ModelError> {
         self.non_empty_text()?.ok_or_else(|| self.error(format!("is missing: it {what}")))
     }
 
-    /// True or false; false when absent.
+    /// Returns a boolean, with false as the default.
     ///
     /// # Errors
-    /// When it is something else.
+    /// If the value has another type.
     pub fn flag(&self) -> Result<bool, ModelError> {
         match self.value {
             None => Ok(false),
@@ -95,28 +95,28 @@ impl<'a> SpecField<'a> {
         }
     }
 
-    /// A count.
+    /// Returns a non-negative integer.
     ///
     /// # Errors
-    /// When it is no whole number from zero on.
+    /// If the value is not a non-negative integer.
     pub fn count(&self) -> Result<Option<u32>, ModelError> {
         let Some(value) = self.value else { return Ok(None) };
         let count = value.as_u64().and_then(|count| u32::try_from(count).ok());
         count.map(Some).ok_or_else(|| self.error("is no whole number from 0 on"))
     }
 
-    /// A map of texts.
+    /// Returns a string map.
     ///
     /// # Errors
-    /// When it is no map, or holds something else.
+    /// If the value is not a map, or contains other types.
     pub fn text_map(&self) -> Result<BTreeMap<String, String>, ModelError> {
         self.entries()?.into_iter().map(|(key, field)| Ok((key, field.text()?.unwrap_or_default()))).collect()
     }
 
-    /// The entries of a map.
+    /// Returns the entries of a map.
     ///
     /// # Errors
-    /// When it is no map.
+    /// If the value is not a map.
     pub fn entries(&self) -> Result<Vec<(String, SpecField<'a>)>, ModelError> {
         match self.value {
             None => Ok(Vec::new()),
@@ -125,10 +125,10 @@ impl<'a> SpecField<'a> {
         }
     }
 
-    /// The items of a list.
+    /// Returns the items of a list.
     ///
     /// # Errors
-    /// When it is no list.
+    /// If the value is not a list.
     pub fn items(&self) -> Result<Vec<SpecField<'a>>, ModelError> {
         let item = |(number, value): (usize, &'a Value)| SpecField {
             path: format!("{}[{number}]", self.path),
@@ -141,10 +141,10 @@ impl<'a> SpecField<'a> {
         }
     }
 
-    /// One of several words.
+    /// Returns the meaning of one of several words.
     ///
     /// # Errors
-    /// When it is none of them; says which there are.
+    /// If the value is none of the words. The message lists them.
     pub fn one_of<T: Copy>(&self, words: &[(&str, T)]) -> Result<Option<T>, ModelError> {
         let Some(text) = self.non_empty_text()? else { return Ok(None) };
         match words.iter().find(|(word, _)| *word == text) {

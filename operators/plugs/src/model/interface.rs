@@ -1,4 +1,4 @@
-//! What both sides must and may bring.
+//! Interface between the two sides.
 
 use std::collections::BTreeMap;
 
@@ -6,58 +6,58 @@ use regex::Regex;
 
 use super::field::{ModelError, SpecField};
 
-/// The name of an interface, and its version when that matters.
+/// Name of an interface, with an optional version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InterfaceName {
-    /// Such as `postgres`.
+    /// Name, such as `postgres`.
     pub name: String,
-    /// Such as `v1`; any when absent.
+    /// Version, such as `v1`; any version if absent.
     pub version: Option<String>,
 }
 
-/// The interface of a socket.
+/// Interface of a socket.
 #[derive(Clone, Debug, Default)]
 pub struct Interface {
-    /// What it is called, when it is called anything.
+    /// Name of the interface, if specified.
     pub name: Option<InterfaceName>,
-    /// Of the configurations.
+    /// Schemas of the configs.
     pub config: InterfaceSchemas,
-    /// Of the results.
+    /// Schemas of the results.
     pub result: InterfaceSchemas,
 }
 
-/// What each side declares. A side that declares nothing passes whatever it is given.
+/// Schema of each side. A side without a schema passes all values.
 #[derive(Clone, Debug, Default)]
 pub struct InterfaceSchemas {
-    /// Of the plug.
+    /// Properties of the plug.
     pub plug: Option<BTreeMap<String, Property>>,
-    /// Of the socket.
+    /// Properties of the socket.
     pub socket: Option<BTreeMap<String, Property>>,
 }
 
-/// One value of an interface.
+/// Property of an interface.
 #[derive(Clone, Debug, Default)]
 pub struct Property {
-    /// Without it there is no integration.
+    /// Whether the property is required for an integration.
     pub required: bool,
-    /// What it is when nobody gives it.
+    /// Default value.
     pub default: Option<String>,
-    /// What its text must read as.
+    /// Type that the text must parse as.
     pub of_type: Option<PropertyType>,
-    /// The texts it may be; any when empty.
+    /// Allowed values; any value if empty.
     pub one_of: Vec<String>,
-    /// What the whole text must match.
+    /// Pattern that the whole text must match.
     pub pattern: Option<Regex>,
-    /// It goes into Secrets only.
+    /// Whether the value may be written only to Secrets.
     pub secret: bool,
 }
 
-/// What a text must read as.
+/// Type of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PropertyType {
-    /// Any text.
+    /// Any string.
     Text,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A number.
     Number,
@@ -73,12 +73,12 @@ const TYPES: [(&str, PropertyType); 4] = [
 ];
 
 impl PropertyType {
-    /// As users write it.
+    /// Returns the name of the type in the API.
     pub fn as_str(self) -> &'static str {
         TYPES.iter().find(|(_, known)| *known == self).map_or("string", |(word, _)| word)
     }
 
-    /// Whether a text reads as it.
+    /// Whether a text parses as the type.
     pub fn accepts(self, text: &str) -> bool {
         match self {
             PropertyType::Text => true,
@@ -158,7 +158,7 @@ impl Property {
         Ok(property)
     }
 
-    /// Why a text may not be its value; the text itself is not in it.
+    /// Returns the violated rule for a text, without the text itself.
     pub fn violation(&self, text: &str) -> Option<String> {
         if let Some(wanted) = self.of_type.filter(|wanted| !wanted.accepts(text)) {
             return Some(format!("must be of type {}", wanted.as_str()));

@@ -1,4 +1,4 @@
-//! Objects to make, change or remove in the course of a coupling.
+//! Objects to apply, recreate or delete in the course of a coupling.
 
 use std::collections::BTreeSet;
 
@@ -7,24 +7,24 @@ use serde_json::Value;
 
 use super::field::{ModelError, SpecField};
 
-/// A stage of an integration.
+/// Lifecycle event of a coupling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CouplingEvent {
-    /// The plug or socket was made.
+    /// The plug or socket was created.
     Created,
-    /// Plug and socket were brought together.
+    /// Plug and socket were coupled.
     Coupled,
-    /// What one of them brings has changed.
+    /// The input of a side has changed.
     Updated,
-    /// They were taken apart.
+    /// Plug and socket were decoupled.
     Decoupled,
-    /// The plug or socket goes.
+    /// The plug or socket is being deleted.
     Deleted,
 }
 
 impl CouplingEvent {
-    /// All of them, in the order of a life.
+    /// All events in lifecycle order.
     pub const ALL: [CouplingEvent; 5] = [
         CouplingEvent::Created,
         CouplingEvent::Coupled,
@@ -33,7 +33,7 @@ impl CouplingEvent {
         CouplingEvent::Deleted,
     ];
 
-    /// As users write it.
+    /// Returns the name of the event in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             CouplingEvent::Created => "created",
@@ -45,51 +45,51 @@ impl CouplingEvent {
     }
 }
 
-/// What is done with an object.
+/// Action on an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ResourceAction {
-    /// Make it so.
+    /// Apply the object.
     Apply,
-    /// Remove it.
+    /// Delete the object.
     Delete,
-    /// Remove it, wait until it is gone, and make it anew.
+    /// Delete the object, wait until it is deleted, and create it again.
     Recreate,
 }
 
-/// A template of objects.
+/// Template of objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ObjectTemplate {
-    /// A tree whose texts and keys are templates.
+    /// Tree whose strings and keys are templates.
     Tree {
-        /// Where it is written.
+        /// Path of the template in the spec.
         path: String,
-        /// The tree.
+        /// Tree.
         tree: Value,
     },
-    /// A template of YAML documents.
+    /// Template that renders YAML documents.
     Text {
-        /// Where it is written.
+        /// Path of the template in the spec.
         path: String,
-        /// The template.
+        /// Template text.
         text: String,
     },
 }
 
-/// An entry of `resources` or `resultResources`.
+/// Entry of `resources` or `resultResources`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceEntry {
-    /// Where it is written, such as `spec.resources[0]`.
+    /// Path of the entry in the spec, such as `spec.resources[0]`.
     pub path: String,
-    /// What is done.
+    /// Action on the objects.
     pub action: ResourceAction,
-    /// At which events.
+    /// Events that trigger the action.
     pub when: BTreeSet<CouplingEvent>,
-    /// It stays when plug and socket are taken apart.
+    /// Whether the objects are kept when plug and socket are decoupled.
     pub retain: bool,
-    /// Fields that others manage are taken from them.
+    /// Whether the apply takes over fields of other field managers.
     pub force: bool,
-    /// In the order they are evaluated.
+    /// Templates in order of evaluation.
     pub templates: Vec<ObjectTemplate>,
 }
 
@@ -115,14 +115,14 @@ impl ResourceEntry {
             path: field.path().to_string(),
             action: field.at("do").one_of(&ACTIONS)?.unwrap_or(ResourceAction::Apply),
             when,
-            // The seed's spelling and the existing operator's.
+            // The first spelling is that of the specification, the second that of integration-operator.
             retain: field.at("preserveWhenDecoupled").flag()? || field.at("retainWhenDecoupled").flag()?,
             force: field.at("force").flag()?,
             templates,
         })
     }
 
-    /// Whether what it made goes when plug and socket are taken apart.
+    /// Whether decoupling removes the objects of the entry.
     pub fn is_removed_when_decoupled(&self) -> bool {
         !self.retain && self.action != ResourceAction::Delete && !self.when.contains(&CouplingEvent::Decoupled)
     }

@@ -1,4 +1,4 @@
-//! What a plug and a socket have in common.
+//! Fields that a plug and a socket share.
 
 use std::collections::BTreeMap;
 
@@ -7,41 +7,41 @@ use super::field::{ModelError, SpecField};
 use super::resource::ResourceEntry;
 use super::var::Var;
 
-/// Values by name, from several places.
+/// Sources of named values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValueSources {
-    /// Written down.
+    /// Literal values.
     pub inline: BTreeMap<String, String>,
-    /// The data of a ConfigMap of the same namespace.
+    /// Name of a ConfigMap in the same namespace.
     pub config_map: Option<String>,
-    /// The data of a Secret of the same namespace.
+    /// Name of a Secret in the same namespace.
     pub secret: Option<String>,
-    /// Templates, one for each name.
+    /// Templates by name.
     pub template: BTreeMap<String, String>,
 }
 
-/// What one side of a coupling brings.
+/// Fields of one side of a coupling.
 #[derive(Clone, Debug, Default)]
 pub struct SideSpec {
-    /// Fields of other objects, for the configuration.
+    /// Fields of other objects, for the config.
     pub vars: Vec<Var>,
     /// Fields of other objects, for the result.
     pub result_vars: Vec<Var>,
     /// Preliminary values.
     pub data: ValueSources,
-    /// The configuration.
+    /// Sources of the config.
     pub config: ValueSources,
-    /// The result.
+    /// Sources of the result.
     pub result: ValueSources,
-    /// Whom it acts as.
+    /// Service account of the side.
     pub service_account: String,
-    /// A program that is told of events.
+    /// Program that is notified of events.
     pub apparatus: Option<ApparatusSpec>,
-    /// Objects to make.
+    /// Objects to apply.
     pub resources: Vec<ResourceEntry>,
-    /// Objects to make once there are results.
+    /// Objects to apply once there are results.
     pub result_resources: Vec<ResourceEntry>,
-    /// Any change of it is an update.
+    /// Arbitrary value; a change causes an update.
     pub epoch: String,
 }
 

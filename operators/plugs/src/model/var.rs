@@ -2,35 +2,35 @@
 
 use super::field::{ModelError, SpecField};
 
-/// A field of another object, by a name.
+/// A named field of another object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Var {
-    /// The name templates know it by.
+    /// Name of the value in templates.
     pub name: String,
-    /// Which object.
+    /// Reference to the object.
     pub object: ObjectRef,
-    /// Which field; `metadata.name` when not said, as in kustomize.
+    /// Path of the field; `metadata.name` by default, as in kustomize.
     pub field_path: String,
-    /// What it is when the field is absent.
+    /// Default value if the field is absent.
     pub default: Option<String>,
-    /// Where it is written, such as `spec.vars[0]`.
+    /// Path of the var in the spec, such as `spec.vars[0]`.
     pub path: String,
 }
 
-/// An object by name.
+/// Reference to an object by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ObjectRef {
-    /// Its `apiVersion`, made of `group` and `version` when those are given instead.
+    /// `apiVersion` of the object, composed of `group` and `version` if those are specified instead.
     pub api_version: String,
-    /// Its kind.
+    /// Kind of the object.
     pub kind: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// Its namespace; that of the owner when empty.
+    /// Namespace of the object; the owner's namespace if empty.
     pub namespace: String,
-    /// A template that gives the name.
+    /// Template that renders the name.
     pub template_name: String,
-    /// A template that gives the namespace.
+    /// Template that renders the namespace.
     pub template_namespace: String,
 }
 
@@ -60,7 +60,7 @@ impl Var {
     }
 }
 
-/// `apiVersion`, or `group` and `version`; `v1` when nothing is said.
+/// Returns `apiVersion`, or a value composed of `group` and `version`; `v1` by default.
 pub(super) fn api_version(field: &SpecField<'_>) -> Result<String, ModelError> {
     if let Some(given) = field.at("apiVersion").non_empty_text()? {
         return Ok(given);

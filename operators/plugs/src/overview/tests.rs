@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-/// Two sockets and four plugs: coupled, waiting for a socket that is missing, failing, refused.
+/// Two sockets and four plugs: coupled, waiting for a missing socket, failing and refused.
 pub(crate) fn sample() -> PlugOverview {
     let condition = |kind: &str, status: &str, reason: &str, message: &str| json!({"type": kind, "status": status, "reason": reason, "message": message});
     let plug = |name: &str, socket: &str, conditions: Value| {

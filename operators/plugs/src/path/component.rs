@@ -1,52 +1,52 @@
-//! The components of a gjson path, taken off one at a time: what a component means depends on the value it meets.
+//! Splits a gjson path into components, one at a time, because the meaning of a component depends on the value.
 
 use super::modifier;
 
-/// What is left behind a component.
+/// Remainder of a path after a component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathRest<'a> {
-    /// Nothing.
+    /// No remainder.
     End,
-    /// Goes on inside, for each element where there are several.
+    /// The remainder applies within the value, to each element if there are several.
     Inside(&'a str),
-    /// Goes on with what was found as a whole.
+    /// The remainder applies to the result as a whole.
     Piped(&'a str),
 }
 
-/// A component met by an object.
+/// A component applied to an object.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct FieldComponent<'a> {
     pub name: String,
-    /// It has a `*` or `?`.
+    /// Whether the name contains `*` or `?`.
     pub wild: bool,
     pub rest: PathRest<'a>,
 }
 
-/// A component met by a list.
+/// A component applied to a list.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ElementComponent<'a> {
-    /// One element; none when it is no number.
+    /// One element; `None` if the component is not a number.
     At(Option<usize>, PathRest<'a>),
-    /// `#`: how many there are.
+    /// `#`: the number of elements.
     Count(PathRest<'a>),
-    /// `#.path`: that of each.
+    /// `#.path`: the path in each element.
     Each(&'a str),
-    /// `#(…)`: the first that matches; `#(…)#`: all that do.
+    /// `#(…)`: the first match; `#(…)#`: all matches.
     Query { query: ElementQuery, all: bool, rest: PathRest<'a> },
-    /// A `#` where it means nothing.
+    /// A `#` without a meaning.
     Nothing(PathRest<'a>),
 }
 
-/// What stands in `#(…)`.
+/// Query in `#(…)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ElementQuery {
     pub path: String,
-    /// `=`, `!=`, `<`, `<=`, `>`, `>=`, `%`, `!%`; empty when it only asks whether the path exists.
+    /// `=`, `!=`, `<`, `<=`, `>`, `>=`, `%`, `!%`; empty if the query only tests whether the path exists.
     pub op: String,
     pub value: String,
 }
 
-/// The bracket that is opened and not closed.
+/// Returns the bracket that is opened but not closed.
 pub(super) fn unclosed(path: &str) -> Option<char> {
     let mut open = Vec::new();
     let mut chars = path.chars();
@@ -55,7 +55,7 @@ pub(super) fn unclosed(path: &str) -> Option<char> {
             '\\' => drop(chars.next()),
             '(' | '[' | '{' => open.push(c),
             ')' | ']' | '}' => drop(open.pop()),
-            // Quotes count inside of brackets alone.
+            // Quotes matter only within brackets.
             '"' if !open.is_empty() => {
                 while let Some(c) = chars.next().filter(|c| *c != '"') {
                     if c == '\\' {
@@ -69,7 +69,7 @@ pub(super) fn unclosed(path: &str) -> Option<char> {
     open.pop()
 }
 
-/// What follows a dot or a pipe at `at`.
+/// Returns the remainder after a dot or pipe at `at`.
 fn rest(path: &str, at: usize, may_pipe: bool) -> PathRest<'_> {
     let behind = &path[at + 1..];
     if path.as_bytes()[at] == b'|' || (may_pipe && pipes_itself(behind)) {
@@ -79,7 +79,7 @@ fn rest(path: &str, at: usize, may_pipe: bool) -> PathRest<'_> {
     }
 }
 
-/// Modifiers and multipaths take what was found as a whole, even behind a dot.
+/// Whether the component applies to a result as a whole even after a dot, as modifiers and multipaths do.
 fn pipes_itself(path: &str) -> bool {
     match path.as_bytes().first() {
         Some(b'@') => {
@@ -90,7 +90,7 @@ fn pipes_itself(path: &str) -> bool {
     }
 }
 
-/// The first component for an object.
+/// Returns the first component for an object.
 pub(super) fn field(path: &str) -> FieldComponent<'_> {
     let mut name = String::new();
     let mut wild = false;
@@ -110,7 +110,7 @@ pub(super) fn field(path: &str) -> FieldComponent<'_> {
     FieldComponent { name, wild, rest: PathRest::End }
 }
 
-/// The first component for a list.
+/// Returns the first component for a list.
 pub(super) fn element(path: &str) -> ElementComponent<'_> {
     if let Some(key) = path.strip_prefix("#.") {
         return ElementComponent::Each(key);
@@ -124,7 +124,7 @@ pub(super) fn element(path: &str) -> ElementComponent<'_> {
                 query = Some((asked, all));
                 from = end;
             }
-            // As gjson has it: a query that is none asks nothing.
+            // As in gjson, an invalid query matches without a condition.
             None => return ElementComponent::Query { query: ElementQuery::default(), all: false, rest: PathRest::End },
         }
     }
@@ -144,7 +144,7 @@ fn index(part: &str) -> Option<usize> {
     part.bytes().all(|b| b.is_ascii_digit()).then(|| part.parse().ok()).flatten()
 }
 
-/// A query and where it ends. `path` begins with `#(` or `#[`.
+/// Parses a query and returns its end. `path` begins with `#(` or `#[`.
 fn parse_query(path: &str) -> Option<(ElementQuery, usize)> {
     let bytes = path.as_bytes();
     let (mut at, mut depth, mut op_at, mut escaped) = (2, 1u32, None, false);
@@ -200,7 +200,7 @@ fn unquote(value: String, escaped: bool) -> String {
     if escaped { serde_json::from_str(&value).unwrap_or_else(|_| inner.to_string()) } else { inner.to_string() }
 }
 
-/// Splits at the first pipe that is not inside of a query: what stands left of it is done for each element.
+/// Splits a path at the first pipe outside of a query. The left part applies to each element.
 pub(super) fn split_pipe(path: &str) -> Option<(&str, &str)> {
     if path.starts_with('{') {
         let (inner, behind) = path.split_at(balanced(path));
@@ -222,7 +222,7 @@ pub(super) fn split_pipe(path: &str) -> Option<(&str, &str)> {
     None
 }
 
-/// The length of a query's brackets, counted for the kind it begins with.
+/// Returns the length of a query's brackets, counting only the first bracket's kind.
 fn balanced_query(text: &str) -> usize {
     let (open, close) = if text.starts_with('[') { (b'[', b']') } else { (b'(', b')') };
     let bytes = text.as_bytes();
@@ -245,7 +245,7 @@ fn balanced_query(text: &str) -> usize {
     bytes.len()
 }
 
-/// Where a string that begins at `at` has its closing quote, or the text its end.
+/// Returns the position of the closing quote for a string at `at`, or the end of the text.
 fn end_of_string(bytes: &[u8], at: usize) -> usize {
     let mut at = at + 1;
     while at < bytes.len() && bytes[at] != b'"' {
@@ -254,7 +254,7 @@ fn end_of_string(bytes: &[u8], at: usize) -> usize {
     at.min(bytes.len())
 }
 
-/// The length of the bracketed, braced or quoted text that a text begins with.
+/// Returns the length of the bracketed or quoted text at the beginning.
 pub(super) fn balanced(text: &str) -> usize {
     let bytes = text.as_bytes();
     if bytes.first() == Some(&b'"') {
@@ -278,10 +278,10 @@ pub(super) fn balanced(text: &str) -> usize {
     bytes.len()
 }
 
-/// A part of a multipath: its name, if it says one, and its path.
+/// Part of a multipath: an optional name, and a path.
 pub(super) type PathSelector<'a> = (Option<&'a str>, &'a str);
 
-/// The parts of `[a,b]` or `{a,"n":b}`, and what stands behind it. Nothing when it is not closed.
+/// Returns the parts of `[a,b]` or `{a,"n":b}` and the remainder, or `None` if the bracket is not closed.
 pub(super) fn selectors(path: &str) -> Option<(Vec<PathSelector<'_>>, &str)> {
     let bytes = path.as_bytes();
     let mut selectors = Vec::new();

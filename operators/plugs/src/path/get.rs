@@ -1,16 +1,16 @@
-//! A gjson path followed through a value.
+//! Evaluation of a gjson path.
 
 use super::component::{self, ElementComponent, PathRest};
 use super::modifier;
 use super::node::JsonNode;
 use super::{MAX_STEPS, glob, query};
 
-/// One evaluation, which counts its steps.
+/// One evaluation with a step limit.
 pub(super) struct PathSearch {
     steps_left: u32,
 }
 
-/// What was found so far, and what is still to be done with it as a whole.
+/// Intermediate result, and the pipe to apply to it.
 #[derive(Default)]
 struct SearchContext {
     value: Option<JsonNode>,
@@ -22,7 +22,7 @@ impl PathSearch {
         Self { steps_left: MAX_STEPS }
     }
 
-    /// Whether it was given up.
+    /// Whether the step limit is exhausted.
     pub(super) fn is_exhausted(&self) -> bool {
         self.steps_left == 0
     }
@@ -32,13 +32,13 @@ impl PathSearch {
         self.steps_left > 0
     }
 
-    /// Counts what was made: multipaths and modifiers can make more of a value than it was.
+    /// Charges for a created value: multipaths and modifiers can enlarge a value.
     fn charge(&mut self, node: Option<JsonNode>) -> Option<JsonNode> {
         self.steps_left = self.steps_left.saturating_sub(node.as_ref().map_or(0, JsonNode::weight));
         node.filter(|_| self.steps_left > 0)
     }
 
-    /// What stands at the path in a value; the value may be absent, as modifiers and literals make something of nothing.
+    /// Returns the value at a path. The input may be absent, because modifiers and literals can create values.
     pub(super) fn get(&mut self, value: Option<&JsonNode>, path: &str) -> Option<JsonNode> {
         if !self.step() {
             return None;
@@ -108,7 +108,8 @@ impl PathSearch {
         }
     }
 
-    /// Whether it was found. A list's query for all finds something and goes on all the same.
+    /// Evaluates a path in an object and returns whether evaluation stops. A query for all elements stores a result and
+    /// continues.
     fn object(&mut self, context: &mut SearchContext, fields: &[(String, JsonNode)], path: &str) -> bool {
         let field = component::field(path);
         if let PathRest::Piped(pipe) = field.rest {
@@ -126,7 +127,7 @@ impl PathSearch {
         false
     }
 
-    /// Takes a value that a component named, or goes on inside of it.
+    /// Stores the value of a component, or descends into the value.
     fn enter(&mut self, context: &mut SearchContext, node: &JsonNode, rest: PathRest<'_>) -> bool {
         match (rest, node.plain()) {
             (PathRest::End | PathRest::Piped(_), _) => {
@@ -193,7 +194,7 @@ impl PathSearch {
             let taken = match rest {
                 PathRest::Inside(path) => {
                     let (path, pipe) = component::split_pipe(path).map_or((path, None), |(l, r)| (l, Some(r)));
-                    // Only once something matched, as gjson has it: without, the empty list is the answer.
+                    // As in gjson, only after the first match; without a match, the result is the empty list.
                     if let Some(pipe) = pipe {
                         context.pipe = Some(pipe.to_string());
                     }
@@ -214,14 +215,14 @@ impl PathSearch {
     }
 }
 
-/// `!"text"`, `!{"a":1}`, `!true`: a value that stands in the path itself.
+/// Parses a literal in a path: `!"text"`, `!{"a":1}`, `!true`.
 fn literal(path: &str) -> Option<(Option<JsonNode>, &str)> {
     let text = &path[1..];
     if text.starts_with(['{', '[']) {
         let (json, behind) = text.split_at(component::balanced(text));
         return Some((JsonNode::leading(json), behind));
     }
-    // A string or a number reaches to the end of the path.
+    // A string or number extends to the end of the path.
     if text.starts_with(|c: char| c == '"' || c == '+' || c == '-' || c.is_ascii_digit()) {
         return Some((JsonNode::leading(text), ""));
     }
@@ -234,7 +235,7 @@ fn selector_name(name: &str) -> String {
     json.unwrap_or_else(|| name.to_string())
 }
 
-/// The name of a path's last component, for a multipath that gives none.
+/// Returns the name of a path's last component, for a multipath part without a name.
 fn last_name(path: &str) -> String {
     let bytes = path.as_bytes();
     let cut =

@@ -1,11 +1,11 @@
-//! Patterns of names and of `%`: `*` is any text, `?` any one character, `\` takes the next one literally.
+//! Glob patterns of names and of `%`: `*` matches any text, `?` any single character, `\` escapes the next character.
 
-/// Whether a text matches.
+/// Whether a text matches the pattern.
 pub(super) fn matches(text: &str, pattern: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let Some(terms) = terms(pattern) else { return false };
     let (mut t, mut p) = (0, 0);
-    // Where to go on after the last star: one character further into the text each time.
+    // Position to retry after the last star, one character further in the text each time.
     let mut retry: Option<(usize, usize)> = None;
     while t < text.len() {
         match terms.get(p) {
@@ -33,7 +33,7 @@ enum GlobTerm {
     Literal(char),
 }
 
-/// Nothing when it ends in a `\`: then it matches nothing.
+/// Returns the terms of a pattern, or `None` if the pattern ends with `\` and therefore matches nothing.
 fn terms(pattern: &str) -> Option<Vec<GlobTerm>> {
     let mut terms = Vec::new();
     let mut chars = pattern.chars();

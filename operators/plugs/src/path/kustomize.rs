@@ -1,17 +1,17 @@
-//! kustomize's forms of a path: `ports[0]`, `[name=web]`, `annotations[example.com/a]`.
+//! Path syntax of kustomize: `ports[0]`, `[name=web]`, `annotations[example.com/a]`.
 
 use serde_json::Value;
 
-/// One step into an object.
+/// One step of a path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum KustomizeStep {
-    /// A field of a map, or an element of a list when it is a number.
+    /// Field of a map, or element of a list if the name is a number.
     Field(String),
-    /// The element of a list whose field has the value; an empty field is the element itself.
+    /// List element whose field has the value; with an empty field, the element itself.
     Element { field: String, value: String },
 }
 
-/// The steps of a path in kustomize's words; nothing when it says nothing that only kustomize understands.
+/// Returns the steps of a kustomize path, or `None` if the path has no kustomize-only syntax.
 pub(super) fn steps(path: &str) -> Option<Vec<KustomizeStep>> {
     let mut steps = Vec::new();
     let mut own = false;
@@ -28,7 +28,7 @@ pub(super) fn steps(path: &str) -> Option<Vec<KustomizeStep>> {
     own.then_some(steps)
 }
 
-/// Splits at dots that are neither escaped nor in brackets. Nothing when the path has parts that gjson alone understands.
+/// Splits a path at dots that are neither escaped nor in brackets. Returns `None` for gjson-only syntax.
 fn components(path: &str) -> Option<Vec<String>> {
     let (mut components, mut current, mut depth) = (Vec::new(), String::new(), 0u32);
     let mut chars = path.chars();
@@ -56,7 +56,7 @@ fn components(path: &str) -> Option<Vec<String>> {
     Some(components)
 }
 
-/// A component as its name and what stands in brackets behind it.
+/// Splits a component into its name and the contents of its brackets.
 fn split(component: &str) -> Option<(String, Vec<String>)> {
     let open = unescaped(component, '[').unwrap_or(component.len());
     let (name, mut rest) = component.split_at(open);
@@ -91,7 +91,8 @@ fn unescape(text: &str) -> String {
     out
 }
 
-/// `alone` is a bracket with no name before it, where gjson has its lists of paths: `[a,b]`.
+/// Parses the content of a bracket. `alone` is a bracket without a name before it, which in gjson starts a multipath:
+/// `[a,b]`.
 fn bracket(inside: &str, alone: bool) -> Option<KustomizeStep> {
     if let Some((field, value)) = inside.split_once('=').filter(|(field, _)| !field.contains([',', '"', '\''])) {
         return Some(KustomizeStep::Element { field: field.to_string(), value: value.to_string() });
@@ -105,7 +106,7 @@ fn bracket(inside: &str, alone: bool) -> Option<KustomizeStep> {
     }
 }
 
-/// What the steps lead to.
+/// Returns the value at the steps.
 pub(super) fn follow<'a>(object: &'a Value, steps: &[KustomizeStep]) -> Option<&'a Value> {
     steps.iter().try_fold(object, |at, step| match (step, at) {
         (KustomizeStep::Field(name), Value::Object(fields)) => fields.get(name),

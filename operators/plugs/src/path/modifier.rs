@@ -1,4 +1,4 @@
-//! `@name` and `@name:argument`: what is made of a value as a whole.
+//! Modifiers `@name` and `@name:argument`, which transform a whole value.
 
 use super::component::balanced;
 use super::get::PathSearch;
@@ -10,12 +10,13 @@ const NAMES: [&str; 13] = [
     "dig",
 ];
 
-/// Whether there is a modifier of that name.
+/// Whether a modifier exists.
 pub(super) fn exists(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Runs the modifier a path begins with; says what it made and what stands behind. Nothing when there is no such modifier.
+/// Runs the modifier at the beginning of a path. Returns its result and the remainder, or `None` if the modifier does
+/// not exist.
 pub(super) fn run<'a>(
     search: &mut PathSearch,
     value: Option<&JsonNode>,
@@ -34,7 +35,7 @@ pub(super) fn run<'a>(
     Some((modified(search, name, argument, value), behind))
 }
 
-/// JSON ends where it is closed, anything else at a pipe.
+/// Splits the argument off: JSON ends at its closing bracket, other text at a pipe.
 fn argument(text: &str) -> (&str, &str) {
     if text.starts_with(['{', '[', '"']) {
         return text.split_at(balanced(text));
@@ -55,7 +56,7 @@ fn modified(search: &mut PathSearch, name: &str, argument: &str, value: Option<&
         ("dig", value) => Some(dig(search, value, argument)),
         (_, None) => None,
         ("pretty", Some(value)) => Some(pretty::pretty(value, &options(argument))),
-        // What is compact already stays so; what was laid out is taken apart again.
+        // Already compact values stay unchanged; pretty-printed values become compact.
         ("ugly", Some(value)) => Some(compact(value)),
         ("reverse", Some(value)) => Some(reversed(value)),
         ("this" | "valid", Some(value)) => Some(value.clone()),
@@ -169,7 +170,7 @@ fn values(node: &JsonNode) -> JsonNode {
     }
 }
 
-/// Lists of columns become a list of rows.
+/// Converts columns to a list of rows.
 fn grouped(node: &JsonNode) -> Option<JsonNode> {
     let JsonNode::Object(fields) = node.plain() else { return None };
     let mut rows: Vec<Vec<(String, JsonNode)>> = Vec::new();
@@ -185,7 +186,7 @@ fn grouped(node: &JsonNode) -> Option<JsonNode> {
     Some(JsonNode::Array(rows.into_iter().map(JsonNode::Object).collect()))
 }
 
-/// The path in the value and in everything inside of it.
+/// Evaluates the path in the value and in all nested values.
 fn dig(search: &mut PathSearch, value: Option<&JsonNode>, path: &str) -> JsonNode {
     let mut found = Vec::new();
     descend(search, value, path, &mut found);

@@ -1,11 +1,11 @@
-//! A JSON tree whose objects keep their order: multipaths and `@reverse` make orders of their own, and a var may show them.
+//! JSON tree with ordered objects. Multipaths and `@reverse` define their own order, which is visible in a var.
 
 use serde_json::{Map, Number, Value};
 
-/// Text of this length is as much as a value.
+/// Text length that counts as one step.
 const BYTES_PER_STEP: usize = 64;
 
-/// A value, or a part of one.
+/// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum JsonNode {
     Null,
@@ -13,9 +13,9 @@ pub(super) enum JsonNode {
     Number(Number),
     String(String),
     Array(Vec<JsonNode>),
-    /// A name may stand twice: `@join` keeps both on request.
+    /// Names may repeat: `@join` keeps both on request.
     Object(Vec<(String, JsonNode)>),
-    /// A list or map as text that is not compact: what `@pretty` made.
+    /// List or map with its non-compact text, as produced by `@pretty`.
     Pretty(String, Box<JsonNode>),
 }
 
@@ -33,13 +33,13 @@ impl JsonNode {
         }
     }
 
-    /// The first JSON value of a text, if it begins with one.
+    /// Parses the JSON value at the beginning of a text.
     pub(super) fn leading(text: &str) -> Option<Self> {
-        // Through a reader that keeps the order of fields: `Value` sorts them.
+        // Deserialized in field order: `Value` sorts the fields.
         serde_json::Deserializer::from_str(text).into_iter::<OrderedNode>().next()?.ok().map(|ordered| ordered.0)
     }
 
-    /// What it is under any layout.
+    /// Returns the value without its layout.
     pub(super) fn plain(&self) -> &JsonNode {
         match self {
             JsonNode::Pretty(_, inner) => inner.plain(),
@@ -65,7 +65,7 @@ impl JsonNode {
         }
     }
 
-    /// As a var shows it.
+    /// Returns the text of the value in a var.
     pub(super) fn text(&self) -> String {
         match self {
             JsonNode::Null => String::new(),
@@ -75,7 +75,7 @@ impl JsonNode {
         }
     }
 
-    /// As JSON, compact unless laid out.
+    /// Returns the value as JSON, compact unless pretty-printed.
     pub(super) fn json(&self) -> String {
         let mut out = String::new();
         self.write(&mut out);
@@ -86,7 +86,7 @@ impl JsonNode {
         match self {
             JsonNode::Null => out.push_str("null"),
             JsonNode::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
-            // As Go writes them: a whole number has no point, whatever it was before.
+            // As in Go, an integral number has no decimal point.
             JsonNode::Number(number) => {
                 out.push_str(&switchboard_object::json::to_string(&Value::Number(number.clone())))
             }
@@ -117,7 +117,7 @@ impl JsonNode {
         }
     }
 
-    /// How much it is: its values, and its text by the line.
+    /// Returns the number of steps that the value counts for.
     pub(super) fn weight(&self) -> u32 {
         let text = |text: &str| 1 + u32::try_from(text.len() / BYTES_PER_STEP).unwrap_or(u32::MAX - 1);
         match self {
@@ -138,7 +138,7 @@ impl JsonNode {
     }
 }
 
-/// Integers as they are; other numbers without an exponent, however large.
+/// Formats integers as they are, and other numbers without an exponent.
 fn number_text(number: &Number) -> String {
     let text = number.to_string();
     let digits = text.strip_prefix('-').unwrap_or(&text);
@@ -148,7 +148,7 @@ fn number_text(number: &Number) -> String {
     number.as_f64().map_or(text, |float| format!("{float}"))
 }
 
-/// A node read in the order it was written.
+/// A node deserialized in field order.
 struct OrderedNode(JsonNode);
 
 impl<'de> serde::Deserialize<'de> for OrderedNode {

@@ -1,10 +1,10 @@
-//! JSON on several lines, as `@pretty` lays it out: lists that fit stand on one.
+//! Layout of `@pretty`: JSON on several lines, with short lists on one line.
 
 use super::node::JsonNode;
 
-/// How it is laid out.
+/// Layout options.
 pub(super) struct PrettyOptions {
-    /// The longest line that a list may stand on; not above 0 for lists on several lines always.
+    /// Maximum width of a list on one line; zero or less puts every list on several lines.
     pub width: i64,
     pub prefix: String,
     pub indent: String,
@@ -17,7 +17,7 @@ impl Default for PrettyOptions {
     }
 }
 
-/// The value with its layout.
+/// Returns the value with its layout.
 pub(super) fn pretty(node: &JsonNode, options: &PrettyOptions) -> JsonNode {
     let plain = node.plain();
     let mut page = PrettyPrinter { out: options.prefix.clone(), line_at: 0, options };
@@ -25,14 +25,14 @@ pub(super) fn pretty(node: &JsonNode, options: &PrettyOptions) -> JsonNode {
     page.out.push('\n');
     match plain {
         JsonNode::Array(_) | JsonNode::Object(_) => JsonNode::Pretty(page.out, Box::new(plain.clone())),
-        // Layout around a text or a number is no part of it.
+        // Scalars have no layout.
         other => other.clone(),
     }
 }
 
 struct PrettyPrinter<'a> {
     out: String,
-    /// Where the line begins that is being written.
+    /// Start of the current line.
     line_at: usize,
     options: &'a PrettyOptions,
 }
@@ -103,7 +103,7 @@ impl PrettyPrinter<'_> {
     }
 }
 
-/// A list on one line; nothing when a map is in it.
+/// Formats a list on one line, or returns `None` if the list contains a map.
 fn one_line(items: &[JsonNode]) -> Option<String> {
     let mut out = "[".to_string();
     for (index, item) in items.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Whether a value is what a query asks for.
+//! Evaluation of queries.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use super::component::ElementQuery;
 use super::glob;
 use super::node::JsonNode;
 
-/// `found` is what stands at the query's path in one element.
+/// Whether an element matches. `found` is the value at the query's path in the element.
 pub(super) fn matches(query: &ElementQuery, found: Option<&JsonNode>) -> bool {
     let found = found.map(JsonNode::plain);
     let Some(kind) = query.value.strip_prefix('~') else {
@@ -22,7 +22,7 @@ pub(super) fn matches(query: &ElementQuery, found: Option<&JsonNode>) -> bool {
     compares(query, &JsonNode::Bool(is), "true")
 }
 
-/// What a value is when it is taken as true or false.
+/// Converts a value to a boolean.
 fn truth(found: Option<&JsonNode>) -> Option<bool> {
     match found? {
         JsonNode::Bool(truth) => Some(*truth),

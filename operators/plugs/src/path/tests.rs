@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// gjson's own answers, recorded from 1.17.0 on objects as the API machinery writes them.
+/// Results of gjson 1.17.0, recorded on objects in the JSON format of the API machinery.
 const RECORDED: &str = include_str!("../../tests/paths/gjson.json");
 
 #[test]

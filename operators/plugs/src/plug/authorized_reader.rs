@@ -1,4 +1,4 @@
-//! What a side may read of the cluster.
+//! Reads of a side, authorized as its service account.
 
 use std::cell::{Cell, RefCell};
 
@@ -17,7 +17,7 @@ use crate::render::{ComputeError, CouplingSide, ObjectQuery, PerSide, ValueSourc
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 
-/// Reads for both sides, each as its service account; remembers the secrets it saw, to keep them out of what is told.
+/// Reads objects for both sides, each authorized as its service account, and collects secret values for redaction.
 pub(crate) struct AuthorizedReader<'a> {
     view: &'a View,
     accounts: PerSide<ServiceAccount>,
@@ -35,17 +35,17 @@ impl<'a> AuthorizedReader<'a> {
         }
     }
 
-    /// The words without any secret that was read.
+    /// Redacts all secret values that were read.
     pub fn redact(&self, words: &str) -> String {
         self.secrets.borrow().redact(words)
     }
 
-    /// Whether a text holds a secret that was read.
+    /// Whether a text contains a secret value that was read.
     pub fn is_secret(&self, text: &str) -> bool {
         self.redact(text) != text
     }
 
-    /// Whether a Secret was among what was read.
+    /// Whether a Secret was read.
     pub fn has_read_secrets(&self) -> bool {
         self.has_read_secrets.get()
     }
@@ -99,7 +99,7 @@ impl ValueSource for AuthorizedReader<'_> {
     }
 }
 
-/// In the API server's words.
+/// Returns an error in the format of the API server.
 fn not_found(resource: &Resource, name: &str) -> ComputeError {
     ComputeError::Missing(format!("{resource} \"{name}\" not found; create it, or name another"))
 }
@@ -108,7 +108,7 @@ pub(super) fn not_served(api_version: &str, kind: &str) -> ComputeError {
     ComputeError::Missing(format!("no matches for kind \"{kind}\" in version \"{api_version}\""))
 }
 
-/// Where an object of a kind is served.
+/// Returns the resource of a kind.
 pub(super) fn resource_of(view: &View, api_version: &str, kind: &str) -> Result<Resource, ComputeError> {
     let found: Result<Option<Resource>, DecideError> = kinds::resource(view, api_version, kind);
     found?.ok_or_else(|| not_served(api_version, kind))

@@ -1,4 +1,4 @@
-//! The Secret with the results, where one of them is not to be shown: what a status cannot say, a workload reads there.
+//! Secret with the results of a plug, for results that are redacted in the status. Workloads read them there.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,13 +12,13 @@ use crate::coupling::{PlugState, SECRETS, binding_name, contains};
 use crate::model::PLUGS;
 
 impl PlugRun<'_> {
-    /// Makes it as it should be; removes it where nothing is hidden any more.
+    /// Applies the Secret, or deletes it if no result is redacted.
     pub fn bind(&mut self) -> Result<(), Halt> {
         let (Some(name), Some(result)) = (self.record.binding(), &self.record.result) else {
             return Ok(self.unbind()?);
         };
         let is_key = |key: &str| key.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter));
-        // Where both sides have a result of one name, the plug's own counts.
+        // If both sides have a result of the same name, the plug's result wins.
         let all = result.socket.iter().chain(&result.plug).filter(|(key, _)| is_key(key));
         let data: Value = all.map(|(key, text)| (key.clone(), Value::from(STANDARD.encode(text)))).collect();
         let plug = &self.record.plug;
@@ -29,7 +29,7 @@ impl PlugRun<'_> {
         });
         let live = self.view.get(&SECRETS, &plug.namespace, &name)?.map(|secret| secret.value());
         if live.as_ref().is_some_and(|live| !self.owns(live)) {
-            // To take it over would delete it together with the plug.
+            // An adopted Secret would be deleted together with the plug.
             let words =
                 format!("the Secret {name}, where results go that are not shown, is somebody else's; rename it");
             return Err(Halt::At(PlugState::Failing(words.clone()), Continuation::Blocked(words)));
@@ -40,7 +40,7 @@ impl PlugRun<'_> {
         Ok(())
     }
 
-    /// Removes it, when it is the plug's. It is only looked for where it was said to be.
+    /// Deletes the Secret if the plug owns it. The Secret is read only if the status or the record names it.
     pub fn unbind(&mut self) -> Result<(), DecideError> {
         let shown = self.object.as_ref().is_some_and(|object| object["status"]["binding"]["name"].is_string());
         if !shown && self.record.binding().is_none() {

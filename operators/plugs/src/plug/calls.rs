@@ -1,7 +1,8 @@
-//! Programs that take part: asked for what they add to a config, and told of events before the objects of their side are made.
+//! Calls to the apparatuses of a coupling: requests for config values, and events before the objects of a side are
+//! applied.
 //!
-//! A call cannot be taken back. A run that makes one does nothing else and writes it down: whatever fails in other runs, no
-//! program is told twice of what it has heard.
+//! A call cannot be undone. A run that makes a call does nothing else except record it, so that no failure of another
+//! write causes a repeated call.
 
 use std::time::Duration;
 
@@ -20,12 +21,12 @@ use crate::model::{CouplingEvent, SOCKETS};
 use crate::refusal;
 use crate::render::{CouplingPair, CouplingSide, PerSide, Values};
 
-/// How long a program that does not answer is told of an end before it does without.
+/// Minimum time during which an end event is retried before the apparatus is skipped.
 pub const END_CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// How often it is told at least: an end may have begun long before it was the program's turn.
+/// Minimum number of calls for an end event, because the event may have started long before the apparatus is called.
 pub const END_CALL_TRIES: u32 = 3;
 
-/// For how long, and how often, a program is told of an end.
+/// Time and number of calls after which an end event is given up.
 #[derive(Clone, Copy)]
 pub(crate) struct RetryBudget {
     time: Duration,
@@ -33,14 +34,14 @@ pub(crate) struct RetryBudget {
 }
 
 impl RetryBudget {
-    /// Somebody would have to change something, and nobody will.
+    /// For an error that only a change by the user could fix.
     pub const NONE: Self = Self { time: Duration::ZERO, tries: 0 };
-    /// With a program that does not answer.
+    /// For an apparatus that does not answer.
     pub const CALLS: Self = Self { time: END_CALL_TIMEOUT, tries: END_CALL_TRIES };
-    /// With one that is being started.
+    /// For an apparatus that is starting.
     pub const STARTS: Self = Self { time: STARTUP_DEADLINE, tries: END_CALL_TRIES };
 
-    /// Whether it has had its time and its tries.
+    /// Whether both time and calls are used up.
     pub fn is_exhausted(self, time: Duration, tries: u32) -> bool {
         time >= self.time && tries >= self.tries
     }
@@ -51,7 +52,7 @@ impl<'a> PlugRun<'a> {
         ApparatusDriver { view: self.view, outside: self.external_access.outside, caller: self.external_access.caller }
     }
 
-    /// What a side's apparatus adds to its config; asked again only when the question is another.
+    /// Returns the config values from a side's apparatus. Requests them again only if the request has changed.
     pub fn config_answer(
         &mut self,
         pair: CouplingPair<'_>,
@@ -86,7 +87,7 @@ impl<'a> PlugRun<'a> {
         }
     }
 
-    /// A socket's apparatus is told of the socket before anything else.
+    /// Requires that a socket's apparatus was notified of the socket's creation.
     fn require_created(&self, pair: CouplingPair<'_>, side: CouplingSide) -> Result<(), Halt> {
         let meta = pair.meta(side);
         if side == CouplingSide::Plug {
@@ -99,7 +100,7 @@ impl<'a> PlugRun<'a> {
         Err(self.halt_for(CallOutcome::<()>::Waiting("the socket's apparatus to be told of the socket".to_string())))
     }
 
-    /// Tells a side's apparatus of the event under way, once.
+    /// Notifies a side's apparatus of the event in progress, once.
     pub fn notify(
         &mut self,
         pair: CouplingPair<'_>,
@@ -122,7 +123,7 @@ impl<'a> PlugRun<'a> {
         }
     }
 
-    /// Tells the plug's own apparatus that the plug is there, once.
+    /// Notifies the plug's own apparatus of the plug's creation, once.
     pub fn notify_created(&mut self, plug: &Value) -> Result<(), Halt> {
         if self.record.notified_created || Apparatus::of(CouplingSide::Plug, plug).is_none() {
             return Ok(());
@@ -139,7 +140,7 @@ impl<'a> PlugRun<'a> {
         }
     }
 
-    /// Tells of the parting, from what was recorded. A program that is gone keeps nobody.
+    /// Notifies an apparatus of the decoupling, from the record. An apparatus that does not answer does not block.
     pub fn notify_decoupled(&mut self, side: CouplingSide) -> Result<(), Halt> {
         let Some(both) = self.record.snapshot.clone() else { return Ok(()) };
         if self.was_notified(side) || Apparatus::of(side, both.of(side)).is_none() {
@@ -152,7 +153,7 @@ impl<'a> PlugRun<'a> {
         Err(Halt::At(PlugState::NoSocket, Continuation::NextRun))
     }
 
-    /// Tells the plug's own apparatus that the plug goes.
+    /// Notifies the plug's own apparatus of the plug's deletion.
     pub fn notify_deleted(&mut self, plug: &Value) -> Result<(), Halt> {
         if self.record.notified_deleted || Apparatus::of(CouplingSide::Plug, plug).is_none() {
             return Ok(());
@@ -164,7 +165,7 @@ impl<'a> PlugRun<'a> {
         Err(Halt::At(PlugState::NoSocket, Continuation::NextRun))
     }
 
-    /// The own apparatus is not called now: it may rest.
+    /// Lets the plug's own apparatus become idle.
     pub fn release_apparatus(&mut self) -> Result<(), DecideError> {
         let Some(object) = self.object.clone() else { return Ok(()) };
         let Some(apparatus) = Apparatus::of(CouplingSide::Plug, &object) else { return Ok(()) };
@@ -195,7 +196,7 @@ impl<'a> PlugRun<'a> {
             CallOutcome::Invalid(why) => (why, RetryBudget::NONE),
             CallOutcome::Failed(why) => (why, RetryBudget::CALLS),
             CallOutcome::Waiting(why) => match self.apparatus_refusal() {
-                // A pod that may not be made will not start, and nothing behind it would be written.
+                // A pod that may not be created will not start, and writes after the refused one would not happen.
                 Some(words) => {
                     self.plan.mutations.truncate(planned);
                     (words, RetryBudget::CALLS)
@@ -213,25 +214,25 @@ impl<'a> PlugRun<'a> {
         Err(Halt::At(PlugState::Failing(why.clone()), Continuation::Retry(why)))
     }
 
-    /// No pod is made in a namespace that goes.
+    /// Whether the apparatus needs a pod in a namespace that is being deleted.
     fn cannot_start(&self, owner: &Value) -> Result<bool, DecideError> {
         let has_pod = Apparatus::of(CouplingSide::Plug, owner).is_some_and(|apparatus| apparatus.has_pod());
         let namespace = owner["metadata"]["namespace"].as_str().unwrap_or_default();
         Ok(has_pod && self.is_terminating(namespace)?)
     }
 
-    /// Why the pod of a program may not be made, if that was tried by the run before.
+    /// Returns the refusal of an apparatus' pod in the previous run.
     fn apparatus_refusal(&self) -> Option<String> {
         let refused = self.view.rejected_writes().iter().find(|one| refusal::is_of_apparatus(one))?;
         Some(refused.message.clone())
     }
 
-    /// Since when the plug goes, or parts.
+    /// Returns the time since the plug's deletion or decoupling began.
     fn ending_for(&self) -> Duration {
         let deleted = self.object.as_ref().and_then(|object| object["metadata"]["deletionTimestamp"].as_str());
         let since = deleted.or(self.record.pending.as_ref().map(|pending| pending.at.as_str()));
         let since = since.and_then(|time| time.parse::<Timestamp>().ok());
-        // Of a plug that is gone nobody knows since when: it is not waited for.
+        // The start time of a deleted plug's end is unknown, so there is no wait.
         since.map_or(Duration::MAX, |since| {
             Duration::try_from(self.view.now().duration_since(since)).unwrap_or_default()
         })
@@ -259,7 +260,7 @@ impl<'a> PlugRun<'a> {
         Ok(sent?.with_side(side, both))
     }
 
-    /// What was planned before is written first; a call is made by a run of its own.
+    /// Ends the run if there are pending writes: a call needs a run of its own.
     fn isolate_call(&mut self, state: PlugState) -> Result<(), Halt> {
         match self.plan.mutations.is_empty() && !self.is_unsaved() {
             true => Ok(()),
@@ -285,7 +286,7 @@ impl<'a> PlugRun<'a> {
         }
     }
 
-    /// What the plug shows of the program that it waits for.
+    /// Returns the message about the apparatus in the plug's status.
     fn shown_message(&self) -> &str {
         let shown = self.object.as_ref().and_then(|object| object["status"]["conditions"].as_array());
         let one = shown.into_iter().flatten().find(|one| one["type"] == "ApparatusReady" || one["type"] == "Failed");

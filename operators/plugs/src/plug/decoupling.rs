@@ -1,6 +1,6 @@
-//! Taking plug and socket apart, from what was recorded alone.
+//! Decoupling of plug and socket, from the record alone.
 //!
-//! Nothing here may hang: what is refused again and again is told to people and let go.
+//! Decoupling never blocks: after repeated refusals, it emits a warning and continues.
 
 use serde_json::Value;
 
@@ -11,11 +11,11 @@ use crate::model::{CouplingEvent, Plug, PlugMeta, ResourceEntry, SideSpec, Socke
 use crate::refusal::{is_final, is_of_apparatus};
 use crate::render::{ComputeError, CouplingSide, RenderedObject, TemplateRoot, objects};
 
-/// How often teardown is refused something before it does without.
+/// Number of refusals after which teardown abandons an object.
 pub const MAX_TEARDOWN_REFUSALS: u32 = 5;
 
 impl PlugRun<'_> {
-    /// Tells both sides, and removes what was made for them.
+    /// Notifies both sides and deletes their objects.
     pub fn decouple(&mut self) -> Result<(), Halt> {
         self.is_ending = true;
         self.count_refusals();
@@ -40,11 +40,11 @@ impl PlugRun<'_> {
                     self.emit_event(side, &about, CouplingEvent::Decoupled, number);
                 }
             }
-            // What was made at the beginning of the plug stays until its end.
+            // Objects of the `created` event are kept until the plug is deleted.
             let own = |one: &&AppliedObject| !self.record.own.iter().any(|own| own.is_same_object(one));
             let made: Vec<AppliedObject> = self.record.inventory.of(side).iter().filter(own).cloned().collect();
             self.remove_all(&made)?;
-            // Written down only if the other side halts: its program is called by a run of its own.
+            // Saved only if the other side halts, because its call needs a run of its own.
             if let Some(pending) = &mut self.record.pending {
                 pending.done.insert(side.as_str().to_string());
             }
@@ -59,7 +59,7 @@ impl PlugRun<'_> {
         }
     }
 
-    /// Objects that were asked for at the parting.
+    /// Applies the objects of the `decoupled` event.
     fn apply_decoupled_objects(&mut self, side: CouplingSide) -> Result<(), Halt> {
         let Some(snapshot) = self.record.snapshot.clone() else { return Ok(()) };
         let last = |entry: &ResourceEntry| entry.when.contains(&CouplingEvent::Decoupled);
@@ -78,7 +78,7 @@ impl PlugRun<'_> {
         }
     }
 
-    /// Namespace and service account of a side, and its objects.
+    /// Returns namespace and service account of a side, and its objects.
     fn snapshot_objects(
         &self,
         snapshot: &CouplingSnapshot,
@@ -91,7 +91,7 @@ impl PlugRun<'_> {
         Ok(((meta.namespace, spec.service_account), all))
     }
 
-    /// Removes what goes, the last first. A kind that is not served any more has no objects.
+    /// Deletes the given objects in reverse order. Objects of a kind that is no longer served do not exist.
     pub fn remove_all(&mut self, made: &[AppliedObject]) -> Result<(), Halt> {
         for one in made.iter().rev().filter(|one| one.removed_when_decoupled) {
             if self.record.abandoned.contains(&one.display_name()) {
@@ -106,7 +106,8 @@ impl PlugRun<'_> {
         Ok(())
     }
 
-    /// After enough refusals, teardown does without what it is refused. Pods of programs are not among it: whoever calls them counts.
+    /// Counts refusals and abandons objects after too many. Pods of an apparatus are excluded, because failed calls are
+    /// counted instead.
     pub fn count_refusals(&mut self) {
         let refused: Vec<(String, String)> = self
             .view

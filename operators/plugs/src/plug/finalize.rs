@@ -1,4 +1,4 @@
-//! The end of a plug.
+//! Deletion of a plug.
 
 use serde_json::{Value, json};
 use switchboard_kernel::operator::DecideError;
@@ -11,12 +11,12 @@ use crate::model::{CouplingEvent, FINALIZER, PLUGS, Plug, PlugMeta};
 use crate::render::{ComputeError, CouplingSide, TemplateRoot, objects};
 
 impl PlugRun<'_> {
-    /// Takes apart what is bound, tells of the end, and lets the plug go.
+    /// Decouples, notifies the apparatus, deletes the plug's own objects, and removes the finalizer.
     pub fn finalize(mut self) -> Result<Plan, DecideError> {
         self.is_ending = true;
         self.delete_legacy_record()?;
         if let Some(words) = self.new_refusal()? {
-            // Shown by a run of its own: a run that is refused writes nothing of what stands behind.
+            // In a run of its own: after a refused write, later writes of the run do not happen.
             self.count_refusals();
             self.save();
             self.show(&PlugState::Failing(words.clone()));
@@ -26,7 +26,7 @@ impl PlugRun<'_> {
         self.end_deletion(halted)
     }
 
-    /// What was refused of the run before, if it is not shown yet.
+    /// Returns the refusal of the previous run if the status does not show it yet.
     fn new_refusal(&self) -> Result<Option<String>, DecideError> {
         let (Some(refusal), Some(object)) = (self.view.rejected_writes().first(), &self.object) else {
             return Ok(None);
@@ -59,7 +59,7 @@ impl PlugRun<'_> {
         Ok(())
     }
 
-    /// What was asked for at the end, and what was made at the beginning.
+    /// Applies objects of the `deleted` event, and deletes objects of the `created` event.
     fn delete_own_objects(&mut self) -> Result<(), Halt> {
         if let Some(Ok(plug)) = self.object.as_ref().map(Plug::read) {
             self.notify_deleted(&plug.manifest)?;
@@ -78,7 +78,7 @@ impl PlugRun<'_> {
                     self.perform(&all, CouplingEvent::Deleted, &account, &manager(&plug.meta, CouplingSide::Plug))?;
                 }
                 Err(ComputeError::Decide(stop)) => return Err(stop.into()),
-                // Nobody can mend the template of a plug that goes.
+                // The template of a deleted plug cannot be fixed any more.
                 Err(_) => {}
             }
         }
@@ -89,7 +89,7 @@ impl PlugRun<'_> {
     }
 }
 
-/// Takes the finalizer away.
+/// Removes the finalizer.
 pub(super) fn remove_finalizer(plan: &mut Plan, object: &Value, meta: &PlugMeta) {
     let all = object["metadata"]["finalizers"].as_array().cloned().unwrap_or_default();
     let rest: Vec<Value> = all.into_iter().filter(|one| one != FINALIZER).collect();

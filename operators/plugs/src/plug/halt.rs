@@ -1,34 +1,34 @@
-//! Why the work on a plug goes no further in this run.
+//! Early ends of a run for a plug.
 
 use switchboard_kernel::operator::DecideError;
 
 use crate::coupling::PlugState;
 use crate::render::ComputeError;
 
-/// Where the work stops.
+/// Reason to end a run early.
 #[derive(Clone, Debug)]
 pub(crate) enum Halt {
-    /// Not all was read yet: nothing is written either.
+    /// Objects are not cached yet: nothing is written.
     Decide(DecideError),
-    /// The plug stands so. What was planned before is carried out.
+    /// The plug has this state, and the writes so far are carried out.
     At(PlugState, Continuation),
 }
 
-/// What has to happen before it goes on.
+/// Condition for the next run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Continuation {
-    /// Something else, which is noticed.
+    /// A change of other objects triggers the unit.
     Waiting(String),
-    /// A person must act.
+    /// The user must act.
     Blocked(String),
-    /// It is tried again by and by.
+    /// The run is retried with backoff.
     Retry(String),
-    /// The next run, which the writes of this one bring about.
+    /// The writes of this run trigger the next one.
     NextRun,
 }
 
 impl Halt {
-    /// Something must be changed, or come.
+    /// Converts an error to a halt with a state.
     pub fn of(error: ComputeError, state: impl FnOnce(String) -> PlugState) -> Self {
         match error {
             ComputeError::Decide(stop) => Halt::Decide(stop),

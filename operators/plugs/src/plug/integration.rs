@@ -1,4 +1,4 @@
-//! Bringing plug and socket together, and keeping them so.
+//! Coupling of plug and socket, and reconciliation of a coupled pair.
 
 use serde_json::Value;
 use switchboard_kernel::operator::ServiceAccount;
@@ -14,10 +14,10 @@ use crate::render::{
     data, objects, result, vars,
 };
 
-/// What results there are, and the objects made of them.
+/// Results, and the objects rendered from them.
 type RenderedResults = (PerSide<Values>, PerSide<Vec<RenderedObject>>);
 
-/// What a coupling is made of at this moment.
+/// Rendered state of a coupling.
 struct Assembly<'p> {
     pair: CouplingPair<'p>,
     accounts: PerSide<ServiceAccount>,
@@ -28,7 +28,7 @@ struct Assembly<'p> {
 }
 
 impl PlugRun<'_> {
-    /// Finds the socket, parts from the one before if it is another, and couples.
+    /// Looks up the socket, decouples from a previous one, and couples.
     pub fn integrate(&mut self, plug: &Plug) -> Result<(), Halt> {
         let Some((namespace, name)) = &plug.socket else {
             self.leave_socket()?;
@@ -49,7 +49,7 @@ impl PlugRun<'_> {
         let socket = Socket::read(&found)
             .map_err(|error| ComputeError::Invalid(format!("socket {namespace}/{name}: {error}")))?;
         if !self.record.coupled && found["status"]["created"] != true {
-            // `created` comes before `coupled`: what the socket shows tells when it was.
+            // `created` precedes `coupled`: read the status, so that its change triggers this unit.
             self.view.get(&SOCKETS, namespace, name)?;
             let words = format!("socket {namespace}/{name} to be told of");
             let state = socket_failure(&found).map_or(PlugState::Coupling(None), PlugState::Failing);
@@ -62,7 +62,7 @@ impl PlugRun<'_> {
         self.couple(pair)
     }
 
-    /// Parts from whatever the plug is bound to; what comes next is the next run's.
+    /// Decouples from the bound socket, and continues in the next run.
     fn leave_socket(&mut self) -> Result<(), Halt> {
         let was_bound = self.record.is_bound();
         if was_bound {
@@ -70,7 +70,7 @@ impl PlugRun<'_> {
         }
         self.record.release();
         if self.record.plug.uid != self.meta.uid {
-            // A plug of the same name was made anew; the record is now this one's.
+            // A plug of the same name was recreated and takes over the record.
             self.record.plug = ObjectIdentity { uid: self.meta.uid.clone(), ..self.record.plug.clone() };
             self.record.created = false;
             self.record.notified_created = false;
@@ -81,7 +81,7 @@ impl PlugRun<'_> {
         }
     }
 
-    /// Whether the two speak of the same, and the socket takes the plug. What was granted may be withdrawn.
+    /// Checks the interface and the socket's consent. Consent may be withdrawn later.
     fn check_agreement(&mut self, pair: CouplingPair<'_>) -> Result<(), Halt> {
         let refused = |run: &mut Self, reason: &'static str, words: String| {
             run.leave_socket()?;
@@ -102,7 +102,7 @@ impl PlugRun<'_> {
         }
     }
 
-    /// A socket with a limit says who has a place; see the operator of sockets.
+    /// Checks whether a socket with a limit admits the plug; see the operator of sockets.
     fn check_admission(&mut self, socket: &Socket) -> Result<(), Halt> {
         let Some(limit) = socket.limit.filter(|_| !self.record.coupled) else { return Ok(()) };
         match self.record.admitted {
@@ -128,7 +128,7 @@ impl PlugRun<'_> {
         outcome.map_err(|halt| redacted(halt, &reader))
     }
 
-    /// Configurations and objects of both sides as they should be now.
+    /// Renders configs and objects of both sides.
     fn assemble<'p>(
         &mut self,
         reader: &AuthorizedReader<'_>,
@@ -153,7 +153,7 @@ impl PlugRun<'_> {
         let objects = PerSide { plug: of(CouplingSide::Plug)?, socket: of(CouplingSide::Socket)? };
         let all = [CouplingContent::objects(&objects.plug), CouplingContent::objects(&objects.socket)].concat();
         let epochs = (pair.plug.side.epoch.as_str(), pair.socket.side.epoch.as_str());
-        // A program sees all of both.
+        // An apparatus receives both specs.
         let programs = CouplingSide::BOTH.into_iter().any(|side| pair.side(side).apparatus.is_some());
         let apparatus_specs =
             if programs { vec![&pair.plug.manifest["spec"], &pair.socket.manifest["spec"]] } else { Vec::new() };
@@ -161,7 +161,7 @@ impl PlugRun<'_> {
         Ok(Assembly { pair, accounts, data, config, objects, content })
     }
 
-    /// The event that is due, or none; then the results; then what is left over goes.
+    /// Performs the due event, if any, then applies the results, then removes obsolete objects.
     fn advance(&mut self, reader: &AuthorizedReader<'_>, made: Assembly<'_>) -> Result<(), Halt> {
         let results = self.results(reader, &made);
         if let Err(ComputeError::Decide(stop)) = results {
@@ -203,14 +203,14 @@ impl PlugRun<'_> {
     fn begin_due_event(&mut self, made: &Assembly<'_>) {
         if let Some(pending) = &mut self.record.pending {
             if pending.done.is_empty() {
-                // What nobody was told of yet may still be another.
+                // Before the first notification, the content may still change.
                 pending.content = made.content.clone();
             }
             let notified = CouplingSide::BOTH.iter().all(|side| pending.done.contains(side.as_str()));
             if !notified || pending.content == made.content {
                 return;
             }
-            // Both were told, and wait for results that will be others now.
+            // Both sides were notified, and their results are about to change.
             self.record.content = std::mem::take(&mut pending.content);
             self.record.pending = None;
         }
@@ -222,7 +222,7 @@ impl PlugRun<'_> {
         }
     }
 
-    /// Writes down what is about to be made, and what teardown will need, before anything is.
+    /// Records objects and teardown inputs before any object is applied.
     fn record_intent(&mut self, made: &Assembly<'_>, after: &PerSide<Vec<RenderedObject>>) -> Result<(), Halt> {
         self.record.config = made.config.clone();
         for side in CouplingSide::BOTH {
@@ -269,7 +269,7 @@ impl PlugRun<'_> {
         Ok(())
     }
 
-    /// Both sides of an event, the plug's first. A side that was served is not served again.
+    /// Performs an event for both sides, the plug first. A completed side is skipped.
     fn take_steps(&mut self, made: &Assembly<'_>, event: CouplingEvent) -> Result<(), Halt> {
         for side in CouplingSide::BOTH {
             let mark = side.as_str().to_string();
@@ -285,12 +285,12 @@ impl PlugRun<'_> {
                 pending.done.insert(mark);
             }
         }
-        // Both know of each other, whatever becomes of the results.
+        // Both sides are notified, so the pair is coupled regardless of the results.
         self.record.coupled = true;
         Ok(())
     }
 
-    /// The results of both sides, and the objects made of them.
+    /// Returns the results of both sides, and the objects rendered from them.
     fn results(&self, reader: &AuthorizedReader<'_>, made: &Assembly<'_>) -> Result<RenderedResults, ComputeError> {
         let engine = self.engine();
         let of = |side: CouplingSide| result(reader, &engine, made.pair, side, &made.data, &made.config);
@@ -304,7 +304,7 @@ impl PlugRun<'_> {
         Ok((values, objects))
     }
 
-    /// A result that is not there yet is waited for; whatever makes it is noticed.
+    /// Returns a halt that waits for a missing result. Its creation triggers the unit.
     fn awaiting_result(&self, error: ComputeError) -> Halt {
         let updating = self.record.pending.as_ref().is_some_and(|pending| pending.event == CouplingEvent::Updated);
         match error {
@@ -320,7 +320,7 @@ impl PlugRun<'_> {
         }
     }
 
-    /// The event is over: what is not wanted any more goes, and the results are known.
+    /// Completes the event: removes obsolete objects and stores the results.
     fn finish(
         &mut self,
         made: &Assembly<'_>,
@@ -349,7 +349,7 @@ impl PlugRun<'_> {
     }
 }
 
-/// The objects of a side, or what is wrong with them, with the place as the plug tells of it.
+/// Adds the side to paths of objects and errors, for the status of the plug.
 fn with_paths(
     pair: CouplingPair<'_>,
     side: CouplingSide,
@@ -364,7 +364,7 @@ fn socket_missing(namespace: &str, name: &str) -> String {
     format!("spec.socket: there is no Socket {namespace}/{name}, or it is going; create it, or name another")
 }
 
-/// What is wrong with a socket, as it says itself.
+/// Returns the error message from the socket's status.
 fn socket_failure(socket: &Value) -> Option<String> {
     let all = socket["status"]["conditions"].as_array()?;
     let words = all.iter().find(|one| one["type"] == "Failed")?["message"].as_str()?;

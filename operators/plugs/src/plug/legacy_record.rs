@@ -1,4 +1,5 @@
-//! Records that an earlier version kept beside its plugs, where whoever writes Secrets could write them too.
+//! Records of an earlier version in the plug's namespace, where every user with write access to Secrets could forge
+//! them.
 
 use serde_json::json;
 use switchboard_kernel::operator::DecideError;
@@ -8,12 +9,12 @@ use super::run::PlugRun;
 use crate::coupling::{EventKind, ObjectIdentity, RECORD_TYPE, SECRETS, kubernetes_event, legacy_record_name};
 use crate::render::CouplingSide;
 
-/// What becomes of a record that may be anybody's.
+/// Message of the warning about an ignored record.
 const LEGACY_RECORD_MESSAGE: &str = "a record of the coupling lay beside the plug, where others may write it: it was not believed, and removed. \
     The plug is coupled anew; what it made before and does not make any more is left";
 
 impl PlugRun<'_> {
-    /// Nothing that stands in such a record is done. It goes, with the finalizer that would keep its namespace.
+    /// Deletes such a record without reading it, including the finalizer that would block its namespace.
     pub fn delete_legacy_record(&mut self) -> Result<(), DecideError> {
         if !self.is_new() {
             return Ok(());

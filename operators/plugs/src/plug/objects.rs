@@ -1,4 +1,4 @@
-//! Making, removing and replacing objects as a service account.
+//! Applies, deletes and recreates objects as a service account.
 
 use serde_json::{Value, json};
 use switchboard_kernel::operator::ServiceAccount;
@@ -12,13 +12,15 @@ use crate::coupling::{AppliedObject, PlugState, contains, fold_string_data, hash
 use crate::model::{CouplingEvent, ResourceAction};
 use crate::render::{ComputeError, RenderedObject};
 
-/// On an object: a coupling that makes it, behind the dot as a hash of the plug. Several may make the same.
+/// Prefix of the annotation on an applied object, followed by a hash of the plug. Several couplings may apply the same
+/// object.
 pub const COUPLING_MARK_PREFIX: &str = "integration.rock8s.com/of.";
-/// Dependents go as well, while nobody waits for them: the default would leave a Job's pods behind.
+/// Deletes dependents without waiting for them. The default of some kinds would orphan them, for example the pods of a
+/// Job.
 const PROPAGATION: &str = "Background";
 
 impl PlugRun<'_> {
-    /// What the record says of an object that is about to be made.
+    /// Returns the entry of the record for a rendered object.
     pub fn applied_object(
         &self,
         rendered: &RenderedObject,
@@ -34,7 +36,7 @@ impl PlugRun<'_> {
         Ok(AppliedObject { api_version, kind, namespace, name, account, removed_when_decoupled: goes, path: place })
     }
 
-    /// Does what an event asks for with the objects of one side.
+    /// Performs an event for the objects of one side.
     pub fn perform(
         &mut self,
         all: &[RenderedObject],
@@ -74,8 +76,8 @@ impl PlugRun<'_> {
         Ok(())
     }
 
-    /// Writes down which objects are to be gone before they are made anew at the beginning, the parting or the end, before any is
-    /// removed.
+    /// Records the objects to delete before they are recreated at creation, decoupling or deletion. The record is
+    /// written before any deletion.
     pub fn record_recreations(
         &mut self,
         all: &[RenderedObject],
@@ -94,7 +96,7 @@ impl PlugRun<'_> {
         Ok(())
     }
 
-    /// Puts right what somebody else changed or removed. No event tells of it.
+    /// Reverts changes by other writers and recreates deleted objects. No event is emitted.
     pub fn repair(&mut self, all: &[RenderedObject], account: &ServiceAccount, manager: &str) -> Result<(), Halt> {
         for one in all.iter().filter(|one| one.action != ResourceAction::Delete) {
             let made = self.applied_object(one, account)?;
@@ -145,7 +147,7 @@ impl PlugRun<'_> {
         Ok(())
     }
 
-    /// Removes an object that is there, as whoever made it.
+    /// Deletes an existing object with the service account that applied it.
     pub fn remove(&mut self, made: &AppliedObject, resource: &Resource, live: Option<&Value>) {
         if live.is_none_or(|live| live["metadata"]["deletionTimestamp"].is_string()) {
             return;
@@ -156,7 +158,7 @@ impl PlugRun<'_> {
         self.plan.push(write.acting_as(account));
     }
 
-    /// Removes an object that a coupling made; one that another makes as well loses the mark of this one, and stays.
+    /// Deletes an object of a coupling. If another coupling applies the object too, only the annotation is removed.
     pub fn release(&mut self, made: &AppliedObject, resource: &Resource, live: Option<&Value>) {
         let (mark, _) = self.coupling_mark();
         let all = live.and_then(|live| live["metadata"]["annotations"].as_object());
@@ -171,20 +173,20 @@ impl PlugRun<'_> {
         self.plan.push(write.acting_as(account));
     }
 
-    /// The mark that an object of this plug's coupling carries, and what it says.
+    /// Returns the annotation of this plug's coupling: its name and value.
     fn coupling_mark(&self) -> (String, String) {
         let of = format!("{}/{}", self.record.plug.namespace, self.record.plug.name);
         (format!("{COUPLING_MARK_PREFIX}{}", &hash(&of)[..16]), of)
     }
 
-    /// The object as it is; looked at, so that whoever changes it wakes the plug.
+    /// Reads the object, so that a change of it triggers the plug.
     pub fn live_object(&self, made: &AppliedObject) -> Result<(Resource, Option<Value>), ComputeError> {
         let resource = resource_of(self.view, &made.api_version, &made.kind)?;
         let live = self.view.get(&resource, &made.namespace, &made.name)?;
         Ok((resource, live.map(|object| object.value())))
     }
 
-    /// The event goes on when something has happened that is noticed.
+    /// Returns a halt that waits for a change of another object.
     pub fn waiting_for(&self, on: String) -> Halt {
         let state = match self.record.pending.as_ref().map(|pending| pending.event) {
             Some(CouplingEvent::Updated) => PlugState::Updating(None),
@@ -194,7 +196,7 @@ impl PlugRun<'_> {
     }
 }
 
-/// Whether an event is one of a coupling that lasts, whose record begins anew with each.
+/// Whether the event belongs to an existing coupling, whose pending event stores its own replacements.
 fn is_coupled_phase(event: CouplingEvent) -> bool {
     matches!(event, CouplingEvent::Coupled | CouplingEvent::Updated)
 }
@@ -203,7 +205,7 @@ fn replacement_key(event: CouplingEvent, made: &AppliedObject) -> String {
     format!("{} {}", event.as_str(), made.display_name())
 }
 
-/// A Job that removes itself when it is done is not made again for that.
+/// Whether the object deletes itself, like a Job with a TTL. Such an object is not recreated.
 fn expires_by_itself(object: &Value) -> bool {
     object["kind"] == "Job" && object["spec"]["ttlSecondsAfterFinished"].is_number()
 }

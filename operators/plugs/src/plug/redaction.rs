@@ -1,8 +1,8 @@
-//! Which results are not to be shown.
+//! Detection of results that must be redacted.
 //!
-//! What comes out of a Secret, or is marked as one, reaches results through templates: cut, joined, in capitals, or as a word that
-//! depends on it. So results are made once more with other texts in the place of all that is secret. Whatever comes out otherwise is
-//! hidden.
+//! Values from Secrets, or marked as secret in the interface, may reach results through templates: truncated, joined,
+//! in upper case, or as a word that depends on them. Therefore, the results are rendered again with other texts in
+//! place of all secret values. Every result that differs is redacted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,13 +18,14 @@ use crate::render::{
     config_root, data, each_value, result_root, secret_names, vars,
 };
 
-/// What stands in for secrets: a word, and a number for templates that reckon. No result is the same by chance with both.
+/// Substitutes for secret values: a word, and a number for templates that calculate. No result is equal for both by
+/// chance.
 const STAND_INS: [&str; 2] = ["<hidden>", "0"];
 
-/// What a template could not be rendered to, or a text, by name.
+/// Rendered text by name; `None` if the template fails.
 type RenderedByName = BTreeMap<String, Option<String>>;
 
-/// What configs and results are made of.
+/// Inputs of configs and results.
 #[derive(Clone, Copy)]
 pub(super) struct RenderInputs<'a> {
     pub engine: &'a TemplateEngine,
@@ -33,8 +34,8 @@ pub(super) struct RenderInputs<'a> {
     pub data: &'a PerSide<Values>,
 }
 
-/// The names of results that are not to be shown: those the interface marks, those that hold what was read from a Secret, and those
-/// that depend on it.
+/// Returns the names of results to redact: those that the interface marks, that contain a value from a Secret, or that
+/// depend on one.
 pub(super) fn redacted_results(
     reader: &AuthorizedReader<'_>,
     inputs: &RenderInputs<'_>,
@@ -62,7 +63,7 @@ pub(super) fn redacted_results(
     Ok(PerSide { plug: listed(names.plug), socket: listed(names.socket) })
 }
 
-/// Adds the names of results that come out otherwise with another text in the place of secrets.
+/// Adds the names of results that differ if secret values are substituted.
 fn add_dependent(
     reader: &AuthorizedReader<'_>,
     inputs: &RenderInputs<'_>,
@@ -118,7 +119,7 @@ fn results(
     each_value(source, inputs.engine, inputs.pair, side, ValueGroup::Result, &root)
 }
 
-/// A var whose name or path depends on a secret may lead nowhere without it: then nothing is made of it.
+/// Renders vars. With substitutes, a var whose name or path depends on a secret may fail; then there are no vars.
 fn own_vars(
     source: &dyn ValueSource,
     inputs: &RenderInputs<'_>,
@@ -131,7 +132,7 @@ fn own_vars(
     }
 }
 
-/// Reads with other texts in the place of secrets.
+/// Value source that substitutes secret values.
 struct SecretSubstitute<'a> {
     reader: &'a AuthorizedReader<'a>,
     stand_in: &'a str,
@@ -150,7 +151,7 @@ impl SecretSubstitute<'_> {
         socket
     }
 
-    /// What is marked may be written down in the object itself.
+    /// Substitutes marked values that are literals in the object itself.
     fn substitute(&self, pair: CouplingPair<'_>, side: CouplingSide, spec: &mut SideSpec, manifest: &mut Value) {
         for (what, from) in [("config", &mut spec.config), ("result", &mut spec.result)] {
             for name in secret_names(pair.socket.interface.as_ref(), side, what) {

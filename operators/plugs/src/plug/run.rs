@@ -1,4 +1,4 @@
-//! One run for one plug: its record, its plan, and how it stands in the end.
+//! One run for one plug: its record, its plan, and its final state.
 
 use serde_json::{Value, json};
 use switchboard_kernel::operator::{DecideError, ServiceAccount};
@@ -18,26 +18,27 @@ use crate::model::{CouplingEvent, FINALIZER, PLUGS, Plug, PlugMeta};
 use crate::refusal;
 use crate::render::{CouplingSide, TemplateEngine, TemplateRoot, objects};
 
-/// The way to programs that take part.
+/// Access to apparatuses.
 #[derive(Clone, Copy)]
 pub(super) struct ExternalAccess<'a> {
     pub outside: &'a ExternalClient<'a>,
     pub caller: &'a ApparatusCaller,
 }
 
-/// What a run has in its hands.
+/// State of a run.
 pub(super) struct PlugRun<'a> {
     pub options: PlugOptions,
     pub view: &'a View,
     pub external_access: ExternalAccess<'a>,
-    /// The plug as it was read; absent when it is gone.
+    /// Plug as it was read; absent if it is deleted.
     pub object: Option<Value>,
     pub meta: PlugMeta,
     pub record: CouplingRecord,
-    /// The record's Secret as it is after what was planned so far.
+    /// Secret of the record after the planned writes.
     saved: Option<Value>,
     pub plan: Plan,
-    /// It is being taken apart: where its namespaces go as well, nothing can be made any more.
+    /// Whether the plug is being decoupled or deleted. If its namespace is being deleted too, no object can be created
+    /// there.
     pub is_ending: bool,
     pub shown: StatusExtras,
     pub now: String,
@@ -72,7 +73,7 @@ impl<'a> PlugRun<'a> {
         })
     }
 
-    /// For a plug that is gone, of which only the record is left.
+    /// Begins a run for a deleted plug of which only the record is left.
     pub fn orphaned(
         options: PlugOptions,
         view: &'a View,
@@ -104,7 +105,7 @@ impl<'a> PlugRun<'a> {
         }
     }
 
-    /// The record cannot be read: says so on the plug.
+    /// Returns the plan for an unreadable record: an error in the plug's status.
     pub fn unreadable(view: &View, object: Value, meta: &PlugMeta, words: &str) -> Plan {
         let status = plug_status(
             &PlugState::Failing(words.to_string()),
@@ -119,7 +120,7 @@ impl<'a> PlugRun<'a> {
         plan.blocked(words)
     }
 
-    /// The record of a plug that goes cannot be read: it is told to people, and the plug let go.
+    /// Returns the plan for a deleted plug with an unreadable record: a warning, and removal of the finalizer.
     pub fn abandon(
         view: &View,
         object: &Value,
@@ -138,7 +139,7 @@ impl<'a> PlugRun<'a> {
         plan
     }
 
-    /// The life of a plug that is not being deleted.
+    /// Reconciles a plug that is not being deleted.
     pub fn reconcile(mut self, plug: &Plug) -> Result<Plan, DecideError> {
         self.delete_legacy_record()?;
         let halted = match self.show_refusal() {
@@ -148,19 +149,19 @@ impl<'a> PlugRun<'a> {
         self.end(halted)
     }
 
-    /// The plug itself cannot be read: what is coupled stays as it is.
+    /// Returns the plan for an invalid plug. An existing coupling is kept.
     pub fn reject(mut self, words: &str) -> Result<Plan, DecideError> {
         let halt = Halt::At(PlugState::Failing(words.to_string()), Continuation::Blocked(words.to_string()));
         let halted = self.ensure_finalizer().and(Err(halt));
         self.end(halted)
     }
 
-    /// What was refused of the run before is shown first, once; then it is tried again.
+    /// Shows the refusal of the previous run once, before the next attempt.
     fn show_refusal(&mut self) -> Option<Halt> {
         let first = self.view.rejected_writes().first()?;
         let message = self.refusal_message(first);
         if message.contains("is forbidden") {
-            // A role that comes makes it worth another try at once. What is not read yet is read by the try itself.
+            // A new role is a reason to retry at once. The next attempt reads objects that are not cached yet.
             let _ = crate::rbac::watch_roles(self.view, &first.object.namespace);
         }
         let shown = self.object.as_ref().map(|object| &object["status"]["conditions"]);
@@ -175,7 +176,7 @@ impl<'a> PlugRun<'a> {
         Some(Halt::At(state, Continuation::Retry(message)))
     }
 
-    /// With the field that asked for it, the plug's own or the socket's.
+    /// Returns the message of a refusal, with the field of the plug or socket that requested the object.
     fn refusal_message(&self, refusal: &WriteRejection) -> String {
         let account = self.object.as_ref().and_then(|object| object["spec"]["serviceAccountName"].as_str());
         let account = self.account(&self.meta.namespace, account.unwrap_or("default"));
@@ -183,7 +184,7 @@ impl<'a> PlugRun<'a> {
         let made = [self.record.own.as_slice(), &inventory.plug, &inventory.socket].concat();
         let words = refusal::describe(refusal, &made, &self.meta.name, &account);
         let placed = words.starts_with("spec.") || words.starts_with("socket ");
-        // The socket's program may be started for a plug.
+        // A plug's run may start the socket's apparatus.
         match self.record.socket.as_ref().filter(|_| !placed) {
             None => words,
             Some(socket) => match refusal::describe(refusal, &[], &socket.name, &account) {
@@ -193,7 +194,7 @@ impl<'a> PlugRun<'a> {
         }
     }
 
-    /// Nothing is done for a plug that could go before it was taken apart.
+    /// Adds the finalizer first, so that the plug cannot be deleted before it is decoupled.
     fn ensure_finalizer(&mut self) -> Result<(), Halt> {
         if self.meta.has_finalizer {
             return Ok(());
@@ -207,7 +208,7 @@ impl<'a> PlugRun<'a> {
         Ok(())
     }
 
-    /// Tells of the plug itself, once.
+    /// Performs the `created` event, once.
     fn create(&mut self, plug: &Plug) -> Result<(), Halt> {
         if self.record.created {
             return Ok(());
@@ -235,7 +236,7 @@ impl<'a> PlugRun<'a> {
         Ok(())
     }
 
-    /// Ends the run: saves the record and shows where the plug stands.
+    /// Ends the run: saves the record and writes the plug's status.
     fn end(mut self, halted: Result<(), Halt>) -> Result<Plan, DecideError> {
         let (state, continuation) = match halted {
             Ok(()) => (PlugState::Coupled, None),
@@ -256,7 +257,7 @@ impl<'a> PlugRun<'a> {
         })
     }
 
-    /// Ends a run of a plug that goes.
+    /// Ends the run of a plug that is being deleted.
     pub fn end_deletion(mut self, halted: Result<(), Halt>) -> Result<Plan, DecideError> {
         match halted {
             Ok(()) => Ok(self.plan),
@@ -274,7 +275,8 @@ impl<'a> PlugRun<'a> {
         }
     }
 
-    /// Whether nothing can be made in a namespace, because it goes or is gone. Asked at a parting alone.
+    /// Whether objects cannot be created in a namespace because it is being deleted or does not exist. Always false
+    /// before decoupling.
     pub fn is_terminating(&self, namespace: &str) -> Result<bool, DecideError> {
         if !self.is_ending || namespace.is_empty() {
             return Ok(false);
@@ -283,12 +285,12 @@ impl<'a> PlugRun<'a> {
         Ok(found.is_none_or(|object| object.value()["metadata"]["deletionTimestamp"].is_string()))
     }
 
-    /// Whether the record is not yet written down as it is.
+    /// Whether the record has unsaved changes.
     pub fn is_unsaved(&self) -> bool {
         self.saved.as_ref() != Some(&to_secret(&self.record, self.saved.as_ref(), &self.options.namespace))
     }
 
-    /// Writes the record down, if it is not so already.
+    /// Saves the record if it has changed.
     pub fn save(&mut self) {
         let wanted = to_secret(&self.record, self.saved.as_ref(), &self.options.namespace);
         if self.saved.as_ref() == Some(&wanted) {
@@ -301,7 +303,7 @@ impl<'a> PlugRun<'a> {
         self.saved = Some(wanted);
     }
 
-    /// Removes the record.
+    /// Deletes the record.
     pub fn delete_record(&mut self) {
         if self.saved.take().is_some() {
             let name = crate::coupling::record_name(&self.meta.namespace, &self.meta.name);
@@ -309,17 +311,17 @@ impl<'a> PlugRun<'a> {
         }
     }
 
-    /// Whether there is no record yet.
+    /// Whether the record does not exist yet.
     pub fn is_new(&self) -> bool {
         self.saved.is_none()
     }
 
-    /// What tells an event that begins now apart from others of its kind.
+    /// Returns a number that distinguishes a new event from others of its kind.
     pub fn event_number(&self) -> u64 {
         u64::try_from(self.view.now().as_millisecond()).unwrap_or_default()
     }
 
-    /// Tells an event as a Kubernetes Event.
+    /// Emits a Kubernetes Event for an event of the coupling.
     pub fn emit_event(&mut self, side: CouplingSide, about: &ObjectIdentity, event: CouplingEvent, number: u64) {
         let at = self.record.pending.as_ref().map_or_else(|| self.record.since.clone(), |pending| pending.at.clone());
         let socket = self.record.socket.as_ref().map_or("", |socket| socket.uid.as_str());
@@ -327,7 +329,7 @@ impl<'a> PlugRun<'a> {
         self.plan.push(kubernetes_event(side, about, EventKind::Lifecycle(event), &what, &at));
     }
 
-    /// What templates know of the world: the time of the record, and who the two are.
+    /// Returns the template engine, with the record's time, and a seed from the uids of both sides.
     pub fn engine(&self) -> TemplateEngine {
         let since = self.record.since.parse().unwrap_or(jiff::Timestamp::UNIX_EPOCH);
         let socket = self.record.socket.as_ref().map_or("", |socket| socket.uid.as_str());
@@ -357,15 +359,15 @@ fn push_status(plan: &mut Plan, mut object: Value, status: Value) {
     }
 }
 
-/// To the second, as Kubernetes has it.
+/// Returns the time of the run in seconds, as in Kubernetes.
 pub(crate) fn now(view: &View) -> String {
     let now = view.now();
     let whole = now.round(jiff::Unit::Second).unwrap_or(now);
     whole.to_string()
 }
 
-/// Who is said to manage the fields of objects that a side makes: each coupling for itself, so that two couplings that want
-/// one object otherwise are a conflict and no quarrel.
+/// Returns the field manager of a side's objects. Each coupling has its own, so that two couplings with different
+/// values for one object cause a conflict instead of a hot loop.
 pub(super) fn manager(plug: &PlugMeta, side: CouplingSide) -> String {
     const MAX_MANAGER: usize = 128;
     let name = format!("plug:{}/{}:{}", plug.namespace, plug.name, side.as_str());
@@ -376,5 +378,5 @@ pub(super) fn manager(plug: &PlugMeta, side: CouplingSide) -> String {
     format!("{}-{hash}", &name[..name.floor_char_boundary(MAX_MANAGER - 13)])
 }
 
-/// The kind of namespaces.
+/// Resource of Namespaces.
 pub(crate) const NAMESPACES: Resource = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");

@@ -19,7 +19,7 @@ fn map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
 }
 
-/// What the first run for a plug at a socket that was told of wants written.
+/// Returns the plan of the first run for a plug whose socket is created.
 fn first_plan() -> Plan {
     let meta =
         |name: &str, namespace: &str| json!({"name": name, "namespace": namespace, "uid": name, "generation": 1});
@@ -74,8 +74,8 @@ fn guarantees_what_is_made_was_recorded() {
     assert_eq!(made, 4);
 }
 
-/// What is decided for a plug with a program of its own that goes since twenty seconds, after so many tries to tell the program, the
-/// last of which was refused the program's pod.
+/// Returns the plan for a plug that was deleted twenty seconds ago, after `tries` calls to its apparatus. In the last
+/// run, the apparatus' pod was refused.
 fn after_a_refused_pod(tries: u32) -> Plan {
     let meta = json!({"name": "web", "namespace": "shop", "uid": "p", "finalizers": [FINALIZER],
         "deletionTimestamp": "2026-01-01T00:00:00Z"});
@@ -124,7 +124,7 @@ fn a_program_whose_pod_may_not_be_made_keeps_nobody() {
     assert!(!kinds(&last).contains(&"Pod".to_string()), "{last:?}");
 }
 
-/// What is decided for a plug whose program has ended and is to be started anew: the plug shows that end.
+/// Returns the plan for a plug whose apparatus terminated and restarts. The plug's status shows the termination.
 fn after_an_end_of_the_program(more: Value, record: CouplingRecord) -> Plan {
     let program =
         json!({"containers": [{"name": "a", "image": "a:1", "ports": [{"name": "container", "containerPort": 80}]}]});

@@ -1,4 +1,4 @@
-//! What every event makes and removes.
+//! Objects that each event applies and deletes.
 
 use std::cell::RefCell;
 
@@ -10,19 +10,19 @@ use crate::render::{
     ComputeError, CouplingPair, CouplingSide, PerSide, RenderedObject, TemplateEngine, TemplateRoot, Values, objects,
 };
 
-/// A pair with all that is known of it.
+/// A pair with its configs and results.
 pub(super) struct EventPreviews<'a> {
     engine: &'a TemplateEngine,
     pair: CouplingPair<'a>,
     config: &'a PerSide<Values>,
     result: Option<&'a PerSide<Values>>,
-    /// Not all of the configs is known: what cannot be made of them is left out.
+    /// Whether the configs are incomplete. Objects that cannot be rendered are then omitted.
     is_partial: bool,
     left_out: RefCell<Vec<String>>,
 }
 
 impl<'a> EventPreviews<'a> {
-    /// Of a pair with these configs and results.
+    /// Creates the previews of a pair.
     pub fn new(
         engine: &'a TemplateEngine,
         pair: CouplingPair<'a>,
@@ -33,7 +33,7 @@ impl<'a> EventPreviews<'a> {
         Self { engine, pair, config, result, is_partial, left_out: RefCell::default() }
     }
 
-    /// Every event in order, and what is left out of them.
+    /// Returns all events in order, and the omitted parts.
     pub fn all(self) -> Result<(Vec<EventPreview>, Vec<String>), PreviewError> {
         let all = self.events()?;
         Ok((all, self.left_out.into_inner()))
@@ -46,7 +46,7 @@ impl<'a> EventPreviews<'a> {
                 all.push(EventPreview { event, side, actions: self.actions(event, side)? });
             }
             if matches!(event, CouplingEvent::Coupled | CouplingEvent::Updated) {
-                // Of results, the socket's objects come first.
+                // Result objects of the socket come first.
                 for side in [CouplingSide::Socket, CouplingSide::Plug] {
                     let made = self.result_objects(side)?;
                     let place = all.iter_mut().rev().find(|one| one.event == event && one.side == side);
@@ -110,7 +110,7 @@ impl<'a> EventPreviews<'a> {
         Ok(all)
     }
 
-    /// Says it once: an entry is for several events.
+    /// Adds an omitted part once, because an entry may apply to several events.
     fn leave_out(&self, words: String) {
         let mut all = self.left_out.borrow_mut();
         if !all.contains(&words) {
@@ -118,7 +118,7 @@ impl<'a> EventPreviews<'a> {
         }
     }
 
-    /// What was made at these events goes, the last first.
+    /// Returns deletions of the objects of these events, in reverse order.
     fn removals(&self, side: CouplingSide, events: &[CouplingEvent]) -> Result<Vec<ObjectAction>, PreviewError> {
         let mut made = Vec::new();
         for event in events {
@@ -152,7 +152,7 @@ fn is_same_object(one: &Value, other: &Value) -> bool {
         .all(|pointer| one.pointer(pointer) == other.pointer(pointer))
 }
 
-/// An object by name: what a deletion needs of it.
+/// Returns the name of an object, as needed for a deletion.
 fn reference(object: &Value) -> Value {
     let metadata = &object["metadata"];
     serde_json::json!({

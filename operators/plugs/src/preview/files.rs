@@ -1,4 +1,4 @@
-//! Objects and answers from files, in place of a cluster and its programs.
+//! Objects and apparatus answers from files, in place of a cluster.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::render::{ComputeError, CouplingSide, ObjectQuery, PerSide, ValueSource, Values};
 
-/// What was given beside plug and socket.
+/// Input of a preview besides plug and socket.
 #[derive(Clone, Debug, Default)]
 pub struct PreviewFiles {
     objects: Vec<Value>,
@@ -14,19 +14,19 @@ pub struct PreviewFiles {
 }
 
 impl PreviewFiles {
-    /// With these objects; one without a namespace is in `default`.
+    /// Creates an input with objects. The default namespace is `default`.
     pub fn new(objects: Vec<Value>) -> Self {
         Self { objects, answers: PerSide::default() }
     }
 
-    /// With what the apparatus of a side answers to `/config`.
+    /// Adds the answer of a side's apparatus to `/config`.
     #[must_use]
     pub fn with_answer(mut self, side: CouplingSide, values: Values) -> Self {
         *self.answers.of_mut(side) = Some(values);
         self
     }
 
-    /// What the apparatus of a side answers, if that was given.
+    /// Returns the answer of a side's apparatus, if it is given.
     pub fn answer(&self, side: CouplingSide) -> Option<&Values> {
         self.answers.of(side).as_ref()
     }
@@ -63,7 +63,7 @@ impl ValueSource for PreviewFiles {
                 bytes.map_err(|_| ComputeError::Invalid(format!("data.{key} of Secret {name} is no base64")))?;
             values.insert(key, String::from_utf8_lossy(&bytes).into_owned());
         }
-        // As the API server does when it is written.
+        // Like the API server on a write.
         values.extend(texts(secret, "stringData"));
         Ok(values)
     }

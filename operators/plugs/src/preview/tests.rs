@@ -110,7 +110,7 @@ fn results_that_only_a_cluster_has_are_left_out_and_said() {
     assert_eq!(preview.left_out, [said]);
 }
 
-/// With a program that must add `realm` to the socket's config, of which an object of each side is made.
+/// Returns a pair whose socket has an apparatus that must add `realm` to the config; an object of each side uses it.
 fn asked() -> (Value, Value) {
     let (mut plug, mut socket) = (plug(), socket());
     socket["spec"]["apparatus"] = json!({"endpoint": "http://accounts", "containers": []});
@@ -167,7 +167,7 @@ fn an_answer_that_is_given_is_as_good_as_the_program() {
     let preview = preview(&plug, &socket, &files, &engine()).unwrap();
     assert_eq!((preview.unanswered.len(), preview.left_out.len()), (0, 0), "{:?}", preview.left_out);
     assert_eq!(made(&preview, CouplingEvent::Coupled), ["settings", "account", "result", "of-web", "example"]);
-    // It is held to the interface like everything else.
+    // The interface applies to answers as well.
     let empty = PreviewFiles::new(vec![secret()]).with_answer(CouplingSide::Socket, realm(""));
     let error = super::preview(&plug, &socket, &empty, &engine()).unwrap_err();
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "socket config property 'realm' is required");
@@ -179,7 +179,7 @@ fn what_is_wrong_without_any_answer_is_wrong() {
     let none = PreviewFiles::new(vec![secret()]).with_answer(CouplingSide::Plug, Values::new());
     let error = preview(&plug, &socket, &none, &engine()).unwrap_err().to_string();
     assert!(error.starts_with("the plug has no apparatus"), "{error}");
-    // At `created` no config is known, whoever answers.
+    // At `created`, no config is known.
     socket["spec"]["resources"][0]["template"]["metadata"]["name"] = json!("{% .socketConfig.realm %}");
     let error = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap_err();
     assert_eq!(error.to_string(), "could not make the objects of the socket at created");

@@ -11,7 +11,7 @@ use super::*;
 
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
 
-/// Says of an account what it may do.
+/// Checks requests of one service account.
 struct AccessChecker(&'static str, &'static str);
 
 impl Operator for AccessChecker {

@@ -1,4 +1,4 @@
-//! One template at a time: hermetic, with `{%` and `%}`, and strict about what is missing.
+//! Rendering of single templates: hermetic, with the delimiters `{%` and `%}`, and strict about missing values.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -10,22 +10,22 @@ use switchboard_template::{Error, ExecutionLimits, ExecutionOptions, MissingKey,
 
 use super::functions::functions;
 
-/// A template that could not be rendered.
+/// Error of a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {problem}")]
 pub struct TemplateRenderError {
-    /// Where the template is written, such as `spec.configTemplate.host`.
+    /// Path of the template in the spec, such as `spec.configTemplate.host`.
     pub path: String,
-    /// What is wrong, in the words of Go.
+    /// Problem, in the wording of Go.
     pub problem: String,
 }
 
-/// How much a template may do: a configuration is a few words, an object a few pages.
+/// Limits of a template: a config has a few words, an object a few pages.
 const LIMITS: ExecutionLimits = ExecutionLimits { output_bytes: 1 << 20, depth: 100, steps: 5_000_000 };
-/// How deep trees may nest.
+/// Maximum depth of trees.
 const MAX_DEPTH: usize = 64;
 
-/// Renders with one moment and one seed, so that the same input gives the same output.
+/// Template engine with a fixed time and seed, so that equal inputs render equal outputs.
 #[derive(Clone)]
 pub struct TemplateEngine {
     now: Timestamp,
@@ -33,15 +33,15 @@ pub struct TemplateEngine {
 }
 
 impl TemplateEngine {
-    /// What templates know of the world: a time that does not move while the coupling lasts, and a seed of its own.
+    /// Creates an engine with a time and a seed, both constant during a coupling.
     pub fn new(now: Timestamp, seed: impl Into<String>) -> Self {
         Self { now, seed: seed.into() }
     }
 
-    /// The text that a template gives.
+    /// Renders a template.
     ///
     /// # Errors
-    /// [`RenderError`] when it is no template, or something it needs is missing.
+    /// [`TemplateRenderError`] if the template is invalid or a value is missing.
     pub fn text(&self, place: &str, template: &str, root: &Value) -> Result<String, TemplateRenderError> {
         if !template.contains("{%") {
             return Ok(template.to_string());
@@ -50,7 +50,7 @@ impl TemplateEngine {
         let mut set = TemplateSet::new(place, functions());
         set.set_delimiters("{%", "%}");
         set.parse_new(place, with_go_end(template)).map_err(|error| wrong(&error))?;
-        // A seed for each template: what one gives does not depend on which others were rendered before it.
+        // A seed for each template, so that its output does not depend on other templates.
         let ambient = SystemInputs::fixed(self.now, format!("{}\n{place}", self.seed).as_bytes());
         let hosts: [&dyn Any; 1] = [&ambient];
         let options = ExecutionOptions { missing_key: MissingKey::Strict, limits: LIMITS, hosts: &hosts };
@@ -58,10 +58,10 @@ impl TemplateEngine {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// A tree whose texts and keys were rendered one by one: a value can become another text, and never structure.
+    /// Renders the strings and keys of a tree one by one. A value can change a string, but never the structure.
     ///
     /// # Errors
-    /// As [`Engine::text`]; the place names the leaf.
+    /// Same as [`TemplateEngine::text`], with the path of the leaf.
     pub fn tree(&self, place: &str, tree: &Json, root: &Value) -> Result<Json, TemplateRenderError> {
         self.render_tree(place, tree, root, 0)
     }
@@ -92,7 +92,7 @@ impl TemplateEngine {
     }
 }
 
-/// What went wrong and where in the template, without the frame Go puts around it: the place is known.
+/// Returns the problem and its template node, without Go's prefix, because the path is known.
 fn describe(error: &Error) -> String {
     match error.details() {
         Some(spot) if !spot.node.is_empty() => {
@@ -104,7 +104,7 @@ fn describe(error: &Error) -> String {
     }
 }
 
-/// The seed's `endif` is Go's `end`.
+/// Replaces `endif` of the specification by `end` of Go.
 fn with_go_end(template: &str) -> String {
     let mut out = String::with_capacity(template.len());
     let mut rest = template;

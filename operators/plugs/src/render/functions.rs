@@ -1,4 +1,5 @@
-//! What templates may call: sprig as the existing operator had it, with what version 3 added, and without the world.
+//! Template functions: sprig 2 as in integration-operator, functions added in sprig 3, and no access to the
+//! environment.
 
 use std::sync::{Arc, LazyLock};
 
@@ -6,21 +7,21 @@ use switchboard_object::yaml;
 use switchboard_template::sprig::SprigVersion;
 use switchboard_template::{Error, Functions, JsonNumbers, ReflectType, Signature, Value};
 
-/// They would tell a template of the process and the network it is rendered in.
+/// Functions that expose the process or the network.
 const REMOVED_FUNCTIONS: [&str; 3] = ["env", "expandenv", "getHostByName"];
 
 const TEXT_OF_ANY: Signature = Signature::new(&[ReflectType::ANY], ReflectType::STRING);
 const ANY_OF_TEXT: Signature = Signature::new(&[ReflectType::STRING], ReflectType::ANY);
 const ANY_OF_TEXT_AND_ANY: Signature = Signature::new(&[ReflectType::STRING, ReflectType::ANY], ReflectType::ANY);
 
-/// The functions of all templates.
+/// Returns the functions of all templates.
 pub(super) fn functions() -> Arc<Functions> {
     static TABLE: LazyLock<Arc<Functions>> = LazyLock::new(|| Arc::new(table()));
     TABLE.clone()
 }
 
 fn table() -> Functions {
-    // Version 3 for what version 2 does not have; where both have a function, templates were written for version 2.
+    // Version 3 only adds functions: templates were written for version 2.
     let (mut table, newer) = (SprigVersion::V2.functions(), SprigVersion::V3.functions());
     for name in newer.names() {
         if let Some(function) = newer.get(name).filter(|_| !table.contains(name)) {

@@ -1,14 +1,14 @@
-//! The interface: what each side must bring, and what it may.
+//! Validation against the interface of a socket.
 
 use std::collections::BTreeMap;
 
 use super::{ComputeError, CouplingPair, CouplingSide, Values};
 use crate::model::{Interface, Property};
 
-/// Whether plug and socket speak of the same interface, where both say which.
+/// Checks that plug and socket have the same interface, if both name one.
 ///
 /// # Errors
-/// What the plug wants and the socket offers.
+/// A message with the requested and the provided interface.
 pub fn check_interface(pair: CouplingPair<'_>) -> Result<(), String> {
     let offered = pair.socket.interface.as_ref().and_then(|interface| interface.name.as_ref());
     let Some(wanted) = &pair.plug.interface else { return Ok(()) };
@@ -36,11 +36,11 @@ fn properties<'a>(
     }
 }
 
-/// What the interface lets through of a side's `config` or `result`: declared values, defaults for those not given. A side
-/// for which nothing is declared passes whole. An empty text is as good as none, for all four alike.
+/// Applies the interface to a side's `config` or `result`: keeps declared values and adds defaults. A side without a
+/// schema passes all values. An empty string counts as absent, in all four schemas.
 ///
 /// # Errors
-/// [`Trouble`] when a required value is missing, or one is not as declared. The value itself is never told.
+/// [`ComputeError`] if a required value is missing or a value is invalid. The message does not contain the value.
 pub fn apply_interface(
     interface: Option<&Interface>,
     side: CouplingSide,
@@ -50,14 +50,14 @@ pub fn apply_interface(
     let (passed, missing) = apply_interface_partially(interface, side, what, values)?;
     let Some(name) = missing.first() else { return Ok(passed) };
     let words = format!("{} {what} property '{name}' is required", side.as_str());
-    // A result may come later: whatever makes it wakes the plug.
+    // A result may appear later; the object that provides it triggers the plug.
     Err(if what == "result" { ComputeError::Missing(words) } else { ComputeError::Invalid(words) })
 }
 
-/// The same of values that are not all there: what passes, and the names of what is required and missing.
+/// Applies the interface to incomplete values. Returns the values, and the names of missing required ones.
 ///
 /// # Errors
-/// [`Trouble`] when a value is not as declared.
+/// [`ComputeError`] if a value is invalid.
 pub fn apply_interface_partially(
     interface: Option<&Interface>,
     side: CouplingSide,
@@ -86,7 +86,7 @@ pub fn apply_interface_partially(
     Ok((passed, missing))
 }
 
-/// The names that the interface marks as secret.
+/// Returns the names that the interface marks as secret.
 pub fn secret_names(interface: Option<&Interface>, side: CouplingSide, what: &'static str) -> Vec<String> {
     let declared = properties(interface, side, what).into_iter().flatten();
     declared.filter(|(_, property)| property.secret).map(|(name, _)| name.clone()).collect()

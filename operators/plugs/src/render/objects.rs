@@ -1,4 +1,4 @@
-//! Objects of templates.
+//! Objects rendered from templates.
 
 use serde_json::Value;
 use switchboard_object::yaml;
@@ -8,27 +8,27 @@ use super::engine::TemplateEngine;
 use super::{ComputeError, TemplateRenderError};
 use crate::model::{CouplingEvent, ObjectTemplate, PlugMeta, ResourceAction, ResourceEntry};
 
-/// An object that an entry of `resources` or `resultResources` gives.
+/// An object rendered from an entry of `resources` or `resultResources`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RenderedObject {
-    /// The entry it is of, such as `spec.resources[0]`.
+    /// Path of the entry in the spec, such as `spec.resources[0]`.
     pub path: String,
-    /// What is done with it.
+    /// Action on the object.
     pub action: ResourceAction,
-    /// It goes when plug and socket are taken apart.
+    /// Whether decoupling removes the object.
     pub removed_when_decoupled: bool,
-    /// Fields that others manage are taken from them.
+    /// Whether the apply takes over fields of other field managers.
     pub force: bool,
-    /// The events it is for.
+    /// Events that trigger the action.
     pub events: std::collections::BTreeSet<CouplingEvent>,
-    /// The object, with its namespace.
+    /// Object, with its namespace.
     pub object: Value,
 }
 
-/// The objects of those entries that a test takes, in order. `own` is whose they are: they stay in its namespace.
+/// Renders the entries that `takes` selects, in order. The objects stay in the namespace of `own`.
 ///
 /// # Errors
-/// [`Trouble`] when a template cannot be rendered, or gives no object.
+/// [`ComputeError`] if a template fails or does not render an object.
 pub fn objects(
     engine: &TemplateEngine,
     own: &PlugMeta,
@@ -66,13 +66,13 @@ fn documents(
         ObjectTemplate::Text { path: place, text } => (place, engine.text(place, text, root)?),
     };
     let problem = |problem: String| ComputeError::from(TemplateRenderError { path: place.clone(), problem });
-    // What was rendered may hold secrets: only where it is wrong is told, not what stands there.
+    // The rendered text may contain secrets: report the line only.
     let read = yaml::read_all(&text).map_err(|error| problem(format!("renders to no YAML at line {}", error.line)))?;
     let documents = read.into_iter().map(|document| document.value).filter(|value| !is_empty_document(value));
     Ok(documents.enumerate().map(|(number, value)| (format!("{place} document {number}"), value)).collect())
 }
 
-/// A condition that is false leaves nothing, or nothing but space.
+/// Whether the document is empty, as after a false condition.
 fn is_empty_document(value: &Value) -> bool {
     value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty)
 }
@@ -86,7 +86,7 @@ fn in_own_namespace(own: &PlugMeta, place: &str, mut object: Value) -> Result<Va
     }
     let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
     if !is_name(name) {
-        // The name itself may come from a Secret.
+        // The name may come from a Secret.
         return Err(wrong(
             "metadata.name is no name: it is `.`, `..`, longer than 253 bytes, or has `/`, `%`, `?`, `#` or a space",
         ));
@@ -101,7 +101,7 @@ fn in_own_namespace(own: &PlugMeta, place: &str, mut object: Value) -> Result<Va
     Ok(object)
 }
 
-/// Whether it can be the last part of a path. What else a kind asks of names is for the server to say.
+/// Whether the name can be the last segment of a URL path. The API server validates further rules of a kind.
 pub fn is_name(name: &str) -> bool {
     const MAX_NAME_BYTES: usize = 253;
     let strange =

@@ -92,7 +92,7 @@ fn socket(spec: Value) -> Socket {
     Socket::read(&json!({"metadata": {"name": "db", "namespace": "data", "uid": "s"}, "spec": spec})).unwrap()
 }
 
-/// Secrets, ConfigMaps and objects by name.
+/// Source with Secrets, ConfigMaps and objects by name.
 struct FakeSource;
 
 impl ValueSource for FakeSource {

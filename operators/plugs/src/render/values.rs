@@ -1,4 +1,4 @@
-//! Data, vars, configurations and results.
+//! Data, vars, configs and results.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::{ComputeError, CouplingPair, CouplingSide, ObjectQuery, PerSide, Valu
 use crate::model::{PlugMeta, ValueSources, Var};
 use crate::path;
 
-/// The preliminary values of both sides.
+/// Returns the preliminary values of both sides.
 ///
 /// # Errors
-/// [`Trouble`] of the source.
+/// [`ComputeError`] of the source.
 pub fn data(source: &dyn ValueSource, pair: CouplingPair<'_>) -> Result<PerSide<Values>, ComputeError> {
     let of = |side: CouplingSide| {
         let mut values = Values::new();
@@ -26,14 +26,14 @@ pub fn data(source: &dyn ValueSource, pair: CouplingPair<'_>) -> Result<PerSide<
     Ok(PerSide { plug: of(CouplingSide::Plug)?, socket: of(CouplingSide::Socket)? })
 }
 
-/// Which of a side's three it is.
+/// Group of a side's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueGroup {
     /// Preliminary values.
     Data,
-    /// The configuration.
+    /// Config.
     Config,
-    /// The result.
+    /// Result.
     Result,
 }
 
@@ -48,7 +48,7 @@ impl ValueGroup {
     }
 }
 
-/// What its Secret gives.
+/// Adds the values of the Secret.
 fn extend_from_secret(
     source: &dyn ValueSource,
     pair: CouplingPair<'_>,
@@ -64,7 +64,7 @@ fn extend_from_secret(
     Ok(())
 }
 
-/// What its ConfigMap gives.
+/// Adds the values of the ConfigMap.
 fn extend_from_config_map(
     source: &dyn ValueSource,
     pair: CouplingPair<'_>,
@@ -80,10 +80,10 @@ fn extend_from_config_map(
     Ok(())
 }
 
-/// Fields of other objects, as texts.
+/// Returns fields of other objects as text.
 ///
 /// # Errors
-/// [`Trouble`] when an object or a field is not there.
+/// [`ComputeError`] if an object or a field does not exist.
 pub fn vars(
     source: &dyn ValueSource,
     engine: &TemplateEngine,
@@ -132,10 +132,10 @@ fn field_of(object: &Value, var: &Var, wanted: &ObjectQuery<'_>) -> Result<Strin
     }
 }
 
-/// The configuration of a side, as its interface lets it through. `told` is what its apparatus says.
+/// Returns the config of a side after the interface is applied. `told` are the values from its apparatus.
 ///
 /// # Errors
-/// [`Trouble`] of the source, of a template, or of the interface.
+/// [`ComputeError`] of the source, of a template or of the interface.
 pub fn config(
     source: &dyn ValueSource,
     engine: &TemplateEngine,
@@ -150,10 +150,10 @@ pub fn config(
     apply_interface(pair.socket.interface.as_ref(), side, "config", values)
 }
 
-/// The configuration of a side before its apparatus is asked and its interface looks at it.
+/// Returns the config of a side before its apparatus is called and the interface is applied.
 ///
 /// # Errors
-/// [`Trouble`] of the source or of a template.
+/// [`ComputeError`] of the source or of a template.
 pub fn config_before_apparatus(
     source: &dyn ValueSource,
     engine: &TemplateEngine,
@@ -177,10 +177,10 @@ pub fn config_before_apparatus(
     Ok(values)
 }
 
-/// The result of a side, as its interface lets it through.
+/// Returns the result of a side after the interface is applied.
 ///
 /// # Errors
-/// [`Trouble`] of the source, of a template, or of the interface.
+/// [`ComputeError`] of the source, of a template or of the interface.
 pub fn result(
     source: &dyn ValueSource,
     engine: &TemplateEngine,
@@ -205,12 +205,12 @@ pub fn result(
     apply_interface(pair.socket.interface.as_ref(), side, "result", values)
 }
 
-/// What templates of a config see.
+/// Returns the root of a config's templates.
 pub fn config_root(pair: CouplingPair<'_>, data: &PerSide<Values>, own_vars: &Values) -> TemplateRoot {
     TemplateRoot::pair(pair).data(data).with("vars", own_vars)
 }
 
-/// What templates of a result see.
+/// Returns the root of a result's templates.
 pub fn result_root(
     pair: CouplingPair<'_>,
     side: CouplingSide,
@@ -219,15 +219,15 @@ pub fn result_root(
     own_vars: &Values,
 ) -> TemplateRoot {
     let root = TemplateRoot::pair(pair).data(data).config(config).with("resultVars", own_vars);
-    // The existing operator gives the socket its result vars under this name.
+    // In integration-operator, result vars of the socket have this name.
     if side == CouplingSide::Socket { root.with("vars", own_vars) } else { root }
 }
 
-/// What a side's sources give under each name before the interface looks at it, whatever becomes of the other names: nothing where
-/// a template cannot be rendered.
+/// Returns each value of a side before the interface is applied, independently of the other values; `None` if a
+/// template fails.
 ///
 /// # Errors
-/// [`Trouble`] of the source.
+/// [`ComputeError`] of the source.
 pub fn each_value(
     source: &dyn ValueSource,
     engine: &TemplateEngine,

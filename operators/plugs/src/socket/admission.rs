@@ -1,11 +1,11 @@
-//! Who has a place at a socket with a limit.
+//! Admission of plugs to a socket with a limit.
 
 use serde_json::{Value, json};
 use switchboard_kernel::plan::{Mutation, PatchType, Plan};
 
 use crate::coupling::{ADMITTED_LABEL, COUPLED_LABEL, SECRETS};
 
-/// Gives out the places that are free, to whoever asked first; whoever has one keeps it.
+/// Admits plugs up to the limit in order of creation. Admitted plugs stay admitted.
 pub(super) fn admit(plan: &mut Plan, records: &[Value], limit: u32) {
     let label = |record: &Value, name: &str| record["metadata"]["labels"][name].as_str().map(str::to_string);
     let has_place = |record: &&Value| {

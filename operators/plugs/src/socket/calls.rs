@@ -1,5 +1,5 @@
-//! A socket's own program: told of the socket first, and of its end last. A run that calls it does nothing else and writes it
-//! down, so that it hears nothing twice.
+//! Calls to a socket's own apparatus: first of all `created`, and `deleted` at the end. A run with a call does nothing
+//! else except record it, so that no call is repeated.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::refusal;
 use crate::render::CouplingSide;
 
 impl SocketRun<'_> {
-    /// The run that tells of the socket; none when that was done, or nobody listens.
+    /// Returns the run that sends `created`, or `None` if there is no apparatus or the call is complete.
     pub(super) fn notify_created(&self, socket: &Socket) -> Result<Option<Plan>, DecideError> {
         let Some(apparatus) = Apparatus::of(CouplingSide::Socket, &socket.manifest) else { return Ok(None) };
         if self.was_notified("created") {
@@ -25,7 +25,7 @@ impl SocketRun<'_> {
         }
         let mut plan = Plan::ordered();
         if let Some(words) = self.refusal()?.filter(|words| !self.is_shown(words)) {
-            // The next run tries again; a run that is refused shows nothing of what stands behind.
+            // The next run retries; after a refused write, later writes of the run do not happen.
             self.set_condition(&mut plan, "Failed", true, "Error", &words);
             return Ok(Some(plan.failing(words)));
         }
@@ -58,7 +58,7 @@ impl SocketRun<'_> {
         }))
     }
 
-    /// The run that tells of its end. A program that is gone keeps nobody.
+    /// Returns the run that sends `deleted`. An apparatus that does not answer does not block.
     pub(super) fn notify_deleted(&self, socket: &Socket) -> Result<Option<Plan>, DecideError> {
         let Some(apparatus) = Apparatus::of(CouplingSide::Socket, &socket.manifest) else { return Ok(None) };
         if self.was_notified("deleted") || !self.was_notified("created") {
@@ -80,7 +80,7 @@ impl SocketRun<'_> {
             CallOutcome::Failed(why) => (why, RetryBudget::CALLS),
             CallOutcome::Waiting(why) => {
                 match self.view.rejected_writes().iter().find(|one| refusal::is_of_apparatus(one)) {
-                    // A pod that may not be made will not start, and nothing behind it would be written.
+                    // A pod that may not be created will not start, and writes after the refused one would not happen.
                     Some(refused) => {
                         plan.mutations.clear();
                         (refused.message.clone(), RetryBudget::CALLS)
@@ -99,7 +99,7 @@ impl SocketRun<'_> {
         Ok(Some(self.without_call(status, &why)))
     }
 
-    /// The run that does without its program.
+    /// Returns the run that skips the call.
     fn without_call(&self, mut status: Value, why: &str) -> Plan {
         let mut plan = Plan::ordered();
         status["apparatus"]["deleted"] = true.into();
@@ -130,7 +130,7 @@ impl SocketRun<'_> {
         })
     }
 
-    /// One condition, before the socket is told of and has any other.
+    /// Writes a single condition, before the socket has any other.
     fn set_condition(&self, plan: &mut Plan, of_type: &'static str, status: bool, reason: &str, message: &str) {
         let mut shown = self.object["status"].clone();
         let wanted = vec![(of_type, status, reason.to_string(), message.to_string())];

@@ -1,4 +1,5 @@
-//! The end of a socket: its plugs first, then what was made for it, each object for itself, then the socket.
+//! Deletion of a socket: first its plugs are decoupled, then its objects are deleted independently of each other, then
+//! the finalizer is removed.
 
 use std::time::Duration;
 
@@ -14,11 +15,12 @@ use crate::model::{CouplingEvent, FINALIZER, PLUGS, Socket};
 use crate::refusal;
 use crate::render::CouplingSide;
 
-/// How long a socket that goes waits for a record whose plug is gone. Whoever takes the plug's finalizer away leaves one behind.
+/// Time that a deleted socket waits for a record whose plug no longer exists. Such a record remains if the plug's
+/// finalizer is removed by another writer.
 pub const ORPHAN_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl SocketRun<'_> {
-    /// The plugs first, then the socket.
+    /// Waits for the plugs, then deletes the socket's objects and removes the finalizer.
     pub(super) fn finalize(&self, records: &[Value], socket: Option<&Socket>) -> Result<Plan, DecideError> {
         let mut plan = Plan::ordered();
         let bound = self.bound_plugs(records)?;
@@ -63,7 +65,7 @@ impl SocketRun<'_> {
         Ok(plan)
     }
 
-    /// How many plugs are still to be decoupled.
+    /// Returns the number of plugs that are still to be decoupled.
     fn bound_plugs(&self, records: &[Value]) -> Result<usize, DecideError> {
         if self.deleting_for() < ORPHAN_TIMEOUT {
             return Ok(records.len());
@@ -76,7 +78,7 @@ impl SocketRun<'_> {
         Ok(count)
     }
 
-    /// What nobody may remove is left, and nothing else because of it.
+    /// Marks refused deletions as abandoned, without affecting other objects.
     fn abandon_refused(&self, known: &mut Value) -> Vec<String> {
         let mut words = Vec::new();
         for refusal in self.view.rejected_writes().iter().filter(|one| refusal::is_final(&one.message)) {
@@ -94,7 +96,7 @@ impl SocketRun<'_> {
     }
 
     fn delete_objects(&self, plan: &mut Plan, known: &mut Value, socket: Option<&Socket>) -> Result<(), SocketHalt> {
-        // Nobody can mend the template of a socket that goes.
+        // The template of a deleted socket cannot be fixed any more.
         let last = match socket.map(|socket| (socket, self.rendered_objects(socket, CouplingEvent::Deleted))) {
             Some((socket, Ok(all))) => Some((socket, all)),
             _ => None,

@@ -1,4 +1,4 @@
-//! Objects of a socket alone: at its beginning and its end.
+//! Objects of a socket itself, applied at its creation and deletion.
 
 use serde_json::{Value, json};
 use switchboard_kernel::operator::{DecideError, ServiceAccount};
@@ -12,7 +12,8 @@ use crate::plug::NAMESPACES;
 use crate::render::{CouplingSide, RenderedObject, TemplateEngine, TemplateRoot, objects};
 
 impl SocketRun<'_> {
-    /// What was made for it. Its status may have been written by others: they are given nothing that its own accounts may not do.
+    /// Returns the applied objects from the status. Other writers may have changed the status, so objects are limited
+    /// to the own namespace and its service accounts.
     pub(super) fn applied_objects(&self) -> Vec<AppliedObject> {
         let all: Vec<AppliedObject> = serde_json::from_value(self.object["status"]["made"].clone()).unwrap_or_default();
         let own = &self.meta.namespace;
@@ -44,7 +45,7 @@ impl SocketRun<'_> {
         Ok(AppliedObject { api_version, kind, namespace, name, account, removed_when_decoupled: goes, path: place })
     }
 
-    /// Puts down which objects are to be gone before they are made anew, for the status that is written before any is removed.
+    /// Records the objects to delete before they are recreated, in the status that is written before any deletion.
     pub(super) fn record_recreations(
         &self,
         known: &mut Value,
@@ -66,7 +67,7 @@ impl SocketRun<'_> {
         Ok(())
     }
 
-    /// Does what an event asks for; what `known` gives up is left.
+    /// Performs an event. Abandoned objects are skipped.
     pub(super) fn perform(
         &self,
         plan: &mut Plan,
@@ -122,7 +123,7 @@ impl SocketRun<'_> {
         Ok(self.view.get(&resource, &made.namespace, &made.name)?.map(|object| object.value()))
     }
 
-    /// Whether nothing can be made any more, because its namespace goes as well.
+    /// Whether objects cannot be created because the namespace is being deleted too.
     pub(super) fn is_namespace_terminating(&self) -> Result<bool, DecideError> {
         if !self.meta.is_deleting {
             return Ok(false);

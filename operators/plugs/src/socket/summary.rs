@@ -1,4 +1,4 @@
-//! What a socket shows of its plugs.
+//! Summary of a socket's plugs.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ use crate::coupling::{
 };
 use crate::model::PLUGS;
 
-/// How many plugs a socket lists by name: an object must stay smaller than a store takes.
+/// Maximum number of plugs that a socket lists by name, to limit the size of the object.
 pub const MAX_LISTED_PLUGS: usize = 1000;
 
-/// The plugs of a socket, from their records.
+/// Plugs of a socket, from their records.
 pub(super) struct PlugSummary {
-    /// All of them, by namespace and name.
+    /// All plugs, by namespace and name.
     pub all: Vec<ObjectIdentity>,
     coupled: Vec<ObjectIdentity>,
     failing: usize,
@@ -39,7 +39,8 @@ impl PlugSummary {
     }
 }
 
-/// The status of a socket. Of `known` it keeps what is not about plugs; `before` are the conditions so far.
+/// Returns the status of a socket. Fields about the socket itself are taken from `known`, conditions so far from
+/// `before`.
 pub(super) fn status(
     sum: &PlugSummary,
     known: &Value,
@@ -76,10 +77,10 @@ pub(super) fn status(
     status
 }
 
-/// What a socket's status says of the socket itself.
+/// Fields of the status about the socket itself.
 const OWN_FIELDS: [&str; 5] = ["created", "made", "replaced", "abandoned", "apparatus"];
 
-/// Whether two statuses say the same but for how many plugs there are.
+/// Whether two statuses differ only in the number of plugs.
 pub(super) fn differ_only_in_counts(before: &Value, after: &Value) -> bool {
     let bare = |status: &Value| {
         let mut bare = status.clone();

@@ -65,7 +65,7 @@ fn socket(status: Value) -> Value {
     json!({"metadata": {"name": "db", "namespace": "data", "uid": "u", "finalizers": [FINALIZER]}, "spec": {}, "status": status})
 }
 
-/// What a socket of that status writes of it with so many plugs coupled, at a time; and when it looks again.
+/// Returns the written status of a socket with the given number of coupled plugs at a time, and the requeue delay.
 fn shown(status: Value, plugs: usize, at: &str) -> (Option<Value>, Option<Duration>) {
     let one = |n: usize| {
         let mut one = record(&n.to_string(), json!({COUPLED_LABEL: "true", SOCKET_LABEL: "u"}));
@@ -99,7 +99,7 @@ fn the_number_of_many_plugs_is_written_once_a_second_and_of_a_few_at_once() {
     assert_eq!(shown(many, 99, "2026-01-01T00:01:00Z"), (None, None), "nothing new, nothing to write");
 }
 
-/// Who may write a Secret in some namespace can neither hold a socket nor take a place.
+/// Write access to Secrets in another namespace must neither block a socket nor use up its limit.
 #[test]
 fn a_secret_that_is_no_record_of_ours_is_not_counted() {
     let mut foreign = record("1", json!({COUPLED_LABEL: "true", SOCKET_LABEL: "u"}));

@@ -1,4 +1,4 @@
-//! The conformance cases, by the number they have in the description of the existing operator.
+//! Conformance cases, with their numbers in the specification of integration-operator.
 
 use serde_json::{Value, json};
 
@@ -459,7 +459,7 @@ async fn case_13_recreate_waits_until_the_old_one_is_gone() {
     stage.until_plug_reason("web", "CouplingSucceeded").await;
     let uid = async || stage.get(&config_map("shop", "made")).await.unwrap()["metadata"]["uid"].clone();
     let mut last = uid().await;
-    // Somebody keeps the old one for a while.
+    // Another finalizer keeps the old object for a while.
     stage.patch(&config_map("shop", "made"), json!({"metadata": {"finalizers": ["example.com/wait"]}})).await;
     stage.patch(&path("web"), json!({"spec": {"config": {"c": "2"}}})).await;
     stage.until_plug_reason("web", "UpdatingInProcess").await;

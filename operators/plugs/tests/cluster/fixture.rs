@@ -1,4 +1,4 @@
-//! A cluster with the kinds defined, and a kernel that hosts the operators on it.
+//! A cluster with the three kinds, and a kernel that hosts the operators.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ pub struct PlugsCluster {
 }
 
 impl PlugsCluster {
-    /// A cluster with the kinds, the operators at work, and a service account that may do everything with ConfigMaps and Secrets.
+    /// Creates a cluster with the kinds, running operators, and a service account with all rights on ConfigMaps and
+    /// Secrets.
     pub async fn new() -> Self {
         Self::with(PlugOptions::default()).await
     }
@@ -47,7 +48,7 @@ impl PlugsCluster {
         stage
     }
 
-    /// Lets the default account of a namespace do everything with these kinds of the core group.
+    /// Grants the default service account of a namespace all rights on these kinds of the core group.
     pub async fn allow(&self, namespace: &str, resources: &[&str]) {
         let rbac = format!("/apis/rbac.authorization.k8s.io/v1/namespaces/{namespace}");
         let role = json!({"metadata": {"name": "all"}, "rules": [{"apiGroups": ["", "batch"], "resources": resources, "verbs": ["*"]}]});
@@ -84,14 +85,14 @@ impl PlugsCluster {
         self.host = Some((handle, tokio::spawn(host.run())));
     }
 
-    /// Stops the operators; what they have written is there.
+    /// Stops the operators. All their writes are complete.
     pub async fn stop(&mut self) {
         let (handle, host) = self.host.take().unwrap();
         handle.stop().await;
         host.await.unwrap();
     }
 
-    /// What every operator says of itself, for a test that failed.
+    /// Returns the messages of all units, for a failed test.
     pub async fn unit_messages(&self) -> String {
         let Some((handle, _)) = &self.host else { return String::new() };
         let state = handle.state().await.unwrap();
@@ -99,13 +100,13 @@ impl PlugsCluster {
         units.map(|(one, unit)| format!("{} {}: {:?} {}\n", one.name, unit.unit, unit.health, unit.reason)).collect()
     }
 
-    /// How many writes the operators have made.
+    /// Returns the number of writes by the operators.
     pub async fn writes(&self) -> u64 {
         let (handle, _) = self.host.as_ref().unwrap();
         handle.state().await.unwrap().operators.iter().map(|one| one.writes).sum()
     }
 
-    /// Waits until every unit has decided on what there is.
+    /// Waits until every unit has run with the current state.
     pub async fn until_idle(&self) {
         let mut last = (self.runs().await, 0);
         while last.1 < 20 {
@@ -166,7 +167,7 @@ impl PlugsCluster {
         .await;
     }
 
-    /// Waits until an object is as a test wants it.
+    /// Waits until an object satisfies a test.
     pub async fn until(&self, path: &str, what: &str, test: impl Fn(Option<&Value>) -> bool) -> Option<Value> {
         let end = tokio::time::Instant::now() + TIMEOUT;
         loop {
@@ -181,7 +182,7 @@ impl PlugsCluster {
         }
     }
 
-    /// Waits until a plug shows a reason for being coupled or not.
+    /// Waits until a plug's `Coupled` condition has a reason.
     pub async fn until_plug_reason(&self, name: &str, reason: &str) -> Value {
         let path = format!("{GROUP}/namespaces/shop/plugs/{name}");
         self.until(&path, reason, |plug| plug.is_some_and(|plug| condition(plug, "Coupled")["reason"] == reason))
@@ -200,13 +201,13 @@ impl PlugsCluster {
         self.until(path, "gone", |found| found.is_none()).await;
     }
 
-    /// The data of a ConfigMap, once it is as wanted.
+    /// Waits until a ConfigMap has the given data.
     pub async fn until_data(&self, namespace: &str, name: &str, data: Value) {
         let path = config_map(namespace, name);
         self.until(&path, &data.to_string(), |map| map.is_some_and(|map| map["data"] == data)).await;
     }
 
-    /// The reasons of all Kubernetes Events about an object, by name, oldest first.
+    /// Returns the reasons of all Kubernetes Events about an object, by name, oldest first.
     pub async fn events(&self, namespace: &str, name: &str) -> Vec<String> {
         let all = self.get(&format!("/api/v1/namespaces/{namespace}/events")).await.unwrap();
         let mut of: Vec<&Value> =

@@ -1,4 +1,4 @@
-//! What is secret stays so, and who may write a Secret gains nothing by it.
+//! Secret values stay redacted, and write access to Secrets grants no further rights.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,8 @@ fn map(name: &str, data: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data})
 }
 
-/// What an attacker would have done: objects made and removed as an account of another namespace.
+/// Returns the record that an attacker would forge: objects applied and deleted as a service account of another
+/// namespace.
 fn forged() -> CouplingRecord {
     let of = |namespace: &str, name: &str, uid: &str| ObjectIdentity {
         namespace: namespace.into(),
@@ -59,7 +60,7 @@ async fn a_forged_record_makes_and_removes_nothing() {
     stage.create(&format!("{rbac}/clusterrolebindings"), binding).await;
     stage.create("/api/v1/namespaces/kube-system/configmaps", map("victim", json!({}))).await;
     stage.socket("db", json!({})).await;
-    // Under the name that records had, and under the one that they have in their own namespace.
+    // Under the legacy name of records, and under their current name.
     for name in ["coupling.web", "coupling.shop.web"] {
         let mut secret = to_secret(&forged(), None, "shop");
         secret["metadata"]["name"] = name.into();
@@ -90,7 +91,7 @@ async fn a_secret_with_the_label_of_a_record_holds_no_socket() {
     stage.until_deleted(&format!("{GROUP}/namespaces/data/sockets/db")).await;
 }
 
-/// The result of the socket that the status shows.
+/// Returns the socket's result from the status.
 async fn shown_result(stage: &PlugsCluster) -> Value {
     let plug = stage.until_plug_reason("web", "CouplingSucceeded").await;
     plug["status"]["coupledResult"]["socket"].clone()
@@ -116,7 +117,7 @@ async fn what_depends_on_a_secret_is_not_shown_however_it_was_made() {
     let binding = stage.get(&format!("{SECRETS}/web-binding")).await.unwrap();
     let pin = STANDARD.decode(binding["data"]["pin"].as_str().unwrap()).unwrap();
     assert_eq!(pin, b"12", "whoever may read Secrets reads it there");
-    // Where nothing is hidden any more, the Secret goes.
+    // If no result is redacted, the Secret is deleted.
     stage.patch(&format!("{GROUP}/namespaces/data/sockets/db"), json!({"spec": {"resultTemplate": null}})).await;
     stage.until_deleted(&format!("{SECRETS}/web-binding")).await;
 }

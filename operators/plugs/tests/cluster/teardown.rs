@@ -1,4 +1,4 @@
-//! Nothing hangs when it goes, nothing is left behind, and nothing of somebody else's is taken along.
+//! Deletion never blocks, leaves no object behind, and deletes no object of other owners.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Programs that fail, and operators that fail around programs: nobody is told twice of what they can tell apart, nothing is
-//! left out, and all ends as if nothing had been.
+//! Fault tests with apparatuses: failing programs, and faults of the operators around calls. No event is skipped or
+//! repeated with a different mark, and the end state is the one of an undisturbed run.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -17,10 +17,10 @@ use super::program::{CallFailure, RecordedCall, TestProgram};
 use super::{SAMPLE, base_objects, map, object, operators, spread_sample};
 
 const PODS: Resource = Resource::namespaced("", "v1", "Pod", "pods");
-/// Longer than a run: the end of an idle pod is another test's.
+/// Longer than a run: idle pods have tests of their own.
 const LONG_S: u32 = 1_000_000_000;
 
-/// Lets every pod run at once, and listen where the program does.
+/// Marks every pod as running, with the listen address of the program.
 struct KubeletOperator(String);
 
 impl Operator for KubeletOperator {
@@ -54,16 +54,16 @@ impl Operator for KubeletOperator {
     }
 }
 
-/// Where the socket's program runs.
+/// Location of the socket's program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ProgramLocation {
     /// In a pod of its own.
     Pod,
-    /// Elsewhere. The address that a server gives a pod's Service follows from the order of all writes, which faults change.
+    /// At an external URL. The address of a pod's Service depends on the order of all writes, which faults change.
     Elsewhere,
 }
 
-/// A plug with a program elsewhere, and a socket with one: their whole life.
+/// Returns the whole lifecycle of a plug with an external program, and of a socket with a program.
 fn probe(program: &TestProgram, location: ProgramLocation) -> Probe {
     let address = program.address.to_string();
     let all = move || {
@@ -93,7 +93,7 @@ fn probe(program: &TestProgram, location: ProgramLocation) -> Probe {
     Probe::of_all(all).given(given).script(script).threads(1)
 }
 
-/// What a side heard, each mark once: the last words of the paths.
+/// Returns the events of a side, without repetitions: the last segments of the paths.
 fn events(heard: &[RecordedCall], side: &str) -> Vec<String> {
     let mut known = BTreeSet::new();
     let of_side = heard.iter().filter(|one| one.path.starts_with(side) && !one.mark.is_empty());
@@ -103,7 +103,8 @@ fn events(heard: &[RecordedCall], side: &str) -> Vec<String> {
 
 const LIFE: [&str; 5] = ["created", "coupled", "updated", "decoupled", "deleted"];
 
-/// What is wrong with what both were told, when something is. `all` is whether each must have heard everything.
+/// Returns the problem with the recorded calls of both sides, if any. `all` requires that each side received every
+/// event.
 fn problem(heard: &[RecordedCall], all: bool, twice: usize) -> Option<String> {
     for side in ["/plug/", "/socket/"] {
         let events = events(heard, side);
@@ -119,11 +120,11 @@ fn problem(heard: &[RecordedCall], all: bool, twice: usize) -> Option<String> {
     (repeated > twice).then(|| format!("{repeated} events were told again: {heard:?}"))
 }
 
-/// One run for each fault, and what the program does in it; each is judged by what the program heard.
+/// Performs one run for each fault with the given failure of the program, and checks the recorded calls.
 fn run(program: &TestProgram, location: ProgramLocation, runs: Vec<(Fault, Option<(usize, CallFailure)>)>) {
     let wrong: Arc<Mutex<Vec<String>>> = Arc::default();
     program.next(None);
-    // The undisturbed run is not told of, so one more of its kind comes first.
+    // The undisturbed run is not reported, so another one precedes the faults.
     let faults: Vec<Fault> =
         std::iter::once(Fault::none()).chain(runs.iter().map(|(fault, _)| fault.clone())).collect();
     let (count, noted, asked) = (runs.len(), wrong.clone(), program.clone());
@@ -134,8 +135,8 @@ fn run(program: &TestProgram, location: ProgramLocation, runs: Vec<(Fault, Optio
             let Some((fault, failure)) = done.checked_sub(2).and_then(|at| runs.get(at)) else { return };
             let blind =
                 [FaultClass::Stale, FaultClass::Missed, FaultClass::Merged].iter().any(|class| fault.has_class(*class));
-            // A call that was made before the process died is made once more, with its mark; one whose record was refused, as
-            // often as it was.
+            // A call before a crash is repeated once with the same mark. A call whose record was refused is repeated
+            // for every refusal.
             let struck: u32 = if fault.has_class(FaultClass::Response) {
                 fault.parts().iter().map(|part| part.times).sum()
             } else {
@@ -155,7 +156,7 @@ fn run(program: &TestProgram, location: ProgramLocation, runs: Vec<(Fault, Optio
     assert!(wrong.is_empty(), "{} of {count} runs:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// How an undisturbed run goes: calls, writes, events.
+/// Returns the numbers of calls, writes and events in an undisturbed run.
 fn undisturbed(program: &TestProgram, location: ProgramLocation) -> (usize, u32, u32) {
     let report = probe(program, location).only([]).run();
     report.assert_ok();

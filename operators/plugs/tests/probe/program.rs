@@ -1,19 +1,19 @@
-//! A program that takes part: remembers what it was told, and fails when it is asked to.
+//! A program that takes part: records its calls, and fails on demand.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// How it fails at one call.
+/// Failure of one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallFailure {
-    /// Answers with 500, and has not done anything.
+    /// Answers with status 500 without any effect.
     ServerError,
-    /// Closes the connection, and has not done anything.
+    /// Closes the connection without any effect.
     ClosedBefore,
-    /// Has done it, and closes the connection instead of answering.
+    /// Performs the call, then closes the connection without an answer.
     ClosedAfter,
-    /// Answers what cannot be read.
+    /// Sends an invalid answer.
     InvalidAnswer,
 }
 
@@ -22,7 +22,7 @@ impl CallFailure {
         [CallFailure::ServerError, CallFailure::ClosedBefore, CallFailure::ClosedAfter, CallFailure::InvalidAnswer];
 }
 
-/// A call that was made: `/socket/coupled`, the plug it is about, and the mark of its event.
+/// A recorded call: its path, such as `/socket/coupled`, the plug, and the mark of the event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecordedCall {
     pub path: String,
@@ -50,14 +50,14 @@ impl TestProgram {
         let serving = program.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                // Whoever hangs up early is not its business.
+                // Ignore clients that close the connection early.
                 let _ = serving.serve(stream);
             }
         });
         program
     }
 
-    /// What it did since the last time it was asked, and how often it was called. It then fails as told, at the call of that number.
+    /// Returns the calls since the last query and their number. Afterwards, the given call fails.
     pub fn next(&self, failure: Option<(usize, CallFailure)>) -> (Vec<RecordedCall>, usize) {
         let before = std::mem::replace(&mut *self.state(), ProgramState { failure, ..ProgramState::default() });
         (before.recorded, before.calls)
@@ -90,7 +90,7 @@ impl TestProgram {
     }
 }
 
-/// The first line of a request, and the mark of its event; reads all of it.
+/// Reads a request, and returns its first line and the mark of the event.
 fn read(stream: &TcpStream) -> std::io::Result<(String, String)> {
     let mut reader = BufReader::new(stream);
     let (mut first, mut length, mut mark) = (String::new(), 0, String::new());

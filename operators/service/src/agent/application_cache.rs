@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(
             application_cache.is_known(Some(&fingerprint_of("8:03", "Healthy"))),
             Ok(()),
-            "another time is no news"
+            "a new time alone is no change"
         );
         assert!(application_cache.is_known(Some(&fingerprint_of("8:03", "Degraded"))).is_err());
         let _ = application_cache
@@ -184,7 +184,7 @@ mod tests {
         application_cache.store(fingerprint_of("8:03", "Healthy"), before);
         assert!(
             application_cache.is_known(Some(&fingerprint_of("8:03", "Healthy"))).is_err(),
-            "its row may have changed meanwhile"
+            "the row may have changed meanwhile"
         );
         let now = application_cache.invalidations();
         let _ = application_cache
@@ -193,13 +193,13 @@ mod tests {
         assert_eq!(
             application_cache.is_known(Some(&fingerprint_of("8:03", "Healthy"))),
             Ok(()),
-            "what others say does not matter"
+            "other rows do not matter"
         );
         let _ = application_cache.invalidate_changed(&[ChangeEvent::Resync]);
         application_cache.store(fingerprint_of("8:03", "Healthy"), now);
         assert!(
             application_cache.is_known(Some(&fingerprint_of("8:03", "Healthy"))).is_err(),
-            "anything may have changed meanwhile"
+            "any row may have changed meanwhile"
         );
     }
 
@@ -238,6 +238,6 @@ mod tests {
         assert_eq!(application_cache.invalidate_changed(&[ChangeEvent::Resync]), std::slice::from_ref(&unit));
         application_cache.store_created(fingerprint_of("8:00", "Healthy"), unit, application_cache.invalidations());
         application_cache.store(fingerprint_of("8:00", "Healthy"), application_cache.invalidations());
-        assert_eq!(application_cache.invalidate_changed(&row()), [], "it was looked up since");
+        assert_eq!(application_cache.invalidate_changed(&row()), [], "it was looked up meanwhile");
     }
 }

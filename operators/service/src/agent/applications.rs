@@ -167,13 +167,15 @@ impl Applications {
         let now = request::now(&request.now, &request.stamp).map_err(|error| error_chain(&error))?.timestamp;
         let Some(since) = self.0.application_cache().orphan_since(&request.namespace, &request.name, now) else {
             return Ok(ApplicationResponse {
-                plan: Plan::nothing().waiting("others to go").requeue_after(self.0.orphan_grace()),
+                plan: Plan::nothing()
+                    .waiting("other Applications without a row to be deleted")
+                    .requeue_after(self.0.orphan_grace()),
                 is_orphan: false,
             });
         };
         let left = i64::try_from(grace.as_millis()).unwrap_or(i64::MAX) - now.since_ms(since);
         if let Some(left) = u64::try_from(left).ok().filter(|left| *left > 0) {
-            let plan = Plan::nothing().waiting("a row that knows it").requeue_after(Duration::from_millis(left));
+            let plan = Plan::nothing().waiting("a row for it").requeue_after(Duration::from_millis(left));
             return Ok(ApplicationResponse { plan, is_orphan: false });
         }
         let (Some(found), Some(object)) = (&request.place, &request.object) else {
@@ -184,7 +186,7 @@ impl Applications {
             && let AgentStep::Write(writes) = agent::release_applications(std::slice::from_ref(object))
         {
             let (namespace, name) = (&request.namespace, &request.name);
-            tracing::warn!(namespace, "letting Application {name} go, which no row has there; what it deployed stays");
+            tracing::warn!(namespace, "deleting Application {name} but not its resources: no row refers to it");
             plan.mutations.extend(writes.into_iter().filter_map(|w| mutation(w, None, ClusterType::Management)));
         }
         Ok(ApplicationResponse { plan, is_orphan: false })
@@ -210,7 +212,7 @@ async fn decide_on(
         Some(object) => orphans::move_hold(view, object).await?,
         None => MoveHold::Free,
     };
-    let held = || Plan::nothing().waiting("a move to end").requeue_after(MOVE_RECHECK_DELAY);
+    let held = || Plan::nothing().waiting("the move to finish").requeue_after(MOVE_RECHECK_DELAY);
     // A status reported by another Argo CD instance is ignored.
     let at = match &found {
         Some(row) => agent.instance(view, &row.instance).await?,
@@ -322,5 +324,5 @@ async fn request_correction(
         changes.extend(operation::request(&operations, &wish, || OperationId::from(ids::new()), now));
     }
     // The agent may have read the Application before the edit, so it is checked again.
-    Ok(Plan::nothing().waiting("to be put right").requeue_after(CORRECTION_RECHECK_DELAY))
+    Ok(Plan::nothing().waiting("the correction of the Application").requeue_after(CORRECTION_RECHECK_DELAY))
 }

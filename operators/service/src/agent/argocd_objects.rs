@@ -97,7 +97,7 @@ impl ExternalOperator for ArgoCdObjects {
         let response: ObjectResponse = serde_json::from_value(answer)?;
         match object.filter(|_| response.is_orphan) {
             Some(object) if is_used(view, unit, &thing, &object)? => {
-                Ok(Plan::nothing().waiting("what is deployed with it to let it go"))
+                Ok(Plan::nothing().waiting("the Applications that use it to be deleted"))
             }
             Some(_) => {
                 let mut plan = Plan::ordered();

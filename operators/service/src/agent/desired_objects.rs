@@ -67,7 +67,7 @@ pub(super) async fn decide_on(
         let now = request::now(&request.now, &request.stamp)?.timestamp;
         changes.extend(operation::request(&operations, &wish, || OperationId::from(ids::new()), now));
     }
-    Ok((changes, ObjectResponse { plan: Plan::nothing().waiting("to be put right"), is_orphan: false }))
+    Ok((changes, ObjectResponse { plan: Plan::nothing().waiting("the correction of the object"), is_orphan: false }))
 }
 
 /// Whether the object's own metadata marks it as created by the service.

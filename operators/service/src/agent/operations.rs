@@ -175,7 +175,7 @@ impl ExternalOperator for Operations {
                 OperationResponse::Plan(plan) => return notify::unless_exists(plan, view),
             }
         }
-        Err(DecideError::failed("its rows are about other objects each time they are read"))
+        Err(DecideError::failed("its rows refer to other objects at every attempt"))
     }
 }
 
@@ -310,14 +310,17 @@ impl Operations {
             waits.mutations = notify::operation_objects(view, std::slice::from_ref(&row), false).await?;
         }
         // During a move of the placement no Operation starts, and only the move changes its objects.
-        let moves = |waits: Plan| waits.waiting("a move to end").requeue_after(MOVE_RECHECK_DELAY);
+        let moves = |waits: Plan| waits.waiting("the move to finish").requeue_after(MOVE_RECHECK_DELAY);
         for object in &live.applications {
             match orphans::move_hold(view, object).await? {
                 MoveHold::Free => {}
                 MoveHold::Active => return Ok((vec![], moves(waits))),
                 // The Application's own unit resumes it.
                 MoveHold::Stale => {
-                    return Ok((vec![], waits.waiting("what a move left asleep").requeue_after(MOVE_RECHECK_DELAY)));
+                    return Ok((
+                        vec![],
+                        waits.waiting("Applications that a former move has paused").requeue_after(MOVE_RECHECK_DELAY),
+                    ));
                 }
             }
         }

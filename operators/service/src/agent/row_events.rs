@@ -59,7 +59,7 @@ impl Agent {
                 // The next attempt handles a resync, because these events are lost. It does not wait for further
                 // events: there may be none.
                 Err(error) => {
-                    tracing::warn!(error = error_chain(&error), "could not find out what is asked for");
+                    tracing::warn!(error = error_chain(&error), "could not read the changed rows");
                     tokio::time::sleep(RETRY_DELAY).await;
                     events = vec![ChangeEvent::Resync];
                 }

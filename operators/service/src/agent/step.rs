@@ -24,7 +24,7 @@ use crate::{instance, project, rows};
 
 /// Failure of an Operation that requests an Argo CD instance.
 const NO_PROVISIONING: &str =
-    "an Argo CD is not made by an Operation: install it in its namespace, then use `switchboard gitops fleet add`";
+    "an Operation cannot create an Argo CD: install it in its namespace, then run `switchboard gitops fleet add`";
 
 /// Next step, with the change of the row that precedes it.
 pub struct NextStep {

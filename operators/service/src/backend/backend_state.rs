@@ -92,11 +92,11 @@ mod tests {
         let marks = settled.check("shop", 7).unwrap_or_default();
         settled.settle("shop", 7, marks, true);
         assert_eq!(settled.check("shop", 7), None);
-        assert!(settled.check("shop", 8).is_some(), "something else was seen");
+        assert!(settled.check("shop", 8).is_some(), "the fingerprint has changed");
         let marks = settled.check("shop", 8).unwrap_or_default();
         settled.mark("shop");
         settled.settle("shop", 8, marks, true);
-        assert!(settled.check("shop", 8).is_some(), "marked since");
+        assert!(settled.check("shop", 8).is_some(), "marked meanwhile");
         assert_eq!(settled.marked().await.len(), 1);
     }
 }

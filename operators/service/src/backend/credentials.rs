@@ -74,7 +74,7 @@ impl Credentials {
         match (asking, &live) {
             (CheckSchedule::Now(question), _) => {
                 queue.enqueue(&unit, question);
-                plan = plan.waiting("the repository to answer");
+                plan = plan.waiting("the repository to respond");
             }
             (CheckSchedule::Later(question), Some(live)) => {
                 queue.recheck_periodically(&unit, question, &fingerprint, self.0.recheck_ms(&live.metadata.id()), now);
@@ -110,7 +110,7 @@ impl Credentials {
         }
         let Some(instance) = instance::of_tenant(view, &user.id, request.now()?.timestamp).await? else {
             let waits = Plan::nothing().waiting(
-                "an Argo CD: none is known; the namespace that `gitops.namespace` names is made known when it is there",
+                "an Argo CD instance: none is registered; the one of `gitops.namespace` is registered once its namespace exists",
             );
             return Ok((vec![], (waits, CheckSchedule::Nothing)));
         };

@@ -189,7 +189,7 @@ impl Deployments {
         }
         let may_leave_unreferenced = wanted.is_none() || may_leave_unreferenced(&decision.changes, &rows.repositories);
         changes.extend(decision.changes);
-        let plan = if open.is_empty() { plan } else { plan.waiting("the agent to follow") };
+        let plan = if open.is_empty() { plan } else { plan.waiting("the agent") };
         Ok((changes, (plan, may_leave_unreferenced)))
     }
 

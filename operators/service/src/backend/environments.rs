@@ -105,7 +105,7 @@ impl Environments {
         if live.is_none_or(|live| live.metadata.is_deleted())
             && teardown::must_wait(request.is_terminating, is_removing(view, &known).await?, &known)
         {
-            let mut plan = Plan::nothing().waiting("what is deployed to it to go");
+            let mut plan = Plan::nothing().waiting("its deployments to be deleted");
             plan.requeue_after = Some(Duration::from_millis(teardown::POLL_MS));
             return Ok((vec![], (plan, ClusterChecks::default())));
         }
@@ -193,7 +193,7 @@ fn log_abandoned(accounts: &[ServiceAccount], retired: Option<&ClusterCheckResul
         .filter(|one| service_account::is_abandoned(one, now) && !service_account::is_retired(one, retired))
     {
         let (host, uid) = (without_login(&one.host), &one.resource_uid);
-        tracing::warn!(%host, "gave up removing service account argocd-manager-{uid}: remove it and its role by hand");
+        tracing::warn!(%host, "could not remove service account argocd-manager-{uid} in time; remove it and its role manually");
     }
 }
 
@@ -209,7 +209,7 @@ fn enqueue_or_wait(
     match question {
         Some(question) => {
             queue.enqueue(unit, question);
-            plan = plan.waiting("the cluster to answer");
+            plan = plan.waiting("the cluster to respond");
         }
         None if matches!(answer, Some(ClusterCheckResult::Refused { .. } | ClusterCheckResult::Kept { .. })) => {
             let again = queue.retry_after_ms(unit, now).map(Duration::from_millis);

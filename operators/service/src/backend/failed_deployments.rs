@@ -80,7 +80,7 @@ mod tests {
         assert_eq!(decided(Some("/"), json!({})).await, 1, "its Application has no row, and no Operation failed");
         let told = json!({"conditions": [{"type": "ErrorOccurred", "status": "True", "reason": "ErrorOccurred", "message": "m"}]});
         assert_eq!(decided(Some("/"), told.clone()).await, 1);
-        assert_eq!(decided(Some("deploy"), told.clone()).await, 0, "it is about to be told that all is well");
+        assert_eq!(decided(Some("deploy"), told.clone()).await, 0, "its next status reports no error");
         assert_eq!(decided(Some("/"), told).await, 1);
         assert_eq!(decided(None, json!({})).await, 0);
     }

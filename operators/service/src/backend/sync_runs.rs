@@ -27,7 +27,7 @@ const QUEUED_RECHECK_DELAY: Duration = Duration::from_secs(15);
 /// Ids per query.
 const MAX_IDS_PER_QUERY: usize = 500;
 /// Reason of a queued run.
-const WAITS_FOR_ANOTHER_RUN: &str = "another run to end";
+const WAITS_FOR_ANOTHER_RUN: &str = "another sync run to finish";
 
 /// Operator of GitOpsDeploymentSyncRuns.
 #[derive(Clone)]
@@ -99,7 +99,7 @@ impl SyncRuns {
         decision_so_far.plan.requeue_after = [decision_so_far.plan.requeue_after, overdue].into_iter().flatten().min();
         let plan = match (decision_so_far.is_queued, decision_so_far.open.is_empty()) {
             (true, _) => decision_so_far.plan.waiting(WAITS_FOR_ANOTHER_RUN),
-            (false, false) => decision_so_far.plan.waiting("the agent to follow"),
+            (false, false) => decision_so_far.plan.waiting("the agent"),
             (false, true) => decision_so_far.plan,
         };
         Ok((decision_so_far.changes, plan))

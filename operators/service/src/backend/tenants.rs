@@ -169,7 +169,7 @@ impl Tenants {
         for user in users.iter().filter(|user| request.uid.as_ref() != Some(&user.user_name)) {
             if self.is_ours(view, user).await? && !self.remove_tenant(view, user, now, &mut changes).await? {
                 // The kernel forgets a unit without an object when it is ready or waiting, but not when it is failing.
-                plan = plan.failing("something of the tenant is left");
+                plan = plan.failing("some rows of the deleted tenant still exist");
             }
         }
         let is_changed = !changes.is_empty();

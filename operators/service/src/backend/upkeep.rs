@@ -196,24 +196,24 @@ mod tests {
         ledger.commit(&[RowChange::insert(&over)]).await.unwrap();
         let mut view = ledger.view().await.unwrap();
         let (_, plan) = upkeep.sweep_finished(&mut view, now).await.unwrap();
-        assert!(plan.requeue_after.is_some_and(|again| again > Duration::from_secs(600)), "it goes later");
+        assert!(plan.requeue_after.is_some_and(|again| again > Duration::from_secs(600)), "it is deleted later");
         view.end();
         let id = |last: u8| OperationId::from(format!("c7c02f95-5201-4c35-aeeb-7f84c2631a7{last}"));
         let new = Operation { id: id(1), state: OperationState::Waiting, ..over.clone() };
         ledger.commit(&[RowChange::insert(&new)]).await.unwrap();
         let operation_objects =
             async |ms: i64| upkeep.notify_overdue(&instance.id, now.plus_ms(ms)).await.unwrap().mutations.len();
-        assert_eq!(operation_objects(59_000).await, 0, "whoever asked for it may be about to be heard");
-        assert_eq!(operation_objects(60_000).await, 1, "it is rung for");
+        assert_eq!(operation_objects(59_000).await, 0, "the Operation resource may follow");
+        assert_eq!(operation_objects(60_000).await, 1, "it is notified");
         let ahead = Operation { id: id(2), created_on: now.plus_ms(600_000), ..new.clone() };
         ledger.commit(&[RowChange::insert(&ahead)]).await.unwrap();
-        assert_eq!(operation_objects(60_000).await, 2, "and so is what a clock that is ahead says to be new");
+        assert_eq!(operation_objects(60_000).await, 2, "a row with a time in the future is notified as well");
         let anothers = Operation { id: "test-operation".into(), ..new };
         ledger.commit(&[RowChange::insert(&anothers)]).await.unwrap();
         assert_eq!(
             operation_objects(3_599_000).await,
             2,
-            "who has rows of his own rings for them, and where he does nobody may look"
+            "operations of other clients and of other clusters are not notified"
         );
         assert_eq!(operation_objects(3_600_000).await, 3);
     }

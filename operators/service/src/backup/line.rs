@@ -13,19 +13,19 @@ pub const HEADER: &str = r#"{"switchboard":"gitops backup","version":1}"#;
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
     /// The file has another format or a newer version.
-    #[error("it does not begin as a backup of this version does")]
+    #[error("it does not start with the header of this version's backups")]
     NotABackup,
     /// The file ends too early.
-    #[error("the backup is not whole")]
+    #[error("the backup is truncated")]
     Truncated,
     /// The line is not JSON.
-    #[error("it is no JSON")]
+    #[error("it is not valid JSON")]
     Json(#[from] serde_json::Error),
     /// The table does not exist.
-    #[error("there is no table `{0}`")]
+    #[error("there is no table `{0}` in this version")]
     Table(String),
     /// A value has the wrong type for its column.
-    #[error("`{table}.{column}` cannot be that")]
+    #[error("`{table}.{column}` has an invalid value")]
     Value {
         /// Name of the table.
         table: &'static str,

@@ -163,7 +163,7 @@ async fn instances_of_another_cluster_are_unchanged() {
     ledger.commit(&[RowChange::insert(&mapping_of("elsewhere")), RowChange::insert(&second)]).await.unwrap();
     let before = ledger.export().await.unwrap();
     assert_eq!(adoption::adopt(&ledger, &engine(), &[]).await.unwrap(), AdoptionResult::default());
-    assert_eq!(ledger.export().await.unwrap(), before, "nobody here sees what is deployed there");
+    assert_eq!(ledger.export().await.unwrap(), before, "instances of other clusters are unchanged");
 }
 
 #[tokio::test]

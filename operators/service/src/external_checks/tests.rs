@@ -18,7 +18,7 @@ fn a_check_is_enqueued_once_until_it_completes() {
     queue.enqueue(&unit, "two");
     assert_eq!(receiver.try_recv().unwrap().1, "two");
     queue.record(&unit, &"one", "late", false, at(0));
-    assert_eq!(queue.answer(&unit, at(0)), None, "what is answered is no longer asked");
+    assert_eq!(queue.answer(&unit, at(0)), None, "a completed check is not pending");
     queue.record(&unit, &"two", "yes", false, at(0));
     assert_eq!(queue.answer(&unit, at(1_000_000)), Some("yes"));
 }
@@ -36,7 +36,7 @@ fn a_failed_check_is_retried_with_backoff() {
         queue.record(&unit, &"one", "no", true, at(now));
         let wait = i64::try_from(queue.retry_after_ms(&unit, at(now)).unwrap()).unwrap() / 1000;
         assert_eq!(queue.answer(&unit, at(now + wait - 1)), Some("no"));
-        assert!(receiver.try_recv().is_err(), "nobody is hammered");
+        assert!(receiver.try_recv().is_err(), "no check is enqueued before its backoff");
         now += wait;
         assert_eq!(queue.answer(&unit, at(now)), None);
         queue.enqueue(&unit, "one");
@@ -52,7 +52,7 @@ fn a_periodic_check_keeps_its_last_answer() {
     let unit = Unit::object("shop", "web");
     let minutes = |number: i64| at(number * 60);
     queue.recheck_periodically(&unit, "one", b"all", 600_000, minutes(0));
-    assert_eq!(queue.periodic_state(&unit, b"another", minutes(1)), None, "something else was read");
+    assert_eq!(queue.periodic_state(&unit, b"another", minutes(1)), None, "the fingerprint has changed");
     assert_eq!(queue.periodic_state(&unit, b"all", minutes(1)), Some(CheckState::Fresh(540_000, None)));
     assert!(receiver.try_recv().is_err());
     assert_eq!(queue.periodic_state(&unit, b"all", minutes(10)), Some(CheckState::Pending));
@@ -62,11 +62,11 @@ fn a_periodic_check_keeps_its_last_answer() {
     queue.record(&unit, &"one", "no", true, minutes(11));
     assert_eq!(queue.periodic_state(&unit, b"all", minutes(11)), Some(CheckState::Fresh(30_000, Some("no"))));
     assert_eq!(queue.periodic_state(&unit, b"all", minutes(12)), Some(CheckState::Pending));
-    assert_eq!(queue.answer(&unit, minutes(12)), Some("no"), "until there is another");
+    assert_eq!(queue.answer(&unit, minutes(12)), Some("no"), "until the next answer");
     queue.record(&unit, &"one", "yes", false, minutes(12));
     assert_eq!(queue.periodic_state(&unit, b"all", minutes(12)), Some(CheckState::Fresh(600_000, Some("yes"))));
     queue.invalidate_all();
-    assert_eq!(queue.periodic_state(&unit, b"all", minutes(12)), None, "rows are looked at");
+    assert_eq!(queue.periodic_state(&unit, b"all", minutes(12)), None, "rows are read");
     queue.recheck_periodically(&unit, "one", b"all", 600_000, minutes(13));
     assert_eq!(queue.periodic_state(&unit, b"all", minutes(13)), Some(CheckState::Fresh(540_000, Some("yes"))));
 }

@@ -90,7 +90,7 @@ impl Fleet {
         if row.step > MoveStep::Cutover {
             return Ok(false);
         }
-        self.begin_rollback(&row, "it was called back".to_string()).await
+        self.begin_rollback(&row, "the move was cancelled".to_string()).await
     }
 
     /// Cancels the move of a placement.
@@ -192,7 +192,7 @@ impl Fleet {
     pub async fn drive_moves(self) {
         loop {
             if let Err(error) = self.drive_until_error().await {
-                warn!(error = %crate::error::error_chain(&error), "moves between Argo CD instances wait");
+                warn!(error = %crate::error::error_chain(&error), "could not continue the moves between Argo CD instances; retrying");
             }
             sleep(RETRY_DELAY).await;
         }
@@ -237,13 +237,13 @@ impl Fleet {
             Ok(MoveProgress::Done) => Duration::ZERO,
             Ok(MoveProgress::Wait(ms, _)) => Duration::from_millis(ms),
             Ok(MoveProgress::Over(over)) => {
-                info!(moved = %over.id, step = over.step.as_str(), "a unit was moved");
+                info!(moved = %over.id, step = over.step.as_str(), "move of a placement finished");
                 Duration::ZERO
             }
             // The move was deleted with its tenant or environment.
             Err(FleetError::NoMove) => RETRY_DELAY,
             Err(error) => {
-                warn!(moved = %id, error = %crate::error::error_chain(&error), "a move between Argo CD instances waits");
+                warn!(moved = %id, error = %crate::error::error_chain(&error), "could not continue a move between Argo CD instances; retrying");
                 RETRY_DELAY
             }
         }
@@ -262,8 +262,8 @@ async fn require_same_cluster(
         if !rows::is_on_cluster(view, end, cluster).await? {
             return Err(FleetError::TargetRefused {
                 namespace: target.namespace.clone(),
-                why: "is on another cluster than the unit, or than this command works on".to_string(),
-                hint: "units move between instances of one cluster; give it with --kubeconfig or --context",
+                why: "is on another cluster than the placement or this command".to_string(),
+                hint: "choose an instance of the same cluster, and give the cluster with --kubeconfig or --context",
             });
         }
     }
@@ -280,24 +280,26 @@ async fn require_capacity(
     let all = instance::candidates(view).await?;
     let candidate = all.into_iter().find(|candidate| candidate.instance.id == target.id);
     let Some((candidate, member)) = candidate.and_then(|one| one.member.clone().map(|member| (one, member))) else {
-        return no("is not in the fleet".into(), "add it with `switchboard gitops fleet add`");
+        return no("is not part of the fleet".into(), "add it with `switchboard gitops fleet add`");
     };
     if member.state == InstanceState::Cordoned {
-        return no("is cordoned".into(), "`switchboard gitops fleet uncordon` gives it new units again");
+        return no(
+            "is cordoned".into(),
+            "uncordon it with `switchboard gitops fleet uncordon`, or choose another instance",
+        );
     }
     let more = view.count::<Application>("managed_environment_id", &placement_key.environment).await?;
     let is_over = |used: u64, max: i64| u64::try_from(max).is_ok_and(|max| used > max);
-    let raise = "raise its limits with `switchboard gitops fleet add`, or choose another";
-    let on_their_way =
-        |coming: u64| if coming > 0 { format!(" ({coming} of them on their way)") } else { String::new() };
+    let raise = "raise its limits with `switchboard gitops fleet add`, or choose another instance";
+    let on_their_way = |coming: u64| if coming > 0 { format!(" ({coming} of them incoming)") } else { String::new() };
     if is_over(candidate.all_applications() + more, member.max_applications) {
         let (has, max) = (candidate.all_applications(), member.max_applications);
         let coming = on_their_way(candidate.incoming.applications);
-        return no(format!("has {has} of at most {max} Applications{coming}, and {more} would come"), raise);
+        return no(format!("has {has} of at most {max} Applications{coming}, and the move would add {more}"), raise);
     }
     if is_over(candidate.all_placements() + 1, member.max_environments) {
         let coming = on_their_way(candidate.incoming.placements);
-        return no(format!("has all of its {} units{coming}", member.max_environments), raise);
+        return no(format!("has reached its limit of {} placements{coming}", member.max_environments), raise);
     }
     Ok(candidate.reserve(&member, more, true))
 }

@@ -52,7 +52,7 @@ pub enum EngineError {
     #[error("could not use the kind `{0}`: the cluster does not serve it")]
     NotServed(String),
     /// An object could not be serialized or deserialized.
-    #[error("could not understand an object")]
+    #[error("could not parse an object")]
     Shape(#[from] serde_json::Error),
 }
 

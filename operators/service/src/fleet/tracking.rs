@@ -32,10 +32,10 @@ impl Fleet {
                 return Err(FleetError::TargetRefused {
                     namespace: target.namespace.clone(),
                     why: format!(
-                        "says `{key}: {to}` in its ConfigMap `{ARGOCD_CM}`, and that of the unit in `{}` says `{key}: {from}`: it would not know what was deployed",
+                        "has `{key}: {to}` in its ConfigMap `{ARGOCD_CM}`, but the current instance in `{}` has `{key}: {from}`, so it would not recognize the deployed resources",
                         source.namespace
                     ),
-                    hint: "give both Argo CDs the same, and start them anew; `fleet add` makes it `annotation+label` where there is no such ConfigMap yet",
+                    hint: "set the same value on both Argo CD instances and restart them; for an instance without the ConfigMap, `fleet add` sets `annotation+label`",
                 });
             }
         }
@@ -58,12 +58,12 @@ impl Fleet {
                 let (wanted, live) = (wanted.as_str().unwrap_or_default(), setting(&live, key));
                 // A list of several lines is not compared: it may be customized.
                 if live != wanted && !wanted.contains('\n') {
-                    differences.push(format!("ConfigMap `{name}` says `{key}: {live}`, not `{wanted}`"));
+                    differences.push(format!("ConfigMap `{name}` has `{key}: {live}` instead of `{wanted}`"));
                 }
             }
             if !setting(&live, TRACKING_KEYS[1]).is_empty() {
                 differences.push(format!(
-                    "ConfigMap `{name}` says `{}: {}`",
+                    "ConfigMap `{name}` has `{}: {}`",
                     TRACKING_KEYS[1],
                     setting(&live, TRACKING_KEYS[1])
                 ));

@@ -45,7 +45,7 @@ fn every_gauge_of_managed_gitops_is_present() {
     }
     let names: Vec<&str> = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")).collect();
     let once: BTreeSet<&&str> = names.iter().collect();
-    assert_eq!(once.len(), names.len(), "a family is told once: {names:?}");
+    assert_eq!(once.len(), names.len(), "a metric is defined once: {names:?}");
 }
 
 /// Returns an instance with one placement and one Application.
@@ -90,8 +90,8 @@ fn instances_of_the_same_name_have_different_labels() {
     }
     let series: Vec<&str> = page.lines().filter(|line| !line.starts_with('#')).collect();
     let names: BTreeSet<&str> = series.iter().filter_map(|line| line.rsplit_once(' ')).map(|(name, _)| name).collect();
-    assert_eq!(names.len(), series.len(), "a series is told once:\n{page}");
-    assert!(!page.contains("{instance="), "that label is Prometheus' own");
+    assert_eq!(names.len(), series.len(), "a series occurs once:\n{page}");
+    assert!(!page.contains("{instance="), "Prometheus reserves that label");
 }
 
 #[test]
@@ -168,7 +168,7 @@ async fn a_missing_engine_cluster_is_reported() {
     let is =
         |page: &str, line: &str| assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
     let (page, error) = super::page(&ledger, None, 0).await;
-    assert!(matches!(error, Some(MetricsError::Rows(_))), "there are no tables: {error:?}");
+    assert!(matches!(error, Some(MetricsError::Rows(_))), "the database has no tables: {error:?}");
     is(&page, "switchboard_gitops_metrics_ok 0");
     assert_eq!(used(&page).len(), 1, "{page}");
 
@@ -188,7 +188,7 @@ async fn a_missing_engine_cluster_is_reported() {
     is(&page, "operationDB_rows_in_waiting_state 0");
     is(&page, "gitopsDeployments_failures{gitopsDeployment=\"fail\"} 3");
     assert!(page.contains("switchboard_gitops_instance_applications{"), "{page}");
-    assert!(!page.contains("gitops_argocd_apps_reconciled_percent"), "nobody knows: {page}");
+    assert!(!page.contains("gitops_argocd_apps_reconciled_percent"), "the value is unknown: {page}");
 
     let (page, error) = super::page(&ledger, None, 0).await;
     assert!(error.is_none(), "{error:?}");

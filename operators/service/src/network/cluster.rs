@@ -94,7 +94,7 @@ pub fn timeout_answer(question: &ClusterCheck) -> ClusterCheckResult {
         ClusterCheck::Verify { digest, .. } => ClusterCheckResult::Refused {
             digest: digest.clone(),
             reason: EnvironmentReason::UnableToCreateClient,
-            message: "the cluster did not answer in time".to_string(),
+            message: "the cluster did not respond in time".to_string(),
             token: None,
         },
         ClusterCheck::Retire { account } => ClusterCheckResult::Kept { account: account.id.clone() },
@@ -158,7 +158,7 @@ async fn client(host: &str, access: &KubeconfigAccess, insecure: bool) -> Result
         "clusters": [{"name": "c", "cluster": cluster}], "users": [{"name": "u", "user": user}],
         "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}]});
     let refused = |message: String| (EnvironmentReason::UnableToCreateClient, message);
-    let config: Kubeconfig = serde_json::from_value(config).map_err(|_| refused("the kubeconfig is odd".into()))?;
+    let config: Kubeconfig = serde_json::from_value(config).map_err(|_| refused("the kubeconfig is invalid".into()))?;
     let config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
     let mut config = config.map_err(|error| (EnvironmentReason::UnableToRetrieveRestConfig, error_chain(&error)))?;
     config.connect_timeout = Some(CONNECT_TIMEOUT);

@@ -71,7 +71,7 @@ async fn a_running_deletion_keeps_its_secrets_after_a_move(database: TestDatabas
     assert_eq!(fixture.cascades(), 1, "with what it deployed");
     assert_eq!(argocd_objects(&fixture, ARGOCD).await, 0);
     fixture.wait_until_settled().await;
-    assert_eq!(argocd_objects(&fixture, ARGOCD).await, 0, "nor does anything come back");
+    assert_eq!(argocd_objects(&fixture, ARGOCD).await, 0, "and nothing is created again");
 }
 
 /// An operation requested before a move targets the source of the move.
@@ -117,7 +117,7 @@ async fn a_move_ends_before_stuck_deletions_at_its_source(database: TestDatabase
     let late = move || DbTimestamp::from_unix_us(jiff::Timestamp::now().as_microsecond() + 2 * CLEANUP_MS * 1000);
     let moved = fixture.fleet().with_clock(Arc::new(late)).finish_move(&row.id, |_| ()).await.unwrap();
     assert_eq!(moved.step, MoveStep::Done);
-    assert!(moved.human_readable_state.unwrap_or_default().contains("still use"), "it says what is left");
+    assert!(moved.human_readable_state.unwrap_or_default().contains("still use"), "the list has what is left");
     assert_eq!(argocd_objects(&fixture, ARGOCD).await, 2);
     fixture.fake_argocd.stuck(false);
     fixture.wait_for("nothing left", async || (argocd_objects(&fixture, ARGOCD).await == 0).then_some(())).await;
@@ -180,6 +180,6 @@ async fn an_instance_with_stuck_removals_is_removed_by_force(database: TestDatab
     assert_eq!(left, [OTHER]);
     assert!(fixture.all::<Operation>().await.iter().all(|row| !switchboard_service::rows::is_open(row)));
     let rings = fixture.list_objects(&format!("{GROUP}/namespaces/{ARGOCD}/operations")).await;
-    assert!(rings.is_empty(), "nobody would answer: {rings:?}");
+    assert!(rings.is_empty(), "no agent would process it: {rings:?}");
     assert_eq!(deploy_and_find(&fixture, "shop", "api", plain()).await.1, OTHER);
 }

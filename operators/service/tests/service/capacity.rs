@@ -74,7 +74,7 @@ async fn moving_placements_count_towards_the_limits(database: TestDatabase) {
         (Ok(begun), Err(refused)) | (Err(refused), Ok(begun)) => (begun, refused),
         both => panic!("{both:?}"),
     };
-    assert!(refused.to_string().contains("has all of its 1 units (1 of them on their way)"), "{refused}");
+    assert!(refused.to_string().contains("has reached its limit of 1 placements (1 of them incoming)"), "{refused}");
     // A cordoned instance takes no new placement either.
     fleet.set_state(ARGOCD, InstanceState::Cordoned).await.unwrap();
     create(&fixture.tenants, "/api/v1/namespaces", json!({"metadata": {"name": "later"}})).await;
@@ -119,8 +119,8 @@ async fn a_placement_is_not_moved_to_a_cordoned_or_full_instance(database: TestD
         })
         .await
         .unwrap();
-    assert!(refused().await.contains("has 0 of at most 1 Applications, and 2 would come"));
-    assert!(fixture.all::<Move>().await.is_empty(), "nothing was begun");
+    assert!(refused().await.contains("has 0 of at most 1 Applications, and the move would add 2"));
+    assert!(fixture.all::<Move>().await.is_empty(), "no move was started");
     let limits = InstanceLimits { max_applications: Some(2), max_environments: None };
     fleet
         .add(&InstanceSpec {

@@ -71,7 +71,7 @@ pub async fn rows(fixture: &ServiceFixture) -> BTreeMap<&'static str, BTreeSet<S
     found.insert(Operation::TABLE.name, open.iter().map(|row| format!("{row:?}")).collect());
     let all: BTreeSet<&str> =
         [TABLES, fleet::TABLES, tenant_clusters::TABLES].concat().iter().map(|table| table.name).collect();
-    assert_eq!(found.keys().copied().collect::<BTreeSet<_>>(), all, "every table is looked at");
+    assert_eq!(found.keys().copied().collect::<BTreeSet<_>>(), all, "every table is compared");
     // Further Argo CD registrations are expected.
     for table in [EngineInstance::TABLE.name, Member::TABLE.name] {
         found.remove(table);
@@ -152,7 +152,7 @@ pub async fn assert_consistent(fixture: &ServiceFixture, empty: &ClusterState) {
         *last.lock().unwrap() = wrong;
         pause_unless(is_right).await
     };
-    fixture.wait_for_or("all belongs together", verify, || format!("{:#?}", last.lock().unwrap())).await;
+    fixture.wait_for_or("a consistent state", verify, || format!("{:#?}", last.lock().unwrap())).await;
 }
 
 /// Deletes the tenant and waits until the snapshot equals the one from before the tenant existed.
@@ -228,12 +228,8 @@ async fn inconsistencies(fixture: &ServiceFixture, empty: &ClusterState) -> Vec<
     let projects = fixture.list_objects(&format!("{ARGO}/appprojects")).await;
     let may = BTreeSet::from_iter(users.iter().map(|user| project_name(&user.id)));
     let extra: Vec<String> = projects.iter().map(name).filter(|name| !may.contains(name)).collect();
-    same("projects of nobody", extra, vec![]);
-    same(
-        "projects that are there twice",
-        of(&projects, name),
-        BTreeSet::from_iter(of(&projects, name)).into_iter().collect(),
-    );
+    same("projects without a tenant", extra, vec![]);
+    same("duplicate projects", of(&projects, name), BTreeSet::from_iter(of(&projects, name)).into_iter().collect());
     let rows = of(&fixture.all::<AppProjectRepository>().await, |row| row.repo_url.clone());
     same("repositories of projects", rows, wanted_repositories(fixture).await);
 
@@ -242,7 +238,7 @@ async fn inconsistencies(fixture: &ServiceFixture, empty: &ClusterState) -> Vec<
     let wanted = wanted.chain(credentials.iter().map(|id| credential_name(&id.as_str().into())));
     same("Secrets", wanted.collect(), of(&secrets, name));
     let doubled: BTreeSet<String> = secrets.iter().map(|one| decoded(one, "server") + &decoded(one, "url")).collect();
-    same("Secrets by what they are for", vec![secrets.len().to_string()], vec![doubled.len().to_string()]);
+    same("Secrets by purpose", vec![secrets.len().to_string()], vec![doubled.len().to_string()]);
 
     let units = |user: &dyn std::fmt::Display, environment: &dyn std::fmt::Display| format!("{user} {environment}");
     let placed = of(&fixture.all::<Placement>().await, |row| units(&row.user, &row.environment));
@@ -251,7 +247,7 @@ async fn inconsistencies(fixture: &ServiceFixture, empty: &ClusterState) -> Vec<
 
     let accounts: Vec<ServiceAccount> = fixture.all().await;
     let own = logins.iter().filter(|row| row.own_service_account).count();
-    same("accounts of ours", vec![own.to_string()], vec![accounts.len().to_string()]);
+    same("accounts of the service", vec![own.to_string()], vec![accounts.len().to_string()]);
     let there = additions_to(empty, &objects_of(&fixture.target).await);
     let of_account = |row: &ServiceAccount| {
         let uid = &row.resource_uid;
@@ -263,7 +259,7 @@ async fn inconsistencies(fixture: &ServiceFixture, empty: &ClusterState) -> Vec<
         ]
         .map(|name| format!("object of target: {name}"))
     };
-    same("what is ours on the target", accounts.iter().flat_map(of_account).collect(), there);
+    same("objects of the service on the target", accounts.iter().flat_map(of_account).collect(), there);
     wrong
 }
 

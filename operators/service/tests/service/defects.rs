@@ -55,7 +55,7 @@ async fn stuck_deletions_of_one_tenant_delay_no_other_tenant(database: TestDatab
     fixture.deploy("bank", "vault", plain()).await;
     synced(&fixture, "bank", "vault").await;
     let all = fixture.list_objects("/apis/argoproj.io/v1alpha1/applications").await;
-    assert_eq!(all.len(), STUCK + 1, "they are stuck still");
+    assert_eq!(all.len(), STUCK + 1, "they are still stuck");
     fixture.fake_argocd.stuck(false);
     fixture.wait_for("the end", async || (fixture.all::<Application>().await.len() == 1).then_some(())).await;
     fixture.wait_until_settled().await;

@@ -183,7 +183,7 @@ async fn a_deployment_with_a_finalizer_waits_for_argo_cd(database: TestDatabase)
         })
         .await;
     assert_eq!(application["metadata"]["finalizers"], json!(["resources-finalizer.argocd.argoproj.io/background"]));
-    assert!(fixture.deployment("shop", "web").await.is_some(), "it stays until what was deployed is gone");
+    assert!(fixture.deployment("shop", "web").await.is_some(), "it stays until its resources are deleted");
     // Another tenant is not delayed.
     fixture.deploy("bank", "vault", plain()).await;
     synced(&fixture, "bank", "vault").await;
@@ -276,5 +276,5 @@ async fn an_idle_deployment_costs_nothing(database: TestDatabase) {
         .await;
     let (runs, from) = (fixture.runs().await, Instant::now());
     fixture.wait_for("a while", async || (from.elapsed() > Duration::from_millis(1500)).then_some(())).await;
-    assert_eq!(fixture.runs().await, runs, "no unit runs, so nothing is asked");
+    assert_eq!(fixture.runs().await, runs, "no unit runs, so no request is sent");
 }

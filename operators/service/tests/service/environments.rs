@@ -104,7 +104,7 @@ async fn an_environment_outlives_deletions_that_use_it(database: TestDatabase) {
     fixture.wait_for("a deletion", is_leaving).await;
     let from = Instant::now();
     fixture.wait_for("a while", async || (from.elapsed() > SEVERAL_POLLS).then_some(())).await;
-    assert_eq!(fixture.argocd_secrets().await.len(), 1, "without it, nothing that was deployed can be removed");
+    assert_eq!(fixture.argocd_secrets().await.len(), 1, "the deployed resources cannot be removed without it");
     fixture.fake_argocd.stuck(false);
     fixture.wait_for("its end", async || fixture.application(&web).await.is_none().then_some(())).await;
     fixture.wait_for("no Secrets", async || fixture.argocd_secrets().await.is_empty().then_some(())).await;
@@ -161,7 +161,7 @@ async fn a_created_service_account_is_removed_with_its_environment(database: Tes
     fixture.wait_for("no account", async || fixture.all::<ServiceAccount>().await.is_empty().then_some(())).await;
     let asked = fixture.network.environments.lock().unwrap().clone();
     assert!(asked.iter().any(|one| removes_account(one, &made)), "{asked:?}");
-    assert!(send(&fixture.target, "GET", &path, Value::Null).await.is_err(), "it is gone there, too");
+    assert!(send(&fixture.target, "GET", &path, Value::Null).await.is_err(), "it is deleted there, too");
 }
 
 fn removes_account(question: &ClusterCheck, of: &Value) -> bool {

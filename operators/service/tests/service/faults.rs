@@ -69,7 +69,7 @@ async fn a_restart_of_the_database_loses_nothing() {
         fixture.wait_for("three rows", async || (fixture.all::<Application>().await.len() == 3).then_some(())).await;
         fixture.wait_until_settled().await;
         let objects = fixture.list_objects("/apis/argoproj.io/v1alpha1/applications").await;
-        assert_eq!(objects.len(), 3, "nothing is left, and nothing is there twice");
+        assert_eq!(objects.len(), 3, "no leftovers and no duplicates");
         assert_eq!(fixture.all::<DeploymentToApplication>().await.len(), 3);
         assert_eq!(fixture.all::<SyncOperation>().await.len(), 1);
     }
@@ -96,5 +96,5 @@ async fn an_idle_service_does_not_query_its_database() {
         .await;
     let from = Instant::now();
     fixture.wait_for("a while", async || (from.elapsed() > QUIET_TIME).then_some(())).await;
-    assert_eq!(transaction_count(&server, "idle"), last.0, "nobody does anything, and nobody asks");
+    assert_eq!(transaction_count(&server, "idle"), last.0, "an idle service sends no query");
 }

@@ -92,7 +92,7 @@ async fn a_tenant_namespace_cannot_be_an_instance(database: TestDatabase) {
         let reported = fleet.add(&wanted).await.unwrap_err();
         assert!(matches!(&reported, FleetError::TenantNamespace(of) if of == tenant), "{reported}");
         let secret = format!("/api/v1/namespaces/{tenant}/secrets/argocd-secret");
-        assert!(send(&fixture.engine, "GET", &secret, Value::Null).await.is_err(), "nothing was made");
+        assert!(send(&fixture.engine, "GET", &secret, Value::Null).await.is_err(), "nothing was created");
         fleet.add(&InstanceSpec { force: true, ..wanted }).await.unwrap();
         // Adding an existing instance again succeeds.
         fleet.add(&wanted).await.unwrap();
@@ -140,19 +140,15 @@ async fn placements_go_to_the_least_loaded_instance_and_are_never_split(database
     fixture.add_instance(OTHER).await;
     let (_, first) = deploy_and_find(&fixture, "shop", "web", plain()).await;
     let (_, same) = deploy_and_find(&fixture, "shop", "api", plain()).await;
-    assert_eq!(same, first, "a tenant's own namespace is one unit");
+    assert_eq!(same, first, "a tenant's own namespace is one placement");
     let (_, second) = deploy_and_find(&fixture, "bank", "vault", plain()).await;
-    assert_eq!(second, elsewhere(&first), "the other one has less to do");
+    assert_eq!(second, elsewhere(&first), "the other one has fewer placements");
     // A cordoned instance keeps its placements and takes no new one, even if it is the emptiest.
     let fleet = fixture.fleet();
     fleet.set_state(&second, InstanceState::Cordoned).await.unwrap();
     create(&fixture.tenants, "/api/v1/namespaces", json!({"metadata": {"name": "late"}})).await;
     assert_eq!(deploy_and_find(&fixture, "late", "web", plain()).await.1, first);
-    assert_eq!(
-        deploy_and_find(&fixture, "bank", "door", plain()).await.1,
-        second,
-        "what belongs together stays together"
-    );
+    assert_eq!(deploy_and_find(&fixture, "bank", "door", plain()).await.1, second, "a placement is not split");
     // Without a suitable instance, a placement waits until there is capacity.
     fleet.set_state(&first, InstanceState::Cordoned).await.unwrap();
     create(&fixture.tenants, "/api/v1/namespaces", json!({"metadata": {"name": "later"}})).await;
@@ -184,13 +180,17 @@ async fn a_move_takes_everything_along(database: TestDatabase) {
     assert_eq!((moved.step, moved.human_readable_state), (MoveStep::Done, None));
     for one in [&web, &api] {
         let (at, application) = fixture.find_application(one).await.unwrap();
-        assert_eq!((at.as_str(), &application["metadata"]["annotations"]), (to, &Value::Null), "there, and awake");
+        assert_eq!(
+            (at.as_str(), &application["metadata"]["annotations"]),
+            (to, &Value::Null),
+            "an active Application at the target"
+        );
     }
-    assert_eq!(fixture.cascades(), 0, "nothing that was deployed went");
+    assert_eq!(fixture.cascades(), 0, "no deployed resource was deleted");
     let rows: Vec<Application> = fixture.all().await;
     let target = fixture.fleet().instance(to).await.unwrap();
     assert!(rows.iter().all(|row| row.instance == target.id && row.spec_field.contains(to)), "{rows:?}");
-    let [placement] = &fixture.all::<Placement>().await[..] else { panic!("one unit") };
+    let [placement] = &fixture.all::<Placement>().await[..] else { panic!("one placement") };
     assert_eq!((&placement.instance, placement.epoch, &placement.moving), (&target.id, 2, &None));
     // Nothing is left at the source, and the target has everything the placement needs.
     let secrets = fixture.argocd_secrets().await;
@@ -392,7 +392,7 @@ async fn a_changed_environment_changes_the_instance(database: TestDatabase) {
         })
         .await;
     assert_ne!(first, second);
-    assert_eq!(fixture.cascades(), 0, "as with one Argo CD: what was deployed to the other environment stays");
+    assert_eq!(fixture.cascades(), 0, "as with one Argo CD: the resources in the other environment stay");
     fixture.wait_until_settled().await;
     let rows: Vec<Application> = fixture.all().await;
     assert!(rows.iter().all(|row| row.instance == rows[0].instance), "{rows:?}");
@@ -465,7 +465,7 @@ async fn an_environment_waits_for_a_move_of_its_placement(database: TestDatabase
     fixture.delete("shop", ENVIRONMENTS, "one").await;
     fixture
         .wait_for("the words", async || {
-            fixture.unit_states().await.contains("what is deployed to it to go").then_some(())
+            fixture.unit_states().await.contains("its deployments to be deleted").then_some(())
         })
         .await;
     assert_eq!(fixture.all::<Move>().await.len(), 1);
@@ -494,13 +494,13 @@ async fn applications_of_a_lost_move_are_resumed_or_released(database: TestDatab
     fixture.kill().await;
     let all = fixture.list_objects(&format!("{ARGO}/applications")).await;
     assert!(all.len() == 2 && all.iter().all(switchboard_gitops::fleet::moves::is_owned_by_move), "{all:?}");
-    let [placement] = &fixture.all::<Placement>().await[..] else { panic!("one unit") };
+    let [placement] = &fixture.all::<Placement>().await[..] else { panic!("one placement") };
     let free = Placement { moving: None, ..placement.clone() };
     let row: Move = fixture.all().await.remove(0);
     fixture.ledger.commit(&[RowChange::update(placement, &free), RowChange::delete(&row)]).await.unwrap();
     fixture.start().await;
     fixture
-        .wait_for("one that is awake, where its row has it", async || {
+        .wait_for("one active Application, where its row has it", async || {
             let all = fixture.list_objects(&format!("{ARGO}/applications")).await;
             let awake = all.iter().filter(|one| !switchboard_gitops::fleet::moves::is_owned_by_move(one)).count();
             (all.len() == 1 && awake == 1).then_some(())
@@ -517,7 +517,7 @@ async fn applications_of_a_lost_move_are_resumed_or_released(database: TestDatab
     fixture.wait_for("it to go", async || fixture.list_objects(&path).await.is_empty().then_some(())).await;
     fixture.wait_until_settled().await;
     assert_eq!(fixture.find_application(&web).await.map(|(at, _)| at), Some(from));
-    assert_eq!(fixture.cascades(), 0, "nothing that was deployed went");
+    assert_eq!(fixture.cascades(), 0, "no deployed resource was deleted");
 }
 
 /// The instance's agent carries out the removals; without it the deployed resources would stay.
@@ -559,12 +559,12 @@ async fn a_move_to_an_unwritable_target_is_rolled_back(database: TestDatabase) {
     fixture.wait_for("no such namespace", is_gone).await;
     let refused = fixture.wait_for("a refusal", async || fleet.advance_move(&row.id).await.err()).await;
     assert!(matches!(refused, FleetError::Engine(_)), "{refused}");
-    assert!(fleet.advance_move(&row.id).await.is_err(), "it is tried for a while");
+    assert!(fleet.advance_move(&row.id).await.is_err(), "it is retried for a while");
     let hasty = fleet.clone().with_stall_timeout(0);
     let moved = hasty.finish_move(&row.id, |_| ()).await.unwrap();
     assert_eq!(moved.step, MoveStep::RolledBack);
     assert!(moved.human_readable_state.as_deref().unwrap_or_default().contains("could not create"), "{moved:?}");
-    assert!(fixture.all::<Placement>().await[0].moving.is_none(), "and it is frozen no longer");
+    assert!(fixture.all::<Placement>().await[0].moving.is_none(), "and it is no longer paused");
     assert_eq!(fixture.find_application(&web).await.map(|(at, _)| at), Some(from));
     // The list distinguishes moving placements from settled ones.
     fixture.wait_until_settled().await;
@@ -586,7 +586,7 @@ async fn a_move_is_cancelled(database: TestDatabase) {
     let refused = fleet.remove(OTHER, false).await.unwrap_err();
     assert!(matches!(&refused, FleetError::PlacementsMoving { placements: 1, .. }), "{refused}");
     assert_eq!(fleet.cancel_move(&unit).await.unwrap(), row.id);
-    assert_eq!(fleet.cancel_move(&unit).await.unwrap(), row.id, "again, it is on its way back");
+    assert_eq!(fleet.cancel_move(&unit).await.unwrap(), row.id, "it is moving back again");
     assert_eq!(fleet.finish_move(&row.id, |_| ()).await.unwrap().step, MoveStep::RolledBack);
     assert_eq!(fixture.find_application(&web).await.map(|(at, _)| at), Some(from));
     assert_eq!(fixture.cascades(), 0);

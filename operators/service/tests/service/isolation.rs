@@ -142,8 +142,8 @@ async fn a_secret_of_another_tenant_cannot_be_named(database: TestDatabase) {
             assert_eq!(said["status"], "False", "{name}: {said}");
         }
     }
-    assert!(fixture.network.credentials.lock().unwrap().is_empty(), "no credential of another is tried");
-    assert!(fixture.network.environments.lock().unwrap().is_empty(), "no kubeconfig of another is tried");
+    assert!(fixture.network.credentials.lock().unwrap().is_empty(), "no other tenant's credential is used");
+    assert!(fixture.network.environments.lock().unwrap().is_empty(), "no other tenant's kubeconfig is used");
     assert!(fixture.all::<RepositoryCredentials>().await.is_empty());
 }
 
@@ -227,7 +227,7 @@ async fn an_operation_in_another_namespace_is_ignored(database: TestDatabase) {
     assert_eq!(
         rings["items"].as_array().unwrap().len(),
         3,
-        "nor is anybody sent away: another database's agent may be meant"
+        "it is not rejected either: it may be for another database's agent"
     );
 }
 

@@ -40,7 +40,7 @@ async fn a_login_in_a_url_is_rejected_and_not_stored(database: TestDatabase) {
     let rows = format!("{:?} {:?}", fixture.all::<Application>().await, fixture.all::<AppProjectRepository>().await);
     assert!(!rows.contains(LOGIN), "{rows}");
     assert!(fixture.all::<RepositoryCredentials>().await.is_empty());
-    assert!(fixture.network.credentials.lock().unwrap().is_empty(), "nobody is asked with it");
+    assert!(fixture.network.credentials.lock().unwrap().is_empty(), "no request uses the login");
     // The corrected URLs succeed.
     for (plural, name, spec) in [
         (DEPLOYMENTS, "web", json!({"source": {"repoURL": "https://git.example/Shop/web.git"}})),

@@ -360,7 +360,7 @@ async fn a_database_of_managed_gitops_is_adopted(database: TestDatabase) {
         for (name, .., row) in DEPLOYED {
             let deployment = found.uid(&format!("{DEPLOYMENTS}/{name}"));
             let application = fixture.application(deployment).await.unwrap();
-            assert_eq!(uid(&application), found.uid(&format!("applications/{name}")), "{name} is the one it was");
+            assert_eq!(uid(&application), found.uid(&format!("applications/{name}")), "{name} is not recreated");
             assert_eq!(application["metadata"]["labels"]["databaseID"], row);
         }
         assert_eq!(fixture.cascades(), 0);
@@ -380,7 +380,7 @@ async fn a_database_of_managed_gitops_is_adopted(database: TestDatabase) {
     };
     kept(&fixture).await;
     fixture
-        .wait_for("nothing is open", async || {
+        .wait_for("no open operation", async || {
             let operations: Vec<Operation> = fixture.all().await;
             (!operations.iter().any(switchboard_service::rows::is_open)).then_some(())
         })

@@ -61,7 +61,9 @@ async fn tenants_of_several_clusters_share_only_the_database(database: TestDatab
     // Deleting the namespace deletes everything of the tenant, and nothing of the tenant with the same name.
     send(&second.tenants, "DELETE", "/api/v1/namespaces/shop", Value::Null).await.unwrap();
     first.wait_for("one tenant", async || (first.all::<ClusterUser>().await.len() == 1).then_some(())).await;
-    first.wait_for("its row of a home", async || (first.all::<TenantCluster>().await.len() == 1).then_some(())).await;
+    first
+        .wait_for("the row of its cluster", async || (first.all::<TenantCluster>().await.len() == 1).then_some(()))
+        .await;
     let left = first.list_objects(&format!("{ARGO}/appprojects")).await;
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!(first.all::<ClusterAccess>().await.len(), 1);
@@ -115,7 +117,7 @@ async fn agents_of_several_clusters_do_not_interfere(database: TestDatabase) {
     let bare = json!({"metadata": {"finalizers": []}});
     send(&one.engine, "PATCH", &path, bare).await.unwrap();
     send(&one.engine, "DELETE", &path, Value::Null).await.unwrap();
-    one.wait_for("it is made again", async || {
+    one.wait_for("it is recreated", async || {
         let found = send(&one.engine, "GET", &path, Value::Null).await.ok()?;
         (uid(&found) != uid(&before)).then_some(())
     })

@@ -58,7 +58,7 @@ async fn tenants_of_the_same_name_are_moved_by_uid(database: TestDatabase) {
     both.sort();
     assert_eq!(uids_of(&reported), both);
     let words = reported.to_string();
-    assert!(words.starts_with("could not tell which tenant is meant: 2 are called `shop`, by uid `"), "{words}");
+    assert!(words.starts_with("could not select one tenant: 2 have the name `shop`, with the uids `"), "{words}");
     // Placements are listed with the names that a move accepts.
     let names = fleet.placement_names().await.unwrap();
     for of in &uids {
@@ -104,10 +104,7 @@ async fn environments_of_the_same_name_are_moved_by_uid(database: TestDatabase) 
     fixture.ledger.commit(&[RowChange::delete(next), RowChange::insert(&renamed)]).await.unwrap();
     let fleet = fixture.fleet();
     let reported = fleet.find_placement("shop", Some("prod")).await.unwrap_err();
-    assert!(
-        reported.to_string().starts_with("could not tell which environment is meant: 2 are called `prod`"),
-        "{reported}"
-    );
+    assert!(reported.to_string().starts_with("could not select one environment: 2 have the name `prod`"), "{reported}");
     assert!(uids_of(&reported).contains(&next.resource_uid.to_string()), "{reported}");
     let names = fleet.placement_names().await.unwrap();
     for of in uids_of(&reported) {
@@ -135,7 +132,7 @@ async fn placements_are_listed_with_their_instance(database: TestDatabase) {
     assert!(units.iter().all(|unit| unit.instance == ARGOCD && unit.moving.is_none()), "{units:?}");
     // The error lists the placements to move away.
     let reported = fleet.remove(ARGOCD, false).await.unwrap_err().to_string();
-    assert!(reported.contains("it has 3 units: `bank`, `shop`, `shop --environment prod`\n"), "{reported}");
+    assert!(reported.contains("it has 3 placements: `bank`, `shop`, `shop --environment prod`\n"), "{reported}");
     assert!(reported.contains("`switchboard gitops fleet list --units`"), "{reported}");
     // A moving placement is listed with its target.
     fixture.add_instance(OTHER).await;
@@ -188,18 +185,18 @@ async fn a_rejected_add_changes_nothing(database: TestDatabase) {
     };
     let before = ledger.export().await.unwrap();
     assert!(matches!(fleet.add(&wanted).await, Err(FleetError::NoNamespace(_))));
-    assert_eq!(kinds().await, 0, "there is no such namespace");
+    assert_eq!(kinds().await, 0, "the namespace does not exist");
     create(&client, "/api/v1/namespaces", json!({"metadata": {"name": "third"}})).await;
     EngineClient::new(client.clone()).set_namespace_owner("third", Some("another")).await.unwrap();
     for create in [false, true] {
         let reported = fleet.add(&InstanceSpec { create, ..wanted }).await;
         assert!(matches!(reported, Err(FleetError::OtherDatabase(_))));
-        assert_eq!(kinds().await, 0, "it is another database's");
+        assert_eq!(kinds().await, 0, "it belongs to another database");
     }
     let odd = fleet.add(&InstanceSpec { namespace: "No_Name", create: true, ..wanted }).await;
     assert!(matches!(odd, Err(FleetError::Engine(_))));
-    assert_eq!(kinds().await, 0, "there can be no such namespace");
-    assert_eq!(ledger.export().await.unwrap(), before, "nor is anything written down");
+    assert_eq!(kinds().await, 0, "the name is invalid");
+    assert_eq!(ledger.export().await.unwrap(), before, "and no row is written");
     fleet.add(&InstanceSpec { force: true, ..wanted }).await.unwrap();
     assert_eq!(kinds().await, 2);
 }

@@ -23,7 +23,7 @@ async fn shop(database: TestDatabase) -> ServiceFixture {
         spec["destination"] = json!({"environment": name, "namespace": "web"});
         places.push(deploy_and_find(&fixture, "shop", name, spec).await.1);
     }
-    assert_ne!(places[0], places[1], "each is a unit of its own");
+    assert_ne!(places[0], places[1], "each is a placement of its own");
     fixture.wait_until_settled().await;
     fixture
 }

@@ -54,14 +54,14 @@ async fn working_credentials_are_rechecked_without_queries(database: TestDatabas
         (now[0] >= from[0] + 3 && now[1] >= from[1] + 3).then_some(())
     };
     let first = check_counts(&fixture);
-    fixture.wait_for("a few tries", async || more(first)).await;
+    fixture.wait_for("a few checks", async || more(first)).await;
     let (counts, from) = (fixture.ledger.counts(), check_counts(&fixture));
-    fixture.wait_for("more tries", async || more(from)).await;
-    assert_eq!(fixture.ledger.counts(), counts, "nothing changed, and nobody asked what did");
+    fixture.wait_for("more checks", async || more(from)).await;
+    assert_eq!(fixture.ledger.counts(), counts, "no change and no query");
 
     fixture.network.refuses.store(true, Ordering::SeqCst);
-    fixture.wait_for("to be told", async || is_reported(&fixture, &bad).await).await;
-    assert_eq!(fixture.all::<RepositoryCredentials>().await.len(), 1, "what worked is what Argo CD keeps");
+    fixture.wait_for("the conditions", async || is_reported(&fixture, &bad).await).await;
+    assert_eq!(fixture.all::<RepositoryCredentials>().await.len(), 1, "Argo CD keeps the valid credential");
     assert_eq!(fixture.argocd_secrets().await.len(), 1);
     // A restarted process knows only the reported conditions.
     fixture.kill().await;

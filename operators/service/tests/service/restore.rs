@@ -94,7 +94,7 @@ async fn changes_since_a_backup_are_found_and_nothing_is_deleted(database: TestD
     }
     fixture.wait_until_settled().await;
     assert_eq!(objects(&fixture).await, before, "the very same Applications, where they were");
-    assert_eq!(fixture.cascades(), gone, "and nothing that was deployed went");
+    assert_eq!(fixture.cascades(), gone, "and no deployed resource was deleted");
     assert!(fixture.list_objects(&format!("{ARGO}/namespaces/{ARGOCD}/applications")).await.is_empty());
     let placements: Vec<Placement> = fixture.all().await;
     let other = fleet.instance(OTHER).await.unwrap();
@@ -154,7 +154,7 @@ async fn a_restore_leaves_no_credential_of_lost_rows(database: TestDatabase) {
         })
         .await;
     fixture.wait_until_settled().await;
-    assert_eq!(fixture.cascades(), 0, "nothing that was deployed went");
+    assert_eq!(fixture.cascades(), 0, "no deployed resource was deleted");
     let application = fixture.application(&vault).await.unwrap();
     assert!(after.contains(&application["spec"]["destination"]["name"].as_str().unwrap().to_string()));
 }
@@ -179,7 +179,7 @@ async fn work_in_progress_at_a_backup_is_requested_again(database: TestDatabase)
         .wait_for("a sync", async || fixture.application(&web).await.filter(|one| one["operation"].is_object()))
         .await;
     fixture.delete("shop", DEPLOYMENTS, "old").await;
-    fixture.wait_for("one row less", async || (fixture.all::<Application>().await.len() == 1).then_some(())).await;
+    fixture.wait_for("one row fewer", async || (fixture.all::<Application>().await.len() == 1).then_some(())).await;
 
     fixture.kill().await;
     let mut file = Vec::new();
@@ -189,7 +189,7 @@ async fn work_in_progress_at_a_backup_is_requested_again(database: TestDatabase)
     assert!(fixture.all::<Operation>().await.is_empty());
     fixture.start().await;
     fixture.wait_for("both, once more", async || (fixture.all::<Operation>().await.len() >= 2).then_some(())).await;
-    assert!(fixture.deployment("shop", "old").await.is_some(), "it is not let go while its Application is there");
+    assert!(fixture.deployment("shop", "old").await.is_some(), "it is not released while its Application exists");
     fixture.fake_argocd.stuck(false);
     fixture
         .wait_for("an end", async || {
@@ -198,7 +198,7 @@ async fn work_in_progress_at_a_backup_is_requested_again(database: TestDatabase)
         })
         .await;
     fixture.wait_for("it to go", async || fixture.deployment("shop", "old").await.is_none().then_some(())).await;
-    assert_eq!(fixture.application(&old).await, None, "what it deployed went first");
+    assert_eq!(fixture.application(&old).await, None, "its resources were deleted first");
     assert_eq!(fixture.cascades(), 1);
 }
 
@@ -245,7 +245,7 @@ async fn instances_of_another_database_are_left_alone(database: TestDatabase) {
     fixture.start().await;
     synced(&fixture, "web").await;
     fixture.wait_until_settled().await;
-    assert_eq!(there(&fixture).await, before, "nothing of it was touched");
+    assert_eq!(there(&fixture).await, before, "nothing was changed");
     fixture.kill().await;
 
     // After the instance is assigned to this database, the same backup finds it.
@@ -268,7 +268,7 @@ async fn instances_of_another_database_are_left_alone(database: TestDatabase) {
     let rows = fixture.ledger.export().await.unwrap();
     let refused = backup::restore(&fixture.ledger, &engine, &read_backup(&file)).await;
     assert!(matches!(refused, Err(BackupError::OtherDatabase(of)) if of == ARGOCD));
-    assert_eq!(fixture.ledger.export().await.unwrap(), rows, "all is as it was");
+    assert_eq!(fixture.ledger.export().await.unwrap(), rows, "nothing was changed");
 }
 
 /// Neither the tenant nor its deployments are in the backup, and another instance has fewer placements.
@@ -320,5 +320,5 @@ async fn a_move_without_a_row_continues_once(database: TestDatabase) {
     fixture.wait_until_settled().await;
     assert!(fixture.find_application(&web).await.is_some());
     assert_eq!(objects(&fixture).await.len(), 1);
-    assert_eq!(fixture.cascades(), 0, "nothing that was deployed went");
+    assert_eq!(fixture.cascades(), 0, "no deployed resource was deleted");
 }

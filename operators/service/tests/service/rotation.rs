@@ -157,10 +157,13 @@ async fn edits_during_a_move_are_corrected(database: TestDatabase) {
     let edited = json!({"stringData": {"config": "{}"}});
     send(&fixture.engine, "PATCH", &path, edited).await.unwrap();
     fixture.wait_for("a look at it", async || (fixture.runs().await > runs).then_some(())).await;
-    assert!(namespaces_with_value(&fixture, "config", "token-two").await.is_empty(), "while a unit moves it stays so");
+    assert!(
+        namespaces_with_value(&fixture, "config", "token-two").await.is_empty(),
+        "it stays while a placement moves"
+    );
     finish(&fixture, &row).await;
     fixture
-        .wait_for("it is as before", async || {
+        .wait_for("it is unchanged", async || {
             (namespaces_with_value(&fixture, "config", "token-two").await == [second.as_str()]).then_some(())
         })
         .await;

@@ -148,7 +148,7 @@ async fn a_sync_run_costs_the_same_however_many_there_were(database: TestDatabas
     let few = queries("first").await;
     earlier_runs(&fixture).await;
     let many = queries("second").await;
-    assert!(many < few + (RUNS / 2) as u64, "{few} questions for the first run, {many} for one after {RUNS} others");
+    assert!(many < few + (RUNS / 2) as u64, "{few} queries for the first run, {many} for one after {RUNS} others");
 }
 
 /// Longer than any check for missing notifications.
@@ -161,7 +161,7 @@ async fn an_idle_service_sends_no_query(database: TestDatabase) {
     deploy(&fixture, "shop", 0..3).await;
     let (asked, from) = (fixture.ledger.counts(), Instant::now());
     fixture.wait_for("a while", async || (from.elapsed() > NOTIFY_AFTER * 2).then_some(())).await;
-    assert_eq!(fixture.ledger.counts(), asked, "nobody does anything, and nobody asks");
+    assert_eq!(fixture.ledger.counts(), asked, "an idle service sends no query");
 }
 
 /// Simulates Argo CD's periodic comparison, which changes the status of every Application.
@@ -189,7 +189,7 @@ async fn an_unchanged_comparison_sends_no_query(database: TestDatabase) {
     for minute in 2..5 {
         compare(&fixture, minute).await;
     }
-    assert_eq!(fixture.ledger.counts(), asked, "nothing was found that was not known");
+    assert_eq!(fixture.ledger.counts(), asked, "a comparison without a change needs no query");
     // A real change is reported, with its time.
     let path = fixture.list_objects(&format!("{ARGO}/applications")).await[0]["metadata"]["name"].clone();
     let path = format!("{ARGO}/namespaces/{ARGOCD}/applications/{}", path.as_str().unwrap());

@@ -130,7 +130,7 @@ async fn an_application_matches_its_row_exactly(database: TestDatabase) {
         json!({"spec": {"sources": [{"repoURL": "https://other.example/x", "path": "."}], "revisionHistoryLimit": 0}}),
         json!({"spec": {"ignoreDifferences": [{"group": "*", "kind": "*", "jsonPointers": ["/"]}], "info": [{"name": "a", "value": "b"}]}}),
         // With such a label, a lookup finds no row or another Application's row.
-        json!({"metadata": {"labels": {"databaseID": "nobody"}}, "spec": {"project": "default"}}),
+        json!({"metadata": {"labels": {"databaseID": "unknown"}}, "spec": {"project": "default"}}),
         json!({"metadata": {"labels": {"databaseID": other["metadata"]["labels"]["databaseID"]}}}),
     ] {
         send(&fixture.engine, "PATCH", &path, edited).await.unwrap();
@@ -175,7 +175,7 @@ async fn an_orphaned_application_is_deleted_without_its_resources(database: Test
     let ours = create_orphan(&fixture, ARGOCD, 2).await;
     let gone = async || send(&fixture.engine, "GET", &ours, Value::Null).await.is_err().then_some(());
     fixture.wait_for("it to go", gone).await;
-    assert_eq!(fixture.cascades(), 0, "what it deployed stays");
+    assert_eq!(fixture.cascades(), 0, "its resources stay");
     fixture.wait_until_settled().await;
     for kept in [others, format!("{ARGO}/namespaces/{ARGOCD}/applications/gitopsdepl-{web}")] {
         assert!(send(&fixture.engine, "GET", &kept, Value::Null).await.is_ok(), "{kept}");
@@ -188,7 +188,7 @@ async fn an_orphaned_application_is_deleted_without_its_resources(database: Test
     fixture.start().await;
     let (later, from) = (fixture.orphan_grace * 3, Instant::now());
     fixture.wait_for("a while", async || (from.elapsed() > later).then_some(())).await;
-    assert!(is_terminating(&fixture, &web).await.is_some(), "it waits for what it deployed");
+    assert!(is_terminating(&fixture, &web).await.is_some(), "it waits for its resources");
     fixture.fake_argocd.stuck(false);
     fixture.wait_for("its end", async || fixture.application(&web).await.is_none().then_some(())).await;
     assert_eq!(fixture.cascades(), 1);

@@ -1,7 +1,7 @@
-// Command engine renders charts with Helm's own engine, as a library in a warm process, and says how long it took.
+// Command engine renders charts with Helm's engine as a library in a warm process, and measures the duration.
 //
-// It reads lines "CHART<TAB>VALUES<TAB>ROUNDS" and answers each with the nanoseconds of the fastest round: values brought
-// together and templates rendered, the chart loaded and its dependencies sorted out before.
+// The command reads lines "CHART<TAB>VALUES<TAB>ROUNDS", and answers each with the nanoseconds of the fastest round. A round merges the
+// values and renders the templates; the chart is loaded and its dependencies are processed before.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Prints the internal Go types that refusals show, for kubernetes/cluster/data/internal.txt, whose last lines (from
-// policy.PodDisruptionBudgetSpec on) are written by hand. Run from tests/real/kubernetes:
+// Prints the internal Go types that appear in error messages, for kubernetes/cluster/data/internal.txt. The last lines of that file
+// (from policy.PodDisruptionBudgetSpec on) are written by hand. Run from tests/real/kubernetes:
 //
 //	go run ./printed
 package main
@@ -93,7 +93,7 @@ func fields(t, v reflect.Type) []string {
 			}
 			if f.Type.Name() == "ObjectMeta" && f.Type.PkgPath() == "k8s.io/apimachinery/pkg/apis/meta/v1" {
 				o = append(o, fields(f.Type, f.Type)...)
-				// mark that values come from metadata
+				// values come from metadata
 				for j := range o {
 					if !strings.Contains(o[j], "~") {
 						o[j] = "~metadata/" + o[j]
@@ -130,7 +130,7 @@ func fields(t, v reflect.Type) []string {
 			vt = vf.Type
 		}
 		if src == "-" {
-			// special moves
+			// special cases
 			src = map[string]string{"PodSecurityContext.HostNetwork": "../hostNetwork", "PodSecurityContext.HostPID": "../hostPID", "PodSecurityContext.HostIPC": "../hostIPC", "PodSecurityContext.ShareProcessNamespace": "../shareProcessNamespace", "PodSecurityContext.HostUsers": "../hostUsers"}[t.Name()+"."+f.Name]
 			if src == "" {
 				src = "-"

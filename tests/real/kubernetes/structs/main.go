@@ -1,4 +1,4 @@
-// Prints the Go structs of the built-in kinds, one definition a line, for kubernetes/cluster/data/structs.txt. Run from tests/real/kubernetes:
+// Prints the Go structs of the built-in kinds, one definition per line, for kubernetes/cluster/data/structs.txt. Run from tests/real/kubernetes:
 //
 //	go run ./structs > ../../kubernetes/cluster/data/structs.txt
 package main

@@ -1,9 +1,9 @@
-// Prints, for every Go struct behind a definition of the given OpenAPI schemas, how Go's JSON codec treats each field:
-// one line a definition, `name<TAB>{"field":"flags type"}`. Run from tests/real/kubernetes:
+// Prints how Go's JSON codec treats each field of the Go structs behind the given OpenAPI schemas, one line per definition:
+// `name<TAB>{"field":"flags type"}`. Run from tests/real/kubernetes:
 //
 //	go run ./types < ../../kubernetes/object/data/schemas.json > ../../kubernetes/object/data/gotypes.json
 //
-// Flags: p pointer, o omitempty, z omitzero, i the field reached through embedded structs (their names follow, joined by dots).
+// Flags: p pointer, o omitempty, z omitzero, i field of embedded structs (followed by their names, joined by dots).
 package main
 
 import (
@@ -47,7 +47,7 @@ func walk(t reflect.Type) {
 		return
 	}
 	seen[t] = true
-	// A type that reads itself is a leaf.
+	// A type with its own unmarshaler is a leaf.
 	if reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
 		out[definition(t)] = map[string]string{}
 		return

@@ -13,7 +13,7 @@ fn carried(mutation: &Mutation) -> Result<plan::Mutation, String> {
 }
 
 #[test]
-fn every_action_has_its_act() {
+fn every_action_has_its_write_operation() {
     let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}});
     for action in [Action::Create, Action::Update, Action::UpdateStatus, Action::Apply, Action::ApplyStatus] {
         let mutation = Mutation::object(Folder::Management, action, &deployments(), &body);
@@ -49,7 +49,7 @@ fn every_action_has_its_act() {
 }
 
 #[test]
-fn deletions_keep_what_must_hold() {
+fn deletions_keep_their_preconditions() {
     let delete =
         |options: Value| carried(&Mutation::delete(Folder::Configuration, &deployments(), ("shop", "web"), &options));
     let made = delete(json!({"kind": "DeleteOptions", "propagationPolicy": "Foreground", "preconditions": {"uid": "u", "resourceVersion": "7"}})).unwrap();
@@ -74,7 +74,7 @@ fn deletions_keep_what_must_hold() {
 }
 
 #[test]
-fn dry_runs_are_not_carried_out() {
+fn dry_runs_are_not_applied() {
     let options = json!({"kind": "DeleteOptions", "dryRun": ["All"]});
     let delete = Mutation::delete(Folder::Configuration, &deployments(), ("shop", "web"), &options);
     let body = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "shop"}});
@@ -86,7 +86,7 @@ fn dry_runs_are_not_carried_out() {
 }
 
 #[test]
-fn kinds_of_the_same_directory_are_known_by_their_objects() {
+fn kinds_with_one_directory_are_identified_by_their_objects() {
     let of = ResourceType::new("new.example.com", "v1", "things");
     let body = json!({"apiVersion": "new.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}});
     let made = carried(&Mutation::object(Folder::Management, Action::Create, &of, &body)).unwrap();

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 
 #[test]
-fn what_the_server_and_others_added_makes_no_other_object() {
+fn defaults_and_foreign_fields_do_not_count_as_a_change() {
     let there = json!({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running"}, "metadata": {
         "name": "a", "uid": "u", "resourceVersion": "7", "labels": {"app": "a", "more": "yes"}},
         "spec": {"nodeName": "n", "containers": [{"name": "a", "image": "i", "imagePullPolicy": "Always",
@@ -18,24 +18,24 @@ fn what_the_server_and_others_added_makes_no_other_object() {
     other["spec"]["containers"][0]["image"] = "j".into();
     assert_eq!(
         create_difference(&there, &other).unwrap(),
-        "it is there already, and is another at `.spec.containers[0].image`"
+        "it exists already and differs at `.spec.containers[0].image`"
     );
     let mut leaving = there;
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
-    assert_eq!(create_difference(&leaving, &wanted).unwrap(), "it is there already, and about to go");
+    assert_eq!(create_difference(&leaving, &wanted).unwrap(), "it exists already and is being deleted");
 }
 
 #[test]
-fn a_secret_is_known_by_what_became_of_its_texts() {
+fn string_data_of_a_secret_is_compared_as_data() {
     let wanted = |text: &str| json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "stringData": {"key": text}});
     let there = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a"}, "data": {"key": "aHVzaA=="}});
     assert_eq!(create_difference(&there, &wanted("hush")), None);
     let why = create_difference(&there, &wanted("loud")).unwrap();
-    assert_eq!(why, "it is there already, and is another at `.data.key`", "and no value is told");
+    assert_eq!(why, "it exists already and differs at `.data.key`", "and no value is told");
 }
 
 #[test]
-fn an_update_is_done_only_when_nothing_is_left_of_what_was_before() {
+fn update_is_done_only_without_leftover_fields() {
     let map = |revision: &str, data: Value| json!({"metadata": {"name": "a", "resourceVersion": revision}, "data": data, "status": {"x": revision}});
     let wanted = map("7", json!({"a": "1"}));
     assert_eq!(update_difference(&map("9", json!({"a": "1"})), &wanted, None), None);

@@ -11,10 +11,10 @@ use super::*;
 fn client_with_discovery(version: Option<&'static str>) -> kube::Client {
     let service = tower::service_fn(move |request: http::Request<Body>| async move {
         let accept = request.headers()[ACCEPT].to_str().unwrap().to_string();
-        let asked = version.filter(|v| accept.split([',', ';']).any(|part| part == format!("v={v}")));
+        let requested = version.filter(|v| accept.split([',', ';']).any(|part| part == format!("v={v}")));
         let secrets = json!({"resource": "secrets", "scope": "Namespaced", "responseKind": {"kind": "Secret"}});
         let groups = json!([{"metadata": {}, "versions": [{"version": "v1", "resources": [secrets]}]}]);
-        let answer = match (request.uri().path(), asked) {
+        let answer = match (request.uri().path(), requested) {
             ("/api", Some(_)) => json!({"kind": "APIGroupDiscoveryList", "items": groups}),
             ("/apis", Some(_)) => json!({"kind": "APIGroupDiscoveryList", "items": []}),
             ("/api" | "/apis", None) => json!({"kind": "APIVersions"}),
@@ -33,7 +33,7 @@ fn secret(name: &str) -> InputQuery {
 }
 
 #[tokio::test]
-async fn discovery_is_asked_for_in_either_version() {
+async fn discovery_works_with_both_versions() {
     for version in ["v2", "v2beta1"] {
         assert!(LiveCluster::with_client(client_with_discovery(Some(version))).await.is_ok(), "{version}");
     }
@@ -42,12 +42,12 @@ async fn discovery_is_asked_for_in_either_version() {
 }
 
 #[tokio::test]
-async fn one_object_is_asked_for_and_nothing_else_is_taken() {
+async fn only_the_requested_object_is_read() {
     let live = LiveCluster::with_client(client_with_discovery(Some("v2"))).await.unwrap();
     for name in ["", ".", ".."] {
         let refused = live.answer(&secret(name)).await.unwrap_err();
-        assert_eq!(refused, format!("`{name}` is no name that can be asked for"));
+        assert_eq!(refused, format!("`{name}` is not a valid object name"));
     }
     let odd = live.answer(&secret("tok")).await.unwrap_err();
-    assert_eq!(odd, "the cluster answered with something else, a SecretList");
+    assert_eq!(odd, "the cluster returned another kind: SecretList");
 }

@@ -23,14 +23,14 @@ pub async fn client(secret: &Value) -> Result<Option<kube::Client>, CommandError
         return Ok(None);
     }
     let coded = secret["data"]["config"].as_str().unwrap_or_default();
-    let config: Value = serde_json::from_slice(&STANDARD.decode(coded)?).map_err(|_| "its `config` is no JSON")?;
+    let config: Value = serde_json::from_slice(&STANDARD.decode(coded)?).map_err(|_| "`config` is not valid JSON")?;
     let mut config =
         kube::Config::from_custom_kubeconfig(kubeconfig(&cluster.server, &config)?, &KubeConfigOptions::default())
             .await?;
     // The applier decides which requests are safe to retry; the client does not know.
     config.default_retry = false;
     let client = kube::Client::try_from(config)?;
-    tokio::time::timeout(ANSWER, client.apiserver_version()).await.map_err(|_| "it does not answer")??;
+    tokio::time::timeout(ANSWER, client.apiserver_version()).await.map_err(|_| "the cluster does not answer")??;
     Ok(Some(client))
 }
 

@@ -25,7 +25,7 @@ impl FleetTable {
     }
 
     /// Creates a table of placements.
-    pub fn units(units: &[PlacementInfo]) -> Self {
+    pub fn placements(placements: &[PlacementInfo]) -> Self {
         let columns = vec![
             column("Tenant", |one, _| text(one, "/tenant")),
             column("Environment", |one, _| text(one, "/environment")),
@@ -36,7 +36,7 @@ impl FleetTable {
             wide("Environment-Uid", |one, _| text(one, "/environmentUid")),
             wide("Cluster", |one, _| text(one, "/cluster")),
         ];
-        let objects = units.iter().map(Value::from).collect();
+        let objects = placements.iter().map(Value::from).collect();
         Self(ObjectTable { columns, objects, is_one: false, now: Timestamp::UNIX_EPOCH })
     }
 
@@ -45,7 +45,7 @@ impl FleetTable {
             column("Namespace", |one, _| text(one, "/namespace")),
             column("State", |one, _| text(one, "/state")),
             column("Applications", |one, _| used(one, "/applications", "/maxApplications")),
-            column("Units", |one, _| used(one, "/units", "/maxUnits")),
+            column("Placements", |one, _| used(one, "/units", "/maxUnits")),
             column("Moving", |one, _| number(one, "/moving").to_string()),
             wide("Id", |one, _| text(one, "/id")),
             wide("Cluster", |one, _| text(one, "/cluster")),

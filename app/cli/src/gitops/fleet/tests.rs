@@ -35,29 +35,32 @@ fn entry(namespace: &str, member: Option<InstanceState>, applications: u64) -> F
 }
 
 #[test]
-fn instances_are_told_one_a_line_and_wide_with_their_ids() {
+fn instances_are_listed_and_wide_output_has_ids() {
     let entries = [entry("argocd-one", Some(InstanceState::Active), 12), entry("old", None, 3)];
     let all = FleetTable::instances(&entries);
     assert_eq!(
         OutputFormat::Table.text(&all).unwrap(),
-        "Namespace   State         Applications  Units  Moving\n\
-         argocd-one  active        12/1000       2/50   0\n\
-         old         unregistered  3             2      0\n"
+        "Namespace   State         Applications  Placements  Moving\n\
+         argocd-one  active        12/1000       2/50        0\n\
+         old         unregistered  3             2           0\n"
     );
     let wide = OutputFormat::Wide.text(&all).unwrap();
-    assert!(wide.starts_with("Namespace   State         Applications  Units  Moving  Id          Cluster\n"), "{wide}");
-    let told: Value = serde_json::from_str(&OutputFormat::Json.text(&all).unwrap()).unwrap();
-    assert_eq!((&told[0]["state"], &told[0]["maxUnits"]), (&json!("active"), &json!(50)));
+    assert!(
+        wide.starts_with("Namespace   State         Applications  Placements  Moving  Id          Cluster\n"),
+        "{wide}"
+    );
+    let printed: Value = serde_json::from_str(&OutputFormat::Json.text(&all).unwrap()).unwrap();
+    assert_eq!((&printed[0]["state"], &printed[0]["maxUnits"]), (&json!("active"), &json!(50)));
     assert!(OutputFormat::Yaml.text(&all).unwrap().contains("namespace: old\n"));
     let one: Value =
         serde_json::from_str(&OutputFormat::Json.text(&FleetTable::instance(&entries[1])).unwrap()).unwrap();
-    assert_eq!(one["namespace"], "old", "whoever asks for one gets it, and no list");
-    assert_eq!(one["cluster"], "c-uid", "a namespace of that name may be on several");
+    assert_eq!(one["namespace"], "old", "one instance is an object, not a list");
+    assert_eq!(one["cluster"], "c-uid", "several clusters may have a namespace of this name");
 }
 
 #[test]
-fn units_are_told_with_where_they_are() {
-    let unit = |tenant: &str, environment: Option<&str>, moving: Option<&str>| PlacementInfo {
+fn placements_are_listed_with_their_instance() {
+    let placement = |tenant: &str, environment: Option<&str>, moving: Option<&str>| PlacementInfo {
         tenant: tenant.into(),
         tenant_uid: format!("{tenant}-uid"),
         environment: environment.map(Into::into),
@@ -67,7 +70,8 @@ fn units_are_told_with_where_they_are() {
         applications: 3,
         moving: moving.map(Into::into),
     };
-    let all = FleetTable::units(&[unit("shop", None, None), unit("shop", Some("prod"), Some("argocd-two"))]);
+    let all =
+        FleetTable::placements(&[placement("shop", None, None), placement("shop", Some("prod"), Some("argocd-two"))]);
     assert_eq!(
         OutputFormat::Table.text(&all).unwrap(),
         "Tenant  Environment  Instance    Applications  Moving\n\
@@ -75,9 +79,9 @@ fn units_are_told_with_where_they_are() {
          shop    prod         argocd-one  3             to argocd-two\n"
     );
     assert!(OutputFormat::Wide.text(&all).unwrap().contains("shop-uid    prod-uid         c-uid\n"));
-    let told: Value = serde_json::from_str(&OutputFormat::Json.text(&all).unwrap()).unwrap();
+    let printed: Value = serde_json::from_str(&OutputFormat::Json.text(&all).unwrap()).unwrap();
     assert_eq!(
-        (&told[0]["environment"], &told[0]["moving"], &told[1]["movingTo"]),
+        (&printed[0]["environment"], &printed[0]["moving"], &printed[1]["movingTo"]),
         (&Value::Null, &json!(false), &json!("argocd-two"))
     );
 }

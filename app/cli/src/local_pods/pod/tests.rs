@@ -29,7 +29,7 @@ fn pod(uid: &str, image: &str, fields: Value) -> Value {
 }
 
 #[test]
-fn only_mapped_images_run_and_only_as_they_are_mapped() {
+fn only_mapped_images_run_with_their_mapping() {
     let pods = [pod("a", "apparatus:1", json!({})), pod("b", "postgres:16", json!({}))];
     let acts = plan(&pods, &BTreeSet::new(), &commands());
     let [PodAction::Start { uid, command, env, .. }] = acts.as_slice() else { panic!("{acts:?}") };
@@ -38,7 +38,7 @@ fn only_mapped_images_run_and_only_as_they_are_mapped() {
 }
 
 #[test]
-fn what_runs_is_not_started_twice_and_ends_with_its_pod() {
+fn process_starts_once_and_ends_with_its_pod() {
     let running = BTreeSet::from(["a".to_string(), "gone".to_string()]);
     let pods = [pod("a", "short", json!({}))];
     assert_eq!(plan(&pods, &running, &commands()), [PodAction::Stop { uid: "gone".to_string() }]);
@@ -50,13 +50,13 @@ fn what_runs_is_not_started_twice_and_ends_with_its_pod() {
 }
 
 #[test]
-fn a_pod_that_ended_is_left_to_its_owner() {
+fn ended_pod_is_left_to_its_owner() {
     let pods = [pod("a", "short", json!({"/status": {"phase": "Failed"}}))];
     assert_eq!(plan(&pods, &BTreeSet::new(), &commands()), []);
 }
 
 #[test]
-fn a_mapping_that_is_none_is_named() {
+fn invalid_mapping_is_named() {
     let parse = |commands: &str| {
         let text = format!("operators:\n  plugs:\n    settings:\n      commands: {commands}\n");
         ImageCommands::of(

@@ -123,7 +123,7 @@ fn switches_take_values_and_the_last_one_counts() {
 }
 
 #[test]
-fn values_are_told_of_in_go_s_words() {
+fn value_errors_match_go() {
     assert_eq!(csv("a,\"b,c\",,\"d\"\"e\"").unwrap().0, ["a", "b,c", "", "d\"e"]);
     assert_eq!(csv("x\"y").unwrap_err(), "parse error on line 1, column 2: bare \" in non-quoted-field");
     assert_eq!(boolean("nix").unwrap_err(), "strconv.ParseBool: parsing \"nix\": invalid syntax");

@@ -49,7 +49,7 @@ pub fn run(case: &OperatorCase, output: &Path, how: CaseRunOptions) -> io::Resul
     };
     fs::write(output.join("stdout.log"), &ran.stdout)?;
     fs::write(output.join("stderr.log"), &ran.stderr)?;
-    let mut odd = ran.usage.disk_full.then(|| format!("its {} MiB of disk were full", job.limits.disk_bytes >> 20));
+    let mut odd = ran.usage.disk_full.then(|| format!("its disk of {} MiB was full", job.limits.disk_bytes >> 20));
     match ran.output.files(job.limits.disk_bytes) {
         Ok(files) => {
             for file in files {

@@ -2,9 +2,9 @@
 
 use super::*;
 
-async fn sent(town: &ConsoleFixture, request: http::request::Builder, body: &str) -> (StatusCode, String, String) {
+async fn sent(console: &ConsoleFixture, request: http::request::Builder, body: &str) -> (StatusCode, String, String) {
     let request = request.header("Host", "localhost:7467").body(Body::from(body.to_string())).unwrap();
-    let response = town.router.clone().oneshot(request).await.unwrap();
+    let response = console.router.clone().oneshot(request).await.unwrap();
     let kind =
         response.headers().get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default().to_string();
     let (status, bytes) = (response.status(), response.into_body().collect().await.unwrap().to_bytes());
@@ -12,10 +12,10 @@ async fn sent(town: &ConsoleFixture, request: http::request::Builder, body: &str
 }
 
 #[tokio::test]
-async fn what_the_api_refuses_is_a_problem_of_the_document() {
-    let town = ConsoleFixture::build().await;
-    let token = town.token("waker", &["wake"]).await;
-    let act = || Request::post("/api/v1/actions/wake").header("Authorization", format!("Bearer {token}"));
+async fn api_errors_are_documented_problems() {
+    let console = ConsoleFixture::build().await;
+    let token = console.token("reconciler", &["reconcile"]).await;
+    let act = || Request::post("/api/v1/actions/reconcile").header("Authorization", format!("Bearer {token}"));
     let json_body = || act().header("Content-Type", "application/json");
     for (request, body, word) in [
         (Request::get("/api/v1/decisions?page=x"), "", "malformed"),
@@ -27,7 +27,7 @@ async fn what_the_api_refuses_is_a_problem_of_the_document() {
         (json_body(), "{\"operator\": 7}", "invalid"),
         (act(), "operator=greeter", "unsupported-media-type"),
     ] {
-        let (status, kind, text) = sent(&town, request, body).await;
+        let (status, kind, text) = sent(&console, request, body).await;
         assert_eq!(kind, "application/problem+json", "{word}: {status} {text}");
         let problem: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(problem["type"], format!("urn:switchboard:problem:{word}"), "{text}");
@@ -37,21 +37,21 @@ async fn what_the_api_refuses_is_a_problem_of_the_document() {
 }
 
 #[tokio::test]
-async fn what_a_page_refuses_is_a_page() {
-    let town = ConsoleFixture::build().await;
+async fn page_errors_are_pages() {
+    let console = ConsoleFixture::build().await;
     for request in [Request::get("/decisions?page=x"), Request::delete("/fleet"), Request::post("/signout")] {
-        let (status, kind, text) = sent(&town, request, "").await;
+        let (status, kind, text) = sent(&console, request, "").await;
         assert!(status.is_client_error() && kind.starts_with("text/html"), "{status} {kind}");
         assert!(text.contains("hint: ") && text.contains("Overview"), "{text}");
     }
 }
 
 #[tokio::test]
-async fn too_many_listeners_are_told_when_to_come_back() {
-    let town = ConsoleFixture::build().await;
+async fn too_many_live_pages_get_retry_after() {
+    let console = ConsoleFixture::build().await;
     let listen = async || {
         let request = Request::get("/events").header("Host", "localhost:7467").body(Body::empty()).unwrap();
-        town.router.clone().oneshot(request).await.unwrap()
+        console.router.clone().oneshot(request).await.unwrap()
     };
     let (first, second) = (listen().await, listen().await);
     assert_eq!((first.status(), second.status()), (StatusCode::OK, StatusCode::OK));

@@ -11,33 +11,31 @@ const TAG: &str = "applications";
 
 /// Adds the paths and schemas.
 pub fn describe(part: OpenApiPart) -> OpenApiPart {
-    let list = OpenApiOperation::new("listApplications", TAG, "Applications of a tenant, or of all").paged().response(
-        200,
-        "ApplicationEntryPage",
-        "A page of applications",
-    );
-    let create = OpenApiOperation::new("createApplication", TAG, "Creates an application: its GitOpsDeployment")
+    let list = OpenApiOperation::new("listApplications", TAG, "List applications of a tenant, or of all tenants")
+        .paged()
+        .response(200, "ApplicationEntryPage", "Page of applications");
+    let create = OpenApiOperation::new("createApplication", TAG, "Create an application: its GitOpsDeployment")
         .body("WantedApplication")
         .response(201, "Application", "The application")
-        .header(201, "Location", "Where it is")
-        .header(201, "ETag", "Its version")
+        .header(201, "Location", "Path of the application")
+        .header(201, "ETag", "Version of the application")
         .problems(&[ProblemKind::NotFound, ProblemKind::Conflict]);
     let read = OpenApiOperation::new("getApplication", TAG, "An application")
         .parameter("id")
         .response(200, "Application", "The application")
-        .header(200, "ETag", "Its version")
+        .header(200, "ETag", "Version of the application")
         .problems(&[ProblemKind::NotFound]);
-    let replace = OpenApiOperation::new("replaceApplication", TAG, "Changes what is deployed")
+    let replace = OpenApiOperation::new("replaceApplication", TAG, "Change the application")
         .parameter("id")
         .parameter("if-match")
         .body("WantedApplication")
         .response(200, "Application", "The application")
-        .header(200, "ETag", "Its version")
+        .header(200, "ETag", "Version of the application")
         .problems(&[ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::PreconditionFailed]);
-    let remove = OpenApiOperation::new("deleteApplication", TAG, "Deletes an application and what it deployed")
+    let remove = OpenApiOperation::new("deleteApplication", TAG, "Delete an application and its deployed resources")
         .parameter("id")
         .parameter("if-match")
-        .response(204, "", "Its deletion has begun")
+        .response(204, "", "The deletion has started")
         .problems(&[
             ProblemKind::Malformed,
             ProblemKind::NotFound,
@@ -65,21 +63,21 @@ fn input_schema() -> Value {
         "type": "object",
         "additionalProperties": false,
         "required": ["tenant", "name", "gitRepositoryURL", "gitPath", "syncPolicyAutomatic"],
-        "description": format!("In words that JSON Schema has none for: {NAMESPACE_WITHOUT_ENVIRONMENT}; with an environment a namespace is needed."),
+        "description": format!("Rules beyond this schema: {NAMESPACE_WITHOUT_ENVIRONMENT}; with an environment a namespace is required."),
         "properties": {
             "tenant": { "type": "string", "pattern": TENANT_PATTERN, "description": "The namespace of the GitOpsDeployment." },
             "name": { "type": "string", "pattern": NAME_PATTERN, "maxLength": MAX_NAME_CHARS },
             "gitRepositoryURL": { "type": "string", "minLength": 1, "maxLength": MAX_TEXT_CHARS, "description": "URL of the git repository." },
-            "gitRevision": text("Branch, tag or commit; empty is the repository's default branch."),
+            "gitRevision": text("Branch, tag or commit; empty for the repository's default branch."),
             "gitPath": { "type": "string", "minLength": 1, "maxLength": MAX_TEXT_CHARS, "description": "Directory in the repository; not `/`." },
-            "destinationCluster": { "type": "string", "maxLength": MAX_NAME_CHARS, "description": "Name of a managed environment of the tenant; empty is the tenant's own namespace." },
-            "namespace": { "type": "string", "maxLength": 63, "description": "Namespace on the destination." },
-            "syncPolicyAutomatic": { "type": "boolean", "description": "Whether it is deployed whenever repository or target change; otherwise by operations." },
+            "destinationCluster": { "type": "string", "maxLength": MAX_NAME_CHARS, "description": "Name of a managed environment of the tenant; empty for the tenant's own namespace." },
+            "namespace": { "type": "string", "maxLength": 63, "description": "Namespace in the destination cluster." },
+            "syncPolicyAutomatic": { "type": "boolean", "description": "Whether Argo CD syncs on every change of repository or target; otherwise an operation is needed." },
             "syncOptions": {
                 "type": "array", "maxItems": 32, "items": { "type": "string", "enum": ["CreateNamespace=true", "CreateNamespace=false"] },
-                "description": format!("Others are refused: {BAD_SYNC_OPTION}."),
+                "description": format!("Other options are rejected: {BAD_SYNC_OPTION}."),
             },
-            "waitForRemoval": { "type": "boolean", "description": "Whether a deletion waits until all that was deployed is gone." },
+            "waitForRemoval": { "type": "boolean", "description": "Whether a deletion waits until all deployed resources are deleted." },
         },
     })
 }
@@ -101,14 +99,14 @@ fn application() -> Value {
             "syncPolicyAutomatic": { "type": "boolean" },
             "syncOptions": { "type": "array", "items": string },
             "waitForRemoval": { "type": "boolean" },
-            "health": { "type": "string", "description": "Empty while Argo CD has not looked." },
+            "health": { "type": "string", "description": "Empty until Argo CD has compared the application." },
             "healthMessage": string,
-            "syncStatus": { "type": "string", "description": "Empty while Argo CD has not looked." },
-            "revision": { "type": "string", "description": "The commit that was compared with." },
+            "syncStatus": { "type": "string", "description": "Empty until Argo CD has compared the application." },
+            "revision": { "type": "string", "description": "Commit that Argo CD compared." },
             "conditions": { "type": "array", "items": { "$ref": "#/components/schemas/Condition" } },
             "createdOn": { "type": "string", "format": "date-time" },
             "deleting": { "type": "boolean" },
-            "engineInstance": { "type": ["string", "null"], "description": "The Argo CD it is on; null while it is on none." },
+            "engineInstance": { "type": ["string", "null"], "description": "Argo CD instance of the application; null until it is placed." },
         },
     })
 }

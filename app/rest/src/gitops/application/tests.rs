@@ -46,7 +46,7 @@ fn input_that_the_backend_rejects_is_rejected() {
             "the namespace specified in the destination field is invalid",
         ),
         (ApplicationInput { repository: String::new(), ..wanted() }, "gitRepositoryURL is empty"),
-        (ApplicationInput { git_revision: "a\0b".into(), ..wanted() }, "gitRevision has control characters"),
+        (ApplicationInput { git_revision: "a\0b".into(), ..wanted() }, "gitRevision contains control characters"),
         (ApplicationInput { git_path: "x".repeat(3000), ..wanted() }, "gitPath is longer than 2048 characters"),
         (ApplicationInput { tenant: "../kube-system".into(), ..wanted() }, "tenant: "),
     ];

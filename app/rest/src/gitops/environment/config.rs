@@ -16,12 +16,12 @@ pub fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SecretString>
 pub fn select_context(text: &str, context: Option<&str>) -> Result<SecretString, ProblemDetails> {
     let bad = |why: &str| ProblemDetails::new(ProblemKind::Invalid, format!("config {why}"));
     let read = yaml::read(text).ok().map(|document| document.value).filter(Value::is_object);
-    let mut config = read.ok_or_else(|| bad("is no kubeconfig"))?;
+    let mut config = read.ok_or_else(|| bad("is not a kubeconfig"))?;
     let Some(context) = context else { return Ok(SecretString::from(text)) };
-    let kept = entry(&config["contexts"], context).ok_or_else(|| bad("has no such context"))?;
+    let kept = entry(&config["contexts"], context).ok_or_else(|| bad("does not have this context"))?;
     let (cluster, user) = (kept["context"]["cluster"].clone(), kept["context"]["user"].clone());
     for (list, name) in [("contexts", context), ("clusters", text_of(&cluster)), ("users", text_of(&user))] {
-        let of = entry(&config[list], name).ok_or_else(|| bad(&format!("names something that is not in {list}")))?;
+        let of = entry(&config[list], name).ok_or_else(|| bad(&format!("refers to a missing entry of {list}")))?;
         config[list] = json!([of]);
     }
     config["current-context"] = json!(context);

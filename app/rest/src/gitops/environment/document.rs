@@ -11,37 +11,41 @@ const TAG: &str = "managed environments";
 
 /// Adds the paths and schemas.
 pub fn describe(part: OpenApiPart) -> OpenApiPart {
-    let list = OpenApiOperation::new("listManagedEnvironments", TAG, "Managed environments of a tenant, or of all")
-        .paged()
-        .response(200, "ManagedEnvironmentPage", "A page of environments");
+    let list = OpenApiOperation::new(
+        "listManagedEnvironments",
+        TAG,
+        "List managed environments of a tenant, or of all tenants",
+    )
+    .paged()
+    .response(200, "ManagedEnvironmentPage", "Page of environments");
     let create = OpenApiOperation::new(
         "createManagedEnvironment",
         TAG,
-        "Creates an environment, and a Secret for its kubeconfig",
+        "Create an environment, and a Secret for its kubeconfig",
     )
     .body("WantedManagedEnvironment")
     .response(201, "ManagedEnvironment", "The environment")
-    .header(201, "Location", "Where it is")
-    .header(201, "ETag", "Its version")
+    .header(201, "Location", "Path of the environment")
+    .header(201, "ETag", "Version of the environment")
     .problems(&[ProblemKind::NotFound, ProblemKind::Conflict]);
     let read = OpenApiOperation::new("getManagedEnvironment", TAG, "An environment")
-        .text("Its kubeconfig is never answered.")
+        .text("The response never contains the kubeconfig.")
         .parameter("id")
         .response(200, "ManagedEnvironment", "The environment")
-        .header(200, "ETag", "Its version")
+        .header(200, "ETag", "Version of the environment")
         .problems(&[ProblemKind::NotFound]);
-    let replace = OpenApiOperation::new("replaceManagedEnvironment", TAG, "Changes an environment or its credential")
+    let replace = OpenApiOperation::new("replaceManagedEnvironment", TAG, "Change an environment or its credential")
         .parameter("id")
         .parameter("if-match")
         .body("WantedManagedEnvironment")
         .response(200, "ManagedEnvironment", "The environment")
-        .header(200, "ETag", "Its version")
+        .header(200, "ETag", "Version of the environment")
         .problems(&[ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::PreconditionFailed]);
     let remove =
-        OpenApiOperation::new("deleteManagedEnvironment", TAG, "Deletes an environment and the Secret made for it")
+        OpenApiOperation::new("deleteManagedEnvironment", TAG, "Delete an environment and the Secret created for it")
             .parameter("id")
             .parameter("if-match")
-            .response(204, "", "Its deletion has begun")
+            .response(204, "", "The deletion has started")
             .problems(&[
                 ProblemKind::Malformed,
                 ProblemKind::NotFound,
@@ -69,13 +73,13 @@ fn input_schema() -> Value {
             "name": { "type": "string", "pattern": NAME_PATTERN, "maxLength": 242 },
             "url": {
                 "type": "string", "pattern": "^https://[^?&]+$", "maxLength": MAX_TEXT_CHARS,
-                "description": "Its API server, as the kubeconfig names it.",
+                "description": "URL of the API server, as in the kubeconfig.",
             },
-            "config": { "type": "string", "writeOnly": true, "description": "A kubeconfig, as text; kept in a Secret, never answered." },
-            "configContext": { "type": "string", "description": "The context of it that is meant; without it any for the URL." },
+            "config": { "type": "string", "writeOnly": true, "description": "Kubeconfig, as text; stored in a Secret and never returned." },
+            "configContext": { "type": "string", "description": "Context of the kubeconfig to use; by default any context for the URL." },
             "credentialsSecret": {
                 "type": "string", "pattern": NAME_PATTERN, "maxLength": MAX_NAME_CHARS,
-                "description": "In place of config: a Secret of the tenant, of type managed-gitops.redhat.com/managed-environment, with a key `kubeconfig`.",
+                "description": "Alternative to config: a Secret of the tenant, of type managed-gitops.redhat.com/managed-environment, with the key `kubeconfig`.",
             },
             "allowInsecureSkipTLSVerify": { "type": "boolean", "default": false },
             "createNewServiceAccount": { "type": "boolean", "default": false },
@@ -96,7 +100,7 @@ fn environment() -> Value {
         ],
         "properties": {
             "id": string, "tenant": string, "name": string, "url": string, "credentialsSecret": string,
-            "configContext": { "type": "string", "description": "The context it is reached by, once it was; not in lists." },
+            "configContext": { "type": "string", "description": "Context of the kubeconfig, once the cluster was reached; not in lists." },
             "allowInsecureSkipTLSVerify": boolean, "createNewServiceAccount": boolean,
             "namespaces": { "type": "array", "items": string },
             "clusterResources": boolean,

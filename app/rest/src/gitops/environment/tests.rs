@@ -48,20 +48,23 @@ fn one_context_can_be_chosen() {
 #[test]
 fn invalid_input_is_rejected_without_repeating_it() {
     for (more, why) in [
-        (json!({}), "give either config or credentialsSecret"),
-        (json!({ "config": CONFIG, "credentialsSecret": "x" }), "give either config or credentialsSecret"),
-        (json!({ "credentialsSecret": "x", "configContext": "first" }), "configContext goes with config"),
-        (json!({ "config": "- canary" }), "config is no kubeconfig"),
-        (json!({ "config": CONFIG, "configContext": "third" }), "config has no such context"),
-        (json!({ "config": CONFIG, "configContext": "broken" }), "config names something that is not in clusters"),
+        (json!({}), "exactly one of config and credentialsSecret is required"),
+        (
+            json!({ "config": CONFIG, "credentialsSecret": "x" }),
+            "exactly one of config and credentialsSecret is required",
+        ),
+        (json!({ "credentialsSecret": "x", "configContext": "first" }), "configContext requires config"),
+        (json!({ "config": "- canary" }), "config is not a kubeconfig"),
+        (json!({ "config": CONFIG, "configContext": "third" }), "config does not have this context"),
+        (json!({ "config": CONFIG, "configContext": "broken" }), "config refers to a missing entry of clusters"),
         (json!({ "config": CONFIG, "url": "http://one.example" }), "cluster api url must start with https://"),
         (json!({ "config": CONFIG, "url": "https://one.example?x" }), "the API URL must not have ? or & values"),
         (json!({ "config": CONFIG, "url": "" }), "url is empty"),
         (
             json!({ "config": CONFIG, "url": "https://bob:canary@one.example" }),
-            "spec.apiURL must not contain a login, which would be kept in clear",
+            "spec.apiURL must not contain a login, because URLs are stored in plaintext",
         ),
-        (json!({ "config": CONFIG, "namespaces": ["A"] }), "namespaces: not all are names of namespaces"),
+        (json!({ "config": CONFIG, "namespaces": ["A"] }), "namespaces has an invalid namespace name"),
         (json!({ "credentialsSecret": "a/b" }), "credentialsSecret: "),
     ] {
         let problem = wanted(more).objects().map(|_| ()).unwrap_err();

@@ -176,7 +176,7 @@ async fn a_tenant_over_its_rate_does_not_delay_others() {
     let refused = ci.get("/api/v1/application?tenant=shop").await;
     assert_eq!(refused.status, 429);
     assert!(refused.headers["retry-after"].to_str().unwrap().parse::<u64>().unwrap() > 1);
-    let same_tenant = TestClient { router: router.clone(), token: cluster_fixture.token("shop", "nobody").await };
+    let same_tenant = TestClient { router: router.clone(), token: cluster_fixture.token("shop", "no-access").await };
     assert_eq!(same_tenant.get("/api/v1/application?tenant=shop").await.status, 429);
     let other = TestClient { router, token: cluster_fixture.token("bank", "ci").await };
     assert_eq!(other.get("/api/v1/application?tenant=bank").await.status, 200);

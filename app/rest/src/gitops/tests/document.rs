@@ -31,10 +31,10 @@ async fn every_reference_of_the_document_resolves() {
     let mut found = BTreeSet::new();
     references(&document, &mut found);
     for pointer in &found {
-        assert!(document.pointer(&pointer[1..]).is_some(), "{pointer} leads nowhere");
+        assert!(document.pointer(&pointer[1..]).is_some(), "{pointer} does not resolve");
     }
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
-        assert!(found.contains(&format!("#/components/schemas/{name}")), "nobody uses {name}");
+        assert!(found.contains(&format!("#/components/schemas/{name}")), "{name} is not used");
         for required in schema["required"].as_array().into_iter().flatten() {
             assert!(schema["properties"][required.as_str().unwrap()].is_object(), "{name} lacks {required}");
         }
@@ -48,13 +48,13 @@ async fn every_operation_describes_access_and_problems() {
     for (path, operations) in document["paths"].as_object().unwrap() {
         for (method, operation) in operations.as_object().unwrap() {
             let told = format!("{method} {path}");
-            assert!(ids.insert(operation["operationId"].as_str().unwrap().to_string()), "{told} has another's id");
+            assert!(ids.insert(operation["operationId"].as_str().unwrap().to_string()), "{told} has a duplicate id");
             assert!(operation["summary"].as_str().is_some_and(|text| !text.is_empty()), "{told}");
             let responses = operation["responses"].as_object().unwrap();
             assert!(responses.keys().any(|status| status.starts_with('2')), "{told}");
             if operation["security"] != serde_json::json!([]) {
                 for status in ["401", "403", "429"] {
-                    assert!(responses.contains_key(status), "{told} does not say {status}");
+                    assert!(responses.contains_key(status), "{told} does not document {status}");
                 }
             }
             for name in path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')) {

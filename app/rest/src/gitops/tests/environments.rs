@@ -64,7 +64,7 @@ async fn a_secret_with_another_owner_is_not_changed() {
     let ci = cluster_fixture.api_client("shop", "ci").await;
     cluster_fixture.post("/api/v1/namespaces/shop/secrets", json!({ "metadata": { "name": "prod-kubeconfig" } })).await;
     assert_eq!(ci.post("/api/v1/managedenvironment", &prod()).await.status, 409);
-    assert!(cluster_fixture.get(OBJECT).await.is_none(), "no environment is left behind without its Secret");
+    assert!(cluster_fixture.get(OBJECT).await.is_none(), "a failed creation leaves no environment");
     let mut named = prod();
     named.as_object_mut().unwrap().remove("config");
     named["credentialsSecret"] = json!("prod-kubeconfig");

@@ -52,7 +52,7 @@ async fn no_tenant_reaches_resources_of_another() {
     let cluster_fixture = TestCluster::build().await;
     let owner = cluster_fixture.api_client("shop", "ci").await;
     assert_eq!(owner.post("/api/v1/application", &web()).await.status, 201);
-    for (namespace, name) in [("bank", "ci"), ("shop", "nobody")] {
+    for (namespace, name) in [("bank", "ci"), ("shop", "no-access")] {
         let stranger = cluster_fixture.api_client(namespace, name).await;
         for one in attempts() {
             assert_eq!(attempt(&stranger, &one).await, 403, "{namespace}/{name}: {} {}", one.0, one.1);
@@ -64,7 +64,7 @@ async fn no_tenant_reaches_resources_of_another() {
             assert_eq!(attempt(&anonymous, &one).await, 401, "{} {}", one.0, one.1);
         }
     }
-    assert_eq!(owner.get("/api/v1/application/shop.web").await.status, 200, "it is still there");
+    assert_eq!(owner.get("/api/v1/application/shop.web").await.status, 200, "it still exists");
 }
 
 #[tokio::test]
@@ -104,7 +104,11 @@ async fn a_recreated_namespace_is_another_tenant() {
     assert_eq!(ci.get("/api/v1/operation/o-1").await.status, 404);
     assert_eq!(ci.get("/api/v1/operation?tenant=shop").await.body["entries"], json!([]));
     let admin = cluster_fixture.api_client("ops", "admin").await;
-    assert_eq!(admin.get("/api/v1/operation/o-1").await.status, 200, "who may see everybody's sees nobody's, too");
+    assert_eq!(
+        admin.get("/api/v1/operation/o-1").await.status,
+        200,
+        "callers with access to all tenants see operations without a tenant"
+    );
 }
 
 /// Paths with encoded characters: decoding after authorization would reach another tenant's object.
@@ -152,7 +156,7 @@ async fn no_spelling_of_a_path_leads_to_another_tenant() {
             }
         }
     }
-    // The same names in bodies and queries.
+    // Encoded names in bodies and queries.
     for (field, value) in [
         ("tenant", "bank/../shop"),
         ("tenant", "shop "),
@@ -170,7 +174,7 @@ async fn no_spelling_of_a_path_leads_to_another_tenant() {
     let mut both = web();
     both["tenant"] = json!("bank");
     let theirs = stranger.put("/api/v1/application/shop.web", "", &both).await.status;
-    assert_eq!(theirs, 422, "tenant and name are those of the id");
+    assert_eq!(theirs, 422, "tenant and name match the id");
     let mut mine = web();
     mine["tenant"] = json!("shop");
     assert_eq!(stranger.put("/api/v1/application/bank.web", "", &mine).await.status, 422);
@@ -183,7 +187,7 @@ async fn no_spelling_of_a_path_leads_to_another_tenant() {
         }
     }
     for path in ["/api/v1/application/shop.web", "/api/v1/managedenvironment/shop.prod"] {
-        assert_eq!(owner.get(path).await.status, 200, "it is still there");
+        assert_eq!(owner.get(path).await.status, 200, "it still exists");
     }
 }
 

@@ -71,7 +71,7 @@ async fn a_sync_can_be_started_watched_and_stopped() {
     assert_eq!(refused.status, 409);
     assert_eq!(refused.body["detail"], "application `web` cannot be synced by hand: it is automated");
     let runs = "/apis/managed-gitops.redhat.com/v1alpha1/namespaces/shop/gitopsdeploymentsyncruns";
-    assert_eq!(cluster_fixture.get(runs).await.unwrap()["items"], json!([]), "no run is made that can only fail");
+    assert_eq!(cluster_fixture.get(runs).await.unwrap()["items"], json!([]), "no run is created that can only fail");
     assert_eq!(ci.put("/api/v1/application/shop.web", "", &manual_application()).await.status, 200);
     let asked = ci.post("/api/v1/operation", &json!({ "application": "shop.web", "revision": "abc" })).await;
     assert_eq!((asked.status.as_u16(), &asked.body["state"]), (202, &json!("Waiting")), "{}", asked.body);

@@ -33,7 +33,7 @@ const EXCLUDED: &str = "positive_data_acceptance";
 
 fn fuzzer() -> PathBuf {
     let folder =
-        std::env::var_os("SWITCHBOARD_REAL_BIN").expect("SWITCHBOARD_REAL_BIN is what tests/real/build prints");
+        std::env::var_os("SWITCHBOARD_REAL_BIN").expect("set SWITCHBOARD_REAL_BIN to the output of tests/real/build");
     PathBuf::from(folder).join("schemathesis")
 }
 
@@ -44,7 +44,7 @@ async fn run(address: SocketAddr, token: String, more: &'static [&'static str]) 
     command.args(["--checks", "all", "--exclude-checks", EXCLUDED, "--max-examples", EXAMPLES, "--seed", "1"]);
     command.args(["--continue-on-failure", "--warnings", "off", "--suppress-health-check", "all"]).args(more);
     command.arg("--header").arg(format!("Authorization: Bearer {token}")).env("NO_COLOR", "1");
-    tokio::task::spawn_blocking(move || command.output().expect("schemathesis is there: tests/real/build"))
+    tokio::task::spawn_blocking(move || command.output().expect("schemathesis is installed by tests/real/build"))
         .await
         .unwrap()
 }

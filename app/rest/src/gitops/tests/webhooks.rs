@@ -78,7 +78,7 @@ async fn a_push_refreshes_the_applications_that_deploy_it() {
     assert_eq!((answer.status.as_u16(), answer.body), (202, json!({ "matched": 1, "refreshed": 1 })));
     assert!(
         is_refreshed(&cluster_fixture, &shop).await && !is_refreshed(&cluster_fixture, &bank).await,
-        "a tenant's event is for the tenant alone"
+        "a tenant's event refreshes only its own applications"
     );
     assert_eq!(send(&sender, "", WEBHOOK_SECRET, &push()).await.body, json!({ "matched": 2, "refreshed": 2 }));
     assert!(is_refreshed(&cluster_fixture, &bank).await);
@@ -97,7 +97,7 @@ async fn an_unsigned_event_is_rejected() {
     {
         let refused = send(&sender, query, secret, &push()).await;
         assert_eq!(refused.status, 403, "{query}");
-        assert_eq!(refused.body["detail"], "the event is not signed as it should be");
+        assert_eq!(refused.body["detail"], "the event has no valid signature");
     }
     let unsigned = sender.post("/api/v1/webhookevent", &push()).await;
     assert_eq!(unsigned.status, 403);

@@ -53,8 +53,8 @@ impl Push {
         repositories.sort();
         repositories.dedup();
         if repositories.is_empty() {
-            return Err(ProblemDetails::new(ProblemKind::Invalid, "the event names no repository").hint(
-                "events are GitHub's, GitLab's, Gitea's, or {\"repository\": URL, \"ref\": \"refs/heads/main\"}",
+            return Err(ProblemDetails::new(ProblemKind::Invalid, "the event has no repository").hint(
+                "send an event of GitHub, GitLab or Gitea, or {\"repository\": URL, \"ref\": \"refs/heads/main\"}",
             ));
         }
         let default_branch = ["/repository/default_branch", "/project/default_branch", "/defaultBranch"]

@@ -102,7 +102,7 @@ mod tests {
         }
         let mut two = with("x-hub-signature-256", "sha256=00");
         two.insert("x-gitea-signature", HeaderValue::from_static(tag));
-        assert!(!is_valid(&secret, &two, b"Hello, World!"), "a bad one is not made good by another");
+        assert!(!is_valid(&secret, &two, b"Hello, World!"), "a later signature does not replace an invalid one");
     }
 
     /// Example from standardwebhooks.com; GitLab's signing tokens use its format.
@@ -121,9 +121,9 @@ mod tests {
         assert!(is_valid(&secret, &sent(&format!("v1a,AAAA v1,AAAA {right}")), body), "one of several");
         assert!(!is_valid(&secret, &sent(right), b"{}") && !is_valid(&secret, &sent("v1,"), body));
         assert!(!is_valid(&secret, &sent(&right.replace("v1,", "v2,")), body));
-        assert!(!is_valid(&secret, &with("webhook-signature", right), body), "it says neither which nor when");
+        assert!(!is_valid(&secret, &with("webhook-signature", right), body), "id and timestamp are missing");
         let shown = with(TOKEN, "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
-        assert!(!is_valid(&secret, &shown, body), "what signs is not shown");
+        assert!(!is_valid(&secret, &shown, body), "a signing token is not accepted as a secret");
         assert!(!is_valid(&SecretString::from("whsec_?"), &sent(right), body));
     }
 

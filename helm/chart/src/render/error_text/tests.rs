@@ -4,7 +4,7 @@
 use super::*;
 
 #[test]
-fn steps_are_read_from_go_s_texts() {
+fn levels_are_parsed_from_go_errors() {
     let step = ErrorLevel::read(
         "template: a.yaml:1:2: executing \"a.yaml\" at <.x>: error calling include: template: b:1:1: executing",
     )

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn actions_end_behind_their_strings_and_comments() {
+fn action_length_includes_strings_and_comments() {
     assert_eq!(action_length("{{ \"}}\" }}x"), 10);
     assert_eq!(action_length("{{/* }} */}}x"), 12);
     assert_eq!(action_length("{{- `}}` -}}x"), 12);
@@ -11,7 +11,7 @@ fn actions_end_behind_their_strings_and_comments() {
 }
 
 #[test]
-fn a_mark_stands_before_text_and_before_what_is_written() {
+fn marks_precede_text_and_output() {
     let marked =
         add_marks("a: {{ .b }}\n{{- if x }}\n  c: 1\n  {{- d | e -}}\n{{- end }}\n{{ $x := 1 }}{{ /* y */ }}", 7);
     let plain = |file, line, column| format!("{BEGIN}{file}:{line}:{column}{END}");
@@ -24,7 +24,7 @@ fn a_mark_stands_before_text_and_before_what_is_written() {
 }
 
 #[test]
-fn the_mark_of_a_byte_is_the_one_before_it_or_the_last_of_its_line() {
+fn last_before_prefers_marks_on_the_same_line() {
     let at = |file, line, column| format!("{BEGIN}{file}:{line}:{column}{END}");
     let marks = SourceMarks::extract(&format!("{}a: {}x{}y\n  b\n", at(1, 1, 1), at(1, 1, 4), at(2, 9, 1)));
     assert_eq!(marks.text(), "a: xy\n  b\n");

@@ -4,7 +4,7 @@ use super::super::document;
 use super::*;
 
 #[test]
-fn what_says_what_a_schema_is_is_one_itself() {
+fn metaschemas_are_valid_schemas() {
     let all = schemas();
     assert_eq!(all.len(), 19);
     for (address, schema) in all {
@@ -15,7 +15,7 @@ fn what_says_what_a_schema_is_is_one_itself() {
 }
 
 #[test]
-fn each_draft_knows_its_own_keywords_and_no_later_ones() {
+fn drafts_ignore_later_keywords() {
     let wrong = |draft: u16, schema: Value| document::check(draft, &schema).is_err();
     assert!(!wrong(4, json!({"const": 5, "if": 5})), "draft 4 knows neither");
     assert!(wrong(4, json!({"exclusiveMinimum": true})), "without a minimum");

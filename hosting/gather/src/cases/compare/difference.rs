@@ -57,7 +57,7 @@ impl Difference {
     pub(super) fn changed(expected: &CanonicalMutation, actual: &CanonicalMutation) -> Self {
         let mut body = diff(&expected.body, &actual.body);
         if expected.differs_in_redacted(actual) {
-            body.push("the bytes differ where values are hidden, or in their form".to_string());
+            body.push("the bytes differ in redacted values or in formatting".to_string());
         }
         Self::Changed { mutation: expected.name(), body, options: diff(&expected.options, &actual.options) }
     }

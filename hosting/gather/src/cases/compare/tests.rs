@@ -69,7 +69,7 @@ fn a_useful_difference_honours_the_field_manager() {
 }
 
 #[test]
-fn quoting_and_key_order_are_no_meaning() {
+fn quoting_and_key_order_do_not_count() {
     let one = config_map("web", json!({"a": "1"}));
     let other =
         rewritten(&one, "{kind: ConfigMap, apiVersion: v1, metadata: {namespace: shop, name: web}, data: {a: '1'}}");
@@ -81,7 +81,7 @@ fn quoting_and_key_order_are_no_meaning() {
 }
 
 #[test]
-fn what_old_clients_write_for_nothing_is_no_meaning_but_a_null_in_a_patch_is() {
+fn empty_fields_do_not_count_except_nulls_in_patches() {
     let new = config_map("web", json!({}));
     let mut body = new.body_value().unwrap();
     body["metadata"]["creationTimestamp"] = Value::Null;
@@ -117,12 +117,12 @@ fn order_repetition_and_events_do_not_count() {
 }
 
 #[test]
-fn who_writes_how_counts() {
+fn author_and_method_count() {
     let one = config_map("web", json!({}));
     let others = [
         Mutation { cluster: OutputCluster::Configuration, ..one.clone() },
         Mutation { action: Action::Update, ..one.clone() },
-        one.clone().with_controller("somebody"),
+        one.clone().with_controller("other-controller"),
         Mutation { name: "other".into(), ..one.clone() },
         Mutation { subresource: "scale".into(), ..one.clone() },
         Mutation { options: b"force: true\n".to_vec(), ..one.clone() },
@@ -139,14 +139,14 @@ fn who_writes_how_counts() {
 }
 
 #[test]
-fn what_is_not_declared_is_called_so() {
+fn undeclared_mutations_are_reported() {
     let loose = Mutation { cluster: OutputCluster::Unspecified, ..config_map("web", json!({})) };
     let differences = semantic(&of([]), &of([loose]));
     assert_eq!(differences, ["not declared by output-resources: Unspecified: Create configmaps/shop/web"]);
 }
 
 #[test]
-fn masked_fields_are_not_compared_in_either_way() {
+fn masked_fields_are_never_compared() {
     let (one, other) =
         (config_map("web", json!({"key": "x", "a": "1"})), config_map("web", json!({"key": "y", "a": "1"})));
     let masks = [Mask::read(&json!({"path": "data.key", "resource": "configmaps"})).unwrap()];
@@ -165,7 +165,7 @@ fn secret(value: &str) -> Mutation {
 }
 
 #[test]
-fn values_of_secrets_are_compared_and_not_shown() {
+fn secret_values_are_compared_and_redacted() {
     let differences = semantic(&of([secret("aHVudGVyMg==")]), &of([secret("c2VzYW1l")]));
     assert_eq!(differences.len(), 1);
     assert!(!differences[0].contains("aHVudGVyMg==") && differences[0].contains("<hidden "), "{}", differences[0]);
@@ -175,7 +175,7 @@ fn values_of_secrets_are_compared_and_not_shown() {
 }
 
 #[test]
-fn secrets_too_are_compared_by_bytes() {
+fn secrets_are_compared_by_bytes() {
     let one = secret("aHVudGVyMg==");
     let text = String::from_utf8(one.body.clone()).unwrap();
     let same = "{kind: Secret, apiVersion: v1, metadata: {name: s}, data: {key: aHVudGVyMg==}}";
@@ -185,7 +185,7 @@ fn secrets_too_are_compared_by_bytes() {
         let differences = bytes(&one, &other);
         assert_eq!(differences.len(), 1);
         assert!(
-            differences[0].ends_with("\n    the bytes differ where values are hidden, or in their form"),
+            differences[0].ends_with("\n    the bytes differ in redacted values or in formatting"),
             "{}",
             differences[0]
         );
@@ -201,7 +201,7 @@ fn secrets_too_are_compared_by_bytes() {
 }
 
 #[test]
-fn a_patch_of_a_secret_is_not_shown_either() {
+fn patches_of_secrets_are_redacted() {
     let patch = |value: &str| {
         let (of, form) = (ResourceType::new("", "v1", "secrets"), "application/json-patch+json");
         let steps =
@@ -215,7 +215,7 @@ fn a_patch_of_a_secret_is_not_shown_either() {
 }
 
 #[test]
-fn a_secret_that_cannot_be_read_is_not_shown() {
+fn invalid_secrets_are_redacted() {
     let torn = |value: &str| rewritten(&secret("x"), &format!("data: {{key: {value}"));
     let differences = semantic(&of([torn("aHVudGVyMg==")]), &of([torn("c2VzYW1l")]));
     assert_eq!(differences.len(), 1);
@@ -261,14 +261,14 @@ fn results_of_controllers_are_compared() {
 }
 
 #[test]
-fn what_cannot_be_read_is_a_difference_where_something_may_be_lost() {
+fn unreadable_files_are_differences_if_they_may_be_mutations() {
     let lost = |file: &str, message: &str| {
         let problems = vec![ReadProblem { file: file.into(), line: None, message: message.into() }];
         MutationDirectory { problems, ..MutationDirectory::default() }
     };
     let none = MutationDirectory::default();
-    let differences = semantic(&none, &lost("Management/Create/1-body-x.yaml", "has no metadata file beside it"));
-    assert_eq!(differences, ["output/Management/Create/1-body-x.yaml: has no metadata file beside it"]);
+    let differences = semantic(&none, &lost("Management/Create/1-body-x.yaml", "has no metadata file"));
+    assert_eq!(differences, ["output/Management/Create/1-body-x.yaml: has no metadata file"]);
     assert_eq!(semantic(&lost("controller-results.yaml", "is not YAML"), &none).len(), 1);
     for (file, by_bytes) in [("README.md", 1), ("Management/Shout/1-body-x.yaml", 0), ("Management/Create/a-b.md", 0)] {
         let stray = lost(file, NO_MUTATION);

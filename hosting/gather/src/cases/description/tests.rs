@@ -9,7 +9,7 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
-fn what_the_original_knows_is_read() {
+fn fields_of_multi_operator_manager_are_parsed() {
     let text = format!("{WHOLE}now: 2024-10-15T00:38:20.7+02:00\ndesiredError: NonZeroReturn\ncontrollers: [a, b]\n");
     let read = CaseDescription::read(&format!("{text}somethingElse: 1\n")).unwrap();
     assert_eq!((read.binary_name.as_str(), read.test_name.as_str()), ("./web", "a"));
@@ -20,7 +20,7 @@ fn what_the_original_knows_is_read() {
 }
 
 #[test]
-fn what_is_missing_or_unknown_is_named() {
+fn missing_and_unknown_fields_are_reported() {
     for (field, line) in [("binaryName", "binaryName: ./web\n"), ("testName", "testName: a\n")] {
         assert_eq!(refused(&WHOLE.replace(line, "")), format!("`{field}` is missing"));
     }
@@ -29,9 +29,9 @@ fn what_is_missing_or_unknown_is_named() {
     let error = refused(&format!("{WHOLE}desiredError: Panic\n"));
     assert_eq!(error, "`desiredError` is `Panic`, but must be `NonZeroReturn` or nothing");
     assert!(refused(&format!("{WHOLE}now: yesterday\n")).starts_with("`now` is `yesterday`, but must be an RFC 3339"));
-    assert_eq!(refused(&format!("{WHOLE}masks: [{{}}]\n")), "`masks[0]` cannot be read");
-    assert_eq!(refused("- a\n"), "is no map of fields");
-    assert_eq!(refused("testName: [a]\n"), "is not of the expected shape");
+    assert_eq!(refused(&format!("{WHOLE}masks: [{{}}]\n")), "`masks[0]` is invalid");
+    assert_eq!(refused("- a\n"), "is not a map of fields");
+    assert_eq!(refused("testName: [a]\n"), "has an invalid field");
     assert_eq!(refused("a: [\n"), "is not YAML");
 }
 

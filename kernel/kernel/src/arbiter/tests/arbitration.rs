@@ -43,7 +43,7 @@ fn undeclared_outputs_are_refused_and_the_rest_goes_on() {
 }
 
 #[test]
-fn a_write_that_names_nothing_is_refused() {
+fn a_write_without_a_name_is_refused() {
     let bare = json!({ "metadata": {} });
     let spaced = json!({ "metadata": { "name": "a", "namespace": "shop" } });
     let nameless = json!({ "metadata": { "namespace": "shop" } });
@@ -60,17 +60,17 @@ fn a_write_that_names_nothing_is_refused() {
     assert_eq!(
         reasons,
         [
-            "create configmaps/? names no namespace",
-            "create namespaces/shop/a names a namespace, but namespaces live in none",
+            "create configmaps/? has no namespace",
+            "create namespaces/shop/a has a namespace, but namespaces are cluster-scoped",
             "create configmaps/shop/? has neither `name` nor `generateName`",
-            "apply configmaps/shop/? names no object",
-            "delete namespaces/? names no object",
+            "apply configmaps/shop/? has no name",
+            "delete namespaces/? has no name",
         ]
     );
 }
 
 #[test]
-fn what_cannot_be_sent_as_it_is_meant_is_refused() {
+fn invalid_writes_are_refused() {
     let merge = |name: &str, body| Mutation::patch(&CONFIG_MAPS, "shop", name, PatchType::Merge, body);
     let made = |metadata| Mutation {
         name: "web".into(),
@@ -79,15 +79,15 @@ fn what_cannot_be_sent_as_it_is_meant_is_refused() {
     };
     let below = |part: &str| Mutation { subresource: Some(part.into()), ..merge("web", json!({})) };
     let refused = [
-        (made(json!({ "metadata": 5 })), "its metadata is no map"),
-        (merge("web", json!({ "metadata": "x" })), "its metadata is no map"),
-        (merge("web", json!(5)), "its body is no map"),
-        (Mutation::patch(&CONFIG_MAPS, "shop", "web", PatchType::Json, json!({})), "its JSON patch is no list"),
-        (below("../secrets"), "its subresource \"../secrets\" is no single part of a path: it may not contain '/'"),
-        (below(".."), "its subresource \"..\" is no single part of a path: it may not be '..'"),
-        (merge("a/../b", json!({})), "its name \"a/../b\" is no single part of a path: it may not contain '/'"),
-        (merge("a%2Fb", json!({})), "its name \"a%2Fb\" is no single part of a path: it may not contain '%'"),
-        (Mutation::delete(&PODS, "..", "a"), "its namespace \"..\" is no single part of a path: it may not be '..'"),
+        (made(json!({ "metadata": 5 })), "the metadata is not an object"),
+        (merge("web", json!({ "metadata": "x" })), "the metadata is not an object"),
+        (merge("web", json!(5)), "the body is not an object"),
+        (Mutation::patch(&CONFIG_MAPS, "shop", "web", PatchType::Json, json!({})), "the JSON patch is not a list"),
+        (below("../secrets"), "subresource \"../secrets\" is not a single path segment: it may not contain '/'"),
+        (below(".."), "subresource \"..\" is not a single path segment: it may not be '..'"),
+        (merge("a/../b", json!({})), "name \"a/../b\" is not a single path segment: it may not contain '/'"),
+        (merge("a%2Fb", json!({})), "name \"a%2Fb\" is not a single path segment: it may not contain '%'"),
+        (Mutation::delete(&PODS, "..", "a"), "namespace \"..\" is not a single path segment: it may not be '..'"),
     ];
     // A prefix covers all names that start with it.
     let job = AccessRule { name: Some("job-*".into()), ..AccessRule::every(&PODS) };
@@ -99,7 +99,7 @@ fn what_cannot_be_sent_as_it_is_meant_is_refused() {
         let result = judge(&MapReader::default(), vec![mutation]);
         assert_eq!(result.writes, [], "{why}");
         let object = &result.refused[0].object;
-        assert_eq!(reason(&result.refused[0]), format!("{object} cannot be written: {why}"));
+        assert_eq!(reason(&result.refused[0]), format!("invalid write of {object}: {why}"));
     }
     let fit = [merge("system:a?b#c", json!({})), merge("web", json!({ "metadata": null })), below("scale")];
     assert_eq!(judge(&MapReader::default(), fit.into()).refused, []);
@@ -134,7 +134,7 @@ fn a_long_generated_name_is_cut_at_a_letter() {
 }
 
 #[test]
-fn seen_becomes_exact() {
+fn as_read_becomes_exact() {
     let seen = MapReader::default().object(5, config_map(json!({ "a": "1" }))).absent(key(&PLUGS, "web"));
     let patch = |resource: &Resource, name: &str| {
         Mutation::patch(resource, "shop", name, PatchType::Merge, json!({ "data": { "a": "2" } }))
@@ -151,7 +151,7 @@ fn seen_becomes_exact() {
 }
 
 #[test]
-fn what_changes_nothing_is_not_sent() {
+fn writes_without_changes_are_not_sent() {
     let held = config_map(json!({ "a": "1" }));
     let seen = MapReader::default().object(5, held.clone()).absent(key(&CONFIG_MAPS, "gone"));
     let results = |mutations: Vec<Mutation>| -> Vec<WriteResult> {
@@ -186,7 +186,7 @@ fn one_of_each() -> Vec<Mutation> {
 }
 
 #[test]
-fn what_others_need_comes_first_and_deletions_come_last() {
+fn dependencies_come_first_and_deletions_last() {
     let expected = [
         "apply namespaces/a",
         "apply namespaces/b",
@@ -221,7 +221,7 @@ fn what_others_need_comes_first_and_deletions_come_last() {
 }
 
 #[test]
-fn what_is_deleted_and_made_anew_stands_where_it_is_needed() {
+fn a_recreated_object_is_ordered_before_its_users() {
     let mutations = vec![
         Mutation::apply(&DEPLOYMENTS, body(&DEPLOYMENTS, "web", json!({}))),
         Mutation::delete(&CONFIG_MAPS, "shop", "web"),
@@ -242,7 +242,7 @@ proptest! {
 }
 
 #[test]
-fn a_plan_in_order_is_carried_out_as_it_stands() {
+fn an_ordered_plan_is_executed_in_its_order() {
     let seen = MapReader::default().object(5, config_map(json!({})));
     let mut plan = Plan::ordered();
     plan.push(Mutation::delete(&PODS, "shop", "web"));
@@ -258,7 +258,7 @@ fn a_plan_in_order_is_carried_out_as_it_stands() {
 }
 
 #[test]
-fn what_is_wanted_for_two_places_that_are_one_is_written_once() {
+fn a_write_for_two_cluster_types_of_one_cluster_is_made_once() {
     let outputs: Vec<AccessRule> =
         ClusterType::ALL.iter().map(|cluster_type| AccessRule::every(&CONFIG_MAPS).on(*cluster_type)).collect();
     let append = json!([{ "op": "add", "path": "/data/-", "value": "x" }]);

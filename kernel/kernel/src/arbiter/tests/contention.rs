@@ -119,7 +119,7 @@ fn loops(finding: &Finding) -> (&str, u32) {
 }
 
 #[test]
-fn a_fight_is_found_within_five_flips_and_names_both_and_the_field() {
+fn a_conflict_is_found_within_five_flips_and_names_both_units_and_the_field() {
     let mut bench = ContentionBench::new();
     let turns = [("plugs", "1"), ("sockets", "0")].into_iter().cycle().take(6);
     let (writes, finding) = first(turns.map(|(operator, value)| bench.sets(operator, "a", value)));
@@ -133,7 +133,7 @@ fn a_fight_is_found_within_five_flips_and_names_both_and_the_field() {
 }
 
 #[test]
-fn a_fight_with_ever_new_values_is_found_and_goes_on_while_it_is_slowed() {
+fn a_conflict_with_always_new_values_is_found_and_stays_active_while_slowed() {
     let mut bench = ContentionBench::new();
     let turns = (0..12).map(|turn| (["plugs", "sockets"][turn % 2], format!("turn {turn}")));
     let (writes, finding) = first(turns.map(|(operator, value)| bench.sets(operator, "a", &value)));
@@ -146,11 +146,11 @@ fn a_fight_with_ever_new_values_is_found_and_goes_on_while_it_is_slowed() {
         let [Finding::FieldConflict { flips, .. }] = &found[..] else { panic!("{found:?}") };
         assert_eq!(*flips, 4 + turn);
     }
-    assert_eq!(bench.arbiter.slowdown(&unit("plugs"), bench.now), None, "nobody loops");
+    assert_eq!(bench.arbiter.slowdown(&unit("plugs"), bench.now), None, "no unit loops");
 }
 
 #[test]
-fn a_value_that_is_always_new_against_one_that_stays_is_a_fight() {
+fn an_always_new_value_against_a_constant_one_is_a_conflict() {
     let mut bench = ContentionBench::new();
     for turn in 0..4 {
         bench.input += 1;
@@ -161,7 +161,7 @@ fn a_value_that_is_always_new_against_one_that_stays_is_a_fight() {
 }
 
 #[test]
-fn who_set_a_field_in_turns_because_of_something_outside_do_not_fight() {
+fn turns_with_an_outside_cause_are_no_conflict() {
     let mut bench = ContentionBench::new();
     for turn in 0..20 {
         bench.input += 1;
@@ -190,7 +190,7 @@ fn new_values_from_time_to_time_are_no_fight() {
 }
 
 #[test]
-fn two_who_fight_do_not_loop() {
+fn conflicting_units_do_not_loop() {
     let mut bench = ContentionBench::new();
     for turn in 0..20 {
         let (operator, value) = if turn % 2 == 0 { ("plugs", "1") } else { ("sockets", "0") };
@@ -201,7 +201,7 @@ fn two_who_fight_do_not_loop() {
 }
 
 #[test]
-fn one_who_makes_and_one_who_deletes_fight_over_the_object() {
+fn a_creating_and_a_deleting_unit_conflict() {
     let mut bench = ContentionBench::new();
     let object = bench.object.clone();
     let turns = [("plugs", None), ("sockets", object)].into_iter().cycle().take(6);
@@ -211,7 +211,7 @@ fn one_who_makes_and_one_who_deletes_fight_over_the_object() {
 }
 
 #[test]
-fn a_deletion_that_takes_time_is_one_side_of_a_fight_and_of_a_loop() {
+fn a_slow_deletion_counts_for_conflicts_and_loops() {
     for (maker, fights) in [("sockets", true), ("plugs", false)] {
         let mut bench = ContentionBench::new();
         let object = bench.object.clone();
@@ -225,13 +225,13 @@ fn a_deletion_that_takes_time_is_one_side_of_a_fight_and_of_a_loop() {
 }
 
 #[test]
-fn a_fight_that_is_over_is_not_found_again() {
+fn a_finished_conflict_is_not_found_again() {
     let mut bench = ContentionBench::new();
     for value in ["1", "0", "1", "0", "1"].iter().enumerate() {
         bench.sets(["plugs", "sockets"][value.0 % 2], "a", value.1);
     }
     bench.input += 1;
-    assert_eq!(bench.sets("plugs", "a", "2"), [], "nobody sets it back any more");
+    assert_eq!(bench.sets("plugs", "a", "2"), [], "no other unit sets it back");
     bench.arbiter.forget(&unit("sockets"));
     assert_eq!(bench.arbiter.findings(bench.now), []);
 }
@@ -272,7 +272,7 @@ fn different_conditions_and_finalizers_are_no_fight() {
 }
 
 #[test]
-fn a_user_who_edits_back_is_no_fight_between_operators_and_no_loop() {
+fn a_user_who_edits_back_is_no_conflict_and_no_loop() {
     let mut bench = ContentionBench::new();
     for turn in 0..20 {
         bench.user_sets("a", "0");
@@ -309,7 +309,7 @@ fn a_loop_over_two_fields_is_found() {
 }
 
 #[test]
-fn making_and_deleting_the_same_object_is_a_loop() {
+fn creating_and_deleting_the_same_object_is_a_loop() {
     let mut bench = ContentionBench::new();
     let object = bench.object.clone();
     let turns = [None, object].into_iter().cycle().take(6);
@@ -341,14 +341,14 @@ fn generates(bench: &mut ContentionBench, run: usize, many: usize) -> Vec<Findin
 }
 
 #[test]
-fn making_one_more_of_a_generated_name_each_time_is_a_loop() {
+fn creating_one_more_generated_name_each_time_is_a_loop() {
     let mut bench = ContentionBench::new();
     let (runs, finding) = first((0..6).map(|run| generates(&mut bench, run, 1)));
     assert_eq!((runs, loops(&finding)), (4, (".", 4)));
 }
 
 #[test]
-fn making_many_of_a_generated_name_at_once_is_no_loop() {
+fn creating_many_generated_names_at_once_is_no_loop() {
     assert_eq!(generates(&mut ContentionBench::new(), 0, 50), []);
 }
 
@@ -427,7 +427,7 @@ fn changed_inputs_end_a_loop() {
 
 /// For example the live command of a hosted program: its answer is new each time, and only its own writes trigger it.
 #[test]
-fn who_looks_outside_for_its_own_writes_alone_is_found_to_loop_and_slowed() {
+fn a_unit_whose_queries_are_caused_by_itself_loops_and_is_slowed() {
     let mut bench = ContentionBench::new();
     let (writes, finding) =
         first((0..9).map(|write| bench.looks_after_a_write().sets("plugs", "a", &format!("n{write}"))));
@@ -445,7 +445,7 @@ fn who_looks_outside_for_its_own_writes_alone_is_found_to_loop_and_slowed() {
 }
 
 #[test]
-fn who_looks_outside_when_told_to_writes_what_it_sees() {
+fn a_unit_whose_queries_have_another_cause_is_no_loop() {
     for cause in [Cause::Resync, Cause::Requested, Cause::External] {
         let mut bench = ContentionBench::new();
         for write in 0..20 {
@@ -457,7 +457,7 @@ fn who_looks_outside_when_told_to_writes_what_it_sees() {
 }
 
 #[test]
-fn two_who_look_outside_for_each_others_writes_alone_fight() {
+fn units_whose_queries_are_caused_by_each_other_conflict() {
     let mut bench = ContentionBench::new();
     let turns = (0..12).map(|turn| (["plugs", "sockets"][turn % 2], format!("turn {turn}")));
     let found = turns.map(|(operator, value)| bench.looks_after_a_write().sets(operator, "a", &value));
@@ -471,7 +471,7 @@ fn two_who_look_outside_for_each_others_writes_alone_fight() {
 }
 
 #[test]
-fn what_was_not_written_counts_for_nothing() {
+fn unwritten_writes_do_not_count() {
     let mut bench = ContentionBench::new();
     let (unit, object) = (unit("plugs"), key(&CONFIG_MAPS, "web"));
     for n in 0..10 {
@@ -546,7 +546,7 @@ fn a_slow_loop_is_found_when_it_goes_round() {
 }
 
 #[test]
-fn one_who_makes_and_deletes_the_same_object_loops_however_slowly() {
+fn creating_and_deleting_the_same_object_slowly_is_a_loop() {
     let mut bench = ContentionBench::new();
     let object = bench.object.clone();
     let turns = [None, object].into_iter().cycle().take(6);
@@ -555,7 +555,7 @@ fn one_who_makes_and_deletes_the_same_object_loops_however_slowly() {
 }
 
 #[test]
-fn what_is_always_new_or_comes_round_after_a_long_time_is_no_slow_loop() {
+fn always_new_or_rarely_repeated_values_are_no_slow_loop() {
     let mut bench = ContentionBench::new();
     for beat in 0..20 {
         assert_eq!(bench.later(LOOP_WINDOW * 12).sets("plugs", "a", &beat.to_string()), [], "a heartbeat");

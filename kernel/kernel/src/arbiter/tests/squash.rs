@@ -17,7 +17,7 @@ fn data(seen: &MapReader, mutations: Vec<Mutation>) -> Vec<WriteOp> {
 }
 
 #[test]
-fn two_applies_want_both() {
+fn two_applies_are_merged() {
     let first = config_map(json!({ "a": "1", "b": "1" }));
     let second = config_map(json!({ "b": "2", "c": "2" }));
     let apply = |body: &Value| Mutation::apply(&CONFIG_MAPS, body.clone());
@@ -42,7 +42,7 @@ fn object_and_status_are_two_writes() {
 }
 
 #[test]
-fn made_and_deleted_within_a_run_cancels_only_when_it_was_read_as_absent() {
+fn create_and_delete_in_one_run_cancel_only_if_the_object_was_absent() {
     let create = |more: Value| Mutation::create(&CONFIG_MAPS, body(&CONFIG_MAPS, "web", more));
     let delete = || Mutation::delete(&CONFIG_MAPS, "shop", "web");
     let absent = MapReader::default().absent(key(&CONFIG_MAPS, "web"));
@@ -59,7 +59,7 @@ fn made_and_deleted_within_a_run_cancels_only_when_it_was_read_as_absent() {
 }
 
 #[test]
-fn a_deletion_swallows_no_finalizer() {
+fn a_deletion_does_not_replace_a_write_with_a_finalizer() {
     let seen = MapReader::default().object(5, config_map(json!({})));
     let release = patch(PatchType::Merge, json!({ "metadata": { "finalizers": null } }));
     let writes = judge(&seen, vec![release, Mutation::delete(&CONFIG_MAPS, "shop", "web")]).writes;
@@ -67,7 +67,7 @@ fn a_deletion_swallows_no_finalizer() {
 }
 
 #[test]
-fn writes_with_other_expectations_stay_apart() {
+fn writes_with_different_preconditions_are_not_squashed() {
     let seen = MapReader::default().object(5, config_map(json!({})));
     let set = |value: &str| patch(PatchType::Merge, json!({ "data": { "a": value } }));
     let writes = judge(&seen, vec![set("1"), set("2").unconditional()]).writes;
@@ -79,7 +79,7 @@ fn writes_with_other_expectations_stay_apart() {
 }
 
 #[test]
-fn what_only_the_server_can_join_stays_in_order() {
+fn writes_that_only_the_server_can_merge_stay_in_order() {
     let strategic = |value: &str| patch(PatchType::Strategic, json!({ "data": { "a": value } }));
     assert_eq!(data(&MapReader::default(), vec![strategic("1"), strategic("2")]).len(), 2);
     let replaced = patch(PatchType::Merge, json!({ "data": null }));

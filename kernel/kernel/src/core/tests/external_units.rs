@@ -78,7 +78,7 @@ fn units_that_are_new_changed_or_gone_run_and_the_others_do_not() {
     assert!(core.unit(Timestamp(3), &woken[0].unit).is_none(), "a unit that is gone is forgotten");
     over(decide(&mut core, 3, &woken[1]));
     assert!(core.unit(Timestamp(3), &woken[1].unit).is_some());
-    assert!(!core.set_units(Timestamp(4), &OperatorName::new("nobody"), units(&[]), &[]));
+    assert!(!core.set_units(Timestamp(4), &OperatorName::new("unknown"), units(&[]), &[]));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn writes_go_to_the_operators_own_cluster() {
 }
 
 #[test]
-fn a_unit_is_told_of_what_changed_outside_even_if_there_is_none_of_its_name() {
+fn a_unit_is_triggered_from_outside_even_without_its_object() {
     let mut core = settled();
     let name = OperatorName::new("given");
     // The name has an object, so the run has nothing to do, but it is not a unit.
@@ -101,5 +101,5 @@ fn a_unit_is_told_of_what_changed_outside_even_if_there_is_none_of_its_name() {
     let finished = over(decide(&mut core, 2, &woken[0]));
     assert_eq!(finished.decision.causes, [Cause::External]);
     assert!(core.unit(Timestamp(2), &woken[0].unit).is_none(), "it is forgotten again");
-    assert!(!core.enqueue(Timestamp(3), &OperatorName::new("nobody"), vec![]));
+    assert!(!core.enqueue(Timestamp(3), &OperatorName::new("unknown"), vec![]));
 }

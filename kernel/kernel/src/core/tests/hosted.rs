@@ -61,7 +61,7 @@ fn within(namespace: &str, name: &str, revision: u64) -> Value {
 }
 
 #[test]
-fn an_operator_reads_and_writes_its_own_world_in_real_namespaces() {
+fn an_operator_uses_its_own_names_for_real_namespaces() {
     let mut core = hosted();
     core.poll(Timestamp(0));
     let mut words = within("acme-shop", "words", 2);
@@ -88,7 +88,7 @@ fn an_operator_reads_and_writes_its_own_world_in_real_namespaces() {
 }
 
 #[test]
-fn a_namespace_that_would_be_too_long_is_refused_with_what_to_do() {
+fn a_namespace_that_would_be_too_long_is_refused_with_a_hint() {
     let long = "a".repeat(60);
     let acme = NamespaceMapping::new("acme-", Default::default()).unwrap();
     let topology = Topology::standalone(&cluster()).with_namespaces([acme.clone(), acme.clone(), acme]).unwrap();
@@ -97,7 +97,7 @@ fn a_namespace_that_would_be_too_long_is_refused_with_what_to_do() {
     let object = topology.object(ClusterType::Configuration, &CONFIG_MAPS, &long, "x");
     let mut write = crate::decision::Write { mutation, object, result: WriteResult::Skipped };
     let reason = topology.resolve_write(&mut write).unwrap_err();
-    assert!(reason.contains("longer than 63 letters") && reason.contains("topology.namespaces"), "{reason}");
+    assert!(reason.contains("longer than 63 characters") && reason.contains("topology.namespaces"), "{reason}");
 }
 
 /// The name label of a Namespace holds the operator's name for it, not the one on the cluster.

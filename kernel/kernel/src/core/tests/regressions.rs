@@ -44,7 +44,7 @@ impl ExternalOperator for CountingOperator {
 }
 
 #[test]
-fn a_dry_run_asks_nothing_that_changes_something_outside() {
+fn a_dry_run_skips_queries_with_side_effects() {
     for shrugs in [false, true] {
         let reached = Arc::<AtomicUsize>::default();
         let operator: Arc<dyn Operator> =
@@ -55,9 +55,9 @@ fn a_dry_run_asks_nothing_that_changes_something_outside() {
         let RunOutcome::Failed { message } = over(decide(&mut core, 0, &run)).decision.outcome else {
             panic!("undecided")
         };
-        assert!(message.contains("was not asked: {\"act\":true"), "{message}");
+        assert!(message.contains("skips queries with side effects: {\"act\":true"), "{message}");
         assert!(!message.contains("pw"), "{message}");
-        assert_eq!(reached.load(Ordering::Relaxed), 1, "what changes nothing is asked");
+        assert_eq!(reached.load(Ordering::Relaxed), 1, "queries without side effects are sent");
     }
 }
 
@@ -72,7 +72,7 @@ fn too_late(core: &mut Core, now: u64, run: &UnitRun) -> FinishedRun {
 }
 
 #[test]
-fn a_write_that_is_always_too_late_fails_and_is_tried_ever_more_slowly() {
+fn a_write_that_is_always_stale_fails_with_backoff() {
     let limits =
         Limits { backoff_first: Duration::from_secs(1), backoff_max: Duration::from_secs(60), ..Limits::none() };
     let mut core = kernel([puppet("a", writes_child)], &limits);
@@ -117,7 +117,7 @@ fn reads_at_first(name: &str) -> Arc<dyn Operator> {
 }
 
 #[test]
-fn a_kind_nobody_reads_is_let_go_while_something_runs() {
+fn a_kind_without_readers_is_unwatched_during_a_run() {
     let mut core = kernel([reads_at_first("a"), puppet("open", |_, _| Ok(Plan::nothing()))], &Limits::none());
     let mut begun = runs(core.poll(Timestamp(0)));
     let open = begun.pop().unwrap();
@@ -133,7 +133,7 @@ fn a_kind_nobody_reads_is_let_go_while_something_runs() {
 }
 
 #[test]
-fn who_has_read_what_was_let_go_meanwhile_looks_again() {
+fn a_run_that_read_an_unwatched_kind_runs_again() {
     let mut core = kernel([reads_at_first("a")], &Limits::none());
     let run = first_run(&mut core);
     over(decide(&mut core, 1, &run));
@@ -179,7 +179,7 @@ fn a_unit_that_wrote_an_object_twice_waits_for_the_second() {
 }
 
 #[test]
-fn who_shrugs_at_what_is_not_known_yet_is_parked_all_the_same() {
+fn an_operator_that_ignores_a_missing_kind_still_waits() {
     let shrugs = |_: &Unit, view: &View| {
         let there = view.get(&CONFIG_MAPS, "shop", "web").ok().flatten().is_some();
         Ok(Plan::nothing().waiting(if there { "nothing" } else { "web" }))
@@ -195,7 +195,7 @@ fn who_shrugs_at_what_is_not_known_yet_is_parked_all_the_same() {
 }
 
 #[test]
-fn a_run_that_was_given_up_is_woken_by_what_was_read_before() {
+fn an_abandoned_run_keeps_its_earlier_triggers() {
     let limits =
         Limits { backoff_first: Duration::from_secs(600), backoff_max: Duration::from_secs(600), ..Limits::none() };
     let mut core = kernel([puppet("a", reads_one("web"))], &limits);
@@ -217,7 +217,7 @@ fn failures(core: &Core) -> u64 {
 }
 
 #[test]
-fn a_run_counts_as_failed_exactly_when_it_is_tried_again_as_such() {
+fn a_run_counts_as_failed_exactly_when_it_is_retried_as_failed() {
     // The arbiter refused its write, and it reports a failure itself.
     let undeclared = |_: &Unit, _: &View| {
         let mut plan = Plan::nothing();
@@ -243,7 +243,7 @@ fn a_run_counts_as_failed_exactly_when_it_is_tried_again_as_such() {
 }
 
 #[test]
-fn a_dry_run_pretends_all_it_wants_at_once_and_is_done() {
+fn a_dry_run_is_not_limited_by_the_budget() {
     let floods = |_: &Unit, view: &View| {
         let mut plan = Plan::nothing();
         view.get(&CONFIG_MAPS, "shop", "other")?;
@@ -271,7 +271,7 @@ fn a_dry_run_pretends_all_it_wants_at_once_and_is_done() {
 }
 
 #[test]
-fn a_run_that_nobody_says_the_writes_of_is_over_and_tried_again() {
+fn a_run_with_lost_write_results_is_finished_and_retried() {
     let mut core = kernel([puppet("a", writes_child)], &Limits::none());
     let run = first_run(&mut core);
     assert!(core.fail_writes(Timestamp(1), &run.unit, run.id).is_none(), "it has not decided yet");
@@ -314,7 +314,7 @@ impl ExternalOperator for NoisyProgram {
 }
 
 #[test]
-fn two_programs_that_overwrite_each_other_with_ever_new_values_fight() {
+fn two_programs_that_overwrite_each_other_with_new_values_conflict() {
     let program = |name| Arc::new(ExternalAdapter(NoisyProgram(name, AtomicUsize::new(0)))) as Arc<dyn Operator>;
     let mut core = kernel([program("red"), program("blue")], &Limits::none());
     for run in runs(core.poll(Timestamp(0))) {
@@ -326,7 +326,7 @@ fn two_programs_that_overwrite_each_other_with_ever_new_values_fight() {
         object["data"] = json!({"v": value});
         object
     };
-    let mut there = with(11, "nobody's");
+    let mut there = with(11, "another's");
     sync(&mut core, 0, &CONFIG_MAPS, std::slice::from_ref(&there));
     let (mut now, mut revision) = (1, 11);
     while core.state(Timestamp(now)).findings.is_empty() {

@@ -28,7 +28,7 @@ fn two() -> Core {
 }
 
 #[test]
-fn an_operator_that_is_let_go_is_not_told_of_and_does_not_run() {
+fn a_removed_operator_is_not_shown_and_does_not_run() {
     let mut core = two();
     assert!(core.remove(&name("a")) && !core.remove(&name("a")));
     let state = core.state(Timestamp(3));
@@ -41,7 +41,7 @@ fn an_operator_that_is_let_go_is_not_told_of_and_does_not_run() {
 }
 
 #[test]
-fn what_nobody_else_reads_is_watched_no_longer() {
+fn kinds_without_other_readers_are_unwatched() {
     let mut core = two();
     assert!(core.remove(&name("a")) && core.remove(&name("b")));
     assert_eq!(core.poll(Timestamp(4)).len(), 0, "not at once");
@@ -51,7 +51,7 @@ fn what_nobody_else_reads_is_watched_no_longer() {
 }
 
 #[test]
-fn a_run_under_way_is_let_go_with_its_operator() {
+fn an_active_run_is_dropped_with_its_operator() {
     let mut core = two();
     put(&mut core, 3, &config_map("one", 12, "unit"));
     let run = runs(core.poll(Timestamp(3))).remove(0);
@@ -69,7 +69,7 @@ fn a_run_under_way_is_let_go_with_its_operator() {
 
 /// For example when its cluster has new credentials.
 #[test]
-fn one_that_is_taken_in_again_is_known_once() {
+fn an_operator_added_again_exists_once() {
     let mut core = two();
     for _ in 0..3 {
         core.add(Timestamp(3), per_config_map("a", own), Limits::none());
@@ -81,7 +81,7 @@ fn one_that_is_taken_in_again_is_known_once() {
 }
 
 #[test]
-fn what_is_being_written_is_written() {
+fn active_writes_are_finished() {
     let mut core = kernel([puppet("a", applies_child)], &Limits::none());
     let run = first_run(&mut core);
     let progress = decide(&mut core, 1, &run);

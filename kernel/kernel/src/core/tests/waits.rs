@@ -28,7 +28,7 @@ fn takes_its_child_away(unit: &Unit, view: &View) -> Result<Plan, DecideError> {
 }
 
 #[test]
-fn a_unit_without_an_object_that_waits_for_something_is_woken_by_it() {
+fn a_waiting_unit_without_an_object_is_triggered() {
     let mut core = kernel([per_config_map("a", takes_its_child_away)], &Limits::none());
     core.poll(Timestamp(0));
     sync(&mut core, 0, &CONFIG_MAPS, &[config_map("one", 1, "unit"), config_map("child", 2, "x")]);
@@ -60,7 +60,7 @@ fn told(core: &Core) -> (String, String) {
 }
 
 #[test]
-fn what_looks_like_a_secret_is_masked_in_what_an_operator_says_though_it_read_none() {
+fn secret_looking_text_in_messages_is_redacted_without_reads() {
     const LOGIN: &str = "postgres://shop:hunter2@db: refused";
     let says: [CoreDecide; 4] = [
         Box::new(|_, _| Err(DecideError::failed(LOGIN))),
@@ -119,7 +119,7 @@ impl FieldSetter {
 }
 
 #[test]
-fn a_fight_is_told_at_once_though_a_loop_over_the_same_field_was() {
+fn a_conflict_is_reported_at_once_after_a_loop_over_the_same_field() {
     let core = kernel(Vec::<Arc<dyn Operator>>::new(), &Limits::none());
     let mut setting = FieldSetter { core, revision: 0, value: "0".to_string() };
     let loops: Vec<Finding> = (1..8).flat_map(|number| setting.set("a", &number.to_string())).collect();
@@ -132,7 +132,7 @@ fn a_fight_is_told_at_once_though_a_loop_over_the_same_field_was() {
 }
 
 #[test]
-fn a_parked_unit_is_given_the_error_of_what_it_misses_and_of_nothing_else() {
+fn a_waiting_unit_shows_only_the_errors_of_missing_kinds() {
     let reads_both = |_: &Unit, view: &View| {
         view.get(&CONFIG_MAPS, "shop", "web")?;
         view.get(&SECRETS, "shop", "db").map(|_| Plan::nothing())
@@ -143,7 +143,7 @@ fn a_parked_unit_is_given_the_error_of_what_it_misses_and_of_nothing_else() {
     core.poll(Timestamp(2));
     assert!(core.set_watch_error(&table(&CONFIG_MAPS), "the connection was reset".to_string()));
     let reason = |core: &Core| core.unit(Timestamp(3), &run.unit).unwrap().reason;
-    assert_eq!(reason(&core), "secrets to be read");
+    assert_eq!(reason(&core), "secrets to be cached");
     assert!(core.set_watch_error(&table(&SECRETS), "forbidden".to_string()));
     assert_eq!(reason(&core), "secrets: forbidden");
 }

@@ -26,13 +26,13 @@ impl fmt::Display for WhyReport {
         if let Some(tried) = &self.failed_write {
             let when = times::format_time(self.now, tried.at);
             let line = format!("{} in decision {}, {when}: {}", tried.unit, tried.decision, tried.result);
-            phrases::column(&mut out, "tried", &[line]);
+            phrases::column(&mut out, "failed", &[line]);
         }
         let awaited = self.waiting_lines();
         let (found, more_found) = self.findings.split_at(self.findings.len().min(1));
         let (awaited, more_awaited) = awaited.split_at(awaited.len().min(1));
-        phrases::column(&mut out, "found", found);
-        phrases::column(&mut out, "awaited", awaited);
+        phrases::column(&mut out, "finding", found);
+        phrases::column(&mut out, "waiting", awaited);
         match &self.last_write {
             Some(written) => {
                 self.write_details(written, &mut out);
@@ -40,16 +40,16 @@ impl fmt::Display for WhyReport {
                     phrases::column(
                         &mut out,
                         "journal",
-                        &[format!("{}: it may not tell the last write", self.journal_range())],
+                        &[format!("{}: the last write may be missing", self.journal_range())],
                     );
                 }
             }
             None => phrases::column(&mut out, "journal", &[self.journal_range()]),
         }
-        phrases::column(&mut out, "also", &self.other_objects());
-        phrases::column(&mut out, "found", more_found);
-        phrases::column(&mut out, "awaited", more_awaited);
-        phrases::column(&mut out, "owned by", &self.managers.iter().map(ToString::to_string).collect::<Vec<_>>());
+        phrases::column(&mut out, "others", &self.other_objects());
+        phrases::column(&mut out, "finding", more_found);
+        phrases::column(&mut out, "waiting", more_awaited);
+        phrases::column(&mut out, "owners", &self.managers.iter().map(ToString::to_string).collect::<Vec<_>>());
         f.write_str(&out)
     }
 }
@@ -62,13 +62,15 @@ impl WhyReport {
         let verb = if self.field.is_some() { "changed" } else { "written" };
         match (&self.overwritten, self.exists) {
             (Some(manager), _) if deleted => {
-                format!("was last {verb} by {manager}, which is no operator here; before that it was deleted {by}")
+                format!(
+                    "was last {verb} by {manager}, which is not a Switchboard operator; before that it was deleted {by}"
+                )
             }
             (Some(manager), _) => {
-                format!("was last {verb} by {manager}, which is no operator here; before that {by}")
+                format!("was last {verb} by {manager}, which is not a Switchboard operator; before that {by}")
             }
             (None, _) if deleted && self.field.is_none() => format!("was deleted {by}"),
-            (None, Some(false)) => format!("is not there now; it was last {verb} {by}"),
+            (None, Some(false)) => format!("does not exist now; it was last {verb} {by}"),
             (None, _) => format!("was last {verb} {by}"),
         }
     }
@@ -77,32 +79,36 @@ impl WhyReport {
         let named = || self.others.iter().take(MAX_OTHERS).map(String::as_str).collect::<Vec<_>>().join(", ");
         let more = self.others.len().saturating_sub(MAX_OTHERS);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let by = if self.object.contains(phrases::OF_CLUSTER) { "--cluster and -n tell" } else { "-n tells" };
-        let told = || format!("there is {}{more}: {by} which is meant", named());
+        let by = if self.object.contains(phrases::OF_CLUSTER) { "--cluster and -n" } else { "-n" };
+        let told = || format!("there is {}{more}; select it with {by}", named());
         (!self.others.is_empty()).then(told).into_iter().collect()
     }
 
     fn no_writer_phrase(&self) -> String {
         if let Some(ours) = &self.earlier_manager {
             return format!(
-                "was written by {ours}, which is an operator here, but its journal does not reach back that far"
+                "was written by {ours}, which is a Switchboard operator, but the journal does not reach back that far"
             );
         }
         match self.managers.first() {
             Some(manager) => {
                 let time = manager.time.as_ref().map(|time| format!(", at {time}")).unwrap_or_default();
-                format!("was written by no operator here{}; `{}` wrote it last{time}", self.gap_phrase(), manager.name)
+                format!(
+                    "was not written by a Switchboard operator{}; `{}` wrote it last{time}",
+                    self.gap_phrase(),
+                    manager.name
+                )
             }
             None if self.exists == Some(false) => {
-                format!("is not there now; it was written by no operator here{}", self.gap_phrase())
+                format!("does not exist now; it was not written by a Switchboard operator{}", self.gap_phrase())
             }
-            None => format!("was written by no operator here{}", self.gap_phrase()),
+            None => format!("was not written by a Switchboard operator{}", self.gap_phrase()),
         }
     }
 
     /// Returns a note that entries are missing, so that the absence of a write proves nothing.
     fn gap_phrase(&self) -> &'static str {
-        if self.lost > 0 { " that the journal knows of, and it has a gap" } else { "" }
+        if self.lost > 0 { " as far as the journal shows, which has a gap" } else { "" }
     }
 
     fn waiting_lines(&self) -> Vec<String> {
@@ -117,14 +123,14 @@ impl WhyReport {
             let because = phrases::causes(&link.causes);
             format!("{} was written by {} in decision {}, because {because}", link.object, link.unit, link.decision)
         });
-        phrases::column(out, "which", &links.collect::<Vec<_>>());
+        phrases::column(out, "via", &links.collect::<Vec<_>>());
         let value = written.value.as_ref().map(|value| match value {
-            serde_json::Value::Null => ", taking it away".to_string(),
+            serde_json::Value::Null => ", removing it".to_string(),
             value => format!(", to {value}"),
         });
         let did = format!("{}, revision {}, decision {}", written.write, written.revision, written.decision);
-        phrases::column(out, "did", &[did + &value.unwrap_or_default()]);
-        phrases::column(out, "from", &written.reads);
+        phrases::column(out, "write", &[did + &value.unwrap_or_default()]);
+        phrases::column(out, "reads", &written.reads);
     }
 
     fn journal_range(&self) -> String {

@@ -28,7 +28,7 @@ pub(super) fn waiting_units(
         let concerned = own || is_mentioned(target, unit) || wrote.is_some_and(|w| w.unit == by);
         if concerned || decisions.iter().any(reads) {
             let reason = match unit.wait {
-                Wait::Paused => format!("paused by somebody; {}", unit.reason),
+                Wait::Paused => format!("paused; {}", unit.reason),
                 _ => unit.reason.clone(),
             };
             out.push(WaitingUnit { by, health: unit.health, reason, since: unit.since });
@@ -180,7 +180,7 @@ mod tests {
     use super::mentions;
 
     #[test]
-    fn a_text_names_an_object_by_a_word_of_its_own() {
+    fn a_text_mentions_an_object_as_a_separate_word() {
         assert!(mentions("does not delete web: it is of a wrong file", "web"));
         assert!(mentions("waits for web.", "web"));
         assert!(!mentions("does not delete web-1", "web"));

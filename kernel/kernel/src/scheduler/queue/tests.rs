@@ -34,12 +34,12 @@ fn a_namespace_with_thousands_of_units_delays_no_other() {
     queue.purge(Timestamp(6000));
     let next: Vec<Unit> = (0..2).filter_map(|_| queue.pop()).collect();
     assert!(next.contains(&Unit::object("b", "one")), "{next:?}");
-    assert_eq!(all(&mut queue).len(), 1989, "and nobody is forgotten");
+    assert_eq!(all(&mut queue).len(), 1989, "and no unit is forgotten");
     assert_eq!(queue.head(), None);
 }
 
 #[test]
-fn namespaces_go_round_and_units_of_one_keep_their_order() {
+fn namespaces_take_turns_and_units_of_one_keep_their_order() {
     let unit = |text: &str| text.parse::<Unit>().unwrap();
     let (mut queue, _) = triggered(["a/1", "a/2", "a/3", "b/1", "b/2", "c/1"].map(unit));
     queue.purge(Timestamp(100));
@@ -47,7 +47,7 @@ fn namespaces_go_round_and_units_of_one_keep_their_order() {
 }
 
 #[test]
-fn one_that_may_not_run_any_more_has_no_turn() {
+fn a_unit_that_is_no_longer_due_has_no_turn() {
     let unit = |text: &str| text.parse::<Unit>().unwrap();
     let (mut queue, mut arrivals) = triggered(["a/1", "a/2"].map(unit));
     queue.purge(Timestamp(100));
@@ -60,7 +60,7 @@ fn one_that_may_not_run_any_more_has_no_turn() {
 }
 
 #[test]
-fn parties_of_one_namespace_go_round() {
+fn flows_of_one_namespace_take_turns() {
     let unit = |text: &str| text.parse::<Unit>().unwrap();
     let mut queue = OperatorQueue::new(Limits { debounce: Duration::from_millis(10), ..Limits::none() });
     let mut arrivals = 0;

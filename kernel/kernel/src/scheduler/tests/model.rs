@@ -314,7 +314,7 @@ proptest! {
 
 /// The busiest unit of a busy operator does not block an idle one.
 #[test]
-fn nobody_starves_behind_a_hot_unit() {
+fn no_unit_starves_behind_a_busy_one() {
     let mut scheduler = Scheduler::new(1, GlobalLimits { max_concurrent: 1, ..GlobalLimits::default() });
     for name in NAMES {
         scheduler.set_operator(Timestamp(0), &operator(name), Limits::none());
@@ -334,7 +334,7 @@ fn nobody_starves_behind_a_hot_unit() {
 
 /// Instructions cannot be counted here, but scanning 100,000 units per event would take minutes.
 #[test]
-fn a_hundred_thousand_units_are_no_burden() {
+fn a_hundred_thousand_units_are_scheduled_quickly() {
     let mut scheduler = Scheduler::new(1, GlobalLimits::default());
     scheduler.set_operator(Timestamp(0), &operator("a"), Limits::none());
     for number in 0..100_000 {

@@ -23,7 +23,7 @@ fn debounce_counts_from_the_first_change() {
 }
 
 #[test]
-fn a_change_is_told_even_when_the_unit_would_have_run_before_the_debounce_ends() {
+fn a_change_is_reported_even_if_the_unit_would_have_run_before_the_debounce_ends() {
     let mut scheduler = with(Limits { debounce: ms(60_000), resync: Some(ms(1_000)), ..Limits::none() });
     let u = unit("greeter", 1);
     scheduler.trigger(Timestamp(0), &u, Cause::Requested);
@@ -36,7 +36,7 @@ fn a_change_is_told_even_when_the_unit_would_have_run_before_the_debounce_ends()
 }
 
 #[test]
-fn what_somebody_asks_for_is_not_debounced() {
+fn user_requests_are_not_debounced() {
     let mut scheduler = with(Limits { debounce: ms(200), ..Limits::none() });
     scheduler.trigger(Timestamp(1000), &unit("greeter", 1), changed(1));
     scheduler.trigger(Timestamp(1001), &unit("greeter", 1), Cause::Requested);
@@ -92,7 +92,7 @@ fn operators_take_turns_and_units_keep_their_order() {
     assert_eq!(names(&first), ["a shop/u3", "b shop/u1"]);
     assert_eq!(scheduler.wait(Timestamp(5), &unit("a", 1)), Wait::Full { running: 2 });
     first.iter().for_each(|s| scheduler.finish(Timestamp(6), &s.unit, RunEnd::Done { requeue_after: None }));
-    assert_eq!(names(&scheduler.start(Timestamp(6))), ["a shop/u1"], "the last place is for somebody else");
+    assert_eq!(names(&scheduler.start(Timestamp(6))), ["a shop/u1"], "the last slot is for another operator");
     scheduler.finish(Timestamp(7), &unit("a", 1), RunEnd::Done { requeue_after: None });
     assert_eq!(names(&scheduler.start(Timestamp(7))), ["a shop/u2"]);
 }
@@ -113,7 +113,7 @@ fn a_unit_rests_even_when_it_is_gone_and_comes_back() {
 }
 
 #[test]
-fn echo_parking_slowing_and_pausing_are_told() {
+fn waits_for_writes_kinds_slowdown_and_pause_are_reported() {
     let mut scheduler = with(Limits::none());
     let u = unit("greeter", 1);
     scheduler.trigger(Timestamp(0), &u, Cause::Started);
@@ -184,7 +184,7 @@ fn changed_limits_hold_for_what_already_waits() {
 }
 
 #[test]
-fn guarantees_runs_that_hang_leave_room_for_others() {
+fn guarantees_hung_runs_leave_slots_for_others() {
     let timeout = ms(30_000);
     let mut scheduler = Scheduler::new(7, GlobalLimits { max_concurrent: 4, ..GlobalLimits::default() });
     let limits = Limits { timeout, backoff_first: ms(100), backoff_max: ms(100), ..Limits::none() };
@@ -192,7 +192,7 @@ fn guarantees_runs_that_hang_leave_room_for_others() {
     scheduler.set_operator(Timestamp(0), &operator("works"), limits);
     (0..9).for_each(|number| scheduler.trigger(Timestamp(0), &unit("hangs", number), changed(1)));
     let hanging = scheduler.start(Timestamp(0));
-    assert_eq!(hanging.len(), 3, "the last place is not for one that has all the others");
+    assert_eq!(hanging.len(), 3, "the last slot is not for an operator with all the others");
 
     // Meanwhile the other one runs whenever it is triggered.
     for at in 1..100 {

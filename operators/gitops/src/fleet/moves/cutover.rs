@@ -95,7 +95,7 @@ pub fn resume(state: &MoveState<'_>) -> MoveAction {
     let known = state.at_target.iter().filter(|object| row_of(object, state.applications).is_some());
     let silent = known.filter(|object| !has_compared(object)).count();
     if silent > 0 && in_step_ms(state) <= RESUME_MS {
-        return wait(format!("{silent} Applications are not compared yet"));
+        return wait(format!("{silent} Applications have not been compared yet"));
     }
     let why = (silent > 0).then(|| format!("the target did not compare {silent} Applications in time"));
     let free = Placement { moving: None, ..state.placement.clone() };
@@ -142,8 +142,7 @@ pub fn cleanup(state: &MoveState<'_>) -> MoveAction {
         (false, _) => MoveAction::Write(acts),
         (true, 0) => advance(state, MoveStep::Done),
         (true, _) if in_step_ms(state) > CLEANUP_MS => {
-            let why =
-                "Applications at the source still use its project or its Secrets: the agent removes those behind them";
+            let why = "Applications at the source still use its project or its Secrets: the agent deletes these later";
             MoveAction::Commit(vec![step_change(state, MoveStep::Done, Some(why.to_string()))])
         }
         (true, _) => wait("Applications at the source still use its project or its Secrets"),

@@ -23,9 +23,9 @@ pub fn freeze(state: &MoveState<'_>) -> MoveAction {
         return advance(state, MoveStep::Prepare);
     }
     if in_step_ms(state) > FREEZE_MS {
-        return roll_back(state, format!("{begun} Operations did not end"));
+        return roll_back(state, format!("{begun} Operations did not finish"));
     }
-    wait(format!("{begun} Operations are under way"))
+    wait(format!("{begun} Operations are in progress"))
 }
 
 /// Prepare: creates the required objects at the target before the Applications.
@@ -81,14 +81,14 @@ pub fn pause(state: &MoveState<'_>) -> MoveAction {
             None => {}
             Some(_) if is_terminating(object) => waits = Some(format!("`{name}` is being deleted")),
             Some(_) if has_finalizers(object) => {
-                return roll_back(state, format!("`{name}` has finalizers: with it would go what it deployed"));
+                return roll_back(state, format!("`{name}` has finalizers: its deletion would delete its resources"));
             }
             Some(_) if is_busy(object) => {
                 acts.extend(ours.then(|| InstanceWrite::Update(resume_object(object.clone()))));
                 if !ours && is_retrying(object) {
                     acts.push(InstanceWrite::Update(terminate_sync(object.clone())));
                 }
-                waits = Some(format!("Argo CD is at work on `{name}`"));
+                waits = Some(format!("Argo CD runs an operation on `{name}`"));
             }
             Some(_) if !ours => acts.push(InstanceWrite::Update(pause_object(object.clone(), &state.row.id))),
             Some(_) => {}
@@ -105,7 +105,7 @@ pub fn pause(state: &MoveState<'_>) -> MoveAction {
 /// Release: deletes all Applications at the source and keeps their resources.
 pub fn release(state: &MoveState<'_>) -> MoveAction {
     if in_step_ms(state) < SETTLE_MS {
-        return MoveAction::Wait(super::POLL_MS, "Argo CD settles at the source".to_string());
+        return MoveAction::Wait(super::POLL_MS, "Argo CD is settling at the source".to_string());
     }
     let mut acts = Vec::new();
     for object in state.at_source {
@@ -134,7 +134,7 @@ pub fn release(state: &MoveState<'_>) -> MoveAction {
 /// deletes prepared objects.
 pub fn rollback(state: &MoveState<'_>) -> MoveAction {
     if state.source.is_none() {
-        return wait("the source is lost, and there is nowhere to go back to");
+        return wait("the source no longer exists, so the move cannot be rolled back");
     }
     let missing = state.applications.iter().filter(|row| object_of(row, state.at_source).is_none());
     // A row with an unreadable text never had an Application.

@@ -40,7 +40,7 @@ async fn assert_rolled_back(fixture: &FleetFixture) {
 }
 
 #[tokio::test]
-async fn a_unit_moves() {
+async fn a_placement_moves() {
     let mut fixture = FleetFixture::new().await;
     fixture.begin().await;
     fixture.run().await;
@@ -48,7 +48,7 @@ async fn a_unit_moves() {
 }
 
 #[tokio::test]
-async fn guarantees_a_kill_at_any_point_ends_the_same() {
+async fn guarantees_a_crash_at_any_point_has_the_same_end_state() {
     let mut whole = FleetFixture::new().await;
     whole.begin().await;
     whole.run().await;
@@ -63,7 +63,7 @@ async fn guarantees_a_kill_at_any_point_ends_the_same() {
 }
 
 #[tokio::test]
-async fn guarantees_two_never_deploy_at_once() {
+async fn guarantees_two_instances_never_deploy_at_once() {
     let mut fixture = FleetFixture::new().await;
     fixture.begin().await;
     loop {
@@ -82,7 +82,7 @@ async fn guarantees_two_never_deploy_at_once() {
 }
 
 #[tokio::test]
-async fn guarantees_an_application_goes_only_when_its_copy_is_there() {
+async fn guarantees_an_application_is_deleted_only_with_its_copy_at_the_target() {
     // The fixture asserts this at every write; here a copy is deleted just before the release.
     let mut fixture = FleetFixture::new().await;
     fixture.begin().await;
@@ -94,7 +94,7 @@ async fn guarantees_an_application_goes_only_when_its_copy_is_there() {
 }
 
 #[tokio::test]
-async fn guarantees_nothing_but_the_instances_is_written() {
+async fn guarantees_only_objects_of_the_instances_are_written() {
     let mut fixture = FleetFixture::new().await;
     fixture.put(json!({ "kind": "ConfigMap", "metadata": { "namespace": "shop", "name": "child" } }));
     let before = fixture.objects[&("ConfigMap".into(), "shop".into(), "child".into())].clone();
@@ -109,7 +109,7 @@ async fn guarantees_nothing_but_the_instances_is_written() {
 }
 
 #[tokio::test]
-async fn an_operation_that_has_begun_ends_first_and_one_that_has_not_waits_for_the_target() {
+async fn a_running_operation_finishes_first_and_a_waiting_one_moves_to_the_target() {
     let mut fixture = FleetFixture::new().await;
     fixture.request_operation("begun", "app-1111", OperationState::InProgress).await;
     fixture.request_operation("waiting", "app-2222", OperationState::Waiting).await;
@@ -127,18 +127,18 @@ async fn an_operation_that_has_begun_ends_first_and_one_that_has_not_waits_for_t
 }
 
 #[tokio::test]
-async fn an_operation_that_never_ends_ends_the_move() {
+async fn an_operation_that_never_finishes_rolls_back_the_move() {
     let mut fixture = FleetFixture::new().await;
     fixture.request_operation("begun", "app-1111", OperationState::InProgress).await;
     fixture.begin().await;
     fixture.now = fixture.now.plus_ms(FREEZE_MS + 1);
     fixture.run().await;
     assert_rolled_back(&fixture).await;
-    assert_eq!(fixture.move_row().await.human_readable_state.as_deref(), Some("1 Operations did not end"));
+    assert_eq!(fixture.move_row().await.human_readable_state.as_deref(), Some("1 Operations did not finish"));
 }
 
 #[tokio::test]
-async fn a_sync_at_the_source_ends_before_its_application_sleeps() {
+async fn a_sync_at_the_source_finishes_before_its_application_is_paused() {
     let mut fixture = FleetFixture::new().await;
     let mut busy = fixture.application("argocd-one", UIDS[0]).unwrap().clone();
     busy["operation"] = json!({ "sync": {} });
@@ -157,7 +157,7 @@ async fn a_sync_at_the_source_ends_before_its_application_sleeps() {
 }
 
 #[tokio::test]
-async fn a_sync_that_slipped_in_wakes_the_application_again() {
+async fn a_late_sync_resumes_the_application() {
     let mut fixture = FleetFixture::new().await;
     fixture.begin().await;
     fixture.run_to(MoveStep::Release).await;
@@ -176,7 +176,7 @@ async fn a_sync_that_slipped_in_wakes_the_application_again() {
 }
 
 #[tokio::test]
-async fn a_sync_that_is_tried_again_for_ever_is_ended() {
+async fn a_sync_that_is_retried_forever_is_terminated() {
     let mut fixture = FleetFixture::new().await;
     let mut busy = fixture.application("argocd-one", UIDS[0]).unwrap().clone();
     busy["operation"] = json!({ "sync": {} });
@@ -207,7 +207,7 @@ async fn an_application_with_finalizers_stays_where_it_is() {
 }
 
 #[tokio::test]
-async fn a_move_that_cannot_go_on_goes_back_from_every_step() {
+async fn a_move_can_be_rolled_back_from_every_step_before_the_cutover() {
     for step in
         [MoveStep::Freeze, MoveStep::Prepare, MoveStep::Copy, MoveStep::Pause, MoveStep::Release, MoveStep::Cutover]
     {
@@ -223,7 +223,7 @@ async fn a_move_that_cannot_go_on_goes_back_from_every_step() {
 }
 
 #[tokio::test]
-async fn a_source_that_is_busy_for_too_long_keeps_the_unit() {
+async fn a_source_that_stays_busy_keeps_the_placement() {
     let mut fixture = FleetFixture::new().await;
     let mut busy = fixture.application("argocd-one", UIDS[0]).unwrap().clone();
     busy["operation"] = json!({ "sync": {} });
@@ -237,7 +237,7 @@ async fn a_source_that_is_busy_for_too_long_keeps_the_unit() {
 }
 
 #[tokio::test]
-async fn a_source_that_was_lost_is_no_obstacle() {
+async fn a_lost_source_does_not_block_a_move() {
     let mut fixture = FleetFixture::new().await;
     fixture.objects.clear();
     fixture.begin().await;
@@ -246,7 +246,7 @@ async fn a_source_that_was_lost_is_no_obstacle() {
 }
 
 #[tokio::test]
-async fn a_target_that_does_not_compare_has_the_unit_all_the_same() {
+async fn a_target_that_does_not_compare_keeps_the_placement() {
     let mut fixture = FleetFixture::new().await;
     fixture.is_target_running = false;
     fixture.begin().await;
@@ -258,7 +258,7 @@ async fn a_target_that_does_not_compare_has_the_unit_all_the_same() {
 }
 
 #[tokio::test]
-async fn an_application_that_came_while_the_unit_moved_is_with_the_others() {
+async fn an_application_created_during_a_move_is_moved() {
     for step in [MoveStep::Prepare, MoveStep::Pause, MoveStep::Cutover, MoveStep::Resume] {
         let mut fixture = FleetFixture::new().await;
         fixture.begin().await;
@@ -276,7 +276,7 @@ async fn an_application_that_came_while_the_unit_moved_is_with_the_others() {
 }
 
 #[tokio::test]
-async fn what_the_target_needs_is_as_it_should_be_when_it_wakes() {
+async fn required_objects_are_updated_at_the_target_before_it_resumes() {
     for step in [MoveStep::Copy, MoveStep::Pause, MoveStep::Release, MoveStep::Cutover, MoveStep::Resume] {
         let mut fixture = FleetFixture::new().await;
         fixture.begin().await;
@@ -295,7 +295,7 @@ async fn what_the_target_needs_is_as_it_should_be_when_it_wakes() {
 }
 
 #[tokio::test]
-async fn a_deployment_that_was_deleted_meanwhile_is_deleted_where_its_application_is() {
+async fn a_deployment_deleted_during_a_move_is_removed_where_its_application_is() {
     for step in [MoveStep::Copy, MoveStep::Pause, MoveStep::Release, MoveStep::Cutover, MoveStep::Resume] {
         let mut fixture = FleetFixture::new().await;
         fixture.begin().await;
@@ -315,7 +315,7 @@ async fn a_deployment_that_was_deleted_meanwhile_is_deleted_where_its_applicatio
 }
 
 #[tokio::test]
-async fn a_unit_moves_to_another_instance_and_once_at_a_time() {
+async fn a_placement_moves_to_another_instance_with_one_move_at_a_time() {
     let fixture = FleetFixture::new().await;
     let placement = fixture.placement().await;
     let there = moves::begin(&placement, &"one".into(), "m".into(), fixture.now).unwrap_err();

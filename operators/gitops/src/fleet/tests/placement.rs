@@ -29,7 +29,7 @@ fn candidate(id: &str, applications: u64, state: InstanceState) -> InstanceCandi
 use InstanceState::{Active, Cordoned};
 
 #[test]
-fn a_new_unit_goes_to_the_least_loaded_instance_by_the_part_in_use() {
+fn a_new_placement_goes_to_the_instance_with_the_least_relative_load() {
     let mut big = candidate("big", 8, Active);
     big.member.as_mut().unwrap().max_applications = 100;
     let placed = place(&unit(), None, &[], &[candidate("a", 3, Active), big.clone()], NOW).unwrap();
@@ -41,13 +41,13 @@ fn a_new_unit_goes_to_the_least_loaded_instance_by_the_part_in_use() {
 }
 
 #[test]
-fn of_equals_the_first_by_id_is_taken_whatever_their_order() {
+fn of_equal_instances_the_smallest_id_is_chosen() {
     let placed = place(&unit(), None, &[], &[candidate("b", 1, Active), candidate("a", 1, Active)], NOW).unwrap();
     assert_eq!(placed.instance.as_str(), "a");
 }
 
 #[test]
-fn guarantees_a_unit_is_never_split() {
+fn guarantees_a_placement_is_never_split() {
     // The placement keeps its instance although that one is full and cordoned and another is empty.
     let here = Placement {
         user: "u".into(),
@@ -75,11 +75,11 @@ fn guarantees_a_unit_is_never_split() {
 }
 
 #[test]
-fn guarantees_cordoned_and_full_instances_get_nothing_new() {
+fn guarantees_cordoned_and_full_instances_get_no_new_placement() {
     let fleet = [candidate("a", 10, Active), candidate("b", 0, Cordoned)];
     let refused = place(&unit(), None, &[], &fleet, NOW).unwrap_err();
     assert_eq!(refused, NoCapacity { members: 2, cordoned: 1 });
-    assert_eq!(refused.to_string(), "1 of 2 Argo CD instances are full, the others cordoned");
+    assert_eq!(refused.to_string(), "1 of 2 Argo CD instances are full, the others are cordoned");
     let mut watched = candidate("a", 0, Active);
     watched.environments = 5;
     assert_eq!(place(&unit(), None, &[], &[watched], NOW).unwrap_err().to_string(), "all 1 Argo CD instances are full");
@@ -91,7 +91,7 @@ fn guarantees_cordoned_and_full_instances_get_nothing_new() {
 }
 
 #[test]
-fn what_is_on_its_way_counts_as_if_it_were_there() {
+fn incoming_placements_count_against_the_limits() {
     let mut expecting = candidate("a", 3, Active);
     expecting.incoming = IncomingLoad { placements: 5, applications: 5 };
     assert!(place(&unit(), None, &[], &[expecting.clone()], NOW).is_err(), "all of its units are there or come");
@@ -103,7 +103,7 @@ fn what_is_on_its_way_counts_as_if_it_were_there() {
 }
 
 #[test]
-fn no_operation_begins_while_a_unit_moves() {
+fn no_operation_begins_during_a_move() {
     let mut here = Placement {
         user: "u".into(),
         environment: "e".into(),

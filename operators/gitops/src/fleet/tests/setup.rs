@@ -43,7 +43,7 @@ async fn add_at(ledger: &Ledger, cluster: &str, uid: &str, limits: InstanceLimit
 }
 
 #[tokio::test]
-async fn an_instance_is_registered_once_and_a_namespace_made_anew_is_the_same() {
+async fn an_instance_is_registered_once_and_survives_a_recreated_namespace() {
     let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     let limits = InstanceLimits { max_applications: Some(7), max_environments: None };
@@ -61,7 +61,7 @@ async fn an_instance_is_registered_once_and_a_namespace_made_anew_is_the_same() 
 }
 
 #[tokio::test]
-async fn a_namespace_of_another_cluster_is_another_instance_unless_the_cluster_was_made_anew() {
+async fn a_namespace_of_another_cluster_is_another_instance_unless_the_cluster_was_recreated() {
     let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     let first = add_at(&ledger, "a", "one", InstanceLimits::default(), false).await;
@@ -82,7 +82,7 @@ async fn a_namespace_of_another_cluster_is_another_instance_unless_the_cluster_w
 }
 
 #[test]
-fn argo_cd_reads_only_what_says_it_is_its_own() {
+fn all_configuration_has_argo_cds_label() {
     let objects = configuration("argocd-2", "key", InstanceScope::Cluster);
     for object in &objects {
         assert_eq!(object["metadata"]["labels"]["app.kubernetes.io/part-of"], "argocd", "{object}");
@@ -95,7 +95,7 @@ fn argo_cd_reads_only_what_says_it_is_its_own() {
 }
 
 #[test]
-fn an_application_is_written_whole_so_its_definition_has_no_status_of_its_own() {
+fn the_definition_of_application_has_no_status_subresource() {
     for definition in definitions() {
         assert!(definition["spec"]["versions"][0].get("subresources").is_none(), "{definition}");
     }

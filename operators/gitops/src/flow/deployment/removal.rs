@@ -57,7 +57,7 @@ pub(super) fn remove(input: &DeploymentInput<'_>, known: &DeploymentRows, decisi
 /// Removes the finalizer of a deleted resource when the agent has removed its objects, or reports the failure.
 ///
 /// # Guarantees
-/// - A resource keeps its finalizer until the removal is known to have finished. // test: guarantees_a_removal_that_was_lost_is_asked_for_again
+/// - A resource keeps its finalizer until the removal is known to have finished. // test: guarantees_a_lost_removal_is_requested_again
 pub(super) fn release_finalizer(
     input: &DeploymentInput<'_>,
     deleted: &GitOpsDeployment,

@@ -45,7 +45,7 @@ fn writes(step: AgentStep) -> Vec<KubernetesWrite> {
 }
 
 #[test]
-fn an_application_comes_after_its_project_and_its_secret() {
+fn an_application_is_created_after_its_project_and_its_secret() {
     let project = json!({ "kind": "AppProject", "metadata": { "name": "p" }, "spec": {} });
     let secret = json!({ "kind": "Secret", "metadata": { "name": "s" }, "data": {} });
     let around = ApplicationContext { project: Some(&project), secret: Some(&secret), ..ApplicationContext::default() };
@@ -66,7 +66,7 @@ fn an_application_comes_after_its_project_and_its_secret() {
 }
 
 #[test]
-fn a_target_that_was_removed_gets_no_new_application() {
+fn a_removed_destination_gets_no_new_application() {
     assert_eq!(
         agent::ensure_application(&row(None), "argocd", None, &ApplicationContext::default()),
         AgentStep::Done(Ok(()))
@@ -75,7 +75,7 @@ fn a_target_that_was_removed_gets_no_new_application() {
 
 /// managed-gitops reports success here.
 #[test]
-fn a_row_that_cannot_be_read_is_a_failure() {
+fn an_unreadable_row_is_a_failure() {
     let broken = Application { spec_field: "\t- :".into(), ..row(Some("me")) };
     assert!(matches!(
         agent::ensure_application(&broken, "argocd", None, &ApplicationContext::default()),
@@ -105,7 +105,7 @@ fn deleted(ms_ago: i64, finalizers: Value) -> Value {
 }
 
 #[test]
-fn a_removal_takes_what_was_deployed_with_it() {
+fn a_removal_deletes_deployed_resources() {
     let around = ApplicationContext::default();
     let first = writes(agent::remove_applications(&[live()], &around, false, START));
     let [KubernetesWrite::Merge(_, patch)] = &*first else { panic!("{first:?}") };
@@ -126,7 +126,7 @@ fn a_removal_takes_what_was_deployed_with_it() {
 
 /// Defect 12: managed-gitops reports success for a removal that exceeded its time limit.
 #[test]
-fn a_removal_that_takes_too_long_is_cut_and_told() {
+fn an_overdue_removal_is_forced_and_reported() {
     let around = ApplicationContext::default();
     let stuck = deleted(REMOVAL_MS + 1000, json!([FINALIZER]));
     assert!(agent::is_forced(&stuck, START) && !agent::is_forced(&deleted(1000, json!([])), START));
@@ -142,7 +142,7 @@ fn a_removal_that_takes_too_long_is_cut_and_told() {
 }
 
 #[test]
-fn the_last_removal_takes_the_project_with_it() {
+fn the_last_removal_deletes_the_project() {
     let project = json!({ "metadata": { "name": "app-project-u", "namespace": "argocd" } });
     let around = ApplicationContext { live_project: Some(&project), ..ApplicationContext::default() };
     let made = writes(agent::remove_applications(&[], &around, false, START));
@@ -166,7 +166,7 @@ fn sync(desired_state: DesiredState) -> SyncOperation {
 }
 
 #[test]
-fn a_sync_waits_for_an_application_that_is_about_to_be_made() {
+fn a_sync_waits_for_an_application_that_is_being_created() {
     let (id, row) = (SyncOperationId::from("so"), sync(DesiredState::Running));
     assert!(matches!(agent::sync(Some(&row), &id, None, true), AgentStep::Wait(_)));
     assert!(matches!(agent::sync(Some(&row), &id, None, false), AgentStep::Done(Err(_))));
@@ -174,7 +174,7 @@ fn a_sync_waits_for_an_application_that_is_about_to_be_made() {
 
 /// Defect 20: managed-gitops loses a sync when its agent restarts.
 #[test]
-fn a_sync_is_found_again_where_it_was() {
+fn a_sync_is_found_after_a_restart() {
     let id = SyncOperationId::from("so");
     let row = sync(DesiredState::Running);
     let asked = writes(agent::sync(Some(&row), &id, Some(&live()), false));
@@ -198,7 +198,7 @@ fn a_sync_is_found_again_where_it_was() {
 }
 
 #[test]
-fn a_sync_waits_for_another_one_to_end() {
+fn a_sync_waits_for_another_one() {
     let mut application = live();
     application["operation"] = json!({ "info": [{ "name": "syncrun", "value": "other" }] });
     assert!(matches!(
@@ -208,7 +208,7 @@ fn a_sync_waits_for_another_one_to_end() {
 }
 
 #[test]
-fn a_sync_that_is_stopped_is_stopped_and_no_other() {
+fn only_the_requested_sync_is_stopped() {
     let id = SyncOperationId::from("so");
     let row = sync(DesiredState::Terminated);
     let ours = json!({ "info": [{ "name": "syncrun", "value": "so" }] });
@@ -233,7 +233,7 @@ fn a_sync_that_is_stopped_is_stopped_and_no_other() {
 /// Defects 1 and 3.4b: managed-gitops never sends a rotated credential, and writes a key under another name than it
 /// reads.
 #[test]
-fn a_credential_that_was_rotated_arrives() {
+fn a_rotated_credential_is_applied() {
     let before = RepositoryCredentials {
         id: "rc".into(),
         user: "u".into(),
@@ -259,7 +259,7 @@ fn a_credential_that_was_rotated_arrives() {
 
 /// Defect 12: managed-gitops never deletes the Secret of an environment without Applications.
 #[test]
-fn the_secret_of_an_environment_goes_with_it() {
+fn the_secret_of_an_environment_is_deleted_with_it() {
     let secret = json!({ "metadata": { "name": "managed-env-me", "namespace": "argocd" } });
     let made = writes(agent::environment(None, &[secret]));
     assert!(
@@ -269,7 +269,7 @@ fn the_secret_of_an_environment_goes_with_it() {
 
 /// The row belongs to another instance, which deploys the same resources.
 #[test]
-fn an_application_of_another_instance_goes_without_what_it_deployed() {
+fn an_application_of_another_instance_is_deleted_without_its_resources() {
     let [KubernetesWrite::Delete(_)] = &*writes(agent::release_applications(&[live()])) else {
         panic!("it is deleted as it is")
     };
@@ -286,7 +286,7 @@ fn an_application_of_another_instance_goes_without_what_it_deployed() {
 
 /// Argo CD deletes an Application only if no sync is in progress, and syncs are retried forever.
 #[test]
-fn a_removal_ends_a_sync() {
+fn a_removal_stops_a_sync() {
     let remove = |object: &Value| {
         agent::remove_applications(std::slice::from_ref(object), &ApplicationContext::default(), false, START)
     };

@@ -64,7 +64,7 @@ async fn answered(fixture: &mut FlowFixture, secret: &CredentialSecret, outcome:
 }
 
 #[tokio::test]
-async fn a_url_with_a_login_is_neither_asked_nor_stored() {
+async fn a_url_with_a_login_is_neither_checked_nor_stored() {
     let mut fixture = FlowFixture::new().await;
     let mut asked = web();
     asked.spec.repository = "https://robot:hunter2@git.example/Shop/Web.git".into();
@@ -78,7 +78,7 @@ async fn a_url_with_a_login_is_neither_asked_nor_stored() {
 }
 
 #[tokio::test]
-async fn a_credential_that_is_taken_is_stored_and_sent() {
+async fn an_accepted_credential_is_stored_and_sent() {
     let mut fixture = FlowFixture::new().await;
     let told = answered(&mut fixture, &secret("pw"), CredentialOutcome::Valid).await;
     assert_eq!(status(&told).unwrap()["conditions"][0]["reason"], "RepositoryCredentialUpToDate");
@@ -110,7 +110,7 @@ async fn guarantees_a_rotated_credential_is_sent() {
 
 /// A credential is used by all placements of its tenant, which may be on several instances.
 #[tokio::test]
-async fn every_instance_that_a_tenant_uses_is_told() {
+async fn every_instance_of_a_tenant_gets_an_operation() {
     let mut fixture = FlowFixture::new().await;
     let other = EngineInstance { id: "other".into(), namespace: "argocd-2".into(), ..fixture.instance.clone() };
     fixture.ledger.commit(&[switchboard_ledger::RowChange::insert(&other)]).await.unwrap();
@@ -122,7 +122,7 @@ async fn every_instance_that_a_tenant_uses_is_told() {
 
 /// managed-gitops repeats the check every ten seconds forever.
 #[tokio::test]
-async fn guarantees_a_repository_is_not_hammered() {
+async fn guarantees_a_rejected_login_is_not_rechecked() {
     let mut fixture = FlowFixture::new().await;
     let (_, question) = decide(&mut fixture, Some(&web()), Some(&secret("bad")), None).await;
     let question = question.unwrap();
@@ -139,7 +139,7 @@ async fn guarantees_a_repository_is_not_hammered() {
 }
 
 #[tokio::test]
-async fn a_secret_that_will_not_do_is_told() {
+async fn an_unusable_secret_is_reported() {
     let mut fixture = FlowFixture::new().await;
     let mut unnamed = web();
     unnamed.spec.secret.clear();
@@ -161,7 +161,7 @@ async fn a_secret_that_will_not_do_is_told() {
 
 /// The URL has the same rules as that of a deployment, because both are stored and passed to git.
 #[tokio::test]
-async fn a_url_that_will_not_do_is_told_and_not_asked() {
+async fn an_invalid_url_is_rejected_without_a_check() {
     let mut fixture = FlowFixture::new().await;
     let long = format!("https://h/{}", "x".repeat(2039));
     for (url, said) in [
@@ -183,7 +183,7 @@ async fn a_url_that_will_not_do_is_told_and_not_asked() {
 }
 
 #[tokio::test]
-async fn a_login_that_no_row_holds_is_told_and_not_asked() {
+async fn a_login_that_exceeds_its_column_is_rejected_without_a_check() {
     let mut fixture = FlowFixture::new().await;
     for odd in
         [CredentialSecret { username: "x".repeat(257), ..secret("pw") }, secret("p\0w"), secret(&"x".repeat(65_537))]
@@ -197,7 +197,7 @@ async fn a_login_that_no_row_holds_is_told_and_not_asked() {
 }
 
 #[tokio::test]
-async fn a_credential_that_is_gone_is_removed() {
+async fn a_deleted_credential_is_removed() {
     let mut fixture = FlowFixture::new().await;
     answered(&mut fixture, &secret("pw"), CredentialOutcome::Valid).await;
     fixture.complete(Ok(())).await;
@@ -207,7 +207,7 @@ async fn a_credential_that_is_gone_is_removed() {
 }
 
 #[tokio::test]
-async fn what_worked_and_does_no_longer_is_told_and_kept() {
+async fn a_working_credential_that_fails_is_reported_and_kept() {
     let mut fixture = FlowFixture::new().await;
     let (_, question) = decide(&mut fixture, Some(&web()), Some(&secret("pw")), None).await;
     let digest = question.unwrap().digest;

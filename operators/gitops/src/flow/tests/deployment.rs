@@ -14,7 +14,7 @@ use crate::kinds::deployment::{
 };
 
 #[tokio::test]
-async fn guarantees_rows_and_wish_are_one_transaction() {
+async fn guarantees_rows_and_operation_are_one_transaction() {
     let mut fixture = FlowFixture::new().await;
     let decision = fixture.decide("web", Some(&web(UID)), None).await;
     assert!(decision.writes.is_empty());
@@ -32,7 +32,7 @@ async fn guarantees_rows_and_wish_are_one_transaction() {
 }
 
 #[tokio::test]
-async fn guarantees_nothing_is_written_when_nothing_changed() {
+async fn guarantees_unchanged_rows_are_not_written() {
     let mut fixture = FlowFixture::new().await;
     fixture.decide("web", Some(&web(UID)), None).await;
     fixture.complete(Ok(())).await;
@@ -41,7 +41,7 @@ async fn guarantees_nothing_is_written_when_nothing_changed() {
 }
 
 #[tokio::test]
-async fn a_change_asks_once_while_nobody_has_begun() {
+async fn a_waiting_operation_is_not_duplicated() {
     let mut fixture = FlowFixture::new().await;
     fixture.decide("web", Some(&web(UID)), None).await;
     let mut other = web(UID);
@@ -57,7 +57,7 @@ async fn a_change_asks_once_while_nobody_has_begun() {
 }
 
 #[tokio::test]
-async fn guarantees_a_resource_made_anew_is_another() {
+async fn guarantees_a_recreated_resource_is_a_new_deployment() {
     let mut fixture = FlowFixture::new().await;
     fixture.decide("web", Some(&web(UID)), None).await;
     fixture.complete(Ok(())).await;
@@ -72,7 +72,7 @@ async fn guarantees_a_resource_made_anew_is_another() {
 
 /// A repository that does not fit its column does not block the others.
 #[tokio::test]
-async fn a_repository_that_no_row_holds_is_left_out() {
+async fn a_repository_that_exceeds_its_column_is_omitted() {
     let mut fixture = FlowFixture::new().await;
     let mut long = web(UID2);
     long.spec.source.repo_url = format!("https://git.example/{}", "x".repeat(3000));
@@ -109,7 +109,7 @@ async fn a_pattern_is_no_repository_of_a_project() {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_gone_leaves_no_rows() {
+async fn a_deleted_resource_leaves_no_rows() {
     let mut fixture = FlowFixture::new().await;
     fixture.decide("web", Some(&web(UID)), None).await;
     let [application] = &*fixture.all::<Application>().await else { panic!("one Application") };
@@ -134,7 +134,7 @@ async fn a_resource_that_is_gone_leaves_no_rows() {
 }
 
 #[tokio::test]
-async fn a_finalizer_holds_until_the_agent_is_done_and_failure_is_told() {
+async fn a_finalizer_is_kept_until_the_agent_finishes_and_a_failure_is_reported() {
     let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.metadata.finalizers = vec!["other".into(), FINALIZER.into()];
@@ -162,7 +162,7 @@ async fn a_finalizer_holds_until_the_agent_is_done_and_failure_is_told() {
 }
 
 #[tokio::test]
-async fn a_deletion_that_was_cut_lets_its_resource_go_in_the_end() {
+async fn a_forced_deletion_finally_releases_its_resource() {
     let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.metadata.finalizers = vec![FINALIZER.into()];
@@ -189,7 +189,7 @@ async fn a_deletion_that_was_cut_lets_its_resource_go_in_the_end() {
 }
 
 #[tokio::test]
-async fn an_environment_that_cannot_be_used_is_told_and_nothing_is_changed() {
+async fn an_unusable_environment_is_reported_and_nothing_changes() {
     let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.spec.destination.environment = "stage".into();
@@ -207,7 +207,7 @@ async fn an_environment_that_cannot_be_used_is_told_and_nothing_is_changed() {
 }
 
 #[tokio::test]
-async fn input_that_is_wrong_is_told_until_it_is_right() {
+async fn invalid_input_is_reported_until_it_is_fixed() {
     let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.spec.source.path.clear();
@@ -223,7 +223,7 @@ async fn input_that_is_wrong_is_told_until_it_is_right() {
 
 /// Defect 2: managed-gitops resolves the backend's error with every report of Argo CD.
 #[tokio::test]
-async fn a_report_of_argo_cd_does_not_resolve_what_the_backend_found() {
+async fn a_report_of_argo_cd_does_not_resolve_an_error_of_the_backend() {
     let mut fixture = FlowFixture::new().await;
     fixture.decide("web", Some(&web(UID)), None).await;
     let [application] = &*fixture.all::<Application>().await else { panic!("one Application") };
@@ -239,7 +239,7 @@ async fn a_report_of_argo_cd_does_not_resolve_what_the_backend_found() {
 }
 
 #[tokio::test]
-async fn what_runs_is_told_of_while_what_is_wanted_is_wrong() {
+async fn the_deployed_state_is_reported_while_the_spec_is_invalid() {
     let mut fixture = FlowFixture::new().await;
     fixture.decide("web", Some(&web(UID)), None).await;
     let [application] = &*fixture.all::<Application>().await else { panic!("one Application") };
@@ -262,7 +262,7 @@ async fn what_runs_is_told_of_while_what_is_wanted_is_wrong() {
 
 /// Defect 3: managed-gitops waits forever.
 #[tokio::test]
-async fn an_operation_that_takes_too_long_is_told() {
+async fn an_overdue_operation_is_reported() {
     let mut fixture = FlowFixture::new().await;
     fixture.decide("web", Some(&web(UID)), None).await;
     fixture.now = fixture.now.plus_ms(crate::flow::operation::DEADLINE_MS + 1000);
@@ -283,7 +283,7 @@ async fn a_tenant_is_a_namespace_by_its_uid() {
 
 /// Failed Operations are deleted after a day, and a restore loses all of them.
 #[tokio::test]
-async fn guarantees_a_removal_that_was_lost_is_asked_for_again() {
+async fn guarantees_a_lost_removal_is_requested_again() {
     let mut fixture = FlowFixture::new().await;
     let mut resource = web(UID);
     resource.metadata.finalizers = vec![FINALIZER.into()];

@@ -122,7 +122,7 @@ async fn deploy(fixture: &mut FlowFixture) {
 }
 
 #[tokio::test]
-async fn a_kubeconfig_that_no_row_holds_is_told_and_not_asked() {
+async fn a_kubeconfig_that_exceeds_its_column_is_rejected_without_a_check() {
     let mut fixture = FlowFixture::new().await;
     let long = secret(&"x".repeat(65_537));
     let (told, question) = decide(&mut fixture, Some(&stage(false)), Some(&long), None).await;
@@ -133,7 +133,7 @@ async fn a_kubeconfig_that_no_row_holds_is_told_and_not_asked() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_in_a_word_and_in_words() {
+async fn errors_have_a_reason_and_a_message() {
     let mut fixture = FlowFixture::new().await;
     let resource = stage(false);
     let other = KubeconfigSecret { r#type: "Opaque".into(), ..secret("t") };
@@ -159,7 +159,7 @@ async fn what_is_wrong_is_told_in_a_word_and_in_words() {
 }
 
 #[tokio::test]
-async fn an_environment_that_answers_gets_its_rows() {
+async fn a_verified_environment_gets_its_rows() {
     let mut fixture = FlowFixture::new().await;
     let told = verified(&mut fixture, &stage(false), &secret("tok"), None).await;
     assert_eq!(status(&told).unwrap()["conditions"][0]["reason"], "Succeeded");
@@ -173,7 +173,7 @@ async fn an_environment_that_answers_gets_its_rows() {
 }
 
 #[tokio::test]
-async fn a_cluster_that_refuses_is_not_asked_again_and_nothing_is_stored() {
+async fn a_rejected_credential_is_neither_rechecked_nor_stored() {
     let mut fixture = FlowFixture::new().await;
     let (_, question) = decide(&mut fixture, Some(&stage(false)), Some(&secret("bad")), None).await;
     let Some(ClusterCheck::Verify { digest, access, .. }) = question else { panic!("{question:?}") };
@@ -195,7 +195,7 @@ async fn a_cluster_that_refuses_is_not_asked_again_and_nothing_is_stored() {
 
 /// Results of checks and of validation use the same table of statuses.
 #[tokio::test]
-async fn what_is_wrong_is_told_with_the_status_of_its_reason() {
+async fn errors_have_the_status_of_their_reason() {
     let mut fixture = FlowFixture::new().await;
     let (_, question) = decide(&mut fixture, Some(&stage(false)), Some(&secret("bad")), None).await;
     let Some(ClusterCheck::Verify { digest, .. }) = question else { panic!("{question:?}") };
@@ -219,7 +219,7 @@ async fn what_is_wrong_is_told_with_the_status_of_its_reason() {
 
 /// Defect 8: managed-gitops detects neither.
 #[tokio::test]
-async fn guarantees_a_rotation_is_noticed() {
+async fn guarantees_a_rotation_is_detected() {
     let mut fixture = FlowFixture::new().await;
     verified(&mut fixture, &stage(false), &secret("old"), None).await;
     deploy(&mut fixture).await;
@@ -233,7 +233,7 @@ async fn guarantees_a_rotation_is_noticed() {
 
 /// Defect 8: managed-gitops leaves a cluster-admin service account behind.
 #[tokio::test]
-async fn guarantees_what_is_ours_is_removed_first() {
+async fn guarantees_a_service_account_is_deleted_before_its_credentials() {
     let mut fixture = FlowFixture::new().await;
     verified(&mut fixture, &stage(true), &secret("admin"), Some("of-ours")).await;
     assert_eq!(credentials(&fixture).await.bearer_token.unwrap().expose(), "of-ours");
@@ -254,7 +254,7 @@ async fn retired(fixture: &mut FlowFixture, asked: ClusterChecks) {
 }
 
 #[tokio::test]
-async fn a_service_account_that_is_not_wanted_any_more_goes_once_another_credential_works() {
+async fn an_unwanted_service_account_is_retired_once_another_credential_works() {
     let elsewhere = {
         let mut stage = stage(true);
         stage.spec.api_url = "https://other.example".into();
@@ -285,7 +285,7 @@ async fn a_service_account_that_is_not_wanted_any_more_goes_once_another_credent
 }
 
 #[tokio::test]
-async fn a_service_account_that_was_made_for_nothing_goes_as_well() {
+async fn an_unused_service_account_is_retired() {
     let mut fixture = FlowFixture::new().await;
     let (_, question) = decide(&mut fixture, Some(&stage(true)), Some(&secret("admin")), None).await;
     let Some(ClusterCheck::Verify { digest, install: true, .. }) = question else { panic!("{question:?}") };
@@ -298,7 +298,7 @@ async fn a_service_account_that_was_made_for_nothing_goes_as_well() {
 }
 
 #[tokio::test]
-async fn a_target_that_does_not_let_go_is_asked_again_for_long_and_not_for_ever() {
+async fn a_refused_retirement_is_retried_and_finally_abandoned() {
     let mut fixture = FlowFixture::new().await;
     verified(&mut fixture, &stage(true), &secret("admin"), Some("of-ours")).await;
     let (_, asked) = decide_both(&mut fixture, None, None, None, None).await;
@@ -320,7 +320,7 @@ async fn a_target_that_does_not_let_go_is_asked_again_for_long_and_not_for_ever(
 
 /// The database was written by an earlier version.
 #[tokio::test]
-async fn a_service_account_without_a_row_of_its_own_gets_one() {
+async fn a_service_account_without_a_row_gets_one() {
     let mut fixture = FlowFixture::new().await;
     verified(&mut fixture, &stage(true), &secret("admin"), Some("of-ours")).await;
     for account in fixture.all::<ServiceAccount>().await {
@@ -332,7 +332,7 @@ async fn a_service_account_without_a_row_of_its_own_gets_one() {
 
 /// The database was written by an earlier version.
 #[tokio::test]
-async fn a_service_account_without_a_token_gets_the_one_that_argo_cd_uses() {
+async fn a_service_account_without_a_token_gets_that_of_argo_cd() {
     let mut fixture = FlowFixture::new().await;
     verified(&mut fixture, &stage(true), &secret("admin"), Some("of-ours")).await;
     for account in fixture.all::<ServiceAccount>().await {
@@ -353,7 +353,7 @@ async fn waiting_operations(fixture: &FlowFixture) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn an_environment_that_is_gone_leaves_applications_without_a_target() {
+async fn a_deleted_environment_leaves_applications_without_a_destination() {
     let mut fixture = FlowFixture::new().await;
     verified(&mut fixture, &stage(false), &secret("tok"), None).await;
     deploy(&mut fixture).await;
@@ -368,7 +368,7 @@ async fn an_environment_that_is_gone_leaves_applications_without_a_target() {
 
 /// Defect 12: managed-gitops never deletes the Secret of an environment without Applications.
 #[tokio::test]
-async fn an_environment_without_applications_is_forgotten_by_argo_cd_as_well() {
+async fn an_environment_without_applications_is_removed_from_argo_cd() {
     let mut fixture = FlowFixture::new().await;
     verified(&mut fixture, &stage(false), &secret("tok"), None).await;
     let access = ClusterAccess {
@@ -386,7 +386,7 @@ async fn an_environment_without_applications_is_forgotten_by_argo_cd_as_well() {
 }
 
 #[tokio::test]
-async fn guarantees_what_worked_is_tried_again() {
+async fn guarantees_working_credentials_are_rechecked() {
     let mut fixture = FlowFixture::new().await;
     verified(&mut fixture, &stage(true), &secret("admin"), Some("of-ours")).await;
     let (_, asked) = decide_both(&mut fixture, Some(&stage(true)), Some(&secret("admin")), None, None).await;

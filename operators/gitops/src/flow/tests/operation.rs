@@ -31,7 +31,7 @@ fn object(namespace: &str, name: &str, id: &str) -> kinds::OperationObject {
 
 /// Defect 3: in managed-gitops one Operation replaces another, whose client waits forever.
 #[test]
-fn all_that_waited_when_the_agent_looked_are_over_with_it() {
+fn operations_waiting_at_the_read_finish_together() {
     let later = START.plus_ms(10);
     let first = row("a", OperationState::InProgress);
     let second = row("b", OperationState::Waiting);
@@ -46,7 +46,7 @@ fn all_that_waited_when_the_agent_looked_are_over_with_it() {
 }
 
 #[test]
-fn a_failure_says_why() {
+fn a_failure_has_a_reason() {
     let first = row("a", OperationState::InProgress);
     let changes = operation::finish(std::slice::from_ref(&first), &first, START, Err("why"), START);
     let failed = Operation { state: OperationState::Failed, human_readable_state: Some("why".into()), ..first.clone() };
@@ -54,7 +54,7 @@ fn a_failure_says_why() {
 }
 
 #[test]
-fn whoever_waits_does_so_for_ten_minutes() {
+fn an_operation_is_overdue_after_ten_minutes() {
     let open = row("a", OperationState::InProgress);
     assert!(!operation::is_overdue(&open, START.plus_ms(DEADLINE_MS)));
     assert!(operation::is_overdue(&open, START.plus_ms(DEADLINE_MS + 1)));
@@ -63,7 +63,7 @@ fn whoever_waits_does_so_for_ten_minutes() {
 
 /// After a crash between row and object, the next garbage collection creates the object.
 #[test]
-fn a_row_without_an_object_gets_one_where_its_argo_cd_is() {
+fn a_row_without_an_object_gets_one_in_the_namespace_of_its_argo_cd() {
     let rows = [row("a", OperationState::Waiting)];
     let decision = operation::garbage_collect(&rows, &[], &[instance()], START);
     assert_eq!(decision.writes, [KubernetesWrite::Create(kinds::operation::object(&"a".into(), "argocd", false))]);
@@ -76,7 +76,7 @@ fn a_row_without_an_object_gets_one_where_its_argo_cd_is() {
 }
 
 #[test]
-fn an_object_without_an_open_row_goes_unless_it_is_nobodys() {
+fn an_object_without_an_open_row_is_deleted_in_instance_namespaces() {
     let objects = [object("argocd", "operation-x", "x"), object("elsewhere", "operation-y", "y")];
     let decision = operation::garbage_collect(&[], &objects, &[instance()], START);
     let gone: Vec<&str> = decision
@@ -92,7 +92,7 @@ fn an_object_without_an_open_row_goes_unless_it_is_nobodys() {
 
 /// Defect 13: managed-gitops never deletes failed Operations.
 #[test]
-fn what_is_over_goes_in_time() {
+fn finished_operations_are_deleted_after_their_retention() {
     let done = row("a", OperationState::Completed);
     let failed = row("b", OperationState::Failed);
     let brief = Operation { gc_expiration_s: Some(5), ..row("c", OperationState::Failed) };
@@ -112,7 +112,7 @@ fn what_is_over_goes_in_time() {
 }
 
 #[test]
-fn one_that_waits_is_enough() {
+fn one_waiting_operation_is_enough() {
     let (instance, owner) = (EngineInstanceId::from("ei"), UserId::from("u"));
     let wish = OperationRequest {
         instance: &instance,
@@ -135,7 +135,7 @@ fn one_that_waits_is_enough() {
 }
 
 #[test]
-fn rows_of_others_wait_for_a_ring() {
+fn rows_of_other_clients_wait_for_an_object() {
     let is_ours = |id: &str| operation::is_created_by_service(&id.into());
     assert!(is_ours("603d72f5-d4d5-43be-a71c-cf00f6884f24"));
     assert!(is_ours("delete-603d72f5-d4d5-43be-a71c-cf00f6884f24"));

@@ -64,7 +64,7 @@ async fn manual_fixture() -> FlowFixture {
 
 /// Defect 11: managed-gitops rejects a run without a revision.
 #[tokio::test]
-async fn a_run_without_a_revision_is_one_of_what_the_deployment_says() {
+async fn a_run_without_a_revision_uses_that_of_the_deployment() {
     let mut fixture = manual_fixture().await;
     decide(&mut fixture, Some(&run("now", "")), Some(&manual()), false).await;
     let [sync] = &*fixture.all::<SyncOperation>().await else { panic!("one sync") };
@@ -81,7 +81,7 @@ async fn a_run_without_a_revision_is_one_of_what_the_deployment_says() {
 
 /// Defect 11: managed-gitops keeps a run without its deployment in memory only, and loses it.
 #[tokio::test]
-async fn a_revision_that_no_row_holds_is_told() {
+async fn a_revision_that_exceeds_its_column_is_rejected() {
     let mut fixture = manual_fixture().await;
     let told = decide(&mut fixture, Some(&run("now", &"x".repeat(257))), Some(&manual()), false).await;
     let condition = &status(&told).unwrap()["conditions"][0];
@@ -101,7 +101,7 @@ async fn guarantees_a_run_waits_for_its_deployment() {
 
 /// A deployment with an error has no Application, and a run of it would wait without a message.
 #[tokio::test]
-async fn a_run_of_a_deployment_that_cannot_be_made_says_why_until_it_is_made() {
+async fn a_run_of_a_failed_deployment_reports_the_reason() {
     let mut fixture = FlowFixture::new().await;
     let mut broken = manual();
     broken.status.conditions = vec![DeploymentCondition {
@@ -130,7 +130,7 @@ async fn a_run_of_a_deployment_that_cannot_be_made_says_why_until_it_is_made() {
 }
 
 #[tokio::test]
-async fn guarantees_runs_are_made_one_after_the_other() {
+async fn guarantees_runs_are_executed_one_after_another() {
     let mut fixture = manual_fixture().await;
     assert_eq!(decide(&mut fixture, Some(&run("second", "")), Some(&manual()), true).await, ReconcileResult::default());
     decide(&mut fixture, Some(&run("second", "")), Some(&manual()), false).await;
@@ -138,7 +138,7 @@ async fn guarantees_runs_are_made_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn a_deployment_that_deploys_itself_takes_no_runs() {
+async fn an_automated_deployment_rejects_sync_runs() {
     let mut fixture = manual_fixture().await;
     let told = decide(&mut fixture, Some(&run("now", "")), Some(&web(UID)), false).await;
     let message = status(&told).unwrap()["conditions"][0]["message"].clone();
@@ -149,7 +149,7 @@ async fn a_deployment_that_deploys_itself_takes_no_runs() {
 }
 
 #[tokio::test]
-async fn what_a_run_says_cannot_be_changed() {
+async fn the_spec_of_a_run_is_immutable() {
     let mut fixture = manual_fixture().await;
     decide(&mut fixture, Some(&run("now", "abc")), Some(&manual()), false).await;
     let told = decide(&mut fixture, Some(&run("now", "def")), Some(&manual()), false).await;
@@ -161,7 +161,7 @@ async fn what_a_run_says_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_deleted_is_stopped_and_then_forgotten() {
+async fn a_deleted_run_is_stopped_and_its_rows_are_deleted() {
     let mut fixture = manual_fixture().await;
     decide(&mut fixture, Some(&run("now", "")), Some(&manual()), false).await;
     decide(&mut fixture, None, Some(&manual()), false).await;
@@ -189,7 +189,7 @@ async fn without_operations(fixture: &FlowFixture) {
 }
 
 #[tokio::test]
-async fn guarantees_a_run_that_failed_has_failed() {
+async fn guarantees_the_result_of_a_run_is_kept() {
     for end in [Err("no such commit"), Ok(())] {
         let mut fixture = manual_fixture().await;
         decide(&mut fixture, Some(&run("now", "")), Some(&manual()), false).await;
@@ -205,7 +205,7 @@ async fn guarantees_a_run_that_failed_has_failed() {
 
 /// The message about the change replaced the result.
 #[tokio::test]
-async fn a_change_that_is_undone_makes_no_failure_of_a_success_nor_a_success_of_a_failure() {
+async fn a_reverted_change_does_not_alter_the_result() {
     for (end, is_swept_first) in [(Ok(()), true), (Ok(()), false), (Err("no such commit"), true)] {
         let mut fixture = manual_fixture().await;
         let (first, other) = (run("now", "abc"), run("now", "def"));
@@ -233,7 +233,7 @@ async fn a_change_that_is_undone_makes_no_failure_of_a_success_nor_a_success_of_
 }
 
 #[tokio::test]
-async fn a_run_that_waited_when_its_operation_was_lost_is_made() {
+async fn a_waiting_run_with_a_lost_operation_is_started() {
     let mut fixture = manual_fixture().await;
     decide(&mut fixture, Some(&run("now", "")), Some(&manual()), false).await;
     without_operations(&fixture).await;
@@ -248,7 +248,7 @@ async fn a_run_that_waited_when_its_operation_was_lost_is_made() {
 }
 
 #[tokio::test]
-async fn a_run_that_went_well_is_not_made_again_when_its_rows_were_lost() {
+async fn a_successful_run_with_lost_rows_is_not_repeated() {
     let mut fixture = manual_fixture().await;
     decide(&mut fixture, Some(&run("now", "")), Some(&manual()), false).await;
     fixture.complete(Ok(())).await;

@@ -91,7 +91,7 @@ impl ServerFiles {
         match serde_json::from_str(text) {
             Ok(parsed) => *value = parsed,
             Err(error) => {
-                let message = format!("the server's {object}.{field} is no JSON: {error}");
+                let message = format!("the server's {object}.{field} is not JSON: {error}");
                 self.problems.push(DataProblem::of_file(integration, message));
                 *value = Value::Null;
             }
@@ -103,7 +103,7 @@ impl ServerFiles {
             Some(Value::String(path)) => Some(path),
             _ => {
                 let name = file.get("name").and_then(Value::as_str).unwrap_or("a datafile");
-                self.problems.push(DataProblem::of_file("", format!("the server gave no path for {name}")));
+                self.problems.push(DataProblem::of_file("", format!("the server returned no path for {name}")));
                 None
             }
         }
@@ -119,7 +119,7 @@ impl ServerFiles {
         let Value::Array(files) = data["files"].take() else { return Vec::new() };
         let (files, others): (Vec<Value>, Vec<Value>) = files.into_iter().partition(Value::is_object);
         for other in others {
-            self.problems.push(DataProblem::of_file("", format!("the server gave {other} for a datafile")));
+            self.problems.push(DataProblem::of_file("", format!("the server returned {other} instead of a datafile")));
         }
         let object = |file| if let Value::Object(file) = file { Some(file) } else { None };
         files.into_iter().filter_map(object).collect()

@@ -30,10 +30,10 @@ impl Transport for HttpTransport {
                 let runtime = runtime.map_err(|error| format!("could not start a runtime: {error}"))?;
                 runtime.block_on(async {
                     let asked = tokio::time::timeout(ask.timeout, self.exchange(ask)).await;
-                    asked.unwrap_or_else(|_| Err(format!("no answer within {} s", ask.timeout.as_secs())))
+                    asked.unwrap_or_else(|_| Err(format!("no response within {} s", ask.timeout.as_secs())))
                 })
             });
-            asking.join().unwrap_or_else(|_| Err("the thread that asked has failed".to_string()))
+            asking.join().unwrap_or_else(|_| Err("the request thread panicked".to_string()))
         })
     }
 
@@ -89,7 +89,7 @@ fn request(ask: &ServerRequest, uri: &http::Uri) -> Result<http::Request<Full<By
     }
     if let Some(secret) = &ask.authorization {
         let value = http::HeaderValue::from_str(secret.reveal());
-        let mut value = value.map_err(|_| "the token has characters that a header cannot have".to_string())?;
+        let mut value = value.map_err(|_| "the token contains characters that are invalid in a header".to_string())?;
         value.set_sensitive(true);
         request = request.header("Authorization", value);
     }
@@ -107,6 +107,6 @@ where
     let response = sender.send_request(request).await.map_err(|error| format!("HTTP: {error}"))?;
     let status = response.status().as_u16();
     let body = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect().await;
-    let body = body.map_err(|error| format!("the answer could not be read: {error}"))?;
+    let body = body.map_err(|error| format!("could not read the response: {error}"))?;
     Ok((status, body.to_bytes().to_vec()))
 }

@@ -23,7 +23,7 @@ pub enum RequestError {
     #[error("the server answered {0}: {1}")]
     Status(u16, String),
     /// The response is not JSON or has another structure.
-    #[error("the answer is not what a GraphQL server says: {0}")]
+    #[error("unexpected response: {0}")]
     Answer(String),
     /// Errors that the server reports. The data of such a response is not used.
     #[error("the server reports: {}", .0.join("; "))]

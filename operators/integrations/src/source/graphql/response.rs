@@ -44,7 +44,7 @@ pub fn parse_response(body: &[u8]) -> Result<GraphqlData, RequestError> {
     }
     match whole.data {
         Some(data @ Value::Object(_)) => Ok(GraphqlData { data, schemas: whole.extensions.schemas }),
-        _ => Err(RequestError::Answer("it has no `data`".to_string())),
+        _ => Err(RequestError::Answer("the response has no `data`".to_string())),
     }
 }
 
@@ -53,7 +53,7 @@ pub fn parse_file_list(body: &[u8]) -> Result<GraphqlData, RequestError> {
     let answer = parse_response(body)?;
     match &answer.data["files"] {
         Value::Array(_) => Ok(answer),
-        _ => Err(RequestError::Answer("`files` is no list".to_string())),
+        _ => Err(RequestError::Answer("`files` is not a list".to_string())),
     }
 }
 

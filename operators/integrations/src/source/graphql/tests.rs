@@ -37,7 +37,7 @@ fn server() -> QontractServer {
 }
 
 #[test]
-fn an_address_is_that_of_a_server_whatever_its_path() {
+fn the_path_of_a_server_address_is_ignored() {
     let script = ScriptedTransport::new([Ok((200, "abc\n"))]);
     assert_eq!(server().sha(&script).unwrap(), "abc");
     assert_eq!(script.asked.borrow()[0].url, "https://data.example.com:8443/sha256");
@@ -50,14 +50,14 @@ fn an_address_is_that_of_a_server_whatever_its_path() {
 
 /// Spec 1.2: five attempts for any failure, with delays of 1, 2, 3 and 4 seconds.
 #[test]
-fn a_question_is_asked_five_times_with_growing_pauses() {
+fn a_request_is_attempted_five_times_with_growing_delays() {
     let failures = || [Err("refused".to_string()), Ok((500, "oops")), Ok((200, "not a sha!")), Ok((404, ""))];
     let script = ScriptedTransport::new(failures().into_iter().chain([Ok((200, "abc"))]));
     assert_eq!(server().sha(&script).unwrap(), "abc");
     assert_eq!(*script.paused.borrow(), [1, 2, 3, 4]);
     let script = ScriptedTransport::new(failures().into_iter().chain([Ok((503, "No loaded data."))]));
     let error = server().sha(&script).unwrap_err();
-    assert_eq!(error.to_string(), "could not ask https://data.example.com:8443/sha256 for the sha of its bundle");
+    assert_eq!(error.to_string(), "could not request the SHA of its bundle from https://data.example.com:8443/sha256");
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(source, "the server answered 503: No loaded data.");
     assert_eq!(script.asked.borrow().len(), 5);
@@ -71,22 +71,22 @@ fn any_error_of_a_server_fails_the_whole_answer() {
         [Ok((200, "abc")), Ok((200, "{}"))].into_iter().chain((0..5).map(|_| Ok((200, partial)))),
     );
     let error = server().fetch(&script).unwrap_err();
-    assert_eq!(error.to_string(), "could not ask https://data.example.com:8443/graphqlsha/abc for settings");
+    assert_eq!(error.to_string(), "could not request settings from https://data.example.com:8443/graphqlsha/abc");
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert_eq!(source, "the server reports: a[0].b: no; neither");
 }
 
 /// A missing list is an error: an empty one would delete all workloads of the files.
 #[test]
-fn an_answer_without_a_list_is_none() {
+fn a_response_without_a_list_is_an_error() {
     for wrong in [r#"{"data":{"files":null}}"#, r#"{"data":{}}"#, r#"{"data":{"files":{}}}"#] {
         let script = ScriptedTransport::new(
             [Ok((200, "abc")), Ok((200, "{}"))].into_iter().chain((0..5).map(|_| Ok((200, wrong)))),
         );
         let error = server().fetch(&script).unwrap_err();
-        assert_eq!(error.to_string(), "could not ask https://data.example.com:8443/graphqlsha/abc for settings");
+        assert_eq!(error.to_string(), "could not request settings from https://data.example.com:8443/graphqlsha/abc");
         let source = std::error::Error::source(&error).unwrap().to_string();
-        assert!(source.contains("`files` is no list"), "{source}");
+        assert!(source.contains("`files` is not a list"), "{source}");
     }
     let mut files = files::ServerFiles::default();
     files.clusters(serde_json::json!({"files": [null, {"path": "/c.yml", "name": "c"}]}));

@@ -30,10 +30,10 @@ fn every_field_has_its_line() {
 }
 
 #[test]
-fn what_is_not_one_document_of_json_is_refused_by_line() {
-    assert_eq!(message("a: 1\n---\nb: 2\n"), "line 2: a second document begins; a file holds one");
-    assert_eq!(message("a: 1\nb: 2024-01-01\n"), "line 2: 2024-01-01 is a date, which JSON does not have");
-    assert_eq!(message("a: .inf"), "line 1: .inf is a number that JSON does not have");
+fn text_without_a_single_json_document_is_rejected_with_its_line() {
+    assert_eq!(message("a: 1\n---\nb: 2\n"), "line 2: a file must contain a single document");
+    assert_eq!(message("a: 1\nb: 2024-01-01\n"), "line 2: 2024-01-01 is a date, which JSON does not support");
+    assert_eq!(message("a: .inf"), "line 1: .inf is a number that JSON does not support");
     assert_eq!(message("? [a]\n: 1"), "line 1: a list or a map cannot be a key");
     assert!(message("a: [1").starts_with("line "));
     assert!(message("a: !!python/object:os.system x").contains("tag"), "{}", message("a: !!python/object:os.system x"));

@@ -53,7 +53,7 @@ fn a_transaction_that_stays_open_delays_nothing() {
         let new_entries = cursor.take(log(&format!("5:{}:5", number + 1), vec![entry(number, number)]));
         assert_eq!(keys(&new_entries), [format!("{number}/{number}")]);
     }
-    assert_eq!(cursor.delivered().open().collect::<Vec<_>>(), [5], "what is remembered does not grow");
+    assert_eq!(cursor.delivered().open().collect::<Vec<_>>(), [5], "the cursor does not grow");
 }
 
 #[test]

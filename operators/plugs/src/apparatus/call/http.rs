@@ -1,4 +1,4 @@
-//! One HTTP request, sent and waited for.
+//! Sends one HTTP request and waits for the response.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -20,22 +20,23 @@ use tokio_rustls::TlsConnector;
 use super::{ApparatusCall, MAX_ANSWER_BYTES};
 use crate::apparatus::answer::CallAnswer;
 
-/// Says which event is told: a program that knows it already was told before an answer was lost, or a process died.
+/// Header with the identifier of the event. A program uses it to detect an event that is sent again after a lost
+/// response or a crash.
 const MARK_HEADER: &str = "Idempotency-Key";
 
-/// Sends a call; what was answered, and what it said.
+/// Sends a call and returns its status and response body.
 pub(super) fn send(call: &ApparatusCall) -> (CallAnswer, Option<Vec<u8>>) {
     if tokio::runtime::Handle::try_current().is_err() {
         return wait(call);
     }
-    // Whoever decides on an event loop, as the probe does, cannot run another on the same thread.
+    // A decision on an event loop, as in fault tests, cannot run a second event loop on the same thread.
     let waited = std::thread::scope(|scope| scope.spawn(|| wait(call)).join());
     waited.unwrap_or_else(|_| (CallAnswer::Broken("the call was given up".to_string()), None))
 }
 
 fn wait(call: &ApparatusCall) -> (CallAnswer, Option<Vec<u8>>) {
     let broken = |error: io::Error| (CallAnswer::Broken(error.to_string()), None);
-    // Of its own: a decision runs on a thread that waits, and no connection outlives a call.
+    // A runtime for each call: a decision may block its thread, and no connection outlives a call.
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return broken(error),
@@ -67,7 +68,7 @@ async fn exchange(call: &ApparatusCall) -> Result<(u16, Vec<u8>), CallAnswer> {
     converse(TokioIo::new(stream), request).await
 }
 
-/// Certificates as the system trusts them.
+/// Returns a TLS configuration that trusts the system's certificates.
 fn verifying() -> Result<Arc<ClientConfig>, rustls::Error> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {

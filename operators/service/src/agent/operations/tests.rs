@@ -46,7 +46,7 @@ async fn a_started_operation_is_rechecked() {
     let names = operations.names(&request).await.unwrap();
     let OperationResponse::Plan(plan) = operations.advance(&request, &LiveObjects::default(), &names).await.unwrap()
     else {
-        panic!("these are its names")
+        panic!("the names of the row's objects")
     };
     assert_eq!((plan.mutations.len(), plan.requeue_after), (1, Some(OPEN_RECHECK_DELAY)), "{plan:?}");
     let started: Operation = ledger.get(&"op".into()).await.unwrap().unwrap();
@@ -77,7 +77,7 @@ async fn a_created_application_needs_no_query() {
     assert!(!is_known(&edited));
     let row = switchboard_ledger::ChangeEvent::Row { table: "application".into(), key: "row".into() };
     assert_eq!(operations.0.application_cache().invalidate_changed(&[row]), [Unit::object("argocd", "web")]);
-    assert!(!is_known(&served), "its row is another now");
+    assert!(!is_known(&served), "the row refers to another object now");
     operations.cache_created(&plan, invalidations);
-    assert!(!is_known(&served), "what was decided on the row as it was says nothing");
+    assert!(!is_known(&served), "no decision is based on the earlier row");
 }

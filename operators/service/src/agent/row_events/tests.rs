@@ -65,11 +65,11 @@ async fn an_abandoned_operation_is_rechecked_within_a_minute() {
     let agent = agent(&ledger);
     let begun = operation(ID, &instance, OperationState::InProgress);
     ledger.commit(&[RowChange::insert(&begun)]).await.unwrap();
-    assert!(names(agent.units_to_trigger(&changed(ID)).await.unwrap()).is_empty(), "another agent may be at it");
+    assert!(names(agent.units_to_trigger(&changed(ID)).await.unwrap()).is_empty(), "another agent may process it");
     let now = Instant::now();
     assert!(names(agent.overdue_units(now)).is_empty());
     assert_eq!(names(agent.overdue_units(now + RECHECK_INTERVAL)), [UNIT]);
-    assert_eq!(names(agent.overdue_units(now + 3 * RECHECK_INTERVAL)), [UNIT], "and again, as long as it is open");
+    assert_eq!(names(agent.overdue_units(now + 3 * RECHECK_INTERVAL)), [UNIT], "rechecked while it is open");
     // Other triggers do not reset the interval.
     assert_eq!(names(agent.units_to_trigger(&[ChangeEvent::Resync]).await.unwrap()), [UNIT]);
     assert_eq!(names(agent.overdue_units(now + 4 * RECHECK_INTERVAL)), [UNIT]);
@@ -78,7 +78,7 @@ async fn an_abandoned_operation_is_rechecked_within_a_minute() {
     assert!(names(agent.units_to_trigger(&changed(ID)).await.unwrap()).is_empty());
     assert!(
         names(agent.overdue_units(now + 9 * RECHECK_INTERVAL)).is_empty() && agent.open_operations().next().is_none(),
-        "it is over"
+        "it has finished"
     );
 }
 

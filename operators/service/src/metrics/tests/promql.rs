@@ -21,8 +21,8 @@ pub fn evaluate(expression: &str, page: &str) -> Result<BTreeSet<Labels>, String
     let mut parser = PromqlParser { tokens: tokens(expression), at: 0, page };
     let given = parser.level(0)?;
     match parser.tokens.get(parser.at) {
-        Some(token) => Err(format!("`{token}` is not understood")),
-        None => given.ok_or_else(|| "it is a number".to_string()),
+        Some(token) => Err(format!("`{token}` is not supported")),
+        None => given.ok_or_else(|| "the expression is a number".to_string()),
     }
 }
 
@@ -96,7 +96,7 @@ impl PromqlParser<'_> {
         match token.as_str() {
             "count" | "vector" | "absent" => Ok(Some(BTreeSet::from([Labels::new()]))),
             "min_over_time" | "clamp_min" | "rate" => Ok(arguments.swap_remove(0)),
-            other => Err(format!("`{other}` is not known here")),
+            other => Err(format!("`{other}` is not supported")),
         }
     }
 
@@ -111,7 +111,7 @@ impl PromqlParser<'_> {
                 self.accept(",");
             }
         }
-        if found.is_empty() { Err(format!("nobody tells such a `{name}`")) } else { Ok(found) }
+        if found.is_empty() { Err(format!("no series matches `{name}`")) } else { Ok(found) }
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) async fn remove(connector: &dyn ClusterConnector, account: &ServiceAc
     let why = match as_tenant(&client, uid).await {
         Ok(()) => return Ok(()),
         Err(RemovalError::Failed(why)) => return Err(why),
-        Err(RemovalError::Unknown) => "the cluster takes the credential no longer that it was made with".to_string(),
+        Err(RemovalError::Unknown) => "the cluster no longer accepts the credential that created it".to_string(),
         Err(RemovalError::Forbidden(why)) => why,
     };
     let Some(token) = &account.token else { return Err(why) };
@@ -46,7 +46,7 @@ pub(super) async fn remove(connector: &dyn ClusterConnector, account: &ServiceAc
         Err(RemovalError::Unknown) => {
             let name = account_name(uid);
             let host = without_login(host);
-            tracing::info!(host, "service account {name} has no token any more: nothing more can be removed with it");
+            tracing::info!(host, "service account {name} has no token any more; the removal is complete");
             Ok(())
         }
         Err(RemovalError::Forbidden(own)) => Err(format!("{why}; as the account itself: {own}")),

@@ -42,7 +42,7 @@ fn remove(fixture: &ServiceFixture) -> StepFuture<'_> {
 fn as_created(fixture: &ServiceFixture) -> StepFuture<'_> {
     Box::pin(async {
         fixture
-            .wait_for("what the row says", async || {
+            .wait_for("the Application of the row", async || {
                 application(fixture).await.filter(|found| found["spec"]["source"]["path"] == "deploy")
             })
             .await;
@@ -123,7 +123,7 @@ fn a_deployment_is_recreated() -> CrashCase {
         Box::pin(async {
             fixture.delete("shop", DEPLOYMENTS, "web").await;
             let mut spec = plain();
-            spec["source"]["path"] = "anew".into();
+            spec["source"]["path"] = "changed-again".into();
             fixture.deploy("shop", "web", spec).await;
         })
     }
@@ -131,7 +131,7 @@ fn a_deployment_is_recreated() -> CrashCase {
         Box::pin(async {
             fixture
                 .wait_for("the new one", async || {
-                    application(fixture).await.filter(|found| found["spec"]["source"]["path"] == "anew")
+                    application(fixture).await.filter(|found| found["spec"]["source"]["path"] == "changed-again")
                 })
                 .await;
             let all = format!("{ARGO}/applications");

@@ -31,7 +31,7 @@ fn at_target(fixture: &ServiceFixture) -> StepFuture<'_> {
         let web = fixture.deployment("shop", "web").await.unwrap();
         let (at, application) = fixture.find_application(&uid(&web)).await.unwrap();
         assert_eq!((at.as_str(), &application["metadata"]["annotations"]), (OTHER, &Value::Null));
-        assert_eq!(fixture.cascades(), 0, "nothing that was deployed went");
+        assert_eq!(fixture.cascades(), 0, "no deployed resource was deleted");
         let placements: Vec<fleet::Placement> = fixture.all().await;
         assert!(placements.iter().all(|one| one.moving.is_none() && one.epoch == 2), "{placements:?}");
         let left = fixture.list_objects(&format!("{ARGO}/namespaces/{ARGOCD}/appprojects")).await;
