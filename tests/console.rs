@@ -31,7 +31,7 @@ const PAGES: [(&str, &str, &str); 15] = [
     ("signin", "/signin", "How to get one"),
     ("trouble", "/operators/nobody", "hint: "),
     ("help", "/help", "Help"),
-    ("help-page", "/help/PLUGS", "Plug"),
+    ("help-page", "/help/plugs", "Plug"),
 ];
 
 fn axe() -> String {

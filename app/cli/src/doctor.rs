@@ -48,7 +48,7 @@ impl Doctor {
                 let found = format!("{file}: {}, {}", counted(operators, "operator"), counted(clusters, "cluster"));
                 report.add(DoctorCheck::ok("configuration", found));
                 for warning in config.warnings() {
-                    report.add(DoctorCheck::warning("configuration", warning, "see docs/CONFIG.md"));
+                    report.add(DoctorCheck::warning("configuration", warning, "see docs/reference/configuration.md"));
                 }
                 Some(config)
             }

@@ -119,7 +119,7 @@ fn program_hint(error: &(dyn Error + 'static)) -> Option<&'static str> {
         ),
         (Some(HostingError::NoAccount), _) => Some("set `serviceAccount: namespace/name`"),
         (_, Some(SandboxError::Unsupported { .. } | SandboxError::Setup { .. })) => Some(
-            "see docs/HOSTING.md for the requirements of a sandbox; `sandbox: off` runs this operator without a sandbox, with the permissions of this user",
+            "see docs/reference/hosting.md for the requirements of a sandbox; `sandbox: off` runs this operator without a sandbox, with the permissions of this user",
         ),
         _ => None,
     }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Reading is a pure function of the text: it opens no file and resolves no name. The user reference is
-//! `docs/CONFIG.md`; a test reads its example.
+//! `docs/reference/configuration.md`; a test reads its example.
 
 mod changes;
 mod console;
@@ -167,7 +167,7 @@ impl Config {
     ///
     /// # Guarantees
     /// - No text makes it panic. // test: guarantees_no_text_panics
-    /// - Accepted values are within the bounds of `docs/CONFIG.md`. // test: guarantees_values_are_within_bounds
+    /// - Accepted values are within the bounds of `docs/reference/configuration.md`. // test: guarantees_values_are_within_bounds
     pub fn parse(file_name: &str, text: &str, known: KnownOperators<'_>) -> Result<Config, ConfigErrors> {
         read::read(file_name, text, known)
     }

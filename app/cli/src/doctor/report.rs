@@ -116,14 +116,14 @@ mod tests {
         let mut report = DoctorReport::default();
         report.add(DoctorCheck::ok("git", "git version 2"));
         assert!(report.passed());
-        report.add(DoctorCheck::warning("sandbox", "not available", "see docs/HOSTING.md"));
+        report.add(DoctorCheck::warning("sandbox", "not available", "see docs/reference/hosting.md"));
         assert!(report.passed(), "a warning does not fail the report");
         report.add(DoctorCheck::failed("configuration", "error: could not read x\n  line 2\nhint: pass a file"));
         assert!(!report.passed());
         let expected = "\
 ok       git            git version 2
 warning  sandbox        not available
-                        hint: see docs/HOSTING.md
+                        hint: see docs/reference/hosting.md
 error    configuration  could not read x
                           line 2
                         hint: pass a file

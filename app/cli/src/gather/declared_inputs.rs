@@ -53,7 +53,7 @@ enum DeclaredError {
     #[error("could not run `{0} {WORD}`\nhint: pass a command that supports `{WORD}` with --operator")]
     Start(String, #[source] SandboxError),
     #[error(
-        "could not run `{0}` in a sandbox to read its declarations\nhint: see docs/HOSTING.md for the requirements of a sandbox; --no-sandbox runs it without a sandbox, with the permissions of this user"
+        "could not run `{0}` in a sandbox to read its declarations\nhint: see docs/reference/hosting.md for the requirements of a sandbox; --no-sandbox runs it without a sandbox, with the permissions of this user"
     )]
     NoSandbox(String, #[source] SandboxError),
     #[error("could not read the declarations of `{0}`: `{WORD}` did not finish within {PATIENCE:?}")]

@@ -46,7 +46,9 @@ impl IntegrationsPlan {
         self.cluster_args.apply_to(&mut config);
         let Some(section) = &config.integrations else {
             let file = self.config.display();
-            return Err(format!("{file} has no section `integrations`\nhint: see docs/INTEGRATIONS.md").into());
+            return Err(
+                format!("{file} has no section `integrations`\nhint: see docs/reference/integrations.md").into()
+            );
         };
         let clusters = hosted::connect(&config).await?;
         let mut manager = IntegrationsManager::new(section, &config.topology, clusters)?;

@@ -45,7 +45,7 @@ pub struct CaseRunOptions {
 /// The sandbox is not available.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "could not run tests in a sandbox\nhint: see docs/HOSTING.md for the requirements of a sandbox; --no-sandbox runs them without a sandbox, with the permissions of this user"
+    "could not run tests in a sandbox\nhint: see docs/reference/hosting.md for the requirements of a sandbox; --no-sandbox runs them without a sandbox, with the permissions of this user"
 )]
 pub struct SandboxUnavailable(#[source] SandboxError);
 

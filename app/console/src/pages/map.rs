@@ -13,7 +13,7 @@ pub fn map(view: &MapPage, filter: &str, near: Option<&str>) -> Markup {
     html! {
         div.head { div { h1 { "Map" } p.soft { "Plugs are on the left, the sockets they request on the right. A dashed line is not coupled." } } }
         @if !view.served {
-            section.panel id="none" data-live aria-label="No plugs" { p.empty { "The cluster does not serve plugs. Run the operator " code { "plugs" } ", which installs its kinds: see " a href="/help/PLUGS" { "Plugs" } "." } }
+            section.panel id="none" data-live aria-label="No plugs" { p.empty { "The cluster does not serve plugs. Run the operator " code { "plugs" } ", which installs its kinds: see " a href="/help/plugs" { "Plugs" } "." } }
         } @else {
             dl.figures id="figures" data-live {
                 div { dt { "Sockets" } dd { (view.sockets) } }

@@ -75,7 +75,7 @@ fn brief(reason: &str) -> String {
 fn operators(view: &Overview) -> Markup {
     let body = html! {
         @if view.operators.is_empty() {
-            p.empty { "No operators. Add some under " code { "operators" } " in switchboard.yaml: see " a href="/help/CONFIG" { "Configuration" } "." }
+            p.empty { "No operators. Add some under " code { "operators" } " in switchboard.yaml: see " a href="/help/configuration" { "Configuration" } "." }
         } @else {
             div.scroll {
                 table.stacked {

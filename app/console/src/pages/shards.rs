@@ -11,7 +11,7 @@ pub fn shards(view: &ShardsPage, filter: &str) -> Markup {
     html! {
         div.head { div { h1 { "Shards" } p.soft { "Integrations by environment, with the cluster, image and overrides of each shard." } } }
         @if !view.hosted {
-            section.panel id="none" data-live aria-label="No integrations" { p.empty { "No integrations are managed here. Set a source under " code { "integrations" } " in switchboard.yaml: see " a href="/help/INTEGRATIONS" { "Integrations" } "." } }
+            section.panel id="none" data-live aria-label="No integrations" { p.empty { "No integrations are managed here. Set a source under " code { "integrations" } " in switchboard.yaml: see " a href="/help/integrations" { "Integrations" } "." } }
         } @else {
             form.row action="/shards" {
                 label { "Filter by name" input name="q" value=(filter) placeholder="terraform" autocomplete="off"; }

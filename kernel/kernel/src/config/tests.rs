@@ -76,7 +76,7 @@ fn an_empty_file_is_the_default() {
 
 #[test]
 fn the_example_of_the_reference_is_read() {
-    let document = include_str!("../../../../docs/CONFIG.md");
+    let document = include_str!("../../../../docs/reference/configuration.md");
     let example = document.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
     let config = parse(example).unwrap();
     assert_eq!(config.operators.len(), 3);
@@ -545,7 +545,7 @@ fn one_field() -> impl Strategy<Value = String> {
     (field, number, unit).prop_map(|(field, number, unit)| field.replace('V', &format!("{number}{unit}")))
 }
 
-/// Whether a configuration is within the bounds of `docs/CONFIG.md`.
+/// Whether a configuration is within the bounds of `docs/reference/configuration.md`.
 fn within_bounds(config: &Config) -> bool {
     let (milli, second, hour) = (Duration::from_millis(1), Duration::from_secs(1), Duration::from_secs(3600));
     let fits = |l: &Limits| {
