@@ -6,7 +6,8 @@
 //!   └▶ definitions: built-in ones from the data files, custom ones from their CRDs
 //! ```
 //!
-//! Built-in definitions have no descriptions; those of CRDs are served as in the CRD.
+//! Built-in definitions have the descriptions of kube-apiserver, which are decompressed for each document; those of
+//! CRDs are served as in the CRD.
 
 mod custom;
 mod definitions;
@@ -19,6 +20,7 @@ mod v3;
 
 use ring::digest::{SHA512, digest};
 use serde_json::json;
+use switchboard_object::schema::Descriptions;
 use switchboard_object::{Map, Value};
 
 use crate::registry::{ApiGroup, GroupVersionResources, Registry};
@@ -54,7 +56,8 @@ pub fn content_hash(group: &ApiGroup, version: &GroupVersionResources) -> String
             text.push_str(&resource.schema.published_schema().unwrap_or_default().to_string());
         }
     }
-    digest(&SHA512, text.as_bytes()).as_ref().iter().map(|b| format!("{b:02X}")).collect()
+    let hashed = [text.as_bytes(), Descriptions::checksum()].concat();
+    digest(&SHA512, &hashed).as_ref().iter().map(|b| format!("{b:02X}")).collect()
 }
 
 /// Returns `api/v1` or `apis/apps/v1`.

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde_json::value::RawValue;
 use switchboard_object::kind::GroupVersionKind;
+use switchboard_object::schema::Descriptions;
 use switchboard_object::{Map, SCHEMAS, Value};
 
 /// Prefix of schema references in a v3 document.
@@ -37,19 +38,24 @@ pub(super) fn name_of(kind: &GroupVersionKind) -> Option<&'static str> {
     NAMES.get(kind).copied()
 }
 
-/// Returns all built-in definitions.
+/// Returns all built-in definitions, without descriptions.
 pub(super) fn built_in_definitions() -> impl Iterator<Item = (&'static str, Value)> {
     RAW.iter().map(|(name, raw)| (*name, parse(raw)))
 }
 
-/// Adds definitions and everything they refer to.
+/// Adds built-in definitions with their descriptions, and everything they refer to. Definitions that are in the map
+/// already are custom ones and stay as they are.
 pub(super) fn add_with_references(schemas: &mut Map, names: impl IntoIterator<Item = String>) {
     let mut waiting: BTreeSet<String> = names.into_iter().collect();
+    let mut built_in = Map::new();
     while let Some(name) = waiting.pop_first() {
-        let Some(raw) = RAW.get(name.as_str()).filter(|_| !schemas.contains_key(&name)) else { continue };
+        let is_new = !schemas.contains_key(&name) && !built_in.contains_key(&name);
+        let Some(raw) = RAW.get(name.as_str()).filter(|_| is_new) else { continue };
         waiting.extend(references(raw.get()));
-        schemas.insert(name, parse(raw));
+        built_in.insert(name, parse(raw));
     }
+    Descriptions::decompress().add_to(&mut built_in);
+    schemas.extend(built_in);
 }
 
 /// Returns the names of definitions that a definition's text refers to.

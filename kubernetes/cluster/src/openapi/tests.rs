@@ -66,7 +66,10 @@ fn built_in_kinds_have_descriptions_in_both_documents() {
     let v2 = v2_document(&registry);
     for definitions in [&v3["components"]["schemas"], &v2["definitions"]] {
         let spec = &definitions["io.k8s.api.apps.v1.DeploymentSpec"];
-        assert_eq!(spec["description"], "DeploymentSpec is the specification of the desired behavior of the Deployment.");
+        assert_eq!(
+            spec["description"],
+            "DeploymentSpec is the specification of the desired behavior of the Deployment."
+        );
         let strategy = &spec["properties"]["strategy"];
         assert_eq!(strategy["description"], "The deployment strategy to use to replace existing pods with new ones.");
     }
@@ -79,7 +82,7 @@ fn a_custom_kind_keeps_its_own_descriptions() {
     // The group and version make the definition's name that of a built-in one.
     let crd = json!({"spec": {"versions": [{"name": "v1", "schema": {"openAPIV3Schema": {"type": "object"}}}]}});
     let kind = GroupVersionKind::new("apps.api.k8s.io", "v1", "Deployment");
-    let mut resource = Arc::unwrap_or_clone(widget());
+    let mut resource = Arc::into_inner(widget()).unwrap();
     resource.schema = LazySchema::custom(Bytes::from(crd.to_string()), "v1".into());
     resource.kind = kind;
     let registry = Registry::built_in().with_custom("apps.api.k8s.io", "deployments", vec![Arc::new(resource)]);

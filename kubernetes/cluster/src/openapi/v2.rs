@@ -1,6 +1,7 @@
 //! The OpenAPI v2 document of all served resources.
 
 use serde_json::json;
+use switchboard_object::schema::Descriptions;
 use switchboard_object::{Map, Value};
 
 use crate::registry::Registry;
@@ -14,6 +15,7 @@ pub fn document(registry: &Registry) -> Value {
     let mut described = Map::new();
     let mut schemas: Map =
         definitions::built_in_definitions().map(|(name, s)| (name.to_string(), custom::to_v2(&s))).collect();
+    Descriptions::decompress().add_to(&mut schemas);
     for resource in registry.groups().flat_map(|g| &g.versions).flat_map(|v| &v.resources) {
         described.extend(paths(resource).iter().map(|p| (p.path.clone(), path_item(p))));
         if resource.custom.is_some() {

@@ -31,10 +31,7 @@ fn the_description_of_a_reference_is_beside_it() {
     let definitions = described();
     let strategy = &definitions["io.k8s.api.apps.v1.DeploymentSpec"]["properties"]["strategy"];
     assert_eq!(strategy["description"], "The deployment strategy to use to replace existing pods with new ones.");
-    assert_eq!(
-        strategy["allOf"][0]["$ref"],
-        "#/components/schemas/io.k8s.api.apps.v1.DeploymentStrategy"
-    );
+    assert_eq!(strategy["allOf"][0]["$ref"], "#/components/schemas/io.k8s.api.apps.v1.DeploymentStrategy");
 }
 
 #[test]
@@ -48,11 +45,18 @@ fn a_field_named_description_stays_a_field() {
 #[test]
 fn each_text_is_carried_once_and_each_definition_has_one() {
     let descriptions = Descriptions::decompress();
-    let written: Vec<&str> =
-        descriptions.lines.lines().map(|l| l.trim_start().split_once(' ').unwrap().1).filter(|t| t.starts_with('"')).collect();
+    let written: Vec<&str> = descriptions
+        .lines
+        .lines()
+        .map(|l| l.trim_start().split_once(' ').unwrap().1)
+        .filter(|t| t.starts_with('"'))
+        .collect();
     assert_eq!(written.len(), written.iter().collect::<BTreeSet<_>>().len());
-    let without: Vec<String> =
-        described().into_iter().filter(|(_, schema)| schema.get("description").is_none()).map(|(name, _)| name).collect();
+    let without: Vec<String> = described()
+        .into_iter()
+        .filter(|(_, schema)| schema.get("description").is_none())
+        .map(|(name, _)| name)
+        .collect();
     assert!(without.is_empty(), "{without:?}");
 }
 
