@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+#[path = "tidy/architecture.rs"]
+mod architecture;
 #[path = "tidy/commits.rs"]
 mod commits;
 #[path = "tidy/english.rs"]

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Use it to try and test the GitOps Service on machines without Argo CD. For plain YAML and charts from git it writes
-//! what Argo CD writes; docs/GITOPS.md lists what it does not support.
+//! what Argo CD writes; docs/reference/embedded-engine.md lists what it does not support.
 //!
 //! All modules except `source` are decision logic without clock, files or network. Each destination cluster has one
 //! [`operator::EngineOperator`]; all of them read repositories through [`source::RepositorySources`].

@@ -22,7 +22,7 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &FleetActions<'_>) -> Markup 
     html! {
         div.head { div { h1 { "Fleet" } p.soft { "Argo CD instances, their applications and environments." } } }
         @if !view.served && !view.units.hosted {
-            section.panel id="none" data-live aria-label="No GitOps" { p.empty { "The cluster serves neither Applications nor GitOpsDeployments. " a href="/help/GITOPS" { "Requirements of the GitOps Service" } "." } }
+            section.panel id="none" data-live aria-label="No GitOps" { p.empty { "The cluster serves neither Applications nor GitOpsDeployments. " a href="/help/gitops" { "Requirements of the GitOps Service" } "." } }
         } @else {
             dl.figures id="figures" data-live {
                 div { dt { "Instances" } dd { (view.instances.len()) } }

@@ -26,7 +26,7 @@ pub fn placements(view: &FleetPage, act: &dyn Fn(&FleetPlacement, &[&str]) -> Ma
                 tbody { @for unit in &all.units { (row(unit, &members, act)) } }
             } }
             @if all.units_total > all.units.len() { p.empty.small { "And " (all.units_total - all.units.len()) " more; narrow the filter above." } }
-            @if members.len() < 2 { p.empty.small { "No other instance to move to: add one with " code { "switchboard gitops fleet add NAMESPACE" } ". " a href="/help/FLEET" { "About the fleet" } "." } }
+            @if members.len() < 2 { p.empty.small { "No other instance to move to: add one with " code { "switchboard gitops fleet add NAMESPACE" } ". " a href="/help/fleet" { "About the fleet" } "." } }
         }
     };
     let title = if all.unread.is_some() { "Placements".to_string() } else { count(all.units_total, "placement") };
@@ -54,7 +54,7 @@ pub fn moves(all: &PlacementsView) -> Markup {
     let aside = html! { span.faint { @if open == 0 { "none running" } @else { (open) " running" } } };
     let body = html! {
         @if all.moves.is_empty() {
-            p.empty { "No moves. Deployed resources stay untouched during a move: " a href="/help/FLEET" { "About the fleet" } "." }
+            p.empty { "No moves. Deployed resources stay untouched during a move: " a href="/help/fleet" { "About the fleet" } "." }
         } @else {
             div.scroll { table.stacked {
                 thead { tr { th scope="col" { "Placement" } th scope="col" { "State" } th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Step" } th scope="col" { "Requested" } th scope="col" { "Message" } } }
