@@ -458,5 +458,5 @@ fn every_picture_is_shown() {
     let names = std::fs::read_dir(root().join("docs/images")).unwrap();
     let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
     let unseen: Vec<String> = names.filter(|name| !pages.contains(&format!("images/{name})"))).collect();
-    assert_eq!(unseen, Vec::<String>::new(), "hint: show it in docs/CONSOLE.md, or let tests/console.rs not keep it");
+    assert_eq!(unseen, Vec::<String>::new(), "hint: show it in docs/reference/console.md, or let tests/console.rs not keep it");
 }

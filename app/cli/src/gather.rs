@@ -55,7 +55,7 @@ impl Gather {
 /// Flag for the rules of multi-operator-manager.
 #[derive(Args, Clone, Copy)]
 pub struct CompatArgs {
-    /// Behave like multi-operator-manager, including its gaps; see docs/GATHER.md
+    /// Behave like multi-operator-manager, including its gaps; see docs/reference/gather.md
     #[arg(long)]
     compat: bool,
 }

@@ -84,13 +84,13 @@ impl ConsoleProblem {
         match self {
             ConsoleProblem::NotFound(_) => "it may be deleted; use the search to find existing objects",
             ConsoleProblem::BadRequest(_) => {
-                "use a link of the console, or see docs/CONSOLE.md for the paths of the API"
+                "use a link of the console, or see docs/reference/console.md for the paths of the API"
             }
             ConsoleProblem::TokenRequired | ConsoleProblem::InvalidToken(_) => {
                 "sign in with a token, or send it as `Authorization: Bearer …`"
             }
             ConsoleProblem::Forbidden(_) => {
-                "ask an administrator of the cluster for the permission; see docs/CONSOLE.md"
+                "ask an administrator of the cluster for the permission; see docs/reference/console.md"
             }
             ConsoleProblem::ForeignSite(_) => {
                 "use the address that Switchboard printed at startup, or add this host name under `console.hosts`"

@@ -1,6 +1,6 @@
 //! Must-gather directories as library-go's `manifestclient` reads them, including its gaps, as with `--compat`.
 //!
-//! Every request reads its files again and depends only on the path. `docs/GATHER.md` describes the differences to
+//! Every request reads its files again and depends only on the path. `docs/reference/gather.md` describes the differences to
 //! Switchboard's own reader.
 
 use std::fs;

@@ -1,7 +1,7 @@
 //! A must-gather directory as operators read it: get and list.
 //!
 //! All places of objects are supported: list files and single files together, Namespaces in their own folder or among
-//! the cluster-scoped resources, several documents in one file. `docs/GATHER.md` describes which of these library-go
+//! the cluster-scoped resources, several documents in one file. `docs/reference/gather.md` describes which of these library-go
 //! rejects or ignores.
 
 use std::borrow::Cow;

@@ -6,7 +6,7 @@ use crate::state::{Finding, Health, KernelState};
 
 /// Renders the metrics with their help.
 ///
-/// Names and labels are an interface: they are documented in docs/METRICS.md, and their meaning does not change.
+/// Names and labels are an interface: docs/reference/metrics.md documents them, and their meaning does not change.
 pub fn render(state: &KernelState, recorded: u64, dropped: u64) -> String {
     let mut page = MetricsPage::default();
     page.family("switchboard_operator_runs_total", "counter", "Runs of an operator.");
@@ -87,7 +87,8 @@ mod tests {
         let page = render(&KernelState::default(), 0, 0);
         let of_page = page.lines().filter_map(|line| line.strip_prefix("# TYPE "));
         let of_page: BTreeSet<String> = of_page.map(str::to_string).collect();
-        let reference = include_str!("../../../docs/METRICS.md").lines().filter_map(|line| line.strip_prefix("| `"));
+        let reference =
+            include_str!("../../../docs/reference/metrics.md").lines().filter_map(|line| line.strip_prefix("| `"));
         let of_reference: BTreeSet<String> = reference
             .map(|row| row.splitn(3, " | ").take(2).map(|cell| cell.trim_matches('`')).collect::<Vec<_>>().join(" "))
             .collect();

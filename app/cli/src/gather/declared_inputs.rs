@@ -62,7 +62,7 @@ enum DeclaredError {
     Long(String),
     #[error("could not read the declarations of `{0}`: `{WORD}` {1}{2}")]
     Failed(String, RunEnd, String),
-    #[error("could not use the declared inputs\n  {}\nhint: see docs/GATHER.md for the output of `input-resources`", .0.join("\n  "))]
+    #[error("could not use the declared inputs\n  {}\nhint: see docs/reference/gather.md for the output of `input-resources`", .0.join("\n  "))]
     Invalid(Vec<String>),
 }
 

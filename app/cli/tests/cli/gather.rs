@@ -128,7 +128,7 @@ fn invalid_declaration_is_reported_with_its_path() {
     dump(folder.path());
     write(folder.path(), "inputs.yaml", "applyConfigurationResources: {exactResources: [{resource: x}]}");
     let output = prune(folder.path(), "input", &[]);
-    let expected = "error: could not use the declared inputs\n  applyConfigurationResources.exactResources[0].version: Required value: must be present\n  applyConfigurationResources.exactResources[0].name: Required value: must be present\nhint: see docs/GATHER.md for the output of `input-resources`\n";
+    let expected = "error: could not use the declared inputs\n  applyConfigurationResources.exactResources[0].version: Required value: must be present\n  applyConfigurationResources.exactResources[0].name: Required value: must be present\nhint: see docs/reference/gather.md for the output of `input-resources`\n";
     assert_eq!((output.status.code(), stderr_text(&output).as_str()), (Some(1), expected));
     assert_eq!(run(&["gather", "prune", "--from", "x", "--to", "y"]).status.code(), Some(64));
 }
