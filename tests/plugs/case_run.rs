@@ -382,5 +382,5 @@ fn check_words(message: &str, words: &[String]) -> Result<(), String> {
 /// Whether a unit runs or is about to run. A unit that waits for a retry does not count.
 fn is_busy(state: &KernelState) -> bool {
     let waits = state.operators.iter().flat_map(|operator| &operator.units).map(|unit| &unit.wait);
-    waits.into_iter().any(|wait| !matches!(wait, Wait::NothingChanged | Wait::BackingOff { .. } | Wait::Paused))
+    waits.into_iter().any(|wait| !matches!(wait, Wait::NothingChanged | Wait::BackingOff { .. } | Wait::Paused(_)))
 }

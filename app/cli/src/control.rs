@@ -65,8 +65,8 @@ impl Reconcile {
     /// Requests the runs; the limits apply to them as to any other run.
     pub async fn run(self) -> Result<(), CommandError> {
         let body = json!({"operator": self.operator, "unit": self.unit}).to_string();
-        let answer: Value = self.state.request("POST", "/api/v1/wake", body).await?;
-        let triggered = answer["woken"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
+        let answer: Value = self.state.request("POST", "/api/v1/reconcile", body).await?;
+        let triggered = answer["triggered"].as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or_default();
         print_stderr(format_args!("triggered {} of {}", counted(triggered, "unit"), self.operator));
         Ok(())
     }

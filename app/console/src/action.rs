@@ -232,7 +232,10 @@ async fn carry_out(app: &App, caller: &Caller, act: &ConsoleAction) -> Result<St
     match act {
         ConsoleAction::Pause(operator) | ConsoleAction::Resume(operator) => {
             let paused = matches!(act, ConsoleAction::Pause(_));
-            if !handle.pause(OperatorName::new(operator), paused).await? {
+            let name = OperatorName::new(operator);
+            let known =
+                if paused { handle.pause(name, caller.name.clone()).await? } else { handle.resume(name).await? };
+            if !known {
                 return Err(nobody(operator));
             }
             Ok(if paused { format!("{operator} paused (running units finish)") } else { format!("{operator} resumed") })

@@ -29,6 +29,7 @@ use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Declaration, Operator, OperatorName, Unit, UnitId, Units};
 use crate::resource::TableKey;
 use crate::scheduler::Scheduler;
+use crate::state::OperatorPause;
 use crate::timestamp::Timestamp;
 use crate::topology::Topology;
 use crate::triggers::TriggerIndex;
@@ -241,9 +242,9 @@ impl Core {
         self.dry_run = true;
     }
 
-    /// Pauses or resumes an operator.
-    pub fn pause(&mut self, operator: &OperatorName, paused: bool) {
-        self.scheduler.pause(operator, paused);
+    /// Pauses an operator, or resumes it for `None`.
+    pub fn pause(&mut self, operator: &OperatorName, pause: Option<OperatorPause>) {
+        self.scheduler.pause(operator, pause);
     }
 
     /// Returns a snapshot of all cached objects.

@@ -30,7 +30,7 @@ use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{Operator, OperatorName, UnitId};
 use crate::rate_limiter::RateLimiter;
 use crate::resource::TableKey;
-use crate::state::KernelState;
+use crate::state::{KernelState, OperatorPause};
 use crate::topology::{ClusterName, Topology};
 use crate::watch::{TableWatch, WatchTimeouts, WatchUpdate};
 
@@ -324,9 +324,9 @@ impl Host {
             HostRequest::Reconcile(operator, unit, reply) => {
                 let _ = reply.send(self.core.reconcile(now, &operator, unit.as_ref()));
             }
-            HostRequest::Pause(operator, paused, reply) => {
+            HostRequest::Pause(operator, by, reply) => {
                 let known = self.core.operators().any(|name| *name == operator);
-                self.core.pause(&operator, paused);
+                self.core.pause(&operator, by.map(|by| OperatorPause { by, since: now }));
                 let _ = reply.send(known);
             }
             HostRequest::Add(added) => self.add(*added),

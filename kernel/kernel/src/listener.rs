@@ -8,6 +8,7 @@
 //! other users, so it needs no token.
 
 mod command;
+mod local_user;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -31,6 +32,8 @@ use crate::decision::DecisionId;
 use crate::host::{Handle, HostStopped};
 use crate::metrics;
 use crate::state::KernelState;
+
+use local_user::LocalUser;
 
 /// Name of the socket in the state directory.
 pub const SOCKET: &str = "kernel.sock";
@@ -121,7 +124,7 @@ pub async fn listen_with_metrics(
 async fn serve_port(listener: TcpListener, handle: Handle, more: Option<ExtraMetrics>) {
     loop {
         if let Some((stream, _)) = accept_or_pause(listener.accept().await).await {
-            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), more.clone(), false));
+            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), more.clone(), None));
         }
     }
 }
@@ -129,7 +132,8 @@ async fn serve_port(listener: TcpListener, handle: Handle, more: Option<ExtraMet
 async fn serve_socket(listener: UnixListener, handle: Handle) {
     loop {
         if let Some((stream, _)) = accept_or_pause(listener.accept().await).await {
-            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), None, true));
+            let user = LocalUser::of(&stream);
+            tokio::spawn(serve(TokioIo::new(stream), handle.clone(), None, Some(user)));
         }
     }
 }
@@ -144,13 +148,13 @@ async fn accept_or_pause<S>(accepted: std::io::Result<S>) -> Option<S> {
     accepted.ok()
 }
 
-async fn serve<I>(io: I, handle: Handle, more: Option<ExtraMetrics>, trusted: bool)
+async fn serve<I>(io: I, handle: Handle, more: Option<ExtraMetrics>, user: Option<LocalUser>)
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
     let service = service_fn(move |request: Request<Incoming>| {
         let (handle, more) = (handle.clone(), more.clone());
-        async move { Ok::<_, Infallible>(answer(request, &handle, more.as_ref(), trusted).await) }
+        async move { Ok::<_, Infallible>(answer(request, &handle, more.as_ref(), user).await) }
     });
     // A broken connection concerns only its client.
     let _ = auto::Builder::new(TokioExecutor::new()).serve_connection(io, service).await;
@@ -160,16 +164,16 @@ async fn answer(
     request: Request<Incoming>,
     handle: &Handle,
     more: Option<&ExtraMetrics>,
-    trusted: bool,
+    user: Option<LocalUser>,
 ) -> Response<Full<Bytes>> {
     let path = request.uri().path().to_string();
-    let found = match (request.method(), path.as_str()) {
-        (&Method::GET, "/healthz") => handle.state().await.map(|_| text(StatusCode::OK, "ok\n".to_string())),
-        (&Method::GET, "/readyz") => handle.state().await.map(|state| readiness(&state)),
-        (&Method::GET, "/metrics") => metrics_page(handle, more).await,
-        (&Method::GET, "/api/v1/state") if trusted => flushed_state(handle).await.map(|state| json_of(&state)),
-        (&Method::POST, path) if trusted && path.starts_with("/api/v1/") => {
-            return command::command(path, request, handle).await;
+    let found = match (request.method(), path.as_str(), user) {
+        (&Method::GET, "/healthz", _) => handle.state().await.map(|_| text(StatusCode::OK, "ok\n".to_string())),
+        (&Method::GET, "/readyz", _) => handle.state().await.map(|state| readiness(&state)),
+        (&Method::GET, "/metrics", _) => metrics_page(handle, more).await,
+        (&Method::GET, "/api/v1/state", Some(_)) => flushed_state(handle).await.map(|state| json_of(&state)),
+        (&Method::POST, path, Some(user)) if path.starts_with("/api/v1/") => {
+            return command::command(path, request, handle, user).await;
         }
         _ => Ok(problem(StatusCode::NOT_FOUND, "not found")),
     };

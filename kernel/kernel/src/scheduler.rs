@@ -17,7 +17,7 @@ use crate::decision::Cause;
 use crate::limits::{GlobalLimits, Limits};
 use crate::operator::{OperatorName, UnitId};
 use crate::resource::ObjectKey;
-use crate::state::Wait;
+use crate::state::{OperatorPause, Wait};
 use crate::timestamp::Timestamp;
 
 pub use unit::RunEnd;
@@ -120,7 +120,7 @@ impl Scheduler {
     pub fn remove_operator(&mut self, name: &OperatorName) {
         let Some(queue) = self.operators.get_mut(name) else { return };
         queue.removed = true;
-        queue.paused = false;
+        queue.paused = None;
         let units: Vec<_> = queue.units.keys().cloned().collect();
         for unit in &units {
             queue.units.entry(unit.clone()).and_modify(|entry| entry.forget());
@@ -129,16 +129,16 @@ impl Scheduler {
         }
     }
 
-    /// Pauses or resumes an operator. Causes that arrive meanwhile are kept.
-    pub fn pause(&mut self, name: &OperatorName, paused: bool) {
+    /// Pauses an operator, unless it is paused already, or resumes it. Causes that arrive meanwhile are kept.
+    pub fn pause(&mut self, name: &OperatorName, pause: Option<OperatorPause>) {
         if let Some(queue) = self.operators.get_mut(name) {
-            queue.paused = paused;
+            queue.paused = pause.map(|pause| queue.paused.take().unwrap_or(pause));
         }
     }
 
-    /// Whether the operator is paused.
-    pub fn is_paused(&self, name: &OperatorName) -> bool {
-        self.operators.get(name).is_some_and(|queue| queue.paused)
+    /// Returns the pause of an operator; `None` while it runs.
+    pub fn paused(&self, name: &OperatorName) -> Option<&OperatorPause> {
+        self.operators.get(name)?.paused.as_ref()
     }
 
     /// Triggers a unit. If it is running, it runs again afterwards. Units of unknown operators are ignored.

@@ -102,7 +102,24 @@ pub enum Wait {
         until: Timestamp,
     },
     /// The operator is paused.
-    Paused,
+    Paused(OperatorPause),
+}
+
+/// Pause of an operator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OperatorPause {
+    /// User who paused the operator: a user of the console, or the local user of the command line.
+    pub by: String,
+    /// Time of the request.
+    pub since: Timestamp,
+}
+
+/// Formats as `paused by ada since 2026-01-01T00:00:00Z`, to the second.
+impl fmt::Display for OperatorPause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "paused by {} since {}", self.by, Timestamp(self.since.0 / 1000 * 1000))
+    }
 }
 
 /// State of the kernel.
@@ -136,6 +153,9 @@ pub struct OperatorState {
     pub health: Health,
     /// Reason given by that unit.
     pub reason: String,
+    /// Pause of the operator; absent while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<OperatorPause>,
     /// Number of runs.
     pub runs: u64,
     /// Number of failed runs.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use switchboard_kernel::state::{Finding, Health, KernelState, OperatorState, Wait};
+use switchboard_kernel::state::{Finding, Health, KernelState, OperatorState};
 use switchboard_kernel::timestamp::Timestamp;
 
 use crate::problem::ConsoleProblem;
@@ -109,8 +109,7 @@ impl OperatorRow {
             name: operator.name.clone(),
             state: operator.health,
             reason: redactor.text(&operator.reason),
-            paused: operator.units.iter().any(|unit| unit.wait == Wait::Paused)
-                || operator.reason.starts_with("paused"),
+            paused: operator.paused.is_some(),
             units: operator.units_total,
             units_waiting: operator.units_waiting,
             runs: operator.runs,

@@ -10,7 +10,9 @@ use crate::decision::{Cause, DecisionId, Write, WriteResult};
 use crate::operator::{OperatorName, Unit, UnitId};
 use crate::plan::UnitStatus;
 use crate::scheduler::RunEnd;
-use crate::state::{Finding, Health, KernelState, MAX_UNITS_SHOWN, OperatorState, TableState, UnitState, Wait};
+use crate::state::{
+    Finding, Health, KernelState, MAX_UNITS_SHOWN, OperatorPause, OperatorState, TableState, UnitState, Wait,
+};
 use crate::timestamp::Timestamp;
 
 /// Number of runs in a row with more writes than allowed after which a unit is reported to flood.
@@ -91,8 +93,8 @@ impl UnitStatuses {
 }
 
 /// Returns the reason shown for a paused operator.
-fn paused(name: &OperatorName) -> String {
-    format!("paused; resume with `switchboard resume {name}`")
+fn pause_reason(pause: &OperatorPause, name: &OperatorName) -> String {
+    format!("{pause}; resume with `switchboard resume {name}`")
 }
 
 /// Whether two reasons differ at most in their numbers.
@@ -241,10 +243,12 @@ impl Core {
             }
             None => (health, reason),
         };
-        let (health, reason) = match (self.scheduler.is_paused(name), health, reason.is_empty()) {
-            (true, Health::Ready | Health::Working, _) | (true, _, true) => (Health::Waiting, paused(name)),
-            (true, _, false) => (health, format!("{}; {reason}", paused(name))),
-            (false, ..) => (health, reason),
+        let paused = self.scheduler.paused(name);
+        let (health, reason) = match (paused, health, reason.is_empty()) {
+            (Some(pause), Health::Ready | Health::Working, _) => (Health::Waiting, pause_reason(pause, name)),
+            (Some(pause), _, true) => (Health::Waiting, pause_reason(pause, name)),
+            (Some(pause), _, false) => (health, format!("{}; {reason}", pause_reason(pause, name))),
+            (None, ..) => (health, reason),
         };
         units.retain(|unit| unit.health != Health::Ready || unit.wait != Wait::NothingChanged);
         let units_waiting = units.len();
@@ -254,6 +258,7 @@ impl Core {
             name: name.to_string(),
             health,
             reason,
+            paused: paused.cloned(),
             runs: hosted.counters.runs,
             failures: hosted.counters.failures,
             writes: hosted.counters.writes,

@@ -279,11 +279,19 @@ fn a_paused_operator_is_shown_to_be_paused() {
     let mut core = kernel([puppet("a", reads_one("web"))], &Limits::none());
     let run = first_run(&mut core);
     over(decide(&mut core, 1, &run));
-    core.pause(&OperatorName::new("a"), true);
+    let by = |by: &str, since| Some(OperatorPause { by: by.into(), since: Timestamp(since) });
+    core.pause(&OperatorName::new("a"), by("ada", 1));
+    // A second request does not replace the first one, since which the operator is paused.
+    core.pause(&OperatorName::new("a"), by("eve", 2));
     let state = core.state(Timestamp(2));
-    assert_eq!(state.operators[0].health, Health::Waiting);
-    assert!(state.operators[0].reason.starts_with("paused"), "{}", state.operators[0].reason);
-    core.pause(&OperatorName::new("a"), false);
+    assert_eq!((state.operators[0].health, &state.operators[0].paused), (Health::Waiting, &by("ada", 1)));
+    let reason = "paused by ada since 1970-01-01T00:00:00Z; resume with `switchboard resume a`";
+    assert_eq!(state.operators[0].reason, reason);
+    core.reconcile(Timestamp(2), &OperatorName::new("a"), None);
+    let waits = crate::explain::explain_idle("a", None, &core.state(Timestamp(5)));
+    assert!(waits.to_string().contains("paused by ada 4ms ago (1970-01-01T00:00:00.001Z)\n"), "{waits}");
+    core.pause(&OperatorName::new("a"), None);
+    core.poll(Timestamp(3));
     assert_eq!(core.state(Timestamp(3)).operators[0].health, Health::Ready);
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::{Health, KernelState, OperatorState};
+use crate::state::{Health, KernelState, OperatorPause, OperatorState};
 use crate::timestamp::Timestamp;
 
 /// State of all operators.
@@ -44,6 +44,9 @@ pub struct TopRow {
     pub waiting: usize,
     /// Reason for the health.
     pub reason: String,
+    /// Pause of the operator; absent while it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused: Option<OperatorPause>,
 }
 
 /// Builds the report from the kernel's state.
@@ -64,6 +67,7 @@ fn row(operator: &OperatorState) -> TopRow {
         units: operator.units_total,
         waiting: operator.units_waiting,
         reason: operator.reason.clone(),
+        paused: operator.paused.clone(),
     }
 }
 

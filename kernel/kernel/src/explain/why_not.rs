@@ -111,7 +111,7 @@ fn help(operator: &str, state: &UnitState) -> String {
         (Wait::MemorySpent, _) => "wait until a running operator ends, or allow more memory in switchboard.yaml",
         (Wait::NotCached { .. }, _) => "install the CRD of the kind, or grant permission to read it",
         (Wait::AwaitingCache { .. }, _) => "wait until the watch reports the write",
-        (Wait::Paused, _) => return format!("run `switchboard resume {operator}`"),
+        (Wait::Paused(_), _) => return format!("run `switchboard resume {operator}`"),
     };
     helps.to_string()
 }
@@ -139,7 +139,7 @@ pub fn describe_wait(wait: &Wait, now: Timestamp) -> String {
         Wait::AwaitingCache { object, until: at } => {
             format!("the watch has not reported its write to {object} yet: runs {}", until(at))
         }
-        Wait::Paused => "paused".to_string(),
+        Wait::Paused(pause) => format!("paused by {} {}", pause.by, until(&pause.since)),
     }
 }
 

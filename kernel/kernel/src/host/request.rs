@@ -22,7 +22,8 @@ pub(super) enum HostRequest {
     Counts(oneshot::Sender<JournalCounts>),
     Reconcile(OperatorName, Option<Unit>, oneshot::Sender<Option<usize>>),
     Unit(UnitId, oneshot::Sender<Option<UnitState>>),
-    Pause(OperatorName, bool, oneshot::Sender<bool>),
+    /// Pauses an operator for a user, or resumes it for `None`.
+    Pause(OperatorName, Option<String>, oneshot::Sender<bool>),
     Add(Box<NewOperator>),
     Remove(OperatorName, oneshot::Sender<bool>),
     Units(OperatorName, BTreeSet<Unit>, Vec<Unit>, oneshot::Sender<bool>),
@@ -158,12 +159,21 @@ impl Handle {
         self.send_request(|reply| HostRequest::Enqueue(operator, units, flow, reply)).await
     }
 
-    /// Pauses or resumes an operator. Returns whether the operator exists.
+    /// Pauses an operator until it is resumed, and records the user who requested it. Returns whether the operator
+    /// exists.
     ///
     /// # Errors
     /// When the host has stopped.
-    pub async fn pause(&self, operator: OperatorName, paused: bool) -> Result<bool, HostStopped> {
-        self.send_request(|reply| HostRequest::Pause(operator, paused, reply)).await
+    pub async fn pause(&self, operator: OperatorName, by: String) -> Result<bool, HostStopped> {
+        self.send_request(|reply| HostRequest::Pause(operator, Some(by), reply)).await
+    }
+
+    /// Resumes a paused operator. Returns whether the operator exists.
+    ///
+    /// # Errors
+    /// When the host has stopped.
+    pub async fn resume(&self, operator: OperatorName) -> Result<bool, HostStopped> {
+        self.send_request(|reply| HostRequest::Pause(operator, None, reply)).await
     }
 
     /// Changes limits; operators that are not listed keep theirs.

@@ -7,6 +7,7 @@ use hyper::body::Incoming;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::local_user::LocalUser;
 use super::{flush, json_of, problem};
 use crate::host::{Handle, HostStopped};
 use crate::operator::{OperatorName, Unit, UnitId};
@@ -23,7 +24,12 @@ struct UnitTarget {
 }
 
 /// Handles a `POST` below `/api/v1/`.
-pub(super) async fn command(path: &str, request: Request<Incoming>, handle: &Handle) -> Response<Full<Bytes>> {
+pub(super) async fn command(
+    path: &str,
+    request: Request<Incoming>,
+    handle: &Handle,
+    user: LocalUser,
+) -> Response<Full<Bytes>> {
     let bytes = match Limited::new(request.into_body(), MAX_COMMAND_BYTES).collect().await {
         Ok(body) => body.to_bytes(),
         Err(_) => return problem(StatusCode::BAD_REQUEST, "could not read the body"),
@@ -33,10 +39,12 @@ pub(super) async fn command(path: &str, request: Request<Incoming>, handle: &Han
             Ok(key) => fields(handle, key).await,
             Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body has no object")),
         },
-        "/api/v1/pause" | "/api/v1/resume" | "/api/v1/wake" | "/api/v1/unit" => match serde_json::from_slice(&bytes) {
-            Ok(target) => operator_command(path, target, handle).await,
-            Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body has no operator")),
-        },
+        "/api/v1/pause" | "/api/v1/resume" | "/api/v1/reconcile" | "/api/v1/unit" => {
+            match serde_json::from_slice(&bytes) {
+                Ok(target) => operator_command(path, target, handle, user).await,
+                Err(_) => Ok(problem(StatusCode::BAD_REQUEST, "the body has no operator")),
+            }
+        }
         _ => Ok(problem(StatusCode::NOT_FOUND, "not found")),
     };
     done.unwrap_or_else(|stopped| problem(StatusCode::SERVICE_UNAVAILABLE, &stopped.to_string()))
@@ -53,15 +61,16 @@ async fn operator_command(
     path: &str,
     target: UnitTarget,
     handle: &Handle,
+    user: LocalUser,
 ) -> Result<Response<Full<Bytes>>, HostStopped> {
     let UnitTarget { operator, unit } = target;
     let unknown = || problem(StatusCode::NOT_FOUND, &format!("unknown operator {operator}"));
     let no_unit = |unit: &Unit| problem(StatusCode::NOT_FOUND, &format!("{operator} has no unit {unit}"));
     Ok(match (path, unit) {
-        ("/api/v1/wake", unit) => match (handle.reconcile(operator.clone(), unit.clone()).await?, unit) {
+        ("/api/v1/reconcile", unit) => match (handle.reconcile(operator.clone(), unit.clone()).await?, unit) {
             (None, _) => unknown(),
             (Some(0), Some(unit)) => no_unit(&unit),
-            (Some(woken), _) => json_of(&json!({"woken": woken})),
+            (Some(triggered), _) => json_of(&json!({"triggered": triggered})),
         },
         ("/api/v1/unit", Some(unit)) => {
             let found = handle.unit(UnitId { operator: operator.clone(), unit: unit.clone() }).await?;
@@ -71,7 +80,10 @@ async fn operator_command(
         ("/api/v1/unit", None) => problem(StatusCode::BAD_REQUEST, "the body has no unit"),
         (path, _) => {
             let paused = path == "/api/v1/pause";
-            let known = handle.pause(operator.clone(), paused).await?;
+            let known = match paused {
+                true => handle.pause(operator.clone(), user.name()).await?,
+                false => handle.resume(operator.clone()).await?,
+            };
             if known { json_of(&json!({"paused": paused})) } else { unknown() }
         }
     })

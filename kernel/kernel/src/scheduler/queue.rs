@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::limits::Limits;
 use crate::operator::Unit;
+use crate::state::OperatorPause;
 use crate::timestamp::Timestamp;
 
 use super::unit::UnitEntry;
@@ -19,7 +20,7 @@ use turns::Turns;
 #[derive(Clone, Debug)]
 pub(super) struct OperatorQueue {
     pub(super) limits: Limits,
-    pub(super) paused: bool,
+    pub(super) paused: Option<OperatorPause>,
     /// Whether the operator was removed; its budget and active runs still count.
     pub(super) removed: bool,
     pub(super) running: usize,
@@ -42,7 +43,7 @@ impl OperatorQueue {
     pub(super) fn new(limits: Limits) -> Self {
         Self {
             limits,
-            paused: false,
+            paused: None,
             removed: false,
             running: 0,
             hung: false,

@@ -41,7 +41,7 @@ impl Scheduler {
 
     // Returns the time from which an operator may start its first unit, regardless of memory.
     fn startable_at(&self, queue: &OperatorQueue) -> Option<Timestamp> {
-        let head = queue.head().filter(|_| !queue.paused && !self.is_at_limit(queue) && !self.is_full())?;
+        let head = queue.head().filter(|_| queue.paused.is_none() && !self.is_at_limit(queue) && !self.is_full())?;
         let requests = self.requests.available_at(1, count(self.global.writes_per_second()))?;
         Some(head.max(queue.affordable_at()?).max(requests))
     }
@@ -76,8 +76,8 @@ impl Scheduler {
         if let Some(since) = entry.running {
             return Wait::Running { since };
         }
-        if queue.paused {
-            return Wait::Paused;
+        if let Some(pause) = &queue.paused {
+            return Wait::Paused(pause.clone());
         }
         let Some((due, wait)) = entry.due(&queue.limits) else {
             let parked = |missing: &[_]| Wait::NotCached { missing: missing.to_vec() };

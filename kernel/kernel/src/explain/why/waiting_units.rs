@@ -27,8 +27,8 @@ pub(super) fn waiting_units(
         let own = is_its_unit(target, &by, decisions);
         let concerned = own || is_mentioned(target, unit) || wrote.is_some_and(|w| w.unit == by);
         if concerned || decisions.iter().any(reads) {
-            let reason = match unit.wait {
-                Wait::Paused => format!("paused; {}", unit.reason),
+            let reason = match &unit.wait {
+                Wait::Paused(pause) => format!("{pause}; {}", unit.reason),
                 _ => unit.reason.clone(),
             };
             out.push(WaitingUnit { by, health: unit.health, reason, since: unit.since });

@@ -126,7 +126,10 @@ impl SchedulerBench {
             BenchEvent::Hold(o, u, t) => self.scheduler.hold(&unit(NAMES[o], u), object("x"), self.now.after(ms(t))),
             BenchEvent::Release(o, u) => self.scheduler.release(self.now, &unit(NAMES[o], u)),
             BenchEvent::Slow(o, u, t) => self.scheduler.slow(self.now, &unit(NAMES[o], u), self.now.after(ms(t))),
-            BenchEvent::Pause(o, paused) => self.scheduler.pause(&operator(NAMES[o]), paused),
+            BenchEvent::Pause(o, paused) => {
+                let pause = paused.then(|| OperatorPause { by: "ada".into(), since: self.now });
+                self.scheduler.pause(&operator(NAMES[o]), pause);
+            }
             BenchEvent::SetLimits(o, limits) => {
                 // A forgotten unit whose cool-down has ended does not wait again when the cool-down grows.
                 let (now, rest, gone) = (self.now, self.limits[o].cool_down, &self.gone);
@@ -210,7 +213,7 @@ impl SchedulerBench {
 
     /// Resumes all operators and finishes all runs, so that every waiting unit must run.
     fn settle(&mut self) {
-        NAMES.iter().for_each(|name| self.scheduler.pause(&operator(name), false));
+        NAMES.iter().for_each(|name| self.scheduler.pause(&operator(name), None));
         for _ in 0..500 {
             self.start();
             while !self.running.is_empty() {

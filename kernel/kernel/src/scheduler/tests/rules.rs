@@ -125,9 +125,10 @@ fn waits_for_writes_kinds_slowdown_and_pause_are_reported() {
     scheduler.release(Timestamp(3), &u);
     scheduler.slow(Timestamp(3), &u, Timestamp(50));
     assert_eq!(scheduler.wait(Timestamp(3), &u), Wait::Slowed { until: Timestamp(50) });
-    scheduler.pause(&u.operator, true);
-    assert_eq!((scheduler.wait(Timestamp(3), &u), scheduler.next()), (Wait::Paused, None));
-    scheduler.pause(&u.operator, false);
+    let pause = OperatorPause { by: "ada".into(), since: Timestamp(3) };
+    scheduler.pause(&u.operator, Some(pause.clone()));
+    assert_eq!((scheduler.wait(Timestamp(3), &u), scheduler.next()), (Wait::Paused(pause), None));
+    scheduler.pause(&u.operator, None);
     assert_eq!(scheduler.start(Timestamp(50)).len(), 1);
     scheduler.finish(Timestamp(51), &u, RunEnd::NotCached { missing: vec![table()] });
     assert_eq!(scheduler.wait(Timestamp(51), &u), Wait::NotCached { missing: vec![table()] });
