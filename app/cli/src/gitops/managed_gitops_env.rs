@@ -1,4 +1,4 @@
-//! Variables of managed-gitops that no flag replaces. docs/reference/gitops.md lists all of them.
+//! Variables of managed-gitops that no flag replaces. docs/reference/managed-gitops.md lists all of them.
 
 /// Variable that enables an AppProject per tenant.
 const ISOLATION: &str = "ENABLE_APPPROJECT_ISOLATION";

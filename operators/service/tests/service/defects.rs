@@ -1,4 +1,4 @@
-//! Defects of managed-gitops that appear only with both roles running. docs/GITOPS.md lists the tests of the other
+//! Defects of managed-gitops that appear only with both roles running. docs/reference/managed-gitops.md lists the tests of the other
 //! defects.
 
 use serde_json::{Value, json};
