@@ -10,10 +10,12 @@ pub fn page(script: &StudyScript, sides: &[ModeResult]) -> String {
     let changes = script.changes();
     let noise = changes.iter().filter(|(_, _, change)| *change == ScriptedChange::Noise).count();
     let mut page = format!(
-        "# What operators cost: resident and hosted\n\n\
-         {} copies of [examples/beacon](../examples/beacon), once as {} resident processes and once hosted by one `switchboard run`, on the\n\
-         same real kube-apiserver (v1.36.1, with etcd), through the same script of {} s: {} changes, one every ten seconds, {} of them to \
-         objects\nthat nobody reads. Written by `make study`.\n\n",
+        "# Cost of resident and hosted operators\n\n\
+         This page compares the cost of {} copies of [examples/beacon](../examples/beacon), as {} resident processes and hosted by one\n\
+         `switchboard run`. Read it before you [move an operator from resident to hosted](how-to/resident-to-hosted.md). `make study` \
+         writes it.\n\n\
+         Each side ran on a real kube-apiserver (v1.36.1, with etcd), through the same script of {} s with {} changes, one every ten\n\
+         seconds. {} of the changes are to objects that no operator reads.\n\n",
         script.operators,
         script.operators,
         script.duration.as_secs(),
@@ -28,24 +30,24 @@ pub fn page(script: &StudyScript, sides: &[ModeResult]) -> String {
 type ReportRow = (&'static str, fn(&ModeResult) -> String);
 
 const ROWS: [ReportRow; 15] = [
-    ("watches, open at the end", |side| side.requests.watches.to_string()),
-    ("watches begun", |side| side.requests.watches_begun.to_string()),
-    ("requests that read", |side| side.requests.reads.to_string()),
-    ("requests that write", |side| side.requests.writes.to_string()),
+    ("open watches at the end", |side| side.requests.watches.to_string()),
+    ("started watches", |side| side.requests.watches_begun.to_string()),
+    ("read requests", |side| side.requests.reads.to_string()),
+    ("write requests", |side| side.requests.writes.to_string()),
     ("requests for leases, tokens and discovery", |side| side.requests.upkeep.to_string()),
     ("peak memory, MiB", |side| (side.memory.peak_bytes >> 20).to_string()),
     ("memory, GB-seconds", |side| format!("{:.1}", side.memory.byte_seconds / 1e9)),
-    ("processor time, s", |side| side.cpu.map_or("not known".into(), seconds)),
-    ("of the kube-apiserver meanwhile, s", |side| seconds(side.apiserver_cpu)),
-    ("of etcd meanwhile, s", |side| seconds(side.etcd_cpu)),
-    ("runs of a program's two commands", |side| side.runs.map_or("–".into(), |runs| runs.to_string())),
-    ("processor time of one such run and what it caused, s", |side| match (side.cpu, side.runs) {
+    ("processor time, s", |side| side.cpu.map_or("unknown".into(), seconds)),
+    ("processor time of kube-apiserver, s", |side| seconds(side.apiserver_cpu)),
+    ("processor time of etcd, s", |side| seconds(side.etcd_cpu)),
+    ("runs of both commands of a program", |side| side.runs.map_or("–".into(), |runs| runs.to_string())),
+    ("processor time per run, with its effects, s", |side| match (side.cpu, side.runs) {
         (Some(cpu), Some(runs)) if runs > 0 => format!("{:.2}", cpu.as_secs_f64() / runs as f64),
         _ => "–".into(),
     }),
-    ("from a change to its effect: median, ms", |side| millis(&side.delays, 50)),
-    ("the same, 95th percentile, ms", |side| millis(&side.delays, 95)),
-    ("load of the machine meanwhile, mean", |side| format!("{:.1}", side.memory.load)),
+    ("delay from change to effect, median, ms", |side| millis(&side.delays, 50)),
+    ("delay from change to effect, 95th percentile, ms", |side| millis(&side.delays, 95)),
+    ("mean load of the machine", |side| format!("{:.1}", side.memory.load)),
 ];
 
 fn table(sides: &[ModeResult]) -> String {
@@ -77,28 +79,30 @@ fn summary(script: &StudyScript, sides: &[ModeResult]) -> String {
             resident.memory.byte_seconds / hosted.memory.byte_seconds.max(1.0),
             hosted.cpu?.as_secs_f64() / resident.cpu?.as_secs_f64().max(0.001),
         );
-        Some(format!("{}: {memory:.1} times less memory over time, {cpu:.1} times the processor time.", hosted.mode))
+        Some(format!("- {}: {memory:.1} times less memory over time, {cpu:.1} times the processor time", hosted.mode))
     };
     let ratios: Vec<String> =
         sides.iter().filter(|side| side.mode != HostingMode::Resident).filter_map(ratio).collect();
     format!(
         "{}\n\n## How it was measured\n\n\
-         - *Operators*: `BEACON_INSTANCE` makes ten of one program, each with its own Beacon, namespaces and service account. A resident one \
-         looks\n  at its surroundings every minute; hosted with `resync: 1m` each does the same, with `resync: 10m` every ten minutes. \
-         Otherwise the\n  limits are the defaults (a debounce of 200 ms, a cool-down of 1 s). Both commands run in the sandbox.\n\
-         - *Script*: every ten seconds one change, in turns to the ten: a banner's text, noise, the wanted replicas, a Deployment that came up, a\n  \
-         ConfigMap that somebody deleted. The effect of each is looked for every 50 ms, which is in the delays.\n\
-         - *Watches, requests*: from the audit log of the API server, by who asked. What the script itself asks is not in it.\n\
-         - *Memory*: the proportional share (PSS) of every process of a side, those that run for a moment included, every 100 ms from their\n  \
-         start to the end of the script.\n\
-         - *Processor time*: of the control group in which a side ran, launchers of the sandbox included.\n\
-         - *Start*, from the start of the processes until every Beacon has all its conditions: {}. It is in the figures.\n\n\
+         - *Operators*: each copy has its own Beacon, namespaces and service account (`BEACON_INSTANCE`). A resident copy resyncs every \
+         minute, a\n  hosted one every minute (`resync: 1m`) or every ten (`resync: 10m`). Other limits are defaults: a debounce of 200 ms, a \
+         cool-down of\n  1 s. Both commands run in the sandbox.\n\
+         - *Script*: every ten seconds one change, to the copies in turn: text of a banner, noise, desired replicas, status of a Deployment, \
+         deletion\n  of a ConfigMap. The script polls for the effect every 50 ms, which is part of the delays.\n\
+         - *Watches, requests*: from the audit log of the API server, by user, without requests of the script.\n\
+         - *Memory*: proportional set size (PSS) of every process of a side, including short-lived ones, every 100 ms from start to end.\n\
+         - *Processor time*: of the control group of a side, including launchers of the sandbox.\n\
+         - *Start*, until every Beacon has all its conditions, is included in the figures: {}.\n\n\
          {}\
-         ## What it means, and what not\n\n\
-         A resident operator pays for its memory all the time and for a change hardly anything: its informers are warm. A hosted one pays for \
-         each run,\nwhich starts a Go program twice and lets it read its input. So hosting saves memory and watches, and costs processor time \
-         and delay per\nchange; which side wins depends on how often things change. {} s of a script with a change every ten seconds are \
-         busier than a platform is\nover a day, and a small operator such as this one has small informers: both favour the resident side.\n",
+         ## Interpretation\n\n\
+         The informers of a resident operator use memory all the time, and a change costs little. A hosted operator pays for each run, \
+         which starts a\nprogram twice and reads the input. Hosting therefore saves memory and watches, and costs processor time and delay. \
+         The result depends\non the frequency of changes.\n\n\
+         {} s with a change every ten seconds are busier than a normal day, and a small operator has small informers. Both favour the resident \
+         side.\n\n\
+         ## Next steps\n\n\
+         [Move an operator from resident to hosted](how-to/resident-to-hosted.md).\n",
         ratios.join("\n"),
         starts.join("; "),
         conditions(sides),
@@ -114,13 +118,12 @@ fn conditions(sides: &[ModeResult]) -> String {
     let built = built.map_or("unknown".into(), |folder| folder.to_string_lossy().into_owned());
     let busiest = sides.iter().map(|side| side.memory.load).fold(0.0, f64::max);
     let busy = if busiest > cores as f64 {
-        "Others used the machine meanwhile, so delays are longer than on a quiet one, and processor times a little: they count the work, not the\n\
-         waiting, but caches are shared."
+        "Other processes used the machine at the same time, so delays are longer than on an idle machine, and processor times slightly longer."
     } else {
-        "The machine had little else to do."
+        "The machine was otherwise idle."
     };
     format!(
         "## This run\n\n\
-         One run of each side, one after the other, ended on {date}; `switchboard` is of the profile `{built}`, on {cores} cores. {busy}\n\n"
+         One run of each side, one after the other, on {date}, with profile `{built}` on {cores} cores. {busy}\n\n"
     )
 }
