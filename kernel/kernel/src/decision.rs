@@ -45,13 +45,11 @@ pub enum Cause {
         revision: u64,
     },
     /// A kind the unit waits for became readable.
-    #[serde(rename = "known")]
     KindCached {
         /// Kind.
         table: TableKey,
     },
     /// The plan had asked to requeue the unit.
-    #[serde(rename = "again")]
     RequeueAfter,
     /// Periodic resync.
     Resync,
@@ -63,10 +61,8 @@ pub enum Cause {
     /// The previous run wrote less than planned: the budget was spent, or an object had changed.
     Unfinished,
     /// A user requested a run.
-    #[serde(rename = "asked")]
     Requested,
     /// Something outside the clusters changed.
-    #[serde(rename = "outside")]
     External,
 }
 
@@ -82,7 +78,6 @@ pub struct Decision {
     /// Causes of the run: the first ones, at most [`MAX_CAUSES`].
     pub causes: Vec<Cause>,
     /// Time of the first cause.
-    #[serde(rename = "woken")]
     pub triggered_at: Timestamp,
     /// Time of the decision, as passed to the operator.
     pub started: Timestamp,
@@ -95,10 +90,9 @@ pub struct Decision {
     /// Lists with their objects.
     pub lists: Vec<(ListQuery, Vec<ListedObject>)>,
     /// Queries to external systems.
-    #[serde(rename = "asked")]
     pub external_queries: Vec<ExternalQuery>,
     /// Rejected writes of the previous run, as passed to the operator.
-    #[serde(default, rename = "refused", skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejected_writes: Vec<WriteRejection>,
     /// Settings the operator decides by, as returned by [`crate::operator::Operator::settings`]; null for none.
     #[serde(default, skip_serializing_if = "Value::is_null")]
@@ -119,7 +113,6 @@ pub enum RunOutcome {
         /// Writes in execution order, with their results.
         writes: Vec<Write>,
         /// Status of the unit.
-        #[serde(rename = "standing")]
         status: UnitStatus,
     },
     /// The operator returned an error, panicked, or timed out.
@@ -128,7 +121,6 @@ pub enum RunOutcome {
         message: String,
     },
     /// The operator read a kind that is not cached yet.
-    #[serde(rename = "parked")]
     NotCached {
         /// Missing kinds.
         missing: Vec<TableKey>,
@@ -164,7 +156,6 @@ pub enum WriteResult {
         reason: String,
     },
     /// The write budget is spent; the unit decides again.
-    #[serde(rename = "held")]
     OverBudget,
     /// The object has changed since it was read; the unit decides again.
     Stale {
@@ -177,13 +168,11 @@ pub enum WriteResult {
         message: String,
     },
     /// The API server rejected an Event; no other write depends on it.
-    #[serde(rename = "unheard")]
     EventRejected {
         /// Error message.
         message: String,
     },
     /// A dry run would have written the object.
-    #[serde(rename = "pretended")]
     DryRun,
     /// Not sent, because an earlier write failed.
     Skipped,

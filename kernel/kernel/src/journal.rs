@@ -103,9 +103,9 @@ pub enum JournalError {
     /// Another process writes the journal.
     #[error("another process writes the journal {}", .0.display())]
     Busy(PathBuf),
-    /// A later version of this program has written the journal.
-    #[error("the journal {} has format {found}, but this version reads formats up to {FORMAT}; use a newer version, or another directory", path.display())]
-    Newer {
+    /// Another version of this program has written the journal.
+    #[error("could not read the journal {}: it has format {found}, and this version reads format {FORMAT}", path.display())]
+    Format {
         /// Segment.
         path: PathBuf,
         /// Format of the segment.
@@ -181,7 +181,7 @@ impl Journal {
     /// Opens the journal of a directory for writing, and creates it if it does not exist.
     ///
     /// # Errors
-    /// When the directory cannot be used, another process writes to it, or a later version has written it.
+    /// When the directory cannot be used, another process writes to it, or another version has written it.
     pub fn open(dir: &Path, bounds: JournalLimits) -> Result<Journal, JournalError> {
         let disk = directory::JournalDirectory::lock(dir)?;
         let key = directory::key(dir, true)?;
@@ -193,7 +193,7 @@ impl Journal {
     /// Reads the current journal of a directory, also while another process writes to it.
     ///
     /// # Errors
-    /// When the directory cannot be read, or a later version has written it.
+    /// When the directory cannot be read, or another version has written it.
     pub fn read(dir: &Path) -> Result<Journal, JournalError> {
         let key = directory::key(dir, false)?;
         let mut index = JournalIndex::default();

@@ -20,10 +20,10 @@ pub struct Plan {
     /// Mutations in the operator's order; the arbiter determines the order of execution.
     pub mutations: Vec<Mutation>,
     /// Status of the unit after the mutations.
-    #[serde(default, rename = "standing")]
+    #[serde(default)]
     pub status: UnitStatus,
     /// Time after which the unit runs again even if nothing changes.
-    #[serde(default, rename = "again", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requeue_after: Option<Duration>,
     /// Whether the mutations are executed one by one in the given order, for operators whose steps depend on each
     /// other. Otherwise the arbiter orders and squashes them.
@@ -51,7 +51,6 @@ pub enum UnitStatus {
 #[serde(rename_all = "camelCase")]
 pub struct Mutation {
     /// Cluster type of the object.
-    #[serde(rename = "place")]
     pub cluster_type: ClusterType,
     /// Kind of the object.
     pub resource: Resource,
@@ -63,13 +62,12 @@ pub struct Mutation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subresource: Option<String>,
     /// Operation on the object.
-    #[serde(rename = "act")]
     pub operation: WriteOp,
     /// Preconditions of the write.
-    #[serde(default, rename = "expect")]
+    #[serde(default)]
     pub preconditions: Preconditions,
     /// Further options of a deletion; empty for other operations.
-    #[serde(default, rename = "terms", skip_serializing_if = "DeleteOptions::is_empty")]
+    #[serde(default, skip_serializing_if = "DeleteOptions::is_empty")]
     pub delete_options: DeleteOptions,
     /// Field manager; the operator's name when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -84,7 +82,7 @@ pub struct Mutation {
 
 /// Operation on an object.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum WriteOp {
     /// Create the object.
     Create(Value),
@@ -100,7 +98,6 @@ pub enum WriteOp {
     /// Patch the object.
     Patch {
         /// Type of the patch.
-        #[serde(rename = "form")]
         patch_type: PatchType,
         /// Patch.
         body: Value,
@@ -131,13 +128,10 @@ pub enum PatchType {
 pub enum Preconditions {
     /// The object is unchanged since it was read. No precondition if it was not read.
     #[default]
-    #[serde(rename = "seen")]
     AsRead,
     /// No precondition: the write is correct regardless of later changes.
-    #[serde(rename = "anything")]
     Unconditional,
     /// Exact object and revision; the arbiter resolves `AsRead` to this.
-    #[serde(rename = "exactly")]
     Exact {
         /// UID of the object.
         uid: String,

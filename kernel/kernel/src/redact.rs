@@ -105,7 +105,7 @@ fn redact_serialized_write(fields: &mut Map<String, Value>) {
         redact_body(body);
     }
     for (verb, operation) in
-        fields.get_mut("act").and_then(Value::as_object_mut).filter(|_| planned).into_iter().flatten()
+        fields.get_mut("operation").and_then(Value::as_object_mut).filter(|_| planned).into_iter().flatten()
     {
         match verb.as_str() {
             "apply" | "patch" => operation.get_mut("body").into_iter().for_each(redact_body),

@@ -43,7 +43,6 @@ pub enum ReplayComparison {
         /// Redacted objects.
         objects: Vec<String>,
         /// Whether the results are equal as far as known.
-        #[serde(rename = "alike")]
         equal: bool,
         /// Differences, for users.
         lines: Vec<String>,

@@ -39,7 +39,7 @@ impl fmt::Display for Health {
 
 /// Reason why a unit does not run now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "why")]
+#[serde(rename_all = "camelCase", tag = "reason")]
 pub enum Wait {
     /// Nothing the unit read has changed.
     NothingChanged,
@@ -88,13 +88,11 @@ pub enum Wait {
     /// Running operator processes use all the allowed memory.
     MemorySpent,
     /// The unit read a kind that is not cached yet.
-    #[serde(rename = "parked")]
     NotCached {
         /// Missing kinds.
         missing: Vec<TableKey>,
     },
     /// The watch has not reported the unit's last writes yet.
-    #[serde(rename = "echo")]
     AwaitingCache {
         /// Written object.
         object: ObjectKey,
@@ -129,7 +127,6 @@ pub struct KernelState {
     /// Time of the state.
     pub now: Timestamp,
     /// Start time of the process.
-    #[serde(rename = "began")]
     pub started_at: Timestamp,
     /// Operators by name.
     pub operators: Vec<OperatorState>,
@@ -149,7 +146,7 @@ pub struct OperatorState {
     /// Name of the operator.
     pub name: String,
     /// Health of its least healthy unit.
-    #[serde(rename = "word")]
+    #[serde(rename = "state")]
     pub health: Health,
     /// Reason given by that unit.
     pub reason: String,
@@ -187,7 +184,7 @@ pub struct UnitState {
     /// Name of the unit.
     pub unit: Unit,
     /// Health of the unit.
-    #[serde(rename = "word")]
+    #[serde(rename = "state")]
     pub health: Health,
     /// Reason: what the unit waits for, what a user must do, or what failed.
     pub reason: String,
@@ -198,7 +195,6 @@ pub struct UnitState {
     /// Pending causes.
     pub causes: Vec<Cause>,
     /// Last decision.
-    #[serde(rename = "last")]
     pub last_decision: Option<DecisionId>,
 }
 
@@ -210,7 +206,6 @@ pub struct TableState {
     #[serde(flatten)]
     pub table: TableKey,
     /// Whether the kind is readable.
-    #[serde(rename = "known")]
     pub synced: bool,
     /// Whether the API server serves the kind.
     pub served: bool,
@@ -221,7 +216,7 @@ pub struct TableState {
     /// Operators that read the kind.
     pub readers: Vec<OperatorName>,
     /// Error of the watch; absent while it works.
-    #[serde(default, rename = "lost", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watch_error: Option<String>,
 }
 
@@ -230,7 +225,6 @@ pub struct TableState {
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Finding {
     /// Two units set one field in turns.
-    #[serde(rename = "fight")]
     FieldConflict {
         /// Object.
         object: ObjectKey,
@@ -244,7 +238,6 @@ pub enum Finding {
         at: Timestamp,
     },
     /// A unit keeps writing although nothing it reads from other writers changes.
-    #[serde(rename = "loop")]
     HotLoop {
         /// Object.
         object: ObjectKey,

@@ -17,18 +17,16 @@ pub struct PlanReport {
     #[serde(default)]
     pub undecided: Vec<(UnitId, String)>,
     /// Hosted operators that were not planned, and may have writes.
-    #[serde(default, rename = "leftOut", skip_serializing_if = "Vec::is_empty")]
-    pub left_out: Vec<SkippedItem>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<SkippedItem>,
 }
 
 /// Item that was not planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedItem {
     /// Name of the item.
-    #[serde(rename = "what")]
     pub name: String,
     /// Reason.
-    #[serde(rename = "why")]
     pub reason: String,
 }
 
@@ -55,7 +53,7 @@ impl PlanReport {
 
     /// Whether everything was planned. Only then an empty plan means that nothing would be written.
     pub fn is_complete(&self) -> bool {
-        self.undecided.is_empty() && self.left_out.is_empty()
+        self.undecided.is_empty() && self.skipped.is_empty()
     }
 }
 
@@ -76,7 +74,7 @@ impl fmt::Display for PlanReport {
         for (unit, why) in &self.undecided {
             writeln!(f, "{unit} could not decide: {why}")?;
         }
-        for SkippedItem { name: what, reason: why } in &self.left_out {
+        for SkippedItem { name: what, reason: why } in &self.skipped {
             writeln!(f, "{what} was skipped: {why}")?;
         }
         match changes.len() {

@@ -23,7 +23,7 @@ pub struct TopRow {
     /// Name of the operator.
     pub name: String,
     /// Health of the operator.
-    #[serde(rename = "word")]
+    #[serde(rename = "state")]
     pub health: Health,
     /// Number of runs.
     pub runs: u64,

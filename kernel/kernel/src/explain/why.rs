@@ -43,21 +43,18 @@ pub struct WhyReport {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lost: u64,
     /// Whether the object exists now; absent if unknown.
-    #[serde(default, rename = "there", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exists: Option<bool>,
     /// Manager that changed the live object after the last write of a Switchboard operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overwritten: Option<FieldManager>,
     /// Last write of a Switchboard operator.
-    #[serde(rename = "written")]
     pub last_write: Option<LastWrite>,
     /// Causes of the last write, nearest first: each decision wrote what the previous one had read.
     pub chain: Vec<CauseLink>,
     /// Later write that failed.
-    #[serde(rename = "tried")]
     pub failed_write: Option<FailedWrite>,
     /// Units that the object waits for.
-    #[serde(rename = "awaited")]
     pub waiting_units: Vec<WaitingUnit>,
     /// Field conflicts and hot loops on the object, as text.
     pub findings: Vec<String>,
@@ -65,7 +62,7 @@ pub struct WhyReport {
     pub managers: Vec<FieldManager>,
     /// Switchboard operator that owns fields although no write of it is known, because the journal does not reach back
     /// that far.
-    #[serde(default, rename = "before", skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_manager: Option<FieldManager>,
     /// Other objects of that kind and name, in other namespaces and on other clusters that were not given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -136,7 +133,7 @@ pub struct WaitingUnit {
     #[serde(flatten)]
     pub by: UnitId,
     /// Health of the unit.
-    #[serde(rename = "word")]
+    #[serde(rename = "state")]
     pub health: Health,
     /// Reason given by the unit.
     pub reason: String,

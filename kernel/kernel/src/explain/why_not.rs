@@ -20,12 +20,11 @@ pub struct WhyNotReport {
     /// Time of the report.
     pub now: Timestamp,
     /// Health of the operator; absent if it does not exist.
-    #[serde(rename = "word")]
+    #[serde(rename = "state")]
     pub health: Option<Health>,
     /// Reason for the health.
     pub reason: String,
     /// Names of all operators, if the requested one does not exist.
-    #[serde(rename = "known")]
     pub operators: Vec<String>,
     /// Units that do not run, least healthy first.
     pub units: Vec<IdleUnit>,
@@ -42,7 +41,7 @@ pub struct IdleUnit {
     /// Name of the unit.
     pub unit: Unit,
     /// Health of the unit.
-    #[serde(rename = "word")]
+    #[serde(rename = "state")]
     pub health: Health,
     /// Reason why it does not run now.
     pub wait: Wait,
@@ -53,10 +52,9 @@ pub struct IdleUnit {
     /// Causes of the next run.
     pub causes: Vec<Cause>,
     /// Last decision of the unit.
-    #[serde(rename = "last")]
     pub last_decision: Option<DecisionId>,
     /// Hint with a solution.
-    pub help: String,
+    pub hint: String,
 }
 
 /// Explains why an operator, or one of its units given by name, does not run.
@@ -86,23 +84,23 @@ fn idle_unit(operator: &str, state: &UnitState) -> IdleUnit {
         since: state.since,
         causes: state.causes.clone(),
         last_decision: state.last_decision,
-        help: help(operator, state),
+        hint: hint(operator, state),
     }
 }
 
-fn help(operator: &str, state: &UnitState) -> String {
+fn hint(operator: &str, state: &UnitState) -> String {
     let unit = if state.unit == Unit::Whole { String::new() } else { format!(" {}", state.unit) };
-    let wake = format!("run `switchboard wake {operator}{unit}`");
+    let reconcile = format!("run `switchboard reconcile {operator}{unit}`");
     let helps = match (&state.wait, state.health) {
         (Wait::NothingChanged, Health::Blocked) => {
             "do what the reason asks for; the unit runs when something it reads changes"
         }
-        (Wait::NothingChanged, _) => return format!("change something it reads, or {wake}"),
+        (Wait::NothingChanged, _) => return format!("change something it reads, or {reconcile}"),
         (Wait::Running { .. }, _) => "wait until it ends; its timeout limits it",
         (Wait::Debounced { .. }, _) => "wait, or set a shorter `debounce` in switchboard.yaml",
         (Wait::CoolingDown { .. }, _) => "wait, or set a shorter `coolDown` in switchboard.yaml",
         (Wait::OutOfBudget { .. }, _) => "wait, or set a larger write budget in switchboard.yaml",
-        (Wait::BackingOff { .. }, _) => return format!("fix the error; then wait, or {wake}"),
+        (Wait::BackingOff { .. }, _) => return format!("fix the error; then wait, or {reconcile}"),
         (Wait::Slowed { .. }, _) => {
             "resolve the loop or conflict: the unit keeps writing although what it reads does not change"
         }
@@ -174,7 +172,7 @@ impl fmt::Display for WhyNotReport {
             if let Some(last) = one.last_decision {
                 phrases::column(&mut out, "last", &[format!("decision {last}")]);
             }
-            phrases::column(&mut out, "hint", std::slice::from_ref(&one.help));
+            phrases::column(&mut out, "hint", std::slice::from_ref(&one.hint));
             f.write_str(&out)?;
         }
         let more = self.units_waiting.saturating_sub(self.units.len());

@@ -122,8 +122,8 @@ fn load_segment(number: u64, path: PathBuf, mut file: File, index: &mut JournalI
     index.segments.push_back(Segment::new(number, SegmentStore::File { file, path: path.clone() }));
     for piece in line::lines(&bytes) {
         let record = piece.json.and_then(|json| serde_json::from_slice::<JournalRecord>(json).ok());
-        if let Some(found) = piece.json.and_then(newer_format) {
-            return Err(JournalError::Newer { path, found });
+        if let Some(found) = piece.json.and_then(other_format) {
+            return Err(JournalError::Format { path, found });
         }
         let (offset, length) = (piece.offset as u64, piece.length);
         if let Some(record) = &record {
@@ -139,12 +139,12 @@ fn load_segment(number: u64, path: PathBuf, mut file: File, index: &mut JournalI
     Ok(())
 }
 
-/// Returns the format of a segment head if a later version wrote it.
-fn newer_format(json: &[u8]) -> Option<u32> {
+/// Returns the format of a segment head if another version wrote it.
+fn other_format(json: &[u8]) -> Option<u32> {
     if !json.starts_with(b"{\"head\"") {
         return None;
     }
     let head: serde_json::Value = serde_json::from_slice(json).ok()?;
     let format = u32::try_from(head.pointer("/head/format")?.as_u64()?).ok()?;
-    (format > FORMAT).then_some(format)
+    (format != FORMAT).then_some(format)
 }

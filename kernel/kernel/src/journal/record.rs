@@ -15,8 +15,10 @@ use crate::topology::Topology;
 
 use super::JournalError;
 
-/// Format written by this version. Readers refuse later formats.
-pub const FORMAT: u32 = 1;
+/// Format written by this version. Readers refuse every other format.
+///
+/// Format 1 had other field names, such as `standing` for `status`. It was never released, so nothing converts it.
+pub const FORMAT: u32 = 2;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,7 +48,7 @@ pub struct StoredObject {
     /// Revision of the object.
     pub revision: u64,
     /// Whether a value in it is redacted.
-    #[serde(default, rename = "masked")]
+    #[serde(default)]
     pub redacted: bool,
     /// Fields of the object.
     pub value: Value,
@@ -79,7 +81,7 @@ pub(super) struct StoredDecision {
     pub(super) decision: Decision,
     pub(super) at: Timestamp,
     pub(super) digest: String,
-    #[serde(default, rename = "masked")]
+    #[serde(default)]
     pub(super) redacted: bool,
     #[serde(default)]
     pub(super) partial: bool,
@@ -95,7 +97,6 @@ pub(super) struct RepeatedRun {
     pub(super) id: DecisionId,
     pub(super) of: DecisionId,
     pub(super) causes: Vec<Cause>,
-    #[serde(rename = "woken")]
     pub(super) triggered_at: Timestamp,
     pub(super) started: Timestamp,
     pub(super) decide_us: u64,

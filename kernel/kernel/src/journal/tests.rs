@@ -13,7 +13,7 @@ use crate::decision::{Cause, RunOutcome, Write, WriteResult};
 use crate::operator::{OperatorName, Unit, UnitId};
 use crate::plan::{Mutation, UnitStatus};
 use crate::resource::{Resource, TableKey};
-use crate::topology::ClusterName;
+use crate::topology::{ClusterName, ClusterType};
 
 const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 const SECRETS: Resource = Resource::namespaced("", "v1", "Secret", "secrets");
@@ -302,19 +302,40 @@ fn other_users_cannot_read_it() {
 }
 
 #[test]
-fn a_newer_format_is_refused() {
+fn older_and_newer_formats_are_refused_and_left_alone() {
+    // The first one is what format 1 began with.
+    for (head, found) in [(r#"{"head":{"format":1,"next":1}}"#, 1), (r#"{"head":{"format":3,"shape":"new"}}"#, 3)] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut bytes = Vec::new();
+        line::push(&mut bytes, head.as_bytes());
+        bytes.extend_from_slice(b"0000");
+        let path = dir.path().join("00000001.seg");
+        fs::write(&path, &bytes).unwrap();
+        let message = |opened: Result<Journal, JournalError>| opened.err().unwrap().to_string();
+        let expected = format!(
+            "could not read the journal {}: it has format {found}, and this version reads format 2",
+            path.display()
+        );
+        assert_eq!(message(Journal::open(dir.path(), JournalLimits::default())), expected);
+        assert_eq!(message(Journal::read(dir.path())), expected);
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+}
+
+#[test]
+fn records_have_the_field_names_of_the_format() {
     let dir = tempfile::tempdir().unwrap();
-    let mut bytes = Vec::new();
-    line::push(&mut bytes, br#"{"head":{"format":2,"shape":"of tomorrow"}}"#);
-    fs::write(dir.path().join("00000001.seg"), bytes).unwrap();
-    let message = |opened: Result<Journal, JournalError>| opened.err().unwrap().to_string();
-    let path = dir.path().join("00000001.seg");
-    let expected = format!(
-        "the journal {} has format 2, but this version reads formats up to 1; use a newer version, or another directory",
-        path.display()
-    );
-    assert_eq!(message(Journal::open(dir.path(), JournalLimits::default())), expected);
-    assert_eq!(message(Journal::read(dir.path())), expected);
+    let mut journal = Journal::open(dir.path(), JournalLimits::default()).unwrap();
+    let web = apply("web", "text").on(ClusterType::Management);
+    journal.append(&decision(1, &[], vec![web]), &[], NOW).unwrap();
+    drop(journal);
+    let text = fs::read_to_string(dir.path().join("00000001.seg")).unwrap();
+    for field in ["status", "operation", "preconditions", "clusterType", "externalQueries", "triggeredAt"] {
+        assert!(text.contains(&format!("\"{field}\":")), "{field} is missing in {text}");
+    }
+    for former in ["standing", "act", "expect", "place", "asked", "woken"] {
+        assert!(!text.contains(&format!("\"{former}\":")), "{former} is in {text}");
+    }
 }
 
 #[test]

@@ -19,7 +19,6 @@ pub enum ReplayResult {
         /// Mutations, sorted by object.
         mutations: Vec<Mutation>,
         /// Status of the unit.
-        #[serde(rename = "standing")]
         status: UnitStatus,
     },
     /// The operator returned an error.
@@ -28,7 +27,6 @@ pub enum ReplayResult {
         message: String,
     },
     /// The operator read a kind that is not cached.
-    #[serde(rename = "parked")]
     NotCached {
         /// Missing kinds.
         missing: Vec<TableKey>,
