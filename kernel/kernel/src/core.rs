@@ -10,6 +10,7 @@
 
 mod abandoned;
 mod counters;
+mod opening;
 mod panics;
 mod pending_writes;
 mod redaction;
@@ -269,9 +270,7 @@ impl Core {
         let observation = self.cache.observe(table, event)?;
         self.watch_errors.remove(table);
         if observation.became_readable {
-            for unit in self.triggers.waiting_for(table) {
-                self.trigger(now, &unit, Cause::KindCached { table: table.clone() });
-            }
+            self.resume_waiting(now, table);
         }
         for change in observation.changes {
             let first = observation.became_readable && change.before.is_none();
@@ -364,35 +363,6 @@ impl Core {
         });
         let undecided = self.running.keys().map(|unit| format!("{unit} is still deciding"));
         unread.chain(undecided).collect()
-    }
-
-    fn ensure_watched(&mut self, table: &TableKey) {
-        if self.watched.insert(table.clone(), None).is_none() && !self.cache.is_readable(table) {
-            self.commands.push(CoreCommand::Watch(table.clone()));
-        }
-    }
-
-    fn unwatch_unread(&mut self, now: Timestamp) {
-        let mut gone = Vec::new();
-        for (table, since) in &mut self.watched {
-            if self.unit_index.covers(table) || self.triggers.is_read(table) {
-                *since = None;
-                continue;
-            }
-            let since = *since.get_or_insert(now);
-            if now.since(since).as_millis() >= u128::from(UNREAD_GRACE_MS) {
-                gone.push(table.clone());
-            }
-        }
-        for table in gone {
-            self.watched.remove(&table);
-            self.watch_errors.remove(&table);
-            self.cache.forget(&table);
-            if !self.running.is_empty() {
-                self.unwatched.insert(table.clone(), self.next_decision);
-            }
-            self.commands.push(CoreCommand::Unwatch(table));
-        }
     }
 }
 

@@ -31,9 +31,11 @@ const CLAIM: Duration = Duration::from_secs(2);
 
 /// Schedules the runs of units. It runs nothing itself and has no clock: every call passes the time.
 ///
-/// - *Debounce* counts from the first change; later ones never postpone it. Runs requested by a user are not debounced.
+/// - *Debounce* counts from the first change; later ones never postpone it. Runs requested by a user are not
+///   debounced, nor are runs whose missing kinds are all cached.
 /// - *Cool-down* applies between the end of a unit's run and the start of its next one. A cool-down of the whole operator would
-///   delay units because of unrelated ones; for an operator with a single unit both are the same.
+///   delay units because of unrelated ones; for an operator with a single unit both are the same. A run that waits for a kind
+///   decides nothing, so no cool-down follows it.
 /// - *Backoff* follows only failures. It ends with any run that does not fail, except one that waits for a kind. A change by
 ///   another writer may fix the error, so it shortens the backoff to [`Limits::backoff_first`]; not further, because the unit
 ///   itself may have caused the change.
@@ -146,6 +148,14 @@ impl Scheduler {
         let now = self.tick(now);
         let Some(queue) = self.operators.get_mut(&unit.operator).filter(|queue| !queue.removed) else { return };
         queue.units.entry(unit.unit.clone()).or_default().trigger(now, cause);
+        queue.requeue(&unit.unit, &mut self.arrivals);
+    }
+
+    /// Ends the debounce of a triggered unit, because no further causes are expected.
+    pub fn skip_debounce(&mut self, now: Timestamp, unit: &UnitId) {
+        let now = self.tick(now);
+        let Some(queue) = self.operators.get_mut(&unit.operator).filter(|queue| !queue.removed) else { return };
+        queue.units.entry(unit.unit.clone()).and_modify(|entry| entry.skip_debounce(now));
         queue.requeue(&unit.unit, &mut self.arrivals);
     }
 

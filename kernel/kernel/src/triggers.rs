@@ -155,6 +155,11 @@ impl TriggerIndex {
         waiting.into_iter().flatten().map(|unit| UnitId::clone(unit)).collect()
     }
 
+    /// Returns the kinds that a unit waits for.
+    pub fn missing(&self, unit: &UnitId) -> &[TableKey] {
+        self.units.get(unit).map_or(&[], |held| &held.missing)
+    }
+
     /// Returns the operators that read a kind or wait for it, in order. Without any, the watch may stop.
     pub fn readers(&self, table: &TableKey) -> Vec<OperatorName> {
         self.tables.get(table).map(|index| index.readers.keys().cloned().collect()).unwrap_or_default()

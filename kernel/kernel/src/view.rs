@@ -1,5 +1,7 @@
 //! Immutable view of the clusters that tracks its reads.
 
+mod opening;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -23,6 +25,11 @@ pub trait Reader: Send + Sync {
 
     /// Returns the selected objects, sorted by namespace and name; `None` if the kind is not cached yet.
     fn list(&self, query: &ListQuery, selector: &LabelSelector) -> Option<Vec<Object>>;
+
+    /// Whether a kind is cached.
+    fn is_cached(&self, _table: &TableKey) -> bool {
+        true
+    }
 
     /// Returns the newest revision of a cluster.
     fn revision(&self, cluster: &ClusterName) -> u64;
@@ -79,7 +86,7 @@ pub struct ExternalQuery {
     /// Answer.
     pub answer: Result<Value, String>,
     /// Whether the answer depends only on the reads and the time, and so adds no input.
-    #[serde(default, rename = "follows", skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deterministic: bool,
     /// Hash of the part of the answer that describes the external system, if request and answer also contain data of
     /// the run; see

@@ -25,6 +25,7 @@ pub use answer::{AnswerError, CallAnswer, config_answer, config_values};
 pub use body::{CoupledPair, config_body, config_key, event_body, event_mark};
 pub use call::{ApparatusCall, ApparatusCaller, CALL_TIMEOUT, CallResult, MAX_ANSWER_BYTES, PING_TIMEOUT};
 pub use driver::{ApparatusDriver, CallOutcome};
+pub(crate) use driver::{PODS, SERVICES};
 pub use endpoint::{EndpointError, base_url, display_url, url};
 pub use lifecycle::{
     DEFAULT_IDLE_SECONDS, DeadlineRenewal, PING_EVERY, PodStep, REPLACE_AFTER, STARTUP_DEADLINE, deadline_after,

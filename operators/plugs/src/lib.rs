@@ -18,6 +18,7 @@
 //! - [`plug`], [`socket`] and [`deferred`] are the operators, one for each kind.
 //! - [`path`] evaluates field paths of vars, and [`apparatus`] calls programs that take part.
 //! - [`overview`] collects states, [`status_table`] and [`graph`] show them; [`preview`] computes the effect of a pair from files.
+//! - `needed_kinds` opens the watches that a unit needs together.
 //! - [`kinds`] looks up resources, and [`rbac`] checks read access of service accounts.
 //!
 //! Switchboard never reads a Secret that the service account of the plug or socket may not read, and never writes
@@ -30,11 +31,13 @@ pub mod deferred;
 pub mod graph;
 pub mod kinds;
 pub mod model;
+mod needed_kinds;
 pub mod overview;
 pub mod path;
 pub mod plug;
 pub mod preview;
 pub mod rbac;
+mod redaction;
 mod refusal;
 pub mod render;
 pub mod socket;

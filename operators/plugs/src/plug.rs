@@ -22,7 +22,6 @@ mod halt;
 mod integration;
 mod legacy_record;
 mod objects;
-mod redaction;
 mod run;
 #[cfg(test)]
 mod tests;
@@ -42,7 +41,9 @@ use switchboard_kernel::view::{ExternalClient, View};
 use crate::apparatus::ApparatusCaller;
 use crate::coupling::{SECRETS, from_secret, record_name};
 use crate::model::{PLUGS, Plug, PlugMeta};
+use crate::needed_kinds;
 
+pub(crate) use authorized_reader::CONFIG_MAPS;
 pub(crate) use calls::RetryBudget;
 pub use calls::{END_CALL_TIMEOUT, END_CALL_TRIES};
 use run::{ExternalAccess, PlugRun};
@@ -134,6 +135,19 @@ impl ExternalOperator for PlugOperator {
     }
 
     fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+        let plan = self.decide_plug(unit, view, outside);
+        if matches!(plan, Err(DecideError::NotCached(_)))
+            && let Some(object) = view.get(&PLUGS, unit.namespace(), unit.name())?
+            && let Ok(plug) = Plug::read(&object.value())
+        {
+            needed_kinds::open_for_plug(view, &plug);
+        }
+        plan
+    }
+}
+
+impl PlugOperator {
+    fn decide_plug(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let (namespace, name) = (unit.namespace(), unit.name());
         let access = ExternalAccess { outside, caller: &self.caller };
         let object = view.get(&PLUGS, namespace, name)?.map(|object| object.value());

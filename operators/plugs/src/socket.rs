@@ -31,6 +31,7 @@ use crate::coupling::{
     AppliedObject, EventKind, ObjectIdentity, RECORD_TYPE, SECRETS, SOCKET_LABEL, conditions, kubernetes_event,
 };
 use crate::model::{CouplingEvent, FINALIZER, PlugMeta, SOCKETS, Socket};
+use crate::needed_kinds;
 use crate::plug::PlugOptions;
 use crate::refusal;
 use crate::render::CouplingSide;
@@ -92,6 +93,19 @@ impl ExternalOperator for SocketOperator {
     }
 
     fn decide(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
+        let plan = self.decide_socket(unit, view, outside);
+        if matches!(plan, Err(DecideError::NotCached(_)))
+            && let Some(object) = view.get(&SOCKETS, unit.namespace(), unit.name())?
+            && let Ok(socket) = Socket::read(&object.value())
+        {
+            needed_kinds::open_for_socket(view, &socket);
+        }
+        plan
+    }
+}
+
+impl SocketOperator {
+    fn decide_socket(&self, unit: &Unit, view: &View, outside: &ExternalClient<'_>) -> Result<Plan, DecideError> {
         let Some(object) = view.get(&SOCKETS, unit.namespace(), unit.name())? else { return Ok(Plan::nothing()) };
         let object = object.value();
         let meta = PlugMeta::of(&object);

@@ -61,6 +61,10 @@ impl Reader for Snapshot {
         })
     }
 
+    fn is_cached(&self, table: &TableKey) -> bool {
+        self.tables.contains_key(table)
+    }
+
     fn revision(&self, cluster: &ClusterName) -> u64 {
         self.revisions.get(cluster).copied().unwrap_or_default()
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Core;
+use super::opening::waiting_message;
 use super::panics::decide_catching_panics;
 use super::redaction::{redact_messages, redact_plan};
 use super::writes::{hold_back, split};
@@ -239,18 +240,21 @@ impl Core {
         let (outcome, ended) = match error {
             DecideError::NotCached(_) => {
                 let missing: Vec<TableKey> = reads.missing.iter().cloned().collect();
-                let readable = missing.iter().all(|table| self.cache.is_readable(table));
                 missing.iter().for_each(|table| self.ensure_watched(table));
                 self.unit_statuses.set(now, unit, Health::Waiting, &waiting_message(&missing));
-                let end = if readable { RunEnd::Unfinished } else { RunEnd::NotCached { missing: missing.clone() } };
-                (RunOutcome::NotCached { missing }, end)
+                (RunOutcome::NotCached { missing: missing.clone() }, RunEnd::NotCached { missing })
             }
             DecideError::Failed(message) => {
                 self.unit_statuses.set(now, unit, Health::Failing, &message);
                 (RunOutcome::Failed { message }, RunEnd::Failed)
             }
         };
-        self.close(now, unit, outcome, &reads, decide_us, 0, ended, Vec::new())
+        let waits = matches!(ended, RunEnd::NotCached { .. });
+        let finished = self.close(now, unit, outcome, &reads, decide_us, 0, ended, Vec::new());
+        if waits {
+            self.resume_if_cached(now, unit);
+        }
+        finished
     }
 
     /// Handles the results of a run's writes.
@@ -391,9 +395,4 @@ impl Core {
 fn has_nothing_left(ended: &RunEnd, status: &UnitStatus, writes: &[Write]) -> bool {
     matches!((ended, status), (RunEnd::Done { requeue_after: None }, UnitStatus::Ready))
         && writes.iter().all(|write| write.result == WriteResult::Unchanged)
-}
-
-fn waiting_message(missing: &[TableKey]) -> String {
-    let names: Vec<String> = missing.iter().map(|table| table.resource.to_string()).collect();
-    format!("{} to be cached", names.join(", "))
 }

@@ -2,7 +2,9 @@
 
 mod external_units;
 mod hosted;
+mod opening;
 mod regressions;
+mod rejections;
 mod removal;
 mod waits;
 
@@ -17,7 +19,7 @@ use crate::object::Object;
 use crate::operator::{AccessRule, DecideError};
 use crate::plan::{Mutation, Plan};
 use crate::resource::{Resource, Selection};
-use crate::state::{Health, Wait};
+use crate::state::{Health, OperatorPause, Wait};
 use crate::topology::{ClusterName, ClusterType};
 use crate::view::View;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+use switchboard_object::causes::error_chain;
 
 use crate::core::{FinishedRun, redactor_for_objects};
 use crate::decision::{Decision, DecisionId};
@@ -166,12 +167,6 @@ fn log_new_error(done: Result<(), JournalError>, logged: &mut String) {
         tracing::error!("could not write the journal: {problem}");
     }
     *logged = problem;
-}
-
-/// Formats an error with its causes; a full disk, for example, is named only in the last one.
-fn error_chain(error: &dyn std::error::Error) -> String {
-    std::iter::successors(error.source(), |cause| cause.source())
-        .fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 /// Records the number of dropped entries, so that readers know that the journal is incomplete.

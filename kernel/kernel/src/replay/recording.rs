@@ -98,6 +98,10 @@ impl Reader for Recording {
         listed.iter().map(one).collect()
     }
 
+    fn is_cached(&self, table: &TableKey) -> bool {
+        !self.not_cached.contains(table)
+    }
+
     fn revision(&self, cluster: &ClusterName) -> u64 {
         let of =
             |((key, revision), _): (&(ObjectKey, u64), &Object)| (key.table.cluster == *cluster).then_some(*revision);

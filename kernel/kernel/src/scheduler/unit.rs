@@ -19,7 +19,7 @@ const UNFINISHED_WAIT: Duration = Duration::from_millis(10);
 pub(super) struct UnitEntry {
     pub(super) running: Option<Timestamp>,
     pub(super) causes: Vec<Cause>,
-    // Time of the first cause, time of the first user request, and whether a cause came from another writer.
+    // Time of the first cause, time since which no debounce applies, and whether a cause came from another writer.
     triggered_at: Option<Timestamp>,
     requested_at: Option<Timestamp>,
     changed: bool,
@@ -97,6 +97,13 @@ impl UnitEntry {
         }
     }
 
+    /// Ends the debounce of a triggered unit.
+    pub(super) fn skip_debounce(&mut self, now: Timestamp) {
+        if self.triggered_at.is_some() {
+            self.requested_at.get_or_insert(now);
+        }
+    }
+
     /// Starts a run, and returns its causes and the time of the first one.
     pub(super) fn begin(&mut self, now: Timestamp, limits: &Limits) -> (Vec<Cause>, Timestamp) {
         let retry =
@@ -118,8 +125,11 @@ impl UnitEntry {
     /// Ends the run; causes that arrived meanwhile are kept.
     pub(super) fn finish(&mut self, now: Timestamp, ended: RunEnd, share: JitterFraction) {
         self.running = None;
-        self.ended = Some(now);
         self.share = share;
+        // A run that waits for a kind has decided nothing: its cool-down would only delay the first decision.
+        if !matches!(ended, RunEnd::NotCached { .. }) {
+            self.ended = Some(now);
+        }
         if !matches!(ended, RunEnd::Failed | RunEnd::NotCached { .. }) {
             self.failures = 0;
         }
@@ -179,7 +189,7 @@ impl UnitEntry {
                 .as_deref()
                 .map(|(object, until)| (*until, Wait::AwaitingCache { object: object.clone(), until: *until })),
         ];
-        // Only a strictly later floor replaces the wait: of equal times, the original reason is more helpful.
+        // Only a strictly later floor replaces the wait: of equal times, the first reason is more helpful.
         Some(floors.into_iter().flatten().fold(wanted, |last, floor| if floor.0 > last.0 { floor } else { last }))
     }
 

@@ -13,9 +13,11 @@ use switchboard_kernel::view::View;
 use crate::coupling::SECRETS;
 use crate::kinds;
 use crate::rbac::{self, ResourceAttributes};
+use crate::redaction::SecretSource;
 use crate::render::{ComputeError, CouplingSide, ObjectQuery, PerSide, ValueSource, Values};
 
-const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+/// Resource of ConfigMaps.
+pub(crate) const CONFIG_MAPS: Resource = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
 
 /// Reads objects for both sides, each authorized as its service account, and collects secret values for redaction.
 pub(crate) struct AuthorizedReader<'a> {
@@ -38,16 +40,6 @@ impl<'a> AuthorizedReader<'a> {
     /// Redacts all secret values that were read.
     pub fn redact(&self, words: &str) -> String {
         self.secrets.borrow().redact(words)
-    }
-
-    /// Whether a text contains a secret value that was read.
-    pub fn is_secret(&self, text: &str) -> bool {
-        self.redact(text) != text
-    }
-
-    /// Whether a Secret was read.
-    pub fn has_read_secrets(&self) -> bool {
-        self.has_read_secrets.get()
     }
 
     fn check_allowed(
@@ -96,6 +88,16 @@ impl ValueSource for AuthorizedReader<'_> {
         self.has_read_secrets.set(self.has_read_secrets.get() || resource == SECRETS);
         self.secrets.borrow_mut().add_object(&object);
         Ok(object)
+    }
+}
+
+impl SecretSource for AuthorizedReader<'_> {
+    fn is_secret(&self, text: &str) -> bool {
+        self.redact(text) != text
+    }
+
+    fn has_read_secrets(&self) -> bool {
+        self.has_read_secrets.get()
     }
 }
 

@@ -30,8 +30,7 @@ impl PlugRun<'_> {
         let live = self.view.get(&SECRETS, &plug.namespace, &name)?.map(|secret| secret.value());
         if live.as_ref().is_some_and(|live| !self.owns(live)) {
             // An adopted Secret would be deleted together with the plug.
-            let words =
-                format!("the Secret {name}, where results go that are not shown, is somebody else's; rename it");
+            let words = format!("the Secret {name} for secret results belongs to another owner; rename that Secret");
             return Err(Halt::At(PlugState::Failing(words.clone()), Continuation::Blocked(words)));
         }
         if live.is_none_or(|live| !contains(&live, &body)) {

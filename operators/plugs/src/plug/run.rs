@@ -177,7 +177,7 @@ impl<'a> PlugRun<'a> {
     }
 
     /// Returns the message of a refusal, with the field of the plug or socket that requested the object.
-    fn refusal_message(&self, refusal: &WriteRejection) -> String {
+    pub fn refusal_message(&self, refusal: &WriteRejection) -> String {
         let account = self.object.as_ref().and_then(|object| object["spec"]["serviceAccountName"].as_str());
         let account = self.account(&self.meta.namespace, account.unwrap_or("default"));
         let inventory = &self.record.inventory;
