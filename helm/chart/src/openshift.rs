@@ -286,7 +286,7 @@ impl ParameterValues<'_> {
         strip_namespace(&mut object);
         let before = (object.get("apiVersion").cloned(), object.get("kind").cloned());
         let mut object = self.value(object);
-        // The kind is not substituted. The original kind is restored, in its own API group.
+        // The kind is not substituted. Its literal kind is restored, in its own API group.
         if let (Value::Object(map), (Some(Value::String(version)), kind)) = (&mut object, before) {
             let kind = kind.unwrap_or_default();
             let version = group_of(&version, kind.as_str().unwrap_or_default());

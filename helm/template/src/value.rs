@@ -22,7 +22,7 @@ pub use types::{NamedType, ReflectKind, ReflectType, TypeShape};
 
 use crate::function::Function;
 
-/// A Go value. Cloning is cheap and shares lists, maps and objects with the original.
+/// A Go value. Cloning is cheap and shares lists, maps and objects.
 #[derive(Debug, Default)]
 pub enum Value {
     /// Untyped nil: an empty `interface {}`, or no value at all.

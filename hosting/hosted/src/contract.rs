@@ -3,6 +3,7 @@
 use serde_json::json;
 use switchboard_gather::contract::{ContractRules, InputResources, OutputResources};
 use switchboard_kernel::redact::Redactor;
+use switchboard_object::causes::error_chain;
 use switchboard_sandbox::{JobOutcome, Sandbox};
 
 use crate::hosted_operator::{HostingError, ProgramSpec};
@@ -58,8 +59,7 @@ fn command_output(program: &ProgramSpec, sandbox: &Sandbox, command: &'static st
 }
 
 fn invalid_output(program: &ProgramSpec, command: &'static str, error: &dyn std::error::Error) -> HostingError {
-    let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
-    HostingError::InvalidContract { program: program.program.clone(), command, why: format!("{error}{cause}") }
+    HostingError::InvalidContract { program: program.program.clone(), command, why: error_chain(error) }
 }
 
 /// Returns the end of stderr on one line: `: panic: boom`.

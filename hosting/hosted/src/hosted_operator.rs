@@ -13,6 +13,7 @@ use switchboard_kernel::limits::Limits;
 use switchboard_kernel::operator::{DecideError, Declaration, ExternalOperator, ServiceAccount, Unit};
 use switchboard_kernel::plan::Plan;
 use switchboard_kernel::view::{ExternalClient, View};
+use switchboard_object::causes::error_chain;
 use switchboard_sandbox::egress::{EgressRuleError, EgressRules};
 use switchboard_sandbox::{PreparedSandbox, Sandbox, SandboxError, SandboxJob, SandboxLimits};
 
@@ -24,7 +25,7 @@ use crate::inputs::RunInputs;
 use crate::live::{WorkloadAccess, WorkloadAccessError};
 use crate::plan::plan;
 use crate::recorded_contract;
-use crate::run::{ProgramRunner, RunTime, error_chain};
+use crate::run::{ProgramRunner, RunTime};
 use crate::run_result::RunResult;
 
 /// Error of a hosted program.

@@ -10,6 +10,7 @@ use switchboard_gather::contract::ContractRules;
 use switchboard_gather::discovery::Discovery;
 use switchboard_gather::input::{InputFolder, InputFormat};
 use switchboard_gather::mutation::{OutputCluster, read_files};
+use switchboard_object::causes::error_chain;
 use switchboard_sandbox::{INPUT, JobOutcome, OUTPUT, PreparedSandbox, RunEnd, Sandbox, SandboxJob, SandboxLimits};
 
 use crate::contract::{redacted, stderr_tail};
@@ -254,15 +255,4 @@ fn make_readable(folder: &Path) -> std::io::Result<()> {
         if entry.file_type()?.is_dir() { make_readable(&entry.path())? } else { open(&entry.path(), 0o644)? }
     }
     Ok(())
-}
-
-/// Formats an error with its causes on one line.
-pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text = format!("{text}: {next}");
-        cause = next.source();
-    }
-    text
 }

@@ -318,7 +318,7 @@ fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Maps root to root, so that the launcher can read root's files, and the program's user to nobody.
+/// Maps root to root, so that the launcher can read root's files, and the program's user to user 65534.
 fn map_users(process: u32) -> Result<(), SandboxError> {
     for file in ["uid_map", "gid_map"] {
         let written = std::fs::write(format!("/proc/{process}/{file}"), format!("0 0 1\n{NOBODY} {NOBODY} 1\n"));

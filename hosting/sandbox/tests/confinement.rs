@@ -23,7 +23,7 @@ static STRAY: LazyLock<PathBuf> = LazyLock::new(|| {
     target
 });
 
-/// Returns the users to test: root and nobody if run as root, otherwise the current user.
+/// Returns the users to test: root and user 65534 if run as root, otherwise the current user.
 fn users() -> Vec<Option<u32>> {
     let root = fs::metadata("/proc/self").map(|facts| std::os::unix::fs::MetadataExt::uid(&facts)).unwrap() == 0;
     if root { vec![None, Some(NOBODY)] } else { vec![None] }

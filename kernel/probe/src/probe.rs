@@ -258,7 +258,7 @@ impl Probe {
 
     fn failure(&self, operator: &str, fault: Fault, what: String) -> ProbeFailure {
         let replay = match &self.file {
-            Some(file) => format!("switchboard probe {operator} --case {} --fault '{fault}'", shell_quote(file)),
+            Some(file) => format!("switchboard fault-test {operator} --case {} --fault '{fault}'", shell_quote(file)),
             // Without a test name all tests are run, including this one.
             None => {
                 let test = self.test.as_deref().unwrap_or_default();

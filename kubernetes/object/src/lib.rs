@@ -3,11 +3,13 @@
 //! All functions are pure: no I/O, no clock, no randomness.
 
 pub mod apply;
+pub mod causes;
 pub mod cel;
 pub mod equality;
 pub mod field;
 pub mod fuzz;
 mod go_format;
+pub mod health;
 pub mod json;
 pub mod jsonpath;
 pub mod kind;

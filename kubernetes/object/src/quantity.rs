@@ -221,7 +221,7 @@ struct QuantityParts<'a> {
     whole: &'a str,
     fraction: &'a str,
     suffix: &'a str,
-    /// Sign and number as in the original text.
+    /// Sign and number as in the parsed text.
     number: &'a str,
 }
 

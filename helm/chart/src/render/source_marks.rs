@@ -2,7 +2,7 @@
 //!
 //! A mark is inserted before the first character of each non-blank line, unless `{{-` and `-}}` trim there. Before an
 //! action with output, another action writes the mark and takes over the trimming. The output of a marked template is
-//! the original output plus the marks.
+//! the unmarked output plus the marks.
 
 /// Private use characters at the start and end of a mark.
 const BEGIN: char = '\u{e0f0}';

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use switchboard_object::causes::error_chain;
 
 use super::layout::cluster_of;
 use super::{Action, Mutation, OutputCluster, index, metadata};
@@ -77,10 +78,7 @@ impl MutationDirectory {
         let Ok(text) = std::str::from_utf8(content) else { return self.problem(path, "is not UTF-8 text") };
         match ControllerResults::read(text) {
             Ok(results) => self.results = Some(results),
-            Err(error) => {
-                let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();
-                self.problem(path, &format!("{error}{cause}"));
-            }
+            Err(error) => self.problem(path, &error_chain(&error)),
         }
     }
 

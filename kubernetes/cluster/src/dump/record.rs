@@ -40,7 +40,7 @@ pub struct RecordedWrite {
     pub name: String,
     /// Media type of the body. Protobuf and YAML are converted to JSON.
     pub content_type: String,
-    /// Media type of the original body.
+    /// Media type of the body as the client sent it.
     pub original_content_type: String,
     /// Query parameters.
     pub query: Vec<(String, String)>,
@@ -67,7 +67,7 @@ pub struct WritableKind {
 /// Answers a write and passes it to the recorder.
 pub(crate) async fn record(call: ApiCall, sent: Bytes, recorder: &WriteRecorder) -> Result<ApiResponse, Status> {
     let sent_as = header(&call, CONTENT_TYPE.as_str());
-    // The dry run uses the original body: JSON converted from YAML no longer has the duplicate keys that a server may
+    // The dry run uses the body as the client sent it: JSON converted from YAML no longer has the duplicate keys that a server may
     // refuse.
     let as_it_came = (!is_deletion(&call)).then(|| (as_dry_run(&call), sent.clone()));
     let (call, sent) = decode_to_json(call, sent)?;
