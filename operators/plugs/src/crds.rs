@@ -19,14 +19,14 @@ pub fn crds() -> Vec<Value> {
 
 fn plugs() -> Value {
     let socket = object(json!({
-        "name": {"type": "string", "minLength": 1, "description": "the socket to couple to"},
-        "namespace": text("its namespace; that of the plug when left out"),
+        "name": {"type": "string", "minLength": 1, "description": "Name of the socket."},
+        "namespace": text("Namespace of the socket; the default is the namespace of the plug."),
     }));
     let mut spec = sides::side("plug");
     spec["properties"]["socket"] = required(socket, &["name"]);
     spec["properties"]["interface"] = object(json!({
-        "name": text("the interface the plug was written for; a socket of another does not take it"),
-        "version": text("its version; any when left out"),
+        "name": text("Interface that the plug is written for; a socket with another interface refuses the plug."),
+        "version": text("Version of the interface; the default is any version."),
     }));
     let columns = json!([
         column("Socket", "string", ".spec.socket.name"),
@@ -41,22 +41,22 @@ fn sockets() -> Value {
     let mut spec = sides::side("socket");
     let fields = &mut spec["properties"];
     fields["interface"] = sides::interface();
-    fields["limit"] = count("how many plugs may be coupled at a time; any number when left out");
+    fields["limit"] = count("Maximum number of coupled plugs; the default is no limit.");
     let pattern = rule(
         json!({"type": "string", "maxLength": 253}),
         "'x'.matches(self) || !'x'.matches(self)",
         "must be a regular expression; it is compared with the whole name of a namespace",
     );
     fields["validation"] = object(json!({
-        "namespaceWhitelist": bounded(list(pattern.clone(), "namespaces that may use the socket"), 256),
-        "namespaceBlacklist": bounded(list(pattern, "namespaces that may not use the socket"), 256),
+        "namespaceWhitelist": bounded(list(pattern.clone(), "Regular expressions for names of namespaces that may use the socket."), 256),
+        "namespaceBlacklist": bounded(list(pattern, "Regular expressions for names of namespaces that may not use the socket."), 256),
     }));
     fields["consent"] = object(json!({
-        "namespaces": list(json!({"type": "string"}), "namespaces that may use the socket, by name"),
-        "namespaceSelector": free_object("namespaces that may use the socket, by label: matchLabels, matchExpressions"),
+        "namespaces": list(json!({"type": "string"}), "Names of namespaces that may use the socket."),
+        "namespaceSelector": free_object("Label selector of namespaces that may use the socket: matchLabels, matchExpressions."),
     }));
     fields["deletionPolicy"] =
-        string_enum(&["KeepPlugs", "DeletePlugs"], "KeepPlugs", "what becomes of plugs when the socket is deleted");
+        string_enum(&["KeepPlugs", "DeletePlugs"], "KeepPlugs", "Effect of the socket's deletion on its plugs.");
     let columns = json!([
         column("Plugs", "integer", ".status.plugs.coupled"),
         column("Limit", "integer", ".spec.limit"),
@@ -69,22 +69,22 @@ fn sockets() -> Value {
 fn deferred_resources() -> Value {
     let wait_for = required(
         object(json!({
-            "apiVersion": text("of what is waited for"),
-            "group": text("instead of apiVersion"),
-            "version": text("instead of apiVersion"),
-            "kind": text("of what is waited for"),
-            "name": text("of what is waited for"),
-            "condition": text("a condition that must be True of it; its existence is enough when left out"),
+            "apiVersion": text("API version of the object."),
+            "group": text("API group of the object, instead of apiVersion."),
+            "version": text("Version of the object, instead of apiVersion."),
+            "kind": text("Kind of the object."),
+            "name": text("Name of the object."),
+            "condition": text("Condition that must be True; without it, the object only needs to exist."),
         })),
         &["kind", "name"],
     );
     let spec = required(
         object(json!({
             "timeout": {"type": "integer", "format": "int64", "minimum": 0, "maximum": u32::MAX,
-                "description": "seconds that must have passed since this object was made"},
-            "waitFor": list(wait_for, "what must be there first, in the same namespace"),
-            "resource": free_object("what is made then, in the same namespace"),
-            "serviceAccountName": {"type": "string", "default": "default", "description": "whom it is made as"},
+                "description": "Seconds to wait after the creation of this object."},
+            "waitFor": list(wait_for, "Objects to wait for, in the same namespace."),
+            "resource": free_object("Object to create, in the same namespace."),
+            "serviceAccountName": {"type": "string", "default": "default", "description": "Service account that creates the object."},
         })),
         &["resource"],
     );

@@ -24,7 +24,7 @@ pub struct SocketRow {
     pub name: String,
     /// Name and version of the interface, if it has a name.
     pub interface: String,
-    /// Number of coupled plugs.
+    /// Number of coupled plugs, as the socket counts them: plugs that wait for a result or fail may be coupled.
     pub coupled: usize,
     /// Number of plugs that name this socket.
     pub plugs: usize,
@@ -48,7 +48,7 @@ pub struct PlugRow {
     pub socket: String,
     /// Whether the requested socket exists.
     pub socket_exists: bool,
-    /// Whether the plug is coupled.
+    /// Whether the plug is coupled to a socket.
     pub coupled: bool,
     /// Health of the plug.
     pub state: Health,
@@ -63,12 +63,13 @@ pub struct PlugRow {
 impl PlugOverview {
     /// Builds an overview from objects.
     pub fn of(plugs: &[Value], sockets: &[Value]) -> Self {
-        let mut plugs: Vec<PlugRow> = plugs.iter().map(PlugRow::of).collect();
         let mut counts: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        for coupled in plugs.iter().filter_map(coupled_socket) {
+            counts.entry(coupled).or_default().1 += 1;
+        }
+        let mut plugs: Vec<PlugRow> = plugs.iter().map(PlugRow::of).collect();
         for plug in &plugs {
-            let (wanted, coupled) = counts.entry(plug.socket.clone()).or_default();
-            *wanted += 1;
-            *coupled += usize::from(plug.coupled);
+            counts.entry(plug.socket.clone()).or_default().0 += 1;
         }
         let mut sockets: Vec<SocketRow> = sockets.iter().map(|socket| SocketRow::of(socket, &counts)).collect();
         sockets.sort_by(|a, b| a.name.cmp(&b.name));
@@ -116,7 +117,7 @@ impl PlugRow {
             format!("{}/{name}", wanted["namespace"].as_str().filter(|given| !given.is_empty()).unwrap_or(own))
         });
         let (state, reason, message) = health(plug);
-        let coupled = condition(plug, "Coupled").is_some_and(|one| one["status"] == "True");
+        let coupled = coupled_socket(plug).is_some();
         let name = qualified_name(plug);
         Self { name, socket, socket_exists: false, coupled, state, reason, message, created: created(plug) }
     }
@@ -125,6 +126,12 @@ impl PlugRow {
 fn qualified_name(object: &Value) -> String {
     let text = |field: &str| object["metadata"][field].as_str();
     format!("{}/{}", text("namespace").unwrap_or("default"), text("name").unwrap_or_default())
+}
+
+/// Returns the socket to which a plug is coupled, as `namespace/name`.
+fn coupled_socket(plug: &Value) -> Option<String> {
+    let socket = &plug["status"]["coupledSocket"];
+    Some(format!("{}/{}", socket["namespace"].as_str()?, socket["name"].as_str()?))
 }
 
 fn created(object: &Value) -> String {
@@ -148,6 +155,9 @@ fn health(object: &Value) -> (Health, String, String) {
     }
     if let Some(program) = condition(object, "ApparatusReady").filter(|one| one["status"] == "False") {
         return (Health::Waiting, reason, format!("apparatus: {}", message(program)));
+    }
+    if let Some(waiting) = condition(object, "Waiting").filter(|one| one["status"] == "True") {
+        return (Health::Waiting, waiting["reason"].as_str().unwrap_or_default().to_string(), message(waiting));
     }
     let Some(coupled) = condition(object, "Coupled") else {
         return (Health::Working, reason, "not looked at yet".to_string());

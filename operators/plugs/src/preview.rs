@@ -2,6 +2,7 @@
 
 mod event_preview;
 mod files;
+mod redaction;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,6 +13,7 @@ use crate::render::{
     apply_interface_partially, check_interface, config_before_apparatus, data, result, vars,
 };
 use event_preview::EventPreviews;
+use redaction::SecretFiles;
 
 pub use files::PreviewFiles;
 
@@ -90,7 +92,8 @@ fn compute_error(what: impl Into<String>) -> impl FnOnce(ComputeError) -> Previe
 }
 
 /// Returns the preview of a plug and a socket. `files` holds the Secrets, ConfigMaps and other objects that they
-/// reference, and the answers of their apparatuses.
+/// reference, and the answers of their apparatuses. Values of Secrets, values that the interface marks as secret, and
+/// everything that depends on them are redacted.
 ///
 /// Parts that depend on a missing answer are omitted and listed.
 ///
@@ -102,9 +105,38 @@ pub fn preview(
     files: &PreviewFiles,
     engine: &TemplateEngine,
 ) -> Result<CouplingPreview, PreviewError> {
-    let plug = Plug::read(plug).map_err(|error| PreviewError::Model("plug", error))?;
-    let socket = Socket::read(socket).map_err(|error| PreviewError::Model("socket", error))?;
+    let (plug, socket) = read_pair(plug, socket)?;
     let pair = CouplingPair { plug: &plug, socket: &socket };
+    let files = SecretFiles::new(files, pair);
+    let shown = preview_of_pair(pair, files.files(), engine);
+    let redacted = shown.and_then(|preview| redaction::redact(&files, engine, pair, preview));
+    redacted.map_err(|error| files.redact_error(error))
+}
+
+/// Returns the preview like [`preview`], with secret values.
+///
+/// # Errors
+/// [`PreviewError`] describes the problem.
+pub fn preview_with_secrets(
+    plug: &Value,
+    socket: &Value,
+    files: &PreviewFiles,
+    engine: &TemplateEngine,
+) -> Result<CouplingPreview, PreviewError> {
+    let (plug, socket) = read_pair(plug, socket)?;
+    preview_of_pair(CouplingPair { plug: &plug, socket: &socket }, files, engine)
+}
+
+fn read_pair(plug: &Value, socket: &Value) -> Result<(Plug, Socket), PreviewError> {
+    let plug = Plug::read(plug).map_err(|error| PreviewError::Model("plug", error))?;
+    Ok((plug, Socket::read(socket).map_err(|error| PreviewError::Model("socket", error))?))
+}
+
+fn preview_of_pair(
+    pair: CouplingPair<'_>,
+    files: &PreviewFiles,
+    engine: &TemplateEngine,
+) -> Result<CouplingPreview, PreviewError> {
     check_interface(pair).map_err(PreviewError::Mismatch)?;
     let has_apparatus = |side: &CouplingSide| pair.side(*side).apparatus.is_some();
     if let Some(side) =

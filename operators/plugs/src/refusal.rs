@@ -30,7 +30,7 @@ pub(crate) fn describe(
     };
     let message = match &refusal.message {
         message if message.contains("Apply failed with") => {
-            format!("{message}; leave the field to whoever has it, or take it with force: true")
+            format!("{message}; leave the field to its manager, or take it over with force: true")
         }
         message if message.contains("is forbidden") && found.is_some() => with_hint(message, &account),
         message => message.clone(),

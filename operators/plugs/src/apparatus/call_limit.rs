@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_program_that_hangs_holds_one_call_and_no_other_program() {
         let limiter = CallLimiter::default();
-        let first = limiter.acquire("http://a:80/socket/config").expect("nobody calls it");
+        let first = limiter.acquire("http://a:80/socket/config").expect("no other call is running");
         let second = limiter.acquire("http://a:80/ping").expect("a few at a time");
         let third = limiter.acquire("http://a:80/ping").expect("a few at a time");
         drop(third);

@@ -23,8 +23,10 @@ use crate::coupling::CouplingSnapshot;
 use crate::model::PlugMeta;
 use crate::render::CouplingSide;
 
-const PODS: Resource = Resource::namespaced("", "v1", "Pod", "pods");
-const SERVICES: Resource = Resource::namespaced("", "v1", "Service", "services");
+/// Resource of Pods.
+pub(crate) const PODS: Resource = Resource::namespaced("", "v1", "Pod", "pods");
+/// Resource of Services.
+pub(crate) const SERVICES: Resource = Resource::namespaced("", "v1", "Service", "services");
 /// Field manager of an apparatus' objects.
 const MANAGER: &str = "switchboard-apparatus";
 /// Upper bound for the timeout of one call, because a decision waits for the response.

@@ -49,13 +49,13 @@ const HIDDEN: &str = switchboard_kernel::redact::REDACTED;
 pub type StatusCondition = (&'static str, bool, String, String);
 
 /// Returns the conditions of a state.
-fn state_conditions(state: &PlugState) -> Vec<StatusCondition> {
+fn state_conditions(state: &PlugState, is_deleting: bool) -> Vec<StatusCondition> {
     let one = |of_type, status, reason: &str, message: &str| (of_type, status, reason.to_string(), message.to_string());
     let coupled = |status, reason: &str, message: &str| one("Coupled", status, reason, message);
     let waiting =
         |on: &Option<String>| on.iter().map(|on| one("Waiting", true, "ResultMissing", on)).collect::<Vec<_>>();
-    let failed =
-        |message: &str| vec![coupled(false, "Error", "coupling failed"), one("Failed", true, "Error", message)];
+    let attempt = if is_deleting { "decoupling failed" } else { "coupling failed" };
+    let failed = |message: &str| vec![coupled(false, "Error", attempt), one("Failed", true, "Error", message)];
     match state {
         PlugState::Created => vec![coupled(false, "PlugCreated", "plug created")],
         PlugState::NoSocket => vec![coupled(false, "SocketNotCreated", "waiting for socket to be created")],
@@ -106,8 +106,8 @@ pub fn plug_status(
     before: &Value,
     now: &str,
 ) -> Value {
-    let mut status =
-        json!({"conditions": conditions(state_conditions(state), meta.generation, &before["conditions"], now)});
+    let wanted = state_conditions(state, meta.is_deleting);
+    let mut status = json!({"conditions": conditions(wanted, meta.generation, &before["conditions"], now)});
     let Some(socket) = record.socket.as_ref().filter(|_| record.coupled) else { return status };
     status["coupledSocket"] = json!({"apiVersion": SOCKETS.api_version(), "kind": SOCKETS.kind,
         "namespace": socket.namespace, "name": socket.name, "uid": socket.uid});

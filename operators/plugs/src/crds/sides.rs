@@ -8,24 +8,25 @@ use crate::model::{CouplingEvent, DEFAULT_IDLE_TIMEOUT_S};
 
 pub(super) fn side(what: &str) -> Value {
     let sources = |name: &str, of: &str| {
+        let plain = of.to_lowercase();
         json!({
-            name: texts(&format!("{of}, written down")),
-            format!("{name}ConfigMapName"): text(&format!("a ConfigMap with {of}")),
-            format!("{name}SecretName"): text(&format!("a Secret with {of}; the service account must be allowed to get it")),
+            name: texts(&format!("{of}, as literal values.")),
+            format!("{name}ConfigMapName"): text(&format!("ConfigMap with {plain}.")),
+            format!("{name}SecretName"): text(&format!("Secret with {plain}; the service account needs permission to get it.")),
         })
     };
     let mut fields = json!({
-        "vars": list(var(), "fields of other objects, for configTemplate"),
-        "resultVars": list(var(), "fields of other objects, for resultTemplate"),
-        "configTemplate": texts("the configuration, one template for each name"),
-        "resultTemplate": texts("the result, one template for each name"),
-        "serviceAccountName": {"type": "string", "default": "default", "description": format!("whom the {what} acts as")},
-        "apparatus": apparatus(),
-        "resources": list(resource(), "objects to make, change or remove"),
-        "resultResources": list(resource(), "objects to make once there are results"),
-        "epoch": text("any change of it is an update"),
+        "vars": list(var(), "Fields of other objects, for configTemplate."),
+        "resultVars": list(var(), "Fields of other objects, for resultTemplate."),
+        "configTemplate": texts("Configuration, one template for each key."),
+        "resultTemplate": texts("Result, one template for each key."),
+        "serviceAccountName": {"type": "string", "default": "default", "description": format!("Service account of the {what}.")},
+        "apparatus": described(apparatus(), "Program that takes part in the coupling."),
+        "resources": list(resource(), "Objects to apply, delete or recreate."),
+        "resultResources": list(resource(), "Objects to apply, delete or recreate as soon as the results exist."),
+        "epoch": text("Arbitrary text; a change is an update."),
     });
-    let all = [("data", "preliminary values"), ("config", "the configuration"), ("result", "the result")];
+    let all = [("data", "Preliminary values"), ("config", "Configuration"), ("result", "Result")];
     for (name, of) in all {
         let (Some(fields), Value::Object(more)) = (fields.as_object_mut(), sources(name, of)) else { continue };
         fields.extend(more);
@@ -35,18 +36,20 @@ pub(super) fn side(what: &str) -> Value {
 
 fn var() -> Value {
     let objref = object(json!({
-        "apiVersion": text("of the object"), "group": text("instead of apiVersion"), "version": text("instead of apiVersion"),
-        "kind": text("of the object"), "name": text("of the object"), "namespace": text("the owner's own, or left out"),
-        "templateName": text("a template that gives the name"),
-        "templateNamespace": text("a template that gives the namespace"),
+        "apiVersion": text("API version of the object."), "group": text("API group of the object, instead of apiVersion."),
+        "version": text("Version of the object, instead of apiVersion."),
+        "kind": text("Kind of the object."), "name": text("Name of the object."),
+        "namespace": text("Namespace of the object: empty, or the namespace of the plug or socket."),
+        "templateName": text("Template for the name."),
+        "templateNamespace": text("Template for the namespace."),
     }));
-    let fieldref = object(json!({"fieldPath": text("which field; metadata.name when left out")}));
+    let fieldref = object(json!({"fieldPath": text("Path of the field; the default is metadata.name.")}));
     required(
         object(json!({
-            "name": text("how templates name the value"),
+            "name": text("Name of the value in templates."),
             "objref": required(objref, &["kind"]),
             "fieldref": fieldref,
-            "default": text("what it is when the field is absent; an error when left out"),
+            "default": text("Value for a missing field; without it, a missing field is an error."),
         })),
         &["name", "objref"],
     )
@@ -54,18 +57,23 @@ fn var() -> Value {
 
 fn apparatus() -> Value {
     let mut schema = object(json!({
-        "endpoint": text("a URL, or the path under which its pod serves"),
+        "endpoint": text("URL, or path in the pod."),
         "idleTimeout": {"type": "integer", "format": "int32", "minimum": 0, "default": DEFAULT_IDLE_TIMEOUT_S,
-            "description": "seconds without work after which its pod is stopped"},
-        "timeout": {"type": "integer", "format": "int32", "minimum": 1, "description": "seconds an answer is waited for"},
+            "description": "Seconds without calls until the pod is deleted."},
+        "timeout": {"type": "integer", "format": "int32", "minimum": 1, "description": "Timeout of a call in seconds."},
         "startupTimeout": {"type": "integer", "format": "int32", "minimum": 1,
-            "description": "seconds its pod may take until it answers"},
-        "port": {"x-kubernetes-int-or-string": true, "description": "of its API, by number or by name"},
+            "description": "Timeout of the pod's start in seconds."},
+        "port": {"x-kubernetes-int-or-string": true, "description": "Port of the API, by number or by name."},
         "containers": list(json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}),
-            "of its pod; none for a program that runs elsewhere"),
-        "template": free_object("a pod template, instead of the fields of a pod's spec"),
+            "Containers of the pod; empty for a program at an external URL."),
+        "template": free_object("Pod template, instead of fields of a pod's spec."),
     }));
     schema["x-kubernetes-preserve-unknown-fields"] = true.into();
+    schema
+}
+
+fn described(mut schema: Value, description: &str) -> Value {
+    schema["description"] = description.into();
     schema
 }
 
@@ -73,16 +81,16 @@ fn resource() -> Value {
     let tree = || json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let events: Vec<&str> = CouplingEvent::ALL.iter().map(|event| event.as_str()).collect();
     let schema = object(json!({
-        "do": {"type": "string", "enum": ["apply", "delete", "recreate"], "default": "apply", "description": "what to do"},
+        "do": {"type": "string", "enum": ["apply", "delete", "recreate"], "default": "apply", "description": "Operation on the object."},
         "when": {"type": "array", "items": {"type": "string", "enum": events}, "default": ["coupled", "updated"],
-            "x-kubernetes-list-type": "set", "description": "at which events"},
-        "preserveWhenDecoupled": flag("it stays when plug and socket are taken apart"),
-        "retainWhenDecoupled": flag("the same as preserveWhenDecoupled"),
-        "force": flag("take fields from others who manage them"),
-        "template": tree(),
-        "templates": list(tree(), "several of them"),
-        "stringTemplate": text("YAML with templates; may render to nothing, or to several documents"),
-        "stringTemplates": list(json!({"type": "string"}), "several of them"),
+            "x-kubernetes-list-type": "set", "description": "Events at which the operation is done."},
+        "preserveWhenDecoupled": flag("Whether the object is kept after decoupling."),
+        "retainWhenDecoupled": flag("Another name of preserveWhenDecoupled."),
+        "force": flag("Whether to take over fields of other managers."),
+        "template": described(tree(), "Template of one object."),
+        "templates": list(tree(), "Templates of objects."),
+        "stringTemplate": text("YAML with templates; the result may have no documents or several."),
+        "stringTemplates": list(json!({"type": "string"}), "YAML texts with templates."),
     }));
     rule(
         schema,
@@ -93,24 +101,24 @@ fn resource() -> Value {
 
 pub(super) fn interface() -> Value {
     let property = object(json!({
-        "default": text("what it is when nobody gives it"),
-        "description": text("for people"),
-        "required": flag("without it there is no integration"),
-        "type": {"type": "string", "enum": ["string", "integer", "number", "boolean"], "description": "what it must read as"},
-        "enum": list(json!({"type": "string"}), "what it may be"),
-        "pattern": text("a regular expression for the whole of it"),
-        "secret": flag("it goes into Secrets only"),
+        "default": text("Value if none is given."),
+        "description": text("Description for readers."),
+        "required": flag("Whether the coupling fails without a value."),
+        "type": {"type": "string", "enum": ["string", "integer", "number", "boolean"], "description": "Type of the value."},
+        "enum": list(json!({"type": "string"}), "Permitted values."),
+        "pattern": text("Regular expression for the whole value."),
+        "secret": flag("Whether the value appears only in Secrets."),
     }));
     let both = |what: &str| {
         object(json!({
-            "plug": map_of(property.clone(), &format!("{what} of the plug")),
-            "socket": map_of(property.clone(), &format!("{what} of the socket")),
+            "plug": map_of(property.clone(), &format!("{what} of the plug.")),
+            "socket": map_of(property.clone(), &format!("{what} of the socket.")),
         }))
     };
     object(json!({
-        "name": text("what the interface is called; plugs of another are not taken"),
-        "version": text("its version; any when left out"),
-        "config": both("the configuration"),
-        "result": both("the result"),
+        "name": text("Name of the interface; plugs with another interface are refused."),
+        "version": text("Version of the interface; the default is any version."),
+        "config": both("Properties of the configuration"),
+        "result": both("Properties of the result"),
     }))
 }

@@ -26,32 +26,32 @@ pub(super) fn plug() -> Value {
         "conditions": conditions(),
         "coupledSocket": reference(),
         "coupledResult": object(json!({
-            "plug": texts("the plug's result, secrets hidden"),
-            "socket": texts("the socket's result, secrets hidden"),
+            "plug": texts("Result of the plug, with secrets redacted."),
+            "socket": texts("Result of the socket, with secrets redacted."),
             "observedGeneration": {"type": "integer", "format": "int64"},
         })),
-        "binding": object(json!({"name": text("the Secret with the results, where the interface marks one as secret")})),
+        "binding": object(json!({"name": text("Secret with the results, if one of them is secret.")})),
     }))
 }
 
 pub(super) fn socket() -> Value {
     object(json!({
         "conditions": conditions(),
-        "coupledPlugs": list(reference(), "the plugs that are coupled, the first of them when there are many"),
+        "coupledPlugs": list(reference(), "Coupled plugs; only the first ones if there are many."),
         "plugs": object(json!({
-            "coupled": count("how many are coupled"),
-            "failing": count("how many fail"),
-            "waiting": count("how many wait"),
+            "coupled": count("Number of coupled plugs."),
+            "failing": count("Number of failing plugs."),
+            "waiting": count("Number of waiting plugs."),
         })),
-        "created": flag("it was told of, and what it makes for itself was made"),
-        "made": list(free_object("one"), "what was made for the socket alone"),
-        "replaced": texts("the uids of objects that are to be gone before they are made anew"),
-        "abandoned": list(json!({"type": "string"}), "what could not be removed at its end, and is left"),
-        "summed": text("when its plugs were last counted"),
+        "created": flag("Whether the event created is complete: its objects exist and the program was notified."),
+        "made": list(free_object("Created object."), "Objects created for the socket itself."),
+        "replaced": texts("UIDs of objects that must be deleted before they are recreated."),
+        "abandoned": list(json!({"type": "string"}), "Objects that could not be deleted with the socket, and remain."),
+        "summed": text("Time of the last count of plugs."),
         "apparatus": object(json!({
-            "created": flag("its program was told of the socket"),
-            "deleted": flag("its program was told of the socket's end"),
-            "tries": count("how often it could not be told of the socket's end"),
+            "created": flag("Whether the program was notified of the socket's creation."),
+            "deleted": flag("Whether the program was notified of the socket's deletion."),
+            "tries": count("Number of failed notifications of the socket's deletion."),
         })),
     }))
 }
@@ -60,6 +60,6 @@ pub(super) fn deferred() -> Value {
     object(json!({
         "conditions": conditions(),
         "ownerReferences": reference(),
-        "made": flag("the object was made for this one, and goes with it"),
+        "made": flag("Whether this DeferredResource created the object, and deletes it."),
     }))
 }

@@ -36,8 +36,11 @@ fn a_drawing_shows_every_box_and_says_states_in_words() {
 fn many_plugs_are_one_box() {
     let plugs: Vec<_> = (0..100)
         .map(|number| {
+            let conditions =
+                json!([{"type": "Coupled", "status": if number == 7 { "False" } else { "True" }, "reason": "x"}]);
+            let coupled = if number == 7 { json!(null) } else { json!({"namespace": "shop", "name": "db"}) };
             json!({"metadata": {"name": format!("p{number}"), "namespace": "shop"}, "spec": {"socket": {"name": "db"}},
-                "status": {"conditions": [{"type": "Coupled", "status": if number == 7 { "False" } else { "True" }, "reason": "x"}]}})
+                "status": {"conditions": conditions, "coupledSocket": coupled}})
         })
         .collect();
     let overview = PlugOverview::of(&plugs, &[json!({"metadata": {"name": "db", "namespace": "shop"}})]);

@@ -11,8 +11,10 @@ pub(crate) fn sample() -> PlugOverview {
         json!({"metadata": {"namespace": "shop", "name": name, "creationTimestamp": "2026-01-01T00:00:00Z"},
             "spec": {"socket": {"name": socket, "namespace": "data"}}, "status": {"conditions": conditions}})
     };
+    let mut web = plug("web", "db", json!([condition("Coupled", "True", "CouplingSucceeded", "coupling succeeded")]));
+    web["status"]["coupledSocket"] = json!({"namespace": "data", "name": "db"});
     let plugs = [
-        plug("web", "db", json!([condition("Coupled", "True", "CouplingSucceeded", "coupling succeeded")])),
+        web,
         plug(
             "cron",
             "queue",
@@ -79,4 +81,37 @@ fn a_program_that_does_not_answer_is_named() {
     let overview = PlugOverview::of(&[json!({"metadata": {"name": "web"}, "status": {"conditions": conditions}})], &[]);
     let plug = &overview.plugs[0];
     assert_eq!((plug.state, plug.message.as_str()), (Health::Waiting, "apparatus: the pod is Failed: Error"));
+}
+
+/// Returns the overview of a plug whose result is missing, and of its socket.
+pub(crate) fn with_missing_result() -> PlugOverview {
+    let missing = "socket result property 'foo' is required";
+    let conditions = json!([
+        {"type": "Coupled", "status": "False", "reason": "CouplingInProcess", "message": "coupling to socket"},
+        {"type": "Waiting", "status": "True", "reason": "ResultMissing", "message": missing}]);
+    let plug = json!({"metadata": {"namespace": "shop", "name": "web"}, "spec": {"socket": {"name": "db"}},
+        "status": {"conditions": conditions, "coupledSocket": {"namespace": "shop", "name": "db"}}});
+    let socket = json!({"metadata": {"namespace": "shop", "name": "db"}, "status": {"conditions": [
+        {"type": "Coupled", "status": "True", "reason": "SocketCoupled", "message": "1 plug coupled"}]}});
+    PlugOverview::of(&[plug], &[socket])
+}
+
+#[test]
+fn state_and_counts_agree_with_the_conditions() {
+    let overview = with_missing_result();
+    let (plug, socket) = (&overview.plugs[0], &overview.sockets[0]);
+    assert_eq!(plug.state, Health::Waiting);
+    assert_eq!(plug.reason, "ResultMissing");
+    assert_eq!(plug.message, "socket result property 'foo' is required");
+    assert_eq!((socket.coupled, socket.plugs, socket.message.as_str()), (1, 1, "1 plug coupled"));
+}
+
+#[test]
+fn a_plug_counts_for_the_socket_to_which_it_is_coupled() {
+    let plug = json!({"metadata": {"namespace": "shop", "name": "web"}, "spec": {"socket": {"name": "next"}},
+        "status": {"coupledSocket": {"namespace": "shop", "name": "db"}}});
+    let socket = |name: &str| json!({"metadata": {"namespace": "shop", "name": name}});
+    let overview = PlugOverview::of(&[plug], &[socket("db"), socket("next")]);
+    let counts: Vec<(usize, usize)> = overview.sockets.iter().map(|one| (one.coupled, one.plugs)).collect();
+    assert_eq!(counts, [(1, 0), (0, 1)]);
 }

@@ -36,7 +36,7 @@ impl PlugRun<'_> {
         }
         let all = object["status"]["conditions"].as_array().into_iter().flatten();
         let mut all = all.filter(|one| one["type"] == "Failed");
-        Ok(Some(refusal.message.clone()).filter(|words| !all.any(|one| one["message"] == words.as_str())))
+        Ok(Some(self.refusal_message(refusal)).filter(|words| !all.any(|one| one["message"] == words.as_str())))
     }
 
     fn finalize_steps(&mut self) -> Result<(), Halt> {

@@ -5,7 +5,6 @@ use switchboard_kernel::operator::ServiceAccount;
 
 use super::authorized_reader::AuthorizedReader;
 use super::halt::{Continuation, Halt};
-use super::redaction::{RenderInputs, redacted_results};
 use super::run::{NAMESPACES, PlugRun, manager};
 use crate::coupling::{AppliedObject, CouplingContent, CouplingSnapshot, ObjectIdentity, PlugState, hash};
 use crate::model::{CouplingEvent, Plug, PlugMeta, ResourceAction, SOCKETS, Socket};

@@ -10,8 +10,8 @@ use crate::coupling::{EventKind, ObjectIdentity, RECORD_TYPE, SECRETS, kubernete
 use crate::render::CouplingSide;
 
 /// Message of the warning about an ignored record.
-const LEGACY_RECORD_MESSAGE: &str = "a record of the coupling lay beside the plug, where others may write it: it was not believed, and removed. \
-    The plug is coupled anew; what it made before and does not make any more is left";
+const LEGACY_RECORD_MESSAGE: &str = "deleted a record of the coupling in the plug's namespace without using it, because other users may write there. \
+    The plug is coupled again; objects that it created before and no longer creates remain";
 
 impl PlugRun<'_> {
     /// Deletes such a record without reading it, including the finalizer that would block its namespace.

@@ -7,13 +7,15 @@ use switchboard_kernel::fake_view::FakeView;
 use switchboard_kernel::operator::Unit;
 use switchboard_kernel::plan::{Mutation, Plan, UnitStatus, WriteOp};
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
+use switchboard_kernel::state::Health;
 use switchboard_kernel::timestamp::Timestamp;
 use switchboard_kernel::topology::{ClusterName, ClusterType, Topology};
 use switchboard_kernel::view::{View, WriteRejection};
 
 use super::{DEFAULT_NAMESPACE, END_CALL_TRIES, PlugOperator, PlugOptions};
-use crate::coupling::{CouplingRecord, SECRETS, from_secret, to_secret};
+use crate::coupling::{AppliedObject, CouplingRecord, SECRETS, from_secret, to_secret};
 use crate::model::{FINALIZER, PLUGS, PlugMeta, SOCKETS};
+use crate::overview::PlugOverview;
 
 fn map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}})
@@ -82,7 +84,8 @@ fn after_a_refused_pod(tries: u32) -> Plan {
     let program =
         json!({"containers": [{"name": "a", "image": "a:1", "ports": [{"name": "container", "containerPort": 80}]}]});
     let words = "pods \"web-apparatus\" is forbidden: exceeded quota";
-    let failed = json!({"conditions": [{"type": "Failed", "status": "True", "message": words}]});
+    let shown = format!("spec.apparatus: {words}");
+    let failed = json!({"conditions": [{"type": "Failed", "status": "True", "message": shown}]});
     let plug = json!({"metadata": meta, "spec": {"apparatus": program}, "status": failed});
     let record = CouplingRecord {
         created: true,
@@ -90,21 +93,56 @@ fn after_a_refused_pod(tries: u32) -> Plan {
         failed_calls: tries,
         ..CouplingRecord::new(&PlugMeta::of(&plug), "2026-01-01T00:00:00Z")
     };
-    let namespace = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
     let pods = Resource::namespaced("", "v1", "Pod", "pods");
+    after_a_refusal(plug, &record, &pods, "web-apparatus", words)
+}
+
+/// Returns the plan for a plug after an object of the namespace `shop` was refused.
+fn after_a_refusal(plug: Value, record: &CouplingRecord, kind: &Resource, name: &str, message: &str) -> Plan {
+    let namespace = Resource::cluster_scoped("", "v1", "Namespace", "namespaces");
     let scene = FakeView::of(&PLUGS, [plug])
         .with(&namespace, [json!({"metadata": {"name": "shop"}})])
-        .with(&SECRETS, [to_secret(&record, None, DEFAULT_NAMESPACE)]);
+        .with(&SECRETS, [to_secret(record, None, DEFAULT_NAMESPACE)]);
     let cluster = ClusterName::new(&ClusterType::Configuration.to_string());
-    let table = TableKey { cluster: cluster.clone(), resource: Arc::new(pods) };
-    let object = ObjectKey { table, namespace: "shop".into(), name: "web-apparatus".into() };
-    let refusal = WriteRejection { object, verb: "apply".into(), message: words.into() };
+    let table = TableKey { cluster: cluster.clone(), resource: Arc::new(kind.clone()) };
+    let object = ObjectKey { table, namespace: "shop".into(), name: name.into() };
+    let refusal = WriteRejection { object, verb: "apply".into(), message: message.into() };
     let operator = PlugOperator::operator(PlugOptions::default());
     let inputs = Arc::new(operator.declaration().readable());
     let now = Timestamp("2026-01-01T00:00:20Z".parse::<jiff::Timestamp>().unwrap().as_millisecond() as u64);
     let view = View::new(Arc::new(scene), Arc::new(Topology::standalone(&cluster)), inputs, now)
         .with_rejected_writes(vec![refusal]);
     operator.decide(&Unit::object("shop", "web"), &view).unwrap()
+}
+
+#[test]
+fn a_refused_teardown_names_field_and_remedy_in_the_status() {
+    let plug = json!({"metadata": {"name": "web", "namespace": "shop", "uid": "p", "finalizers": [FINALIZER],
+        "deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": {"socket": {"name": "db"}}});
+    let mut record = CouplingRecord {
+        created: true,
+        coupled: true,
+        ..CouplingRecord::new(&PlugMeta::of(&plug), "2026-01-01T00:00:00Z")
+    };
+    record.inventory.plug = vec![AppliedObject {
+        api_version: "v1".into(),
+        kind: "ConfigMap".into(),
+        namespace: "shop".into(),
+        name: "settings".into(),
+        account: ("shop".into(), "default".into()),
+        removed_when_decoupled: true,
+        path: "spec.resources[0]".into(),
+    }];
+    let message = "configmaps \"settings\" is forbidden: User \"system:serviceaccount:shop:default\" cannot delete it";
+    let config_maps = Resource::namespaced("", "v1", "ConfigMap", "configmaps");
+    let plan = after_a_refusal(plug, &record, &config_maps, "settings", message);
+    let plug = plan.mutations.iter().find(|write| write.subresource.is_some()).and_then(body).unwrap();
+    let overview = PlugOverview::of(std::slice::from_ref(plug), &[]);
+    assert_eq!(overview.plugs[0].state, Health::Failing);
+    let shown = &overview.plugs[0].message;
+    assert!(shown.starts_with(&format!("spec.resources[0]: {message}")), "{shown}");
+    assert!(shown.contains("shop/default"), "{shown}");
+    assert_eq!(plug["status"]["conditions"][0]["message"], "decoupling failed");
 }
 
 #[test]

@@ -31,6 +31,10 @@ impl PreviewFiles {
         self.answers.of(side).as_ref()
     }
 
+    pub(super) fn objects(&self) -> &[Value] {
+        &self.objects
+    }
+
     fn find(&self, api_version: &str, kind: &str, namespace: &str, name: &str) -> Result<&Value, ComputeError> {
         let is = |object: &&Value| {
             let own = object["metadata"]["namespace"].as_str().unwrap_or("default");

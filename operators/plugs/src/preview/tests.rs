@@ -47,7 +47,7 @@ fn secret() -> Value {
 
 #[test]
 fn every_event_shows_what_it_makes_and_removes() {
-    let preview = preview(&plug(), &socket(), &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
+    let preview = preview_with_secrets(&plug(), &socket(), &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
     let config = &preview.config.socket;
     assert_eq!(config.get("password").map(String::as_str), Some("hunter2"));
     assert_eq!(config.get("user"), None, "what the interface does not declare is left out");
@@ -183,4 +183,73 @@ fn what_is_wrong_without_any_answer_is_wrong() {
     socket["spec"]["resources"][0]["template"]["metadata"]["name"] = json!("{% .socketConfig.realm %}");
     let error = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap_err();
     assert_eq!(error.to_string(), "could not make the objects of the socket at created");
+}
+
+/// Returns a pair whose objects and results hold a marked value and a value of a Secret in many forms.
+fn pair_with_secrets() -> (Value, Value) {
+    let (mut plug, mut socket) = (plug(), socket());
+    socket["spec"]["interface"]["config"]["socket"]["token"] = json!({"secret": true});
+    socket["spec"]["config"]["token"] = json!("inline-canary");
+    socket["spec"]["resultTemplate"]["short"] = json!("{% .socketConfig.token | trunc 9 %}");
+    plug["spec"]["resources"][0]["template"]["data"] = json!({
+        "host": "{% .socketConfig.host %}",
+        "url": "db://{% .socketConfig.password %}@{% .socketConfig.host %}",
+        "upper": "{% .socketConfig.token | upper %}",
+        "base64": "{% .socketConfig.password | b64enc %}",
+        "whole": "{% .socket.spec.config.token %}",
+        "{% .socketConfig.token %}": "a key",
+    });
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "made"}, "stringData": {"fixed": "fixed-canary"}});
+    plug["spec"]["resources"].as_array_mut().unwrap().extend([
+        json!({"template": secret}),
+        json!({"stringTemplate": "{% if contains \"hunter\" .socketConfig.password %}{apiVersion: v1, kind: ConfigMap, metadata: {name: chosen-by-secret}}{% end %}"}),
+    ]);
+    (plug, socket)
+}
+
+const SECRET_FORMS: [&str; 8] = [
+    "hunter2",
+    "aHVudGVyMg==",
+    "inline-canary",
+    "inline-ca",
+    "INLINE-CANARY",
+    "aW5saW5lLWNhbmFyeQ==",
+    "fixed-canary",
+    "chosen-by-secret",
+];
+
+#[test]
+fn secret_values_are_redacted_in_every_form() {
+    let (plug, socket) = pair_with_secrets();
+    let shown = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
+    let text = serde_json::to_string_pretty(&shown).unwrap();
+    for form in SECRET_FORMS {
+        assert!(!text.contains(form), "{form} in\n{text}");
+    }
+    assert_eq!(shown.config.socket["host"], "db", "other values are shown");
+    assert_eq!(shown.config.socket["password"], "<hidden>");
+    assert_eq!(shown.result.as_ref().unwrap().socket["url"], "db/shop");
+    let coupled = shown.events.iter().find(|one| one.event == CouplingEvent::Coupled).unwrap();
+    let settings = &coupled.actions[0].object;
+    assert_eq!(settings["metadata"]["name"], "settings");
+    assert_eq!(settings["data"]["host"], "db");
+    assert_eq!(settings["data"]["url"], "db://<hidden>@db", "the rest of a text is shown");
+    assert_eq!(coupled.actions[1].object["stringData"], json!({"fixed": "<hidden>"}));
+}
+
+#[test]
+fn secret_values_are_shown_on_request() {
+    let (plug, socket) = pair_with_secrets();
+    let shown = preview_with_secrets(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap();
+    let text = serde_json::to_string(&shown).unwrap();
+    assert!(SECRET_FORMS.iter().filter(|form| text.contains(**form)).count() >= 7, "{text}");
+}
+
+#[test]
+fn errors_contain_no_secret_values() {
+    let (plug, mut socket) = pair_with_secrets();
+    socket["spec"]["resources"][1]["template"]["metadata"]["name"] = json!("{% fail .socketConfig.password %}");
+    let error = preview(&plug, &socket, &PreviewFiles::new(vec![secret()]), &engine()).unwrap_err();
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(!cause.contains("hunter2"), "{cause}");
 }

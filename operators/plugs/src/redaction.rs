@@ -1,16 +1,16 @@
-//! Detection of results that must be redacted.
+//! Detection of values that must be redacted.
 //!
-//! Values from Secrets, or marked as secret in the interface, may reach results through templates: truncated, joined,
-//! in upper case, or as a word that depends on them. Therefore, the results are rendered again with other texts in
-//! place of all secret values. Every result that differs is redacted.
+//! Values from Secrets, or marked as secret in the interface, may reach results and objects through templates:
+//! truncated, joined, in upper case, or as a word that depends on them. Therefore, everything is rendered again with
+//! other texts in place of all secret values. Every text that differs is redacted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
+use switchboard_kernel::redact::REDACTED;
 
-use super::authorized_reader::AuthorizedReader;
 use crate::coupling::ConfigAnswer;
 use crate::model::{Plug, SideSpec, Socket};
 use crate::render::{
@@ -20,14 +20,23 @@ use crate::render::{
 
 /// Substitutes for secret values: a word, and a number for templates that calculate. No result is equal for both by
 /// chance.
-const STAND_INS: [&str; 2] = ["<hidden>", "0"];
+pub(crate) const STAND_INS: [&str; 2] = [REDACTED, "0"];
+
+/// Source of values that knows the secret ones among them.
+pub(crate) trait SecretSource: ValueSource {
+    /// Whether a text contains a secret value that was read.
+    fn is_secret(&self, text: &str) -> bool;
+
+    /// Whether a Secret was read.
+    fn has_read_secrets(&self) -> bool;
+}
 
 /// Rendered text by name; `None` if the template fails.
 type RenderedByName = BTreeMap<String, Option<String>>;
 
 /// Inputs of configs and results.
 #[derive(Clone, Copy)]
-pub(super) struct RenderInputs<'a> {
+pub(crate) struct RenderInputs<'a> {
     pub engine: &'a TemplateEngine,
     pub pair: CouplingPair<'a>,
     pub config_answers: &'a PerSide<Option<ConfigAnswer>>,
@@ -36,8 +45,8 @@ pub(super) struct RenderInputs<'a> {
 
 /// Returns the names of results to redact: those that the interface marks, that contain a value from a Secret, or that
 /// depend on one.
-pub(super) fn redacted_results(
-    reader: &AuthorizedReader<'_>,
+pub(crate) fn redacted_results(
+    reader: &dyn SecretSource,
     inputs: &RenderInputs<'_>,
     config: &PerSide<Values>,
     values: &PerSide<Values>,
@@ -65,34 +74,65 @@ pub(super) fn redacted_results(
 
 /// Adds the names of results that differ if secret values are substituted.
 fn add_dependent(
-    reader: &AuthorizedReader<'_>,
+    reader: &dyn SecretSource,
     inputs: &RenderInputs<'_>,
     config: &PerSide<Values>,
     stand_in: &str,
     names: &mut PerSide<BTreeSet<String>>,
 ) -> Result<(), ComputeError> {
+    let substituted = SubstitutedPair::new(reader, inputs, config, stand_in)?;
+    let other = RenderInputs { pair: substituted.pair(), data: &substituted.data, ..*inputs };
     let substitute = SecretSubstitute { reader, stand_in };
-    let (plug, socket) = (substitute.plug(inputs.pair), substitute.socket(inputs.pair));
-    let pair = CouplingPair { plug: &plug, socket: &socket };
-    let veiled_data = data(&substitute, pair)?;
-    let veiled = RenderInputs { pair, data: &veiled_data, ..*inputs };
-    let mut veiled_config = config.clone();
-    for side in CouplingSide::BOTH {
-        let marked = secret_names(inputs.pair.socket.interface.as_ref(), side, "config");
-        let (open, closed) = (configs(reader, inputs, side)?, configs(&substitute, &veiled, side)?);
-        for (name, text) in veiled_config.of_mut(side) {
-            if marked.contains(name) || open.get(name) != closed.get(name) {
-                *text = stand_in.to_string();
-            }
-        }
-    }
     for side in CouplingSide::BOTH {
         let (open, closed) =
-            (results(reader, inputs, side, config)?, results(&substitute, &veiled, side, &veiled_config)?);
+            (results(reader, inputs, side, config)?, results(&substitute, &other, side, &substituted.config)?);
         let differs = open.keys().filter(|name| open.get(*name) != closed.get(*name));
         names.of_mut(side).extend(differs.cloned());
     }
     Ok(())
+}
+
+/// A pair with other texts in place of all secret values.
+pub(crate) struct SubstitutedPair {
+    plug: Plug,
+    socket: Socket,
+    data: PerSide<Values>,
+    /// Configs. Every value that is marked as secret or depends on a secret is the substitute.
+    pub config: PerSide<Values>,
+}
+
+impl SubstitutedPair {
+    /// Substitutes `stand_in` for all secret values of a pair with these configs.
+    ///
+    /// # Errors
+    /// [`ComputeError`] of the source.
+    pub fn new(
+        reader: &dyn SecretSource,
+        inputs: &RenderInputs<'_>,
+        config: &PerSide<Values>,
+        stand_in: &str,
+    ) -> Result<Self, ComputeError> {
+        let substitute = SecretSubstitute { reader, stand_in };
+        let (plug, socket) = (substitute.plug(inputs.pair), substitute.socket(inputs.pair));
+        let data = data(&substitute, CouplingPair { plug: &plug, socket: &socket })?;
+        let mut substituted = Self { plug, socket, data, config: config.clone() };
+        for side in CouplingSide::BOTH {
+            let marked = secret_names(inputs.pair.socket.interface.as_ref(), side, "config");
+            let other = RenderInputs { pair: substituted.pair(), data: &substituted.data, ..*inputs };
+            let (open, closed) = (configs(reader, inputs, side)?, configs(&substitute, &other, side)?);
+            for (name, text) in substituted.config.of_mut(side) {
+                if marked.contains(name) || open.get(name) != closed.get(name) {
+                    *text = stand_in.to_string();
+                }
+            }
+        }
+        Ok(substituted)
+    }
+
+    /// Returns the pair.
+    pub fn pair(&self) -> CouplingPair<'_> {
+        CouplingPair { plug: &self.plug, socket: &self.socket }
+    }
 }
 
 fn configs(
@@ -134,7 +174,7 @@ fn own_vars(
 
 /// Value source that substitutes secret values.
 struct SecretSubstitute<'a> {
-    reader: &'a AuthorizedReader<'a>,
+    reader: &'a dyn ValueSource,
     stand_in: &'a str,
 }
 
@@ -187,9 +227,11 @@ impl ValueSource for SecretSubstitute<'_> {
     fn object(&self, side: CouplingSide, wanted: &ObjectQuery<'_>) -> Result<Value, ComputeError> {
         let mut object = self.reader.object(side, wanted)?;
         if wanted.kind == "Secret" {
-            let encoded = STANDARD.encode(self.stand_in);
-            let texts = object["data"].as_object_mut().into_iter().flat_map(|data| data.values_mut());
-            texts.for_each(|text| *text = encoded.clone().into());
+            for (field, text) in [("data", STANDARD.encode(self.stand_in)), ("stringData", self.stand_in.to_string())] {
+                let values = object.get_mut(field).and_then(Value::as_object_mut);
+                let texts = values.into_iter().flat_map(|values| values.values_mut());
+                texts.for_each(|value| *value = text.clone().into());
+            }
         }
         Ok(object)
     }
