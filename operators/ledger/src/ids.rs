@@ -212,16 +212,16 @@ stored_enums! {
         /// The Applications at the source are deleted; their deployed resources stay.
         Release = "release",
         /// The rows are switched to the target.
-        Cutover = "flip",
+        Cutover = "cutover",
         /// Reconciliation of the Applications at the target resumes.
-        Resume = "wake",
+        Resume = "resume",
         /// Unused objects at the source are deleted.
-        Cleanup = "clean",
+        Cleanup = "cleanup",
         /// The move is complete.
         Done = "done",
         /// The changes at the source and at the target are undone.
-        Rollback = "return",
+        Rollback = "rollback",
         /// The rollback is complete; the placement is where it was.
-        RolledBack = "returned",
+        RolledBack = "rolled-back",
     }
 }

@@ -34,9 +34,9 @@ struct MigrationStep {
 const STEPS: &[MigrationStep] = &[
     MigrationStep {
         version: 1,
-        name: "the tables of the original",
-        postgres: include_str!("../migrations/postgres/0001_original.sql"),
-        sqlite: include_str!("../migrations/sqlite/0001_original.sql"),
+        name: "tables of managed-gitops",
+        postgres: include_str!("../migrations/postgres/0001_managed_gitops.sql"),
+        sqlite: include_str!("../migrations/sqlite/0001_managed_gitops.sql"),
     },
     MigrationStep {
         version: 2,
@@ -46,33 +46,39 @@ const STEPS: &[MigrationStep] = &[
     },
     MigrationStep {
         version: 3,
-        name: "which Argo CD serves whom",
+        name: "instances, placements and moves",
         postgres: include_str!("../migrations/postgres/0003_fleet.sql"),
         sqlite: include_str!("../migrations/sqlite/0003_fleet.sql"),
     },
     MigrationStep {
         version: 4,
-        name: "what is to be removed from clusters of tenants",
+        name: "service accounts on tenants' clusters",
         postgres: include_str!("../migrations/postgres/0004_left.sql"),
         sqlite: include_str!("../migrations/sqlite/0004_left.sql"),
     },
     MigrationStep {
         version: 5,
-        name: "what a backend was told",
+        name: "settings of the backend",
         postgres: include_str!("../migrations/postgres/0005_settings.sql"),
         sqlite: include_str!("../migrations/sqlite/0005_settings.sql"),
     },
     MigrationStep {
         version: 6,
-        name: "tokens of service accounts on clusters of tenants",
+        name: "tokens of these service accounts",
         postgres: include_str!("../migrations/postgres/0006_token.sql"),
         sqlite: include_str!("../migrations/sqlite/0006_token.sql"),
     },
     MigrationStep {
         version: 7,
-        name: "changes are logged by statement",
+        name: "log of changes by statement",
         postgres: include_str!("../migrations/postgres/0007_statements.sql"),
         sqlite: include_str!("../migrations/sqlite/0007_statements.sql"),
+    },
+    MigrationStep {
+        version: 8,
+        name: "names of move steps",
+        postgres: include_str!("../migrations/postgres/0008_move_steps.sql"),
+        sqlite: include_str!("../migrations/sqlite/0008_move_steps.sql"),
     },
 ];
 

@@ -10,7 +10,7 @@ use crate::database::{TestDatabase, key};
 use crate::samples;
 
 /// Schema of managed-gitops, including its own version table.
-const MANAGED_GITOPS_SCHEMA: &str = include_str!("../../migrations/postgres/0001_original.sql");
+const MANAGED_GITOPS_SCHEMA: &str = include_str!("../../migrations/postgres/0001_managed_gitops.sql");
 
 /// Rows as the driver of managed-gitops writes them: empty texts as NULL, columns with a default left out.
 const ROWS: &str = "

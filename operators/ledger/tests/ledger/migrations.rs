@@ -1,8 +1,10 @@
 //! Migrations.
 
+use switchboard_ledger::ids::MoveStep;
 use switchboard_ledger::migration::{MigrationError, SchemaState};
-use switchboard_ledger::rows::RepositoryCredentials;
-use switchboard_ledger::{RowKey, Sealer};
+use switchboard_ledger::rows::fleet::Move;
+use switchboard_ledger::rows::{ClusterUser, ManagedEnvironment, RepositoryCredentials};
+use switchboard_ledger::{DbTimestamp, Filter, RowChange, RowKey, Sealer};
 
 use crate::database::{TestDatabase, key, on_both};
 use crate::samples;
@@ -16,6 +18,7 @@ on_both! {
     an_altered_step_is_detected
     a_missing_column_is_detected
     a_database_of_an_earlier_version_is_migrated
+    stored_move_steps_are_renamed
     credentials_are_sealed_resealed_and_opened
     a_wrong_key_with_the_right_id_is_detected
 }
@@ -24,9 +27,9 @@ async fn a_new_database_is_migrated_once(database: TestDatabase) {
     let ledger = database.open(Sealer::plain()).await;
     assert!(matches!(ledger.check_schema().await, Err(MigrationError::OutOfDate)));
     let plan = ledger.migrate().await.unwrap();
-    assert_eq!((plan.schema, plan.steps.len()), (SchemaState::Empty, 7));
+    assert_eq!((plan.schema, plan.steps.len()), (SchemaState::Empty, 8));
     let again = ledger.migrate().await.unwrap();
-    assert!(again.is_empty() && again.schema == SchemaState::Switchboard { version: 7 }, "{again:?}");
+    assert!(again.is_empty() && again.schema == SchemaState::Switchboard { version: 8 }, "{again:?}");
     ledger.check_schema().await.unwrap();
 }
 
@@ -47,7 +50,7 @@ async fn a_plan_writes_nothing(database: TestDatabase) {
     for _ in 0..2 {
         let plan = ledger.plan_migration().await.unwrap();
         assert_eq!(plan.schema, SchemaState::Empty);
-        assert_eq!(plan.steps.iter().map(|(version, _)| *version).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(plan.steps.iter().map(|(version, _)| *version).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8]);
     }
 }
 
@@ -55,7 +58,7 @@ async fn guarantees_concurrent_migrations_run_once(database: TestDatabase) {
     let (one, two) = (database.open(Sealer::plain()).await, database.open(Sealer::plain()).await);
     let (first, second) = tokio::join!(one.migrate(), two.migrate());
     let steps = first.unwrap().steps.len() + second.unwrap().steps.len();
-    assert_eq!(steps, 7);
+    assert_eq!(steps, 8);
 }
 
 async fn tables_of_another_program_are_left_alone(database: TestDatabase) {
@@ -91,8 +94,45 @@ async fn a_database_of_an_earlier_version_is_migrated(database: TestDatabase) {
     let ledger = database.open(Sealer::with_keys(&key(1)).unwrap()).await;
     assert!(matches!(ledger.check_schema().await, Err(MigrationError::OutOfDate)));
     let plan = ledger.migrate().await.unwrap();
-    assert_eq!((plan.schema, plan.steps.len()), (SchemaState::Switchboard { version: 5 }, 2));
+    assert_eq!((plan.schema, plan.steps.len()), (SchemaState::Switchboard { version: 5 }, 3));
     ledger.check_schema().await.unwrap();
+}
+
+/// A move that is in progress during an upgrade continues.
+async fn stored_move_steps_are_renamed(database: TestDatabase) {
+    let ledger = database.ready().await;
+    ledger.commit(&samples::all()).await.unwrap();
+    let user: ClusterUser = ledger.list(&Filter::all()).await.unwrap().remove(0);
+    let environment: ManagedEnvironment = ledger.list(&Filter::all()).await.unwrap().remove(0);
+    let started = Move {
+        id: "move".into(),
+        user: user.id,
+        environment: environment.id,
+        source: "one".into(),
+        target: "two".into(),
+        step: MoveStep::Freeze,
+        human_readable_state: None,
+        created_on: DbTimestamp::default(),
+        last_step_update: DbTimestamp::default(),
+    };
+    ledger.commit(&[RowChange::insert(&started)]).await.unwrap();
+    let names = [
+        ("update switchboard_move set step = 'freeze'", MoveStep::Freeze),
+        ("update switchboard_move set step = 'flip'", MoveStep::Cutover),
+        ("update switchboard_move set step = 'wake'", MoveStep::Resume),
+        ("update switchboard_move set step = 'clean'", MoveStep::Cleanup),
+        ("update switchboard_move set step = 'return'", MoveStep::Rollback),
+        ("update switchboard_move set step = 'returned'", MoveStep::RolledBack),
+        ("update switchboard_move set step = 'done'", MoveStep::Done),
+    ];
+    for (before, after) in names {
+        database.execute_sql("delete from switchboard_step where version >= 8").await;
+        database.execute_sql(before).await;
+        let ledger = database.open(Sealer::plain()).await;
+        assert_eq!(ledger.migrate().await.unwrap().schema, SchemaState::Switchboard { version: 7 });
+        let moves: Vec<Move> = ledger.list(&Filter::all()).await.unwrap();
+        assert_eq!(moves.iter().map(|one| one.step).collect::<Vec<_>>(), [after], "{before}");
+    }
 }
 
 async fn credentials_are_sealed_resealed_and_opened(database: TestDatabase) {
