@@ -126,7 +126,7 @@ mod tests {
     fn fields_outside_of_the_manifest_are_ignored() {
         let mut live = map(json!({"a": "1", "b": "2"}));
         live["metadata"]["uid"] = json!("u");
-        live["metadata"]["labels"] = json!({"added": "by somebody"});
+        live["metadata"]["labels"] = json!({"added": "by another"});
         assert!(is_in_sync(&map(json!({"a": "1"})), &live));
         assert!(!is_in_sync(&map(json!({"a": "2"})), &live));
         assert!(!is_in_sync(&map(json!({"c": "1"})), &live));

@@ -18,7 +18,6 @@ pub mod crds;
 pub mod deletion;
 pub mod destination;
 pub mod glob;
-pub mod health;
 pub mod kinds;
 pub mod manifests;
 mod object_fields;

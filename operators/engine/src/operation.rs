@@ -18,7 +18,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::health::HealthCode;
+use switchboard_object::health::HealthCode;
 use crate::object_fields::{format_time, list, non_empty_fields, parse_time, text};
 use crate::target::{ResourceKey, kind_order};
 

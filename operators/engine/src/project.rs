@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(
             any.denial_reason(&away, "argoproj.io", "Application", "shop", "mine"),
             None,
-            "nobody here serves it"
+            "no cluster serves it"
         );
     }
 

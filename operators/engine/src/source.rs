@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use switchboard_git::{Commit, Git, GitError, GitSettings, HostKeys, Login, Refs, Revision};
+use switchboard_object::causes::error_chain;
 
 use crate::manifests::{self, ReleaseTarget};
 use crate::object_fields::{format_time, parse_time, text};
@@ -30,6 +31,7 @@ type RepositoryKey = (String, Login);
 pub struct RepositorySources {
     git: Git,
     poll: Duration,
+    is_dry_run: bool,
     known_hosts: std::path::PathBuf,
     logins: Mutex<BTreeMap<CredentialSecret, Login>>,
     remote_refs: Mutex<HashMap<RepositoryKey, LsRemoteResult>>,
@@ -54,10 +56,24 @@ impl RepositorySources {
             known_hosts: settings.cache.join("known_hosts"),
             git: Git::new(settings),
             poll,
+            is_dry_run: false,
             logins: Mutex::default(),
             remote_refs: Mutex::default(),
             manifests: Mutex::default(),
         }
+    }
+
+    /// Disables writes whose only change is the time of a comparison.
+    #[must_use]
+    pub fn for_dry_run(mut self) -> Self {
+        self.is_dry_run = true;
+        self
+    }
+
+    /// Whether a comparison is recorded although nothing else changed: at about every poll.
+    pub(crate) fn is_record_due(&self, last: Option<Timestamp>, now: Option<Timestamp>) -> bool {
+        let (Some(last), Some(now)) = (last, now) else { return !self.is_dry_run };
+        !self.is_dry_run && now.duration_since(last).unsigned_abs() >= self.poll / 2
     }
 
     /// Poll interval of repositories.
@@ -185,18 +201,6 @@ impl RepositorySources {
         let made = manifests::generate(source, &files, whose, &elsewhere)?;
         Ok(json!({"revision": tree.commit().as_str(), "sourceType": made.source_type, "objects": made.objects}))
     }
-}
-
-/// Joins the messages of an error and its causes.
-fn error_chain(error: &GitError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(next) = cause {
-        text.push_str(": ");
-        text.push_str(&next.to_string());
-        cause = next.source();
-    }
-    text
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

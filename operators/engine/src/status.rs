@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::compare::is_in_sync;
 use crate::destination::DestinationCluster;
-use crate::health::{self, HealthCode};
+use switchboard_object::health::{self, HealthCode};
 use crate::object_fields::{format_time, has_option, list, non_empty_fields, text};
 use crate::project::Project;
 use crate::target::{ResourceKey, TargetObjects, images, tracked_by};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::health::HealthCode;
+use switchboard_object::health::HealthCode;
 use crate::status::ManagedResource;
 use crate::target::ResourceKey;
 
@@ -85,8 +85,8 @@ fn an_attempted_revision_is_synced_again_only_by_self_heal() {
     assert_eq!(heals(NOW, 3), AutoSyncDecision::RetryAfter(Duration::from_secs(18)));
     assert_eq!(heals(NOW, 99), AutoSyncDecision::RetryAfter(Duration::from_secs(300)));
     assert!(matches!(heals("2026-01-01T00:09:50Z", 2), AutoSyncDecision::StartSync(_)));
-    let AutoSyncDecision::StartSync(anew) = heals("2026-01-01T00:00:00Z", 99) else {
+    let AutoSyncDecision::StartSync(again) = heals("2026-01-01T00:00:00Z", 99) else {
         panic!("old repairs are forgotten")
     };
-    assert_eq!(anew["sync"]["autoHealAttemptsCount"], 1);
+    assert_eq!(again["sync"]["autoHealAttemptsCount"], 1);
 }

@@ -11,9 +11,9 @@ use super::{EngineOperator, repository};
 use crate::auto_sync::{self, AutoSyncDecision};
 use crate::deletion::{self, cascade_propagation, remaining_objects};
 use crate::destination::{self, DestinationCluster, SECRET_TYPE};
-use crate::health::HealthCode;
+use switchboard_object::health::HealthCode;
 use crate::kinds::{self, APPLICATIONS, PROJECTS, SECRETS};
-use crate::object_fields::{annotation, list, merge_patch, non_empty_fields, text};
+use crate::object_fields::{annotation, list, merge_patch, non_empty_fields, parse_time, text};
 use crate::operation;
 use crate::project::Project;
 use crate::status::{self, ApplicationCondition, LiveObjects, set_conditions, set_field, set_health};
@@ -305,7 +305,6 @@ impl<'a> Reconciliation<'a> {
         let mut again = self.engine.sources.poll();
         let mut said = error.clone();
         if let Ok(answer) = &answer {
-            set_field(status, "reconciledAt", answer["resolvedAt"].clone());
             set_field(status, "sourceType", answer["sourceType"].clone());
             let revision = text(answer, "/revision");
             let auto_sync = auto_sync::decide(&self.next, &found, revision, self.now);
@@ -328,12 +327,24 @@ impl<'a> Reconciliation<'a> {
                 told.iter().map(|message| ("SyncError", message.clone())).collect();
             set_conditions(&mut self.next["status"], &["SyncError"], &conditions, self.now);
             said = said.or(told);
+            self.record_time(&answer["resolvedAt"]);
         }
         let plan = self.patch_plan().requeue_after(again);
         Ok(match said {
             Some(message) => plan.blocked(message),
             None => plan,
         })
+    }
+
+    /// Records the time of the comparison if the status changes anyway or the recorded time is old: a write for the time
+    /// alone would show in every plan.
+    fn record_time(&mut self, resolved_at: &Value) {
+        let last = parse_time(text(&self.before, "/status/reconciledAt"));
+        let is_requested = !annotation(&self.before, REFRESH).is_empty();
+        let is_due = self.engine.sources.is_record_due(last, parse_time(text(resolved_at, "")));
+        if is_requested || is_due || merge_patch(&self.before, &self.next).is_some() {
+            set_field(&mut self.next["status"], "reconciledAt", resolved_at.clone());
+        }
     }
 
     /// Returns a plan that patches the Application if it has changed. A refresh request is removed.

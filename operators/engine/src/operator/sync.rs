@@ -9,7 +9,7 @@ use super::reconciliation::{Reconciliation, SyncScope, deletion_of};
 use crate::auto_sync::has_sync_option;
 use crate::compare::is_in_sync;
 use crate::deletion::is_never_pruned;
-use crate::health;
+use switchboard_object::health;
 use crate::kinds::NAMESPACES;
 use crate::object_fields::{format_time, list, non_empty_fields, parse_time, text};
 use crate::operation::{self, OperationStep, SyncAction, SyncTask};

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-/// Writes a shell script that stands in for git.
+/// Writes a shell script that replaces git.
 fn script(folder: &Path, text: &str) -> PathBuf {
     let path = folder.join("git");
     std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
