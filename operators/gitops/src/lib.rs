@@ -24,3 +24,4 @@ pub mod flow;
 pub mod kinds;
 pub mod kubeconfig;
 pub mod repository;
+pub mod state;

@@ -34,15 +34,3 @@ pub enum ServiceError {
     #[error("could not commit: the process is stopping")]
     Stopped,
 }
-
-/// Returns an error with all of its sources, separated by colons.
-pub fn error_chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(inner) = source {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        source = inner.source();
-    }
-    text
-}

@@ -85,7 +85,7 @@ pub enum FleetError {
     OtherDatabase(String),
     /// The instance has placements.
     #[error(
-        "could not remove the Argo CD instance in `{namespace}`: it has {placements} placements{}\nhint: cordon the instance and move its placements with `switchboard gitops fleet move`; list them with `switchboard gitops fleet list --units`",
+        "could not remove the Argo CD instance in `{namespace}`: it has {placements} placements{}\nhint: cordon the instance and move its placements with `switchboard gitops fleet move`; list them with `switchboard gitops fleet list --placements`",
         list_suffix(.first, *.placements)
     )]
     InUse {
@@ -138,7 +138,7 @@ pub enum FleetError {
     },
     /// Several placements match the name.
     #[error(
-        "could not select one {what}: {} have the name `{name}`, with the uids {}\nhint: give the uid of the tenant's namespace or of the environment's resource in place of the name; list them with `switchboard gitops fleet list --units -o wide`",
+        "could not select one {what}: {} have the name `{name}`, with the uids {}\nhint: pass the uid of the tenant's namespace or of the environment's resource in place of the name; list them with `switchboard gitops fleet list --placements -o wide`",
         .uids.len(),
         first_few(.uids, .uids.len())
     )]
@@ -165,7 +165,7 @@ pub enum FleetError {
     Cannot(#[from] MoveError),
     /// There is no move to cancel.
     #[error(
-        "could not cancel the move: the placement is not moving\nhint: list the moves with `switchboard gitops fleet list --units`"
+        "could not cancel the move: the placement is not moving\nhint: list the moves with `switchboard gitops fleet list --placements`"
     )]
     NotMoving,
     /// The move is past the step where it could be cancelled.

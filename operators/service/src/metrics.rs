@@ -114,7 +114,7 @@ pub async fn page(ledger: &Ledger, engine: Option<&EngineClient>, failing: u64) 
 }
 
 fn scrape_success(is: bool) -> String {
-    let name = "switchboard_gitops_metrics_ok";
+    let name = "switchboard_gitops_scrape_success";
     let help = "Whether everything was counted: 0 means that gauges of the database or the engine cluster are missing.";
     format!("# HELP {name} {help}\n# TYPE {name} gauge\n{name} {}\n", u8::from(is))
 }
@@ -221,9 +221,9 @@ fn gauges(counts: &GitOpsCounts) -> String {
         "Maximum number of Applications of an Argo CD instance.",
         &each(&limit(|member| member.max_applications)),
     );
-    let name = "switchboard_gitops_instance_units";
+    let name = "switchboard_gitops_instance_placements";
     gauge(name, "Placements of an Argo CD instance.", &each(&|entry| entry.candidate.environments as f64));
-    let name = "switchboard_gitops_instance_units_limit";
+    let name = "switchboard_gitops_instance_placements_limit";
     gauge(
         name,
         "Maximum number of placements of an Argo CD instance.",

@@ -8,6 +8,7 @@ use switchboard_gitops::kinds::CRDS;
 use switchboard_ledger::ids::Uid;
 use switchboard_ledger::rows::EngineInstance;
 use switchboard_ledger::{DbTimestamp, Filter};
+use switchboard_object::causes::error_chain;
 use switchboard_object::yaml;
 
 use crate::error::ServiceError;
@@ -124,7 +125,7 @@ async fn mark_namespaces(store: &Store, client: &Client, cluster: &Uid, force: b
         };
         // The role works without permission to patch namespaces; `fleet add` marks them as well.
         if let Err(error) = marked {
-            let error = crate::error::error_chain(&error);
+            let error = error_chain(&error);
             tracing::warn!(namespace = place, error, "could not mark the Argo CD namespace as this database's");
         }
     }

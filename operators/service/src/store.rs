@@ -5,9 +5,10 @@ use std::thread::available_parallelism;
 
 use switchboard_kernel::core::silence_panic_hook;
 use switchboard_ledger::{Ledger, LedgerView, RowChange};
+use switchboard_object::causes::error_chain;
 use tokio_util::task::LocalPoolHandle;
 
-use crate::error::{ServiceError, error_chain};
+use crate::error::ServiceError;
 
 /// Maximum number of attempts on conflicts. After that the unit is retried later.
 const MAX_ATTEMPTS: u32 = 8;

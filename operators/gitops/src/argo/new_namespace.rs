@@ -162,7 +162,7 @@ mod tests {
         let mut more = wanted.clone();
         more["spec"]["clusterResourceWhitelist"] = json!([item("bakery"), item("kube-system"), item("shop")]);
         assert!(!project::same(&more, &wanted));
-        assert_eq!(permit_namespaces(plain.clone(), &rows[3..]), plain, "nobody asks");
+        assert_eq!(permit_namespaces(plain.clone(), &rows[3..]), plain, "no deployment requests it");
     }
 
     /// The API server of an older Argo CD drops fields that the kind does not have.

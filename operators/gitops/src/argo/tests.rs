@@ -141,7 +141,7 @@ fn guarantees_an_edit_of_the_spec_is_reverted_and_others_are_kept() {
     assert_eq!(application::corrected(&object, &row).unwrap(), None);
     let mut edited = object.clone();
     edited["spec"]["syncPolicy"] = json!({ "automated": {} });
-    edited["spec"]["project"] = json!("default-of-somebody");
+    edited["spec"]["project"] = json!("default-of-another");
     edited["metadata"]["labels"]["mine"] = json!("x");
     edited["status"] = json!({ "health": {} });
     let corrected = application::corrected(&edited, &row).unwrap().unwrap();

@@ -101,11 +101,11 @@ fn a_pattern_as_url_is_rejected() {
         "https://{a,b}/r",
     ] {
         let said = judged(url).unwrap_err();
-        assert!(said.starts_with("spec.source.repoURL is to name one repository, and contains"), "{said}");
+        assert!(said.starts_with("spec.source.repoURL must name a single repository, but contains"), "{said}");
         let mut credential = crate::kinds::RepositoryCredential::default();
         credential.spec.repository = url.into();
         let said = credential.validate().unwrap_err();
-        assert!(said.starts_with("spec.repository is to name one repository, and contains"), "{said}");
+        assert!(said.starts_with("spec.repository must name a single repository, but contains"), "{said}");
     }
     for url in ["git.example", "ext::sh", "ftp://git.example/r", "https:///r", "--upload-pack=x"] {
         let said = judged(url).unwrap_err();

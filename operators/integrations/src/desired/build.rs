@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use switchboard_object::causes::error_chain;
 
 use super::{DesiredIntegration, DesiredNamespace, DesiredObject, DesiredObjects, NamespaceKey, resource};
 use crate::chart::IntegrationsChart;
@@ -308,12 +309,6 @@ fn run_job(
     let RenderedObjects { objects, parameters } = rendered;
     let objects = objects.into_iter().map(|body| object(body, shards, !compat)).collect::<Result<Vec<_>, _>>()?;
     Ok(CachedRender { objects: Arc::new(objects), parameters: Arc::new(parameters) })
-}
-
-/// Joins the messages of an error and its causes.
-fn error_chain(error: &IntegrationRenderError) -> String {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    causes.fold(error.to_string(), |told, cause| format!("{told}: {cause}"))
 }
 
 fn same_object(one: &Value, other: &Value) -> bool {

@@ -145,7 +145,7 @@ fn nothing_is_counted_with_an_unreadable_file() {
     assert_eq!(with("$schema: /aws/account-1.yml\nname: acc-4\n").unwrap().shards.len(), 3);
     for broken in ["$schema: /aws/account-1.yml\nname: [\n", "$schema: /aws/account-1.yml\n", "name: [\n"] {
         let problem = with(broken).unwrap_err();
-        assert!(problem.message.contains("is not known: /aws/4.yml"), "{problem}");
+        assert!(problem.message.contains("which is unknown: /aws/4.yml"), "{problem}");
         assert_eq!(&*problem.file, "/integration.yml");
     }
     assert_eq!(with("$schema: /access/user-1.yml\nname: [\n").unwrap().shards.len(), 2, "that is no account");

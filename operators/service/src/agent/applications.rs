@@ -20,11 +20,12 @@ use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_ledger::ids::{OperationId, OperationResource, Uid};
 use switchboard_ledger::rows::{Application, ApplicationState};
 use switchboard_ledger::{Filter, RowChange, RowKey};
+use switchboard_object::causes::error_chain;
 
 use super::application_cache::ApplicationFingerprint;
 use super::orphans::{self, MoveHold};
 use super::{APPLICATIONS_NAME, Agent};
-use crate::error::{ServiceError, error_chain};
+use crate::error::ServiceError;
 use crate::request::{self, stamp, text};
 use crate::resources::{APPLICATIONS, NAMESPACES};
 use crate::store::run_blocking_if_large;

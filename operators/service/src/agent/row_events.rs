@@ -13,10 +13,11 @@ use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_ledger::ids::{EngineInstanceId, OperationId, OperationResource, OperationState};
 use switchboard_ledger::rows::{Application, ApplicationOwner, Operation};
 use switchboard_ledger::{ChangeEvent, Filter, LedgerView, RowKey};
+use switchboard_object::causes::error_chain;
 use tokio::time::Instant;
 
 use super::{APPLICATIONS_NAME, Agent, OPERATIONS_NAME, finished_moves};
-use crate::error::{ServiceError, error_chain};
+use crate::error::ServiceError;
 use crate::rows;
 
 /// Delay of a retry after a database error.

@@ -19,9 +19,10 @@ use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::ClusterUser;
 use switchboard_ledger::{RowChange, RowKey};
+use switchboard_object::causes::error_chain;
 
 use super::{Backend, CREDENTIALS_NAME, declared};
-use crate::error::{ServiceError, error_chain};
+use crate::error::ServiceError;
 use crate::external_checks::CheckState;
 use crate::request::{UnitRequest, secret, text};
 use crate::resources::{CREDENTIALS, SECRETS};

@@ -19,9 +19,10 @@ use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_ledger::ids::{EngineInstanceId, ManagedEnvironmentId, Uid, UserId};
 use switchboard_ledger::rows::{AppProjectRepository, Application, ClusterUser, EngineInstance, Operation};
 use switchboard_ledger::{Filter, Row, RowChange, RowKey, Table};
+use switchboard_object::causes::error_chain;
 
 use super::{Backend, DEPLOYMENTS_NAME, declared, unplaced};
-use crate::error::{ServiceError, error_chain};
+use crate::error::ServiceError;
 use crate::instance::{self, PlacedInstance};
 use crate::request::{UnitRequest, text};
 use crate::resources::{DEPLOYMENTS, ENVIRONMENTS};

@@ -23,9 +23,10 @@ use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
 use switchboard_ledger::rows::{ClusterUser, Operation};
 use switchboard_ledger::{DbTimestamp, RowChange, RowKey};
+use switchboard_object::causes::error_chain;
 
 use super::{Backend, ENVIRONMENTS_NAME, declared};
-use crate::error::{ServiceError, error_chain};
+use crate::error::ServiceError;
 use crate::external_checks::{CheckQueue, CheckState};
 use crate::request::{UnitRequest, secret, text};
 use crate::resources::{ENVIRONMENTS, SECRETS};

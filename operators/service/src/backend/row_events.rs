@@ -11,13 +11,14 @@ use switchboard_ledger::ids::{ApiResource, OperationResource};
 use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
 use switchboard_ledger::rows::{ApiToDatabase, ClusterUser, DeploymentToApplication, Operation};
 use switchboard_ledger::{ChangeEvent, DbTimestamp, Filter, LedgerView, RowKey};
+use switchboard_object::causes::error_chain;
 use tokio::time::Instant;
 
 use super::{
     Backend, CREDENTIALS_NAME, DEPLOYMENTS_NAME, ENVIRONMENTS_NAME, SYNC_RUNS_NAME, TENANTS_NAME, UPKEEP_NAME,
     unplaced, upkeep,
 };
-use crate::error::{ServiceError, error_chain};
+use crate::error::ServiceError;
 use crate::rows::{is_open, open_operations};
 
 /// Delay of a retry after a database error.

@@ -14,9 +14,10 @@ use switchboard_kernel::view::{ExternalClient, View};
 use switchboard_ledger::ids::UserId;
 use switchboard_ledger::rows::{Application, ClusterUser, Operation, SyncOperation};
 use switchboard_ledger::{Filter, RowChange, RowKey};
+use switchboard_object::causes::error_chain;
 
 use super::{Backend, SYNC_RUNS_NAME, declared};
-use crate::error::{ServiceError, error_chain};
+use crate::error::ServiceError;
 use crate::request::{UnitRequest, text};
 use crate::resources::{DEPLOYMENTS, SYNC_RUNS};
 use crate::writes::mutation;

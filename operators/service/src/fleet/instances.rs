@@ -225,8 +225,8 @@ impl From<&FleetInstance> for Value {
             "state": member.as_ref().map_or("unregistered", |member| member.state.as_str()),
             "applications": applications,
             "maxApplications": member.as_ref().map(|member| member.max_applications),
-            "units": environments,
-            "maxUnits": member.as_ref().map(|member| member.max_environments),
+            "placements": environments,
+            "maxPlacements": member.as_ref().map(|member| member.max_environments),
             "moving": entry.moving,
         })
     }

@@ -8,6 +8,7 @@ use switchboard_ledger::ids::{InstanceState, MoveId, MoveStep, Uid};
 use switchboard_ledger::rows::fleet::{Move, Placement};
 use switchboard_ledger::rows::{Application, EngineInstance};
 use switchboard_ledger::{ChangeEvent, Filter, LedgerView, RowChange, RowKey};
+use switchboard_object::causes::error_chain;
 use tokio::time::sleep;
 use tracing::{info, warn};
 
@@ -137,7 +138,7 @@ impl Fleet {
         match row.step {
             MoveStep::Rollback => self.advance_once(id, false).await,
             step if moves::ROLLBACK_STEPS.contains(&step) => {
-                self.begin_rollback(&row, crate::error::error_chain(&error)).await.map(|_| MoveProgress::Done)
+                self.begin_rollback(&row, error_chain(&error)).await.map(|_| MoveProgress::Done)
             }
             _ => Err(error.into()),
         }
@@ -192,7 +193,7 @@ impl Fleet {
     pub async fn drive_moves(self) {
         loop {
             if let Err(error) = self.drive_until_error().await {
-                warn!(error = %crate::error::error_chain(&error), "could not continue the moves between Argo CD instances; retrying");
+                warn!(error = %error_chain(&error), "could not continue the moves between Argo CD instances; retrying");
             }
             sleep(RETRY_DELAY).await;
         }
@@ -243,7 +244,7 @@ impl Fleet {
             // The move was deleted with its tenant or environment.
             Err(FleetError::NoMove) => RETRY_DELAY,
             Err(error) => {
-                warn!(moved = %id, error = %crate::error::error_chain(&error), "could not continue a move between Argo CD instances; retrying");
+                warn!(moved = %id, error = %error_chain(&error), "could not continue a move between Argo CD instances; retrying");
                 RETRY_DELAY
             }
         }

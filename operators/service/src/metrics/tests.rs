@@ -169,7 +169,7 @@ async fn a_missing_engine_cluster_is_reported() {
         |page: &str, line: &str| assert!(page.lines().any(|found| found == line), "`{line}` is missing in\n{page}");
     let (page, error) = super::page(&ledger, None, 0).await;
     assert!(matches!(error, Some(MetricsError::Rows(_))), "the database has no tables: {error:?}");
-    is(&page, "switchboard_gitops_metrics_ok 0");
+    is(&page, "switchboard_gitops_scrape_success 0");
     assert_eq!(used(&page).len(), 1, "{page}");
 
     ledger.migrate().await.unwrap();
@@ -184,7 +184,7 @@ async fn a_missing_engine_cluster_is_reported() {
     let away = EngineClient::new(kube::Client::try_from(away).unwrap());
     let (page, error) = super::page(&ledger, Some(&away), 3).await;
     assert!(matches!(error, Some(MetricsError::Objects(_))), "{error:?}");
-    is(&page, "switchboard_gitops_metrics_ok 0");
+    is(&page, "switchboard_gitops_scrape_success 0");
     is(&page, "operationDB_rows_in_waiting_state 0");
     is(&page, "gitopsDeployments_failures{gitopsDeployment=\"fail\"} 3");
     assert!(page.contains("switchboard_gitops_instance_applications{"), "{page}");
@@ -192,7 +192,7 @@ async fn a_missing_engine_cluster_is_reported() {
 
     let (page, error) = super::page(&ledger, None, 0).await;
     assert!(error.is_none(), "{error:?}");
-    is(&page, "switchboard_gitops_metrics_ok 1");
+    is(&page, "switchboard_gitops_scrape_success 1");
 }
 
 /// A crashed agent leaves its Operations in progress, and a cordoned instance has capacity that is not available.

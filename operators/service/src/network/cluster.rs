@@ -15,8 +15,8 @@ use switchboard_gitops::kinds::environment::EnvironmentReason;
 use switchboard_gitops::kubeconfig::KubeconfigAccess;
 use switchboard_gitops::repository::without_login;
 use switchboard_ledger::SecretString;
+use switchboard_object::causes::error_chain;
 
-use crate::error::error_chain;
 use crate::network::BoxFuture;
 use crate::request::text;
 use refusal::cluster_failure;

@@ -8,7 +8,7 @@ use switchboard_ledger::rows::*;
 use switchboard_ledger::{DbTimestamp, RowChange};
 
 use crate::database::{TestDatabase, on_both};
-use crate::fixture::{ARGO, ARGOCD, DEPLOYMENTS, GROUP, ServiceFixture, create, plain, send, uid};
+use crate::fixture::{ARGO, ARGOCD, DEPLOYMENTS, GROUP, RoleSet, ServiceFixture, create, plain, send, uid};
 
 on_both! {
     a_deployment_becomes_an_application_and_reports_its_status
@@ -20,6 +20,8 @@ on_both! {
     a_recreated_deployment_is_another
     an_operation_without_notification_is_notified
     a_deletion_during_a_restart_is_applied
+    a_deleted_deployment_leaves_no_waiting_unit
+    a_deleted_deployment_leaves_no_waiting_unit_of_a_separate_backend
     a_deleted_namespace_leaves_nothing
     an_idle_deployment_costs_nothing
 }
@@ -242,6 +244,32 @@ async fn a_deletion_during_a_restart_is_applied(database: TestDatabase) {
     assert!(fixture.all::<Application>().await.is_empty());
     assert!(fixture.all::<DeploymentToApplication>().await.is_empty());
     assert!(fixture.all::<ApplicationState>().await.is_empty());
+}
+
+async fn a_deleted_deployment_leaves_no_waiting_unit(database: TestDatabase) {
+    let fixture = ServiceFixture::new(database).await;
+    no_unit_waits_after_a_deletion(&fixture).await;
+}
+
+async fn a_deleted_deployment_leaves_no_waiting_unit_of_a_separate_backend(database: TestDatabase) {
+    let mut fixture = ServiceFixture::without_roles(database, false).await;
+    fixture.start_roles(RoleSet::Backend, None, fixture.clients()).await;
+    fixture.start_roles(RoleSet::Agent, None, fixture.clients()).await;
+    no_unit_waits_after_a_deletion(&fixture).await;
+}
+
+async fn no_unit_waits_after_a_deletion(fixture: &ServiceFixture) {
+    for name in ["web", "api"] {
+        let uid = uid(&fixture.deploy("shop", name, plain()).await);
+        synced(fixture, "shop", name).await;
+        fixture.wait_until_settled().await;
+        fixture.delete("shop", DEPLOYMENTS, name).await;
+        fixture.wait_for("no Application", async || fixture.application(&uid).await.is_none().then_some(())).await;
+    }
+    fixture.wait_until_settled().await;
+    fixture
+        .wait_for("no unit that waits", async || (!fixture.unit_states().await.contains("Waiting")).then_some(()))
+        .await;
 }
 
 async fn a_deleted_namespace_leaves_nothing(database: TestDatabase) {

@@ -19,9 +19,9 @@ on_both! {
 }
 
 /// Tables of managed-gitops, with its own schema version.
-const POSTGRES: &str = include_str!("../../../ledger/migrations/postgres/0001_original.sql");
+const POSTGRES: &str = include_str!("../../../ledger/migrations/postgres/0001_managed_gitops.sql");
 /// The tables for SQLite, which managed-gitops never used.
-const SQLITE: &str = include_str!("../../../ledger/migrations/sqlite/0001_original.sql");
+const SQLITE: &str = include_str!("../../../ledger/migrations/sqlite/0001_managed_gitops.sql");
 const SCHEMA_VERSION: &str = "create table schema_migrations (version bigint primary key, dirty boolean not null);
 insert into schema_migrations values (20, false);";
 

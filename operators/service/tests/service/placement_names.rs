@@ -133,7 +133,7 @@ async fn placements_are_listed_with_their_instance(database: TestDatabase) {
     // The error lists the placements to move away.
     let reported = fleet.remove(ARGOCD, false).await.unwrap_err().to_string();
     assert!(reported.contains("it has 3 placements: `bank`, `shop`, `shop --environment prod`\n"), "{reported}");
-    assert!(reported.contains("`switchboard gitops fleet list --units`"), "{reported}");
+    assert!(reported.contains("`switchboard gitops fleet list --placements`"), "{reported}");
     // A moving placement is listed with its target.
     fixture.add_instance(OTHER).await;
     let (unit, _) = fleet.find_placement("bank", None).await.unwrap();

@@ -12,6 +12,7 @@ on_both! {
     a_sync_run_waits_for_its_deployment
     a_sync_run_of_an_automated_deployment_is_rejected
     a_deleted_sync_run_is_stopped
+    sync_runs_are_deleted_with_their_deployment
     a_sync_continues_after_a_restart
     a_reserved_name_is_rejected_at_admission
 }
@@ -109,6 +110,46 @@ async fn a_deleted_sync_run_is_stopped(database: TestDatabase) {
     fixture.wait_until_settled().await;
     fixture.delete("shop", DEPLOYMENTS, "web").await;
     fixture.wait_for("no rows", async || fixture.all::<Application>().await.is_empty().then_some(())).await;
+}
+
+/// Runs are owned by their deployment: without it, they record nothing that a user could look up.
+async fn sync_runs_are_deleted_with_their_deployment(database: TestDatabase) {
+    let fixture = ServiceFixture::new(database).await;
+    let web = uid(&fixture.deploy("shop", "web", manual()).await);
+    fixture.wait_for("an Application", async || fixture.application(&web).await).await;
+    for name in ["first", "second"] {
+        run(&fixture, name, None).await;
+        let said = fixture.wait_for("an end", async || condition(&fixture, name).await).await;
+        assert_eq!(said["status"], "False", "{said}");
+    }
+    // Another deployment's run stays, and so does one that still waits for its deployment.
+    let other = json!({"gitopsDeploymentName": "other"});
+    fixture.create_resource("shop", SYNC_RUNS, "GitOpsDeploymentSyncRun", "early", other).await;
+    let owned = fixture
+        .wait_for("an owner", async || {
+            let run = fixture.resource("shop", SYNC_RUNS, "second").await?;
+            run["metadata"]["ownerReferences"].is_array().then_some(run)
+        })
+        .await;
+    assert_eq!(
+        owned["metadata"]["ownerReferences"],
+        json!([{"apiVersion": "managed-gitops.redhat.com/v1alpha1", "kind": "GitOpsDeployment", "name": "web", "uid": web}])
+    );
+    fixture
+        .wait_for("an owner of the first", async || {
+            let run = fixture.resource("shop", SYNC_RUNS, "first").await?;
+            run["metadata"]["ownerReferences"].is_array().then_some(())
+        })
+        .await;
+    fixture.delete("shop", DEPLOYMENTS, "web").await;
+    for name in ["first", "second"] {
+        fixture
+            .wait_for("no run", async || fixture.resource("shop", SYNC_RUNS, name).await.is_none().then_some(()))
+            .await;
+    }
+    assert!(fixture.resource("shop", SYNC_RUNS, "early").await.is_some());
+    fixture.wait_for("no rows", async || fixture.all::<SyncOperation>().await.is_empty().then_some(())).await;
+    assert!(fixture.all::<ApiToDatabase>().await.is_empty());
 }
 
 async fn a_sync_continues_after_a_restart(database: TestDatabase) {

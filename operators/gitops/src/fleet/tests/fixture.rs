@@ -282,7 +282,7 @@ impl FleetFixture {
         assert!(live["metadata"]["finalizers"].as_array().is_none_or(Vec::is_empty), "{live}");
         let other = if name.1 == "argocd-one" { "argocd-two" } else { "argocd-one" };
         let copy = self.objects.get(&(name.0.clone(), other.to_string(), name.2.clone()));
-        assert!(copy.is_some(), "{name:?} goes, and nowhere is a copy");
+        assert!(copy.is_some(), "{name:?} is deleted without a copy");
     }
 }
 

@@ -19,7 +19,7 @@ async fn add(ledger: &Ledger, uid: &str, limits: InstanceLimits) -> EngineInstan
 }
 
 /// Registers the namespace on this cluster, which may have been recreated.
-async fn add_at(ledger: &Ledger, cluster: &str, uid: &str, limits: InstanceLimits, anew: bool) -> EngineInstance {
+async fn add_at(ledger: &Ledger, cluster: &str, uid: &str, limits: InstanceLimits, is_recreated: bool) -> EngineInstance {
     let (mappings, instances, members) = (all(ledger).await, all(ledger).await, all(ledger).await);
     let mut number = mappings.len();
     let (instance, changes) = register(
@@ -30,7 +30,7 @@ async fn add_at(ledger: &Ledger, cluster: &str, uid: &str, limits: InstanceLimit
             instances: &instances,
             members: &members,
             limits,
-            is_cluster_recreated: anew,
+            is_cluster_recreated: is_recreated,
             now: NOW,
         },
         || {
@@ -49,8 +49,8 @@ async fn an_instance_is_registered_once_and_survives_a_recreated_namespace() {
     let limits = InstanceLimits { max_applications: Some(7), max_environments: None };
     let first = add(&ledger, "one", limits).await;
     assert_eq!(add(&ledger, "one", InstanceLimits::default()).await, first);
-    let anew = add(&ledger, "two", InstanceLimits::default()).await;
-    assert_eq!((anew.id, anew.namespace_uid.as_str()), (first.id, "two"));
+    let again = add(&ledger, "two", InstanceLimits::default()).await;
+    assert_eq!((again.id, again.namespace_uid.as_str()), (first.id, "two"));
     assert_eq!(all::<EngineInstance>(&ledger).await.len(), 1);
     // The limits are kept, and no mapping refers to the deleted namespace.
     let members: Vec<Member> = all(&ledger).await;
@@ -65,8 +65,8 @@ async fn a_namespace_of_another_cluster_is_another_instance_unless_the_cluster_w
     let ledger = Ledger::open(&Address::parse("sqlite::memory:").unwrap(), Sealer::plain()).await.unwrap();
     ledger.migrate().await.unwrap();
     let first = add_at(&ledger, "a", "one", InstanceLimits::default(), false).await;
-    let anew = add_at(&ledger, "b", "two", InstanceLimits::default(), true).await;
-    assert_eq!((&anew.id, &anew.cluster, anew.namespace_uid.as_str()), (&first.id, &first.cluster, "two"));
+    let again = add_at(&ledger, "b", "two", InstanceLimits::default(), true).await;
+    assert_eq!((&again.id, &again.cluster, again.namespace_uid.as_str()), (&first.id, &first.cluster, "two"));
     let clusters = async || {
         let mut known: Vec<KubernetesToDatabase> = all(&ledger).await;
         known.retain(|row| row.relation == KubernetesRelation::EngineCluster);

@@ -277,7 +277,7 @@ fn an_application_of_another_instance_is_deleted_without_its_resources() {
     bound["metadata"]["finalizers"] = json!([FINALIZER]);
     let made = writes(agent::release_applications(std::slice::from_ref(&bound)));
     let [KubernetesWrite::Merge(_, patch)] = &*made else { panic!("{made:?}") };
-    assert_eq!(patch["metadata"]["finalizers"], json!([]), "whoever bound it to its children does not take them along");
+    assert_eq!(patch["metadata"]["finalizers"], json!([]), "the finalizer does not delete the children");
     bound["metadata"]["finalizers"] = json!([]);
     bound["metadata"]["deletionTimestamp"] = json!("2026-11-16T08:00:00Z");
     assert!(matches!(agent::release_applications(&[bound]), AgentStep::Wait(_)));

@@ -273,8 +273,8 @@ async fn an_overdue_operation_is_reported() {
 #[tokio::test]
 async fn a_tenant_is_a_namespace_by_its_uid() {
     let fixture = FlowFixture::new().await;
-    let anew = crate::flow::tenant::TenantNamespace { name: "shop".into(), uid: "another".into() };
-    let (user, changes) = crate::flow::tenant::user(None, &anew, || UserId::from("tenant2"), START);
+    let recreated = crate::flow::tenant::TenantNamespace { name: "shop".into(), uid: "another".into() };
+    let (user, changes) = crate::flow::tenant::user(None, &recreated, || UserId::from("tenant2"), START);
     fixture.ledger.commit(&changes).await.unwrap();
     assert_ne!(user.id, fixture.user.id);
     let named = Filter::all().is("display_name", "shop");

@@ -226,7 +226,7 @@ async fn guarantees_a_rotation_is_detected() {
     verified(&mut fixture, &stage(false), &secret("new"), None).await;
     assert_eq!(credentials(&fixture).await.bearer_token.unwrap().expose(), "new");
     let asked = Filter::all().is("resource_type", OperationResource::ManagedEnvironment);
-    assert_eq!(fixture.ledger.list::<Operation>(&asked).await.unwrap().len(), 1, "Argo CD is told at once");
+    assert_eq!(fixture.ledger.list::<Operation>(&asked).await.unwrap().len(), 1, "the agent is notified at once");
     let (_, question) = decide(&mut fixture, Some(&stage(true)), Some(&secret("new")), None).await;
     assert!(matches!(question, Some(ClusterCheck::Verify { install: true, .. })), "{question:?}");
 }
@@ -273,7 +273,7 @@ async fn an_unwanted_service_account_is_retired_once_another_credential_works() 
         let (_, asked) = decide_both(&mut fixture, Some(&next), Some(&other), None, None).await;
         assert_eq!(asked.retire, None, "Argo CD is that account yet");
         let stored = verified(&mut fixture, &next, &other, Some("of-ours")).await;
-        assert!(stored.requeue_after_ms.is_some(), "it is looked at again, though nothing else changes");
+        assert!(stored.requeue_after_ms.is_some(), "it is checked again, though nothing else changes");
         let (_, asked) = decide_both(&mut fixture, Some(&next), Some(&other), None, None).await;
         let Some(ClusterCheck::Retire { account }) = asked.retire else { panic!("{asked:?}") };
         assert_eq!(account.host, "https://api.example");

@@ -107,7 +107,7 @@ fn finished_operations_are_deleted_after_their_retention() {
     assert_eq!(at(KEEP_FAILED_MS + 1), ["a", "b", "c"]);
     assert!(
         operation::garbage_collect(&rows[..1], &[], &[instance()], START).requeue_after_ms.is_some(),
-        "somebody looks then"
+        "the next sweep is due"
     );
 }
 

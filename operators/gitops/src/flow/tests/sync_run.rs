@@ -199,7 +199,7 @@ async fn guarantees_the_result_of_a_run_is_kept() {
         assert_eq!(over.status.conditions[0].status == ConditionStatus::True, end.is_err());
         without_operations(&fixture).await;
         let later = decide(&mut fixture, Some(&over), Some(&manual()), false).await;
-        assert_eq!(later, ReconcileResult::default(), "it is over, and was told how");
+        assert_eq!(later, ReconcileResult::default(), "it is over, with its result");
     }
 }
 
@@ -221,14 +221,14 @@ async fn a_reverted_change_does_not_alter_the_result() {
         assert_eq!(status(&refused).unwrap()["conditions"][0]["message"], REVISION_IMMUTABLE);
         let refused = with_status(&changed, &refused);
         without_operations(&fixture).await;
-        assert!(decide(&mut fixture, Some(&refused), Some(&manual()), false).await.writes.is_empty(), "it is told");
+        assert!(decide(&mut fixture, Some(&refused), Some(&manual()), false).await.writes.is_empty(), "it is reported");
         let back = SyncRun { status: refused.status.clone(), ..first };
         let again = decide(&mut fixture, Some(&back), Some(&manual()), false).await;
         match end {
             Ok(()) => assert_eq!(status(&again).unwrap()["conditions"][0]["status"], "False"),
             Err(_) => assert_eq!(again, ReconcileResult::default(), "it has failed"),
         }
-        assert!(fixture.all::<Operation>().await.is_empty(), "it is not made again");
+        assert!(fixture.all::<Operation>().await.is_empty(), "it is not requested again");
     }
 }
 
@@ -238,7 +238,7 @@ async fn a_waiting_run_with_a_lost_operation_is_started() {
     decide(&mut fixture, Some(&run("now", "")), Some(&manual()), false).await;
     without_operations(&fixture).await;
     let again = decide(&mut fixture, Some(&run("now", "")), Some(&manual()), false).await;
-    assert!(again.writes.is_empty(), "nothing is told of what nobody knows: {again:?}");
+    assert!(again.writes.is_empty(), "an unknown result is not reported: {again:?}");
     let [asked] = &*fixture.all::<Operation>().await else { panic!("one Operation") };
     let [sync] = &*fixture.all::<SyncOperation>().await else { panic!("one sync") };
     assert_eq!((asked.resource_id.as_str(), asked.state), (sync.id.as_str(), OperationState::Waiting));

@@ -2,8 +2,7 @@
 
 use switchboard_gitops::kinds::environment::EnvironmentReason;
 use switchboard_gitops::repository::without_login;
-
-use crate::error::error_chain;
+use switchboard_object::causes::error_chain;
 
 /// Reason and message of a cluster that cannot be used.
 pub type ClusterFailure = (EnvironmentReason, String);

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use switchboard_gitops::kubeconfig;
 use switchboard_gitops::repository::without_login;
 use switchboard_ledger::rows::tenant_clusters::ServiceAccount;
+use switchboard_object::causes::error_chain;
 
 use super::{ClusterConnector, account_name, objects, send};
-use crate::error::error_chain;
 use crate::request::text;
 
 /// Error of a removal.
