@@ -9,6 +9,7 @@ use axum::{Json, Router};
 use http::{HeaderMap, Request, header};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use switchboard_gitops::state::is_manual;
 use switchboard_kernel::operator::{OperatorName, Unit};
 use switchboard_rest::auth::{Caller, ResourceAttributes};
 
@@ -16,7 +17,6 @@ use crate::access::{COOKIE, GROUP};
 use crate::components::operator_href;
 use crate::flags::CommandFlags;
 use crate::fleet::{FleetRefusal, PlacementName, RefusalKind};
-use crate::load::fleet::is_manual;
 use crate::login;
 use crate::problem::ConsoleProblem;
 use crate::server::response;

@@ -16,6 +16,7 @@ use crate::problem::ConsoleProblem;
 use crate::server::response::json;
 use crate::server::routes::PageQuery;
 use crate::server::{App, SharedApp, events};
+use crate::table::TableQuery;
 
 pub(crate) use document::part;
 
@@ -50,12 +51,11 @@ async fn operators(State(app): SharedApp) -> Response {
 }
 
 async fn operator(State(app): SharedApp, Path(name): Path<String>, Query(asked): Query<PageQuery>) -> Response {
-    json(load::operator::load(&app.source, &name, asked.unit.as_deref(), asked.page.unwrap_or(1)).await)
+    json(load::operator::load(&app.source, &name, asked.unit.as_deref(), &TableQuery::default(), asked.page()).await)
 }
 
 async fn decisions(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
-    let (operator, unit) = (asked.operator.as_deref(), asked.unit.as_deref());
-    json(load::operator::timeline(&app.source, operator, unit, asked.page.unwrap_or(1)).await)
+    json(load::timeline::timeline(&app.source, asked.scope(), &TableQuery::default(), asked.page()).await)
 }
 
 async fn decision(State(app): SharedApp, Path(id): Path<String>) -> Response {
@@ -76,7 +76,8 @@ async fn objects(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Respo
         )));
     };
     let (namespace, from) = (asked.namespace.unwrap_or_default(), asked.from.unwrap_or_default());
-    json(load::browse::list(&app.source, cluster, kind, &namespace, &from).await)
+    let scope = load::browse::ListScope { cluster, kind, namespace: &namespace };
+    json(load::browse::list(&app.source, scope, &TableQuery::default(), &from, 1).await)
 }
 
 async fn object(State(app): SharedApp, Path((cluster, kind, namespace, name)): ObjectPath) -> Response {
@@ -99,15 +100,15 @@ async fn why(State(app): SharedApp, Path((cluster, kind, namespace, name)): Obje
 }
 
 async fn plugs(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
-    json(load::map::load(&app.source, asked.page(), asked.near.as_deref(), &asked.filter()).await)
+    json(load::map::load(&app.source, asked.page(), asked.near.as_deref(), &asked.tables("")).await)
 }
 
 async fn shards(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
-    json(load::shards::load(&app.source, asked.page(), &asked.filter(), asked.only_different()).await)
+    json(load::shards::load(&app.source, asked.page(), &asked.tables(""), asked.only_different()).await)
 }
 
 async fn fleet(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {
-    json(load::fleet::load(&app.source, asked.page(), &asked.filter()).await)
+    json(load::fleet::load(&app.source, asked.page(), &asked.tables("")).await)
 }
 
 async fn search(State(app): SharedApp, Query(asked): Query<PageQuery>) -> Response {

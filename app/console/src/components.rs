@@ -5,7 +5,7 @@ use switchboard_kernel::diff::{DiffLine, DiffSign, LEFT_OUT};
 use switchboard_kernel::explain;
 use switchboard_kernel::redact::REDACTED;
 use switchboard_kernel::resource::ObjectKey;
-use switchboard_kernel::state::Health;
+use switchboard_kernel::state::{Health, OperatorPause};
 use switchboard_kernel::timestamp::Timestamp;
 
 /// Returns the CSS class of a state.
@@ -47,6 +47,11 @@ pub fn count(number: usize, noun: &str) -> String {
 pub fn ago(now: Timestamp, at: Timestamp) -> Markup {
     let stamp = at.to_string();
     html! { time datetime=(stamp) title=(stamp) { (explain::format_duration(now.since(at))) " ago" } }
+}
+
+/// Renders who paused an operator, and when.
+pub fn paused(pause: &OperatorPause, now: Timestamp) -> Markup {
+    html! { span.tag.hot.wrap { "paused by " (pause.by) ", " (ago(now, pause.since)) } }
 }
 
 /// Percent-encodes a path segment.
@@ -179,11 +184,6 @@ pub fn with_code_spans(text: &str) -> Markup {
     html! { @for (at, part) in text.split('`').enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } } }
 }
 
-/// Returns the root cause of a gRPC error message.
-pub fn root_cause(message: &str) -> &str {
-    message.rsplit_once("desc = ").map_or(message, |(_, last)| last)
-}
-
 /// Renders a panel with a title.
 pub fn panel(id: &str, title: &str, aside: &Markup, body: &Markup) -> Markup {
     let heading = format!("{id}-title");
@@ -226,11 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn cause_omits_intermediate_errors() {
-        let said =
-            "Failed to load target state: rpc error: code = Unknown desc = no-such-folder: app path does not exist";
-        assert_eq!(root_cause(said), "no-such-folder: app path does not exist");
-        assert_eq!(root_cause("back-off restarting failed container"), "back-off restarting failed container");
+    fn backquoted_parts_are_code() {
         assert_eq!(with_code_spans("run `a b` now").into_string(), "run <code>a b</code> now");
     }
 }

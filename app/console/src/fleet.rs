@@ -11,7 +11,11 @@ pub trait FleetProvider: Send + Sync {
     fn status(&self) -> BoxFuture<'_, Result<FleetStatus, FleetRefusal>>;
 
     /// Starts a move of a placement to an instance, or returns the running move to it. An agent carries it out.
-    fn begin<'a>(&'a self, unit: &'a PlacementName, to: &'a str) -> BoxFuture<'a, Result<PlacementMove, FleetRefusal>>;
+    fn begin<'a>(
+        &'a self,
+        placement: &'a PlacementName,
+        to: &'a str,
+    ) -> BoxFuture<'a, Result<PlacementMove, FleetRefusal>>;
 }
 
 /// State of the fleet.
@@ -20,7 +24,7 @@ pub struct FleetStatus {
     /// Argo CD instances, by namespace.
     pub instances: Vec<FleetInstanceSummary>,
     /// All placements.
-    pub units: Vec<FleetPlacement>,
+    pub placements: Vec<FleetPlacement>,
     /// Running moves, and the last move of each placement.
     pub moves: Vec<PlacementMove>,
 }
@@ -38,9 +42,9 @@ pub struct FleetInstanceSummary {
     /// Maximum number of Applications.
     pub max_applications: Option<i64>,
     /// Number of placements.
-    pub units: u64,
+    pub placements: u64,
     /// Maximum number of placements.
-    pub max_units: Option<i64>,
+    pub max_placements: Option<i64>,
     /// Number of moves from or to the instance.
     pub moving: usize,
 }
@@ -74,19 +78,19 @@ pub struct FleetPlacement {
 pub enum MoveProgress {
     /// The move is running.
     #[default]
-    Going,
+    Running,
     /// The move is being rolled back.
-    Returning,
+    RollingBack,
     /// The move has finished.
-    Arrived,
+    Finished,
     /// The move was rolled back.
-    Returned,
+    RolledBack,
 }
 
 impl MoveProgress {
     /// Whether the move has not ended.
     pub fn is_open(self) -> bool {
-        matches!(self, MoveProgress::Going | MoveProgress::Returning)
+        matches!(self, MoveProgress::Running | MoveProgress::RollingBack)
     }
 }
 
@@ -96,13 +100,13 @@ impl MoveProgress {
 pub struct PlacementMove {
     /// Names of the placement.
     #[serde(flatten)]
-    pub unit: PlacementName,
+    pub name: PlacementName,
     /// Namespace of the source instance.
     pub from: String,
     /// Namespace of the target instance.
     pub to: String,
     /// Progress of the move.
-    pub course: MoveProgress,
+    pub progress: MoveProgress,
     /// Current or last step.
     pub step: String,
     /// Time of the request.

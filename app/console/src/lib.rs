@@ -30,6 +30,7 @@ mod redact;
 mod server;
 mod source;
 mod state_cache;
+mod table;
 
 pub use flags::CommandFlags;
 pub use server::{BindError, Console, ConsoleSettings, RunningConsole};

@@ -11,3 +11,4 @@ pub mod placements;
 pub mod relations;
 pub mod search;
 pub mod shards;
+pub mod timeline;

@@ -13,6 +13,7 @@ pub mod overview;
 pub mod placements;
 pub mod search;
 pub mod shards;
+pub mod timeline;
 
 #[cfg(test)]
 mod tests;

@@ -199,6 +199,27 @@ pub fn spans(briefs: &VecDeque<DecisionSummary>, now: Timestamp, span_ms: u64, c
     spans
 }
 
+/// Returns a summary of a decision that wrote nothing.
+#[cfg(test)]
+pub(crate) fn sample() -> DecisionSummary {
+    DecisionSummary {
+        id: DecisionId(7),
+        operator: "greeter".into(),
+        unit: "default/ada".into(),
+        at: Timestamp(1000),
+        because: "a resync".into(),
+        decide_us: 10,
+        write_us: 0,
+        written: 0,
+        undone: 0,
+        outcome: SummaryOutcome::Nothing,
+        said: String::new(),
+        wrote: vec![],
+        read: vec![],
+        missed: vec![],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use switchboard_kernel::decision::{Cause, Write};

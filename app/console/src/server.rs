@@ -22,7 +22,7 @@ use crate::guard::AllowedHosts;
 use crate::problem::ConsoleProblem;
 use crate::source::ConsoleSource;
 
-/// Maximum number of pages with an event stream; others are told to retry.
+/// Maximum number of pages with an event stream; others must retry.
 const MAX_LISTENERS: usize = 256;
 
 /// Warning for a console that other machines can reach.

@@ -32,7 +32,7 @@ const ROWS: [EndpointRow; 14] = [
         &["q", "page"],
         "Fleet",
     ),
-    ("/search", "search", "Search by name", &["q"], "Found"),
+    ("/search", "search", "Search by name", &["q"], "SearchResults"),
     ("/events", "getEvents", "Server-sent events on every change", &[], ""),
 ];
 
@@ -68,31 +68,31 @@ pub fn part() -> OpenApiPart {
     }
     let act = OpenApiOperation::new("act", "console", "Pauses, resumes or reconciles an operator, syncs a deployment, or moves a placement")
         .inline_parameter(json!({"name": "action", "in": "path", "required": true, "schema": {"type": "string", "enum": ["pause", "resume", "reconcile", "sync", "move"]}}))
-        .body("Act")
-        .response(200, "Done", "Result of the action")
+        .body("ActionRequest")
+        .response(200, "ActionResult", "Result of the action")
         .problems(&[ProblemKind::Malformed, ProblemKind::Forbidden, ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::Unavailable]);
     let text = || json!({"type": "string"});
     let act_body = json!({"type": "object", "properties": {"operator": text(), "unit": text(), "namespace": text(), "name": text(), "tenant": text(), "environment": text(), "to": text()}});
     let done =
         json!({"type": "object", "required": ["done", "command"], "properties": {"done": text(), "command": text()}});
-    part.operation("/actions/{action}", "post", act).schema("Act", act_body).schema("Done", done)
+    part.operation("/actions/{action}", "post", act).schema("ActionRequest", act_body).schema("ActionResult", done)
 }
 
 /// Returns the schema of a response with its required fields.
 fn shape(schema: &str) -> Value {
     let fields: &[&str] = match schema {
         "Operators" => return json!({"type": "array", "items": {"type": "object", "required": ["name", "state"]}}),
-        "State" => &["now", "began", "operators", "clusters", "findings", "decisions"],
+        "State" => &["now", "startedAt", "operators", "clusters", "findings", "decisions"],
         "Operator" => &["name", "state", "runs", "writes", "waiting", "timeline"],
         "Decisions" => &["briefs", "page", "total"],
         "Decision" => &["id", "operator", "unit", "causes", "reads", "writes"],
         "Kinds" => &["clusters", "cluster", "kinds"],
         "Objects" => &["cluster", "kind", "columns", "rows", "next"],
-        "Object" => &["there", "yaml", "owners", "history", "relations", "why", "events"],
-        "Why" => &["object", "chain", "awaited", "findings"],
+        "Object" => &["exists", "yaml", "owners", "history", "relations", "why", "events"],
+        "Why" => &["object", "chain", "waitingUnits", "findings"],
         "Plugs" => &["plugs", "sockets", "groups", "total"],
         "Shards" => &["hosted", "environments", "integrations", "total"],
-        "Fleet" => &["instances", "applications", "environments", "total", "units", "moves", "operations"],
+        "Fleet" => &["instances", "applications", "environments", "total", "placements", "moves", "operations"],
         _ => &["text", "hits"],
     };
     json!({"type": "object", "required": fields})

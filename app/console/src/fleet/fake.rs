@@ -25,7 +25,7 @@ pub(crate) fn shop() -> PlacementName {
 
 fn a_move(unit: &PlacementName, to: &str) -> PlacementMove {
     PlacementMove {
-        unit: unit.clone(),
+        name: unit.clone(),
         from: "argocd".to_string(),
         to: to.to_string(),
         step: "freeze".to_string(),
@@ -36,12 +36,12 @@ fn a_move(unit: &PlacementName, to: &str) -> PlacementMove {
 
 impl FleetProvider for FakeFleet {
     fn status(&self) -> BoxFuture<'_, Result<FleetStatus, FleetRefusal>> {
-        let member = |namespace: &str, units| FleetInstanceSummary {
+        let member = |namespace: &str, placements| FleetInstanceSummary {
             namespace: namespace.to_string(),
             state: "active".to_string(),
             max_applications: Some(1000),
-            max_units: Some(10),
-            units,
+            max_placements: Some(10),
+            placements,
             ..FleetInstanceSummary::default()
         };
         let requested = self.requested();
@@ -52,7 +52,7 @@ impl FleetProvider for FakeFleet {
         };
         let standing = FleetStatus {
             instances: vec![member("argocd", 1), member("argocd-2", 0)],
-            units: vec![unit],
+            placements: vec![unit],
             moves: requested.iter().map(|(unit, to)| a_move(unit, to)).collect(),
         };
         let broken = || FleetRefusal {

@@ -12,9 +12,14 @@ use crate::components::{object_href, percent_encode};
 use crate::problem::ConsoleProblem;
 use crate::redact::PageRedactor;
 use crate::source::ConsoleSource;
+use crate::table::{SortKey, TableQuery, TableRow};
 
 /// Number of objects on a page.
-const PAGE: usize = 100;
+pub const PAGE: usize = 100;
+/// Maximum number of objects that are sorted and filtered.
+pub const MAX_ARRANGED: usize = 2_000;
+/// Name of the table of objects in the parameter `sort`.
+pub const OBJECTS: &str = "objects";
 /// Maximum number of columns besides the name.
 const MAX_COLUMNS: usize = 6;
 /// Minimum length of a redacted value that is searched within a cell; a shorter value is redacted only if it is the
@@ -65,6 +70,15 @@ pub struct ObjectsPage {
     pub next: String,
     /// Number of further objects, as reported by the cluster.
     pub remaining: u64,
+    /// Number of the page of a sorted or filtered list, from 1.
+    #[serde(skip)]
+    pub page: usize,
+    /// Number of objects of a sorted or filtered list; 0 for other lists.
+    #[serde(skip)]
+    pub total: usize,
+    /// Whether the cluster has more objects than are sorted and filtered.
+    #[serde(skip)]
+    pub incomplete: bool,
 }
 
 /// Object in a list.
@@ -103,21 +117,73 @@ pub async fn kinds(source: &ConsoleSource, cluster: Option<&str>) -> Result<Kind
     Ok(KindsPage { kinds: kinds.collect(), clusters, cluster })
 }
 
-/// Loads a page of objects.
+impl TableRow for ObjectRow {
+    fn sort_key(&self, column: &str) -> Option<SortKey> {
+        match column {
+            "namespace" => Some(SortKey::text(&self.namespace)),
+            "name" => Some(SortKey::text(&self.name)),
+            _ => {
+                let at: usize = column.strip_prefix("column")?.parse().ok()?;
+                self.cells.get(at).map(|cell| SortKey::printed(cell))
+            }
+        }
+    }
+
+    fn filter_text(&self) -> String {
+        format!("{} {} {}", self.namespace, self.name, self.cells.join(" "))
+    }
+}
+
+/// Kind and namespace of a list.
+#[derive(Clone, Copy, Debug)]
+pub struct ListScope<'a> {
+    /// Cluster of the objects.
+    pub cluster: &'a str,
+    /// Kind as resource name, such as `deployments.apps`.
+    pub kind: &'a str,
+    /// Namespace; empty for all.
+    pub namespace: &'a str,
+}
+
+/// Loads a page of objects. A sorted or filtered list is read as a whole, within a bound; other lists are read page by
+/// page, with the continue token `from`.
 pub async fn list(
     source: &ConsoleSource,
-    cluster: &str,
-    kind: &str,
-    namespace: &str,
+    scope: ListScope<'_>,
+    query: &TableQuery,
+    from: &str,
+    page: usize,
+) -> Result<ObjectsPage, ConsoleProblem> {
+    let resource = source.kind(scope.cluster, scope.kind).await?;
+    if !query.changes(OBJECTS) {
+        return chunk(source, scope, &resource, from).await;
+    }
+    let mut view = chunk(source, scope, &resource, "").await?;
+    while !view.next.is_empty() && view.rows.len() < MAX_ARRANGED {
+        let more = chunk(source, scope, &resource, &view.next).await?;
+        view.rows.extend(more.rows);
+        view.next = more.next;
+    }
+    view.incomplete = !view.next.is_empty();
+    query.arrange(OBJECTS, &mut view.rows);
+    let (total, page) = (view.rows.len(), page.max(1));
+    let rows = view.rows.into_iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE).collect();
+    Ok(ObjectsPage { rows, next: String::new(), remaining: 0, page, total, ..view })
+}
+
+/// Reads one page of a list.
+async fn chunk(
+    source: &ConsoleSource,
+    scope: ListScope<'_>,
+    resource: &Resource,
     from: &str,
 ) -> Result<ObjectsPage, ConsoleProblem> {
-    let resource = source.kind(cluster, kind).await?;
     let from_query = if from.is_empty() { String::new() } else { format!("&continue={}", percent_encode(from)) };
     // The whole objects are needed for redaction: a column may print a secret field under any title.
     let query = format!("limit={PAGE}&includeObject=Object{from_query}");
-    let table = source.table(cluster, &resource, &query, namespace).await?;
+    let table = source.table(scope.cluster, resource, &query, scope.namespace).await?;
     let redactor = source.redactor().await?;
-    Ok(listing(cluster, &resource, namespace, &table, &redactor))
+    Ok(listing(scope.cluster, resource, scope.namespace, &table, &redactor))
 }
 
 fn listing(cluster: &str, resource: &Resource, namespace: &str, table: &Value, redactor: &PageRedactor) -> ObjectsPage {
@@ -154,6 +220,9 @@ fn listing(cluster: &str, resource: &Resource, namespace: &str, table: &Value, r
         columns: columns.into_iter().map(|(_, name)| name).collect(),
         next: table.pointer("/metadata/continue").and_then(Value::as_str).unwrap_or_default().to_string(),
         remaining: table.pointer("/metadata/remainingItemCount").and_then(Value::as_u64).unwrap_or_default(),
+        page: 1,
+        total: 0,
+        incomplete: false,
     }
 }
 

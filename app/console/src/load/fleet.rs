@@ -4,6 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use serde_json::Value;
+use switchboard_gitops::state::{
+    ResourceState, StateLabel, application_health, application_state, environment_state, is_manual,
+};
 use switchboard_kernel::resource::{ObjectKey, Resource, TableKey};
 use switchboard_kernel::state::Health;
 use switchboard_kernel::topology::ClusterName;
@@ -15,9 +18,13 @@ use crate::problem::ConsoleProblem;
 use crate::redact::PageRedactor;
 use crate::source::ConsoleSource;
 use crate::state_cache;
+use crate::table::{SortKey, TableQuery, TableRow};
 
 /// Number of applications on a page.
 pub const PAGE: usize = 50;
+
+/// Name of the table of applications in the parameter `sort`.
+pub const APPLICATION_TABLE: &str = "applications";
 
 const APPLICATIONS: Resource = Resource::namespaced("argoproj.io", "v1alpha1", "Application", "applications");
 const DEPLOYMENTS: Resource =
@@ -55,7 +62,7 @@ pub struct FleetPage {
     pub operations: Vec<OperationRow>,
     /// Placements and moves.
     #[serde(flatten)]
-    pub units: PlacementsView,
+    pub placements: PlacementsView,
 }
 
 /// Argo CD instance.
@@ -89,7 +96,7 @@ pub struct ApplicationRow {
     pub state: Health,
     /// Sync status of Argo CD.
     pub sync: String,
-    /// Health status of Argo CD.
+    /// Health status of Argo CD; `Unknown` if the application was never rendered.
     pub health: String,
     /// URL of the repository, without a login.
     pub repository: String,
@@ -97,7 +104,7 @@ pub struct ApplicationRow {
     pub revision: String,
     /// Destination cluster and namespace.
     pub destination: String,
-    /// Error message.
+    /// Reason for the state.
     pub message: String,
     /// Whether the application is synced only on request.
     pub manual: bool,
@@ -115,7 +122,7 @@ pub struct EnvironmentRow {
     pub url: String,
     /// State word.
     pub state: Health,
-    /// Message of the condition.
+    /// Reason for the state.
     pub message: String,
 }
 
@@ -139,7 +146,7 @@ pub struct FleetClusters {
 }
 
 /// Loads the fleet page.
-pub async fn load(source: &ConsoleSource, page: usize, filter: &str) -> Result<FleetPage, ConsoleProblem> {
+pub async fn load(source: &ConsoleSource, page: usize, query: &TableQuery) -> Result<FleetPage, ConsoleProblem> {
     let (state, redactor) = (source.state().await?, source.redactor().await?);
     let places = FleetClusters { tenants: source.home.clone(), engines: source.engines().clone() };
     let applications = source.all(&places.engines, &APPLICATIONS).await?;
@@ -148,7 +155,7 @@ pub async fn load(source: &ConsoleSource, page: usize, filter: &str) -> Result<F
     let operations = source.all(&places.engines, &OPERATIONS).await?.unwrap_or_default();
     let served = applications.is_some() || deployments.is_some();
     let (applications, deployments) = (applications.unwrap_or_default(), deployments.unwrap_or_default());
-    let mut view = fleet_page(&places, &applications, &deployments, page, filter, &redactor);
+    let mut view = fleet_page(&places, &applications, &deployments, page, query, &redactor);
     view.version = state_cache::version(&state);
     view.served = served;
     view.environments = environments.iter().map(|one| environment(&places.tenants, one, &redactor)).collect();
@@ -158,8 +165,8 @@ pub async fn load(source: &ConsoleSource, page: usize, filter: &str) -> Result<F
         .collect();
     if let Some(fleet) = source.fleet() {
         // An unavailable database does not affect the data of the clusters.
-        view.units = match fleet.status().await {
-            Ok(standing) => placements::placements(standing, filter, state.now, &mut view.instances, &redactor),
+        view.placements = match fleet.status().await {
+            Ok(standing) => placements::placements(standing, query, state.now, &mut view.instances, &redactor),
             Err(unread) => PlacementsView { hosted: true, unread: Some(unread), ..PlacementsView::default() },
         };
     }
@@ -175,39 +182,74 @@ pub fn fleet_page(
     applications: &[Value],
     deployments: &[Value],
     page: usize,
-    filter: &str,
+    query: &TableQuery,
     redactor: &PageRedactor,
 ) -> FleetPage {
     let mut instances: BTreeMap<String, InstanceRow> = BTreeMap::new();
     let mut states: BTreeMap<String, usize> = BTreeMap::new();
-    let mut all: Vec<(Health, &'static str, &Value)> = Vec::with_capacity(applications.len() + deployments.len());
+    let mut all: Vec<Deployed<'_>> = Vec::with_capacity(applications.len() + deployments.len());
     // The Application of a deployment is not counted separately; the deployment has the name that the tenant chose.
     let placed: BTreeSet<String> =
         deployments.iter().map(|one| format!("{MADE}{}", text(one, "/metadata/uid"))).collect();
     for one in applications {
-        let state = argo_cd_state(one);
+        let state = application_state(one);
         let name = text(one, "/metadata/namespace").to_string();
         let instance = instances.entry(name.clone()).or_insert_with(|| InstanceRow { name, ..InstanceRow::default() });
         instance.applications += 1;
-        instance.well += usize::from(state == Health::Ready);
+        instance.well += usize::from(state.label == StateLabel::Ready);
         if !placed.contains(text(one, "/metadata/name")) {
-            all.push((state, "Application", one));
+            all.push(Deployed { state, kind: "Application", object: one });
         }
     }
-    all.extend(deployments.iter().map(|one| (argo_cd_state(one), "GitOpsDeployment", one)));
-    all.iter().for_each(|(state, _, _)| *states.entry(state.to_string()).or_default() += 1);
-    all.retain(|(_, _, one)| filter.is_empty() || qualified_name(one).contains(filter));
-    all.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| qualified_name(a.2).cmp(&qualified_name(b.2))));
+    let deployed = |object| Deployed { state: application_state(object), kind: "GitOpsDeployment", object };
+    all.extend(deployments.iter().map(deployed));
+    all.iter().for_each(|one| *states.entry(one.state.label.to_string()).or_default() += 1);
+    all.sort_by(|a, b| {
+        let worst = health(b.state.label).cmp(&health(a.state.label));
+        worst.then_with(|| qualified_name(a.object).cmp(&qualified_name(b.object)))
+    });
+    query.arrange(APPLICATION_TABLE, &mut all);
     let (total, page) = (all.len(), page.max(1));
     let shown = all.into_iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
     FleetPage {
         instances: instances.into_values().collect(),
-        applications: shown.map(|(state, kind, one)| application(places, kind, state, one, redactor)).collect(),
+        applications: shown.map(|one| application(places, one.kind, one.state, one.object, redactor)).collect(),
         states,
         page,
         total,
         served: true,
         ..FleetPage::default()
+    }
+}
+
+/// Application or GitOpsDeployment that may be shown.
+struct Deployed<'v> {
+    state: ResourceState,
+    kind: &'static str,
+    object: &'v Value,
+}
+
+impl TableRow for Deployed<'_> {
+    fn sort_key(&self, column: &str) -> Option<SortKey> {
+        let field = |pointer| SortKey::text(text(self.object, pointer));
+        Some(match column {
+            "name" => field("/metadata/name"),
+            "state" => SortKey::state(health(self.state.label)),
+            "sync" => field("/status/sync/status"),
+            "health" => SortKey::text(application_health(self.object)),
+            "from" => {
+                // A login in the URL is not shown, so it does not count.
+                let url = text(self.object, "/spec/source/repoURL");
+                SortKey::text(url.rsplit_once('@').map_or(url, |(_, host)| host))
+            }
+            "to" => field("/spec/destination/namespace"),
+            _ => return None,
+        })
+    }
+
+    fn filter_text(&self) -> String {
+        let (sync, health) = (text(self.object, "/status/sync/status"), application_health(self.object));
+        format!("{} {} {} {sync} {health}", qualified_name(self.object), self.kind, self.state.label)
     }
 }
 
@@ -225,31 +267,21 @@ fn href(cluster: &ClusterName, kind: &Resource, object: &Value) -> String {
     object_href(&ObjectKey { table, namespace: namespace.into(), name: name.into() })
 }
 
-/// Maps the sync and health status of Argo CD to a state word.
-fn argo_cd_state(object: &Value) -> Health {
-    match (text(object, "/status/sync/status"), text(object, "/status/health/status")) {
-        (_, "Degraded") => Health::Failing,
-        (_, "Missing") | ("OutOfSync", "Suspended") => Health::Blocked,
-        ("Synced", "Healthy") => Health::Ready,
-        (_, "Progressing") | ("OutOfSync", _) => Health::Working,
-        _ if error(object).is_some() => Health::Failing,
-        _ => Health::Waiting,
+/// Converts the label of a state.
+fn health(label: StateLabel) -> Health {
+    match label {
+        StateLabel::Ready => Health::Ready,
+        StateLabel::Working => Health::Working,
+        StateLabel::Waiting => Health::Waiting,
+        StateLabel::Blocked => Health::Blocked,
+        StateLabel::Failing => Health::Failing,
     }
-}
-
-/// Returns the message of the first error condition.
-fn error(object: &Value) -> Option<&str> {
-    let conditions = object.pointer("/status/conditions")?.as_array()?;
-    let wrong = |one: &&Value| {
-        text(one, "/type").contains("Error") && text(one, "/status") != "False" && !text(one, "/message").is_empty()
-    };
-    conditions.iter().find(wrong).map(|one| text(one, "/message"))
 }
 
 fn application(
     places: &FleetClusters,
     kind: &'static str,
-    state: Health,
+    state: ResourceState,
     one: &Value,
     redactor: &PageRedactor,
 ) -> ApplicationRow {
@@ -263,15 +295,14 @@ fn application(
     let place =
         place.iter().map(|pointer| text(one, pointer)).find(|place| !place.is_empty()).unwrap_or("its own namespace");
     let namespace = text(one, "/spec/destination/namespace");
-    let message = error(one).unwrap_or_else(|| text(one, "/status/health/message"));
     ApplicationRow {
         kind,
         namespace: text(one, "/metadata/namespace").to_string(),
         name: text(one, "/metadata/name").to_string(),
         href: href(cluster, resource, one),
-        state,
+        state: health(state.label),
         sync: text(one, "/status/sync/status").to_string(),
-        health: text(one, "/status/health/status").to_string(),
+        health: application_health(one).to_string(),
         repository: redactor.text(text(one, "/spec/source/repoURL")),
         revision: format!("{} {:.10}", text(one, "/spec/source/path"), revision),
         destination: redactor.text(&if namespace.is_empty() {
@@ -279,30 +310,19 @@ fn application(
         } else {
             format!("{place} / {namespace}")
         }),
-        message: redactor.text(message),
+        message: redactor.text(&state.reason),
         manual: is_manual(one),
     }
 }
 
-/// Whether a GitOpsDeployment is synced only on request.
-pub fn is_manual(deployment: &Value) -> bool {
-    text(deployment, "/spec/type").eq_ignore_ascii_case("manual")
-}
-
 fn environment(cluster: &ClusterName, one: &Value, redactor: &PageRedactor) -> EnvironmentRow {
-    let condition = one.pointer("/status/conditions/0").unwrap_or(&Value::Null);
-    let state = match text(condition, "/status") {
-        "True" => Health::Ready,
-        "False" => Health::Failing,
-        _ => Health::Working,
-    };
-    let (reason, message) = (text(condition, "/reason"), text(condition, "/message"));
+    let state = environment_state(one);
     EnvironmentRow {
         name: qualified_name(one),
         href: href(cluster, &ENVIRONMENTS, one),
         url: redactor.text(text(one, "/spec/apiURL")),
-        state,
-        message: redactor.text(if message.is_empty() { reason } else { message }),
+        state: health(state.label),
+        message: redactor.text(&state.reason),
     }
 }
 
@@ -322,7 +342,7 @@ mod tests {
             &[named("a", "")],
             &[named("d", "Manual"), named("e", "automated")],
             1,
-            "",
+            &TableQuery::default(),
             &PageRedactor::default(),
         );
         let hrefs: Vec<(&str, bool)> = view.applications.iter().map(|one| (&*one.href, one.manual)).collect();
@@ -334,5 +354,37 @@ mod tests {
                 ("/objects/hub/gitopsdeployments.managed-gitops.redhat.com/team/e", false),
             ]
         );
+    }
+
+    /// The page and `gitops get` show the same state, and no row is failing and healthy at once.
+    #[test]
+    fn state_and_health_are_those_of_the_command_line() {
+        let places = FleetClusters { tenants: ClusterName::new("hub"), engines: ClusterName::new("engines") };
+        let chain = "rpc error: code = Unknown desc = nope: app path does not exist";
+        let broken = json!({
+            "metadata": { "namespace": "team", "name": "web" }, "spec": { "type": "automated" },
+            "status": {
+                "sync": { "status": "Unknown" }, "health": { "status": "Healthy" },
+                "conditions": [{ "type": "ComparisonError", "status": "True", "message": chain }],
+            },
+        });
+        let mut application = broken.clone();
+        application["spec"] = json!({ "syncPolicy": { "automated": {} } });
+        let refused = json!({
+            "metadata": { "namespace": "team", "name": "api" }, "spec": { "type": "automated" },
+            "status": { "conditions": [{ "type": "ErrorOccurred", "status": "True", "message": "no environment" }] },
+        });
+        let view = fleet_page(&places, &[application], &[broken, refused], 1, &TableQuery::default(), &PageRedactor::default());
+        let rows: Vec<(&str, Health, &str, &str)> =
+            view.applications.iter().map(|one| (&*one.name, one.state, &*one.health, &*one.message)).collect();
+        assert_eq!(
+            rows,
+            [
+                ("api", Health::Blocked, "", "no environment"),
+                ("web", Health::Blocked, "Unknown", chain),
+                ("web", Health::Blocked, "Unknown", chain),
+            ]
+        );
+        assert_eq!(view.states, BTreeMap::from([("Blocked".to_string(), 3)]));
     }
 }

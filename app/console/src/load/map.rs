@@ -15,9 +15,14 @@ use crate::components::object_href;
 use crate::problem::ConsoleProblem;
 use crate::source::ConsoleSource;
 use crate::state_cache;
+use crate::table::{SortKey, TableQuery, TableRow};
 
 /// Number of sockets on a page of the map.
 pub const SOCKETS_A_PAGE: usize = 25;
+/// Maximum number of rows in the table of couplings.
+pub const MAX_COUPLINGS: usize = 50;
+/// Name of the table of couplings in the parameter `sort`.
+pub const COUPLINGS: &str = "couplings";
 /// Maximum number of plugs of a socket that are drawn one by one; more are grouped by state.
 pub const MAX_DRAWN: usize = 10;
 
@@ -40,6 +45,12 @@ pub struct MapPage {
     pub page: usize,
     /// Total number of groups.
     pub total: usize,
+    /// Plugs that match the filter, worst first; limited in number.
+    #[serde(skip)]
+    pub couplings: Vec<PlugRow>,
+    /// Total number of plugs that match the filter.
+    #[serde(skip)]
+    pub couplings_total: usize,
     /// Selected plug or socket.
     pub near: Option<MapDetail>,
 }
@@ -107,19 +118,20 @@ pub async fn load(
     source: &ConsoleSource,
     page: usize,
     near: Option<&str>,
-    filter: &str,
+    query: &TableQuery,
 ) -> Result<MapPage, ConsoleProblem> {
     let (state, cluster) = (source.state().await?, source.home.clone());
     let plugs = source.all(&cluster, &PLUGS).await?;
     let sockets = source.all(&cluster, &SOCKETS).await?;
     let served = plugs.is_some() && sockets.is_some();
     let (plugs, sockets) = (plugs.unwrap_or_default(), sockets.unwrap_or_default());
-    let mut view = map_page(&PlugOverview::of(&plugs, &sockets), page, filter);
+    let mut view = map_page(&PlugOverview::of(&plugs, &sockets), page, query);
     let redactor = source.redactor().await?;
     for group in &mut view.groups {
         group.message = redactor.text(&group.message);
         group.plugs.iter_mut().for_each(|plug| plug.message = redactor.text(&plug.message));
     }
+    view.couplings.iter_mut().for_each(|plug| plug.message = redactor.text(&plug.message));
     (view.version, view.served) = (state_cache::version(&state), served);
     if let Some((kind, name)) = near.and_then(|near| near.split_once('/')) {
         let (of, rows) = if kind == "socket" { (&SOCKETS, &sockets) } else { (&PLUGS, &plugs) };
@@ -129,7 +141,7 @@ pub async fn load(
 }
 
 /// Returns a page of the map.
-pub fn map_page(board: &PlugOverview, page: usize, filter: &str) -> MapPage {
+pub fn map_page(board: &PlugOverview, page: usize, query: &TableQuery) -> MapPage {
     let mut plugs: BTreeMap<&str, Vec<&PlugRow>> = BTreeMap::new();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for plug in &board.plugs {
@@ -140,7 +152,7 @@ pub fn map_page(board: &PlugOverview, page: usize, filter: &str) -> MapPage {
     let mut all: BTreeMap<&str, Option<&SocketRow>> = known.collect();
     plugs.keys().for_each(|name| _ = all.entry(name).or_insert(None));
     let fits = |name: &str, of: Option<&Vec<&PlugRow>>| {
-        filter.is_empty() || name.contains(filter) || of.into_iter().flatten().any(|plug| plug.name.contains(filter))
+        query.matches(name) || of.into_iter().flatten().any(|plug| query.matches(&plug.filter_text()))
     };
     let mut groups: Vec<(Health, &str, Option<&SocketRow>)> = all
         .into_iter()
@@ -155,7 +167,14 @@ pub fn map_page(board: &PlugOverview, page: usize, filter: &str) -> MapPage {
     let shown = groups.into_iter().skip((page - 1).saturating_mul(SOCKETS_A_PAGE)).take(SOCKETS_A_PAGE);
     let shown =
         shown.map(|(_, name, socket)| group(name, socket, plugs.get(name).map(Vec::as_slice).unwrap_or_default()));
+    let mut couplings = board.plugs.clone();
+    couplings.sort_by(|a, b| b.state.cmp(&a.state).then_with(|| a.name.cmp(&b.name)));
+    query.arrange(COUPLINGS, &mut couplings);
+    let couplings_total = couplings.len();
+    couplings.truncate(MAX_COUPLINGS);
     MapPage {
+        couplings,
+        couplings_total,
         plugs: counts,
         sockets: board.sockets.len(),
         groups: shown.collect(),
@@ -166,13 +185,30 @@ pub fn map_page(board: &PlugOverview, page: usize, filter: &str) -> MapPage {
     }
 }
 
+impl TableRow for PlugRow {
+    fn sort_key(&self, column: &str) -> Option<SortKey> {
+        Some(match column {
+            "plug" => SortKey::text(&self.name),
+            "state" => SortKey::state(self.state),
+            "socket" => SortKey::text(&self.socket),
+            "reason" => SortKey::text(&self.reason),
+            "created" => SortKey::text(&self.created),
+            _ => return None,
+        })
+    }
+
+    fn filter_text(&self) -> String {
+        format!("{} {} {} {}", self.name, self.socket, self.state, self.reason)
+    }
+}
+
 fn group(name: &str, socket: Option<&SocketRow>, plugs: &[&PlugRow]) -> SocketGroup {
     SocketGroup {
         name: name.to_string(),
         exists: socket.is_some(),
         state: socket.map_or(Health::Waiting, |socket| socket.state),
         message: socket.map(|socket| socket.message.clone()).unwrap_or_default(),
-        coupled: plugs.iter().filter(|plug| plug.coupled).count(),
+        coupled: socket.map_or(0, |socket| socket.coupled),
         wanted: plugs.len(),
         plugs: plug_nodes(plugs),
     }

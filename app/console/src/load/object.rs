@@ -41,7 +41,7 @@ pub struct ObjectPage {
     #[serde(skip)]
     pub version: String,
     /// Whether the object exists; false if this is unknown.
-    pub there: bool,
+    pub exists: bool,
     /// Error of the cluster, if the object could not be read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unread: Option<String>,
@@ -86,6 +86,12 @@ pub struct HistoryRow {
     /// Summary of the decision.
     #[serde(flatten)]
     pub brief: DecisionSummary,
+}
+
+impl AsRef<DecisionSummary> for HistoryRow {
+    fn as_ref(&self) -> &DecisionSummary {
+        &self.brief
+    }
 }
 
 /// Event of an object.
@@ -133,7 +139,7 @@ pub async fn load(source: &ConsoleSource, key: ObjectKey) -> Result<ObjectPage, 
     Ok(ObjectPage {
         now: state.now,
         version: state_cache::version(&state),
-        there: live.is_some(),
+        exists: live.is_some(),
         yaml: live.as_ref().map(|live| redacted_yaml(live, &redactor)).unwrap_or_default(),
         owners: live.as_ref().map(|live| owners(live, &redactor)).unwrap_or_default(),
         history,

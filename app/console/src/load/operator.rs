@@ -6,13 +6,11 @@ use switchboard_kernel::state::Health;
 use switchboard_kernel::timestamp::Timestamp;
 
 use super::overview::OperatorRow;
+use super::timeline::{DecisionScope, Timeline, timeline};
 use crate::problem::ConsoleProblem;
-use crate::recent::DecisionSummary;
 use crate::source::ConsoleSource;
 use crate::state_cache;
-
-/// Number of decisions on a page of a timeline.
-pub const PAGE: usize = 40;
+use crate::table::TableQuery;
 
 /// Data of an operator.
 #[derive(Clone, Debug, Serialize)]
@@ -52,23 +50,12 @@ pub struct UnitRow {
     pub help: String,
 }
 
-/// Page of decisions.
-#[derive(Clone, Debug, Default, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Timeline {
-    /// Decisions, newest first.
-    pub briefs: Vec<DecisionSummary>,
-    /// Number of the page, from 1.
-    pub page: usize,
-    /// Total number of remembered decisions.
-    pub total: usize,
-}
-
 /// Loads an operator.
 pub async fn load(
     source: &ConsoleSource,
     name: &str,
     unit: Option<&str>,
+    query: &TableQuery,
     page: usize,
 ) -> Result<OperatorPage, ConsoleProblem> {
     let (state, redactor) = (source.state().await?, source.redactor().await?);
@@ -83,7 +70,7 @@ pub async fn load(
         reason: redactor.text(&held.reason),
         holds: explain::describe_wait(&held.wait, state.now),
         since: held.since,
-        help: held.help.clone(),
+        help: held.hint.clone(),
     });
     let read = state.tables.iter().filter(|table| table.readers.iter().any(|reader| *reader.0 == *name));
     Ok(OperatorPage {
@@ -92,24 +79,6 @@ pub async fn load(
         row: OperatorRow::of(found, &redactor),
         waiting: waiting.collect(),
         reads: read.map(|table| format!("{} of {}", table.table.resource, table.table.cluster)).collect(),
-        timeline: timeline(source, Some(name), unit, page).await?,
+        timeline: timeline(source, DecisionScope { operator: Some(name), unit }, query, page).await?,
     })
-}
-
-/// Loads the decisions of an operator, of a unit, or of all operators.
-pub async fn timeline(
-    source: &ConsoleSource,
-    operator: Option<&str>,
-    unit: Option<&str>,
-    page: usize,
-) -> Result<Timeline, ConsoleProblem> {
-    let (briefs, redactor) = (source.summaries().await?, source.redactor().await?);
-    let meant = |brief: &&DecisionSummary| {
-        operator.is_none_or(|name| brief.operator == name) && unit.is_none_or(|name| brief.unit == name)
-    };
-    let page = page.max(1);
-    let total = briefs.iter().filter(meant).count();
-    let shown = briefs.iter().filter(meant).skip((page - 1).saturating_mul(PAGE)).take(PAGE);
-    let shown = shown.map(|brief| DecisionSummary { said: redactor.text(&brief.said), ..brief.clone() }).collect();
-    Ok(Timeline { briefs: shown, page, total })
 }

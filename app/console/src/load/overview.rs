@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use switchboard_kernel::state::{Finding, Health, KernelState, OperatorState};
+use switchboard_kernel::state::{Finding, Health, KernelState, OperatorPause, OperatorState};
 use switchboard_kernel::timestamp::Timestamp;
 
 use crate::problem::ConsoleProblem;
@@ -24,7 +24,7 @@ pub struct Overview {
     /// Time of the page.
     pub now: Timestamp,
     /// Start time of the process.
-    pub began: Timestamp,
+    pub started_at: Timestamp,
     /// Version of the data.
     #[serde(skip)]
     pub version: String,
@@ -50,8 +50,9 @@ pub struct OperatorRow {
     pub state: Health,
     /// Reason for the state.
     pub reason: String,
-    /// Whether the operator is paused.
-    pub paused: bool,
+    /// Pause of the operator; `None` while it runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<OperatorPause>,
     /// Number of units.
     pub units: usize,
     /// Number of units that are not done.
@@ -109,7 +110,7 @@ impl OperatorRow {
             name: operator.name.clone(),
             state: operator.health,
             reason: redactor.text(&operator.reason),
-            paused: operator.paused.is_some(),
+            paused: operator.paused.clone(),
             units: operator.units_total,
             units_waiting: operator.units_waiting,
             runs: operator.runs,
@@ -137,7 +138,7 @@ pub fn overview(state: &KernelState, clusters: &[String], redactor: &PageRedacto
     operators.sort_by(|a, b| b.state.cmp(&a.state).then_with(|| a.name.cmp(&b.name)));
     Overview {
         now: state.now,
-        began: state.started_at,
+        started_at: state.started_at,
         version: state_cache::version(state),
         operators,
         clusters: cluster_rows(state, clusters, redactor),

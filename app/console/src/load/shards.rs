@@ -7,7 +7,10 @@ use switchboard_integrations::workload_list::{WorkloadList, WorkloadRow};
 
 use crate::problem::ConsoleProblem;
 use crate::source::ConsoleSource;
+use crate::table::{SortKey, TableQuery, TableRow};
 
+/// Name of the matrix in the parameter `sort`.
+pub const TABLE: &str = "shards";
 /// Number of integrations on a page.
 pub const PAGE: usize = 50;
 /// Maximum number of shown shards in a cell.
@@ -77,20 +80,18 @@ pub struct ShardEntry {
 pub async fn load(
     source: &ConsoleSource,
     page: usize,
-    filter: &str,
+    query: &TableQuery,
     only_different: bool,
 ) -> Result<ShardsPage, ConsoleProblem> {
     let Some(desired_store) = source.desired_store() else { return Ok(ShardsPage::default()) };
     let desired = desired_store.desired();
     let mut workloads = WorkloadList::from_desired(&desired);
-    if !filter.is_empty() {
-        workloads.only(filter);
-    }
+    workloads.rows.retain(|row| query.matches(&row.integration));
     let different = workloads.rows.iter().filter(|row| !row.differs.is_empty()).count();
     if only_different {
         workloads.only_different();
     }
-    let mut view = shards_page(&workloads, page);
+    let mut view = shards_page(&workloads, page, query);
     (view.hosted, view.bundle, view.different, view.only_different) =
         (true, desired.sha.to_string(), different, only_different);
     let redactor = source.redactor().await?;
@@ -102,28 +103,45 @@ pub async fn load(
 }
 
 /// Returns a page of the matrix.
-pub fn shards_page(workloads: &WorkloadList, page: usize) -> ShardsPage {
+pub fn shards_page(workloads: &WorkloadList, page: usize, query: &TableQuery) -> ShardsPage {
     let environments: BTreeSet<&str> = workloads.rows.iter().map(|row| row.environment.as_str()).collect();
     let mut rows: BTreeMap<&str, BTreeMap<&str, Vec<&WorkloadRow>>> = BTreeMap::new();
     // Only workloads are shards; a Service has no image.
     for row in workloads.rows.iter().filter(|row| !row.image.is_empty()) {
         rows.entry(&row.integration).or_default().entry(&row.environment).or_default().push(row);
     }
-    let (total, page) = (rows.len(), page.max(1));
-    let shown = rows.into_iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE);
-    let integrations = shown.map(|(name, of)| IntegrationRow {
+    let integrations = rows.into_iter().map(|(name, of)| IntegrationRow {
         name: name.to_string(),
         cells: environments
             .iter()
             .map(|environment| cell(of.get(environment).map(Vec::as_slice).unwrap_or_default()))
             .collect(),
     });
+    let mut integrations: Vec<IntegrationRow> = integrations.collect();
+    query.arrange(TABLE, &mut integrations);
+    let (total, page) = (integrations.len(), page.max(1));
     ShardsPage {
-        integrations: integrations.collect(),
+        integrations: integrations.into_iter().skip((page - 1).saturating_mul(PAGE)).take(PAGE).collect(),
         environments: environments.iter().map(ToString::to_string).collect(),
         page,
         total,
         ..ShardsPage::default()
+    }
+}
+
+impl TableRow for IntegrationRow {
+    fn sort_key(&self, column: &str) -> Option<SortKey> {
+        if column == "name" {
+            return Some(SortKey::text(&self.name));
+        }
+        // An environment sorts by its images, so that equal versions are next to each other.
+        let at: usize = column.strip_prefix("environment")?.parse().ok()?;
+        let images: Vec<&str> = self.cells.get(at)?.shards.iter().map(|shard| shard.image.as_str()).collect();
+        Some(SortKey::text(&images.join(" ")))
+    }
+
+    fn filter_text(&self) -> String {
+        self.name.clone()
     }
 }
 

@@ -18,7 +18,7 @@ pub fn operator_actions(
     user: Option<&SessionUser>,
 ) -> Markup {
     let name = row.name.clone();
-    let pause = if row.paused {
+    let pause = if row.paused.is_some() {
         (ConsoleAction::Resume(name.clone()), "Resume")
     } else {
         (ConsoleAction::Pause(name.clone()), "Pause")
@@ -87,6 +87,24 @@ fn button(
     }
 }
 
+/// Commands that create a user who may act, and its token. The manifest begins with a key: kubectl before 1.33 reads a
+/// document that begins with a brace as JSON. They are those of the page `sign-in`, whose test runs them.
+const TOKEN_COMMANDS: &str = "\
+kubectl create serviceaccount me
+kubectl apply -f - <<'EOF'
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: act}
+rules:
+- {apiGroups: [switchboard.dev], resources: [operators], verbs: [pause, reconcile]}
+- {apiGroups: [switchboard.dev], resources: [console], verbs: [get]}
+- {apiGroups: [managed-gitops.redhat.com], resources: [gitopsdeploymentsyncruns], verbs: [create]}
+- {apiGroups: [managed-gitops.redhat.com], resources: [gitopsengineinstances], verbs: [move]}
+EOF
+kubectl create clusterrolebinding me --clusterrole=act --serviceaccount=default:me
+kubectl create token me
+";
+
 /// Renders the sign-in page; `back` is the path to return to.
 pub fn sign_in(wrong: Option<&str>, back: &str) -> Markup {
     html! {
@@ -103,18 +121,8 @@ pub fn sign_in(wrong: Option<&str>, back: &str) -> Markup {
         }
         section.panel aria-label="How to get a token" {
             header { h2 { "How to get a token" } }
-            pre.code tabindex="0" role="group" aria-label="Commands" { code {
-                "kubectl create serviceaccount me\n"
-                "kubectl apply -f - <<'EOF'\n"
-                "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: act},\n"
-                " rules: [{apiGroups: [switchboard.dev], resources: [operators], verbs: [pause, reconcile]},\n"
-                "         {apiGroups: [managed-gitops.redhat.com], resources: [gitopsdeploymentsyncruns], verbs: [create]},\n"
-                "         {apiGroups: [managed-gitops.redhat.com], resources: [gitopsengineinstances], verbs: [move]}]}\n"
-                "EOF\n"
-                "kubectl create clusterrolebinding me --clusterrole=act --serviceaccount=default:me\n"
-                "kubectl create token me\n"
-            } }
-            p.empty.small { "For the permission of each action and the audit log, see " a href="/help/CONSOLE" { "about this console" } "." }
+            pre.code tabindex="0" role="group" aria-label="Commands" { code { (TOKEN_COMMANDS) } }
+            p.empty.small { "For the permission of each action and the audit log, see " a href="/help/console" { "About this console" } "." }
         }
     }
 }

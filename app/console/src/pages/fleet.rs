@@ -1,27 +1,28 @@
 //! Page of Argo CD instances, applications and environments.
 
 use maud::{Markup, html};
+use switchboard_gitops::state::root_cause;
 use switchboard_kernel::state::Health;
 
 use super::placements::{moves, placements};
-use crate::components::{count, pager, panel, percent_encode, root_cause, state_badge};
+use crate::components::{count, pager, panel, state_badge};
 use crate::fleet::FleetPlacement;
-use crate::load::fleet::{ApplicationRow, FleetPage, InstanceRow, PAGE};
+use crate::load::fleet::{APPLICATION_TABLE, ApplicationRow, FleetPage, InstanceRow, PAGE};
+use crate::table::{Column, TableQuery, filter_form, table_head};
 
 /// Actions on the page.
 pub struct FleetActions<'a> {
     /// Renders the actions on an application.
     pub application: &'a dyn Fn(&ApplicationRow) -> Markup,
     /// Renders the actions on a placement, given the possible target instances.
-    pub unit: &'a dyn Fn(&FleetPlacement, &[&str]) -> Markup,
+    pub placement: &'a dyn Fn(&FleetPlacement, &[&str]) -> Markup,
 }
 
 /// Renders the fleet.
-pub fn fleet(view: &FleetPage, filter: &str, acts: &FleetActions<'_>) -> Markup {
-    let base = format!("/fleet?q={}", percent_encode(filter));
+pub fn fleet(view: &FleetPage, query: &TableQuery, acts: &FleetActions<'_>) -> Markup {
     html! {
         div.head { div { h1 { "Fleet" } p.soft { "Argo CD instances, their applications and environments." } } }
-        @if !view.served && !view.units.hosted {
+        @if !view.served && !view.placements.hosted {
             section.panel id="none" data-live aria-label="No GitOps" { p.empty { "The cluster serves neither Applications nor GitOpsDeployments. " a href="/help/gitops" { "Requirements of the GitOps Service" } "." } }
         } @else {
             dl.figures id="figures" data-live {
@@ -32,23 +33,30 @@ pub fn fleet(view: &FleetPage, filter: &str, acts: &FleetActions<'_>) -> Markup 
                 }
             }
             (instances(view))
-            @if view.units.hosted { (moves(&view.units)) }
-            form.row action="/fleet" {
-                label { "Filter by name" input name="q" value=(filter) placeholder="shop" autocomplete="off"; }
-                button type="submit" { "Show" }
-            }
-            (panel("applications", &count(view.total, "application"), &html! { span.faint { "worst first" } }, &html! { (applications(&view.applications, acts.application)) (pager(&base, view.page, PAGE, view.total)) }))
-            @if view.units.hosted { (placements(view, acts.unit)) }
+            (filter_form(query, "shop", &[], &html! {}))
+            @if view.placements.hosted { (moves(&view.placements, query)) }
+            (panel("applications", &count(view.total, "application"), &html! {}, &html! { (applications(&view.applications, query, acts.application)) (pager(&query.href(&[]), view.page, PAGE, view.total)) }))
+            @if view.placements.hosted { (placements(view, query, acts.placement)) }
             div.columns { (environments(view)) (operations(view)) }
         }
     }
 }
 
-fn applications(all: &[ApplicationRow], act: &dyn Fn(&ApplicationRow) -> Markup) -> Markup {
+fn applications(all: &[ApplicationRow], query: &TableQuery, act: &dyn Fn(&ApplicationRow) -> Markup) -> Markup {
+    let columns = [
+        Column::text("name", "Application"),
+        Column::descending("state", "State"),
+        Column::text("sync", "Sync"),
+        Column::text("health", "Health"),
+        Column::text("from", "Source"),
+        Column::text("to", "Destination"),
+        Column::plain("Message"),
+        Column::plain("Action"),
+    ];
     html! {
-        @if all.is_empty() { p.empty { "No applications." } } @else {
+        @if all.is_empty() { p.empty { @if query.filter().is_empty() { "No applications." } @else { "No application matches the filter." } } } @else {
             div.scroll { table.stacked {
-                thead { tr { th scope="col" { "Application" } th scope="col" { "State" } th scope="col" { "Sync" } th scope="col" { "Health" } th scope="col" { "From" } th scope="col" { "To" } th scope="col" { "Message" } th scope="col" { "Action" } } }
+                (table_head(query, APPLICATION_TABLE, &columns))
                 tbody { @for one in all { tr {
                     td { a href=(one.href) { strong { (one.name) } } br; span.faint.small { (one.namespace) " · " (one.kind) } }
                     td { (state_badge(one.state)) }
@@ -64,13 +72,20 @@ fn applications(all: &[ApplicationRow], act: &dyn Fn(&ApplicationRow) -> Markup)
     }
 }
 
-/// Returns the load of an instance in percent of its limit; without a limit, in percent of the most loaded instance.
-fn load(one: &InstanceRow, most: usize) -> u64 {
-    let (has, takes) = match one.member.as_ref().and_then(|member| Some((member, member.max_applications?))) {
-        Some((member, max)) => (member.applications, u64::try_from(max).unwrap_or_default()),
-        None => (one.applications as u64, most as u64),
+/// Renders the number of Applications as part of the instance's limit. Without a limit there is no load.
+fn load(one: &InstanceRow) -> Markup {
+    let Some((used, max)) =
+        one.member.as_ref().and_then(|member| Some((member.applications, member.max_applications?)))
+    else {
+        return html! { span.faint { "no limit" } };
     };
-    (has.saturating_mul(100) / takes.max(1)).min(100)
+    let percent = used.saturating_mul(100) / u64::try_from(max).unwrap_or_default().max(1);
+    // A used instance never looks empty.
+    let width = percent.clamp(u64::from(used > 0), 100);
+    html! {
+        svg.load viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" { rect.of width="100" height="6" rx="3" {} rect.is width=(width) height="6" rx="3" {} }
+        " " span.small { @if percent == 0 && used > 0 { "under 1 %" } @else { (percent) " %" } }
+    }
 }
 
 /// Formats a count with its maximum.
@@ -89,7 +104,6 @@ fn applications_of(one: &InstanceRow) -> Markup {
 }
 
 fn instances(view: &FleetPage) -> Markup {
-    let most = view.instances.iter().map(|one| one.applications).max().unwrap_or(1);
     panel(
         "instances",
         "Argo CD instances",
@@ -97,12 +111,12 @@ fn instances(view: &FleetPage) -> Markup {
         &html! {
             @if view.instances.is_empty() { p.empty { "No instances." } } @else {
                 div.scroll tabindex="0" role="group" aria-label="Table" { table {
-                    thead { tr { th scope="col" { "Namespace" } @if view.units.hosted { th scope="col" { "State" } th.num scope="col" { "Placements" } } th.num scope="col" { "Applications" } th scope="col" { "Load" } th.num scope="col" { "Healthy" } } }
+                    thead { tr { th scope="col" { "Namespace" } @if view.placements.hosted { th scope="col" { "State" } th.num scope="col" { "Placements" } } th.num scope="col" { "Applications" } th scope="col" { "Load" } th.num scope="col" { "Healthy" } } }
                     tbody { @for one in &view.instances { tr {
                         td { strong { (one.name) } }
-                        @if view.units.hosted { (member(one)) }
+                        @if view.placements.hosted { (member(one)) }
                         td.num { (applications_of(one)) }
-                        td { svg.load viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" { rect.of width="100" height="6" rx="3" {} rect.is width=(load(one, most)) height="6" rx="3" {} } }
+                        td { (load(one)) }
                         td.num { (one.well) }
                     } } }
                 } }
@@ -117,7 +131,7 @@ fn member(one: &InstanceRow) -> Markup {
         @match &one.member {
             Some(member) => {
                 td { span.tag.hot[member.state != "active"] { (member.state) } }
-                td.num { (count_of(member.units, member.max_units)) @if member.moving > 0 { br; span.faint.small { (member.moving) " moving" } } }
+                td.num { (count_of(member.placements, member.max_placements)) @if member.moving > 0 { br; span.faint.small { (member.moving) " moving" } } }
             }
             None => { td { span.tag { "not in the fleet" } } td {} }
         }
@@ -149,4 +163,26 @@ fn operations(view: &FleetPage) -> Markup {
             @if view.operations.is_empty() { p.empty { "No operations." } } @else { div.body { ul.plain { @for one in &view.operations { li { a href=(one.href) { (one.name) } } } } } }
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fleet::FleetInstanceSummary;
+
+    /// The bar once showed an instance without a limit as full, because no other had more Applications.
+    #[test]
+    fn load_is_shown_in_numbers_and_only_with_a_limit() {
+        let of = |applications: u64, max_applications: Option<i64>| {
+            let member = FleetInstanceSummary { applications, max_applications, ..FleetInstanceSummary::default() };
+            load(&InstanceRow { member: Some(member), ..InstanceRow::default() }).into_string()
+        };
+        assert!(of(500, Some(1000)).contains("width=\"50\"") && of(500, Some(1000)).contains("50 %"));
+        assert!(of(5, Some(1000)).contains("width=\"1\"") && of(5, Some(1000)).contains("under 1 %"));
+        assert!(of(0, Some(1000)).contains("width=\"0\"") && of(0, Some(1000)).contains(">0 %"));
+        assert!(of(1200, Some(1000)).contains("width=\"100\"") && of(1200, Some(1000)).contains("120 %"));
+        assert_eq!(of(5, None), "<span class=\"faint\">no limit</span>");
+        let outside = load(&InstanceRow { applications: 7, ..InstanceRow::default() }).into_string();
+        assert!(!outside.contains("svg"), "{outside}");
+    }
 }

@@ -2,10 +2,13 @@
 
 use maud::{Markup, html};
 
-use crate::components::{count, panel, percent_encode, why, yaml};
+use super::timeline::fold;
+use crate::components::{ago, count, panel, percent_encode, why, yaml};
 use crate::draw::relations::relations;
 use crate::flags::CommandFlags;
 use crate::load::object::{EventRow, FieldOwner, HistoryRow, ObjectPage};
+use crate::load::timeline::{self, Folded};
+use crate::recent::DecisionSummary;
 
 /// Renders an object.
 pub fn object(view: &ObjectPage, flags: &CommandFlags) -> Markup {
@@ -22,12 +25,12 @@ pub fn object(view: &ObjectPage, flags: &CommandFlags) -> Markup {
                 h1 { (key.name) }
             }
             span.tag { (key.table.resource.kind) }
-            @if view.unread.is_some() { span.tag.hot id="unread" data-live { "unreadable" } } @else if !view.there { span.tag.hot id="gone" data-live { "missing" } }
+            @if view.unread.is_some() { span.tag.hot id="unread" data-live { "unreadable" } } @else if !view.exists { span.tag.hot id="gone" data-live { "missing" } }
         }
         (panel("why", "Explanation", &html! { span.faint.small.mono { "switchboard why " (kind) "/" (key.name) @if !key.namespace.is_empty() { " -n " (key.namespace) } (flags.kernel_flags()) } }, &why(&view.why)))
         (panel("relations", "Relations", &html! {}, &html! { div.canvas tabindex="0" role="group" aria-label="Relations" { (relations(key, &view.relations)) } }))
         div.columns {
-            (panel("yaml", "YAML", &html! { span.faint.small { "secrets redacted" } }, &html! { @if view.there { (yaml(&view.yaml)) } @else if let Some(why) = &view.unread { p.empty.wrap-any { (why) } } @else { p.empty { "The object does not exist; its history is shown." } } }))
+            (panel("yaml", "YAML", &html! { span.faint.small { "secrets redacted" } }, &html! { @if view.exists { (yaml(&view.yaml)) } @else if let Some(why) = &view.unread { p.empty.wrap-any { (why) } } @else { p.empty { "The object does not exist; its history is shown." } } }))
             div.stack {
                 (panel("history", "History", &html! { span.faint.small { "decisions that wrote or read it" } }, &history(&view.history, view)))
                 (panel("owners", "Field owners", &html! {}, &owners(&view.owners)))
@@ -38,19 +41,26 @@ pub fn object(view: &ObjectPage, flags: &CommandFlags) -> Markup {
 }
 
 fn history(history: &[HistoryRow], view: &ObjectPage) -> Markup {
+    let rows = timeline::fold(history.to_vec(), |row| !row.wrote && row.brief.is_ordinary());
     html! {
         @if history.is_empty() { p.empty { "No recorded decision wrote or read the object." } }
-        ul.line {
-            @for moved in history {
-                li.wrote[moved.wrote] {
-                    span.when { (crate::components::ago(view.now, moved.brief.at)) br; @if moved.wrote { strong { "written" } } @else { "read" } }
-                    div {
-                        div.title { a href={ "/decisions/" (moved.brief.id) } { "#" (moved.brief.id) } (moved.brief.operator) " " strong { (moved.brief.unit) } }
-                        p.cause { "because " (moved.brief.because) }
-                    }
+        ul.line { @for row in &rows { (history_row(row, view)) } }
+    }
+}
+
+fn history_row(row: &Folded<HistoryRow>, view: &ObjectPage) -> Markup {
+    let title = |brief: &DecisionSummary| html! { a href={ "/decisions/" (brief.id) } { "#" (brief.id) } " " (brief.operator) " " strong { (brief.unit) } };
+    match row {
+        Folded::One(row) => html! {
+            li.wrote[row.wrote] {
+                span.when { (ago(view.now, row.brief.at)) br; @if row.wrote { strong { "written" } } @else { "read" } }
+                div {
+                    div.title { (title(&row.brief)) }
+                    p.cause { "because " (row.brief.because) }
                 }
             }
-        }
+        },
+        Folded::Many { first, last, count } => html! { li.fold { div { (fold(first, last, *count, view.now, &title)) } } },
     }
 }
 

@@ -1,25 +1,32 @@
-//! Pages of an operator and of decisions.
+//! Page of an operator.
 
 use maud::{Markup, html};
 use switchboard_kernel::explain::{bytes, micros};
 use switchboard_kernel::timestamp::Timestamp;
 
-use crate::components::{ago, count, operator_href, pager, panel, percent_encode, state_badge, with_code_spans};
-use crate::load::operator::{OperatorPage, PAGE, Timeline, UnitRow};
-use crate::recent::{DecisionSummary, SummaryOutcome};
+use super::timeline::{fold_toggle, timeline};
+use crate::components::{ago, count, operator_href, panel, paused, percent_encode, state_badge, with_code_spans};
+use crate::load::operator::{OperatorPage, UnitRow};
+use crate::load::timeline::FoldedTimeline;
+use crate::table::{TableQuery, filter_form};
 
-/// Renders an operator with its actions.
-pub fn operator(view: &OperatorPage, unit: Option<&str>, acts: &Markup) -> Markup {
+/// Renders an operator with its decisions and actions.
+pub fn operator(
+    view: &OperatorPage,
+    decisions: &FoldedTimeline,
+    query: &TableQuery,
+    unit: Option<&str>,
+    acts: &Markup,
+) -> Markup {
     let row = &view.row;
     let href = operator_href(&row.name);
-    let base = unit.map_or_else(|| href.clone(), |unit| format!("{href}?unit={}", percent_encode(unit)));
     html! {
         div.head {
             div {
                 p.crumbs { a href="/" { "Overview" } " / operator" }
                 h1 { (row.name) }
             }
-            div id="standing" data-live { (state_badge(row.state)) @if row.paused { " " span.tag.hot { "paused" } } }
+            div id="standing" data-live { (state_badge(row.state)) @if let Some(pause) = &row.paused { " " (paused(pause, view.now)) } }
         }
         @if !row.reason.is_empty() { p.note id="reason" data-live { (with_code_spans(&row.reason)) } }
         (acts)
@@ -30,8 +37,9 @@ pub fn operator(view: &OperatorPage, unit: Option<&str>, acts: &Markup) -> Marku
             div { dt { "Writes" } dd { (row.writes) } }
             div { dt { "Cache share" } dd { (bytes(row.cache_share_bytes)) } dd { small { (count(view.reads.len(), "kind")) } } }
         }
+        (filter_form(query, "default/web", &[], &html! {}))
         div.aside {
-            (panel("timeline", "Decisions", &filter(unit, &href), &timeline(&view.timeline, view.now, &base, false)))
+            (panel("timeline", "Decisions", &html! { (filter(unit, &href)) (fold_toggle(decisions, query)) }, &timeline(decisions, view.now, query, false)))
             div.stack {
                 (panel("units", "Units not done", &html! { span.faint { (view.waiting.len()) @if row.units_waiting > view.waiting.len() { " of " (row.units_waiting) } } }, &units(&view.waiting, view.now, &href)))
                 (panel("reads", "Reads", &html! {}, &html! { div.body { ul.plain { @for kind in &view.reads { li.mono { (kind) } } @if view.reads.is_empty() { li.soft { "Nothing yet" } } } } }))
@@ -41,7 +49,7 @@ pub fn operator(view: &OperatorPage, unit: Option<&str>, acts: &Markup) -> Marku
 }
 
 fn filter(unit: Option<&str>, href: &str) -> Markup {
-    html! { @if let Some(unit) = unit { span.tag { "unit " (unit) } a href=(href) { "all units" } } @else { span.faint { "newest first" } } }
+    html! { @if let Some(unit) = unit { span.tag { "unit " (unit) } a href=(href) { "All units" } } }
 }
 
 fn units(units: &[UnitRow], now: Timestamp, href: &str) -> Markup {
@@ -61,53 +69,4 @@ fn units(units: &[UnitRow], now: Timestamp, href: &str) -> Markup {
             }
         }
     }
-}
-
-/// Renders the decisions of all operators.
-pub fn decisions(timeline_of: &Timeline, now: Timestamp) -> Markup {
-    html! {
-        div.head { div { h1 { "Decisions" } p.soft { "Recorded decisions of all operators, newest first." } } }
-        (panel("timeline", "All operators", &html! {}, &timeline(timeline_of, now, "/decisions", true)))
-    }
-}
-
-/// Renders a timeline.
-pub fn timeline(timeline: &Timeline, now: Timestamp, base: &str, with_operator: bool) -> Markup {
-    html! {
-        @if timeline.briefs.is_empty() { p.empty { "No decisions yet." } }
-        ul.line { @for one in &timeline.briefs { (brief(one, now, with_operator)) } }
-        (pager(base, timeline.page, PAGE, timeline.total))
-    }
-}
-
-/// Renders a decision in a timeline.
-pub fn brief(brief: &DecisionSummary, now: Timestamp, with_operator: bool) -> Markup {
-    html! {
-        li {
-            span.when { (ago(now, brief.at)) }
-            div {
-                div.title {
-                    a href={ "/decisions/" (brief.id) } { "#" (brief.id) }
-                    @if with_operator { a href=(operator_href(&brief.operator)) { (brief.operator) } }
-                    strong { (brief.unit) }
-                    (outcome(brief))
-                    span.faint.small { (micros(brief.decide_us)) @if brief.write_us > 0 { " + " (micros(brief.write_us)) " writing" } }
-                }
-                p.cause { "because " (brief.because) }
-                @if !brief.said.is_empty() { p.small.soft.wrap-any { (brief.said) } }
-            }
-        }
-    }
-}
-
-fn outcome(brief: &DecisionSummary) -> Markup {
-    let (class, text) = match brief.outcome {
-        SummaryOutcome::Wrote => ("word w-ready", count(brief.written, "write")),
-        SummaryOutcome::Nothing => ("tag", "wrote nothing".to_string()),
-        SummaryOutcome::Refused => ("word w-failing", format!("{} failed", count(brief.undone, "write"))),
-        SummaryOutcome::PutOff => ("word w-waiting", format!("{} deferred", count(brief.undone, "write"))),
-        SummaryOutcome::Parked => ("word w-waiting", "parked".to_string()),
-        SummaryOutcome::Failed => ("word w-failing", "failed".to_string()),
-    };
-    html! { span class=(class) { (text) } }
 }

@@ -1,20 +1,24 @@
 //! Page of all operators, clusters and findings.
 
 use maud::{Markup, html};
+use switchboard_gitops::state::root_cause;
 use switchboard_kernel::explain::{bytes, format_duration, micros};
 use switchboard_kernel::state::Health;
+use switchboard_kernel::timestamp::Timestamp;
 
-use crate::components::{ago, count, operator_href, panel, root_cause, state_badge, with_code_spans};
+use crate::components::{ago, count, operator_href, panel, paused, state_badge, with_code_spans};
 use crate::draw::spark::spark;
-use crate::load::overview::{ClusterRow, Overview, SPAN_MS};
+use crate::load::overview::{ClusterRow, OperatorRow, Overview, SPAN_MS};
+use crate::table::{Column, SortKey, TableQuery, TableRow, filter_form, table_head};
 
 /// Renders the overview.
-pub fn overview(view: &Overview) -> Markup {
+pub fn overview(view: &Overview, query: &TableQuery) -> Markup {
     html! {
         div.head { div { h1 { "Overview" } } }
         (figures(view))
         @if !view.findings.is_empty() { (findings(view)) }
-        (operators(view))
+        @if !view.operators.is_empty() { (filter_form(query, "greeter", &[], &html! {})) }
+        (operators(view, query))
         (clusters(view))
     }
 }
@@ -32,7 +36,7 @@ fn figures(view: &Overview) -> Markup {
             div { dt { "Overall" } dd { (state_badge(worst)) } dd { small { @if troubled == 0 { "No action needed" } @else { (count(troubled, "operator")) " blocked or failing" } } } }
             div { dt { "Operators" } dd { (view.operators.len()) } dd { small { (count(view.operators.iter().map(|row| row.units).sum(), "unit")) } } }
             div { dt { "Runs" } dd { (total(|row| row.runs)) } dd { small { (total(|row| row.failures)) " failed" } } }
-            div { dt { "Writes" } dd { (total(|row| row.writes)) } dd { small { "in " (format_duration(view.now.since(view.began))) } } }
+            div { dt { "Writes" } dd { (total(|row| row.writes)) } dd { small { "in " (format_duration(view.now.since(view.started_at))) } } }
             div { dt { "Cache" } dd { (bytes(cached)) } dd { small { (count(objects, "object")) } } }
             div.wide {
                 dt { "Decisions, last " (minutes) " minutes" }
@@ -72,38 +76,74 @@ fn brief(reason: &str) -> String {
     }
 }
 
-fn operators(view: &Overview) -> Markup {
+/// Name of the table of operators in the parameter `sort`.
+const OPERATORS: &str = "operators";
+
+fn operators(view: &Overview, query: &TableQuery) -> Markup {
+    let mut rows: Vec<&OperatorRow> = view.operators.iter().collect();
+    query.arrange(OPERATORS, &mut rows);
+    let columns = [
+        Column::text("name", "Operator"),
+        Column::descending("state", "State"),
+        Column::text("reason", "Reason"),
+        Column::number("units", "Units"),
+        Column::number("runs", "Runs"),
+        Column::number("failed", "Failed"),
+        Column::number("p50", "p50"),
+        Column::number("p99", "p99"),
+        Column::number("writes", "Writes"),
+        Column::number("cache", "Cache"),
+    ];
     let body = html! {
         @if view.operators.is_empty() {
             p.empty { "No operators. Add some under " code { "operators" } " in switchboard.yaml: see " a href="/help/configuration" { "Configuration" } "." }
+        } @else if rows.is_empty() {
+            p.empty { "No operator matches the filter." }
         } @else {
-            div.scroll {
-                table.stacked {
-                    thead { tr {
-                        th scope="col" { "Operator" } th scope="col" { "State" } th scope="col" { "Reason" } th.num scope="col" { "Units" } th.num scope="col" { "Runs" }
-                        th.num scope="col" { "Failed" } th.num scope="col" { "p50" } th.num scope="col" { "p99" } th.num scope="col" { "Writes" } th.num scope="col" { "Cache" }
-                    } }
-                    tbody {
-                        @for row in &view.operators {
-                            tr {
-                                td { a href=(operator_href(&row.name)) { strong { (row.name) } } @if row.paused { " " span.tag.hot { "paused" } } }
-                                td { (state_badge(row.state)) }
-                                td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { div.clamp title=(row.reason) { (with_code_spans(&brief(&row.reason))) } } }
-                                td.num data-label="Units" { @if row.units_waiting > 0 { span.faint { (row.units_waiting) " of " } } (row.units) }
-                                td.num data-label="Runs" { (row.runs) }
-                                td.num data-label="Failed" { (row.failures) }
-                                td.num data-label="p50" { (micros(row.decide_p50_us)) }
-                                td.num data-label="p99" { (micros(row.decide_p99_us)) }
-                                td.num data-label="Writes" { (row.writes) }
-                                td.num data-label="Cache" { (bytes(row.cache_share_bytes)) }
-                            }
-                        }
-                    }
-                }
-            }
+            div.scroll { table.stacked { (table_head(query, OPERATORS, &columns)) tbody { @for row in rows { (operator(row, view.now)) } } } }
         }
     };
     panel("operators", "Operators", &html! { a href="/decisions" { "All decisions" } }, &body)
+}
+
+fn operator(row: &OperatorRow, now: Timestamp) -> Markup {
+    html! {
+        tr {
+            td { a href=(operator_href(&row.name)) { strong { (row.name) } } @if let Some(pause) = &row.paused { br; (paused(pause, now)) } }
+            td { (state_badge(row.state)) }
+            td.reason { @if row.reason.is_empty() { span.faint { "–" } } @else { div.clamp title=(row.reason) { (with_code_spans(&brief(&row.reason))) } } }
+            td.num data-label="Units" { @if row.units_waiting > 0 { span.faint { (row.units_waiting) " of " } } (row.units) }
+            td.num data-label="Runs" { (row.runs) }
+            td.num data-label="Failed" { (row.failures) }
+            td.num data-label="p50" { (micros(row.decide_p50_us)) }
+            td.num data-label="p99" { (micros(row.decide_p99_us)) }
+            td.num data-label="Writes" { (row.writes) }
+            td.num data-label="Cache" { (bytes(row.cache_share_bytes)) }
+        }
+    }
+}
+
+impl TableRow for &OperatorRow {
+    fn sort_key(&self, column: &str) -> Option<SortKey> {
+        Some(match column {
+            "name" => SortKey::text(&self.name),
+            "state" => SortKey::state(self.state),
+            "reason" => SortKey::text(&self.reason),
+            "units" => SortKey::count(self.units),
+            "runs" => SortKey::Number(self.runs),
+            "failed" => SortKey::Number(self.failures),
+            "p50" => SortKey::Number(self.decide_p50_us),
+            "p99" => SortKey::Number(self.decide_p99_us),
+            "writes" => SortKey::Number(self.writes),
+            "cache" => SortKey::Number(self.cache_share_bytes),
+            _ => return None,
+        })
+    }
+
+    fn filter_text(&self) -> String {
+        let paused = if self.paused.is_some() { "paused" } else { "" };
+        format!("{} {} {} {paused}", self.name, self.state, self.reason)
+    }
 }
 
 fn clusters(view: &Overview) -> Markup {

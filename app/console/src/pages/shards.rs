@@ -2,36 +2,38 @@
 
 use maud::{Markup, html};
 
-use crate::components::{count, pager, panel, percent_encode};
-use crate::load::shards::{PAGE, ShardCell, ShardsPage};
+use crate::components::{count, pager, panel};
+use crate::load::shards::{PAGE, ShardCell, ShardsPage, TABLE};
+use crate::table::{Column, TableQuery, filter_form, table_head};
 
 /// Renders the matrix.
-pub fn shards(view: &ShardsPage, filter: &str) -> Markup {
-    let base = format!("/shards?q={}{}", percent_encode(filter), if view.only_different { "&different=1" } else { "" });
+pub fn shards(view: &ShardsPage, query: &TableQuery) -> Markup {
+    let different = html! {
+        label { "Shards" select name="different" { option value="" { "all" } option value="1" selected[view.only_different] { "with overrides" } } }
+    };
     html! {
         div.head { div { h1 { "Shards" } p.soft { "Integrations by environment, with the cluster, image and overrides of each shard." } } }
         @if !view.hosted {
             section.panel id="none" data-live aria-label="No integrations" { p.empty { "No integrations are managed here. Set a source under " code { "integrations" } " in switchboard.yaml: see " a href="/help/integrations" { "Integrations" } "." } }
         } @else {
-            form.row action="/shards" {
-                label { "Filter by name" input name="q" value=(filter) placeholder="terraform" autocomplete="off"; }
-                label { "Shards" select name="different" { option value="" { "all" } option value="1" selected[view.only_different] { "with overrides" } } }
-                button type="submit" { "Show" }
-                span.faint { (view.different) " with overrides · bundle " code { (format!("{:.12}", view.bundle)) } }
-            }
+            (filter_form(query, "terraform", &["different"], &different))
+            p.soft.small { (count(view.different, "shard")) " with overrides · bundle " code { (format!("{:.12}", view.bundle)) } }
             @if !view.problems.is_empty() { div.stack id="problems" data-live { @for problem in view.problems.iter().take(5) { p.note.bad { (problem) } } } }
-            (panel("matrix", &count(view.total, "integration"), &html! {}, &matrix(view)))
-            (pager(&base, view.page, PAGE, view.total))
+            (panel("matrix", &count(view.total, "integration"), &html! {}, &matrix(view, query)))
+            (pager(&query.href(&[]), view.page, PAGE, view.total))
         }
     }
 }
 
-fn matrix(view: &ShardsPage) -> Markup {
+fn matrix(view: &ShardsPage, query: &TableQuery) -> Markup {
+    let environments = view.environments.iter().enumerate();
+    let environments = environments.map(|(at, name)| Column::text(format!("environment{at}"), name.clone()));
+    let columns: Vec<Column> = std::iter::once(Column::text("name", "Integration")).chain(environments).collect();
     html! {
         @if view.integrations.is_empty() { p.empty { "No integrations." } } @else {
             div.scroll tabindex="0" role="group" aria-label="Matrix of shards" {
                 table.matrix {
-                    thead { tr { th scope="col" { "Integration" } @for environment in &view.environments { th scope="col" { (environment) } } } }
+                    (table_head(query, TABLE, &columns))
                     tbody { @for one in &view.integrations { tr { th scope="row" { (one.name) } @for cell in &one.cells { td { (shard_cell(cell)) } } } } }
                 }
             }

@@ -16,13 +16,15 @@ use crate::load::browse::{KindRow, KindsPage, ObjectRow, ObjectsPage};
 use crate::load::decision::{DecisionPage, WriteRow};
 use crate::load::fleet::{FleetPage, InstanceRow};
 use crate::load::object::{EventRow, FieldOwner, HistoryRow, ObjectPage};
-use crate::load::operator::{OperatorPage, Timeline, UnitRow};
+use crate::load::operator::{OperatorPage, UnitRow};
 use crate::load::overview::{ClusterRow, FindingRow, OperatorRow, Overview};
 use crate::load::placements::PlacementsView;
 use crate::load::relations::Relation;
 use crate::load::search::{SearchHit, SearchResults};
+use crate::load::timeline::{Folded, FoldedTimeline, Timeline};
 use crate::problem::ConsoleProblem;
 use crate::recent::{DecisionSummary, SummaryOutcome};
+use crate::table::TableQuery;
 
 /// Name that would run as a script without escaping: as text, as an attribute, and in a URL.
 const HOSTILE: &str = "\"><script>alert('x')</script><a href='javascript:x'>&";
@@ -68,7 +70,7 @@ fn view_of_object() -> ObjectPage {
         key: key(),
         now: Timestamp(2000),
         version: "v".into(),
-        there: true,
+        exists: true,
         unread: Some(HOSTILE.into()),
         yaml: format!("a: {HOSTILE}\n{HOSTILE}: b\n- {HOSTILE}\n"),
         owners: vec![FieldOwner {
@@ -110,26 +112,26 @@ fn view_of_fleet() -> FleetPage {
         })
     };
     let instance = |name: &str| InstanceRow { name: name.into(), member: member(name), ..InstanceRow::default() };
-    let a_move = |course| PlacementMove {
-        unit: name(),
+    let a_move = |progress| PlacementMove {
+        name: name(),
         from: HOSTILE.into(),
         to: HOSTILE.into(),
         step: HOSTILE.into(),
         message: HOSTILE.into(),
-        course,
+        progress,
         ..PlacementMove::default()
     };
-    let moves = [MoveProgress::Going, MoveProgress::Returning, MoveProgress::Arrived, MoveProgress::Returned]
+    let moves = [MoveProgress::Running, MoveProgress::RollingBack, MoveProgress::Finished, MoveProgress::RolledBack]
         .map(a_move)
         .to_vec();
-    let units = vec![FleetPlacement { name: name(), instance: "a".into(), moving: false }];
+    let placements = vec![FleetPlacement { name: name(), instance: "a".into(), moving: false }];
     FleetPage {
         served: true,
         instances: vec![instance("a"), instance(HOSTILE)],
-        units: PlacementsView {
+        placements: PlacementsView {
             hosted: true,
-            units,
-            units_total: 9,
+            placements,
+            placements_total: 9,
             moves,
             now: Timestamp(2000),
             ..PlacementsView::default()
@@ -153,7 +155,9 @@ fn all() -> Vec<(&'static str, String)> {
         unrecorded: 1,
         ..Overview::default()
     };
-    let timeline = Timeline { briefs: vec![brief()], page: 2, total: 200 };
+    let fold = Folded::Many { first: vec![brief()], last: brief(), count: 3 };
+    let timeline =
+        FoldedTimeline { rows: vec![Folded::One(brief()), fold], page: 2, total: 200, by_time: true, unfolded: false };
     let operator = OperatorPage {
         now: Timestamp(2000),
         version: "v".into(),
@@ -167,7 +171,7 @@ fn all() -> Vec<(&'static str, String)> {
             help: HOSTILE.into(),
         }],
         reads: vec![HOSTILE.into()],
-        timeline: timeline.clone(),
+        timeline: Timeline { briefs: vec![brief()], page: 2, total: 200 },
     };
     let lines = switchboard_kernel::diff::diff(Some(&json!({"a": HOSTILE})), Some(&json!({"b": HOSTILE})));
     let decision = DecisionPage {
@@ -213,6 +217,9 @@ fn all() -> Vec<(&'static str, String)> {
         }],
         next: HOSTILE.into(),
         remaining: 5,
+        page: 1,
+        total: 0,
+        incomplete: true,
     };
     let found = SearchResults {
         text: HOSTILE.into(),
@@ -225,22 +232,28 @@ fn all() -> Vec<(&'static str, String)> {
         more: true,
     };
     let none = maud::html! {};
+    let query = TableQuery::new(
+        crate::components::operator_href(HOSTILE),
+        vec![("unit", HOSTILE.to_string())],
+        HOSTILE,
+        &format!("-{HOSTILE}.{HOSTILE}"),
+    );
     let acts = super::fleet::FleetActions {
         application: &|one| {
             super::actions::deployment_action(&one.namespace, &one.name, &CommandFlags::default(), None)
         },
-        unit: &|unit, to| super::actions::move_action(unit, to, &CommandFlags::default(), None),
+        placement: &|one, to| super::actions::move_action(one, to, &CommandFlags::default(), None),
     };
     let pages = [
-        ("overview", super::overview::overview(&overview)),
-        ("operator", super::operator::operator(&operator, Some(HOSTILE), &none)),
-        ("decisions", super::operator::decisions(&timeline, Timestamp(2000))),
+        ("overview", super::overview::overview(&overview, &TableQuery::default())),
+        ("operator", super::operator::operator(&operator, &timeline, &query, Some(HOSTILE), &none)),
+        ("decisions", super::timeline::decisions(&timeline, Timestamp(2000), &query)),
         ("decision", super::decision::decision(&decision, &CommandFlags::default())),
         ("object", super::object::object(&view_of_object(), &CommandFlags::default())),
-        ("kinds", super::browse::kinds(&kinds)),
-        ("listing", super::browse::listing(&listing)),
+        ("kinds", super::browse::kinds(&kinds, &TableQuery::default())),
+        ("listing", super::browse::listing(&listing, &TableQuery::default())),
         ("search", super::search::search(&found)),
-        ("fleet", super::fleet::fleet(&view_of_fleet(), HOSTILE, &acts)),
+        ("fleet", super::fleet::fleet(&view_of_fleet(), &query, &acts)),
         ("trouble", super::error_page::error_page(&ConsoleProblem::NotFound(HOSTILE.into()))),
     ];
     let frame = PageLayout {
@@ -311,4 +324,20 @@ fn every_document_is_a_help_page_with_working_links() {
         assert!(!page.0.contains(".md\"") && !page.0.contains("<img"), "{name}");
     }
     assert!(super::help::page("NO_SUCH").is_err());
+}
+
+/// kubectl before 1.33 reads a document that begins with a brace as JSON, and refuses YAML in it. The tests of the
+/// documentation run the same commands.
+#[test]
+fn commands_for_a_token_work_with_every_kubectl() {
+    let page = super::actions::sign_in(None, "/").0;
+    let manifest = page.split_once("&lt;&lt;'EOF'\n").and_then(|(_, rest)| rest.split_once("\nEOF\n")).unwrap().0;
+    assert!(!manifest.starts_with('{'), "{manifest}");
+    let role = switchboard_object::yaml::read(manifest).unwrap().value;
+    assert_eq!(role["kind"], "ClusterRole");
+    let granted: Vec<&str> =
+        role["rules"].as_array().unwrap().iter().filter_map(|rule| rule["resources"][0].as_str()).collect();
+    assert_eq!(granted, ["operators", "console", "gitopsdeploymentsyncruns", "gitopsengineinstances"]);
+    let help = super::help::page("sign-in").unwrap().1.0;
+    assert!(help.contains(manifest), "docs/how-to/sign-in.md has another manifest");
 }

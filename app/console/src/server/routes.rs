@@ -15,8 +15,12 @@ use switchboard_rest::ApiSection;
 use super::response::{file, page, theme};
 use super::{App, SharedApp, events};
 use crate::access::SessionUser;
+use crate::components::operator_href;
 use crate::layout::PageLayout;
+use crate::load::browse::ListScope;
+use crate::load::timeline::{DecisionScope, folded_timeline};
 use crate::problem::ConsoleProblem;
+use crate::table::TableQuery;
 use crate::{action, api, fleet, guard, load, login, pages};
 
 /// Reload interval of pages with data that no operator watches, in seconds.
@@ -36,6 +40,8 @@ pub(crate) struct PageQuery {
     pub operator: Option<String>,
     pub near: Option<String>,
     pub different: Option<String>,
+    pub sort: Option<String>,
+    pub unfold: Option<String>,
 }
 
 impl PageQuery {
@@ -45,6 +51,32 @@ impl PageQuery {
 
     pub(crate) fn page(&self) -> usize {
         self.page.unwrap_or(1)
+    }
+
+    /// Returns order and filter of the tables of a page. Links within the page keep the other parameters.
+    pub(crate) fn tables(&self, path: &str) -> TableQuery {
+        let own = [
+            ("unit", &self.unit),
+            ("cluster", &self.cluster),
+            ("kind", &self.kind),
+            ("namespace", &self.namespace),
+            ("operator", &self.operator),
+            ("near", &self.near),
+            ("different", &self.different),
+            ("unfold", &self.unfold),
+        ];
+        let fields = own.into_iter().map(|(name, value)| (name, value.clone().unwrap_or_default().trim().to_string()));
+        let fields = fields.filter(|(_, value)| !value.is_empty()).collect();
+        TableQuery::new(path, fields, &self.filter(), self.sort.as_deref().unwrap_or_default())
+    }
+
+    /// Returns the operator and unit whose decisions are requested.
+    pub(crate) fn scope(&self) -> DecisionScope<'_> {
+        DecisionScope { operator: self.operator.as_deref(), unit: self.unit.as_deref() }
+    }
+
+    pub(crate) fn is_unfolded(&self) -> bool {
+        self.unfold.as_deref().is_some_and(|given| !given.is_empty())
     }
 
     pub(crate) fn only_different(&self) -> bool {
@@ -107,10 +139,11 @@ fn session_user(frame: &PageLayout) -> Option<SessionUser> {
     Some(SessionUser { name: frame.user.clone()?, csrf_token: frame.csrf_token.clone()?, flash: None })
 }
 
-async fn overview(State(app): SharedApp, headers: HeaderMap) -> Response {
+async fn overview(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
+    let tables = query.tables("/");
     let view = load::overview::load(&app.source).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    page(frame(&app, &headers, "Overview", "Overview", &version), view.map(|view| pages::overview::overview(&view)))
+    page(frame(&app, &headers, "Overview", "Overview", &version), view.map(|view| pages::overview::overview(&view, &tables)))
 }
 
 async fn operator(
@@ -119,28 +152,31 @@ async fn operator(
     Path(name): Path<String>,
     Query(query): Query<PageQuery>,
 ) -> Response {
-    let unit = query.unit.as_deref();
-    let view = load::operator::load(&app.source, &name, unit, query.page.unwrap_or(1)).await;
-    let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    let frame = frame(&app, &headers, "Overview", name, &version);
-    let user = session_user(&frame);
-    let acts = |view: &load::operator::OperatorPage| {
-        pages::actions::operator_actions(&view.row, unit, app.source.flags(), user.as_ref())
+    let (unit, tables) = (query.unit.as_deref(), query.tables(&operator_href(&name)));
+    let scope = DecisionScope { operator: Some(&name), unit };
+    let view = async {
+        let view = load::operator::load(&app.source, &name, unit, &tables, query.page()).await?;
+        let decisions = folded_timeline(&app.source, scope, &tables, query.page(), query.is_unfolded()).await?;
+        Ok::<_, ConsoleProblem>((view, decisions))
     };
-    page(frame, view.map(|view| pages::operator::operator(&view, unit, &acts(&view))))
+    let view = view.await;
+    let version = view.as_ref().map(|(view, _)| view.version.clone()).unwrap_or_default();
+    let frame = frame(&app, &headers, "Overview", name.clone(), &version);
+    let user = session_user(&frame);
+    let content = view.map(|(view, decisions)| {
+        let acts = pages::actions::operator_actions(&view.row, unit, app.source.flags(), user.as_ref());
+        pages::operator::operator(&view, &decisions, &tables, unit, &acts)
+    });
+    page(frame, content)
 }
 
 async fn decisions(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
+    let (tables, scope) = (query.tables("/decisions"), query.scope());
     let content = async {
         let state = app.source.state().await?;
-        let timeline = load::operator::timeline(
-            &app.source,
-            query.operator.as_deref(),
-            query.unit.as_deref(),
-            query.page.unwrap_or(1),
-        )
-        .await?;
-        Ok::<_, ConsoleProblem>((pages::operator::decisions(&timeline, state.now), crate::state_cache::version(&state)))
+        let decisions = folded_timeline(&app.source, scope, &tables, query.page(), query.is_unfolded()).await?;
+        let content = pages::timeline::decisions(&decisions, state.now, &tables);
+        Ok::<_, ConsoleProblem>((content, crate::state_cache::version(&state)))
     };
     let content = content.await;
     let version = content.as_ref().map(|(_, version)| version.clone()).unwrap_or_default();
@@ -159,16 +195,15 @@ async fn decision(State(app): SharedApp, headers: HeaderMap, Path(id): Path<Stri
 
 async fn objects(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
     let text = |given: &Option<String>| given.clone().unwrap_or_default().trim().to_string();
-    let content = match (text(&query.cluster), text(&query.kind)) {
-        (cluster, kind) if !kind.is_empty() && !cluster.is_empty() => {
-            let (namespace, from) = (text(&query.namespace), text(&query.from));
-            let listing = load::browse::list(&app.source, &cluster, &kind, &namespace, &from).await;
-            listing.map(|view| pages::browse::listing(&view))
-        }
-        (cluster, _) => {
-            let cluster = Some(cluster).filter(|cluster| !cluster.is_empty());
-            load::browse::kinds(&app.source, cluster.as_deref()).await.map(|view| pages::browse::kinds(&view))
-        }
+    let (cluster, kind, namespace) = (text(&query.cluster), text(&query.kind), text(&query.namespace));
+    let tables = query.tables("/objects");
+    let content = if kind.is_empty() || cluster.is_empty() {
+        let cluster = Some(cluster.as_str()).filter(|cluster| !cluster.is_empty());
+        load::browse::kinds(&app.source, cluster).await.map(|view| pages::browse::kinds(&view, &tables))
+    } else {
+        let scope = ListScope { cluster: &cluster, kind: &kind, namespace: &namespace };
+        let listing = load::browse::list(&app.source, scope, &tables, &text(&query.from), query.page()).await;
+        listing.map(|view| pages::browse::listing(&view, &tables))
     };
     let title = query.kind.unwrap_or_else(|| "Objects".to_string());
     let version = app.source.state().await.map(|state| crate::state_cache::version(&state)).unwrap_or_default();
@@ -192,35 +227,35 @@ async fn object(
 }
 
 async fn map(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
-    let (filter, near) = (query.filter(), query.near.as_deref());
-    let view = load::map::load(&app.source, query.page(), near, &filter).await;
+    let (tables, near) = (query.tables("/map"), query.near.as_deref());
+    let view = load::map::load(&app.source, query.page(), near, &tables).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
     let served = view.as_ref().is_ok_and(|view| view.served);
     let frame =
         PageLayout { refresh_s: (!served).then_some(UNWATCHED_S), ..frame(&app, &headers, "Map", "Map", &version) };
-    page(frame, view.map(|view| pages::map::map(&view, &filter, near)))
+    page(frame, view.map(|view| pages::map::map(&view, &tables, near)))
 }
 
 async fn shards(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
-    let filter = query.filter();
-    let view = load::shards::load(&app.source, query.page(), &filter, query.only_different()).await;
+    let tables = query.tables("/shards");
+    let view = load::shards::load(&app.source, query.page(), &tables, query.only_different()).await;
     let version = app.source.state().await.map(|state| crate::state_cache::version(&state)).unwrap_or_default();
-    page(frame(&app, &headers, "Shards", "Shards", &version), view.map(|view| pages::shards::shards(&view, &filter)))
+    page(frame(&app, &headers, "Shards", "Shards", &version), view.map(|view| pages::shards::shards(&view, &tables)))
 }
 
 async fn fleet_page(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {
-    let filter = query.filter();
-    let view = load::fleet::load(&app.source, query.page(), &filter).await;
+    let tables = query.tables("/fleet");
+    let view = load::fleet::load(&app.source, query.page(), &tables).await;
     let version = view.as_ref().map(|view| view.version.clone()).unwrap_or_default();
-    let moving = view.as_ref().is_ok_and(|view| view.units.is_moving());
+    let moving = view.as_ref().is_ok_and(|view| view.placements.is_moving());
     // Applications and moves may change without an operator that watches them.
     let frame = PageLayout {
         refresh_s: Some(if moving { 1 } else { UNWATCHED_S }),
         ..frame(&app, &headers, "Fleet", "Fleet", &version)
     };
     let user = session_user(&frame);
-    let unit = |unit: &fleet::FleetPlacement, to: &[&str]| {
-        pages::actions::move_action(unit, to, app.source.flags(), user.as_ref())
+    let placement = |one: &fleet::FleetPlacement, to: &[&str]| {
+        pages::actions::move_action(one, to, app.source.flags(), user.as_ref())
     };
     let application = |one: &load::fleet::ApplicationRow| match one.kind {
         "GitOpsDeployment" if one.manual => {
@@ -228,8 +263,8 @@ async fn fleet_page(State(app): SharedApp, headers: HeaderMap, Query(query): Que
         }
         _ => html! {},
     };
-    let acts = pages::fleet::FleetActions { application: &application, unit: &unit };
-    page(frame, view.map(|view| pages::fleet::fleet(&view, &filter, &acts)))
+    let acts = pages::fleet::FleetActions { application: &application, placement: &placement };
+    page(frame, view.map(|view| pages::fleet::fleet(&view, &tables, &acts)))
 }
 
 async fn search(State(app): SharedApp, headers: HeaderMap, Query(query): Query<PageQuery>) -> Response {

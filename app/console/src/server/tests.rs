@@ -134,8 +134,8 @@ async fn api_returns_the_same_data() {
     let object = json(&format!("/api/v1{OBJECT}")).await;
     assert!(object["why"].as_str().unwrap().contains("greeter default/ada"), "{object}");
     let why = json("/api/v1/why/main/configmaps/default/ada-greeting").await;
-    assert_eq!(why["written"]["operator"], "greeter", "{why}");
-    let id = why["written"]["decision"].as_u64().unwrap();
+    assert_eq!(why["lastWrite"]["operator"], "greeter", "{why}");
+    let id = why["lastWrite"]["decision"].as_u64().unwrap();
     let decision = json(&format!("/api/v1/decisions/{id}")).await;
     assert!(
         decision["writes"][0]["diff"].as_array().unwrap().iter().any(|line| line.as_str().unwrap().starts_with('+'))
@@ -300,7 +300,7 @@ impl ConsoleFixture {
 
     async fn paused(&self) -> bool {
         let state = self.handle.state().await.unwrap();
-        crate::load::overview::overview(&state, &[], &crate::redact::PageRedactor::default()).operators[0].paused
+        crate::load::overview::overview(&state, &[], &crate::redact::PageRedactor::default()).operators[0].paused.is_some()
     }
 }
 

@@ -45,9 +45,9 @@ async fn user_with_permission_moves_a_placement_and_sees_progress() {
     assert!(page.contains("data-refresh=\"1\""), "what moves is looked at often");
     assert!(!page.contains("action=\"/actions/move\""), "what moves is not moved elsewhere: {page}");
     let data: Value = serde_json::from_str(&console.page("/api/v1/fleet").await).unwrap();
-    assert_eq!((&data["moves"][0]["from"], &data["moves"][0]["course"]), (&json!("argocd"), &json!("going")));
-    assert_eq!((&data["units"][0]["tenant"], &data["units"][0]["moving"]), (&json!("shop"), &json!(true)));
-    assert_eq!(data["instances"][1]["member"]["maxUnits"], 10, "{data}");
+    assert_eq!((&data["moves"][0]["from"], &data["moves"][0]["progress"]), (&json!("argocd"), &json!("running")));
+    assert_eq!((&data["placements"][0]["tenant"], &data["placements"][0]["moving"]), (&json!("shop"), &json!(true)));
+    assert_eq!(data["instances"][1]["member"]["maxPlacements"], 10, "{data}");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ pub fn describe(part: OpenApiPart) -> OpenApiPart {
         .paged()
         .response(200, "ApplicationEntryPage", "Page of applications");
     let create = OpenApiOperation::new("createApplication", TAG, "Create an application: its GitOpsDeployment")
-        .body("WantedApplication")
+        .body("ApplicationInput")
         .response(201, "Application", "The application")
         .header(201, "Location", "Path of the application")
         .header(201, "ETag", "Version of the application")
@@ -28,7 +28,7 @@ pub fn describe(part: OpenApiPart) -> OpenApiPart {
     let replace = OpenApiOperation::new("replaceApplication", TAG, "Change the application")
         .parameter("id")
         .parameter("if-match")
-        .body("WantedApplication")
+        .body("ApplicationInput")
         .response(200, "Application", "The application")
         .header(200, "ETag", "Version of the application")
         .problems(&[ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::PreconditionFailed]);
@@ -47,7 +47,7 @@ pub fn describe(part: OpenApiPart) -> OpenApiPart {
         .operation("/application/{id}", "get", read)
         .operation("/application/{id}", "put", replace)
         .operation("/application/{id}", "delete", remove)
-        .schema("WantedApplication", input_schema())
+        .schema("ApplicationInput", input_schema())
         .schema("Application", application())
         .schema("ApplicationEntry", entry())
         .schema("Condition", condition())

@@ -23,7 +23,7 @@ pub fn describe(part: OpenApiPart) -> OpenApiPart {
         TAG,
         "Create an environment, and a Secret for its kubeconfig",
     )
-    .body("WantedManagedEnvironment")
+    .body("ManagedEnvironmentInput")
     .response(201, "ManagedEnvironment", "The environment")
     .header(201, "Location", "Path of the environment")
     .header(201, "ETag", "Version of the environment")
@@ -37,7 +37,7 @@ pub fn describe(part: OpenApiPart) -> OpenApiPart {
     let replace = OpenApiOperation::new("replaceManagedEnvironment", TAG, "Change an environment or its credential")
         .parameter("id")
         .parameter("if-match")
-        .body("WantedManagedEnvironment")
+        .body("ManagedEnvironmentInput")
         .response(200, "ManagedEnvironment", "The environment")
         .header(200, "ETag", "Version of the environment")
         .problems(&[ProblemKind::NotFound, ProblemKind::Conflict, ProblemKind::PreconditionFailed]);
@@ -57,7 +57,7 @@ pub fn describe(part: OpenApiPart) -> OpenApiPart {
         .operation("/managedenvironment/{id}", "get", read)
         .operation("/managedenvironment/{id}", "put", replace)
         .operation("/managedenvironment/{id}", "delete", remove)
-        .schema("WantedManagedEnvironment", input_schema())
+        .schema("ManagedEnvironmentInput", input_schema())
         .schema("ManagedEnvironment", environment())
         .page_of("ManagedEnvironment")
 }

@@ -20,7 +20,7 @@ pub fn describe(part: OpenApiPart) -> OpenApiPart {
         .response(200, "OperationPage", "Page of operations");
     let create = OpenApiOperation::new("createOperation", TAG, "Start a sync: create a GitOpsDeploymentSyncRun")
         .text("Only for an application without automatic sync (`syncPolicyAutomatic`); otherwise the response is 409.")
-        .body("WantedOperation")
+        .body("OperationInput")
         .response(202, "Operation", "The sync was accepted")
         .header(202, "Location", "Path of the operation")
         .problems(&[ProblemKind::NotFound, ProblemKind::Conflict]);
@@ -62,7 +62,7 @@ pub fn describe(part: OpenApiPart) -> OpenApiPart {
         .operation("/operation", "post", create)
         .operation("/operation/{id}", "get", read)
         .operation("/operation/{id}", "delete", remove)
-        .schema("WantedOperation", input_schema)
+        .schema("OperationInput", input_schema)
         .schema("Operation", operation)
         .page_of("Operation")
 }
